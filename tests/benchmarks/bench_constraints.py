@@ -21,10 +21,10 @@ from pathlib import Path
 
 import numpy as np
 from counterweight.models.constraints.constrained import ConstrainedClassifier
+from counterweight.models.constraints.convex_step import ramp
 from counterweight.models.constraints.linear_svm import HingeRows
-from counterweight.models.constraints.solver.convex_step import ramp
-from counterweight.models.constraints.solver.majorisation import minimise_rates
-from counterweight.models.constraints.solver.smooth import DistinctRows
+from counterweight.models.constraints.majorisation import minimise_rates
+from counterweight.models.constraints.newton import DistinctRows
 from counterweight.numerics.rates.datasets import DataSets
 from scipy import sparse
 from table import Absent, Case, Timed, require, timed

@@ -19,10 +19,10 @@ import warnings
 
 import numpy as np
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.promises.given_scores import GivenScores
-from counterweight.models.constraints.reductions.classifier import ReductionsClassifier
+from counterweight.models.constraints.given_scores import GivenScores
+from counterweight.models.constraints.reductions import ReductionsClassifier
 from counterweight.numerics.rates import DataSets
-from counterweight.numerics.rates.promises import promise_values
+from counterweight.numerics.rates.values import promise_values
 
 ROWS, FRESH = 1200, 1_000_000
 #: Constraints by name.

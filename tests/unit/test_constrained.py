@@ -7,12 +7,11 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.constraints.constrained import OPTIONS, ConstrainedClassifier
+from counterweight.models.constraints.convex_step import ramp
 from counterweight.models.constraints.feature_maps import FeatureMap
-from counterweight.models.constraints.promises.given_scores import GivenScores
-from counterweight.models.constraints.reductions.classifier import ReductionsClassifier
-from counterweight.models.constraints.reductions.neyman_pearson import NeymanPearsonSVM
-from counterweight.models.constraints.shifted_threshold import ShiftedThreshold
-from counterweight.models.constraints.solver.convex_step import ramp
+from counterweight.models.constraints.given_scores import GivenScores
+from counterweight.models.constraints.reductions import ReductionsClassifier
+from counterweight.models.constraints.svm_baselines import NeymanPearsonSVM, ShiftedThreshold
 from counterweight.numerics.rates import DataSets, measure
 from counterweight.numerics.rates import compile as compile_rates
 

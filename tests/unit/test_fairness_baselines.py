@@ -4,21 +4,24 @@ import inspect
 
 import numpy as np
 import pytest
+from counterweight import ConstrainedClassifier
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.covariance_constraint import CovarianceConstraint
 from counterweight.models.constraints.fairlearn_models import (
     ExponentiatedGradientModel,
     ThresholdOptimizerModel,
 )
-from counterweight.models.constraints.group_thresholds import GroupThresholds
-from counterweight.models.constraints.linear_svm import HingeRows
-from counterweight.models.constraints.promises.thresholds import (
+from counterweight.models.constraints.linear_svm import HingeRows, best_penalty
+from counterweight.models.constraints.svm_baselines import (
+    CovarianceConstraint,
+    GroupThresholds,
+    ShiftedThreshold,
+)
+from counterweight.models.constraints.thresholds import (
     cuts,
     interval_minima,
     shift_of,
     threshold_within,
 )
-from counterweight.models.constraints.shifted_threshold import ShiftedThreshold
 from counterweight.numerics.rates import DataSets, measure, parse_constraint
 from counterweight.plan.components import declared, options
 from scipy import sparse
@@ -502,3 +505,24 @@ def test_a_baseline_is_cloned_and_predicts_by_its_probabilities(name):
     p = copy.predict_proba(data.X, **sets)[:, 1]
     assert np.array_equal(copy.predict(data.X, **sets), p > 0.5)
     assert copy.get_params() == model.get_params()
+
+
+def test_a_penalty_is_chosen_on_held_out_rows():
+    """Noise beside one feature that matters: the largest penalty of those that err least."""
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((150, 60))
+    y = (X[:, 0] + 0.3 * rng.standard_normal(150) > 0).astype(int)
+    grid = (1e-6, 1e-2, 1e4)
+    chosen = best_penalty(X, y, np.ones(150), None, grid, "regularised", np.random.default_rng(1))
+    assert chosen == 1e-2
+    errors = {}
+    order = np.random.default_rng(1).permutation(150)
+    for penalty in grid:
+        svm = HingeRows(X[order[30:]], y[order[30:]], np.ones(120), penalty).solve()
+        held = X[order[:30]] @ svm.coefficient + svm.intercept > 0
+        errors[penalty] = np.mean(held != (y[order[:30]] == 1))
+    assert errors[chosen] == min(errors.values())
+    model = ConstrainedClassifier(penalties=grid, standardise=True).fit(X, y)
+    assert any(model.penalty_ == pytest.approx(penalty) for penalty in grid)
+    with pytest.raises(CounterweightError, match="both given"):
+        ConstrainedClassifier(penalties=grid, penalty=0.1).fit(X, y)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.promises.given_scores import GivenScores
-from counterweight.models.constraints.reductions.classifier import ReductionsClassifier
+from counterweight.models.constraints.given_scores import GivenScores
+from counterweight.models.constraints.reductions import ReductionsClassifier
 from counterweight.numerics.rates import DataSets
-from counterweight.numerics.rates.promises import promise_values
+from counterweight.numerics.rates.values import promise_values
 from scipy.stats import norm
 
 ASKED = ["coverage(men) <= coverage(women) / 0.6"]

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.reductions.neyman_pearson import NeymanPearsonSVM
-from counterweight.models.constraints.shifted_threshold import ShiftedThreshold
+from counterweight.models.constraints.svm_baselines import NeymanPearsonSVM, ShiftedThreshold
 from counterweight.numerics.rates import DataSets
 from scipy.special import ndtr, ndtri
 

@@ -249,7 +249,7 @@ def test_convex_bounds_are_tight_and_never_below():
 
 
 def test_a_step_that_bounds_nothing_is_found_out(monkeypatch):
-    from counterweight.models.constraints.solver.convex_step import ConvexStep
+    from counterweight.models.constraints.convex_step import ConvexStep
 
     whole = ConvexStep.rates
     monkeypatch.setattr(ConvexStep, "rates", lambda step, f: 0.99 * whole(step, f))

@@ -8,9 +8,9 @@ from counterweight import LogisticModel, ReductionsClassifier
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.rates.evaluate import fit_records
 from counterweight.models.boosting import BoostedClassifier
-from counterweight.models.constraints.reductions.mixture import best_mixture
+from counterweight.models.constraints.reductions import best_mixture
 from counterweight.numerics.rates import DataSets, measure
-from counterweight.numerics.rates.coefficients import compile as compile_rates
+from counterweight.numerics.rates.values import compile as compile_rates
 from scipy.optimize import linprog
 
 CELLS = 6

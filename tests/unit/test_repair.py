@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.promises.thresholds import MOST_CUTS, WORTH, repaired
-from counterweight.models.constraints.shifted_threshold import ShiftedThreshold
+from counterweight.models.constraints.svm_baselines import ShiftedThreshold
+from counterweight.models.constraints.thresholds import MOST_CUTS, WORTH, repaired
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates
-from counterweight.numerics.rates.promises import promise_values, promises_of
+from counterweight.numerics.rates.values import promise_values, promises_of
 
 FORMS = (
     "recall({a}) >= {u:.3f}",

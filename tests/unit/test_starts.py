@@ -6,10 +6,10 @@ import logging
 import numpy as np
 import pytest
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.promises.thresholds import Rates, _nearest, cuts, repaired
-from counterweight.models.constraints.solver.majorisation import minimise_rates
-from counterweight.models.constraints.solver.smooth import DistinctRows
-from counterweight.models.constraints.starts.known_rules import known_rules, named_groups, nearby
+from counterweight.models.constraints.known_rules import known_rules, named_groups, nearby
+from counterweight.models.constraints.majorisation import minimise_rates
+from counterweight.models.constraints.newton import DistinctRows
+from counterweight.models.constraints.thresholds import Rates, _nearest, cuts, repaired
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates
 from scipy import sparse

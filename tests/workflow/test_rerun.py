@@ -207,7 +207,7 @@ def test_another_filter_to_give_away_writes_that_filter_only(again):
 
 
 def test_an_edited_rate_solver_recomputes_the_constrained_models_only(again):
-    again.append("workflow/counterweight/models/constraints/solver/convex_step.py", "# edited\n")
+    again.append("workflow/counterweight/models/constraints/convex_step.py", "# edited\n")
     expected = {"draw_rates", "report"}
     for study, method in (("rates", "svm"), ("rates", "ramp"), ("held", "constrained-lemma1")):
         expected |= {f"{rule} {study} {method}" for rule in ("train", "evaluate")}

@@ -9,15 +9,11 @@ from counterweight.files.settings import setting_name
 from counterweight.files.study_data import StudyData
 from counterweight.labeling.outcomes.given import classes_as_given
 from counterweight.labeling.own.prepare import forms_of, types_of
-from counterweight.models.constraints.promises.promising import (
-    named_groups,
-    numbers_among,
-    texts_of,
-)
+from counterweight.models.constraints.decisions import named_groups, numbers_among, texts_of
 from counterweight.models.filters.candidates import traced_encoder
 from counterweight.models.training import seen_rows, settings
 from counterweight.numerics.rates.datasets import DataSets
-from counterweight.numerics.rates.promises import promise_values, promises_of
+from counterweight.numerics.rates.values import promise_values, promises_of
 from counterweight.plan.components import load
 from counterweight.selection.crossfit import selection_probabilities
 from counterweight.weighting.rows import Rows, made_weights

@@ -16,7 +16,7 @@ from counterweight.labeling.samples import condition_mask
 from counterweight.models.classifier import positive
 from counterweight.models.filters.candidates import TRUTHS, encoded
 from counterweight.numerics.rates.datasets import DataSets
-from counterweight.numerics.rates.promises import Promise
+from counterweight.numerics.rates.values import Promise
 from counterweight.plan.components import load
 
 #: Estimates are compared with the threshold after rounding to so many decimals, so that no

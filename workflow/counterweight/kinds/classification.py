@@ -369,7 +369,7 @@ def train(job):
 
 def _promises(study, method):
     """What a method is held to, where the study's protocol looks at that."""
-    from counterweight.numerics.rates.promises import promises_asked
+    from counterweight.numerics.rates.values import promises_asked
 
     protocol = study["evaluation"]["protocol"]
     looks = components.declared("protocol", protocol, "PROMISES", False)

@@ -12,7 +12,7 @@ from counterweight.files.settings import numbers_of, setting_name
 from counterweight.files.tables import by_setting, constant
 from counterweight.models.classifier import positive
 from counterweight.numerics.emissions import Layout
-from counterweight.numerics.rates.promises import promise_values
+from counterweight.numerics.rates.values import promise_values
 from counterweight.plan.components import declared, load
 
 #: Begins the names of the arrays of a feature map.

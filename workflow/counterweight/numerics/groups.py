@@ -27,15 +27,10 @@ def group_names(columns, class_names):
     Returns
     -------
     names : list of list of str
-        The groups of each class, sorted: what `memberships` takes.
+        The groups of each class, sorted: what `memberships` takes. At least two, or it raises.
     labels : list of str
-        All groups in the order of the columns of `Z`: the group itself when there is one
-        class, ``{class}={group}`` when there are several.
-
-    Raises
-    ------
-    CounterweightError
-        When a class has fewer than two groups.
+        All groups in the order of the columns of `Z`: the group itself when there is one class,
+        ``{class}={group}`` when there are several.
     """
     names = []
     for column, class_name in zip(columns, class_names, strict=True):
@@ -60,23 +55,10 @@ def group_names(columns, class_names):
 
 
 def memberships(columns, names):
-    """Membership matrix of the rows.
+    """Membership matrix (n, K) of the rows: one 1 in each class's block of columns.
 
-    Parameters
-    ----------
-    columns : list of array_like of str, each (n,)
-    names : list of list of str
-        The groups of each class in their order.
-
-    Returns
-    -------
-    numpy.ndarray of float64, (n, K)
-        One 1 in each class's block of columns.
-
-    Raises
-    ------
-    CounterweightError
-        When a value is missing or is none of the names, or columns differ in length.
+    `columns` and `names` are as in `group_names`. Raises when a value is missing or is none of the
+    names, or columns differ in length.
     """
     blocks, lengths = [], [len(column) for column in columns]
     if len(set(lengths)) > 1:
@@ -114,21 +96,10 @@ def uniform_target(classes):
 
 
 def checked_target(target, classes, name="target"):
-    """A target as an array, uniform where it is None.
+    """A target (K,) as an array, uniform where it is None.
 
-    Parameters
-    ----------
-    target : array_like, (K,), or None
-    classes : sequence of int
-        Groups in each class.
-    name : str
-        What it is, for the message.
-
-    Raises
-    ------
-    CounterweightError
-        When it is not numbers, has another number of entries, an entry is negative or not
-        finite, or a class's block does not sum to 1.
+    Raises when it is not numbers, has another number of entries, an entry is negative or not
+    finite, or a class's block does not sum to 1. `name` is what it is, for the message.
     """
     if target is None:
         return uniform_target(classes)
@@ -167,11 +138,8 @@ def block_starts(classes):
 def checked_memberships(Z, classes):
     """Check a membership matrix of training rows and return it as float64.
 
-    Raises
-    ------
-    CounterweightError
-        When its columns are not those of `classes`, there is no row, a class has one group
-        only, a row has not exactly one group of each class, or a group has no row.
+    Raises when its columns are not those of `classes`, there is no row, a class has one group only,
+    a row has not exactly one group of each class, or a group has no row.
     """
     try:
         Z, classes = np.asarray(Z, dtype=float), [int(k) for k in classes]
@@ -212,20 +180,10 @@ def checked_memberships(Z, classes):
 
 
 def leaf_table(memberships, Z):
-    """Mass of each leaf and the groups' shares in it.
+    """Mass (L,) of each leaf, a share of the rows, and the groups' shares (L, K) in it.
 
-    Parameters
-    ----------
-    memberships : array_like, (n, L)
-        Probability of each leaf for each row; rows sum to 1.
-    Z : array_like, (n, K)
-
-    Returns
-    -------
-    mass : numpy.ndarray, (L,)
-        Share of the rows; sums to 1.
-    A : numpy.ndarray, (L, K)
-        Shares of the groups; those of all rows where a leaf has no mass.
+    `memberships` (n, L) are probabilities of each leaf for each row; rows sum to 1. Shares of a
+    leaf without mass are those of all rows.
     """
     memberships = np.asarray(memberships, dtype=float)
     Z = np.asarray(Z, dtype=float)
@@ -250,26 +208,16 @@ def imbalance(distribution, target):
 
 
 def target_shares(target, groups, sizes):
-    """The target distribution as an array in the order of the groups.
+    """The target distribution (K,) in the order of the groups.
 
     Parameters
     ----------
     target : mapping of str to float, or None
-        Share by name of group; None for the uniform one. A group that is left out gets the
-        share 0.
+        Share by name of group, 0 where a group is left out; None for the uniform one.
     groups : sequence of str
         Names of the K groups, as in files.
     sizes : sequence of int
-        Number of groups of each class.
-
-    Returns
-    -------
-    array (K,)
-
-    Raises
-    ------
-    CounterweightError
-        When a name is no group, or the shares are no distribution within each class.
+        Number of groups of each class; shares are a distribution within each, or it raises.
     """
     if target is None:
         return checked_target(None, sizes)

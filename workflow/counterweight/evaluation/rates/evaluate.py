@@ -23,7 +23,7 @@ from counterweight.files.settings import numbers_of, setting_options
 from counterweight.files.study_data import by_repeat, found_rows
 from counterweight.files.tables import blocks, by_setting
 from counterweight.fragments import Flag, Option, Text
-from counterweight.numerics.rates.promises import TOLD, promise_values
+from counterweight.numerics.rates.values import TOLD, promise_values
 
 #: The fitted models are handed over beside the predictions.
 INFORMED = True
@@ -447,7 +447,7 @@ def bound_records(problems=20, rows=60, points=200):
     is tight), ``bound_excess`` the least of step minus ramp anywhere (at least 0 is above); the
     part is ``steps``. The draws are the same in every run.
     """
-    from counterweight.models.constraints.solver.convex_step import ConvexStep, ramp
+    from counterweight.models.constraints.convex_step import ConvexStep, ramp
 
     rng, gap, excess = np.random.default_rng(0), 0.0, np.inf
     for _ in range(problems):

@@ -1,23 +1,27 @@
 """Linear classifier trained under constraints on the rates of named data sets."""
 
+import copy
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Integer, Number, Text
+from counterweight.models.constraints.convex_step import ramp
+from counterweight.models.constraints.decisions import (
+    CONFIDENCE_OPTIONS,
+    REPAIR_OPTIONS,
+    MarginFit,
+    RepairedDecisions,
+)
 from counterweight.models.constraints.estimator import LinearScore
 from counterweight.models.constraints.group_features import GROUP_FEATURE_OPTIONS
-from counterweight.models.constraints.linear_svm import best_penalty
+from counterweight.models.constraints.linear_svm import best_penalty, labeled_rows
 from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTIONS, SVM_OPTIONS
-from counterweight.models.constraints.promises.margins import CONFIDENCE_OPTIONS, MarginFit
-from counterweight.models.constraints.promises.promising import REPAIR_OPTIONS, RepairedDecisions
-from counterweight.models.constraints.solver.convex_step import ramp
-from counterweight.models.constraints.starts.search import NOBODY, Found, pair, repaired, vector
-from counterweight.models.constraints.svm_baseline import labeled_rows
+from counterweight.models.constraints.starts import NOBODY, Found, pair, repaired, vector
 from counterweight.numerics.options import check_options
-from counterweight.numerics.rates.coefficients import compile as compile_rates
+from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.language import (
     RATES,
     Rate,
@@ -25,16 +29,11 @@ from counterweight.numerics.rates.language import (
     parse_constraint,
     parse_expression,
 )
+from counterweight.numerics.rates.values import compile as compile_rates
 
 
 def imitation_costs(data):
-    """Costs (2, n) of a positive and a negative prediction: errors against the deployed model.
-
-    Raises
-    ------
-    CounterweightError
-        When there is no deployed model, or it has no score for any row.
-    """
+    """Costs (2, n) of a positive and a negative prediction: errors against the deployed model."""
     if data.deployed is None:
         raise CounterweightError(
             "start: deployed needs the scores of a deployed model, and none is given."
@@ -59,15 +58,9 @@ OPTIONS = {
     "loss": Choice("ramp", ["ramp", "hinge"],
         "ramp: rates of the randomised classifier, by majorisation-minimisation; hinge: their convex bounds, one step."),
     "steps": Integer(8, "Steps of majorisation-minimisation, each a convex problem; with hinge one does.", minimum=1),
-    "method": Choice("newton", ["newton", "cutting_plane", "bisection"],
+    "method": Choice("newton", ["newton", "cutting_plane"],
         "Solver of the convex step: newton solves it whole with its constraints; cutting_plane goes by cuts over the "
-        "multipliers (Algorithm 2); bisection is that for one constraint."),
-    "chooser": Choice("centre", ["maximum", "centre"],
-        "Next multipliers of cutting_plane: where the cuts are highest, or the centre of mass of what they leave."),
-    "inner": Choice("newton", ["newton", "interior_point", "liblinear"],
-        "Solver of the weighted SVMs of cutting_plane and bisection, and of a fit without constraints: Newton's steps; "
-        "an interior point; LIBLINEAR (scikit-learn's LinearSVC with the hinge), its solution certified by Newton's "
-        "steps. Any other than newton needs one of these."),
+        "multipliers (Algorithm 2)."),
     "tolerance": Number(1.0e-5, "Certified gap at which a convex step is solved, as a share of the objective's total cost.", above=0),
     "start": Choice("best", ["zero", "svm", "deployed", "best"],
         "zero: w = 0; svm: the unconstrained fit, scaled and shifted to meet the constraints. best: from these, from "
@@ -77,19 +70,22 @@ OPTIONS = {
     "path_steps": Integer(3,
         "Steps of each setting of a sweep over numbers of the constraints, begun at the solution of the next tighter "
         "one; null: each setting by itself. Not for the starts zero and svm.", minimum=1, null=True),
-    "elastic": Number(None,
-        "First price of a unit of violation, in units of the objective, while no feasible classifier is known; null: "
-        "ten times the total cost of the objective for that of a constraint.", above=0, null=True),
     **CONFIDENCE_OPTIONS,
     **REPAIR_OPTIONS,
     "on_infeasible": Choice("raise", ["raise", "keep"],
         "When no classifier that meets all constraints is found: stop with the least violation reached, or keep the "
         "classifier that has it."),
 }  # fmt: skip
+RETRAINED_OPTIONS = {
+    **OPTIONS,
+    "batches": Array(..., "Data sets in the order in which their rows come, such as months.", items={"type": "string"}, minItems=2),
+    "after": Integer(None, "The model after so many batches; a sweep over it trains the sequence once. null: after all.", minimum=1, null=True),
+}  # fmt: skip
+OPTIONS_BY_NAME = {"constrained": OPTIONS, "retrained": RETRAINED_OPTIONS}
 log = logging.getLogger("counterweight")
 #: Share of the objective's total cost that a known rule may be better by without a warning.
 WARNED = 1e-3
-LABEL = "Constrained SVM"
+LABEL_BY_NAME = {"constrained": "Constrained SVM", "retrained": "Retrained SVM"}
 VALUE_LABELS = {
     "loss": {"ramp": "ramp", "hinge": "hinge"},
     "method": {"cutting_plane": "by cutting planes"},
@@ -101,22 +97,15 @@ VALUE_LABELS = {
 class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     """Minimise rates on data sets, subject to bounds on rates on data sets.
 
-    Problem 2 of Goh, Cotter, Gupta & Friedlander (2016): f(x) = <w, x> + intercept; the
-    randomised classifier predicts positive with probability max(0, min(1, 1/2 + f)), the
-    deterministic one iff f > 0, or above the threshold that `repair` found. Constraints are met by
-    the randomised classifier on the rows it is trained on, and by the deterministic one where its
-    repair can; `promises_` tells of each, `test_promises` how far other rows follow.
+    Problem 2 of Goh, Cotter, Gupta & Friedlander (2016): f(x) = <w, x> + intercept; the randomised
+    classifier predicts positive with probability max(0, min(1, 1/2 + f)), the deterministic one iff
+    f > 0, or above the threshold that `repair` found. Constraints are met by the randomised
+    classifier on the rows it is trained on, and by the deterministic one where its repair can;
+    `promises_` tells of each, `test_promises` how far other rows follow.
 
-    The problem is not convex: what is found is the best of a sequence of feasible points,
-    no minimum over all classifiers. `counterweight.numerics.rates.language` tells the language.
-
-    Parameters
-    ----------
-    objective, constraints, kappa, target, penalty, loss, steps, bias, method, chooser,
-    tolerance, start, path_steps, elastic, features, linear_part, feature_count, feature_scale,
-    group_features, standardise, confidence, held_out, repair, groups, on_infeasible, inner,
-    penalties
-        See `OPTIONS`.
+    The problem is not convex: what is found is the best of a sequence of feasible points, no
+    minimum over all classifiers. `counterweight.numerics.rates.language` tells the language,
+    `OPTIONS` the parameters.
 
     Attributes
     ----------
@@ -135,9 +124,9 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     constraints_ : list of str
         The plain constraints.
     promises_, thresholds_, threshold_groups_, repair_
-        See `counterweight.models.constraints.promises.promising`.
+        See `RepairedDecisions`.
     margins_, held_out_promises_, certified_, certificate_
-        See `counterweight.models.constraints.promises.margins`.
+        See `MarginFit`.
     penalty_ : float
     norm_ : float
         Length of w, the bias included where it is penalised, in the solver's units.
@@ -148,15 +137,15 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
         Convex steps that led to it; 0: it is the start, or a known rule.
     behind_ : float
         By how much the objective (of the coin or of the sign, the worse) is above that of the
-        unconstrained fit with the threshold or the thresholds by group of least cost, as a share
-        of its total cost; NaN where none of these meets the constraints.
+        unconstrained fit with the threshold or the thresholds by group of least cost, as a share of
+        its total cost; NaN where none of these meets the constraints.
     collapsed_ : bool
         Whether nobody or everybody is positive on the training rows.
     warnings_ : list of str
         What is wrong with the result, in sentences; also logged.
     least_violation_ : float
-        What the violations of any classifier, linear or not, sum to at least; 0 unless that
-        is a proof that the constraints contradict each other.
+        What the violations of any classifier, linear or not, sum to at least; 0 unless that is a
+        proof that the constraints contradict each other.
     """
 
     objective: str = "error(labeled)"
@@ -168,11 +157,9 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     steps: int = 8
     bias: str = "regularised"
     method: str = "newton"
-    chooser: str = "centre"
     tolerance: float = 1e-5
     start: str = "best"
     path_steps: int | None = 3
-    elastic: float | None = None
     features: str = "none"
     linear_part: bool = False
     feature_count: int = 300
@@ -184,7 +171,6 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     repair: str = "everyone"
     groups: tuple = ()
     on_infeasible: str = "raise"
-    inner: str = "newton"
     penalties: tuple = ()
 
     FITTED = {
@@ -230,7 +216,7 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
 
     def _fit(self, data, rng):
         """Refuses constraints that no classifier is found to meet, unless told to keep it."""
-        from counterweight.models.constraints.starts.search import fit_settings
+        from counterweight.models.constraints.starts import fit_settings
 
         fit_settings([self], data, rng)
 
@@ -238,20 +224,10 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     def fit_sweep(cls, settings, data, rng):
         """Fit the settings of a sweep together, each from its neighbour (see `path_steps`).
 
-        Parameters
-        ----------
-        settings : sequence of dict
-            All options of each setting.
-        data : DataSets
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        list of ConstrainedClassifier, or None
-            In the order of the settings; None where they differ in more than numbers of the
-            constraints, or have margins of their own.
+        None where they differ in more than numbers of the constraints, or have margins of their
+        own.
         """
-        from counterweight.models.constraints.starts.search import fit_settings
+        from counterweight.models.constraints.starts import fit_settings
 
         models = [cls(**options) for options in settings]
         same = [
@@ -400,3 +376,93 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
             f"No classifier that meets {several} was found. {reached} Loosen "
             f"one of them, or try another start, a smaller penalty{scaled} or a feature map."
         )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class RetrainedClassifier(ConstrainedClassifier):
+    """Classifiers trained batch by batch, each under constraints against the one before.
+
+    After the first batch a classifier is fitted without constraints; it is the trusted one. After
+    each further batch one is fitted to all rows so far, under the constraints, for which the
+    classifier before is the deployed one: ``churn(everyone) <= target`` keeps answers near its
+    answers (stability, section 1 of Goh et al. 2016). ``everyone`` and ``labeled`` are the rows so
+    far; a data set that is a batch to come has no rows yet. Rows in no batch are not looked at.
+    `batches` and `after` are those of `RETRAINED_OPTIONS`, the others those of
+    `ConstrainedClassifier`.
+
+    Attributes
+    ----------
+    learned_ : DataSets
+        What the last fit saw: its rows, and the answers of the classifier before as those of the
+        deployed one; the first has none before it, and its promises no value.
+    """
+
+    batches: tuple
+    after: int | None = None
+
+    _options = RETRAINED_OPTIONS
+
+    def _learn_all(self, samples, rng):
+        """Refuses batches that there are not."""
+        self._chain([self], samples, rng)
+
+    @classmethod
+    def fit_sweep(cls, settings, data, rng):
+        """Fit the settings of a sweep over `after` in one sequence; None for other sweeps."""
+        models = [cls(**options) for options in settings]
+        same = [{k: v for k, v in vars(model).items() if k != "after"} for model in models]
+        if any(options != same[0] for options in same):
+            return None
+        for model in models:
+            check_options(vars(model), cls._options)
+        models[0]._chain(models, data, rng)
+        return models
+
+    def _chain(self, models, samples, rng):
+        """Fit the sequence; each of `models` is the one after as many batches as it asks for."""
+        count = len(self.batches)
+        asked = {model: count if model.after is None else model.after for model in models}
+        unknown = [name for name in self.batches if name not in samples.members]
+        if unknown or max(asked.values()) > count:
+            raise CounterweightError(
+                f"The data sets {listed(unknown)} of batches are not there; there are "
+                f"{listed(samples.members) or 'none'}."
+                if unknown
+                else f"after is {max(asked.values())}, and there are {count} batches: ask for one "
+                "of these."
+            )
+        last = None
+        for k in range(1, max(asked.values()) + 1):
+            learned = self._until(samples, k, last)
+            last = type(self)(**{one.name: getattr(self, one.name) for one in fields(self)})
+            if k == 1:
+                last.constraints = ()
+            ConstrainedClassifier._learn_all(last, learned, copy.deepcopy(rng))
+            if k == 1:
+                last.constraints = self.constraints
+            last.learned_ = learned
+            last._tell_promises(learned)
+            for model in models:
+                if asked[model] == k:
+                    own = {one.name for one in fields(model)}
+                    fitted = {name: value for name, value in vars(last).items() if name not in own}
+                    vars(model).update(fitted)
+
+    def _until(self, samples, k, last):
+        """Rows of the first k batches, the last model as the deployed one."""
+        rows = np.any([samples.members[name] for name in self.batches[:k]], axis=0)
+        members = {name: mask[rows] for name, mask in samples.members.items()}
+        learned = DataSets(samples.X[rows], samples.y[rows], samples.weight[rows], members)
+        if last is not None:
+            learned.deployed = _signs(last, learned)
+        return learned
+
+    def fitted_on(self, samples):
+        """What the promises and measures of training are of."""
+        return self.learned_
+
+
+def _signs(model, samples):
+    """Decisions as scores of a deployed model."""
+    p, decided = model.answers(samples.X, samples)
+    return np.where((p > 0.5) if decided is None else decided > 0.5, 1.0, -1.0)

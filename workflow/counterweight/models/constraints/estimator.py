@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import DataConversionWarning
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.models.constraints.decisions import Promises
 from counterweight.models.constraints.feature_maps import (
     FeatureMap,
     dense,
@@ -18,8 +19,7 @@ from counterweight.models.constraints.feature_maps import (
 )
 from counterweight.models.constraints.frames import encoded, one_hot
 from counterweight.models.constraints.group_features import beside, indicators
-from counterweight.models.constraints.promises.promising import Promises
-from counterweight.models.constraints.solver.smooth import DistinctRows
+from counterweight.models.constraints.newton import DistinctRows
 from counterweight.numerics.options import check_options
 from counterweight.numerics.rates.datasets import (
     DataSets,

@@ -12,13 +12,13 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Flag, Integer, Number
 from counterweight.models.constraints.estimator import RateEstimator, two_columns
 from counterweight.models.constraints.feature_maps import deviations, standardised, thinned
-from counterweight.models.constraints.options import SVM_OPTIONS
-from counterweight.models.constraints.svm_baseline import (
+from counterweight.models.constraints.linear_svm import (
     GroupedRule,
     SvmBaseline,
     group_masks,
     labeled_rows,
 )
+from counterweight.models.constraints.options import SVM_OPTIONS
 from counterweight.numerics.rates.datasets import is_sparse
 
 FAIR_OPTIONS = {
@@ -110,15 +110,7 @@ class _Shared:
 
 
 class ByNumber(ClassifierMixin, BaseEstimator):
-    """A linear classifier of rows that are told by their numbers.
-
-    fairlearn takes dense tables only: it gets the numbers of the rows.
-
-    Parameters
-    ----------
-    shared : _Shared
-    base : classifier
-    """
+    """A linear classifier of rows that are told by numbers: fairlearn takes dense tables."""
 
     def __init__(self, shared, base):
         self.shared, self.base = shared, base
@@ -140,25 +132,19 @@ class ByNumber(ClassifierMixin, BaseEstimator):
 class ExponentiatedGradientModel(RateEstimator):
     """fairlearn's `ExponentiatedGradient`: a random mixture of reweighted linear classifiers.
 
-    After Agarwal, Beygelzimer, Dudik, Langford & Wallach (2018). A row is predicted by a
-    classifier drawn with the mixture's weights, so its probability of a positive prediction is
-    the weight of the classifiers that predict positive. fairlearn's bound is not that of
-    `ConstrainedClassifier`: each group's rate is compared with the rate of all labeled rows,
-    ratio <= group / all and ratio <= all / group, up to `eps`, so that two groups may differ
-    by more than `ratio`; compare at observed ratios. Rows in no group form one of their own.
-
-    Only labeled rows are used. Weights of rows are refused.
-
-    Parameters
-    ----------
-    rate, ratio, groups, base, base_c, eps, max_iter, standardise
-        See `OPTIONS_BY_NAME`.
+    After Agarwal, Beygelzimer, Dudik, Langford & Wallach (2018). A row is predicted by a classifier
+    drawn with the mixture's weights, so its probability of a positive prediction is the weight of
+    the classifiers that predict positive. fairlearn's bound is not that of `ConstrainedClassifier`:
+    each group's rate is compared with the rate of all labeled rows, ratio <= group / all and ratio
+    <= all / group, up to `eps`, so that two groups may differ by more than `ratio`; compare at
+    observed ratios. Rows in no group form one of their own. Only labeled rows are used. Weights of
+    rows are refused. Options: `OPTIONS_BY_NAME`.
 
     Attributes
     ----------
-    weights_ : numpy.ndarray, shape (k,)
-    coef_ : numpy.ndarray, shape (k, d)
-    intercept_ : numpy.ndarray, shape (k,)
+    weights_ : ndarray (k,)
+    coef_ : ndarray (k, d)
+    intercept_ : ndarray (k,)
     gap_ : float
         fairlearn's duality gap of the mixture.
     evaluations_ : int
@@ -267,26 +253,20 @@ class ThresholdOptimizerModel(GroupedRule, SvmBaseline):
     """fairlearn's `ThresholdOptimizer` on an unconstrained SVM: randomised group thresholds.
 
     After Hardt, Price & Srebro (2016): a group's prediction is a random choice between two
-    thresholds, such that the rates of all groups agree exactly on the labeled rows (up to the
-    grid) and the accuracy is the highest. There is no ratio: the rates are equal. It needs to
-    know the group of each row to predict; rows in no group form one of their own, which must
-    have been there in training.
-
-    Only labeled rows are used. Weights of rows are refused.
-
-    Parameters
-    ----------
-    rate, groups, grid_size, penalty, bias, standardise
-        See `OPTIONS_BY_NAME`.
+    thresholds, such that the rates of all groups agree exactly on the labeled rows (up to the grid)
+    and the accuracy is the highest. There is no ratio: the rates are equal. It needs to know the
+    group of each row to predict; rows in no group form one of their own, which must have been there
+    in training. Only labeled rows are used. Weights of rows are refused. Options:
+    `OPTIONS_BY_NAME`.
 
     Attributes
     ----------
     coef_, intercept_, objective_, gap_, penalty_, evaluations_
         See `SvmBaseline`.
-    rules_ : numpy.ndarray, shape (k, 9)
+    rules_ : ndarray (k, 9)
         One line for each group: its number (-1 for rows in none); the share of a constant
-        prediction, and that prediction; then for each of two rules its share, its threshold
-        and 1 (positive above the threshold) or -1 (below).
+        prediction, and that prediction; then for each of two rules its share, its threshold and 1
+        (positive above the threshold) or -1 (below).
     """
 
     rate: str = "demographic_parity"

@@ -14,11 +14,10 @@ SPARSE_SHARE = 0.25
 class FeatureMap:
     """Random features of a Gaussian kernel on standardised rows.
 
-    The kernel is exp(-|x - x'|^2 / (2 scale^2)), each feature divided by its standard
-    deviation first. ``fourier``: sqrt(2 / D) cos(w'x + u) with normal w and uniform u, whose
-    inner products are the kernel in expectation (Rahimi & Recht 2007). ``nystroem``: the
-    kernel with D rows drawn from the data, times the inverse root of the kernel among these;
-    exact on them.
+    The kernel is exp(-|x - x'|^2 / (2 scale^2)), each feature divided by its standard deviation
+    first. ``fourier``: sqrt(2 / D) cos(w'x + u) with normal w and uniform u, whose inner products
+    are the kernel in expectation (Rahimi & Recht 2007). ``nystroem``: the kernel with D rows drawn
+    from the data, times the inverse root of the kernel among these; exact on them.
 
     Parameters
     ----------
@@ -40,8 +39,8 @@ class FeatureMap:
     deviation_ : ndarray (d,)
     scale_ : float
     remembered : list of (array, array) or None
-        Rows, by identity, with their features, where models that share the map remember them:
-        only while nobody changes the rows in place.
+        Rows, by identity, with their features, where models that share the map remember them: only
+        while nobody changes the rows in place.
     """
 
     remembered = None
@@ -52,13 +51,7 @@ class FeatureMap:
         self.scale = scale
 
     def fit(self, X, rng):
-        """Draw the map.
-
-        Parameters
-        ----------
-        X : array or csr_matrix (n, d)
-        rng : numpy.random.Generator
-        """
+        """Draw the map for rows (n, d), dense or csr."""
         if self.kind not in KINDS:
             raise CounterweightError(f"features must be none, fourier or nystroem: {self.kind!r}.")
         if self.count < 1 or (self.scale is not None and not self.scale > 0):
@@ -143,19 +136,9 @@ def deviations(X):
 
 
 def standardised(rows, like=None):
-    """Rows with features of standard deviation 1, and mean 0 unless sparse.
+    """Rows with features of standard deviation 1, and mean 0 unless sparse; their scale and centre.
 
-    Parameters
-    ----------
-    rows : array or csr_matrix (n, d)
-    like : array or csr_matrix (m, d), optional
-        Rows whose means and deviations are taken; `rows` themselves by default.
-
-    Returns
-    -------
-    rows : array or csr_matrix (n, d)
-    scale : array (d,)
-    centre : array (d,) or None
+    Means and deviations are those of the rows `like`, by default of `rows` themselves.
     """
     like = rows if like is None else like
     scale = deviations(like)

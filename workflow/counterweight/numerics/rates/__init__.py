@@ -8,17 +8,16 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from counterweight.numerics.rates.coefficients import compile
     from counterweight.numerics.rates.datasets import DataSets
     from counterweight.numerics.rates.language import parse_constraint, parse_expression
-    from counterweight.numerics.rates.measures import measure
+    from counterweight.numerics.rates.values import compile, measure
 
 __all__ = ["DataSets", "compile", "measure", "parse_constraint", "parse_expression"]
 
 _MODULES = {
     "DataSets": "datasets",
-    "compile": "coefficients",
-    "measure": "measures",
+    "compile": "values",
+    "measure": "values",
     "parse_constraint": "language",
     "parse_expression": "language",
 }

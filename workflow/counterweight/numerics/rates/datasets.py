@@ -1,7 +1,4 @@
-"""Named data sets over one table of rows.
-
-Told by expressions, by the columns of a data frame, or as a frame of masks.
-"""
+"""Named data sets over one table of rows: told by expressions, columns, functions or masks."""
 
 import numpy as np
 
@@ -15,7 +12,7 @@ from counterweight.numerics.rates.language import (
     nearest,
     set_text,
 )
-from counterweight.numerics.rates.measures import measure
+from counterweight.numerics.rates.values import measure
 
 
 def is_sparse(X):
@@ -24,13 +21,7 @@ def is_sparse(X):
 
 
 def checked_features(X, what="features"):
-    """Rows as a float matrix, dense or csr, every value finite.
-
-    Raises
-    ------
-    CounterweightError
-        When `X` is not a table of numbers, or holds NaN or infinite values.
-    """
+    """Rows as a float matrix, dense or csr; raises unless every value is a finite number."""
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
         raise CounterweightError(
             f"Complex data not supported: the {what} must be real numbers, not complex ones."
@@ -66,13 +57,7 @@ def checked_features(X, what="features"):
 
 
 def checked_seen_labels(y, rows, what="label"):
-    """Labels as int8: 1, 0, or -1 where hidden.
-
-    Raises
-    ------
-    CounterweightError
-        When there is not one such label for each row.
-    """
+    """Labels as int8, one for each row: 1, 0, or -1 where hidden; others are refused."""
     y = np.asarray(y)
     if y.shape != (rows,):
         raise CounterweightError(f"There are {rows} rows but a {what} of shape {y.shape}.")
@@ -118,14 +103,14 @@ class DataSets:
     """Rows and the data sets that they are in; a row may be in several.
 
     ``everyone`` (all rows), ``labeled`` (rows with a seen label) and ``unlabeled`` are always
-    there.
+    there. Raises for shapes that differ, values that are not finite, labels that are not binary,
+    and names that the language cannot read.
 
     Parameters
     ----------
     X : array or scipy.sparse matrix (n, d), or None
         Features; None where only predictions are to be measured.
-    y : array (n,) of 1, 0 and -1
-        -1 where the label is hidden.
+    y : array (n,) of 1, 0, and -1 where the label is hidden
     weight : array (n,), optional
         Used by rates that need labels, and by all rates on ``labeled``. 1 by default.
     members : dict of str to bool array (n,), optional
@@ -134,12 +119,6 @@ class DataSets:
         Score of the deployed model, positive prediction iff above 0; NaN where it has none.
     main : bool array (n,), optional
         Rows that the built-in sets are made of; the others are in named sets only.
-
-    Raises
-    ------
-    CounterweightError
-        For shapes that differ, values that are not finite, labels that are not binary, and
-        names that the language cannot read.
     """
 
     def __init__(self, X, y, weight=None, members=None, deployed=None, main=None):
@@ -195,10 +174,7 @@ class DataSets:
     def mask(self, sets):
         """Rows of a data set, as the language's tuple of alternatives; bool (n,).
 
-        Raises
-        ------
-        CounterweightError
-            When a name is unknown, or no row is in the set.
+        Raises where a name is unknown; `UndefinedRate` where no row is in the set.
         """
         rows = np.zeros(len(self), bool)
         for part in sets:
@@ -282,16 +258,11 @@ class DataSets:
         X, y, weight
             Rows of ``everyone``.
         datasets : dict of str to bool array (n,) or to tuple, optional
-            A tuple holds ``X2, y2`` and if need be ``weight2`` and ``deployed2``; None for
-            what there is not.
+            A tuple holds ``X2, y2`` and if need be ``weight2`` and ``deployed2``; None for what
+            there is not. All tables have the same number of features.
         deployed : array (n,) or callable, optional
-            Scores of the deployed model on `X`, or a function from features to scores,
-            which is asked about the rows of all data sets.
-
-        Raises
-        ------
-        CounterweightError
-            When tables have different numbers of features, or as the constructor.
+            Scores of the deployed model on `X`, or a function from features to scores, which is
+            asked about the rows of all data sets.
         """
         X = checked_features(X)
         n, d = X.shape
@@ -392,21 +363,10 @@ def follows(given):
 def named_masks(datasets, X):
     """Data sets as masks and tables, whatever they were told by.
 
-    Parameters
-    ----------
-    datasets : dict of str to object, data frame of masks, or None
-        A name of a column of X (true or false, or 1 and 0); a function of X that gives a mask;
-        a mask, which goes by the index where both it and X have one; or a table as a tuple.
-    X : array, matrix or data frame (n, d)
-
-    Returns
-    -------
-    dict, or `datasets` itself where it is no dict
-
-    Raises
-    ------
-    CounterweightError
-        For columns that X lacks or that hold other values, and masks with another index.
+    `datasets` is a dict, a data frame of masks, or None. A data set is told by a name of a column
+    of X (true or false, or 1 and 0); a function of X that gives a mask; a mask, which goes by the
+    index where both it and X have one; or a table as a tuple. Raises for columns that X lacks or
+    that hold other values, and for masks with another index.
     """
     if not hasattr(datasets, "items"):
         return datasets

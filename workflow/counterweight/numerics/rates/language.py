@@ -397,18 +397,8 @@ def _plain_name(word):
 def parse_expression(text):
     """Read an expression of rates, e.g. ``error(d1) + 2 * false_positive_rate(d2)``.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    Number, Parameter, Rate or Operation
-
-    Raises
-    ------
-    CounterweightError
-        With the position of what cannot be read, or of a rate that does not exist.
+    Gives a Number, Parameter, Rate or Operation. Raises with the position of what cannot be read,
+    or of a rate that does not exist.
     """
     reader = _Reader(text)
     tree = reader.expression()
@@ -420,22 +410,11 @@ def parse_expression(text):
 
 
 def parse_constraint(text):
-    """Read a constraint; a shorthand gives the plain constraints that it stands for.
+    """Read a constraint; a shorthand gives the plain constraints that it stands for, a list.
 
-    Parameters
-    ----------
-    text : str
-        E.g. ``coverage(a) <= coverage(b) / kappa`` or ``equal_opportunity(a, b, 0.9)``.
-
-    Returns
-    -------
-    list of Constraint
-
-    Raises
-    ------
-    CounterweightError
-        As `parse_expression`; also for ``==``, strict or chained comparisons, and
-        shorthands with the wrong arguments.
+    E.g. ``coverage(a) <= coverage(b) / kappa`` or ``equal_opportunity(a, b, 0.9)``. Raises as
+    `parse_expression`; also for ``==``, strict or chained comparisons, and shorthands with the
+    wrong arguments.
     """
     reader = _Reader(text)
     kind, word, _ = reader.tokens[0]
@@ -604,21 +583,10 @@ def check_parameter(name, known, where=""):
 def check_text(text, *, constraint=False, trained=False, sets=None, parameters=None):
     """Check one text of a config before anything runs.
 
-    Parameters
-    ----------
-    text : str
-    constraint : bool
-        Whether it must be a constraint (else an expression).
-    trained : bool
-        Whether a model is trained for it, so that rates may not be multiplied or divided by.
-    sets : iterable of str, optional
-        Names of the study's data sets; the built-in ones are always known.
-    parameters : iterable of str, optional
-        Names of the parameters that have a value.
-
-    Raises
-    ------
-    CounterweightError
+    It must be a constraint if `constraint`, else an expression; if `trained`, a model is trained
+    for it, so that rates may not be multiplied or divided by. `sets` are names of the study's data
+    sets (the built-in ones are always known) and `parameters` of those that have a value; None:
+    any.
     """
     if constraint:
         for level, kind in (level for c in parse_constraint(text) for level in c.levels):

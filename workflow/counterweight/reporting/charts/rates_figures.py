@@ -6,7 +6,7 @@ import numpy as np
 
 from counterweight.evaluation.rates.asked import RULES, asked_value
 from counterweight.files.settings import setting_options
-from counterweight.models.constraints.solver.convex_step import ramp, upper_ramp
+from counterweight.models.constraints.convex_step import ramp, upper_ramp
 from counterweight.reporting.charts import forms
 from counterweight.reporting.wording import setting_label
 

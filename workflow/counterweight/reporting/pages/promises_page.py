@@ -20,7 +20,7 @@ from counterweight.numerics.rates.language import (
     parse_constraint,
     parse_expression,
 )
-from counterweight.numerics.rates.promises import ROUNDING, plain_promises, promises_asked, verdict
+from counterweight.numerics.rates.values import ROUNDING, plain_promises, promises_asked, verdict
 from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet

@@ -1,6 +1,8 @@
-"""One convex step (Problem 3 of Goh et al. 2016) solved whole, constraints included.
+"""One convex step (Problem 3 of Goh et al. 2016) and its solvers.
 
-By Newton steps on smooth problems, or by a primal-dual interior point where these take long.
+Solved whole, constraints included, by Newton steps on smooth problems, or by a primal-dual interior
+point where these take long; or by Algorithm 2, cuts over the multipliers whose inner problem is a
+weighted support vector machine.
 """
 
 from dataclasses import dataclass, field
@@ -8,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterweight.models.constraints.solver.smooth import Smooth, balanced, newton
+from counterweight.errors import CounterweightError
+from counterweight.models.constraints.newton import Smooth, balanced, newton
 
 # Constraint values up to this, of costs that sum to one, are rounding.
 ROUNDING = 1e-10
@@ -22,13 +25,9 @@ def ramp(z):
 
 
 def upper_ramp(z, tangent):
-    """Convex bound on sigma(z), tight at z = tangent (section 2.1).
+    """Convex bound on sigma(z), tight at the current scores `tangent` (section 2.1).
 
-    Parameters
-    ----------
-    z, tangent : array
-        Scores, and the scores at the current solution. The bound on sigma(-z) is
-        ``upper_ramp(-z, -tangent)``.
+    The bound on sigma(-z) is ``upper_ramp(-z, -tangent)``.
     """
     return np.where(np.asarray(tangent) <= 0.5, np.maximum(0.0, 0.5 + np.asarray(z)), 1.0)
 
@@ -40,15 +39,9 @@ class ConvexStep:
     minimise  sum_i P_0i h(f_i) + N_0i h(-f_i) + c_0 + sum_k a_k w_k^2 / 2
     subject to  sum_i P_ji h(f_i) + N_ji h(-f_i) + c_j <= 0,  h(z) = max(0, 1/2 + z).
 
-    Attributes
-    ----------
-    rows : DistinctRows
-    positive, negative : array of shape (1 + m, n)
-        P and N, all >= 0; row 0 is the objective.
-    constant : array of shape (1 + m,)
-        c; the bounds are already taken off.
-    regularisation : array of shape (d,)
-        a; zero for an unregularised bias.
+    `rows` are `DistinctRows`; `positive` P and `negative` N (1 + m, n) are >= 0, row 0 the
+    objective; `constant` c (1 + m,) has the bounds taken off; `regularisation` a (d,) is 0 for an
+    unregularised bias.
     """
 
     rows: object
@@ -79,6 +72,16 @@ class ConvexStep:
         if len(v) == 0:
             return self.positive[0], self.negative[0]
         return self.positive[0] + v @ self.positive[1:], self.negative[0] + v @ self.negative[1:]
+
+    def at(self, v):
+        """The Lagrangian at fixed multipliers: a step without constraints.
+
+        Each row has a hinge of label -1 with cost P_0 + v'P and one of label +1 with cost
+        N_0 + v'N (section 2.2); in the usual scaling u = 2w this is a weighted SVM.
+        """
+        p, q = self.costs(v)
+        constant = self.constant[:1] + v @ self.constant[1:]
+        return ConvexStep(self.rows, p[None], q[None], constant, self.regularisation)
 
     def lower_bound(self, above, below, v):
         """Dual value at hinge slopes in [0, 1] and multipliers v >= 0: a certified lower bound.
@@ -123,21 +126,10 @@ def start_state(step, w, multipliers=None):
 
 
 def pull_back(step, inside, outside, slack=0.0):
-    """Last point on the segment from a feasible point that keeps every constraint.
+    """How far, in [0, 1], one may go from the feasible `inside` to `outside`, pairs (w, f).
 
-    Parameters
-    ----------
-    step : ConvexStep
-    inside, outside : pair (w, f)
-        A point that is feasible in this convex step, and one that may not be.
-    slack : float
-        Largest constraint value that counts as kept.
-
-    Returns
-    -------
-    share : float
-        In [0, 1]; 0 gives the feasible point back. Constraints are convex along the segment,
-        so halving finds the end of the feasible part that holds 0, or a point inside it.
+    At the last point, all constraint values are at most `slack`. Constraints are convex along the
+    segment, so halving finds the end of the feasible part that holds 0, or a point inside it.
     """
     (_, f0), (_, f1) = inside, outside
 
@@ -159,6 +151,19 @@ def pull_back(step, inside, outside, slack=0.0):
     return low
 
 
+def reached(step, w, f, anchor, limit):
+    """Value of a point, and the point: pulled back to an anchor, or its violations at a price."""
+    value, g = step.value(f, w)
+    if anchor is not None:
+        share = pull_back(step, anchor, (w, f), ROUNDING)
+        if share < 1:
+            w = anchor[0] + share * (w - anchor[0])
+            value = step.value(anchor[1] + share * (f - anchor[1]), w)[0]
+    elif (over := np.maximum(g, 0.0)).any():
+        value += np.sum(np.where(over > 0, limit, 0.0) * over)
+    return value, w
+
+
 def solve_whole(
     step,
     state,
@@ -176,30 +181,25 @@ def solve_whole(
 ):
     """Solve a convex step with its constraints, by proximal multipliers and Newton steps.
 
-    Stops without the gap that is asked for after `patience` Newton steps.
+    Costs of the objective are scaled to sum to about 1, those of each constraint too. Stops without
+    the gap that is asked for after `patience` Newton steps.
 
     Parameters
     ----------
     step : ConvexStep
-        Scaled so that costs of the objective sum to about 1, those of each constraint too.
     state : ConvexState
         Start: w, hinge slopes and multipliers.
     tolerance : float
         Certified gap (upper minus lower bound) at which to stop.
-    margin : float or array of shape (m,)
+    margin : float or array (m,)
         How much inside the bounds to aim, so that rounding does not end outside.
-    limit : float or array of shape (m,)
+    limit : float or array (m,)
         Largest multiplier: finite for elastic constraints, whose price it is.
     anchor : pair (w, f) or None
-        A point that is feasible in this step; the result is pulled back to it where needed.
-        Without one, violations are priced at `limit`.
+        A point that is feasible in this step; the result is pulled back to it where needed, so that
+        it is feasible, and no worse. Without one, violations are priced at `limit`.
     relative : float or None
         Share of the objective, its constant left out, that the gap must not exceed either.
-
-    Returns
-    -------
-    ConvexState
-        Its w is feasible if there is an anchor, and no worse than it.
     """
     m = len(step.constant) - 1
     limit = np.broadcast_to(np.asarray(limit, float), (m,))
@@ -224,16 +224,7 @@ def solve_whole(
         lower = step.lower_bound(above, below, v)
         if lower > best.lower:
             best.lower = lower
-        value, g = step.value(f, w)
-        point = w
-        if anchor is not None:
-            share = pull_back(step, anchor, (w, f), ROUNDING)
-            if share < 1:
-                point = anchor[0] + share * (w - anchor[0])
-                value = step.value(anchor[1] + share * (f - anchor[1]), point)[0]
-        elif m:
-            over = np.maximum(g, 0.0)
-            value += np.sum(np.where(over > 0, limit, 0.0) * over) if over.any() else 0.0
+        value, point = reached(step, w, f, anchor, limit)
         if value < best.upper:
             best.upper, best.w = value, point
         best.above, best.below, best.multipliers = above, below, v
@@ -369,21 +360,10 @@ def solve_interior(step, state, *, tolerance, margin, limit=np.inf, anchor=None,
     """Solve a convex step with its constraints on the normal matrix of all its hinges.
 
     Hinge k has a slack xi_k >= 0 with t_k = xi_k - 1/2 - z_k >= 0; constraint j, on sums of the
-    slacks, has s_j >= 0. Their multipliers b, a and v follow a central path by Mehrotra's
-    predictor and corrector; with a finite `limit` a constraint may be broken at that price.
-    The number of iterations hardly depends on the data, but each works on all rows.
-
-    Parameters
-    ----------
-    step, state, tolerance, margin, limit, anchor
-        As for `convex.solve_whole`.
-    most : int
-        Largest number of iterations.
-
-    Returns
-    -------
-    ConvexState
-        `evaluations` counts iterations.
+    slacks, has s_j >= 0. Their multipliers b, a and v follow a central path by Mehrotra's predictor
+    and corrector; with a finite `limit` a constraint may be broken at that price. The number of
+    iterations, `most` at most, hardly depends on the data, but each works on all rows. Arguments
+    are those of `solve_whole`; `evaluations` counts iterations.
     """
     from scipy.linalg import LinAlgError
 
@@ -423,18 +403,9 @@ def solve_interior(step, state, *, tolerance, margin, limit=np.inf, anchor=None,
         lower = step.lower_bound(above, below, v)
         if lower > best.lower:
             best.lower, best.above, best.below, best.multipliers = lower, above, below, v.copy()
-        reached, value = w, step.value(f, w)
-        if anchor is not None:
-            back = pull_back(step, anchor, (w, f), ROUNDING)
-            if back < 1:
-                reached = anchor[0] + back * (w - anchor[0])
-                value = step.value(anchor[1] + back * (f - anchor[1]), reached)
-            upper = value[0]
-        else:
-            over = np.maximum(value[1], 0.0)
-            upper = value[0] + (np.where(over > 0, limit, 0.0) @ over if over.any() else 0.0)
+        upper, point = reached(step, w, f, anchor, limit)
         if upper < best.upper:
-            best.upper, best.w = upper, reached
+            best.upper, best.w = upper, point
         if best.gap <= tolerance:
             break
         point = _Point(w, f, xi, t, a, b, v, s, u, free)
@@ -462,3 +433,168 @@ def solve_interior(step, state, *, tolerance, margin, limit=np.inf, anchor=None,
             now + reach * change for now, change in zip(point, move, strict=True)
         )
     return best
+
+
+# Multipliers, of costs that sum to one, beyond which a box is not widened.
+WIDEST = 1e6
+
+
+class CutModel:
+    """h(v): the least of the cuts o_s + g_s'v, an upper bound on the concave dual function."""
+
+    def __init__(self, width):
+        self.width = np.array(width, dtype=float)
+        self.offsets, self.slopes = [], []
+
+    def add(self, offset, slope):
+        """Add the cut of a point with this objective and these constraint values."""
+        self.offsets.append(float(offset))
+        self.slopes.append(np.array(slope, dtype=float))
+
+    def at(self, v):
+        """h(v)."""
+        return float(np.min(np.array(self.offsets) + np.array(self.slopes) @ v))
+
+    def maximum(self):
+        """Where h is largest in the box, its value, and the cuts' weights there.
+
+        The weights make a mixture of the cuts' points that keeps the constraints on average
+        (linear programming duality), and so a feasible point by convexity.
+        """
+        from scipy.optimize import linprog
+
+        slopes, offsets = np.array(self.slopes), np.array(self.offsets)
+        m = slopes.shape[1]
+        highest = linprog(
+            np.append(np.zeros(m), -1.0),
+            A_ub=np.column_stack([-slopes, np.ones(len(offsets))]),
+            b_ub=offsets,
+            bounds=[(0, high) for high in self.width] + [(None, None)],
+            method="highs-ds",
+        )
+        if not highest.success:
+            raise CounterweightError(
+                f"The cuts' linear programme was not solved: {highest.message}"
+            )
+        weights = np.maximum(-highest.ineqlin.marginals, 0.0)
+        v = np.clip(highest.x[:m], 0.0, self.width)
+        return v, -float(highest.fun), weights / weights.sum()
+
+    def centre(self, floor):
+        """Where to look next: with one constraint the centre of mass of floor <= z <= h(v).
+
+        With more that centre is hard to compute (Rademacher 2007), and the maximiser is taken; so
+        it is where the region has no inside.
+        """
+        top, value, _ = self.maximum()
+        if value - floor <= 1e-12 or len(top) > 1:
+            return top
+        offsets = np.append(np.array(self.offsets), floor)
+        slopes = np.append(np.array(self.slopes)[:, 0], 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            crossing = (offsets[:, None] - offsets) / (slopes - slopes[:, None])
+        inside = crossing[(crossing > 0) & (crossing < self.width[0])]
+        knots = np.unique(np.concatenate([[0.0, self.width[0]], top, inside]))
+        height = np.min(offsets[:-1] + knots[:, None] * slopes[:-1], axis=1) - floor
+        height = np.maximum(height, 0.0)
+        length, left, right = np.diff(knots), height[:-1], height[1:]
+        area = length * (left + right) / 2
+        # First moment of a trapezium about its left end.
+        moment = area * knots[:-1] + length**2 * (left + 2 * right) / 6
+        return np.array([moment.sum() / area.sum()]) if area.sum() > 0 else top
+
+
+def cutting_plane(step, state, *, tolerance, margin, limit=np.inf, anchor=None, most=300):
+    """Solve a convex step by cuts over the multipliers, each from one weighted SVM (Algorithm 2).
+
+    Cuts are shallow: while the bounds are far apart, SVMs are solved to half their
+    distance. Arguments are those of `solve_whole`, `most` the largest number of SVMs, which
+    `evaluations` counts. The result is the best of all points and of the mixture of points that
+    the model's linear programme gives, pulled back to feasibility.
+    """
+    m = len(step.constant) - 1
+    limit = np.broadcast_to(np.asarray(limit, dtype=float), (m,))
+    model = CutModel(np.minimum(limit, np.maximum(1.0, 2 * state.multipliers)))
+    best = ConvexState(state.w, state.above, state.below, state.multipliers)
+    points = []
+
+    def look(w):
+        """Add the cut of a point and keep it if it is the best feasible one."""
+        f = step.rows.scores(w)
+        value, g = step.value(f, w)
+        points.append(w)
+        model.add(value, g + margin)
+        keep(w, f)
+
+    def keep(w, f):
+        value, w = reached(step, w, f, anchor, limit)
+        if value < best.upper:
+            best.upper, best.w = value, w
+
+    look(anchor[0] if anchor is not None else state.w)
+    svm = start_state(step, state.w) if state.above is None else state
+    first = np.clip(state.multipliers, 0.0, model.width)
+    for count in range(most):
+        top, high, weights = model.maximum()
+        if count:
+            mixed = weights @ np.array(points)
+            keep(mixed, step.rows.scores(mixed))
+        best.evaluations = count
+        if best.gap <= tolerance:
+            break
+        # A box that holds the model's maximum back is widened, once a cut.
+        wide = (top >= model.width * (1 - 1e-9)) & (model.width < np.minimum(limit, WIDEST))
+        if count >= 2 and wide.any():
+            model.width = np.where(wide, np.minimum(4 * model.width, limit), model.width)
+        v = first if count == 0 else model.centre(best.lower)
+        accuracy = max(0.2 * tolerance, 0.25 * max(high - best.lower, 0.0)) if count > 1 else 1e-3
+        accuracy = max(min(accuracy, 1e-3), 0.2 * tolerance)
+        begun = ConvexState(svm.w, svm.above, svm.below, v[:0])
+        svm = solve_whole(step.at(v), begun, tolerance=accuracy, margin=np.zeros(0))
+        if svm.lower > best.lower:
+            best.lower, best.multipliers = svm.lower, v
+            best.above, best.below = svm.above, svm.below
+        look(svm.w)
+    return best
+
+
+# Newton steps after which an interior point takes over: few problems need as many.
+PATIENCE = 400
+# Gap that then does where others follow: the step keeps the constraints, and is no worse. With one
+# constraint the interior point brings it down soon.
+ENOUGH = 6e-3
+# It works on all rows each time: dense ones of more products than this are left to Newton.
+MOST_PRODUCTS = 5e8
+
+
+def solve_step(step, state, anchor, limit, method, tolerance, relative=None, rough=False):
+    """One convex step by the chosen method; a rough one with a gap of `ENOUGH` if that is hard."""
+    margin = np.full(len(step.constant) - 1, 0.1 * tolerance)
+    shared = {"tolerance": tolerance, "margin": margin, "limit": limit, "anchor": anchor}
+    if method == "newton" or len(step.constant) == 1:
+        n, d = step.rows.shape
+        patience = PATIENCE if step.rows.is_sparse or n * d * d <= MOST_PRODUCTS else np.inf
+        state = solve_whole(step, state, **shared, relative=relative, patience=patience)
+        if rough and len(step.constant) > 2 and state.gap <= ENOUGH:
+            return state
+        asked = tolerance
+        if relative is not None:
+            asked = min(tolerance, max(relative * (state.upper - step.constant[0]), 1e-12))
+        if state.gap <= asked or patience == np.inf:
+            return state
+        state = _better(state, solve_interior(step, state, **shared | {"tolerance": asked}))
+        if state.gap <= asked:
+            return state
+        return _better(state, solve_whole(step, state, **shared, relative=relative))
+    return cutting_plane(step, state, **shared)
+
+
+def _better(state, other):
+    """Two states of one step as one, with the better of both bounds."""
+    if other.upper < state.upper:
+        state.upper, state.w = other.upper, other.w
+    if other.lower > state.lower:
+        state.lower, state.multipliers = other.lower, other.multipliers
+        state.above, state.below = other.above, other.below
+    state.evaluations += other.evaluations
+    return state

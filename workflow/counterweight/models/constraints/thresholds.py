@@ -17,23 +17,19 @@ from counterweight.errors import CounterweightError
 
 
 def cuts(scores):
-    """Thresholds between different scores, and how many of the scores are above each.
+    """Thresholds between different scores (n,), and how many of the scores are above each.
 
     Scores that differ by rounding only count as equal, so that no threshold parts them.
 
-    Parameters
-    ----------
-    scores : array, shape (n,)
-
     Returns
     -------
-    order : int array, shape (n,)
+    order : int array (n,)
         The scores from high to low.
-    above : int array, shape (k + 1,)
+    above : int array (k + 1,)
         0 = above[0] < above[1] < ... < above[k] = n.
-    edges : float array, shape (k + 1, 2)
-        A threshold between the two edges (the second is the higher one) leaves `above` scores
-        above it; infinite at both ends.
+    edges : float array (k + 1, 2)
+        A threshold between the two edges (the second is the higher one) leaves `above` scores above
+        it; infinite at both ends.
     """
     order = np.argsort(-scores, kind="stable")
     high = scores[order]
@@ -101,15 +97,9 @@ ROUNDING = 1e-12
 class Rates:
     """An objective and constraints on distinct rows, as sums over the positive predictions.
 
-    Expression j of probabilities p is ``slope[j] @ p + fixed[j]``; constraints are to be at
-    most 0.
-
-    Attributes
-    ----------
-    slope : array (1 + m, n)
-    fixed : array (1 + m,)
-    size : array (1 + m,)
-        Sum of all costs: the unit of rounding.
+    Expression j of probabilities p is ``slope[j] @ p + fixed[j]``; constraints are to be at most 0.
+    `slope` is (1 + m, n), `fixed` and `size`, the sum of all costs and so the unit of rounding, (1
+    + m,).
     """
 
     slope: np.ndarray
@@ -134,21 +124,10 @@ class Rates:
 
 
 def best_thresholds(scores, slopes, costs):
-    """Least objective among feasible thresholds, and the thresholds.
+    """Least objective among feasible thresholds of groups, and these; None, None without any.
 
-    Parameters
-    ----------
-    scores : sequence of array (rows of the group,)
-    slopes : sequence of array (1 + m, rows of the group)
-        Change of the objective and of the constraints by a yes to each row.
-    costs : Rates
-        What they add to.
-
-    Returns
-    -------
-    value : float or None
-        None if no thresholds are feasible.
-    thresholds : list of float
+    `scores` are those of each group, `slopes` (1 + m, rows of the group) the change of the
+    objective and of the constraints by a yes to each row, and `costs` (`Rates`) what they add to.
     """
     sums, above, edges = [], [], []
     for score, slope in zip(scores, slopes, strict=True):
@@ -170,8 +149,8 @@ def best_thresholds(scores, slopes, costs):
 def best_cuts(sums, above, now, costs):
     """The cheapest feasible cut of each group, or what comes near to one.
 
-    The best of all for one group, and for two where each rate rises or falls along the cuts;
-    else what no change of two groups at a time makes better.
+    The best of all for one group, and for two where each rate rises or falls along the cuts; else
+    what no change of two groups at a time makes better.
 
     Parameters
     ----------
@@ -182,11 +161,6 @@ def best_cuts(sums, above, now, costs):
     now : list of int
         A place to begin from.
     costs : Rates
-        What they add to.
-
-    Returns
-    -------
-    list of int
     """
     # Violations at a price beyond any gain, so that the first rounds lead to feasible places.
     price = 10 * max(costs.size[0], 1e-300) / np.where(costs.size[1:] > 0, costs.size[1:], 1.0)
@@ -288,18 +262,10 @@ SOLVER = 2e-6
 
 
 class Repair(NamedTuple):
-    """Thresholds and what they do.
+    """Thresholds of everybody, or of each group, and what they do; positive is a score above.
 
-    Attributes
-    ----------
-    thresholds : ndarray (A,)
-        Of everybody, or of each group; positive where the score is above.
-    excess : ndarray (m,)
-        By how much each constraint is broken with them; at most 0 where it is kept.
-    before : ndarray (m,)
-        The same with thresholds of 0.
-    cost, cost_before : float
-        Value of the objective.
+    `excess` (m,) is by how much each constraint is broken with them, at most 0 where it is kept;
+    `before` the same with thresholds of 0; `cost` and `cost_before` are values of the objective.
     """
 
     thresholds: np.ndarray
@@ -351,15 +317,20 @@ class _Part:
 def repaired(scores, problem, parts=None, rows=None):
     """Thresholds of least cost by which constraints hold for deterministic predictions.
 
+    One threshold is found by trying all. Several are a separable choice of one cut a group, a
+    mixed-integer problem (HiGHS): exact where a group has at most `MOST_CUTS` cuts that differ in
+    the constraints; else on an even choice of them and near what was found, first by pairs of
+    groups.
+
     Parameters
     ----------
     scores : array (n,)
         Positive where the score is above the threshold.
     problem : Problem
-        Coefficients, constants and bounds, from `counterweight.numerics.rates.coefficients`.
+        Coefficients, constants and bounds, from `counterweight.numerics.rates.values.compile`.
     parts : int array (n,), optional
-        Group of each row, 0 to A - 1, where each has a threshold of its own; -1 for rows that
-        keep 0. By default everybody shares one.
+        Group of each row, 0 to A - 1, where each has a threshold of its own; -1 for rows that keep
+        0. By default everybody shares one.
     rows : bool array (n,), optional
         Rows that count; by default those that any coefficient is about.
 
@@ -367,15 +338,8 @@ def repaired(scores, problem, parts=None, rows=None):
     -------
     Repair
         Thresholds are 0 where decisions keep all constraints as they are, but for those of groups
-        that lower the cost by more than `WORTH` of its total. Where none keeps them all, those
-        that miss least in sum.
-
-    Notes
-    -----
-    One threshold is found by trying all. Several are a separable choice of one cut a group, a
-    mixed-integer problem (HiGHS): exact where a group has at most `MOST_CUTS` cuts that differ in
-    the constraints; else on an even choice of them and near what was found, first by pairs of
-    groups.
+        that lower the cost by more than `WORTH` of its total. Where none keeps them all, those that
+        miss least in sum.
     """
     change = problem.positive - problem.negative
     size = 1 + (problem.positive + problem.negative).sum(axis=1)[1:] + np.abs(problem.bounds)

@@ -12,10 +12,9 @@ from functools import cached_property
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.models.constraints.convex_step import ROUNDING, ramp
 from counterweight.models.constraints.group_features import told_boxes
-from counterweight.models.constraints.solver.convex_step import ROUNDING, ramp
-from counterweight.models.constraints.solver.majorisation import RateFit, minimise_rates
-from counterweight.models.constraints.starts.known_rules import (
+from counterweight.models.constraints.known_rules import (
     Rates,
     known_rules,
     logistic,
@@ -24,6 +23,7 @@ from counterweight.models.constraints.starts.known_rules import (
     sets_in,
     shifted_value,
 )
+from counterweight.models.constraints.majorisation import RateFit, minimise_rates
 
 #: Convex steps from each start, before the best one goes on.
 FIRST_STEPS = 2
@@ -52,19 +52,11 @@ NOBODY = 1e-6
 
 @dataclass
 class Begun:
-    """What the settings of a sweep share.
+    """What the settings of a sweep share: `rows` (`DistinctRows`), and lists of scores.
 
-    Attributes
-    ----------
-    rows : DistinctRows
-    bases : list of array (coordinates,)
-        Fits without constraints, the objective's own first.
-    groups, tilts : list
-        See `known.named_groups`.
-    judges : list of array (coordinates,)
-        Fits without constraints by other losses, whose thresholds are compared with.
-    others : list of array (coordinates,)
-        More fits to begin from, such as an imitation of the deployed model.
+    `bases` are fits without constraints, the objective's own first; `judges` such fits by other
+    losses, whose thresholds are compared with; `others` more fits to begin from, such as an
+    imitation of the deployed model. `groups` and `tilts` are those of `known_rules.named_groups`.
     """
 
     rows: object
@@ -107,15 +99,8 @@ def _unit(f):
 def repaired(rows, w, costs, penalty):
     """A score, scaled and shifted so that its coin meets the constraints, or misses them least.
 
-    Of all scales and shifts that meet them the one with the least value of Problem 2.
-
-    Returns
-    -------
-    w : array (coordinates,)
-    missed : float
-        Largest violation, 0 where there is none.
-    value : float
-        Objective with penalty.
+    Of all scales and shifts that meet them the one with the least value of Problem 2. Gives the
+    score, its largest violation (0 where there is none), and its objective with the penalty.
     """
     f = rows.scores(w)
     ridge = rows.regularisation(penalty)
@@ -195,14 +180,7 @@ def _order(fit):
 class Search:
     """Problem 2 at one setting.
 
-    Parameters
-    ----------
-    begun : Begun
-    positive, negative, bounds, constants
-        See `compile`; of all rows.
-    penalty : float
-    options
-        Of `minimise_rates`.
+    Coefficients are those of `compile`, of all rows; options those of `minimise_rates`.
     """
 
     levelled = False
@@ -235,23 +213,10 @@ class Search:
         return known_rules(self.rows, w, self.costs, self.begun.groups, self.begun.tilts)
 
     def best(self, steps, near=None, near_steps=None, swap=True, signed=False):
-        """The best of several starts, or of the way on from a neighbour's solution.
+        """The best of several starts, or of the way on from a neighbour's solution `near`.
 
-        Parameters
-        ----------
-        steps : int
-        near : RateFit, optional
-            Solution of a neighbouring setting.
-        near_steps : int, optional
-            Steps from there.
-        swap : bool
-            Whether a known rule that is better may be the result.
-        signed : bool
-            Whether the sign of the score is to meet the constraints, too, if that costs little.
-
-        Returns
-        -------
-        Found
+        From there `near_steps` are taken. If `swap`, a known rule that is better may be the result;
+        if `signed`, the sign of the score is to meet the constraints, too, if that costs little.
         """
         if not self.begun.bases:
             return Found(fit := self.run(None, steps), fit)
@@ -471,30 +436,12 @@ ONE_SIDED = 1e-9
 def fit_settings(models, data, rng):
     """Fit constrained classifiers that differ in the numbers of their constraints only.
 
-    Rows are prepared once. From the setting whose constraints ask most of the unconstrained fit
-    the solver goes on to the others, each begun where the one before ended: that classifier
-    keeps looser constraints, too.
-
-    Parameters
-    ----------
-    models : sequence of ConstrainedClassifier
-        Equal but for `kappa` and `target`.
-    data : DataSets
-    rng : numpy.random.Generator
-        Every model gets the same draws.
-
-    Raises
-    ------
-    CounterweightError
-        For constraints that no classifier is found to meet, unless the model keeps them.
+    Rows are prepared once. From the setting whose constraints ask most of the unconstrained fit the
+    solver goes on to the others, each begun where the one before ended: that classifier keeps
+    looser constraints, too. Every model gets the same draws. Raises for constraints that no
+    classifier is found to meet, unless the model keeps them.
     """
     first = models[0]
-    if first.inner != "newton" and first.method == "newton" and first.constraints:
-        raise CounterweightError(
-            f"inner: {first.inner} solves the SVMs of the cutting plane, and method newton solves "
-            "a step with its constraints whole: set method to cutting_plane or bisection, or leave "
-            "out inner."
-        )
     problems = [model._problem(data) for model in models]
     first._draw_map(data.X, copy.deepcopy(rng))
     first.group_boxes_ = _group_boxes(first, data, problems[0].names)
@@ -523,10 +470,7 @@ def fit_settings(models, data, rng):
             problem.constants,
             model.penalty_,
             method=model.method,
-            chooser=model.chooser,
-            inner=model.inner,
             tolerance=model.tolerance,
-            elastic=model.elastic,
             loss=model.loss,
         )
         if not begun.bases and len(problem.names):

@@ -76,24 +76,24 @@ def balanced(up, down):
 class DistinctRows:
     """Rows of X without repeats, and with the constant feature of the bias.
 
-    Rows that are equal to the last bit are merged. Their costs are summed (`merge`), so that
-    every rate is the same number as before, up to rounding. Finding them costs a sort of n
-    64-bit numbers; nothing larger than X is held.
+    Rows that are equal to the last bit are merged. Their costs are summed (`merge`), so that every
+    rate is the same number as before, up to rounding. Finding them costs a sort of n 64-bit
+    numbers; nothing larger than X is held.
 
     Parameters
     ----------
-    X : array or scipy.sparse matrix of shape (n, d)
+    X : array or scipy.sparse matrix (n, d)
     bias : {"regularised", "free", "none"}
         A constant feature 1, penalised like the others; the same without a penalty; or none.
     merge : bool
         False keeps every row (to check that merging changes nothing).
-    centre : array of shape (d,), optional
+    centre : array (d,), optional
         Taken off every row, in the products only: few values of the rows held are not 0.
 
     Attributes
     ----------
-    matrix : array or csr_matrix of shape (distinct rows, d or d + 1)
-    group : int array of shape (n,)
+    matrix : array or csr_matrix (distinct rows, d or d + 1)
+    group : int array (n,)
         The distinct row that each row of X became.
     square : float
         Mean squared length of the rows.
@@ -190,18 +190,9 @@ class DistinctRows:
         return sums if self.centre is None else sums - r.sum(axis=-1)[..., None] * self.centre
 
     def part(self, chosen, more):
-        """Some of the distinct rows, with further rows after them.
+        """The `chosen` distinct rows, with rows `more` (k, coordinates), bias included, after them.
 
-        Parameters
-        ----------
-        chosen : bool array of shape (distinct rows,)
-        more : array of shape (k, coordinates)
-            Bias included.
-
-        Returns
-        -------
-        DistinctRows
-            For `scores`, `combine` and `gram`; it has no `group`.
+        For `scores`, `combine` and `gram`; it has no `group`.
         """
         other = copy.copy(self)
         more = more if self.centre is None else more + self.centre
@@ -251,21 +242,10 @@ ROUNDS = 20
 class Smooth:
     """Augmented Lagrangian of a convex step: smooth, convex and piecewise quadratic in w.
 
-    Hinges are smoothed around their current slopes, constraints around their current
-    multipliers (proximal points of the dual), so the smoothing need not vanish for the
-    minimisers to converge to the step's optimum.
-
-    Attributes
-    ----------
-    rows, positive, negative, constant, regularisation
-        See `convex.ConvexStep`.
-    above, below : array of shape (n,)
-        Slopes around which the hinges are smoothed.
-    multipliers : array of shape (m,)
-    sharpness : float
-    stiffness, margin, limit : array of shape (m,)
-    least : array of shape (n,) or 0.0
-        Least slope of the upper hinges; 1 makes of a row a linear term.
+    Hinges are smoothed around the slopes `above` and `below` (n,), constraints around `multipliers`
+    (m,) (proximal points of the dual), so the smoothing need not vanish for the minimisers to
+    converge to the step's optimum. `least` are the least slopes of the upper hinges; 1 makes of a
+    row a linear term.
     """
 
     rows: object

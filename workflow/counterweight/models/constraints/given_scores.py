@@ -5,10 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.fragments import Array, Number, Text
+from counterweight.models.constraints.decisions import (
+    CONFIDENCE_OPTIONS,
+    REPAIR_OPTIONS,
+    MarginFit,
+    RepairedDecisions,
+)
 from counterweight.models.constraints.estimator import RateEstimator, two_columns
 from counterweight.models.constraints.options import PARAMETER_OPTIONS
-from counterweight.models.constraints.promises.margins import CONFIDENCE_OPTIONS, MarginFit
-from counterweight.models.constraints.promises.promising import REPAIR_OPTIONS, RepairedDecisions
 
 OPTIONS = {
     "objective": Text("error(labeled)", "Sum of rates that thresholds make small where they must move."),

@@ -1,10 +1,10 @@
 """Linear classifiers under rate constraints, by majorisation-minimisation.
 
-Problem 2 of Goh, Cotter, Gupta and Friedlander (2016): rates of a randomised linear
-classifier, positive with probability sigma(f), are minimised subject to bounds on other
-rates. Algorithm 1 replaces the ramps by convex bounds that are tight at the current solution
-and solves the convex step again and again. Where no classifier at all keeps the constraints,
-`prove_infeasible` proves it.
+Problem 2 of Goh, Cotter, Gupta and Friedlander (2016), "Satisfying real-world goals with dataset
+constraints": rates of a randomised linear classifier, positive with probability sigma(f), are
+minimised subject to bounds on other rates. Algorithm 1 replaces the ramps by convex bounds that are
+tight at the current solution and solves the convex step again and again. Where no classifier at all
+keeps the constraints, `prove_infeasible` proves it.
 """
 
 import copy
@@ -13,29 +13,24 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.solver.convex_step import (
+from counterweight.models.constraints.convex_step import (
     ROUNDING,
     ConvexState,
     ConvexStep,
     ramp,
+    solve_step,
     solve_whole,
     start_state,
 )
-from counterweight.models.constraints.solver.cutting_plane import solve_step
-from counterweight.models.constraints.solver.smooth import DistinctRows
+from counterweight.models.constraints.newton import DistinctRows
 
 
 @dataclass
 class InfeasibilityProof:
-    """What the bounds of a set of rate constraints ask at least.
+    """Lower bound on the sum of violations of any classifier, and the multipliers that show it.
 
-    Attributes
-    ----------
-    least_violation : float
-        Lower bound on the sum of violations of any classifier; above 0 proves that the
-        constraints contradict each other.
-    multipliers : array of shape (m,)
-        In [0, 1]: the sum of constraints with these factors is the contradiction.
+    Above 0 it proves that the constraints contradict each other: their sum with these factors (m,),
+    in [0, 1], is the contradiction.
     """
 
     least_violation: float
@@ -45,22 +40,12 @@ class InfeasibilityProof:
 def prove_infeasible(positive, negative, constant, most=200):
     """Least sum of violations over all functions of the row, by cuts over the multipliers.
 
-    A classifier, whatever its form, is positive with some probability s_i on each distinct
-    row and negative with 1 - s_i. So for any v in [0, 1]^m its violations sum at least to
-    q(v) = sum_i min(v'P_i, v'N_i) + v'c, and the largest q(v) is the least sum of violations
-    that any such function has (linear programming duality). q is concave and piecewise linear.
-
-    Parameters
-    ----------
-    positive, negative : array of shape (m, n)
-        Costs of the constraints on distinct rows.
-    constant : array of shape (m,)
-        Constants less bounds: constraint j is P_j s + N_j (1 - s) + constant_j <= 0.
-
-    Returns
-    -------
-    InfeasibilityProof
-        Its bound holds for its own multipliers, however well they were found.
+    A classifier, whatever its form, is positive with some probability s_i on each distinct row and
+    negative with 1 - s_i. So for any v in [0, 1]^m its violations sum at least to q(v) = sum_i
+    min(v'P_i, v'N_i) + v'c, and the largest q(v) is the least sum of violations that any such
+    function has (linear programming duality). q is concave and piecewise linear. `positive` P and
+    `negative` N are (m, n), `constant` c (m,): constraint j is P_j s + N_j (1 - s) + c_j <= 0. The
+    bound holds for its own multipliers, however well they were found.
     """
     from scipy.optimize import linprog
 
@@ -89,7 +74,7 @@ def prove_infeasible(positive, negative, constant, most=200):
     return best
 
 
-METHODS = ("newton", "cutting_plane", "bisection")
+METHODS = ("newton", "cutting_plane")
 LOSSES = ("ramp", "hinge")
 # Share of its objective to which a plain SVM (no constraints, first step) is solved at least: where
 # classes are easy to separate, the tolerance, a share of all costs, says too little of it.
@@ -100,23 +85,20 @@ PROVED = 1e-9
 
 @dataclass
 class RateFit:
-    """A classifier under rate constraints, and how it was found.
+    """A classifier f = X @ coefficient + intercept under rate constraints, and how it was found.
 
     Attributes
     ----------
-    coefficient : array of shape (d,)
-    intercept : float
-        f = X @ coefficient + intercept; positive with probability sigma(f).
-    multipliers : array of shape (T, m)
+    multipliers : array (T, m)
         Lagrange multipliers of each convex step.
-    objective : array of shape (T + 1,)
+    objective : array (T + 1,)
         Value of Problem 2 (rates of the loss, ramp or hinge, and penalty) at the start and after
         each step.
-    violations : array of shape (T + 1, m)
+    violations : array (T + 1, m)
         Rates of the loss less their bounds; negative where a constraint has room.
-    gap : array of shape (T,)
+    gap : array (T,)
         Certified distance of each step's solution to that convex problem's optimum.
-    evaluations : int array of shape (T,)
+    evaluations : int array (T,)
         Newton steps, or weighted SVMs solved, in each step.
     feasible : bool
         Whether the returned classifier keeps all bounds in the rates of the loss: its randomised
@@ -125,10 +107,8 @@ class RateFit:
         "feasible", "not_reached" (no feasible classifier found, none excluded) or
         "proved_infeasible" (no classifier of any form keeps all bounds).
     messages : list of str
-    least_violation : float
-        Lower bound on the sum of violations of any classifier; 0 unless proved infeasible.
-    proof : array of shape (m,)
-        Factors with which the constraints add up to a contradiction; else zeros.
+    least_violation, proof
+        As of `InfeasibilityProof`; 0 unless proved infeasible.
     states : list of ConvexState
         Solutions of the steps, for `warm`.
     accepted : int
@@ -266,10 +246,7 @@ def minimise_rates(
     loss="ramp",
     bias="regularised",
     method="newton",
-    chooser="centre",
-    inner="newton",
     tolerance=1e-5,
-    elastic=None,
     multiplier_limit=np.inf,
     warm=None,
     svm_gap=SVM_GAP,
@@ -279,19 +256,20 @@ def minimise_rates(
     """Minimise a rate objective subject to bounds on rates (Algorithm 1).
 
     Problem 2 in coefficients: sum_i P_0i sigma(f_i) + N_0i sigma(-f_i) + c_0 + penalty/2 |w|^2
-    subject to sum_i P_ji sigma(f_i) + N_ji sigma(-f_i) + c_j <= g_j. From a feasible start
-    every iterate is feasible and the objective never rises. From an infeasible start the
-    bounds are elastic, at a price that grows, until a feasible point is met.
+    subject to sum_i P_ji sigma(f_i) + N_ji sigma(-f_i) + c_j <= g_j. From a feasible start every
+    iterate is feasible and the objective never rises. From an infeasible start the bounds are
+    elastic, at a price that grows, until a feasible point is met. Raises for arguments that are not
+    usable.
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, d), or DistinctRows
-        Prepared rows save the search for equal rows when several problems share X; they
-        bring their own bias.
-    positive, negative : array of shape (1 + m, n)
+    X : array or sparse matrix (n, d), or DistinctRows
+        Prepared rows save the search for equal rows when several problems share X; they bring their
+        own bias.
+    positive, negative : array (1 + m, n)
         P and N, all >= 0: cost of a positive and of a negative prediction. Row 0: objective.
-    bounds : array of shape (m,)
-    constants : array of shape (1 + m,), optional
+    bounds : array (m,)
+    constants : array (1 + m,), optional
     penalty : float
         Above 0.
     start : (coefficient, intercept), RateFit or None
@@ -299,47 +277,26 @@ def minimise_rates(
     steps : int
         Convex steps T.
     loss : {"ramp", "hinge"}
-        "hinge" keeps all hinges and judges by them: one convex problem, solved once, or at
-        three prices of its bounds where no point is known that keeps them.
+        "hinge" keeps all hinges and judges by them: one convex problem, solved once, or at three
+        prices of its bounds where no point is known that keeps them.
     bias : {"regularised", "free", "none"}
-    method : {"newton", "cutting_plane", "bisection"}
-        How a convex step is solved: whole; by cuts over the multipliers (Algorithm 2); or,
-        with one constraint, by halving on the sign of the subgradient.
-    chooser : {"maximum", "centre"}
-        Next multipliers of the cutting plane.
-    inner : {"newton", "interior_point", "liblinear"}
-        Solver of the cutting plane's weighted SVMs, and of steps without constraints.
+    method : {"newton", "cutting_plane"}
+        How a convex step is solved: whole, or by cuts over the multipliers (Algorithm 2).
     tolerance : float
         Certified gap of each convex step, as a share of the objective's total cost.
-    elastic : float, optional
-        First price of a unit of violation, in units of the objective. By default ten times
-        the objective's total cost for a constraint's total cost. It grows tenfold at most twice.
     multiplier_limit : float
         Largest multiplier, in units of the objective; infinite: none.
     warm : RateFit, optional
-        A fit of a nearby problem on the same rows (another bound). Only saves time: each
-        step starts its search there, and ends within the same certified gap.
+        A fit of a nearby problem on the same rows (another bound). Only saves time: each step
+        starts its search there, and ends within the same certified gap.
     svm_gap : float or None
-        Share of its objective that the gap of a first step without constraints, a plain SVM,
-        may have; None: `tolerance` says it alone.
+        Share of its objective that the gap of a first step without constraints, a plain SVM, may
+        have; None: `tolerance` says it alone.
     early : float
         Tolerance of the steps before the last one, in units of `tolerance`. Where it is above 1
         these may leave a larger gap with several constraints, if less takes long.
     goes_on : bool
         Other steps follow the last one, in another run: it may do so, too.
-
-    Returns
-    -------
-    RateFit
-
-    Raises
-    ------
-    CounterweightError
-        For arguments that are not usable.
-
-    References
-    ----------
-    Goh, Cotter, Gupta, Friedlander (2016), Satisfying real-world goals with dataset constraints.
     """
     for name, value, allowed in (("loss", loss, LOSSES), ("method", method, METHODS)):
         if value not in allowed:
@@ -347,144 +304,141 @@ def minimise_rates(
     positive, negative, bounds, constants = _checked(
         X, positive, negative, bounds, constants, penalty
     )
-    m = len(bounds)
-    if method == "bisection" and m > 1:
-        raise CounterweightError(f"Bisection is for one constraint, not {m}: use cutting_plane.")
     if steps < 1 or not tolerance > 0:
         raise CounterweightError("Steps and tolerance must be above 0.")
     rows = X if isinstance(X, DistinctRows) else DistinctRows(X, bias)
     constant = constants - np.append(0.0, bounds)
     problem = _Problem(rows, rows.merge(positive), rows.merge(negative), constant, penalty)
-    unit = problem.scale[0] / problem.scale[1:]
-    limit = np.broadcast_to(multiplier_limit / unit, (m,))
-    price = np.full(m, 10.0) if elastic is None else elastic / unit
-    highest = 100.0 * price
-
-    w = _first_w(rows, start)
-    f = rows.scores(w)
-    judged = problem.ramp_values if loss == "ramp" else problem.hinge_values
-    values, excess = judged(f, w)
-    path, gone = [values], [excess]
-    multipliers, gaps, evaluations, states = [], [], [], []
-    iterates = [w]
-    state, settled, proof = None, False, None
-    if loss == "hinge":
-        steps = 1 if excess.max(initial=0.0) <= ROUNDING else 3
-    for t in range(steps):
-        if settled:
-            multipliers.append(multipliers[-1])
-            gaps.append(gaps[-1])
-            evaluations.append(0)
-            path.append(path[-1])
-            gone.append(gone[-1])
-            continue
-        step = problem.step(f if loss == "ramp" else np.zeros_like(f))
-        within = step.rates(f)[1:].max(initial=-np.inf) <= ROUNDING
-        if warm is not None and t < len(warm.states):
-            near = warm.states[t]
-            state = ConvexState(near.w, near.above, near.below, near.multipliers)
-        elif state is None:
-            state = start_state(step, w)
-        else:
-            # Multipliers of elastic bounds may stand at their price.
-            near = np.minimum(state.multipliers, 1.0) if within else state.multipliers
-            state = ConvexState(w, state.above, state.below, near)
-        exact = tolerance * (early if t < steps - 1 else 1.0)
-        state = solve_step(
-            step,
-            state,
-            (w, f) if within else None,
-            limit if within else np.minimum(limit, price),
-            method,
-            chooser,
-            inner,
-            exact if within else exact * max(1.0, price.max()),
-            svm_gap if m == 0 and t == 0 else None,
-            within and early > 1 and (goes_on or t < steps - 1),
-        )
-        settled = within and np.array_equal(state.w, w)
-        w = state.w
-        f = rows.scores(w)
-        values, excess = judged(f, w)
-        states.append(state)
-        iterates.append(w)
-        multipliers.append(state.multipliers * unit)
-        gaps.append(max(state.gap, 0.0) * problem.scale[0])
-        evaluations.append(state.evaluations)
-        path.append(values)
-        gone.append(excess)
-        if loss == "hinge" and excess.max(initial=0.0) <= ROUNDING:
-            break
-        if not within and excess.max(initial=0.0) > ROUNDING:
-            price = np.minimum(price * 10.0, highest)
-            if proof is None:
-                proof = _proof(problem)
-            # What no classifier can do is not tried at higher prices.
-            settled = proof.least_violation > PROVED and t >= 1
-
-    objective = np.array(path) * problem.scale[0]
-    over = np.array(gone).reshape(len(path), m)
-    worst = over.max(axis=1, initial=-np.inf)[: len(iterates)]
-    fit = RateFit(
-        coefficient=None,
-        intercept=0.0,
-        multipliers=np.array(multipliers).reshape(len(gaps), m),
-        objective=objective,
-        violations=over * problem.scale[1:],
-        gap=np.array(gaps),
-        evaluations=np.array(evaluations),
-        feasible=bool((worst <= ROUNDING).any()),
-        status="feasible",
-        messages=[],
-        proof=np.zeros(m),
-        states=states,
-    )
-    if fit.feasible:
-        fit.accepted = int(
-            np.argmin(np.where(worst <= ROUNDING, objective[: len(iterates)], np.inf))
-        )
-        w = iterates[fit.accepted]
-    else:
-        total = np.maximum(over[: len(iterates)], 0.0).sum(axis=1)
-        fit.accepted = int(np.argmin(total))
-        w = iterates[fit.accepted]
-        if loss == "hinge":
-            proof = proof or _proof(problem)
-            _explain(fit, proof, over[fit.accepted] * problem.scale[1:])
+    path = _Path(problem, loss, _first_w(rows, start))
+    shared = {"method": method, "tolerance": tolerance, "multiplier_limit": multiplier_limit}
+    path.descend(steps, **shared, warm=warm, svm_gap=svm_gap, early=early, goes_on=goes_on)
+    fit, w, over = path.fit()
     if not fit.feasible and loss == "ramp":
-        searched = _search(problem, w, 5, tolerance)
-        left = problem.ramp_values(rows.scores(searched), searched)[1]
+        w = _search(problem, w, 5, tolerance)
+        left = problem.ramp_values(rows.scores(w), w)[1]
         if left.max() <= ROUNDING:
-            again = minimise_rates(
-                rows,
-                positive,
-                negative,
-                bounds,
-                constants=constants,
-                penalty=penalty,
-                start=(searched[: rows.features], searched[rows.features :].sum()),
-                steps=steps,
-                loss=loss,
-                method=method,
-                chooser=chooser,
-                inner=inner,
-                tolerance=tolerance,
-                elastic=elastic,
-                multiplier_limit=multiplier_limit,
-            )
+            first = w[: rows.features], w[rows.features :].sum()
+            shared |= {"constants": constants, "penalty": penalty, "start": first, "steps": steps}
+            again = minimise_rates(rows, positive, negative, bounds, **shared)
             again.messages.insert(
                 0,
                 "The elastic steps met no feasible classifier: a search for the least "
                 "violation gave a feasible start.",
             )
             return again
-        w = searched
-        _explain(fit, proof or _proof(problem), left * problem.scale[1:])
-    if m and not fit.accepted:
+        over = left
+    if not fit.feasible:
+        _explain(fit, path.proof or _proof(problem), over * problem.scale[1:])
+    if len(bounds) and not fit.accepted:
         fit.messages.append("No step was accepted: the classifier is the start.")
     fit.coefficient = w[: rows.features]
     fit.intercept = float(w[rows.features :].sum())
     return fit
+
+
+class _Path:
+    """Convex steps from a start, and what each came to."""
+
+    def __init__(self, problem, loss, w):
+        self.problem, self.loss, self.proof = problem, loss, None
+        self.iterates, self.values, self.excess = [], [], []
+        self.multipliers, self.gaps, self.evaluations, self.states = [], [], [], []
+        self._reach(w)
+
+    def _reach(self, w):
+        self.w, self.f = w, self.problem.rows.scores(w)
+        judged = self.problem.ramp_values if self.loss == "ramp" else self.problem.hinge_values
+        value, excess = judged(self.f, w)
+        for told, last in ((self.iterates, w), (self.values, value), (self.excess, excess)):
+            told.append(last)
+
+    @property
+    def broken(self):
+        """Whether the last point breaks a constraint."""
+        return self.excess[-1].max(initial=0.0) > ROUNDING
+
+    def descend(self, steps, *, method, tolerance, multiplier_limit, warm, svm_gap, early, goes_on):
+        """Take the steps; arguments are those of `minimise_rates`."""
+        problem, by_ramp, settled = self.problem, self.loss == "ramp", False
+        unit = problem.scale[0] / problem.scale[1:]
+        limit, price = (
+            np.broadcast_to(multiplier_limit / unit, unit.shape),
+            np.full(len(unit), 10.0),
+        )
+        highest = 100.0 * price
+        if not by_ramp:
+            steps = 3 if self.broken else 1
+        for t in range(steps):
+            if settled:
+                for told in (self.multipliers, self.gaps, self.values, self.excess):
+                    told.append(told[-1])
+                self.evaluations.append(0)
+                continue
+            step = problem.step(self.f if by_ramp else np.zeros_like(self.f))
+            within = step.rates(self.f)[1:].max(initial=-np.inf) <= ROUNDING
+            exact = tolerance * (early if t < steps - 1 else 1.0)
+            state = solve_step(
+                step,
+                self._begun(step, within, warm.states[t : t + 1] if warm is not None else ()),
+                (self.w, self.f) if within else None,
+                limit if within else np.minimum(limit, price),
+                method,
+                exact if within else exact * max(1.0, price.max()),
+                svm_gap if not len(unit) and t == 0 else None,
+                within and early > 1 and (goes_on or t < steps - 1),
+            )
+            settled = within and np.array_equal(state.w, self.w)
+            self._reach(state.w)
+            self.states.append(state)
+            self.multipliers.append(state.multipliers * unit)
+            self.gaps.append(max(state.gap, 0.0) * problem.scale[0])
+            self.evaluations.append(state.evaluations)
+            if not by_ramp and not self.broken:
+                break
+            if not within and self.broken:
+                price = np.minimum(price * 10.0, highest)
+                self.proof = self.proof or _proof(problem)
+                # What no classifier can do is not tried at higher prices.
+                settled = self.proof.least_violation > PROVED and t >= 1
+
+    def _begun(self, step, within, near):
+        """Where the solver of a step begins: at a nearby fit's state, or at its own last one."""
+        for other in near:
+            return ConvexState(other.w, other.above, other.below, other.multipliers)
+        if not self.states:
+            return start_state(step, self.w)
+        last = self.states[-1]
+        # Multipliers of elastic bounds may stand at their price.
+        near = np.minimum(last.multipliers, 1.0) if within else last.multipliers
+        return ConvexState(self.w, last.above, last.below, near)
+
+    def fit(self):
+        """The best feasible point, else that of least violation: the fit, its w and violations."""
+        m, count = len(self.excess[0]), len(self.iterates)
+        objective = np.array(self.values) * self.problem.scale[0]
+        over = np.array(self.excess).reshape(len(self.values), m)
+        worst = over.max(axis=1, initial=-np.inf)[:count]
+        feasible = bool((worst <= ROUNDING).any())
+        judged = np.maximum(over[:count], 0.0).sum(axis=1)
+        if feasible:
+            judged = np.where(worst <= ROUNDING, objective[:count], np.inf)
+        accepted = int(np.argmin(judged))
+        fit = RateFit(
+            coefficient=None,
+            intercept=0.0,
+            multipliers=np.array(self.multipliers).reshape(len(self.gaps), m),
+            objective=objective,
+            violations=over * self.problem.scale[1:],
+            gap=np.array(self.gaps),
+            evaluations=np.array(self.evaluations),
+            feasible=feasible,
+            status="feasible",
+            messages=[],
+            proof=np.zeros(m),
+            states=self.states,
+            accepted=accepted,
+        )
+        return fit, self.iterates[accepted], over[accepted]
 
 
 def _proof(problem):

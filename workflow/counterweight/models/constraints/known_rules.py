@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from counterweight.models.constraints.promises.thresholds import Rates, best_thresholds
+from counterweight.models.constraints.thresholds import Rates, best_thresholds
 from counterweight.numerics.linear import expit
 from counterweight.numerics.rates.language import BUILTIN_SETS, parse_constraint, rates
 
@@ -30,16 +30,10 @@ TILTS = [sign * length for length in (0.15, 0.3, 0.6, 1.2, 2.4) for sign in (1, 
 
 @dataclass
 class KnownRule:
-    """A deterministic rule that meets the constraints on the training rows.
+    """A deterministic rule (positive iff the score of `w` is above 0) that meets the constraints.
 
-    Attributes
-    ----------
-    name : str
-        "as it is", "shifted", "by group" or "tilted".
-    value : float
-        Objective of the rule.
-    w : array (coordinates,)
-        Positive iff the score is above 0.
+    On the training rows. `name` is "as it is", "shifted", "by group", "tilted" or "nearby"; `value`
+    is the objective.
     """
 
     name: str
@@ -48,7 +42,7 @@ class KnownRule:
 
 
 def known_rules(rows, w, costs, groups=(), tilts=()):
-    """The best rules among thresholds of one score that meet the constraints.
+    """The best rules among thresholds of one score that meet the constraints, the best last.
 
     Parameters
     ----------
@@ -59,16 +53,11 @@ def known_rules(rows, w, costs, groups=(), tilts=()):
     costs : Rates
         On the distinct rows.
     groups : sequence of (bool array (distinct rows,), array (coordinates,))
-        Groups without rows in common, each with the direction that raises the scores of its
-        rows by 1 and leaves those of the others.
+        Groups without rows in common, each with the direction that raises the scores of its rows by
+        1 and leaves those of the others.
     tilts : sequence of array (coordinates,)
-        Directions that come near to groups that no feature tells: the score is tilted along
-        each, by several lengths, before the threshold is sought.
-
-    Returns
-    -------
-    list of KnownRule
-        Those that exist, best last.
+        Directions that come near to groups that no feature tells: the score is tilted along each,
+        by several lengths, before the threshold is sought.
     """
     f = rows.scores(w)
     found = []
@@ -92,16 +81,10 @@ def known_rules(rows, w, costs, groups=(), tilts=()):
 
 @dataclass
 class Cells:
-    """Parts of the rows that have thresholds of their own.
+    """Parts of the rows, without rows in common, that have thresholds of their own.
 
-    Attributes
-    ----------
-    masks : list of bool array (distinct rows,)
-        Without rows in common; all rows.
-    lines : list of array (coordinates,)
-        Each raises the scores of one part by 1 and leaves the others.
-    slopes : list of array (1 + m, rows of the part)
-    costs : Rates
+    Each of `lines` raises the scores of one part by 1 and leaves the others; `slopes` are (1 + m,
+    rows of the part).
     """
 
     masks: list
@@ -154,21 +137,15 @@ def sets_in(texts):
 
 
 def named_groups(rows, members, texts):
-    """Groups that the constraints name, as the features tell them.
+    """Groups that the constraints `texts` name, as the features tell them.
 
-    Parameters
-    ----------
-    rows : DistinctRows
-    members : dict of str to bool array (n,)
-        Named data sets over the rows that `rows` was made of.
-    texts : sequence of str
-        Constraints.
+    `members` are named data sets (bool, (n,)) over the rows that `rows` was made of.
 
     Returns
     -------
     groups : list of (bool array (distinct rows,), array (coordinates,))
-        Groups that features tell exactly, without overlap. Of named ones that overlap, what
-        they part the rows into, if features tell all of it.
+        Groups that features tell exactly, without overlap. Of named ones that overlap, what they
+        part the rows into, if features tell all of it.
     tilts : list of array (coordinates,)
         For the others the direction that comes nearest to them (least squares).
     """
@@ -284,24 +261,8 @@ def nearby(rows, rule, costs, groups, scores, most=WORK):
     """A rule that is better by what luck makes, by steps along lines that lower its cost.
 
     Greedy: each line that leads to a better rule is followed at once, and all only while `most`
-    lasts: on tables of many rows, where luck is small, only the lines to other scores are looked
-    along.
-
-    Parameters
-    ----------
-    rows : DistinctRows
-        With a bias.
-    rule : KnownRule
-    costs : Rates
-    groups : sequence
-        See `known_rules`.
-    scores : sequence of array (coordinates,)
-        Other scores.
-
-    Returns
-    -------
-    KnownRule
-        At most as costly as `rule`, and it meets the constraints.
+    lasts: on tables of many rows, where luck is small, only the lines to the other `scores` are
+    looked along. It is at most as costly as `rule`, and meets the constraints.
     """
     cells = Cells.of(rows, costs, groups)
     left = [most / costs.slope.size / (HARDER if len(cells.masks) > 2 else 1)]
@@ -352,19 +313,9 @@ STEPS, ENOUGH = 12, 1e-6
 
 
 def logistic(rows, positive, negative, penalty):
-    """Logistic regression by costs, with a ridge.
+    """Logistic regression by costs of a yes and of a no to each distinct row, with a ridge.
 
-    Parameters
-    ----------
-    rows : DistinctRows
-    positive, negative : array (distinct rows,)
-        Costs of a yes, and of a no, to each row; also with one line more.
-    penalty : float
-
-    Returns
-    -------
-    ndarray (coordinates,)
-        Accurate enough to be cut by thresholds; not to be read.
+    Gives its coordinates: accurate enough to be cut by thresholds, not to be read.
     """
     positive, negative = np.ravel(positive), np.ravel(negative)
     both, ridge = positive + negative, rows.regularisation(penalty)

@@ -1,0 +1,542 @@
+"""Decisions of classifiers under constraints, and margins by which new rows keep these, too."""
+
+import copy
+import logging
+import warnings
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Array, Choice, Number
+from counterweight.models.constraints.thresholds import repaired
+from counterweight.numerics.checks import NamedColumns
+from counterweight.numerics.rates.datasets import DataSets, named_masks
+from counterweight.numerics.rates.language import BUILTIN_SETS, rates
+from counterweight.numerics.rates.values import (
+    RULES,
+    plain_promises,
+    promise_values,
+    promises_of,
+    ratio_base,
+)
+from counterweight.numerics.rates.values import compile as compile_rates
+
+REPAIR_OPTIONS = {
+    "repair": Choice("everyone", ["everyone", "by_group", "none"],
+        "How deterministic decisions are brought to keep the constraints on the training rows: one shift of the "
+        "threshold for everybody, one for each group (which then must be known of those to decide on), or not at all."),
+    "groups": Array([],
+        "Data sets whose members may have thresholds of their own (by_group); where none is named, those that the "
+        "constraints name.", items={"type": "string"}),
+}  # fmt: skip
+CONFIDENCE_OPTIONS = {
+    "confidence": Number(None,
+        "Level at which constraints hold for new rows: bounds are kept with a margin from held-out rows (held_out), "
+        "else from cross-fitting; null: none for chance.", minimum=0.5, below=1, null=True),
+    "held_out": Number(0.0,
+        "Share of the rows of each data set that only judge: the weights are fitted to the others, with the margins by "
+        "which constraints hold on these; 0: none.", minimum=0, below=1),
+}  # fmt: skip
+log = logging.getLogger("counterweight")
+#: Scores are compared with thresholds after rounding to so many decimals.
+DECIMALS = 12
+#: Parts of cross-fitting, and how often margins are raised at most.
+FOLDS, ROUNDS = 5, 8
+#: By how many standard errors, of both parts of the rows, fits that held-out rows test have more
+#: room than they need to pass: they pass in half of the cases, and in 93 %. Where the first of
+#: these cannot be had, the most of `LESS` that can.
+TRIED, LESS = (0.0, 1.5), (-0.75, -1.5)
+#: A margin is raised by so much more than what is missed, so that few rounds do.
+BEYOND = 1.05
+
+
+def texts_of(options):
+    """Constraints among the options of a model, as a list of texts."""
+    one = options.get("constraint")
+    return [*(options.get("constraints") or ()), *([one] if one else [])]
+
+
+def numbers_among(options):
+    """Parameters of texts among the options of a model."""
+    return {name: options.get(name) for name in ("kappa", "target")}
+
+
+def named_groups(options):
+    """Data sets that thresholds of groups go by: named ones, else those of the constraints."""
+    if options.get("groups"):
+        return list(options["groups"])
+    found = []
+    for plain in plain_promises(texts_of(options)):
+        for rate in [*rates(plain.left), *rates(plain.right)]:
+            found += [name for part in rate.sets for name in part if name not in BUILTIN_SETS]
+    return list(dict.fromkeys(found))
+
+
+class Promises(NamedColumns):
+    """What a fit makes of the constraints that it was asked for; for every `RateEstimator`.
+
+    Attributes
+    ----------
+    promises_ : list of Promise
+        Each plain constraint on the training rows, deterministic and randomised: value, bound,
+        interval and verdict. Empty where nothing is asked.
+    one_answer_ : str
+        "yes" or "no" where decisions under constraints are the same for all training rows.
+    """
+
+    promises_ = ()
+    fit_warnings_ = ()
+    one_answer_ = ""
+    _seen = None
+
+    def _settle(self, samples):
+        """After a fit: decisions on the training rows, and what they make of each promise."""
+        self._tell_promises(samples)
+
+    def _tell_promises(self, samples):
+        options = vars(self)
+        texts = texts_of(options)
+        self.promises_, self.one_answer_ = [], ""
+        if texts:
+            p, decided = self._seen = self.answers(samples.X, samples)
+            values = promise_values(p, decided, samples, texts, numbers_among(options))
+            self.promises_ = promises_of(values, texts, "training")
+            decided = p > 0.5 if decided is None else decided
+            self.one_answer_ = "" if 0 < decided.mean() < 1 else "yes" if decided.all() else "no"
+            if self.one_answer_ and (told := self.warnings_[len(self.fit_warnings_) :]):
+                log.warning("%s", told[0])
+
+    @property
+    def warnings_(self):
+        """What is wrong with the result, in sentences; also logged."""
+        told = list(self.fit_warnings_)
+        if self.one_answer_ and not getattr(self, "collapsed_", False):
+            done, why = getattr(self, "repair_", None), "."
+            if done and not done["missed"]:
+                why = (
+                    ", since no other thresholds of those that the repair chooses from keep all "
+                    "constraints: loosen them a little, set repair: by_group, or go by chances."
+                )
+            told.append(f"By decisions all training rows have a {self.one_answer_}{why}")
+        return told
+
+    def answers(self, X, samples=None):
+        """Chances of a yes (n,), and decisions (n,) or None for chances above 1/2."""
+        grouped = {"samples": samples} if getattr(self, "GROUPED", False) else {}
+        return self.predict_proba(X, **grouped)[:, 1], None
+
+    def fitted_on(self, samples):
+        """The rows and data sets of the fit, where they are not all that it was given."""
+        return samples
+
+    def training_answers(self, samples):
+        """`answers` for the rows of the fit; those of the fit itself are given once."""
+        seen, self._seen = self._seen, None
+        return self.answers(samples.X, samples) if seen is None else seen
+
+    def test_promises(self, X, y, sample_weight=None, *, datasets=None, deployed=None, level=0.95):
+        """Each constraint on rows that the fit did not see: a list of `Promise`.
+
+        Arguments are those of ``fit``; a constraint is kept or broken where the whole interval of
+        its excess says so, else undecided.
+        """
+        if set(self.classes_) != {0, 1}:
+            own = np.asarray(y)
+            if not np.isin(own, self.classes_).all():
+                raise CounterweightError(f"Labels must be of the classes {listed(self.classes_)}.")
+            y = (own == self.classes_[1]).astype(int)
+        samples = self._stacked(X, y, sample_weight, datasets, deployed)
+        texts = texts_of(options := vars(self))
+        p, decided = self.answers(samples.X, samples)
+        values = promise_values(p, decided, samples, texts, numbers_among(options), level)
+        return promises_of(values, texts, "test", level)
+
+
+class RepairedDecisions(Promises):
+    """Decisions by thresholds that keep constraints where the scores alone do not.
+
+    Attributes
+    ----------
+    thresholds_ : ndarray (A,)
+        A positive decision is a score above it; 0 where nothing had to be repaired.
+    threshold_groups_ : ndarray (A, G)
+        Who has which threshold: 1 for members of each of `named_groups`; no columns for one
+        threshold for everybody.
+    repair_ : dict or None
+        ``excess_before``, ``excess`` by constraint, ``cost_before`` and ``cost`` (the objective,
+        deterministic, on the training rows), and ``missed``: constraints that no threshold of the
+        family keeps.
+    """
+
+    repair_ = None
+
+    def _settle(self, samples):
+        self._repair(samples)
+        super()._settle(samples)
+
+    @property
+    def repairs_(self):
+        """Whether decisions may differ from the sign of the score."""
+        return self.repair != "none" and bool(texts_of(vars(self)))
+
+    def _repair(self, samples, problem=None):
+        """Find thresholds for the training rows, or for coefficients that are given."""
+        self.thresholds_, self.threshold_groups_ = np.zeros(1), np.zeros((1, 0))
+        self.repair_ = None
+        if not self.repairs_:
+            return
+        options, parts = vars(self), None
+        scores = self.decision_function(samples.X)
+        problem = self._repair_problem(samples) if problem is None else problem
+        if self.repair == "by_group":
+            held = [samples.mask(((name,),)) for name in named_groups(options)]
+            if held:
+                members = np.column_stack(held)
+                self.threshold_groups_, parts = np.unique(members, axis=0, return_inverse=True)
+                parts = parts.ravel()
+                self.threshold_groups_ = self.threshold_groups_.astype(float)
+        found = repaired(scores, problem, parts)
+        self.thresholds_ = found.thresholds
+        names = problem.names
+        self.repair_ = {
+            "excess_before": dict(zip(names, found.before.tolist(), strict=False)),
+            "excess": dict(zip(names, found.excess.tolist(), strict=False)),
+            "cost_before": found.cost_before,
+            "cost": found.cost,
+            "missed": [names[j] for j in found.missed],
+        }
+        if len(found.missed):
+            warnings.warn(self.repairs_told_, UserWarning, stacklevel=4)
+
+    def _repair_problem(self, samples):
+        """Objective and constraints as coefficients on some rows."""
+        options = vars(self)
+        return compile_rates(self.objective, texts_of(options), samples, numbers_among(options))
+
+    @property
+    def repairs_told_(self):
+        """What the repair of decisions did, in a sentence; nothing where there was none."""
+        done = self.repair_
+        if not done or not any(over > 0 for over in done["excess_before"].values()):
+            return ""
+        family = {"everyone": "One threshold for everybody", "by_group": "Thresholds of groups"}
+        cost = (
+            f"the objective by decisions on the training rows goes from {done['cost_before']:.4g} "
+            f"to {done['cost']:.4g}"
+        )
+        if not done["missed"]:
+            return f"{family[self.repair]} keeps all constraints by decisions; {cost}."
+        over = [f"{name} by {done['excess'][name]:.4g}" for name in done["missed"]]
+        return (
+            f"{family[self.repair]} cannot keep all constraints by decisions: what is missed "
+            f"least is {listed(over, 20)}; {cost}."
+        )
+
+    def _thresholds_for(self, rows, samples):
+        """The threshold of each row: a number, or (n,) where groups have their own."""
+        names = named_groups(vars(self)) if self.repair == "by_group" else []
+        thresholds = np.ravel(getattr(self, "thresholds_", np.zeros(1)))
+        if not thresholds.size:
+            return 0.0
+        if not names or not thresholds.any():
+            return float(thresholds[0]) if not names else 0.0
+        if samples is None or len(samples) != rows:
+            raise CounterweightError(
+                "Thresholds of groups need the groups of each row to decide: give datasets, with a "
+                f"mask over these {rows} rows for each of {listed(names)}."
+            )
+        missing = [name for name in names if name not in samples.members]
+        if missing:
+            raise CounterweightError(
+                f"The rows to decide on have no data set {listed(missing)}; they have "
+                f"{listed(samples.members) or 'none'}."
+            )
+        members = np.column_stack([samples.members[name] for name in names])
+        # Combinations of groups that no training row was in keep the score's own sign.
+        of_row = np.zeros(rows)
+        known = np.reshape(self.threshold_groups_, (len(thresholds), len(names))) > 0.5
+        for own, threshold in zip(known, thresholds, strict=True):
+            of_row[(members == own).all(axis=1)] = threshold
+        return of_row
+
+    def answers(self, X, samples=None):
+        """Chances of a yes (n,), and decisions (n,) or None where they go by the score's sign."""
+        scores = self.decision_function(X)
+        p = self._randomised(scores)[:, 1]
+        if not self.repairs_:
+            return p, None
+        return p, self._above(scores, samples)
+
+    def _above(self, scores, samples):
+        # Rounded, so that no decision hangs on the order in which a score was added up.
+        return np.round(scores - self._thresholds_for(len(scores), samples), DECIMALS) > 0
+
+    def predict(self, X, samples=None, datasets=None):
+        """The deterministic classifier: the second class where f is above the threshold.
+
+        `samples`, or `datasets` as of ``fit`` (or a data frame of masks), tell the members of the
+        groups for ``repair: by_group``. Columns and functions that were given to ``fit`` are known.
+        """
+        scores = self.decision_function(X)
+        if datasets is None and samples is None and self.repair == "by_group":
+            datasets = self.data_set_rules_ or None
+        if datasets is not None:
+            datasets = named_masks(datasets, X)
+            samples = DataSets(None, np.full(len(scores), -1), None, datasets)
+        return self.classes_[self._above(scores, samples).astype(int)]
+
+
+class MarginFit:
+    """Fits with margins; for classifiers with `_fit`, `_repair` and ``_margins`` in their bounds.
+
+    The rows that chose the weights flatter: on them a constraint holds exactly, on new rows it is
+    broken every other time, and by more than chance. So a bound gamma becomes gamma less a margin.
+
+    - ``confidence`` alone: cross-fitting. Fits to four fifths of the rows are judged on the others,
+      which tells how much training rows flatter; the margin is that plus z standard errors of the
+      rate, and the weights are fitted to all rows.
+    - ``held_out``: two data sets, after Cotter et al. (2019). Weights are fitted to the other rows,
+      and margins raised until the constraints hold on the held-out rows as they are measured there.
+    - both: the held-out rows only test. The other rows, cross-fitted, set `TRIED` margins before
+    the
+      test; of these fits the first is kept of which the held-out rows show at the level that all
+      constraints hold, which is a certificate. A fit that breaks any constraint on new rows is
+      certified with probability at most 1 - confidence: each test has that level shared among the
+      fits (Bonferroni), and must reject for every constraint, so that these need no sharing.
+
+    With cross-fitting z is that of (1 - confidence) / m for m constraints (Bonferroni). Errors are
+    those of the delta method for rows drawn independently, new ones as these; where rows depend on
+    each other, or new ones differ, violations are more frequent.
+
+    Attributes
+    ----------
+    margins_ : ndarray (2, m)
+        By which each bound was kept, deterministic and randomised, in units of the constraint.
+    held_out_promises_ : list of Promise
+        Each constraint on the held-out rows; empty without them.
+    certified_ : bool
+        Whether held-out rows show at the level `confidence` that new ones keep all constraints, by
+        both rules (by the randomised one only where decisions are not repaired).
+    """
+
+    margins_ = np.zeros((2, 0))
+    held_out_promises_ = ()
+    certified_ = False
+    _margins = None
+    #: Whether margins of chances move the fit; else there are thresholds only.
+    _has_chances = True
+
+    def _learn_all(self, samples, rng):
+        plains = plain_promises(self.constraints)
+        self.held_out_promises_, self.certified_ = [], False
+        self.margins_ = np.zeros((2, len(plains)))
+        self._margins = None
+        if not plains or (self.confidence is None and not self.held_out):
+            super()._learn_all(samples, rng)
+            return
+        raised, was = getattr(self, "on_infeasible", None), log.disabled
+        log.disabled = True
+        # What is wrong with a fit on the way is not wrong with the last one.
+        if raised:
+            self.on_infeasible = "keep"
+        try:
+            if self.held_out:
+                self._judged(samples, rng, plains)
+            else:
+                self._cross_fitted(samples, rng, plains)
+        finally:
+            self._margins, log.disabled = None, was
+            if raised:
+                self.on_infeasible = raised
+        for sentence in getattr(self, "warnings_", ()):
+            log.warning("%s", sentence)
+        missed = self.infeasibility_ if raised == "raise" and not self.feasible_ else ""
+        if self._has_chances:
+            self.excess_ = self.excess_ - self.margins_[1] * self._units(plains, samples)
+        if missed:
+            raise CounterweightError(
+                f"With bounds less their margins for new rows: {missed} Or give more rows, or a "
+                "lower confidence."
+            )
+        self._tell_promises(samples)
+
+    def _quantile(self, shared):
+        """z of each of several tests that share what is left of the level."""
+        from scipy.special import ndtri
+
+        return float(ndtri(1 - (1 - self.confidence) / shared))
+
+    def _units(self, plains, samples):
+        """Factors (m,) from a constraint as it is written to the coefficients of the problem.
+
+        Other than 1 for precision and F-measure only, which are multiplied out.
+        """
+        factors = np.ones(len(plains))
+        for j, plain in enumerate(plains):
+            one = [*rates(plain.left), *rates(plain.right)]
+            if len(one) == 1 and one[0].counted:
+                factors[j] = ratio_base(one[0], self.answers(samples.X, samples)[0], samples)
+        return factors
+
+    def _fit_with(self, samples, rng, margins, units=1.0):
+        """The same draws with other margins, so that fits differ by these alone."""
+        self._margins = margins * units
+        self._fit(samples, copy.deepcopy(rng))
+
+    def _values(self, samples, decided=None):
+        """(2, m) excess and standard error by both rules, of rows of the table as they are cut."""
+        p, own = self.answers(samples.X, samples)
+        decided = own if decided is None else decided
+        values = promise_values(p, decided, samples, self.constraints, self._numbers())
+        return values[:, :, 2].T, values[:, :, 3].T
+
+    def _numbers(self):
+        return {"kappa": self.kappa, "target": self.target}
+
+    # Two data sets.
+
+    def _judged(self, samples, rng, plains):
+        held = samples.held_out(self.held_out, rng)
+        fitted, judging = samples.only(~held), samples.only(held)
+        self.thresholds_, self.threshold_groups_ = np.zeros(1), np.zeros((1, 0))
+        try:
+            compile_rates("coverage(everyone)", self.constraints, judging, self._numbers())
+        except CounterweightError as error:
+            raise CounterweightError(f"With held_out {self.held_out:g}: {error}") from error
+        if self.confidence is None:
+            self._matched(samples, fitted, judging, rng, plains)
+        else:
+            self._tested(fitted, judging, rng, plains)
+        values = promise_values(
+            *self.answers(samples.X, samples), judging, self.constraints, self._numbers()
+        )
+        self.held_out_promises_ = promises_of(values, self.constraints, "held-out")
+
+    def _tested(self, fitted, judging, rng, plains):
+        """The first of some fits that the held-out rows certify, else the last that is feasible."""
+        z, share = self._quantile(len(TRIED)), self.held_out
+        flattered, error, units = self._crossed(fitted, rng, plains, z)
+        of_test = error * np.sqrt((1 - share) / share)
+        both, seen, before = np.hypot(error, of_test), slice(0 if self.repairs_ else 1, 2), None
+
+        def fit_with_room(more):
+            margins = flattered + z * of_test + more * both
+            self._fit_to(fitted, rng, margins, units, plains)
+            return self._keeps()
+
+        for more in TRIED:
+            kept = fit_with_room(more)
+            if not kept and before is None:
+                kept = any(fit_with_room(less) for less in LESS)
+            elif not kept:
+                fit_with_room(before)
+            if not kept:
+                break
+            before = more
+            excess, error = self._values(judging)
+            self.certified_ = bool((excess[seen] + z * error[seen] <= 1e-9).all())
+            if self.certified_:
+                break
+
+    def _keeps(self):
+        """Whether the constraints are kept with their margins on the rows of the fit."""
+        return getattr(self, "feasible_", True) and not (self.repair_ or {}).get("missed")
+
+    def _matched(self, samples, fitted, judging, rng, plains):
+        """Margins by which the constraints hold on the held-out rows as they are measured there."""
+        margins, units = np.zeros((2, len(plains))), np.ones(len(plains))
+        for _ in range(ROUNDS):
+            self._fit_with(fitted, rng, margins[1], units)
+            over = self._values(judging)[0][1]
+            units = self._units(plains, fitted)
+            if not (self._has_chances and (over > 0).any()):
+                break
+            margins[1] += np.where(over > 0, BEYOND * over + 1e-6, 0.0)
+        if self.repairs_:
+            margins[0] = self._repair_judged(samples, judging)
+        self.margins_ = margins
+
+    def _repair_judged(self, samples, judging):
+        """Thresholds by which decisions hold on all rows, and on the held-out ones."""
+        everyone, few = self._repair_problem(samples), self._repair_problem(judging)
+        plains = plain_promises(self.constraints)
+        margins = np.zeros(len(plains))
+        for _ in range(ROUNDS):
+            both = everyone._replace(
+                positive=np.concatenate([everyone.positive, few.positive[1:]]),
+                negative=np.concatenate([everyone.negative, few.negative[1:]]),
+                constants=np.concatenate([everyone.constants, few.constants[1:]]),
+                bounds=np.concatenate(
+                    [everyone.bounds, few.bounds - margins * self._units(plains, judging)]
+                ),
+                names=[*everyone.names, *(f"{name} (held-out rows)" for name in few.names)],
+            )
+            self._repair(samples, both)
+            excess = self._values(judging)[0][0]
+            if not (excess > 0).any():
+                break
+            # Beyond what these thresholds have, since there may be no others within a little more.
+            margins = np.where(excess > 0, (BEYOND - 1) * excess + 1e-6, margins)
+        return margins
+
+    # Cross-fitting.
+
+    def _cross_fitted(self, samples, rng, plains):
+        z = self._quantile(len(plains))
+        flattered, error, units = self._crossed(samples, rng, plains, z)
+        self._fit_to(samples, rng, flattered + z * error, units, plains)
+
+    def _crossed(self, samples, rng, plains, z):
+        """By how much training rows flatter, standard errors (2, m each), and units."""
+        fold = samples.folds(FOLDS, copy.deepcopy(rng))
+        self.thresholds_, self.threshold_groups_ = np.zeros(1), np.zeros((1, 0))
+        self._fit_with(samples, rng, self.margins_[1])
+        first, units = self._values(samples)[1] * z, self._units(plains, samples)
+        p, decided = np.zeros(len(samples)), np.zeros(len(samples))
+        seen = []
+        for k in range(FOLDS):
+            part = samples.only(fold != k)
+            self._fit_with(part, rng, first[1], units)
+            if self.repairs_:
+                self._repair(part, self._tightened(part, first[0], plains))
+            seen.append(self._values(part)[0])
+            own, signs = self.answers(samples.X, samples)
+            signs = own > 0.5 if signs is None else signs
+            p[fold == k], decided[fold == k] = own[fold == k], signs[fold == k]
+        values = promise_values(p, decided, samples, self.constraints, self._numbers())
+        crossed, error = values[:, :, 2].T, values[:, :, 3].T
+        return np.maximum(crossed - np.mean(seen, axis=0), 0.0), error, units
+
+    def _fit_to(self, samples, rng, margins, units, plains):
+        """Weights and thresholds that keep the constraints with margins."""
+        self.margins_ = np.nan_to_num(margins)
+        self._fit_with(samples, rng, self.margins_[1], units)
+        if self.repairs_:
+            self._repair(samples, self._tightened(samples, self.margins_[0], plains))
+
+    def _tightened(self, samples, margins, plains):
+        problem = self._repair_problem(samples)
+        return problem._replace(bounds=problem.bounds - margins * self._units(plains, samples))
+
+    @property
+    def certificate_(self):
+        """What held-out rows show of new ones, in a sentence."""
+        if self.certified_:
+            rules = " and ".join(RULES[::-1]) if self.repairs_ else RULES[1]
+            return (
+                f"Certified at {self.confidence:.0%}: held-out rows, which had no say in the "
+                f"weights, show that new rows like them keep all {rules} promises."
+            )
+        if self.confidence is not None and self.held_out:
+            return (
+                "Not certified: held-out rows do not show at "
+                f"{self.confidence:.0%} that new rows keep all promises."
+            )
+        if self.confidence is not None:
+            return (
+                f"No certificate: margins for {self.confidence:.0%} come from cross-fitting, and "
+                "all rows had a say in the weights."
+            )
+        if self.held_out:
+            return "No certificate: held-out rows set margins, and no confidence was asked for."
+        return "No certificate: all rows had a say in the weights, and none is left to judge them."

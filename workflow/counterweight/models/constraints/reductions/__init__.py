@@ -1,1 +1,0 @@
-"""Constraints on rates for any classifier that takes weights, by reductions."""

@@ -1,1 +1,0 @@
-"""The solver behind constrained classifiers."""

@@ -1,1 +1,0 @@
-"""Where the training of a constrained classifier begins, and what its result is compared with."""

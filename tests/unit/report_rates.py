@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import report_example as example
-from counterweight.evaluation.rates.evaluate import RULES, at_equal
-from counterweight.evaluation.rates.sign_test import paper_cases
+from counterweight.evaluation.rates import RULES, at_equal, paper_cases
 from counterweight.files.settings import numbers_of
 from counterweight.files.tables import metrics_table
 from counterweight.plan.components import load

@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics.metrics import accuracy, auc
-from counterweight.evaluation.rates.evaluate import (
+from counterweight.evaluation.rates import (
     _slope_records,
     at_equal,
     bound_records,
     evaluate_rates,
     fit_records,
+    paper_cases,
+    sign_test_power,
+    sign_test_rows,
 )
-from counterweight.evaluation.rates.sign_test import paper_cases, sign_test_power, sign_test_rows
 from records import where
 from scipy.stats import binomtest
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from counterweight import LogisticModel, ReductionsClassifier
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.rates.evaluate import fit_records
+from counterweight.evaluation.rates import fit_records
 from counterweight.models.boosting import BoostedClassifier
 from counterweight.models.constraints.reductions import best_mixture
 from counterweight.numerics.rates import DataSets, measure

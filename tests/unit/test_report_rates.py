@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import report_rates as rates
-from counterweight.evaluation.rates.asked import RULES
+from counterweight.evaluation.rates import RULES
 from counterweight.files.tables import metrics_table
 from counterweight.plan.components import reference
 from counterweight.reporting.blocks import Section, Sentence, Table

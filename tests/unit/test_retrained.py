@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from counterweight import ConstrainedClassifier, RetrainedClassifier
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.rates.evaluate import evaluate_rates
+from counterweight.evaluation.rates import evaluate_rates
 from counterweight.numerics.rates import DataSets
 
 BATCHES = ("spring", "summer", "autumn")

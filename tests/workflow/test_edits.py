@@ -379,7 +379,7 @@ CODE = {
             "evaluation/values/policy_value",
             "evaluation/offer_value",
             "evaluation/filters/evaluate",
-            "evaluation/rates/sign_test",
+            "evaluation/rates",
         ),
         "evaluate *; !evaluate twin *; !evaluate twin_kept *; !evaluate curved *; "
         "!evaluate clicks *; d*; !download_*; !draw_twin; !draw_curved; !draw_clicks; "

@@ -16,7 +16,7 @@ PROTOCOLS = {
     "own_values": "counterweight.evaluation.values.own_values:own_values",
     "score_metrics": "counterweight.evaluation.ranking.scored_log:score_metrics",
     "offers": "counterweight.evaluation.offer_evaluation:evaluate_offers",
-    "rates": "counterweight.evaluation.rates.evaluate:evaluate_rates",
+    "rates": "counterweight.evaluation.rates:evaluate_rates",
     "unseen": "counterweight.evaluation.unseen.evaluate:unseen",
     "filtering": "counterweight.evaluation.filters.evaluate:evaluate_filter",
 }

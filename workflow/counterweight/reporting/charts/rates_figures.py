@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from counterweight.evaluation.rates.asked import RULES, asked_value
+from counterweight.evaluation.rates import RULES, asked_value
 from counterweight.files.settings import setting_options
 from counterweight.models.constraints.convex_step import ramp, upper_ramp
 from counterweight.reporting.charts import forms

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from counterweight.evaluation.rates.asked import RULES, asked_value
+from counterweight.evaluation.rates import RULES, asked_value
 from counterweight.files.settings import setting_options
 from counterweight.numerics.rates.language import (
     Number,

@@ -4,8 +4,7 @@ import functools
 import math
 from dataclasses import replace
 
-from counterweight.evaluation.rates.asked import AT_EQUAL, RULES, equal_setting
-from counterweight.evaluation.rates.sign_test import CASES
+from counterweight.evaluation.rates import AT_EQUAL, CASES, RULES, equal_setting
 from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.promises_page import (

@@ -11,19 +11,11 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics.metrics import known_name
-from counterweight.evaluation.rates.asked import (
-    AT_EQUAL,
-    RULES,
-    asked_value,
-    equal_setting,
-    excess_over,
-)
-from counterweight.evaluation.rates.sign_test import paper_cases, sign_test_rows
 from counterweight.files.settings import numbers_of, setting_options
 from counterweight.files.study_data import by_repeat, found_rows
 from counterweight.files.tables import blocks, by_setting
 from counterweight.fragments import Flag, Option, Text
-from counterweight.numerics.rates.values import TOLD, promise_values
+from counterweight.numerics.rates.values import RULES, TOLD, promise_values
 
 #: The fitted models are handed over beside the predictions.
 INFORMED = True
@@ -44,6 +36,14 @@ _FEW = 5
 _BINDS, _LINE = 0.02, 4
 #: Objectives may rise and constraints be broken by so much: rounding.
 _ROUNDING = 1e-9
+#: Metrics of a measure at equal values of another one, by rule.
+AT_EQUAL = {rule: f"{rule}_at_equal" for rule in RULES}
+#: Two classifiers of 70 and 75 % accuracy, as in the paper: the share of rows on which they
+#: disagree, and the share of these that the better one has right.
+CASES = {"best": (0.05, 1.0), "worst": (0.55, 0.30 / 0.55)}
+POWERS = (0.5, 0.8)
+#: A search for more labels than this is given up: the two are as good as equal.
+_MOST = 10_000_000
 
 
 OPTIONS = {
@@ -95,9 +95,9 @@ def evaluate_rates(
     Parameters
     ----------
     predictions : dict of str to array
-        repeat, row, p, and target and setting as ``(codes, names)``; rows of one repeat,
-        target and setting stand together. p is the chance of the positive answer; ``decision``,
-        where there is such a column, the deterministic answer (else p > 1/2).
+        repeat, row, p, and target and setting as ``(codes, names)``; rows of one repeat, target and
+        setting stand together. p is the chance of the positive answer; ``decision``, where there is
+        such a column, the deterministic answer (else p > 1/2).
     truth : dict of str to array
         repeat, row (ascending within a repeat), y_general, in_{sample} and deployed.
     metrics : dict of str to callable
@@ -106,32 +106,23 @@ def evaluate_rates(
     measures : dict of str to str
     models : dict of (repeat, target) to dict of str to array
         Fitted models; see ``tables.model_arrays``.
-    equal, asked, sequence, sign_test
-        See `OPTIONS`.
     rates : None
         Test rows may not be subsampled.
     promises : dict, optional
         ``texts`` (constraints) and ``numbers`` in them: what the method is held to.
-    seed, stream
-        Not used: nothing is drawn.
 
     Returns
     -------
     list of dict
-        By measure: ``deterministic`` and ``randomised`` on test rows (target general, with
-        standard error where it is known) and on training rows (target train); ``gap`` is the
-        randomised test value minus the training one; ``deployed``, of the deployed model if
-        there is one; ``deterministic_at_equal`` and ``randomised_at_equal``, interpolated at
-        the value of another measure that the setting names (``ratio=1.5``). ``asked_excess_*``
-        is by how much what a setting asks for is broken, relative to it. Of each promise, by its
-        number as part: ``promise_left_*``, ``promise_right_*`` (its sides) and
-        ``promise_excess_*`` (by how much it is broken), by rule, on test and training rows. A value
-        that is not defined (a ratio to nothing) is NaN. Of the fit: see `fit_records`.
-
-    Raises
-    ------
-    CounterweightError
-        For predictions that are no probabilities, and for subsampled test rows.
+        By measure: ``deterministic`` and ``randomised`` on test rows (target general, with standard
+        error where it is known) and on training rows (target train); ``gap`` is the randomised test
+        value minus the training one; ``deployed``, of the deployed model if there is one;
+        ``deterministic_at_equal`` and ``randomised_at_equal``, interpolated at the value of another
+        measure that the setting names (``ratio=1.5``). ``asked_excess_*`` is by how much what a
+        setting asks for is broken, relative to it. Of each constraint, by its number as part:
+        ``promise_left_*``, ``promise_right_*`` (its sides) and ``promise_excess_*`` (by how much it
+        is broken), by rule, on test and training rows. A value that is not defined (a ratio to
+        nothing) is NaN. Of the fit: see `fit_records`.
     """
     if rates is not None:
         raise CounterweightError(
@@ -140,24 +131,12 @@ def evaluate_rates(
     models = models or {}
     known = by_repeat(truth)
     records, points, lines, tested, deployed_done, earlier = [], {}, {}, {}, set(), {}
-    settings = predictions["setting"][1]
     for part in blocks(predictions, "repeat", "target", "setting"):
-        repeat = int(predictions["repeat"][part.start])
-        target = predictions["target"][1][predictions["target"][0][part.start]]
-        setting = settings[predictions["setting"][0][part.start]]
-        p = np.asarray(predictions["p"][part], float)
-        wrong = ~((p >= 0) & (p <= 1))
-        if wrong.any():
-            raise CounterweightError(
-                f"{int(wrong.sum())} predictions of repeat {repeat} are no probabilities (first: "
-                f"row {predictions['row'][part][wrong][0]}): the model failed; see its log."
-            )
-        rows = predictions["row"][part]
+        place, rows, p, decided = _block(predictions, part)
+        repeat, target, setting = (place[name] for name in ("repeat", "target", "setting"))
         if repeat not in tested or not np.array_equal(tested[repeat][0], rows):
             tested[repeat] = rows, _test_data(known[repeat], rows, repeat)
         data = tested[repeat][1]
-        place = {"repeat": repeat, "target": target, "setting": setting, "rows": len(p)}
-        decided = predictions["decision"][part] if "decision" in predictions else None
         if sequence:
             data = _following(data, p, decided, setting, sequence, earlier)
         measured = _measured(data, p, decided, measures, setting)
@@ -167,20 +146,11 @@ def evaluate_rates(
                 records.append(of | {"metric": rule, "value": value, "standard_error": error})
         wanted = asked_value(asked, numbers_of(setting))
         if wanted == wanted:
-            for rule, value in zip(RULES, measured[asked["measure"]][0], strict=True):
-                records.append(
-                    place
-                    | {"metric": f"asked_excess_{rule}", "value": excess_over(asked, value, wanted)}
-                )
+            records += _asked_records(asked, measured[asked["measure"]][0], wanted, place)
         if promises:
             records += _promise_records(data, p, decided, promises, place)
-        decided, seen = (p > 0.5 if decided is None else decided).astype(float), data.y >= 0
-        for name, metric in metrics.items() if seen.any() else ():
-            plain = known_name(metric)
-            if plain is None or plain in _PLAIN:
-                shown = decided if plain in _DECIDED else p
-                value, error = metric(data.y[seen], shown[seen], None)
-                records.append(place | {"metric": name, "value": value, "standard_error": error})
+        decided = (p > 0.5 if decided is None else decided).astype(float)
+        records += _metric_records(metrics, data, p, decided, place)
         if tested[repeat][1].deployed is not None and repeat not in deployed_done:
             deployed_done.add(repeat)
             records += _deployed_records(tested[repeat][1], place, measures)
@@ -209,6 +179,44 @@ def evaluate_rates(
     if sign_test:
         records += paper_cases()
     return records
+
+
+def _block(predictions, part):
+    """Place of a block of predictions in the records, its rows, chances and decisions or None."""
+    repeat, p = int(predictions["repeat"][part.start]), np.asarray(predictions["p"][part], float)
+    wrong = ~((p >= 0) & (p <= 1))
+    if wrong.any():
+        raise CounterweightError(
+            f"{int(wrong.sum())} predictions of repeat {repeat} are no probabilities (first: "
+            f"row {predictions['row'][part][wrong][0]}): the model failed; see its log."
+        )
+    place = {"repeat": repeat}
+    for name in ("target", "setting"):
+        codes, names = predictions[name]
+        place[name] = names[codes[part.start]]
+    decided = predictions["decision"][part] if "decision" in predictions else None
+    return place | {"rows": len(p)}, predictions["row"][part], p, decided
+
+
+def _asked_records(asked, values, wanted, place):
+    """By how much values break what is asked, relative to it; NaN where 0 is asked for."""
+    for rule, value in zip(RULES, values, strict=True):
+        excess = np.nan
+        if wanted:
+            at_least = asked["form"] == "at_least"
+            excess = (wanted - value) / wanted if at_least else value / wanted - 1
+        yield place | {"metric": f"asked_excess_{rule}", "value": excess}
+
+
+def _metric_records(metrics, data, p, decided, place):
+    """Plain metrics on the rows with a label."""
+    seen = data.y >= 0
+    for name, metric in metrics.items() if seen.any() else ():
+        plain = known_name(metric)
+        if plain is None or plain in _PLAIN:
+            shown = decided if plain in _DECIDED else p
+            value, error = metric(data.y[seen], shown[seen], None)
+            yield place | {"metric": name, "value": value, "standard_error": error}
 
 
 def _test_data(known, rows, repeat):
@@ -350,19 +358,9 @@ def _equal_records(pairs, equal, place):
 
 
 def at_equal(x, y, values):
-    """Interpolate y linearly along x at `values`; NaN where x does not reach.
+    """Interpolate y linearly along x at `values`; NaN where x does not reach, or x or y is.
 
     Points of equal x count by the mean of their y. Nothing is extrapolated.
-
-    Parameters
-    ----------
-    x, y : array of shape (n,)
-        NaN is left out.
-    values : sequence of float
-
-    Returns
-    -------
-    array
     """
     x, y = np.asarray(x, float), np.asarray(y, float)
     kept = np.isfinite(x) & np.isfinite(y)
@@ -482,3 +480,78 @@ def _falls(objective, place):
         if len(objective) > _FEW + 1 and objective[1] > objective[-1]:
             share = float(late / (objective[1] - objective[-1]))
             yield place | {"metric": "late_share", "value": share}
+
+
+def asked_value(asked, options):
+    """The value that an option asks of a measure; NaN where it asks for nothing."""
+    value = options.get(asked["option"]) if asked else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return np.nan
+    if asked["form"] == "at_most_inverse":
+        return 1 / value if value else np.nan
+    return float(value)
+
+
+def equal_setting(equal, value):
+    """Setting that a comparison at an equal value stands for, e.g. ``ratio=1.5``."""
+    return f"{equal['measure']}={value:g}"
+
+
+def sign_test_power(rows, wins, level=0.05, sides=2):
+    """Chance that a sign test of some disagreements finds the candidate better.
+
+    `rows` are labels of rows on which the two classifiers disagree, an int or an array, `wins` the
+    chance that the candidate is right on such a row. The test is exact, so that its true size is at
+    most `level`; of a two-sided one only the outcome "the candidate is better" counts.
+    """
+    from scipy.stats import binom
+
+    rows = np.asarray(rows)
+    # The least number of wins whose chance under 1/2 is at most the level of this side.
+    needed = binom.isf(level / sides, rows, 0.5) + 1
+    return binom.sf(needed - 1, rows, wins)
+
+
+def sign_test_rows(wins, power=0.8, level=0.05, sides=2):
+    """Labels of disagreements from which on a sign test has a power.
+
+    The candidate is right where the two disagree with the chance `wins`, above 1/2 and at most 1:
+    at 1/2 and below no number of labels is enough, and it raises. Power saws up and down with the
+    number of rows, so this is the number from which it stays; infinite where more than ten million
+    labels would be needed.
+    """
+    from scipy.special import ndtri
+
+    if not 0.5 < wins <= 1:
+        raise CounterweightError(
+            f"The candidate wins a share {wins:g} of the disagreements: no number of labels can "
+            "show that it is better; give a share above 0.5 and at most 1."
+        )
+    if not 0 < power < 1 or not 0 < level < 1 or sides not in (1, 2):
+        raise CounterweightError(
+            f"power {power:g}, level {level:g} and sides {sides}: give a power and a level between "
+            "0 and 1, and one side or two."
+        )
+    spread = float(ndtri(1 - level / sides)) / 2
+    spread += max(float(ndtri(power)), 0.0) * np.sqrt(wins * (1 - wins))
+    guess = (spread / (wins - 0.5)) ** 2
+    if guess > _MOST:
+        return float("inf")
+    # The teeth are of the order of the root of the guess.
+    rows = np.arange(1, int(guess + 20 * np.sqrt(guess) + 60))
+    short = np.flatnonzero(sign_test_power(rows, wins, level, sides) < power)
+    return float(rows[short[-1]] + 1) if len(short) else 1.0
+
+
+def paper_cases():
+    """Metric records of the two cases of the paper: part ``best``, setting ``power=0.8``.
+
+    ``sign_test_labels`` are labels of rows on which the two disagree, ``sign_test_drawn`` the rows
+    that have to be drawn to find so many of them.
+    """
+    for case, (disagree, wins) in CASES.items():
+        for power in POWERS:
+            labels = sign_test_rows(wins, power)
+            place = {"target": "general", "part": case, "setting": f"power={power:g}"}
+            yield place | {"metric": "sign_test_labels", "value": labels}
+            yield place | {"metric": "sign_test_drawn", "value": float(np.ceil(labels / disagree))}

@@ -1,1 +1,0 @@
-"""Rates of classifiers."""

@@ -9,7 +9,7 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Number
 from counterweight.models.constraints.thresholds import repaired
-from counterweight.numerics.checks import NamedColumns
+from counterweight.numerics.estimator import NamedColumns
 from counterweight.numerics.rates.datasets import DataSets, named_masks
 from counterweight.numerics.rates.language import BUILTIN_SETS, rates
 from counterweight.numerics.rates.values import (

@@ -9,7 +9,7 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.estimator import LinearScore, two_columns
 from counterweight.models.constraints.newton import DistinctRows, balanced
-from counterweight.numerics.checks import NamedColumns
+from counterweight.numerics.estimator import NamedColumns
 
 #: Most proximal steps, and most Newton steps of each.
 OUTER, INNER = 40, 50

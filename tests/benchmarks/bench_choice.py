@@ -17,7 +17,7 @@ import pandas as pd
 import r_peer
 from counterweight.datasets.generated.segments import EighteenSegments
 from counterweight.delivery.saved_offers import SavedOffers
-from counterweight.labeling.features.one_hot import fitted_encoder
+from counterweight.labeling.encoding import fitted_encoder
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
 from counterweight.models.choice.search import Search
 from counterweight.models.choice.steps import ChoiceRows, climb

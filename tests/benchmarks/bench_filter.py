@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from counterweight.labeling.features.one_hot import one_hot
+from counterweight.labeling.recipes import one_hot
 from counterweight.numerics.geometry import closest_in_hull, imbalance_floor, realised
 from counterweight.numerics.groups import disclosivity, imbalance, leaf_table
 from counterweight.plan.components import load

@@ -9,8 +9,8 @@ computed here, by blocks, with one kernel for all.
 from functools import partial
 
 import numpy as np
-from counterweight.weighting.ratios.kernel_mean_matching import matching_weights, median_distance
-from counterweight.weighting.rows import Rows
+from counterweight.weighting.density_ratios import matching_weights, median_distance
+from counterweight.weighting.importance_weights import Rows
 from table import Absent, Case, require
 
 SIZES = (12_800, 14_300)

@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.outcomes.given import given
-from counterweight.labeling.own.blanks import FOLDS, folds, label_blanks
-from counterweight.labeling.rules.answered import answered
-from counterweight.labeling.rules.present import present
+from counterweight.labeling.labeling_rules import answered, present
+from counterweight.labeling.missing_outcomes import FOLDS, folds, label_blanks
+from counterweight.labeling.outcome_rules import given
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.blanks_page import _apart
 

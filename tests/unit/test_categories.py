@@ -5,10 +5,7 @@ import pandas as pd
 import pytest
 from counterweight.files.study_data import StudyData
 from counterweight.files.tables import read_columns, read_facts, write_table
-from counterweight.labeling.columns import declare_categories
-from counterweight.labeling.features.adult_binary import BINARY, adult_binary
-from counterweight.labeling.features.as_is import as_is
-from counterweight.labeling.features.one_hot import one_hot
+from counterweight.labeling.recipes import BINARY, adult_binary, as_is, declare_categories, one_hot
 from counterweight.models.mixtures.generative import GenerativeClassifier
 from counterweight.models.training import seen_rows
 from counterweight.numerics.emissions import Layout

@@ -141,7 +141,7 @@ def test_what_does_not_go_together_is_refused():
 def test_gated_offers_are_given_away(known):
     import pandas as pd
     from counterweight.delivery.saved_offers import SavedOffers
-    from counterweight.labeling.features.one_hot import fitted_encoder
+    from counterweight.labeling.encoding import fitted_encoder
 
     X, t, y, _, _ = known
     frame = pd.DataFrame(X[:1500], columns=["a", "b", "c"])

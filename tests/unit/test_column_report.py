@@ -15,8 +15,7 @@ from counterweight.datasets.ca_housing import CaHousing
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table, write_table
 from counterweight.init import beginning
-from counterweight.labeling.encoding import TabularEncoder
-from counterweight.labeling.own.column_report import (
+from counterweight.labeling.column_report import (
     check_roles,
     column_report,
     feature_columns,
@@ -24,7 +23,8 @@ from counterweight.labeling.own.column_report import (
     report_table,
     roles_by_column,
 )
-from counterweight.labeling.own.leaks import learnt
+from counterweight.labeling.encoding import TabularEncoder
+from counterweight.labeling.target_leakage import learnt
 from counterweight.reporting.study_page import Answer, StudyContext, StudyPage, study_page
 
 ROWS = 600

@@ -143,7 +143,7 @@ def test_another_target_of_an_entry_in_the_same_module_changes_its_digest(copy):
     before = lemmas()
     registry = copy / "weighting" / "__init__.py"
     text = registry.read_text()
-    registry.write_text(text.replace("lemmas:general_weights", "lemmas:unlabeled_weights"))
+    registry.write_text(text.replace("weights:general_weights", "weights:unlabeled_weights"))
     after = lemmas()
     assert after[0] != before[0]
     assert after[1] == before[1]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.rules.deployed import deployed
+from counterweight.labeling.labeling_rules import deployed
 from sklearn.linear_model import LogisticRegression
 
 ROWS = 24000
@@ -146,7 +146,7 @@ def test_adult_is_large_enough_for_the_sizes_of_the_experiment(caplog):
     if not os.environ.get("COUNTERWEIGHT_MIRROR") or not (folder / "adult.data").is_file():
         pytest.skip("needs the real Adult files: COUNTERWEIGHT_MIRROR names no folder of them")
     from counterweight.datasets.adult import Adult
-    from counterweight.labeling.features.one_hot import one_hot
+    from counterweight.labeling.recipes import one_hot
 
     frame = Adult.read(folder)
     features = one_hot(frame, np.random.default_rng(1), outcome="income", drop=["part", "fnlwgt"])

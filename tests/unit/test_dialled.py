@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.outcomes.equals import equals
-from counterweight.labeling.rules.dialled import dialled
-from counterweight.labeling.rules.earlier import earlier
+from counterweight.labeling.labeling_rules import dialled, earlier
+from counterweight.labeling.outcome_rules import equals
 from counterweight.labeling.split import describe_labels, label_rows
 from counterweight.numerics.linear import fit_logistic
 from scipy.special import expit, logit

@@ -14,8 +14,7 @@ from counterweight.delivery.saved_filters import VARIABLE, key_of_seed, own_key,
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import metrics_table, write_table
 from counterweight.labeling.encoding import TabularEncoder
-from counterweight.labeling.features.as_is import as_is
-from counterweight.labeling.features.one_hot import one_hot
+from counterweight.labeling.recipes import as_is, one_hot
 from counterweight.models.filters.candidates import encoded, learned_encoder, read_candidates
 from counterweight.models.filters.card import card
 from counterweight.numerics.geometry import distorted

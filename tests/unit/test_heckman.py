@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.weighting.ratios.heckman import (
+from counterweight.weighting.importance_weights import Rows
+from counterweight.weighting.outcome_selection import (
     _of_classes,
     bivariate_normal,
     heckman_weights,
     probit,
 )
-from counterweight.weighting.rows import Rows
 from scipy.stats import multivariate_normal, norm
 
 NAMES = ("x", "z")

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.weighting.ratios.kernel_mean_matching import (
+from counterweight.weighting.density_ratios import (
     OPTIONS,
     matching_weights,
     median_distance,
     projected,
 )
-from counterweight.weighting.rows import Rows
+from counterweight.weighting.importance_weights import Rows
 
 
 def shifted(m, n, d, shift, seed=0):

@@ -7,12 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.features.as_is import as_is
-from counterweight.labeling.outcomes.above_median import above_median
-from counterweight.labeling.outcomes.equals import equals
-from counterweight.labeling.rules.coastal import coastal
-from counterweight.labeling.rules.known_propensity import known_propensity
-from counterweight.labeling.rules.married import married
+from counterweight.labeling.labeling_rules import coastal, known_propensity, married
+from counterweight.labeling.outcome_rules import above_median, equals
+from counterweight.labeling.recipes import as_is
 from counterweight.labeling.split import describe_labels, label_rows
 from counterweight.labeling.stage import write_repeats, write_rows
 

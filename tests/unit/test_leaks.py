@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.own.column_report import column_report, report_table
-from counterweight.labeling.own.prepare import columns_by_role, secrets_of
+from counterweight.labeling.column_report import column_report, report_table
+from counterweight.labeling.own_columns import secrets_of
+from counterweight.plan.components import columns_by_role
 from counterweight.reporting.study_page import column_doubts
 from scipy.special import expit
 from test_column_report import ROWS, World, types_of

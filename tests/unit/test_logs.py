@@ -11,11 +11,9 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files import streams
 from counterweight.files.tables import write_table
-from counterweight.labeling.features.as_is import as_is
-from counterweight.labeling.features.one_hot import one_hot
 from counterweight.labeling.logs import LABELS, TRUTH, label_log, logged
-from counterweight.labeling.outcomes.above_median import above_median
-from counterweight.labeling.outcomes.reward import reward
+from counterweight.labeling.outcome_rules import above_median, reward
+from counterweight.labeling.recipes import as_is, one_hot
 
 
 def table(n=300, seed=0, **columns):

@@ -15,7 +15,7 @@ from counterweight.labeling.offered import (
     label_offers,
     offered,
 )
-from counterweight.labeling.outcomes.accepts import accepts
+from counterweight.labeling.outcome_rules import accepts
 from scipy.special import expit
 from stage_jobs import run_script
 

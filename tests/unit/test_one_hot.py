@@ -11,8 +11,8 @@ from counterweight.datasets.adult import Adult
 from counterweight.datasets.bank_marketing import BankMarketing
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table, write_table
-from counterweight.labeling.encoding import TabularEncoder
-from counterweight.labeling.features.one_hot import fitted_encoder, one_hot
+from counterweight.labeling.encoding import TabularEncoder, fitted_encoder
+from counterweight.labeling.recipes import one_hot
 from counterweight.labeling.split import check_features
 from counterweight.plan.components import options
 

@@ -15,8 +15,7 @@ import yaml
 from counterweight.datasets.own_table import read_typed
 from counterweight.errors import CounterweightError
 from counterweight.files.people import header_of
-from counterweight.labeling.rules.kept_log import kept_log
-from counterweight.labeling.rules.kept_numbers import kept_numbers
+from counterweight.labeling.kept_log import kept_log, kept_numbers
 from counterweight.plan import config, reading
 from counterweight.plan.digests import Contents
 from counterweight.plan.own import TABLES, tables_to_keep, with_own_tables

@@ -7,7 +7,7 @@ from counterweight.datasets import sources
 from counterweight.datasets.own_table import new_rows, read_typed, typed_like
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table
-from counterweight.labeling.own.prepare import forms_of, types_of
+from counterweight.labeling.column_report import forms_of, types_of
 from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
 from counterweight.plan.paths import Paths

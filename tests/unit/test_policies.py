@@ -10,9 +10,9 @@ from counterweight.datasets.generated.logged_clicks import LoggedClicks
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.values.value import PolicyValue
 from counterweight.files.tables import MODEL, model_table, read_models, write_table
-from counterweight.labeling.features.as_is import as_is
 from counterweight.labeling.logs import label_log, logged
-from counterweight.labeling.outcomes.reward import reward
+from counterweight.labeling.outcome_rules import reward
+from counterweight.labeling.recipes import as_is
 from counterweight.models.policies import log_rows, policies, reward_models
 from counterweight.models.policies.policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
 from stage_jobs import run_script

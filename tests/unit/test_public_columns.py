@@ -11,7 +11,7 @@ import test_log_parts
 import test_saved_offers
 import test_saved_scores
 from counterweight.errors import CounterweightError
-from counterweight.labeling.features.one_hot import fitted_encoder
+from counterweight.labeling.encoding import fitted_encoder
 from own_logs import a_log
 
 ROWS = 240

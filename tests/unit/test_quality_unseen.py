@@ -9,8 +9,8 @@ from counterweight.evaluation.unseen.quality import auc_influence, jackknife, lo
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.selection.crossfit import selection_probabilities
-from counterweight.selection.logistic import LogisticSelector
-from counterweight.weighting.lemmas import general_weights
+from counterweight.selection.selectors import LogisticSelector
+from counterweight.weighting.importance_weights import general_weights
 from scipy.special import expit
 
 

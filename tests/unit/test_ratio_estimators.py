@@ -5,9 +5,9 @@ import pytest
 from counterweight.numerics.linear import fit_logistic
 from counterweight.plan import components
 from counterweight.selection.crossfit import selection_probabilities
-from counterweight.selection.logistic import LogisticSelector
-from counterweight.weighting.ratios.bickel import discriminator_weights
-from counterweight.weighting.rows import Rows, made_weights
+from counterweight.selection.selectors import LogisticSelector
+from counterweight.weighting.density_ratios import discriminator_weights
+from counterweight.weighting.importance_weights import Rows, made_weights
 
 #: Labeled rows are normal at -shift/2, unlabeled ones at +shift/2, all of unit variance.
 SHIFT = np.array([1.0, -0.5, 0.0])

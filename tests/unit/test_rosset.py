@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.weighting.ratios.rosset import label_only_weights, moment_weights
-from counterweight.weighting.rows import Rows
+from counterweight.weighting.importance_weights import Rows
+from counterweight.weighting.outcome_selection import label_only_weights, moment_weights
 from scipy.special import expit
 
 NAMES = ("chosen", "first", "second")

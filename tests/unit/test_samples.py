@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.samples import sample_masks
+from counterweight.labeling.conditions import sample_masks
 
 ROWS = 2000
 

@@ -11,7 +11,7 @@ from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.errors import CounterweightError
 from counterweight.files.gifts import write_gift
 from counterweight.files.tables import model_arrays, model_table, write_table
-from counterweight.labeling.features.one_hot import fitted_encoder
+from counterweight.labeling.encoding import fitted_encoder
 from counterweight.models.choice.pricing import best_on_lines, possible, quantiles
 from counterweight.models.choice.training import searched_offers
 from counterweight.plan import components

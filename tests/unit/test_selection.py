@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.selection.crossfit import describe_selection, folds, selection_probabilities
-from counterweight.selection.gradient_boosting import GradientBoostingSelector
-from counterweight.selection.logistic import LogisticSelector
-from counterweight.weighting.lemmas import general_weights, unlabeled_weights
+from counterweight.selection.selectors import GradientBoostingSelector, LogisticSelector
+from counterweight.weighting.importance_weights import general_weights, unlabeled_weights
 
 
 def mar(n=20_000, seed=0):

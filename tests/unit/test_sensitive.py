@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.features.one_hot import one_hot
-from counterweight.labeling.outcomes.equals import equals
-from counterweight.labeling.outcomes.no_outcome import no_outcome
+from counterweight.labeling.outcome_rules import equals, no_outcome
+from counterweight.labeling.recipes import one_hot
 from counterweight.labeling.sensitive import OPTIONS, describe_groups, label_groups, sensitive
 
 

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from counterweight.weighting.lemmas import general_weights, unlabeled_weights
-from counterweight.weighting.ratios.shimodaira import GRID, information_criterion, tempered_weights
-from counterweight.weighting.rows import Rows
+from counterweight.weighting.density_ratios import GRID, information_criterion, tempered_weights
+from counterweight.weighting.importance_weights import Rows, general_weights, unlabeled_weights
 from scipy.special import expit
 
 

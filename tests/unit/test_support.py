@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.weighting.support import Support, covariate_balance, overlap
+from counterweight.weighting.overlap import Support, overlap
 from scipy.special import expit
 
 
@@ -173,21 +173,3 @@ def test_overlap_counts_unlabeled_rows_below_the_labeled():
     assert overlap(p, s, np.where(p == 0.1, 0, 1.0))["below"] == 0
     with pytest.raises(CounterweightError, match="both labeled and unlabeled"):
         overlap(p, np.ones(801, bool))
-
-
-def test_balance_is_restored_by_the_true_weights(rng):
-    X = rng.normal(size=(40_000, 3))
-    p = expit(X @ [1.0, -0.5, 0.0])
-    seen = rng.random(len(X)) < p
-    found = covariate_balance(X[seen], 1 / p[seen], X)
-    assert found["before"][0] > 0.3 and found["before"][1] < -0.15
-    assert found["largest_after"] < 0.04 and found["mean_after"] < found["mean_before"]
-    assert found["design_effect"] == pytest.approx(found["rows"] / found["effective_rows"])
-    assert found["largest"][0] == (1 / p[seen]).max() / (1 / p[seen]).mean()
-    w = (1 / p)[seen]
-    assert found["design_effect"] == pytest.approx(1 + w.var() / w.mean() ** 2)
-    halves = covariate_balance(X[seen], np.ones(seen.sum()), X, target_weight=(p > 0.5) + 0.0)
-    np.testing.assert_array_equal(halves["before"], halves["after"])
-    scale = X[p > 0.5].std(axis=0)
-    known = (X[seen].mean(axis=0) - X[p > 0.5].mean(axis=0)) / scale
-    np.testing.assert_allclose(halves["after"], known, atol=1e-10)

@@ -5,12 +5,12 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.weighting.targets import (
     cbps_weights,
+    design_effect,
     odds_weights,
     post_stratify,
     rake,
     trim_weights,
 )
-from counterweight.weighting.tilting import design_effect
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_sample_stands_for_itself_by_its_design_weights(make, tables, rng):
 
 
 def test_blocks_of_rows_give_what_the_whole_gives(tables, monkeypatch):
-    from counterweight.weighting import tilting
+    from counterweight.weighting import targets as tilting
 
     X, T = tables
     whole = [make(X, T) for make in (odds_weights, cbps_weights)]

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.weighting.diagnostics import (
+from counterweight.weighting.importance_weights import (
     cap_weights,
     describe_weights,
     effective_sample_size,
+    general_weights,
+    unlabeled_weights,
     weighted_mean,
 )
-from counterweight.weighting.lemmas import general_weights, unlabeled_weights
 
 N = 200_000
 

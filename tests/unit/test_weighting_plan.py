@@ -109,8 +109,8 @@ def test_the_given_away_classifier_is_fitted_with_weights_of_rows():
     """On all labeled rows, by the same component: the weights of the final fit are its own."""
     from counterweight.delivery.final_classifiers import seen_weights
     from counterweight.files.study_data import StudyData
-    from counterweight.weighting.ratios.bickel import discriminator_weights
-    from counterweight.weighting.rows import Rows
+    from counterweight.weighting.density_ratios import discriminator_weights
+    from counterweight.weighting.importance_weights import Rows
 
     rng = np.random.default_rng(0)
     n = 400

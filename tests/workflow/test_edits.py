@@ -129,7 +129,11 @@ NOTHING = {
             replaced(f"{package}/__init__", f"{name} = {{", f'{name} = {{\n    "new": "{target}",')
             for package, name, target in (
                 ("models", "MODELS", "counterweight.models.logistic:LogisticModel"),
-                ("weighting", "WEIGHTINGS", "counterweight.weighting.lemmas:general_weights"),
+                (
+                    "weighting",
+                    "WEIGHTINGS",
+                    "counterweight.weighting.importance_weights:general_weights",
+                ),
                 ("evaluation", "METRICS", "counterweight.evaluation.metrics.metrics:auc"),
             )
         ),
@@ -325,23 +329,21 @@ CODE = {
         f"prepare_adult; prepare_a9a; {OF_ADULT}; {RATES}",
     ),
     "rules of labeling": (
-        edited("labeling/rules/known_propensity", "labeling/outcomes/reward"),
-        f"{CURVED}; {LOG}",
+        edited("labeling/labeling_rules"),
+        f"label twin; {TWIN}; {HELD}; {KEPT}; {CURVED}; {CLICKS}; {RANKING}; {RATES}",
     ),
-    "the labeling of groups, and a recipe": (
-        edited("labeling/sensitive", "labeling/features/one_hot"),
-        f"{PEOPLE}; d*_offers",
-    ),
-    "a selection model": (
-        edited("selection/gradient_boosting"),
-        "select twin gradient_boosting; weigh twin *-gradient_boosting; draw_twin; report",
+    "the labeling of groups": (edited("labeling/sensitive"), PEOPLE),
+    "selection models": (
+        edited("selection/selectors"),
+        "select *; !select people *; weigh *; !weigh people *; train * *-lemma1; "
+        f"evaluate * *-lemma1; {LEMMA2}; draw_curved",
     ),
     "a proxy, by its helper": (
         edited("selection/proxies/split_rules"),
         "* people*alpha_beta; d*_people; report",
     ),
     "the weights of rows": (
-        edited("weighting/lemmas"),
+        edited("weighting/importance_weights"),
         f"weigh *; !weigh people *; train * *-lemma1; evaluate * *-lemma1; {LEMMA2}; draw_curved",
     ),
     "the acceptance of leaves": (

@@ -328,7 +328,7 @@ EDITS = {
         "report",
     ),
     "the report of columns": (
-        edited("labeling/own/column_report"),
+        edited("labeling/column_report"),
         "*; !sum in_parts*; !label in_parts; !evaluate in_parts*; !deliver_in_parts",
     ),
     "intervals of scores": (

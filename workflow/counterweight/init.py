@@ -73,7 +73,7 @@ def beginning(path):
         When the table cannot be read.
     """
     from counterweight.datasets.own_table import read_typed
-    from counterweight.labeling.own.column_report import column_report
+    from counterweight.labeling.column_report import column_report
 
     table = read_typed(path, absent="name your table", ask=False)
     report = column_report(table.frame, table.types, table.made, {}, doubts=table.doubts)
@@ -109,8 +109,8 @@ def _outcome(fact, values):
 
     Which of two words is the 1 nobody can guess.
     """
-    from counterweight.labeling.own.column_report import UNKNOWN
-    from counterweight.labeling.own.words import like_codes
+    from counterweight.labeling.column_report import UNKNOWN
+    from counterweight.labeling.conditions import like_codes
 
     there = sorted(values.dropna().unique())
     text = fact.type == "text"

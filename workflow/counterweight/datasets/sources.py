@@ -60,7 +60,7 @@ def prepare_job(dataset, plan, paths):
         outputs |= {"columns": paths.columns(dataset), "csv": paths.columns_read(dataset)}
         uses, files = (("outcome", "given"), ("labeling", "present")), _files(settings)
         return Job(
-            "counterweight.labeling.own.prepare:prepare",
+            "counterweight.labeling.own_columns:prepare",
             # The files of a database may change while it is read, so that they are no inputs.
             {"files": [] if "query" in settings else files},
             {"dataset": dataset} | told,

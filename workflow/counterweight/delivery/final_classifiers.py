@@ -7,8 +7,8 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
 from counterweight.files.settings import setting_name
 from counterweight.files.study_data import StudyData
-from counterweight.labeling.outcomes.given import classes_as_given
-from counterweight.labeling.own.prepare import forms_of, types_of
+from counterweight.labeling.column_report import forms_of, types_of
+from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.constraints.decisions import named_groups, numbers_among, texts_of
 from counterweight.models.filters.candidates import traced_encoder
 from counterweight.models.training import seen_rows, settings
@@ -16,7 +16,7 @@ from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.values import promise_values, promises_of
 from counterweight.plan.components import load
 from counterweight.selection.crossfit import selection_probabilities
-from counterweight.weighting.rows import Rows, made_weights
+from counterweight.weighting.importance_weights import Rows, made_weights
 
 #: What the given of a job tells of its study, kept with the model.
 TOLD = ("study", "title", "method", "setting", "target", "id", "outcome")

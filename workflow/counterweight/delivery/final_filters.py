@@ -17,7 +17,7 @@ from counterweight.errors import CounterweightError
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import StudyData
 from counterweight.files.tables import read_columns, read_models, read_table
-from counterweight.labeling.own.prepare import forms_of, types_of
+from counterweight.labeling.column_report import forms_of, types_of
 from counterweight.labeling.stage import feature_frame
 from counterweight.models.filters.balanced_filter import acceptances, filter_rows, true_groups
 from counterweight.numerics.groups import group_names, memberships, target_shares

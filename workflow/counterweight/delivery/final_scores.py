@@ -12,14 +12,14 @@ from counterweight.evaluation.unseen.tilt import AT_RANDOM, ELSEWHERE, fitted_ti
 from counterweight.evaluation.unseen.tried import Tried
 from counterweight.files.seeds import generator
 from counterweight.files.tables import read_columns, read_models, read_table
-from counterweight.labeling.outcomes.given import classes_as_given
-from counterweight.labeling.own.blanks import BlankData
+from counterweight.labeling.missing_outcomes import BlankData
+from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.scores.classifiers import stored_score
 from counterweight.models.scores.contributions import digits_for
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.plan.components import configured
-from counterweight.weighting.diagnostics import effective_sample_size
-from counterweight.weighting.support import Support, overlap
+from counterweight.weighting.importance_weights import effective_sample_size
+from counterweight.weighting.overlap import Support, overlap
 
 
 def chosen_method(tried, methods, asked=None):

@@ -12,7 +12,7 @@ from counterweight.delivery.saved_models import (
 )
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.people import read_people
-from counterweight.labeling.samples import condition_mask
+from counterweight.labeling.conditions import condition_mask
 from counterweight.models.classifier import positive
 from counterweight.models.filters.candidates import TRUTHS, encoded
 from counterweight.numerics.rates.datasets import DataSets

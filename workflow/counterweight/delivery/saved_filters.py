@@ -17,8 +17,8 @@ from counterweight.delivery.saved_models import SavedModel, as_frame
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.gifts import read_sealed, whole, write_sealed
 from counterweight.files.tables import addressed
+from counterweight.labeling.column_report import forms_of, types_of
 from counterweight.labeling.encoding import Feature, TabularEncoder
-from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.models.filters.candidates import encoded
 from counterweight.numerics.filters import canonical_ids, drawn_parts, person_uniforms
 from counterweight.numerics.geometry import interpolated_rows

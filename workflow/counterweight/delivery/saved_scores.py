@@ -28,7 +28,7 @@ from counterweight.models.scores.classifiers import stored_score
 from counterweight.models.scores.contributions import column_names, most_moved
 from counterweight.models.scores.tilt import CHANCES, ScoreTilt
 from counterweight.numerics.bands import CalibrationBand
-from counterweight.weighting.support import Support
+from counterweight.weighting.overlap import Support
 
 log = logging.getLogger("counterweight")
 #: What to do where the new rows are not there.

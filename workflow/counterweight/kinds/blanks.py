@@ -174,7 +174,7 @@ def _rows(study, at):
 
 def _data(job):
     """The rows of a job, as `_rows` planned them."""
-    from counterweight.labeling.own.blanks import BlankData
+    from counterweight.labeling.missing_outcomes import BlankData
 
     files = job.input.features, job.input.columns, job.input.labels
     return BlankData.read(*files, job.given["max_levels"])
@@ -215,8 +215,8 @@ def plan_label(plan, study, at):
 def label(job):
     from counterweight.files.seeds import generator
     from counterweight.files.tables import read_table, write_table
-    from counterweight.labeling.own.blanks import LABELS, describe_blanks, label_blanks
-    from counterweight.labeling.own.prepare import features_of, recorded_columns, types_of
+    from counterweight.labeling.column_report import features_of, recorded_columns, types_of
+    from counterweight.labeling.missing_outcomes import LABELS, describe_blanks, label_blanks
 
     given = job.given
     columns = recorded_columns(job)
@@ -303,8 +303,12 @@ def weigh(job):
 
     from counterweight.files.seeds import generator
     from counterweight.files.tables import read_columns, write_table
-    from counterweight.weighting.diagnostics import describe_weights
-    from counterweight.weighting.rows import Rows, fact_records, made_weights
+    from counterweight.weighting.importance_weights import (
+        Rows,
+        describe_weights,
+        fact_records,
+        made_weights,
+    )
 
     given, spec = job.given, job.given["weighting"]
     weights_of = components.load("weighting", spec["weighting"])

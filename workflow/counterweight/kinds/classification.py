@@ -283,8 +283,12 @@ def weigh(job):
     from counterweight.files.seeds import generator
     from counterweight.files.study_data import StudyData, by_repeat
     from counterweight.files.tables import joined, read_columns, write_table
-    from counterweight.weighting.diagnostics import describe_weights
-    from counterweight.weighting.rows import Rows, fact_records, made_weights
+    from counterweight.weighting.importance_weights import (
+        Rows,
+        describe_weights,
+        fact_records,
+        made_weights,
+    )
 
     given, spec = job.given, job.given["weighting"]
     weights_of = components.load("weighting", spec["weighting"])

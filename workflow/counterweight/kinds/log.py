@@ -262,7 +262,7 @@ def _columns(job):
     """Types of the columns of the log and how their texts were read, by the column report."""
     from counterweight.evaluation.values.saved import types_of_table
     from counterweight.files.tables import read_table
-    from counterweight.labeling.own.prepare import forms_of, recorded_columns, types_of
+    from counterweight.labeling.column_report import forms_of, recorded_columns, types_of
 
     if not job.input.columns:
         return types_of_table(job.input.table), {}

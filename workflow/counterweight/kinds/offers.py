@@ -464,7 +464,7 @@ def deliver(job):
 def _typed(columns, needed):
     """Types and forms of the columns that new people must have, by a column report."""
     from counterweight.files.tables import read_table
-    from counterweight.labeling.own.prepare import forms_of, types_of
+    from counterweight.labeling.column_report import forms_of, types_of
 
     if not columns:
         return {}

@@ -9,7 +9,7 @@ from counterweight.numerics.rates.language import RATES, Rate, nodes, parse_cons
 from counterweight.plan import components
 from counterweight.plan.kinds import module_of
 
-#: Words of a condition that is written out; see `counterweight.labeling.samples`.
+#: Words of a condition that is written out; see `counterweight.labeling.conditions`.
 WRITTEN_OUT = ("column", "all")
 
 
@@ -448,7 +448,7 @@ def _features(study, dataset, names):
 def _refuse_blanks(path, column, reading):
     """Refuse a log that dropped zeros and has rows without an outcome; all of it is read."""
     from counterweight.datasets.own_table import first_blank
-    from counterweight.labeling.rules.kept_log import BLANK
+    from counterweight.labeling.kept_log import BLANK
 
     if place := first_blank(path, column, reading):
         raise CounterweightError(f"{path}, {place}: the outcome {column!r} is missing, {BLANK}")

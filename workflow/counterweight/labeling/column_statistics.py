@@ -70,8 +70,6 @@ def level_counts(values):
 
     Returns
     -------
-    words : array of str
-    counts : array of int
     codes : array of int (n,)
         Place of each row's text among those, -1 where it is missing.
     """
@@ -96,7 +94,6 @@ def levels_kept(counts, rows, max_levels=50, least_rows=None):
         Rows of each level, descending.
     rows : int
         Of the table.
-    max_levels : int
     least_rows : int, optional
         A level of fewer rows is pooled; by default one percent of the rows, 10 at most.
     """
@@ -293,7 +290,6 @@ def describe_new(encoder, new):
 
     Parameters
     ----------
-    encoder : counterweight.labeling.encoding.TabularEncoder
     new : pandas.DataFrame, Encoded, or what `count_rows` and `added` gave
 
     Returns
@@ -339,7 +335,6 @@ def drift_sentences(facts, *, psi=0.25, missing=0.05, unseen=0.01, outside=0.01,
 
     Parameters
     ----------
-    facts : list of ColumnDrift
     psi : float
         An index above this, and above what chance gives, is told.
     missing : float

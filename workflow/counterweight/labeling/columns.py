@@ -3,16 +3,10 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.fragments import Number
 
 #: Users are put into so many clusters by a hash of their name. Clusters of several users are as
 #: independent as users are, so errors of sums stay right, and memory has a bound.
 CLUSTERS = 1 << 16
-
-#: Option of recipes that take any table.
-NOISE = {
-    "noise": Number(0.0, "Half-width of the uniform noise on every feature; 0 for none.", minimum=0),
-}  # fmt: skip
 
 
 def require(frame, columns, what):
@@ -20,8 +14,6 @@ def require(frame, columns, what):
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-    columns : iterable of str
     what : str
         Who needs them, for the message, e.g. ``"features recipe adult_binary"``.
     """
@@ -42,13 +34,7 @@ def matches(frame, values):
 
 
 def floats(frame, column, what):
-    """A column as floats, NaN where it is missing.
-
-    Raises
-    ------
-    CounterweightError
-        When it is missing from the table, or is text.
-    """
+    """A column as floats, NaN where it is missing."""
     require(frame, [column], what)
     try:
         return frame[column].to_numpy(dtype=float, na_value=np.nan)
@@ -60,13 +46,7 @@ def floats(frame, column, what):
 
 
 def numbers(frame, column, what):
-    """A column as finite numbers.
-
-    Raises
-    ------
-    CounterweightError
-        When it is missing, is text, or holds missing or infinite values.
-    """
+    """A column as finite numbers."""
     values = floats(frame, column, what)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
@@ -87,42 +67,6 @@ def check_finite(features):
                 f"looked at (first: row {features['row'].to_numpy()[bad][0]}): correct the data or "
                 "leave the feature out."
             )
-
-
-def add_noise(features, width, columns, rng):
-    """Add uniform noise on [-width, width] to some columns, in place.
-
-    Discrete features let a Gaussian component shrink onto one value; noise keeps its
-    variance positive (Smith & Elkan 2007, section 6). One draw is made for each row
-    and listed column even where `width` is 0, so a study without noise keeps the
-    random stream of one with.
-    """
-    draws = rng.uniform(-1.0, 1.0, size=(len(features), len(columns)))
-    if width:
-        features[columns] = features[columns].to_numpy() + width * draws
-    return features
-
-
-def declare_categories(features, blocks, flags=None):
-    """Say which features are categories, for models that treat them as such.
-
-    Parameters
-    ----------
-    features : pandas.DataFrame
-    blocks : sequence of sequences of str
-        Names that make up a category each: one feature of 0 and 1, or one for each level.
-    flags : dict of str to str, optional
-        By the name of a number, that of the feature of 0 and 1 that says where it is missing.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The same frame.
-    """
-    blocks = [list(block) for block in blocks if block]
-    if blocks:
-        features.attrs["categories"] = {"blocks": blocks, "flags": dict(flags or {})}
-    return features
 
 
 def free_name(name, taken):
@@ -147,11 +91,6 @@ def refuse_outside(values, low, high, *, rows, counted=True, name, where):
         What the numbers are and their column, for the message, e.g. ``"offer 'price'"``.
     where : str
         The part of a study that declares the range, e.g. ``"labeling"``.
-
-    Raises
-    ------
-    CounterweightError
-        Says how many, the first value and its row.
     """
     counted = np.broadcast_to(counted, len(values))
     for wrong, what, remedy in (

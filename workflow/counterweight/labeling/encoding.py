@@ -105,12 +105,6 @@ class TabularEncoder:
             Of each column: ``number``, ``boolean``, ``date`` or ``text``.
         taken : iterable of str
             Further names that no feature may have.
-
-        Raises
-        ------
-        CounterweightError
-            When a column is missing, infinite or of another type, when no column is left, or
-            when linear models would need more than `max_width` columns.
         """
         require(frame, columns, "table of features")
         facts = [
@@ -235,15 +229,6 @@ class TabularEncoder:
             With the columns `columns_`; ``row`` where rows have a number already. Dates may be
             dates or days since 1970-01-01. A text that the fit did not see gets the code of
             other; a number far outside stays as it is.
-
-        Returns
-        -------
-        Encoded
-
-        Raises
-        ------
-        CounterweightError
-            When a column is missing, infinite, or of another type.
         """
         import pandas as pd
 
@@ -402,3 +387,42 @@ class Encoded:
             values[codes == len(fact.levels) + 1] = np.nan
             X[:, self.numbers.shape[1] + at] = values
         return X
+
+
+def fitted_encoder(frame, outcome=None, drop=(), only=(), max_categories=50):
+    """The encoder of all columns of a table but those that become no feature."""
+    import pandas as pd
+
+    types = {}
+    for column in frame.columns:
+        values = frame[column]
+        if column in ("row", outcome, *drop) or (only and column not in only):
+            continue
+        if pd.api.types.is_numeric_dtype(values) and values.dtype.kind != "c":
+            types[column] = "number"
+            infinite = np.flatnonzero(np.isinf(values.to_numpy(dtype=float, na_value=np.nan)))
+            if len(infinite):
+                raise CounterweightError(
+                    f"Column {column!r} is infinite in {len(infinite)} rows (first: row "
+                    f"{infinite[0]}): correct the data, or name it in features.drop."
+                )
+        elif _is_text(values):
+            types[column] = "text"
+        else:
+            raise CounterweightError(
+                f"Column {column!r} is of type {values.dtype}, and the recipe one_hot takes "
+                "numbers and text only: name it in features.drop."
+            )
+    encoder = TabularEncoder(max_categories, least_rows=1, max_width=None, by_name=True)
+    return encoder.fit(frame, list(types), types, taken=frame.columns)
+
+
+def _is_text(values):
+    import pandas as pd
+
+    kind = values.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        kind = kind.categories.dtype
+    if not (pd.api.types.is_string_dtype(kind) or pd.api.types.is_object_dtype(kind)):
+        return False
+    return values.dropna().map(lambda value: isinstance(value, str), na_action="ignore").all()

@@ -38,8 +38,6 @@ def sensitive(frame, *, group, missing="refuse", stratified=False):
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        Prepared rows, with ``row``.
     group : str or sequence of str
         Columns, each a class of groups.
     missing : str
@@ -52,12 +50,6 @@ def sensitive(frame, *, group, missing="refuse", stratified=False):
     dict
         ``groups``: dict of str to array of str, by column; ``kept``: array of bool;
         ``stratified``.
-
-    Raises
-    ------
-    CounterweightError
-        When `missing` is none of these, a column is not there, is named twice, has a missing
-        value that is refused, has one group only or more than `MOST_GROUPS`.
     """
     columns = [group] if isinstance(group, str) else list(group)
     if missing not in OPTIONS["missing"]["enum"]:
@@ -144,10 +136,8 @@ def label_groups(
         `sensitive` with its options.
     outcome : callable
         ``outcome(frame, population) -> 0/1``, missing where there is none.
-    seed : int
     study : str
         Name that the random streams go by.
-    repeats : int
     test_share : float
         Share of the rows held out.
     certified : dict, optional
@@ -159,12 +149,6 @@ def label_groups(
         `labels`: repeat, row, role (train or test), ``group_{column}`` for each sensitive
         column and ``y_general`` (Int8), both missing on test rows. `truth`: repeat, row, the
         groups and outcomes of all rows.
-
-    Raises
-    ------
-    CounterweightError
-        When a sensitive column is among the features; a split leaves no row to train or to
-        test; a group has no row to train on; and whatever the rules refuse.
     """
     check_features(features)
     check_row_ids(features["row"])
@@ -249,10 +233,6 @@ def refuse_group_features(features, columns):
     features : pandas.DataFrame or iterable of str
     columns : iterable of str
         Sensitive columns.
-
-    Raises
-    ------
-    CounterweightError
     """
     names = [name for name in features if name != "row"]
     for column in columns:
@@ -319,11 +299,6 @@ def describe_groups(labels, truth, dropped, target=None):
         ``rows_train``, ``rows_test``, ``rows_dropped``, ``groups`` (their number); by part
         (``target`` train or test) ``group_share`` (by group, with its standard error) and
         ``starting_imbalance``, the Euclidean distance of the shares from the target.
-
-    Raises
-    ------
-    CounterweightError
-        When the target names what is no group, or is no distribution within each column.
     """
     columns = [name.removeprefix(PREFIX) for name in truth if name.startswith(PREFIX)]
     records = []

@@ -9,7 +9,7 @@ from counterweight.errors import CounterweightError
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import check_row_ids
 from counterweight.labeling.columns import check_finite, require
-from counterweight.labeling.samples import sample_masks
+from counterweight.labeling.conditions import sample_masks
 from counterweight.numerics.zero_rejection import kept_rows
 
 TARGETS = ("general", "unlabeled")
@@ -58,10 +58,8 @@ def labeled_repeats(
         before it came here).
     outcome : callable
         ``outcome(frame, population) -> 0/1``, NaN where nobody knows it.
-    seed : int
     study : str
         Name that the random streams go by.
-    repeats : int
     test_share : float
         Share of the rows held out, between 0 and 1.
     targets : sequence of str
@@ -75,10 +73,9 @@ def labeled_repeats(
     informed : bool
         Whether the rule sees features and outcome.
     samples : mapping, optional
-        Conditions of named data sets (`counterweight.labeling.samples`).
+        Conditions of named data sets (`counterweight.labeling.conditions`).
     test_rows : mapping, optional
         Condition of the test rows, the same in every repeat; then `test_share` is not used.
-
     user : str, optional
         Column of the user (or session, or day) that a row is of. Users are held out as a whole, so
         that none is learned from and tested on; `hidden` then has ``user``, a number for each.
@@ -90,11 +87,6 @@ def labeled_repeats(
         rejected), and ``y_{target}`` where seen, i.e. on labeled training rows; with
         ``in_{sample}`` and ``deployed`` where there are named data sets.
         `hidden`: the same rows with every outcome, and what `truth` knows.
-
-    Raises
-    ------
-    CounterweightError
-        When no row is labeled, all are, or the labeled rows have one class only.
     """
     check_features(features)
     check_row_ids(features["row"])
@@ -196,13 +188,7 @@ def _checked_selection(selected, rows, complete):
 
 
 def numbered(frame, column):
-    """Number of each row's user, from 0.
-
-    Raises
-    ------
-    CounterweightError
-        When the column is missing, or a user is.
-    """
+    """Number of each row's user, from 0."""
     require(frame, [column], "key user")
     codes, _ = pd.factorize(frame[column])
     if (codes < 0).any():

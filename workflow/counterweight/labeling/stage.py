@@ -6,8 +6,7 @@ from counterweight.errors import CounterweightError
 from counterweight.files import streams
 from counterweight.files.seeds import generator
 from counterweight.files.tables import read_table, write_table
-from counterweight.labeling.own.column_report import without_advice
-from counterweight.labeling.own.prepare import features_of, recorded_columns
+from counterweight.labeling.column_report import features_of, recorded_columns, without_advice
 from counterweight.plan.components import labeling_rules
 
 
@@ -22,14 +21,10 @@ def prepared_rows(job, known=None):
     known : str, optional
         File of what is known of a generated data set; none where it is empty.
 
-    Where ``input.columns`` is the column report of a table of one's own with ``roles``, the recipe
-    gets the columns that the report takes for features; else all columns but the outcome.
-
     Returns
     -------
     frame, features : pandas.DataFrame
         The prepared table, and the features of the rows that the recipe keeps.
-    known : pandas.DataFrame or None
     rule, outcome : callable
         With their options filled in.
     """
@@ -56,15 +51,8 @@ def feature_frame(frame, columns):
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        The prepared table.
     columns : pandas.DataFrame or None
         The column report of a table of one's own; all columns where there is none.
-
-    Raises
-    ------
-    CounterweightError
-        When no column is left.
     """
     if columns is None:
         return frame
@@ -107,8 +95,6 @@ def write_repeats(job, features, repeats, describe):
 
     Parameters
     ----------
-    job : counterweight.files.jobs.Running
-    features : pandas.DataFrame
     repeats : iterable of (labels, truth)
         Data frames, of the same columns in every repeat.
     describe : callable

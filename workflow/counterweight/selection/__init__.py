@@ -1,11 +1,11 @@
 """Stage 3: models of the labeling, p(s = 1 | x)."""
 
 SELECTORS = {
-    "logistic": "counterweight.selection.logistic:LogisticSelector",
-    "gradient_boosting": "counterweight.selection.gradient_boosting:GradientBoostingSelector",
-    "better_of_two": "counterweight.selection.better_of_two:BetterOfTwoSelector",
-    "gaussian_mixture": "counterweight.selection.gaussian_mixture:GaussianMixtureSelector",
-    "known": "counterweight.selection.known:KnownSelector",
+    "logistic": "counterweight.selection.selectors:LogisticSelector",
+    "gradient_boosting": "counterweight.selection.selectors:GradientBoostingSelector",
+    "better_of_two": "counterweight.selection.selectors:BetterOfTwoSelector",
+    "gaussian_mixture": "counterweight.selection.selectors:GaussianMixtureSelector",
+    "known": "counterweight.selection.selectors:KnownSelector",
     "split_tree": "counterweight.selection.proxies.split_tree:SplitTreeProxy",
     "regression_proxy": "counterweight.selection.proxies.attributes:RegressionProxy",
     "tree_proxy": "counterweight.selection.proxies.attributes:TreeProxy",

@@ -114,12 +114,6 @@ def acceptance(q, mass):
     rho : array (L,)
     rate : float
         Expected share of the rows that are accepted, sum(rho r').
-
-    Raises
-    ------
-    CounterweightError
-        When a leaf without any row is to give accepted rows, or no leaf is; or when a number
-        is negative or not finite, or there is not one for each leaf.
     """
     q = checked_vector(q, np.size(q), "shares q")
     mass = checked_vector(mass, len(q), "masses")
@@ -242,8 +236,6 @@ def equal_acceptance(
         Share of the rows in each leaf.
     A : array (L, K)
         Shares of the groups within each leaf.
-    target : array (K,)
-        Not used but for the distance.
     etas : sequence of float
         Probabilities that a leaf is replaced by one drawn uniformly; none for the proxy as
         it is.
@@ -291,12 +283,6 @@ def relaxed_acceptance(
 
     Parameters and result as `equal_acceptance`; `Weighed.distance` is that of the q which is
     not normalised, so it can be below the imbalance of the rows accepted.
-
-    Raises
-    ------
-    CounterweightError
-        When the nearest point of the cone is 0: the target has no group in common with any
-        leaf.
     """
     solve = _within(True, least_accepted, most_distorted)
     return _weighed(mass, A, target, etas, solve, under_noise, most_distorted)

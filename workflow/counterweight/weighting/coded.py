@@ -87,22 +87,8 @@ def code_tables(sample, target, names, target_weight, most_levels):
 
     Parameters
     ----------
-    sample, target : pandas.DataFrame
-    names : sequence of str
-    target_weight : array
     most_levels : int
         Levels of a text column that keep a feature; the rarest of both tables share one.
-
-    Returns
-    -------
-    list of Column
-    list of str
-
-    Raises
-    ------
-    CounterweightError
-        When a column is a number in one table and text in the other, of another kind, infinite,
-        or without any value in one of them.
     """
     columns, notes, flags = [], [], []
     for name in names:
@@ -177,7 +163,6 @@ def binned(column, bins):
 
     Returns
     -------
-    labels : list of str
     own, other : int array
     """
     own, other, labels = column.own, column.other, list(column.labels)

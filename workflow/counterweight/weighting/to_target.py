@@ -10,8 +10,8 @@ from counterweight.files.people import read_columns
 from counterweight.files.tables import read_table
 from counterweight.fragments import Array, Choice, Option, Text
 from counterweight.labeling.columns import free_name
-from counterweight.labeling.own.words import equal
-from counterweight.weighting.diagnostics import describe_sizes
+from counterweight.labeling.conditions import equal
+from counterweight.weighting.importance_weights import describe_sizes
 from counterweight.weighting.sample import Sample
 from counterweight.weighting.targets import trim_weights
 
@@ -52,7 +52,6 @@ def population_of(types, forms, features, reading, *, table, margins, columns, w
         Of the table's columns; see `counterweight.datasets.own_table.typed_like`.
     features : sequence of str
         Columns that are features.
-    reading : dict
     table, margins, columns, weight, method
         Options of the weighting.
 
@@ -60,11 +59,6 @@ def population_of(types, forms, features, reading, *, table, margins, columns, w
     -------
     pandas.DataFrame or None
         The columns to go by, the weight, and all features where the file has them all.
-
-    Raises
-    ------
-    CounterweightError
-        When the file lacks a column that is needed, or a field is not as in the table.
     """
     if not table:
         return None
@@ -111,12 +105,10 @@ def to_target(
     ----------
     frame : pandas.DataFrame
         Labeled rows, typed.
-    types : dict of str to str
     design : array (M,)
         Their design weights; the new weights are as near to them as can be.
     population : pandas.DataFrame or None
         From `population_of`.
-    features : sequence of str
     most : float, optional
         Largest weight, in mean weights.
     table, margins, columns, weight, method
@@ -124,15 +116,10 @@ def to_target(
 
     Returns
     -------
-    adjusted : counterweight.weighting.adjusted.Adjusted
+    adjusted : counterweight.weighting.sample.Adjusted
         With balance before and after.
     raw : array (M,)
         Weights before the cap, of mean 1.
-
-    Raises
-    ------
-    CounterweightError
-        When the target cannot be met; names the column.
     """
     name = free_name("weight of the design", frame.columns)
     if population is not None:
@@ -165,10 +152,8 @@ def weighted_to_target(data, table, reading, spec):
 
     Parameters
     ----------
-    data : counterweight.labeling.own.blanks.BlankData
     table : str
         File of the typed table.
-    reading : dict
     spec : dict
         ``options`` and ``max_weight`` of the weighting.
 
@@ -176,7 +161,6 @@ def weighted_to_target(data, table, reading, spec):
     -------
     adjusted, raw
         As `to_target`; the frame of `adjusted` has the outcome as `OUTCOME`.
-    population : pandas.DataFrame or None
     """
     features, options = list(data.encoder.columns_), spec["options"]
     frame = read_table(table)[data.labeled].reset_index(drop=True)

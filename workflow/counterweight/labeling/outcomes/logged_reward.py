@@ -5,7 +5,7 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Number, Option, Text
 from counterweight.labeling.columns import floats, refuse_outside
-from counterweight.labeling.own.words import NEGATIVE, as_number, told_apart
+from counterweight.labeling.conditions import NEGATIVE, as_number, told_apart
 
 KIND = "log"
 OPTIONS = {

@@ -13,8 +13,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.files.fields import NO_TEXT
 from counterweight.files.people import MISSING, check_header, read_people
 from counterweight.labeling.column_statistics import number_column
-from counterweight.labeling.encoding import Feature, TabularEncoder
-from counterweight.labeling.features.one_hot import fitted_encoder
+from counterweight.labeling.encoding import Feature, TabularEncoder, fitted_encoder
 
 log = logging.getLogger("counterweight")
 

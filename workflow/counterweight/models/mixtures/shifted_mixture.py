@@ -18,7 +18,7 @@ from counterweight.numerics.gaussian_mixture import ClassMixtures, Standardised,
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 from counterweight.numerics.mixture_steps import floored
 from counterweight.numerics.options import check_options
-from counterweight.weighting.lemmas import unlabeled_weights
+from counterweight.weighting.importance_weights import unlabeled_weights
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Stage prepare of a table of one's own: read, typed, and what becomes of each column."""
+"""What becomes of the columns of a table of one's own: stage prepare reads it and tells roles."""
 
 import json
 import os
@@ -7,20 +7,20 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.files.people import place_of
-from counterweight.files.tables import read_table, replacing, write_table
-from counterweight.labeling.column_statistics import level_counts
-from counterweight.labeling.outcomes.accepts import accepts
-from counterweight.labeling.outcomes.given import given as outcome_of
-from counterweight.labeling.own.column_report import (
+from counterweight.files.tables import replacing, write_table
+from counterweight.labeling.column_report import (
     check_roles,
     column_report,
     report_lines,
     report_table,
     roles_by_column,
 )
-from counterweight.labeling.own.leaks import KEEP, Secret, learnt, of_offers
-from counterweight.labeling.own.words import equal
-from counterweight.labeling.rules.present import present
+from counterweight.labeling.column_statistics import level_counts
+from counterweight.labeling.conditions import equal
+from counterweight.labeling.labeling_rules import present
+from counterweight.labeling.outcome_rules import accepts
+from counterweight.labeling.outcome_rules import given as outcome_of
+from counterweight.labeling.target_leakage import KEEP, Secret, learnt, of_offers
 from counterweight.plan.components import columns_by_role
 
 
@@ -121,33 +121,6 @@ def _read(told, job):
     return read_typed(told["path"], columns=columns, reading=told["reading"])
 
 
-def recorded_columns(job):
-    """The column report of a labeling job; refused where it was made for other roles.
-
-    Parameters
-    ----------
-    job : counterweight.files.jobs.Running
-        With ``input.columns``, and ``roles`` among what it is told.
-
-    Raises
-    ------
-    CounterweightError
-        When a column has another role there than the study gives it: what another question was
-        answered with could be a feature, the outcome of this one among them.
-    """
-    columns = read_table(job.input.columns)
-    own = roles_by_column(columns_by_role(job.given.get("roles") or {}))
-    for name, role in zip(columns["column"], columns["role"], strict=True):
-        if role != own.get(name, ""):
-            raise CounterweightError(
-                f"{job.input.columns} was made for another question: there the column {name!r} "
-                f"{f'is {role}' if role else 'has no role'}, here it "
-                f"{f'is {own[name]}' if name in own else 'has none'}: delete that file and run "
-                "again."
-            )
-    return columns
-
-
 def secrets_of(frame, types, roles):
     """What no feature of a table may tell, by what its columns are.
 
@@ -158,14 +131,8 @@ def secrets_of(frame, types, roles):
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-    types : mapping of str to str
     roles : mapping of str to str, list of str or dict
         As a config has them.
-
-    Returns
-    -------
-    list of Secret
     """
     found = []
     specs = {
@@ -213,23 +180,3 @@ def _numbers(frame, types, column, positive=None, **_):
     if types[column] == "text":
         return np.full(len(frame), np.nan)  # where rows are labeled, this is told
     return _values(frame, types, column)
-
-
-def types_of(columns):
-    """Type of each column, by a column report as it was read back."""
-    return dict(zip(columns["column"], columns["type"], strict=True))
-
-
-def forms_of(columns):
-    """How the texts of each column were read, by a column report as it was read back."""
-    forms = zip(columns["column"], columns["form"], strict=True)
-    return {name: json.loads(form) for name, form in forms if form != "{}"}
-
-
-def features_of(columns):
-    """Columns that are features, by a column report as it was read back."""
-    return [
-        name
-        for name, use in zip(columns["column"], columns["use"], strict=True)
-        if use == "feature"
-    ]

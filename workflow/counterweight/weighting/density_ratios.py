@@ -1,30 +1,165 @@
-"""Kernel mean matching (Huang et al. 2007): weights that match the means of a Gaussian kernel."""
+"""Weights by the ratio of target to labeled rows: a discriminator, kernel means, a power of it."""
 
 import numpy as np
+from scipy.special import expit
 
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Integer, Number
 from counterweight.numerics.checks import checked_rows
-from counterweight.weighting.rows import TARGET_LABELS, TARGET_OPTION
+from counterweight.numerics.linear import RIDGE, fit_logistic
+from counterweight.weighting.importance_weights import TARGET_LABELS, TARGET_OPTION, from_odds
 
-SEES = "rows"
-NEEDS_P = False
+SEES_BY_NAME = {"bickel": "rows", "shimodaira": "rows", "kernel_mean_matching": "rows"}
+NEEDS_P_BY_NAME = {"bickel": False, "kernel_mean_matching": False}
 #: Its weights match moments; they are no estimate of the density ratio of single rows.
-RATIO = "moments"
-LABEL = "kernel mean matching to {target}"
-VALUE_LABELS = TARGET_LABELS
-OPTIONS = {
-    **TARGET_OPTION,
-    "bound": Number(1000.0, "Largest weight that the matching may give, before the study's cap.", above=1),
-    "bandwidth": Number(1.0, "Width of the kernel, in median distances of standardised rows.", above=0),
-    "landmarks": Integer(None,
-        "Rows that the kernel is approximated by (Nystroem); as many as there are rows for the exact kernel. 300 to "
-        "1000 unless given, fewer for more labeled rows.", minimum=2, null=True),
-    "slack": Number(None, "How far the mean weight may be from 1; (sqrt(M) - 1) / sqrt(M) for M labeled rows unless given.", minimum=0, null=True),
-    "tolerance": Number(1e-4, "The search stops when 50 steps gain less than this share of the squared moment distance of unit weights.", above=0),
+RATIO_BY_NAME = {"kernel_mean_matching": "moments"}
+OPTIONS_BY_NAME = {
+    "bickel": TARGET_OPTION | RIDGE,
+    "shimodaira": {
+        **TARGET_OPTION,
+        "exponent": Number(None,
+            "Power of the ratio: 0 for equal weights, 1 for those of a lemma. Chosen by the information criterion unless "
+            "given.", minimum=0, maximum=1, null=True),
+    },
+    "kernel_mean_matching": {
+        **TARGET_OPTION,
+        "bound": Number(1000.0, "Largest weight that the matching may give, before the study's cap.", above=1),
+        "bandwidth": Number(1.0, "Width of the kernel, in median distances of standardised rows.", above=0),
+        "landmarks": Integer(None,
+            "Rows that the kernel is approximated by (Nystroem); as many as there are rows for the exact kernel. 300 to "
+            "1000 unless given, fewer for more labeled rows.", minimum=2, null=True),
+        "slack": Number(None, "How far the mean weight may be from 1; (sqrt(M) - 1) / sqrt(M) for M labeled rows unless given.", minimum=0, null=True),
+        "tolerance": Number(1e-4, "The search stops when 50 steps gain less than this share of the squared moment distance of unit weights.", above=0),
+    },
 }  # fmt: skip
+LABEL_BY_NAME = {
+    "bickel": "Bickel et al., two stages, to {target}",
+    "shimodaira": "Shimodaira, to {target}",
+    "kernel_mean_matching": "kernel mean matching to {target}",
+}
+
+
+VALUE_LABELS = TARGET_LABELS
+VALUE_LABELS_BY_NAME = {"shimodaira": TARGET_LABELS | {"exponent": {}}}
+
+
+def discriminator_weights(rows, *, target="general", ridge=1e-6):
+    """Weights p(s=1)/p(s=0) exp(-v'x) of a logistic regression of s on x.
+
+    First stage of Bickel et al.: v is fitted to who is labeled alone; the second stage is any
+    weighted fit. No cross-fitting and no calibration: where log p(x|s=0)/p(x|s=1) is linear in x
+    these are the weights of least variance, and where it is not they are off by as much as the
+    logistic form is.
+
+    Parameters
+    ----------
+    ridge : float
+        Penalty on standardised coefficients, for each row.
+
+    Returns
+    -------
+    numpy.ndarray, shape (M,)
+        Not capped; of mean about 1.
+
+    References
+    ----------
+    Bickel, Brueckner & Scheffer (2007), section 4.
+    """
+    X = np.concatenate([rows.X_labeled, rows.X_unlabeled])
+    s = np.arange(len(X)) < len(rows.X_labeled)
+    coef, intercept, *_ = fit_logistic(X, s.astype(int), ridge=ridge)
+    with np.errstate(over="ignore"):
+        return from_odds(np.exp(-(rows.X_labeled @ coef + intercept)), rows.share, target)
+
+
+#: Exponents that the criterion is asked about.
+GRID = tuple(k / 10 for k in range(11))
+
+
+#: Largest ratio, in mean ratios, that the criterion looks at: its sums are of squares.
+MOST = 50.0
+
+
+def tempered_weights(rows, *, target="general", exponent=None):
+    """Weights r^lambda, r the ratio of target to labeled rows by the lemma of the target.
+
+    A small lambda has less variance and more bias. The criterion is that of a linear or logistic
+    regression fitted with these weights, an estimate of its expected loss over the target:
+    ``-2 sum r_i log p(y_i|x_i) + 2 tr(J H^-1)``, J the sum of ``r r^lambda g g'`` over gradients g
+    of the rows and H the curvature of the weighted loss. It takes the ratio as known and assumes
+    labels missing at random; another model may like another exponent.
+
+    Parameters
+    ----------
+    rows : counterweight.weighting.importance_weights.Rows
+        With p.
+
+    Returns
+    -------
+    numpy.ndarray, shape (M,)
+        Of mean 1. ``exponent`` among the facts.
+
+    References
+    ----------
+    Shimodaira (2000), equations 4.1 and 4.4.
+    """
+    with np.errstate(divide="ignore"):
+        ratio = from_odds(1 / np.asarray(rows.p, float) - 1, rows.share, target)
+    if not (np.isfinite(ratio).all() and ratio.any()):
+        raise CounterweightError(
+            "A labeled row has selection probability 0, or all have 1, so there is no ratio: "
+            "calibrate the selection model, or choose another selector."
+        )
+    if exponent is None:
+        X, y = checked_rows(rows.X_labeled), np.asarray(rows.y_labeled, float)
+        known = np.minimum(ratio, MOST * ratio.mean())
+        values = [information_criterion(X, y, known, power) for power in GRID]
+        exponent = GRID[int(np.argmin(values))]
+    rows.facts["exponent"] = exponent
+    weights = ratio**exponent
+    return weights / weights.mean()
+
+
+def information_criterion(X, y, ratio, power):
+    """Shimodaira's criterion of a regression fitted with weights ratio^power.
+
+    Logistic where y is 0 and 1, else linear with the noise of the unweighted fit.
+
+    Parameters
+    ----------
+    X : array (M, d)
+    y, ratio : array (M,)
+
+    Returns
+    -------
+    float
+        Twice an estimate of the target's expected loss times the rows, up to a constant.
+    """
+    ratio = ratio / ratio.mean()
+    weights = ratio**power
+    scale = X.std(axis=0)
+    varies = scale > 1e-12 * (1 + np.abs(X.mean(axis=0)))
+    Z = np.column_stack([np.ones(len(X)), (X[:, varies] - X[:, varies].mean(0)) / scale[varies]])
+    if np.isin(y, (0.0, 1.0)).all():
+        coef, constant, *_ = fit_logistic(Z[:, 1:], y.astype(int), weights)
+        eta = Z[:, 1:] @ coef + constant
+        mean = expit(eta)
+        loss, residual, bend = np.logaddexp(0, eta) - y * eta, y - mean, mean * (1 - mean)
+    else:
+        free = y - Z @ np.linalg.lstsq(Z, y, rcond=None)[0]
+        noise = max(float(free @ free) / len(y), 1e-300)
+        root = np.sqrt(weights)
+        residual = y - Z @ np.linalg.lstsq(Z * root[:, None], y * root, rcond=None)[0]
+        loss, residual, bend = residual**2 / (2 * noise), residual / noise, 1 / noise
+    J = (Z * (ratio * weights * residual**2)[:, None]).T @ Z
+    H = (Z * (weights * bend)[:, None]).T @ Z
+    return float(2 * ratio @ loss + 2 * np.trace(np.linalg.pinv(H, hermitian=True) @ J))
+
+
 #: Rows that the median distance is taken of, rows treated at a time, and most steps.
 SAMPLED, BLOCK, STEPS = 1000, 1000, 2000
+
+
 #: Landmarks unless given: this many numbers in the table of features, within these bounds.
 NUMBERS, LANDMARKS = 4_000_000, (300, 1000)
 
@@ -53,8 +188,6 @@ def matching_weights(
 
     Parameters
     ----------
-    rows : counterweight.weighting.rows.Rows
-    target : {"general", "unlabeled"}
     bound, bandwidth, landmarks, slack, tolerance
         See `OPTIONS`.
 
@@ -62,11 +195,6 @@ def matching_weights(
     -------
     numpy.ndarray, shape (M,)
         Not capped.
-
-    Raises
-    ------
-    CounterweightError
-        For features that are missing or not finite, and where no feature varies.
 
     References
     ----------
@@ -97,13 +225,7 @@ def matching_weights(
 
 
 def median_distance(X, rng):
-    """Median distance of two rows, of a sample of at most `SAMPLED`.
-
-    Raises
-    ------
-    CounterweightError
-        When at least half of the pairs are of equal rows, and so are all.
-    """
+    """Median distance of two rows, of a sample of at most `SAMPLED`."""
     some = X[rng.choice(len(X), min(SAMPLED, len(X)), replace=False)]
     pairs = np.sqrt(_squared_distances(some, some)[np.triu_indices(len(some), 1)])
     median = np.median(pairs)
@@ -123,7 +245,6 @@ class Landmarks:
     Parameters
     ----------
     places : array (k, d)
-    width : float
     """
 
     def __init__(self, places, width):

@@ -4,9 +4,9 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_columns, read_table
+from counterweight.labeling.column_report import forms_of, types_of
 from counterweight.labeling.columns import require
 from counterweight.labeling.encoding import TabularEncoder
-from counterweight.labeling.own.prepare import forms_of, types_of
 
 LABELS = (
     ("repeat", "int16"),
@@ -28,9 +28,6 @@ def label_blanks(frame, types, features, outcome, rule, roles, rng):
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        Prepared rows, with ``row``.
-    types : mapping of str to str
     features : sequence of str
         Columns that are features.
     outcome : callable
@@ -49,13 +46,7 @@ def label_blanks(frame, types, features, outcome, rule, roles, rng):
         Feature columns as they are; labels in the layout `LABELS` (``y`` is NaN unless labeled,
         ``fold`` -1 for rows that are learned from only, in all folds); outcomes that are known
         and hidden.
-    binary : bool
     names : tuple of str
-
-    Raises
-    ------
-    CounterweightError
-        When too few rows are labeled, or of one class only; for weights that are none.
     """
     values, binary, names = outcome(frame, types)
     if not features:

@@ -1,4 +1,8 @@
-"""A log of one's own that lost a part of its zeros before anybody looked: every row is labeled."""
+"""Logs of one's own that lost a part of their zeros before anybody looked: every row is labeled.
+
+``kept_log`` is of classes, ``kept_numbers`` of tables whose other rewards are numbers. Zeros are
+taken to have been dropped by the rate alone, whatever the features.
+"""
 
 import numpy as np
 
@@ -7,11 +11,13 @@ from counterweight.fragments import Integer, Option
 from counterweight.labeling.columns import floats
 from counterweight.labeling.own_log import LogProblems
 
-#: It gets features and outcome, and tells the rate at which each row was kept.
-FEATURES = True
-COMPLETE = True
+#: Studies with ``kept_numbers`` learn numbers, and answer for every row.
+KIND_BY_NAME = {"kept_numbers": "blanks"}
+#: ``kept_log`` gets features and outcome, and tells the rate at which each row was kept.
+FEATURES_BY_NAME = {"kept_log": True}
+COMPLETE_BY_NAME = {"kept_log": True}
 #: Test rows stand for others that were dropped.
-KEPT = True
+KEPT_BY_NAME = {"kept_log": True}
 OPTIONS = {
     "keep_rate": Option(...,
         "Rate at which rows whose outcome is 0 were kept, or the column of each row's rate.", type=["number", "string"], above=0, maximum=1),
@@ -19,7 +25,10 @@ OPTIONS = {
         "Number of rows before any was dropped, if it is known; 0 where it is not. A keep rate that contradicts it is "
         "refused.", minimum=0),
 }  # fmt: skip
-LABEL = "a log that kept a part of its zeros"
+LABEL_BY_NAME = {
+    "kept_log": "a log that kept a part of its zeros",
+    "kept_numbers": "a log that kept a part of its rows of reward 0",
+}
 #: Why none of its rows may be without an outcome, and what to do.
 BLANK = (
     "and of a log that dropped zeros every row has one: fill it in, or leave these rows out (a "
@@ -30,28 +39,15 @@ BLANK = (
 def kept_log(frame, truth, rng, *, features, outcome, keep_rate, rows_before=0):
     """All rows, with the rates at which they were kept.
 
-    Zeros are taken to have been dropped by that rate alone, whatever the features.
-
     Parameters
     ----------
-    frame : pandas.DataFrame
-        Prepared rows.
-    truth, rng, features
-        Not used.
     outcome : array (n,) of 0 and 1
     keep_rate : float or str
-    rows_before : int
 
     Returns
     -------
     dict
         ``selected`` (all), and ``keep_rate`` (n,): 1 where the outcome is not 0.
-
-    Raises
-    ------
-    CounterweightError
-        When an outcome is missing, or a rate is missing or no rate, or contradicts the number of
-        rows before.
     """
     missing = np.isnan(np.asarray(outcome, float))
     if missing.any():
@@ -68,3 +64,22 @@ def kept_log(frame, truth, rng, *, features, outcome, keep_rate, rows_before=0):
     problems.look(whole)
     problems.tell()
     return {"selected": np.ones(len(frame), bool), "keep_rate": np.where(outcome == 0, rate, 1.0)}
+
+
+def kept_numbers(frame, types, outcome, *, keep_rate, rows_before=0):
+    """All rows, each with how many it stands for.
+
+    Parameters
+    ----------
+    outcome : array (n,)
+    keep_rate : float or str
+        A rate, or the column of rates.
+
+    Returns
+    -------
+    dict
+        ``labeled`` (all), and ``weight`` (n,): 1 / rate where the outcome is 0, else 1.
+    """
+    rates = {"keep_rate": keep_rate, "rows_before": rows_before}
+    made = kept_log(frame, None, None, features=None, outcome=outcome, **rates)
+    return {"labeled": made["selected"], "weight": 1 / made["keep_rate"]}

@@ -1,29 +1,193 @@
-"""Which rows resemble nobody labeled, and how far labeled rows cover and balance a target."""
+"""Overlap: which rows resemble nobody labeled, by distance and by empty corners of two features."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import checked_new_rows, checked_rows, checked_weights
-from counterweight.weighting.corners import Corners
-from counterweight.weighting.diagnostics import effective_sample_size, weighted_mean
+
+#: Cuts of each number in the search for empty corners.
+CUTS = 48
+
+
+@dataclass
+class Corners:
+    """Empty corners: a pair of features, a direction of each, and a staircase of edges.
+
+    The corner holds z where ``sign_1 z_1`` is above the cut a and ``sign_2 z_2`` above the
+    edge b of that cut, for one of the cuts.
+
+    Attributes
+    ----------
+    first, second : int array (C,)
+    sign_first, sign_second : array (C,)
+    cuts, edges : array (C, CUTS)
+        Ascending cuts; the edge is the least of those of all cuts up to it, infinite for none.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    sign_first: np.ndarray
+    sign_second: np.ndarray
+    cuts: np.ndarray
+    edges: np.ndarray
+
+    @classmethod
+    def none(cls):
+        nobody = np.zeros(0, int)
+        return cls(nobody, nobody, np.zeros(0), np.zeros(0), *np.zeros((2, 0, CUTS)))
+
+    @classmethod
+    def of(cls, arrays):
+        first, second = (np.asarray(arrays[k], int).reshape(-1) for k in ("first", "second"))
+        signs = (np.asarray(arrays[f"sign_{k}"], float).reshape(-1) for k in ("first", "second"))
+        tables = (np.asarray(arrays[k], float).reshape(len(first), CUTS) for k in ("cuts", "edges"))
+        return cls(first, second, *signs, *tables)
+
+    def some(self, which):
+        """Some of the corners."""
+        return Corners(**{name: values[which] for name, values in vars(self).items()})
+
+    def makers(self, c, Z):
+        """Rows at the edge of a corner, one an edge: it would hold them, were they left out."""
+        first = self.sign_first[c] * Z[:, self.first[c]]
+        second = self.sign_second[c] * Z[:, self.second[c]]
+        found = np.zeros(len(Z), bool)
+        for edge in np.unique(self.edges[c][np.isfinite(self.edges[c])]):
+            cut = self.cuts[c][np.argmax(self.edges[c] == edge)]
+            at = np.flatnonzero((second == np.float32(edge)) & (first > cut))
+            found[at] = len(at) == 1 or found[at]
+        return found
+
+    @classmethod
+    def find(cls, Z, block):
+        """Corners without any of the rows Z where many would be, and how many, array (C,).
+
+        Many: so many that, among all corners looked at, less than one would be empty by chance
+        (Poisson).
+        """
+        made = []
+        n, d = Z.shape
+        signed = [(k, 1.0) for k in range(d)] + [(k, -1.0) for k in range(d) if block[k] < 0]
+        expected = 1.5 + np.log(10 * max(1, len(signed) * (len(signed) - 1) // 2))
+        latent, cut = _latent(Z, block)
+        relation = latent.T @ latent / n
+        stretch = np.sqrt(np.maximum(np.diag(relation), 1e-12))
+        relation /= stretch[:, None] * stretch
+        for k, sign in signed:
+            if block[k] >= 0:
+                cuts = np.full(1, 0.5)
+                place = np.full(1, cut[k])
+                rows = [np.flatnonzero(Z[:, k] > 0.5)]
+                if not len(rows[0]):
+                    continue
+                value = Z[rows[0]]
+                tops = value.max(axis=0)[None], -value.min(axis=0)[None]
+            else:
+                order = np.argsort(sign * Z[:, k])[::-1]
+                value = sign * Z[order, k]
+                ends = np.unique(np.linspace(expected, 0.9 * n, CUTS).astype(int))
+                ends = ends[ends < n]
+                # Cuts between values, so that rows above are those before in the order.
+                ends = ends[value[ends - 1] > value[np.minimum(ends, n - 1)]]
+                if not len(ends):
+                    continue
+                cuts, place = value[ends], value[ends]
+                ordered = Z[order]
+                tops = (
+                    np.maximum.accumulate(ordered)[ends - 1],
+                    -np.minimum.accumulate(ordered)[ends - 1],
+                )
+            for j, side in signed:
+                # A pair of numbers is found once from each side, which is what makes the
+                # staircase whole; levels have one cut, and need their partner's cuts only once.
+                if j == k or (block[j] == block[k] and block[k] >= 0):
+                    continue
+                if block[j] >= 0 and (block[k] < 0 or j < k):
+                    continue
+                edge = tops[0 if side > 0 else 1][:, j]
+                if block[j] >= 0:
+                    edge = np.where(edge > 0.5, np.inf, 0.5)
+                    where = np.full(len(edge), cut[j])
+                else:
+                    where = edge
+                count = n * _upper_corner(place, where, sign * side * relation[k, j])
+                edge = np.where(count >= expected, edge, np.inf)
+                if np.isfinite(edge).any():
+                    most = count[np.isfinite(edge)].max()
+                    made.append((most, k, j, sign, side, *_staircase(cuts, edge)))
+        if not made:
+            return cls.none(), np.zeros(0)
+        strength, *parts = (np.array(part) for part in zip(*made, strict=True))
+        return cls(*parts), strength
+
+    def hold(self, Z):
+        """Whether rows lie in each corner, bool (m, C)."""
+        found = np.zeros((len(Z), len(self.first)), bool)
+        for c, (k, j) in enumerate(zip(self.first, self.second, strict=True)):
+            at = np.searchsorted(self.cuts[c], self.sign_first[c] * Z[:, k], side="left") - 1
+            edge = np.where(at >= 0, self.edges[c][np.maximum(at, 0)], np.inf)
+            found[:, c] = self.sign_second[c] * Z[:, j] > edge
+        return found
+
+
+def _staircase(cuts, edge):
+    order = np.argsort(cuts)
+    cuts, edge = cuts[order], np.minimum.accumulate(edge[order])
+    return np.pad(cuts, (0, CUTS - len(cuts)), mode="edge"), np.pad(
+        edge, (0, CUTS - len(edge)), mode="edge"
+    )
+
+
+def _latent(Z, block):
+    """Columns with the normal-copula correlation that fits them, and each level's cut."""
+    from scipy.special import ndtri
+
+    n = len(Z)
+    latent = Z.astype(float)
+    latent -= latent.mean(axis=0)
+    share = np.clip(Z.mean(axis=0, dtype=float), 0.5 / n, 1 - 0.5 / n)
+    cut = np.where(block >= 0, ndtri(1 - share), 0.0)
+    return latent, cut
+
+
+def _upper_corner(h, k, rho):
+    """P(U > h, V > k) of two standard normals with correlation rho (Plackett 1954)."""
+    from scipy.special import ndtr
+
+    node, weight = np.polynomial.legendre.leggauss(12)
+    angle = np.arcsin(np.clip(rho, -0.99, 0.99)) / 2
+    turn = angle * (node + 1)
+    h, k = np.asarray(h, float)[:, None], np.asarray(k, float)[:, None]
+    inside = -(h * h - 2 * h * k * np.sin(turn) + k * k) / (2 * np.cos(turn) ** 2)
+    moved = angle * (np.exp(inside) @ weight) / (2 * np.pi)
+    return np.maximum(ndtr(-h[:, 0]) * ndtr(-k[:, 0]) + moved, 0)
+
 
 #: Labeled rows that new ones are compared with, and labeled rows that set the thresholds.
 REFERENCES, HELD_OUT = 2000, 4000
 
+
 #: Labeled rows, drawn at random, that centre and corners are looked for in.
 SAMPLE = 20000
+
 
 #: Knots of each number's scale.
 KNOTS = 201
 
+
 #: Ranges beyond the labeled rows' smallest or largest value that are far.
 FAR = 0.5
+
 
 #: Rows compared at a time.
 CHUNK = 8192
 
+
 #: Largest number of empty corners that are kept.
 CORNERS = 64
+
 
 #: Share of the weight of labeled rows at the edges of corners: as many would be flagged there.
 CORNER_SHARE = 0.015
@@ -72,17 +236,11 @@ class Support:
             Encoded features: numbers (any scale) and one-hot columns.
         weight : array (n,), optional
             To the target population.
-        rng : numpy.random.Generator
         onehot : array (d,), optional
             Bool, or the number of the block that a column belongs to and -1 for numbers. By
             default columns that hold 0 and 1 only.
         names : sequence of str, optional
             Of the columns, for `reason`.
-
-        Raises
-        ------
-        CounterweightError
-            For fewer than 10 labeled rows, or X and weights that are none.
         """
         X = checked_rows(X, names)
         n, d = X.shape
@@ -354,7 +512,6 @@ def overlap(p, s, weight=None, bins=20):
         Labeled or not.
     weight : array (n,), optional
         Design weights.
-    bins : int
 
     Returns
     -------
@@ -362,11 +519,6 @@ def overlap(p, s, weight=None, bins=20):
         ``least``: weighted 1 % quantile of p over labeled rows; ``below``: share of the
         unlabeled rows whose p is less; ``edges (bins + 1,)``, ``labeled (bins,)``,
         ``unlabeled (bins,)``: shares by bin of p, for a chart.
-
-    Raises
-    ------
-    CounterweightError
-        Where none is labeled or none unlabeled.
     """
     p, s = np.asarray(p, float), np.asarray(s, bool)
     weight = checked_weights(weight, len(p))
@@ -386,60 +538,4 @@ def overlap(p, s, weight=None, bins=20):
         "edges": edges,
         "labeled": shares[0],
         "unlabeled": shares[1],
-    }
-
-
-def covariate_balance(X, weight, X_target, target_weight=None, base_weight=None):
-    """Standardised mean differences before and after weighting, and what the weights cost.
-
-    Parameters
-    ----------
-    X : array (M, d)
-        Labeled rows.
-    weight : array (M,)
-    X_target : array (T, d)
-    target_weight : array (T,), optional
-        Design weights of the target's rows.
-    base_weight : array (M,), optional
-        Weights "before": design weights of the labeled rows; ones by default.
-
-    Returns
-    -------
-    dict
-        ``before``, ``after`` (d,): (mean of labeled rows - mean of target) over the target's
-        standard deviation (0 for a feature that does not vary in it and whose means agree);
-        ``mean_before``, ``mean_after``, ``largest_before``, ``largest_after``: of absolute
-        values; ``rows``, ``effective_rows``, ``design_effect`` (Kish: rows over effective
-        rows), ``largest`` (up to 10 largest weights over their mean, descending),
-        ``largest_rows`` (their positions), ``share_of_largest`` (of all weight, of the
-        largest 1 % of rows).
-    """
-    X, X_target = checked_rows(X), checked_rows(X_target)
-    if X.shape[1] != X_target.shape[1]:
-        raise CounterweightError(
-            f"The labeled rows have {X.shape[1]} features, the target {X_target.shape[1]}."
-        )
-    weight, base = checked_weights(weight, len(X)), checked_weights(base_weight, len(X))
-    target_weight = checked_weights(target_weight, len(X_target))
-    centre, _ = weighted_mean(X_target, target_weight)
-    scale = np.sqrt(target_weight @ (X_target - centre) ** 2 / target_weight.sum())
-    flat = scale <= 1e-12 * np.maximum(np.abs(centre), 1)
-    scale = np.where(flat, np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0), scale)
-    before, after = ((weighted_mean(X, w)[0] - centre) / scale for w in (base, weight))
-    size = effective_sample_size(weight)
-    top = np.argsort(-weight, kind="stable")
-    few = max(1, len(weight) // 100)
-    return {
-        "before": before,
-        "after": after,
-        "mean_before": float(np.abs(before).mean()),
-        "mean_after": float(np.abs(after).mean()),
-        "largest_before": float(np.abs(before).max()),
-        "largest_after": float(np.abs(after).max()),
-        "rows": len(weight),
-        "effective_rows": size,
-        "design_effect": len(weight) / size,
-        "largest": weight[top[:10]] / weight.mean(),
-        "largest_rows": top[:10],
-        "share_of_largest": float(weight[top[:few]].sum() / weight.sum()),
     }

@@ -6,7 +6,7 @@ where an honest feature could hardly do what it does; each check says what it as
 
 import numpy as np
 
-from counterweight.labeling.own.formulas import (
+from counterweight.labeling.exact_formulas import (
     LEAST,
     NEAR_PERFECT,
     explained,
@@ -387,16 +387,6 @@ class _Told:
         the other half's points. A column of many levels does not look well by chance, since
         each half is told by the other: the worse of both counts. Where the column is often
         missing, rows that have it are also looked at by themselves.
-
-        Parameters
-        ----------
-        values : array (n,)
-            Floats, or integer codes of texts (-1 missing).
-
-        Returns
-        -------
-        float
-            0 where there are too few rows to say.
         """
         if not self.told:
             return 0.0

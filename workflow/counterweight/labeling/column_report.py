@@ -1,5 +1,6 @@
 """What each column of a person's table is used for, and why: decided before anything trains."""
 
+import json
 import re
 import textwrap
 from difflib import get_close_matches
@@ -8,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.files.tables import read_table
 from counterweight.labeling.column_statistics import level_counts, levels_kept
-from counterweight.labeling.own.leaks import KEEP
-from counterweight.labeling.own.words import like_codes
+from counterweight.labeling.conditions import like_codes
+from counterweight.labeling.target_leakage import KEEP
+from counterweight.plan.components import columns_by_role
 
 #: Roles that no `keep` makes a feature.
 NEVER = ("id", "outcome")
@@ -127,7 +130,7 @@ def column_report(
         Column or columns of a role: ``id``, ``outcome``, ``weight``, ``time``, ``group``,
         ``labeled`` (the columns of its condition), and others. None of them is a feature but
         those of `LEARNT`.
-    secrets : sequence of counterweight.labeling.own.leaks.Secret
+    secrets : sequence of counterweight.labeling.target_leakage.Secret
         What no feature may tell.
     doubts : dict of str to str, optional
         What reading could not tell for sure, by column.
@@ -142,13 +145,6 @@ def column_report(
     -------
     list of ColumnFact
         In the order of the table.
-
-    Raises
-    ------
-    CounterweightError
-        When `ignore`, `keep` or a role names no column, or a column stands in both lists, or a
-        column that never is a feature is to be kept, or one that a config names to learn from
-        tells a secret.
     """
     role_of = roles_by_column(roles)
     columns = [name for name in frame.columns if name != "row"]
@@ -320,13 +316,8 @@ def check_roles(columns, role_of):
 
     Parameters
     ----------
-    columns : sequence of str
     role_of : mapping of str to str
         Role by column; see `roles_by_column`.
-
-    Raises
-    ------
-    CounterweightError
     """
     for name, role in role_of.items():
         if name not in columns:
@@ -436,13 +427,8 @@ def report_lines(report, width=100):
 
     Parameters
     ----------
-    report : list of ColumnFact
     width : int
         Of a line, in characters.
-
-    Returns
-    -------
-    list of str
     """
     parts = {
         "To be looked at": [
@@ -474,3 +460,44 @@ def _percent(share):
     if 0 < share < 0.001:
         return "<0.1%"
     return f"{share:.1%}" if share else "0"
+
+
+def recorded_columns(job):
+    """The column report of a labeling job; refused where it was made for other roles.
+
+    Parameters
+    ----------
+    job : counterweight.files.jobs.Running
+        With ``input.columns``, and ``roles`` among what it is told.
+    """
+    columns = read_table(job.input.columns)
+    own = roles_by_column(columns_by_role(job.given.get("roles") or {}))
+    for name, role in zip(columns["column"], columns["role"], strict=True):
+        if role != own.get(name, ""):
+            raise CounterweightError(
+                f"{job.input.columns} was made for another question: there the column {name!r} "
+                f"{f'is {role}' if role else 'has no role'}, here it "
+                f"{f'is {own[name]}' if name in own else 'has none'}: delete that file and run "
+                "again."
+            )
+    return columns
+
+
+def types_of(columns):
+    """Type of each column, by a column report as it was read back."""
+    return dict(zip(columns["column"], columns["type"], strict=True))
+
+
+def forms_of(columns):
+    """How the texts of each column were read, by a column report as it was read back."""
+    forms = zip(columns["column"], columns["form"], strict=True)
+    return {name: json.loads(form) for name, form in forms if form != "{}"}
+
+
+def features_of(columns):
+    """Columns that are features, by a column report as it was read back."""
+    return [
+        name
+        for name, use in zip(columns["column"], columns["use"], strict=True)
+        if use == "feature"
+    ]

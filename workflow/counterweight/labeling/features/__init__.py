@@ -1,1 +1,0 @@
-"""Recipes that make numbers of a table's columns."""

@@ -1,0 +1,182 @@
+"""Selection models: p(s = 1 | x)."""
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from counterweight.fragments import Integer, Number
+from counterweight.numerics.boosted_trees import TREES, fit_trees
+from counterweight.numerics.estimator import NamedColumns
+from counterweight.numerics.gaussian_mixture import fit_class_mixtures, fit_mixture, posterior
+from counterweight.numerics.linear import RIDGE, fit_logistic, logistic_probability
+
+#: Reads the truth, so everything that builds on it is marked as an oracle.
+ORACLE_BY_NAME = {"known": True}
+OPTIONS_BY_NAME = {
+    "logistic": RIDGE,
+    "gradient_boosting": {
+        **TREES,
+        "leaves": Integer(31, "Largest number of leaves.", minimum=2),
+    },
+    "gaussian_mixture": {
+        "components": Integer(6, "Gaussian components of each mixture.", minimum=1),
+        "restarts": Integer(5, "Random starts of the mixture of all rows.", minimum=1),
+        "tolerance": Number(1e-6, "Relative change of the log-likelihood at which EM stops.", above=0),
+    },
+    "better_of_two": {},
+    "known": {},
+}  # fmt: skip
+LABEL_BY_NAME = {
+    "logistic": "logistic regression",
+    "gradient_boosting": "gradient boosting",
+    "gaussian_mixture": "Gaussian mixture",
+    "better_of_two": "logistic regression or boosting",
+    "known": "known",
+}
+
+
+class LogisticSelector(NamedColumns, BaseEstimator):
+    """p(s = 1 | x) by logistic regression.
+
+    Parameters
+    ----------
+    ridge : float
+    """
+
+    def __init__(self, ridge=1e-6):
+        self.ridge = ridge
+
+    def prepare(self, X, rng):
+        """Nothing is shared between the folds."""
+        return None
+
+    def fit(self, X, s, *, rng=None, shared=None):
+        """Fit on rows X, shape (n, d), with labeled or not s, shape (n,)."""
+        self.coef_, self.intercept_, _, self.converged_ = fit_logistic(X, s, ridge=self.ridge)
+        return self
+
+    def predict(self, X):
+        """Uncalibrated p(s = 1 | x), shape (n,)."""
+        return logistic_probability(X, self.coef_, self.intercept_)
+
+
+class GradientBoostingSelector(NamedColumns, BaseEstimator):
+    """p(s = 1 | x) by histogram gradient boosting (scikit-learn).
+
+    Parameters
+    ----------
+    trees : int
+    learning_rate : float
+    leaves, least_rows : int
+    """
+
+    def __init__(self, trees=100, learning_rate=0.1, leaves=31, least_rows=20):
+        self.trees = trees
+        self.learning_rate = learning_rate
+        self.leaves = leaves
+        self.least_rows = least_rows
+
+    def prepare(self, X, rng):
+        """Nothing is shared between the folds."""
+        return None
+
+    def fit(self, X, s, *, rng=None, shared=None):
+        """Fit on rows X, shape (n, d), with labeled or not s, shape (n,)."""
+        self.converged_ = True
+        self.model_ = fit_trees(X, s, options=self.get_params())
+        return self
+
+    def predict(self, X):
+        """Uncalibrated p(s = 1 | x), shape (n,)."""
+        return self.model_.predict_proba(X)[:, 1]
+
+
+class GaussianMixtureSelector(NamedColumns, BaseEstimator):
+    """p(s = 1 | x) by Bayes' rule from two Gaussian mixtures.
+
+    Both start from one mixture of p(x). That one never sees s, so all folds of the
+    calibration share it.
+
+    Parameters
+    ----------
+    components, restarts : int
+    tolerance : float
+    """
+
+    def __init__(self, components=6, restarts=5, tolerance=1e-6):
+        self.components = components
+        self.restarts = restarts
+        self.tolerance = tolerance
+
+    def prepare(self, X, rng):
+        """The mixture of p(x) that all folds start from."""
+        return fit_mixture(
+            X, self.components, restarts=self.restarts, tolerance=self.tolerance, rng=rng
+        )
+
+    def fit(self, X, s, *, rng=None, shared=None):
+        """Fit on rows X, shape (n, d), with labeled or not s, shape (n,)."""
+        options = {"restarts": self.restarts, "tolerance": self.tolerance}
+        self.mixtures_, fitted, _ = fit_class_mixtures(
+            X, s, self.components, rng=rng, base=shared, **options
+        )
+        self.converged_ = all(mixture.converged for mixture in fitted)
+        return self
+
+    def predict(self, X):
+        """Uncalibrated p(s = 1 | x), shape (n,)."""
+        return posterior(self.mixtures_.joint_log_density(X))[:, 1]
+
+
+#: Share of the rows that the two are tried on.
+TRIED = 0.3
+
+
+def _both(rows):
+    """Logistic regression, with a penalty that is that of one row, and boosting."""
+    return LogisticSelector(ridge=1.0 / rows), GradientBoostingSelector()
+
+
+class BetterOfTwoSelector(NamedColumns, BaseEstimator):
+    """p(s = 1 | x) by logistic regression, unless boosting has a clearly smaller log loss.
+
+    Both are fitted on seven rows in ten and tried on the rest. Boosting is taken where its log
+    loss is smaller by more than a standard error of the paired difference: on small tables the
+    simpler model has the steadier weights.
+
+    Attributes
+    ----------
+    model_ : LogisticSelector or GradientBoostingSelector
+        Fitted on all rows.
+    """
+
+    def prepare(self, X, rng):
+        """Nothing is shared between the folds."""
+        return None
+
+    def fit(self, X, s, *, rng=None, shared=None):
+        """Fit on rows X, shape (n, d), with labeled or not s, shape (n,)."""
+        tried = rng.random(len(s)) < TRIED
+        boosting = False
+        if min(np.bincount(s[~tried], minlength=2).min(), tried.sum()) >= 20:
+            losses = [self._loss(model, X, s, tried, rng) for model in _both(len(s))]
+            gain = losses[0] - losses[1]
+            boosting = gain.mean() > gain.std() / np.sqrt(len(gain))
+        model = _both(len(s))[int(boosting)]
+        self.model_ = model.fit(X, s, rng=rng, shared=model.prepare(X, rng))
+        self.converged_ = self.model_.converged_
+        return self
+
+    @staticmethod
+    def _loss(model, X, s, tried, rng):
+        shared = model.prepare(X[~tried], rng)
+        p = model.fit(X[~tried], s[~tried], rng=rng, shared=shared).predict(X[tried])
+        p = np.clip(p, 1e-6, 1 - 1e-6)
+        return -np.where(s[tried] == 1, np.log(p), np.log1p(-p))
+
+    def predict(self, X):
+        """Uncalibrated p(s = 1 | x), shape (n,)."""
+        return self.model_.predict(X)
+
+
+class KnownSelector:
+    """p(s = 1 | x) as the generator of the data knows it; nothing is fitted."""

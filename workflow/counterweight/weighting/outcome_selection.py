@@ -1,0 +1,314 @@
+"""Weights where selection goes by the outcome: moments of the features, and a selection model.
+
+They are no ratio of densities of x.
+"""
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_ndtr, ndtr, owens_t
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Array, Choice, Text
+from counterweight.numerics.checks import checked_rows
+from counterweight.numerics.tilt import label_scores
+from counterweight.weighting.importance_weights import TARGET_LABELS, TARGET_OPTION, from_odds
+
+SEES = "rows"
+
+
+NEEDS_P = False
+
+
+#: Selection goes by the outcome: the weights are no ratio of densities of x.
+RATIO = "outcome"
+
+
+LABEL_BY_NAME = {
+    "rosset": "Rosset et al. to {target}",
+    "rosset_label_only": "Rosset et al., label only, to {target}",
+    "heckman": "Heckman selection to {target}",
+}
+
+
+VALUE_LABELS = TARGET_LABELS
+
+
+OPTIONS_BY_NAME = {
+    "rosset_label_only": TARGET_OPTION,
+    "rosset": {
+        **TARGET_OPTION,
+        "features": Array([], "Features that selection may go by beside the label.", items={"type": "string"}, uniqueItems=True),
+        "moments": Choice("means", ["means", "squares"],
+            "What must be alike after weighting: means of all features, or of their squares, too."),
+    },
+    "heckman": {
+        **TARGET_OPTION,
+        "exclusion": Text(..., "Feature that tells who is labeled and, given the others, has nothing to do with the outcome."),
+    },
+}  # fmt: skip
+
+
+#: Least rows of a class that label-only moments may give the unlabeled, and the largest effect of
+#: a standard deviation that is looked for, in log odds.
+LEAST, LARGEST = 0.5, 10.0
+
+
+def label_only_weights(rows, *, target="general"):
+    """Weights by the label alone, p(s=1|y) = sigma(a + b y).
+
+    Right where features given the label are distributed alike in labeled and unlabeled rows (label
+    shift); nothing else identifies b. One equation a feature, ``x0 = rate m1 + (1 - rate) m0``, by
+    least squares in standard deviations of the unlabeled rows. A rate beyond 0 or 1, where label
+    shift cannot hold, is put to half a row from the end.
+
+    Returns
+    -------
+    numpy.ndarray, shape (M,)
+
+    References
+    ----------
+    Rosset, Zhu, Zou & Hastie (2005), section 3.
+    """
+    y = np.asarray(rows.y_labeled)
+    _, score = label_scores(rows.X_labeled, y, rows.X_unlabeled)
+    end, prior = LEAST / len(score), y.mean()
+    rate = float(np.clip(score.mean(), end, 1 - end))
+    weight = np.where(y == 1, rate / prior, (1 - rate) / (1 - prior))
+    rows.facts["label_effect"] = float(np.log(prior / rate * (1 - rate) / (1 - prior)))
+    return from_odds(weight * (1 - rows.share) / rows.share, rows.share, target)
+
+
+def moment_weights(rows, *, target="general", features=(), moments="means"):
+    """Weights of p(s=1|x,y) = sigma(a + b y + c'x), x the chosen features, by moments.
+
+    Sums of 1, of every feature (and of its square) over all rows must be those over labeled rows
+    weighted by 1/p. With ``1/p = 1 + exp(-a - b y - c'x)`` that is
+
+        sum over s=1 of g_i w_i / sum of w_i = mean over s=0 of g_i,   w = exp(-b y - c'x),
+
+    solved by least squares in standard deviations of the unlabeled rows, and ``exp(a)`` is the sum
+    of w over the number of unlabeled rows. It needs features that tell y and that selection does
+    not go by: the chosen ones must leave enough moments. Where the form of p is wrong, or nothing
+    but the chosen features tells y, the weights are wrong; ``moments_left`` is what least squares
+    could not meet, and shows that where moments are many.
+
+    Returns
+    -------
+    numpy.ndarray, shape (M,)
+        ``label_effect`` among the facts is b, of one unit of y, with its standard error.
+
+    References
+    ----------
+    Rosset, Zhu, Zou & Hastie (2005), equation 3.
+    """
+    X, X0 = checked_rows(rows.X_labeled), checked_rows(rows.X_unlabeled)
+    y = np.asarray(rows.y_labeled, float)
+    strange = [name for name in features if name not in rows.names]
+    if strange:
+        raise CounterweightError(
+            f"The weighting rosset goes by {listed(strange)}, which is no feature; features are "
+            f"{listed(list(rows.names), 30)}."
+        )
+    if not y.std() > 0:
+        raise CounterweightError("Rosset's moments need labels that differ; all are alike.")
+    center, scale = X0.mean(axis=0), X0.std(axis=0)
+    varies = scale > 1e-12 * (1 + np.abs(center))
+    X, X0 = ((table[:, varies] - center[varies]) / scale[varies] for table in (X, X0))
+    chosen = [rows.names[k] in features for k in np.flatnonzero(varies)]
+    U = np.column_stack([(y - y.mean()) / y.std(), X[:, chosen]])
+    g, g0 = _distinct(*(_moments(table, moments == "squares") for table in (X, X0)))
+    if g.shape[1] < U.shape[1]:
+        raise CounterweightError(
+            f"Rosset's moments are {g.shape[1]} equations for {U.shape[1]} unknowns: choose fewer "
+            "features for selection, or moments: squares."
+        )
+    g, g0 = g - g0.mean(axis=0), g0 - g0.mean(axis=0)
+    theta = _solution(U, g)
+    share, gap, slope = _weighted(theta, U, g)
+    noise = (g - gap).T @ ((g - gap) * share[:, None] ** 2) + g0.T @ g0 / len(g0) ** 2
+    way = np.linalg.pinv(slope)
+    error = np.sqrt((way @ noise @ way.T)[0, 0])
+    rows.facts["label_effect"] = (theta[0] / y.std(), error / y.std())
+    rows.facts["moments_left"] = float(np.sqrt(gap @ gap))
+    return from_odds(share * len(g0), rows.share, target)
+
+
+def _moments(X, squared):
+    """The features, and their squares if asked for, by column."""
+    return np.hstack([X, X**2]) if squared else X
+
+
+def _distinct(g, g0):
+    """Without moments that follow from others, as the square of a yes or no does."""
+    from scipy.linalg import qr
+
+    table = np.concatenate([g, g0])
+    table = np.column_stack([np.ones(len(table)), table])
+    _, R, order = qr(table, mode="economic", pivoting=True)
+    size = np.abs(np.diag(R))
+    kept = np.sort(order[: int((size > 1e-8 * size[0]).sum())])
+    return (part[:, kept[kept > 0] - 1] for part in (g, g0))
+
+
+def _weighted(theta, U, g):
+    """Weights of sum 1, what is left of the moments, and its slope in theta."""
+    power = -U @ theta
+    share = np.exp(power - power.max())
+    share /= share.sum()
+    gap = share @ g
+    slope = -((g - gap) * share[:, None]).T @ U
+    return share, gap, slope
+
+
+def _solution(U, g):
+    """Least squares of the moments: the best of searches from three effects of the label."""
+    from scipy.optimize import least_squares
+
+    best = None
+    for effect in (0.0, -1.0, 1.0):
+        found = least_squares(
+            lambda theta: _weighted(theta, U, g)[1],
+            np.r_[effect, np.zeros(U.shape[1] - 1)],
+            lambda theta: _weighted(theta, U, g)[2],
+            bounds=(-LARGEST, LARGEST),
+            xtol=1e-12,
+            ftol=1e-12,
+        )
+        if best is None or found.cost < best.cost * (1 - 1e-9):
+            best = found
+    if not best.success:
+        raise CounterweightError(
+            "Rosset's moments have no solution for these rows: choose fewer features for "
+            "selection, or the weighting rosset_label_only."
+        )
+    return best.x
+
+
+#: Largest correlation that is looked for, and least probability.
+NEAR_ONE, TINY = 0.99, 1e-10
+
+
+def heckman_weights(rows, *, exclusion, target="general"):
+    """Weights 1 / p(s=1|x,z,y) where selection and outcome share an unseen normal cause.
+
+    Two steps. A probit of s on x and the exclusion column z gives an index; then, among labeled
+    rows, the outcome is regressed on x and on what selection says of the unseen: a number by least
+    squares on x and the inverse Mills ratio, 0 and 1 by ``P(y=1|x,z,s=1) = Phi2(x b, index; rho) /
+    Phi(index)``. The correlation rho of the two unseen parts then gives p(s=1|x,z,y).
+
+    It rests on three things that no data tell: z has no part in the outcome given x, both unseen
+    parts are jointly normal, and the indices are linear. Without z only the normal curve would
+    identify rho, so z must be named. Fails of any of them give wrong weights without a sign, but
+    that rho near 1 or -1 (``selection_correlation`` among the facts) is one.
+
+    Parameters
+    ----------
+    exclusion : str
+        A feature.
+
+    Returns
+    -------
+    numpy.ndarray, shape (M,)
+
+    References
+    ----------
+    Heckman (1979); Van de Ven & Van Praag (1981) for an outcome of 0 and 1.
+    """
+    if exclusion not in rows.names:
+        raise CounterweightError(
+            f"The exclusion column {exclusion!r} of the weighting heckman is no feature; features "
+            f"are {listed(list(rows.names), 30)}."
+        )
+    at = rows.names.index(exclusion)
+    X, X0 = checked_rows(rows.X_labeled), checked_rows(rows.X_unlabeled)
+    both = np.concatenate([X, X0])
+    center, scale = both.mean(axis=0), both.std(axis=0)
+    varies = scale > 1e-12 * (1 + np.abs(center))
+    if not varies[at]:
+        raise CounterweightError(
+            f"The exclusion column {exclusion!r} has one value only, so it tells nothing of who "
+            "is labeled: name another."
+        )
+    scale = np.where(varies, scale, np.inf)
+    design = np.column_stack([np.ones(len(both)), (both - center) / scale])
+    design = design[:, np.r_[True, varies]]
+    s = np.arange(len(both)) < len(X)
+    gamma, curvature = probit(design, s)
+    place = 1 + int(varies[:at].sum())
+    strength = gamma[place] / np.sqrt(np.linalg.pinv(curvature, hermitian=True)[place, place])
+    rows.facts["exclusion_strength"] = abs(strength)
+    if abs(strength) < 3:
+        raise CounterweightError(
+            f"The exclusion column {exclusion!r} says too little of who is labeled ({strength:.2g} "
+            "standard errors, 3 are needed): name another, or leave the weighting heckman out."
+        )
+    index = (design @ gamma)[s]
+    own, y = np.delete(design[s], place, axis=1), np.asarray(rows.y_labeled, float)
+    binary = np.isin(y, (0.0, 1.0)).all()
+    rho, p = (_of_classes if binary else _of_numbers)(own, y, index)
+    rows.facts["selection_correlation"] = rho
+    return from_odds(1 / np.clip(p, TINY, 1) - 1, rows.share, target)
+
+
+def probit(X, s):
+    """Coefficients of a probit of s on X, by maximum likelihood, and the curvature there."""
+    sign = np.where(s, 1.0, -1.0)
+
+    def value(b):
+        q = sign * (X @ b)
+        low = log_ndtr(q)
+        mills = np.exp(-(q**2) / 2 - low) / np.sqrt(2 * np.pi)
+        return -low.mean(), -(sign * mills) @ X / len(X)
+
+    found = minimize(value, np.zeros(X.shape[1]), jac=True, method="BFGS", options={"gtol": 1e-7})
+    q = sign * (X @ found.x)
+    mills = np.exp(-(q**2) / 2 - log_ndtr(q)) / np.sqrt(2 * np.pi)
+    return found.x, (X * (mills * (mills + q))[:, None]).T @ X
+
+
+def bivariate_normal(a, b, rho):
+    """P(A < a, B < b) of two standard normals with correlation rho, (n,); Owen (1956)."""
+    root = np.sqrt(1 - rho**2)
+    a, b = (np.where(np.abs(v) < 1e-12, 1e-12, v) for v in (a, b))
+    cross = np.where(a * b < 0, 0.5, 0.0)
+    first, second = owens_t(a, (b / a - rho) / root), owens_t(b, (a / b - rho) / root)
+    return np.clip((ndtr(a) + ndtr(b)) / 2 - first - second - cross, TINY, 1)
+
+
+def _of_classes(X, y, index):
+    """Correlation, and p(s=1|x,z,y), of labeled rows with y 0 and 1."""
+    rows, selected = len(X), np.maximum(ndtr(index), TINY)
+
+    def value(theta):
+        b, rho = theta[:-1], NEAR_ONE * np.tanh(theta[-1])
+        a, root = X @ b, np.sqrt(1 - rho**2)
+        one = bivariate_normal(a, index, rho)
+        one = np.minimum(one, selected - TINY)
+        chance = np.where(y == 1, one, selected - one)
+        sign = np.where(y == 1, 1.0, -1.0) / chance
+        by_a = np.exp(-(a**2) / 2) / np.sqrt(2 * np.pi) * ndtr((index - rho * a) / root)
+        power = (a**2 - 2 * rho * a * index + index**2) / (2 * root**2)
+        by_rho = np.exp(-power) / (2 * np.pi * root)
+        slope = by_rho * NEAR_ONE * (1 - np.tanh(theta[-1]) ** 2)
+        gradient = np.r_[(sign * by_a) @ X, sign @ slope]
+        return -np.log(chance / selected).mean(), -gradient / rows
+
+    first, _ = probit(X, y == 1)
+    found = minimize(value, np.r_[first, 0.0], jac=True, method="BFGS", options={"gtol": 1e-6})
+    rho = float(NEAR_ONE * np.tanh(found.x[-1]))
+    a = X @ found.x[:-1]
+    one = bivariate_normal(a, index, rho)
+    chance = np.clip(ndtr(a), TINY, 1 - TINY)
+    return rho, np.where(y == 1, one / chance, (selected - one) / (1 - chance))
+
+
+def _of_numbers(X, y, index):
+    """The same where y is a number: least squares with the inverse Mills ratio (Heckman 1979)."""
+    mills = np.exp(-(index**2) / 2 - log_ndtr(index)) / np.sqrt(2 * np.pi)
+    control = np.column_stack([X, mills])
+    coef = np.linalg.lstsq(control, y, rcond=None)[0]
+    left, shift = y - control @ coef, coef[-1]
+    sigma = np.sqrt(np.mean(left**2) + shift**2 * np.mean(mills * (mills + index)))
+    rho = float(np.clip(shift / sigma, -NEAR_ONE, NEAR_ONE))
+    unseen = (y - X @ coef[:-1]) / sigma
+    return rho, ndtr((index + rho * unseen) / np.sqrt(1 - rho**2))

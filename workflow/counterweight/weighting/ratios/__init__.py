@@ -1,1 +1,0 @@
-"""Weights that make labeled rows stand for others, from the rows themselves."""

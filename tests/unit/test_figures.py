@@ -56,6 +56,11 @@ MAIN = {
     "churn": "ramp",
     "bank_filter": "alpha_beta",
 }
+#: Of a component that brings a section in each form.
+SECTIONS = {
+    f"Drawn as {form}": {"columns": ["accuracy", {"metric": "brier", "at_most": 0.2}], "form": form}
+    for form in ("dots", "bars", "heat map")
+}
 PERCENT = {"unit": "share", "percent": True}
 MEASURES = {
     "accuracy": {"label": "accuracy", "better": "more", **PERCENT},
@@ -79,6 +84,7 @@ def dressed(module, name):
         name, study["baseline"]
     )
     study["main"] = MAIN.get(name)
+    study["sections"] = SECTIONS if name == "adult_married" else {}
     for one in study["methods"]:
         one["label"] = one["id"].replace("_", " ").capitalize()
         one["role"] = "bound" if one["oracle"] else "method"

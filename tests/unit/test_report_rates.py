@@ -12,6 +12,7 @@ import report_rates as rates
 from counterweight.evaluation.rates import RULES
 from counterweight.files.tables import metrics_table
 from counterweight.plan.components import reference
+from counterweight.reporting import PAGES
 from counterweight.reporting.blocks import Section, Sentence, Table
 from counterweight.reporting.claims import VERDICTS, decide, load_claims, unknown_names
 from counterweight.reporting.numbers import StudyNumbers
@@ -369,9 +370,8 @@ def test_a_study_that_asks_nothing_is_compared_plainly():
 
 
 def test_the_page_of_the_protocol_is_found_by_its_declaration():
-    from counterweight.plan.components import declared
 
-    assert reference(declared("protocol", "rates", "PAGE")) is PAGE
+    assert reference(PAGES["protocol rates"]) is PAGE
 
 
 def test_claims_pass_the_schema_and_get_a_verdict(run):

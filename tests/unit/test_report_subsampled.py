@@ -9,7 +9,8 @@ import pytest
 import report_example as example
 import report_subsampled as subsampled
 from counterweight.files.tables import metrics_table, write_table
-from counterweight.plan.components import declared, load, reference
+from counterweight.plan.components import load, reference
+from counterweight.reporting import PAGES as OF_COMPONENTS
 from counterweight.reporting.numbers import TABLE, Estimate, StudyNumbers
 from counterweight.reporting.pages import logs_page, selection_page, subsampling_page
 from counterweight.reporting.sheets import Holds, Line, build
@@ -445,7 +446,7 @@ def test_what_subsamples_brings_the_page_of_its_studies():
         ("model", "budgeted"),
         ("protocol", "ranking_resamples"),
     ):
-        assert declared(part, name, "PAGE") == SUBSAMPLING
+        assert OF_COMPONENTS[f"{part} {name}"] == SUBSAMPLING
     assert load("kind", "log").PAGE["page"] == PAGES["logged_value"]
 
 

@@ -109,6 +109,7 @@ def test_the_page_has_an_example_of_every_kind_of_component():
         "WEIGHTINGS",
         "MODELS",
         "PROTOCOLS",
+        "FIGURES",
         "KINDS",
     }
     assert given == {name: f"{packages[name]}/__init__.py" for name in given}
@@ -132,6 +133,7 @@ def test_the_examples_run(extended):
             for stage in ("train", "evaluate")
             for method in ("nearest_mean", "nearest_mean-tempered", "swept")
         ),
+        "draw_orchard",
         "label harvest",
         "train harvest plain_average",
         "evaluate harvest plain_average",
@@ -143,7 +145,10 @@ def test_the_examples_run(extended):
 def test_the_report_shows_the_examples(extended):
     assert extended.second.status == 0, extended.second.output
     page = "".join(extended.text(f"results/report/{name}.html") for name in ("orchard", "harvest"))
-    for text in ("Average error", "Nearest mean (tempered)"):
+    for text in (
+        *("Average error", "Nearest mean (tempered)", "Where the model is sure"),
+        *("Where the model is sure: Nearest mean", "Sure predictions beside"),
+    ):
         assert text in page, text
     from counterweight.files.tables import read_table
 

@@ -71,7 +71,6 @@ OPTIONS = {
     "sign_test": Flag(False, "Whether to compute how many labels a sign test between the deployed model and a new one needs."),
 }  # fmt: skip
 LABEL = "rates on named data sets"
-PAGE = "counterweight.reporting.pages.rates_page:PAGE"
 
 
 def evaluate_rates(

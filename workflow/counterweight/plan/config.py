@@ -17,6 +17,7 @@ import yaml
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components, kinds
 from counterweight.plan.labels import add_labels
+from counterweight.plan.measures import sections_of
 from counterweight.plan.methods import (
     add_draws,
     add_starts,
@@ -338,6 +339,9 @@ def resolve(config):
             any(selector["oracle"] for selector in study["selectors"].values())
             and not components.declared("labeling", rule, "CHANCES", False)
         )
+        sections = sections_of(study, plan["metrics"]).values()
+        if any("form" in said for said in sections) and "sections" not in study["figures"]:
+            study["figures"] = [*study["figures"], "sections"]
         plane = [
             figure
             for figure in study["figures"]

@@ -43,12 +43,12 @@ _LIBRARY = re.compile(
 )
 
 #: Constants that the plan alone reads, for the report: texts, and mappings of them.
-DECLARATIONS = ("LABEL", "ROLE", "RULE", "PAGE", "CAPTION", "MEASURES", "VALUE_LABELS")
+DECLARATIONS = ("LABEL", "ROLE", "RULE", "CAPTION", "MEASURES", "SECTIONS", "VALUE_LABELS")
 #: Such a statement with the blank lines above it, as a formatter leaves it; in any other form it
 #: counts as code. A test holds it against the syntax trees.
 _DECLARATION = re.compile(
-    rb"\n+(?:(?:LABEL|ROLE|RULE|PAGE|CAPTION) = (?:\"[^\"\\\n]*\"|\(\n(?:[ \t][^\n]*\n)*\))"
-    rb"|(?:MEASURES|VALUE_LABELS|(?:LABEL|CAPTION)_BY_NAME) = "
+    rb"\n+(?:(?:LABEL|ROLE|RULE|CAPTION) = (?:\"[^\"\\\n]*\"|\(\n(?:[ \t][^\n]*\n)*\))"
+    rb"|(?:MEASURES|SECTIONS|VALUE_LABELS|(?:LABEL|CAPTION)_BY_NAME) = "
     rb"(?:\{[^;\n]*\}|\{\n(?:[ \t][^\n]*\n|\n)*\})(?:  # fmt: skip)?)"
     rb"(?=\n|\Z)"
 )

@@ -9,7 +9,7 @@ import contextlib
 import csv
 import functools
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.rates.language import (
     Operation,
     Parameter,
@@ -142,6 +142,30 @@ def of_study(study, metrics):
             known[metric] = entry | given
             if several and "label" in given:
                 known[metric]["label"] = _of_rate(metric, given["label"], study)
+    return known
+
+
+#: What a section of a page may say; see ``docs/extending.md``.
+SECTION = {"columns", "lines", "target", "stands", "first", "note", "fold", "best", "form"}
+
+
+def sections_of(study, metrics):
+    """What components of a study bring to its page (`SECTIONS`), by caption, in their order.
+
+    Raises
+    ------
+    CounterweightError
+        Where a section says what no section may.
+    """
+    known = {}
+    for kind, name in _components(study, metrics):
+        for caption, said in components.declared(kind, name, "SECTIONS", {}).items():
+            if not said.keys() <= SECTION or not said.get("columns"):
+                raise CounterweightError(
+                    f"The {kind} {name} declares the section {caption!r} with {listed(said)}: it "
+                    f"needs columns, and may have {listed(sorted(SECTION - {'columns'}))}."
+                )
+            known.setdefault(caption, said)
     return known
 
 

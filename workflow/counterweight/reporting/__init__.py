@@ -31,4 +31,16 @@ FIGURES = {
     "proportions": "counterweight.reporting.charts.filters_figures:draw_proportions",
     "heatmap": "counterweight.reporting.charts.filters_figures:draw_heatmap",
     "tree": "counterweight.reporting.charts.filters_figures:draw_tree",
+    "sections": "counterweight.reporting.charts.section_figures:draw_sections",
+}
+
+#: Pages of studies with a component, in place of that of their kind: of the main model, else of the
+#: protocol.
+PAGES = {
+    "model subsampled": "counterweight.reporting.pages.subsampling_page:PAGE",
+    "model budgeted": "counterweight.reporting.pages.subsampling_page:PAGE",
+    "protocol ranking_resamples": "counterweight.reporting.pages.subsampling_page:PAGE",
+    "protocol score_metrics": "counterweight.reporting.pages.own_logs_page:PREDICTIONS",
+    "protocol own_values": "counterweight.reporting.pages.own_logs_page:PAGE",
+    "protocol rates": "counterweight.reporting.pages.rates_page:PAGE",
 }

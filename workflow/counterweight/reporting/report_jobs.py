@@ -9,6 +9,7 @@ from counterweight import __version__
 from counterweight.plan import components, digests, kinds, measures
 from counterweight.plan.jobs import Job
 from counterweight.plan.labels import sees_truth, told
+from counterweight.reporting import PAGES
 from counterweight.reporting.blocks import (
     GLOSSARY,
     LEDGER,
@@ -51,6 +52,8 @@ def draw_job(plan, paths, name):
     shown = study_plan(study, plan["metrics"])
     for key in ("sheets", "question", "captions", "new_rows"):
         del shown[key]  # of the pages alone
+    if "sections" not in study["figures"]:
+        shown.pop("sections", None)
     given = {"study": name, "shown": shown}
     uses = tuple(("figure", figure) for figure in study["figures"])
     return Job("counterweight.reporting.charts.forms:draw", inputs, given, uses)
@@ -302,6 +305,8 @@ def study_plan(study, metrics=()):
         figure: components.declared("figure", figure, "CAPTION", "") for figure in study["figures"]
     }
     shown["measures"] = measures.of_study(study, metrics)
+    if sections := measures.sections_of(study, metrics):
+        shown["sections"] = sections
     shown["labels"] = components.declared("protocol", protocol, "VALUE_LABELS", {}) | {
         "measure": components.declared("protocol", protocol, "VALUE_LABELS", {}).get("measure", {})
         | measures.measure_labels(study)
@@ -335,12 +340,11 @@ def study_plan(study, metrics=()):
 
 
 def _page_of(study):
-    """The page that a component declares for studies with it: the main model's, the protocol's."""
+    """The page of studies with a component, if it has one: the main model's, the protocol's."""
     main = study["methods"].get(study["main"]) or {}
     for part, name in (("model", main.get("model")), ("protocol", study["evaluation"]["protocol"])):
-        page = components.declared(part, name, "PAGE", "") if name else ""
-        if page:
-            return {"page": page}
+        if f"{part} {name}" in PAGES:
+            return {"page": PAGES[f"{part} {name}"]}
     return {}
 
 

@@ -240,6 +240,69 @@ def each_of(kind):
     return lines
 
 
+def each_place(column, metric, target):
+    """Lines of each method: one for each value of a column of the place of a metric."""
+
+    def lines(numbers):
+        for line in each_method(numbers):
+            values = numbers.places(column, line.source, metric, target)
+            for rank, value in enumerate(values):
+                label = str(value).replace("_", " ") or "all"
+                yield Line(
+                    line.source, label, {column: value}, "" if rank else line.label, line.mark
+                )
+
+    return lines
+
+
+# Sections that components declare.
+
+
+#: What the lines of a declared section may be; else values of a column of the place.
+LINES = {"methods": each_method, "settings": each_setting}
+LINES |= {kind: each_of(kind) for kind in ("selectors", "weightings")}
+_FIRST = {"settings": "Method", "selectors": "Model", "weightings": "Weights"}
+
+
+def declared_sheets(plan, stands):
+    """The `Sheet` of each section that components declare for a part of the page.
+
+    Parameters
+    ----------
+    plan : dict
+        A study's part of the plan, with ``sections`` if there are any.
+    stands : str
+        ``results``, ``trust`` or ``details``.
+    """
+    return tuple(
+        declared_sheet(caption, said)
+        for caption, said in (plan.get("sections") or {}).items()
+        if said.get("stands", "results") == stands
+    )
+
+
+def declared_sheet(caption, said):
+    """The `Sheet` of one declared section."""
+    target, by = said.get("target", "general"), said.get("lines", "methods")
+    columns = tuple(_declared_column(one, target) for one in said["columns"])
+    lines = LINES.get(by) or each_place(by, columns[0].metric, columns[0].target)
+    first = said.get("first") or _FIRST.get(by, "Method" if by in LINES else capital(by))
+    more = {"fold": said.get("fold"), "best": said.get("best", by == "methods")}
+    return Sheet(caption, lines, columns, first, said.get("note", ""), **more)
+
+
+def _declared_column(said, target):
+    """A column: a metric, or fields of `Column` with ``at_most`` or ``at_least`` and ``says``."""
+    said = {"metric": said} if isinstance(said, str) else dict(said)
+    limits = {end: said.pop(end) for end in ("at_most", "at_least") if end in said}
+    says = said.pop("says", "")
+    for end, limit in limits.items():
+        said["bound"] = Bound(
+            limit, says or f"Within where {end.replace('_', ' ')} {limit:g}.", end == "at_least"
+        )
+    return Column(**{"target": target} | said)
+
+
 # Cells.
 
 

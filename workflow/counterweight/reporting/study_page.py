@@ -8,16 +8,24 @@ and every measure that was taken stands in a table.
 import html
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from counterweight.reporting import blocks
 from counterweight.reporting.blocks import Cell, Head, Link, Row, Sentence, Table
 from counterweight.reporting.numbers import Estimate
-from counterweight.reporting.sheets import Column, Sheet, build, each_setting, told, told_in
+from counterweight.reporting.sheets import (
+    Column,
+    Sheet,
+    build,
+    declared_sheets,
+    each_setting,
+    told,
+    told_in,
+)
 from counterweight.reporting.wording import capital, listing, number, percent, shortened
 
 #: Colours of small charts; the same as in `counterweight.reporting.charts.forms`.
-BLUE, GREY = "#0072B2", "#767676"
+BLUE, GREY = "#0072B2", "#6B6B6B"
 #: Populations in print.
 TARGETS = {"general": "everyone", "unlabeled": "the unlabeled"}
 
@@ -220,6 +228,12 @@ def study_page(page, numbers, context):
         The study in one line, for the pages above it.
     """
     plan = numbers.plan
+    page = replace(
+        page,
+        sheets=(*page.sheets, *declared_sheets(plan, "results")),
+        trust=(*page.trust, *declared_sheets(plan, "trust")),
+        details=(*page.details, *declared_sheets(plan, "details")),
+    )
     answer = page.answer(numbers) or Answer(
         "Nothing was measured: see what failed." if context.failures else "Nothing was measured."
     )

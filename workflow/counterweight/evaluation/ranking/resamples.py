@@ -34,7 +34,6 @@ OPTIONS = {
     "resamples": Integer(1000, "Resamples of each kind.", minimum=2),
     "delta": Number(0.05, "Probability with which a deviation may pass the bound.", above=0, below=1),
 }  # fmt: skip
-PAGE = "counterweight.reporting.pages.subsampling_page:PAGE"
 LABEL = "AUC of a fixed ranker on subsampled rows"
 
 #: Numbers in one block of resamples.

@@ -34,7 +34,6 @@ OPTIONS = {}
 #: Coverage of the intervals.
 LEVEL = 0.95
 LABEL = "AUC, losses and calibration of predictions of a log"
-PAGE = "counterweight.reporting.pages.own_logs_page:PREDICTIONS"
 
 
 class ScoredLog:

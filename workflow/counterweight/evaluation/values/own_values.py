@@ -38,7 +38,6 @@ VALUE_LABELS = {
     }
 }
 #: The page of studies with this protocol.
-PAGE = "counterweight.reporting.pages.own_logs_page:PAGE"
 #: Flags of `counterweight.evaluation.values.log_values.Support`, by the metric ``support``.
 FLAGS = ("good", "thin", "outside", "doubtful")
 _COLUMNS = ("row", "keep_rate", "propensity", "reward", "weight", "cluster")

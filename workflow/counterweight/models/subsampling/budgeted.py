@@ -32,7 +32,6 @@ OPTIONS = {
     "folds": Integer(5, "Folds of the bought rows in which progressive sampling evaluates shares.", minimum=2),
     **LEAF,
 }  # fmt: skip
-PAGE = "counterweight.reporting.pages.subsampling_page:PAGE"
 LABEL = "Tree, {share}"
 VALUE_LABELS = {
     "share": {

@@ -123,7 +123,6 @@ OPTIONS = {
         "noisy they are. Correction log_odds only.", minimum=1),
     **LEAF,
 }  # fmt: skip
-PAGE = "counterweight.reporting.pages.subsampling_page:PAGE"
 LABEL = "{learner}, {correction}"
 VALUE_LABELS = {
     "learner": {

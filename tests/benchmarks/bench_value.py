@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from counterweight.evaluation.values.estimates import value_from_parquet
+from counterweight.evaluation.values.policy_value import value_from_parquet
 from counterweight.files import streams
 from table import Case, require
 

@@ -6,10 +6,10 @@ from counterweight.models.adapted import AdaptedLogistic
 from counterweight.models.bickel_joint import JointClassifier
 from counterweight.models.boosting import BoostedClassifier
 from counterweight.models.costing import CostingClassifier
+from counterweight.models.log_policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
 from counterweight.models.logistic import LogisticModel
 from counterweight.models.mixtures.generative import GenerativeClassifier
 from counterweight.models.mixtures.shifted_mixture import ShiftedMixtureClassifier
-from counterweight.models.policies.policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
 from counterweight.models.subsampling.budgeted import BudgetedClassifier
 from counterweight.models.subsampling.subsampled import SubsampledClassifier
 from counterweight.models.tilt.tilted import TiltedClassifier

@@ -5,10 +5,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values.estimates import doubly_robust
 from counterweight.evaluation.values.log_values import LOGGED, log_values
+from counterweight.evaluation.values.policy_value import doubly_robust
 from counterweight.kinds.log import own_study
-from counterweight.models.policies.given_rewards import GivenReward, halves
+from counterweight.models.policy_rewards import GivenReward, halves
 from own_logs import ENTRY, TRUTH, a_log, run_study
 
 

@@ -11,7 +11,8 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files import streams
 from counterweight.files.tables import write_table
-from counterweight.labeling.logs import LABELS, TRUTH, label_log, logged
+from counterweight.labeling.log_files import LABELS, TRUTH, label_log
+from counterweight.labeling.logs import logged
 from counterweight.labeling.outcome_rules import above_median, reward
 from counterweight.labeling.recipes import as_is, one_hot
 
@@ -120,7 +121,7 @@ def test_users_widen_what_the_truth_is_known_by(tmp_path):
     error = np.sqrt((gaps**2).sum() * len(own) / (len(own) - 1)) / own["count"].sum()
     assert files["truth"]["standard_error"].item() == pytest.approx(error, rel=1e-9)
     answer = refusal(tmp_path / "missing", frame.assign(user=None), user="user")
-    assert "The user is missing in" in answer
+    assert "The user 'user' is missing in" in answer
 
 
 def test_known_values_come_first_and_other_knowledge_is_left(tmp_path):
@@ -195,8 +196,8 @@ def test_propensity_out_of_range_is_told_with_rows(tmp_path, value):
     frame = table()
     frame.loc[[3, 30], "propensity"] = value
     text = refusal(tmp_path, frame, **AB)
-    assert "in 2 rows of the log" in text
-    assert "in row 9)" in text
+    assert "in 2 rows (first" in text
+    assert "row 9)" in text
 
 
 def test_propensity_of_other_rows_is_not_needed(tmp_path):
@@ -280,7 +281,7 @@ def test_rules_that_look_at_all_rows_are_refused(tmp_path):
 
 
 def test_features_that_change_on_the_way_are_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("counterweight.files.tables.ROW_GROUP", 100)
+    monkeypatch.setattr("counterweight.labeling.log_files.ROW_GROUP", 100)
 
     def recipe(frame, rng, outcome):
         name = "x" if frame["row"].iloc[0] == 0 else "z"

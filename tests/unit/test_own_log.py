@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values import saved as saved_values
 from counterweight.evaluation.values.log_values import log_values
-from counterweight.evaluation.values.value import PolicyValue
-from counterweight.evaluation.values.value_tables import tables_of
+from counterweight.evaluation.values.own_values import tables_of
+from counterweight.evaluation.values.policy_value import PolicyValue
 from counterweight.kinds.log import own_study
+from counterweight.labeling import log_files
 from counterweight.labeling.columns import CLUSTERS, clusters
-from counterweight.models.policies.given import GivenPolicy
+from counterweight.models.given_policy import GivenPolicy
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages.logs_page import table
 from counterweight.reporting.pages.own_logs_page import PAGE
@@ -96,7 +96,7 @@ def test_apply_gives_what_was_delivered_in_any_order_and_batch(study, monkeypatc
         told = pd.read_csv(folder / f"{name}.csv")
         assert list(told) == list(old)
     saved = counterweight.load(folder)
-    monkeypatch.setattr(saved_values, "ROWS", 999)
+    monkeypatch.setattr(log_files, "NEW_ROWS", 999)
     again = saved.values(frame.sample(frac=1, random_state=2))
     pd.testing.assert_frame_equal(again, tables["values"], rtol=1e-11, check_dtype=False)
 

@@ -8,13 +8,16 @@ import pandas as pd
 import pytest
 from counterweight.datasets.generated.logged_clicks import LoggedClicks
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values.value import PolicyValue
+from counterweight.evaluation.values.policy_value import PolicyValue
 from counterweight.files.tables import MODEL, model_table, read_models, write_table
-from counterweight.labeling.logs import label_log, logged
+from counterweight.labeling import log_files
+from counterweight.labeling.log_files import label_log
+from counterweight.labeling.logs import logged
 from counterweight.labeling.outcome_rules import reward
 from counterweight.labeling.recipes import as_is
-from counterweight.models.policies import log_rows, policies, reward_models
-from counterweight.models.policies.policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
+from counterweight.models import log_policies as policies
+from counterweight.models import policy_rewards as reward_models
+from counterweight.models.log_policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
 from stage_jobs import run_script
 
 
@@ -55,7 +58,7 @@ def labeled(folder, frame, bounds=(0, 1), **options):
     )
 
     def rows(columns=()):
-        return log_rows.log_rows(
+        return log_files.log_rows(
             outputs["features"], outputs["labels"], folder / "table.parquet", columns
         )
 
@@ -76,7 +79,7 @@ def stored(folder, policy):
 
 def q_by_hand(frame, by, shrinkage=100.0):
     """Reward model by grouping: rows x actions, from the half without the row."""
-    from counterweight.models.policies.policies import _half
+    from counterweight.models.log_policies import _half
 
     half = _half(frame["row"].to_numpy())
     log = (frame["policy"] == "a").to_numpy()
@@ -196,7 +199,7 @@ def test_results_do_not_depend_on_the_batches(tmp_path, monkeypatch):
         fitted(ImitatedPolicy(by=["x"], reward_by=["z"]), rows),
         fitted(ColumnPolicy(probability="p", action="taken", reward_by=["x"]), rows),
     ]
-    monkeypatch.setattr(log_rows, "ROW_GROUP", 13)
+    monkeypatch.setattr(log_files, "ROW_GROUP", 13)
     parts = [
         fitted(ImitatedPolicy(by=["x"], reward_by=["z"]), rows),
         fitted(ColumnPolicy(probability="p", action="taken", reward_by=["x"]), rows),
@@ -225,7 +228,7 @@ def test_a_regressor_serves_the_other_half_and_means_agree_with_cells(tmp_path, 
     np.testing.assert_allclose(np.take_along_axis(
         np.stack(every), action[None, :], axis=0)[0], made["q"][: len(half)])  # fmt: skip
     # The rewards of a half change no prediction of its own rows.
-    from counterweight.models.policies.policies import _half
+    from counterweight.models.log_policies import _half
 
     own = _half(frame["row"].to_numpy()) == 1
     frame.loc[own, "reward"] = 1.0 - frame.loc[own, "reward"]
@@ -239,7 +242,7 @@ def test_a_regressor_serves_the_other_half_and_means_agree_with_cells(tmp_path, 
     few = [
         fitted(UniformPolicy(reward_by=["x"], reward_model=model), labeled(tmp_path, frame, **AB))
     ]
-    monkeypatch.setattr(log_rows, "ROW_GROUP", 1_700)
+    monkeypatch.setattr(log_files, "ROW_GROUP", 1_700)
     few.append(
         fitted(UniformPolicy(reward_by=["x"], reward_model=model), labeled(tmp_path, frame, **AB))
     )
@@ -302,7 +305,7 @@ def test_uniform_policy_may_choose_from_more_actions_than_were_logged(tmp_path):
     predicted = fitted(policy, labeled(tmp_path, frame, **AB))
     assert set(predicted["p"]) == {1 / 8}
     q, _ = q_by_hand(frame, ["x"])
-    from counterweight.models.policies.policies import _half
+    from counterweight.models.log_policies import _half
 
     half = _half(frame["row"].to_numpy())
     wanted = q.sum(axis=1) / 8 + policy.mean_reward_[half] / 2
@@ -403,10 +406,10 @@ def test_features_of_other_rows_are_told(tmp_path):
     write_table(tmp_path / "features.parquet", frame.assign(row=frame["row"] + 1)[["row", "x"]])
     paths = tmp_path / "features.parquet", tmp_path / "labels.parquet"
     with pytest.raises(CounterweightError, match="not of the same rows"):
-        next(log_rows.log_rows(*paths))
+        next(log_files.log_rows(*paths))
     write_table(tmp_path / "features.parquet", frame[["row", "x"]][:40])
     with pytest.raises(CounterweightError, match="not of the same rows"):
-        next(log_rows.log_rows(*paths))
+        next(log_files.log_rows(*paths))
 
 
 def test_table_that_lacks_rows_is_told(tmp_path):

@@ -5,10 +5,9 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values.log_resamples import ShortLogs, UserValue
 from counterweight.evaluation.values.log_values import log_values
-from counterweight.evaluation.values.policy_value import OPTIONS, policy_value
-from counterweight.evaluation.values.value import PolicyValue
+from counterweight.evaluation.values.policy_value import PolicyValue
+from counterweight.evaluation.values.resampled_logs import OPTIONS, ShortLogs, policy_value
 from counterweight.files import streams, tables
 from records import where
 
@@ -392,7 +391,7 @@ def test_a_user_of_like_rows_counts_once():
     }
     names = ("ips", "ips_lost", "snips", "dr")
     once = PolicyValue(names).update(**rows)
-    many = UserValue(names, clusters=500)
+    many = PolicyValue(names, clusters=500)
     for part in np.array_split(np.arange(1_200), 3):
         own = {name: np.repeat(values, 3)[part] for name, values in rows.items()}
         many.update(**own, cluster=np.repeat(np.arange(400), 3)[part])
@@ -408,7 +407,7 @@ def test_users_with_a_keep_rate_are_those_of_a_log_of_ones_own():
     reward = (rng.random(n) < 0.1).astype(float)
     columns = {"reward": reward, "propensity": rng.choice([0.2, 0.5], n)}
     target, cluster = rng.random(n), rng.integers(90, size=n)
-    log = UserValue(("ips_lost", "snips"), clusters=100, reward_range=(0.0, 1.0))
+    log = PolicyValue(("ips_lost", "snips"), clusters=100, reward_range=(0.0, 1.0))
     log.update(**columns, target=target, keep_rate=0.1, cluster=cluster)
     batch = columns | {"keep_rate": np.full(n, 0.1), "weight": np.ones(n), "cluster": cluster}
     batch["p"] = target[:, None]

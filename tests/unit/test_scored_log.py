@@ -14,7 +14,7 @@ from counterweight.evaluation.ranking.score_runs import RankSums
 from counterweight.evaluation.ranking.scored_log import ScoredLog
 from counterweight.files.tables import metrics_table
 from counterweight.kinds import scores as kind
-from counterweight.kinds.log_parts import told_of
+from counterweight.kinds.log import told_of
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.numerics.zero_rejection import keep_weights
 from counterweight.plan import components

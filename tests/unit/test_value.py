@@ -8,9 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values.estimates import doubly_robust, ips, snips, value_from_parquet
-from counterweight.evaluation.values.sums import ExactSum, RunningSum
-from counterweight.evaluation.values.value import PolicyValue
+from counterweight.evaluation.values.policy_value import (
+    PolicyValue,
+    doubly_robust,
+    ips,
+    snips,
+    value_from_parquet,
+)
+from counterweight.evaluation.values.value_sums import ExactSum, RunningSum
 from counterweight.files import tables
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.numerics.zero_rejection import keep_weights, kept_rows

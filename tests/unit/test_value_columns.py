@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values.estimates import doubly_robust, ips, snips, value_from_parquet
-from counterweight.evaluation.values.value import PolicyValue
+from counterweight.evaluation.values.policy_value import (
+    PolicyValue,
+    doubly_robust,
+    ips,
+    snips,
+    value_from_parquet,
+)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, bool, np.float16, object])

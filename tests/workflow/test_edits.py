@@ -358,7 +358,7 @@ CODE = {
     "one model of each other family": (
         edited(
             "models/subsampling/budgeted",
-            "models/policies/policies",
+            "models/log_policies",
             "models/choice/offer_logistic",
             "models/constraints/group_thresholds",
         ),
@@ -378,7 +378,7 @@ CODE = {
     "one protocol of each family": (
         edited(
             "evaluation/ranking/resamples",
-            "evaluation/values/policy_value",
+            "evaluation/values/resampled_logs",
             "evaluation/offer_value",
             "evaluation/filters/evaluate",
             "evaluation/rates",

@@ -12,7 +12,7 @@ METRICS = {
 PROTOCOLS = {
     "metrics": "counterweight.evaluation.metrics.evaluate:evaluate_predictions",
     "ranking_resamples": "counterweight.evaluation.ranking.resamples:ranking_resamples",
-    "policy_value": "counterweight.evaluation.values.policy_value:policy_value",
+    "policy_value": "counterweight.evaluation.values.resampled_logs:policy_value",
     "own_values": "counterweight.evaluation.values.own_values:own_values",
     "score_metrics": "counterweight.evaluation.ranking.scored_log:score_metrics",
     "offers": "counterweight.evaluation.offer_evaluation:evaluate_offers",

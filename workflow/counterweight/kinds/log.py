@@ -3,10 +3,18 @@
 Protocol: see `counterweight.kinds`. Who logged each row takes the place of who is labeled; a
 method is a policy, and its prediction is the probability that it gives to the logged action.
 A log of one's own has no truth: its policies are compared with each other and with the one that
-made it, and their values are given away.
+made it, and their values are delivered.
+
+A log of one's own that is a folder may be read by partition: a job of its own sums each, one merges
+what they summed. Sums are added, so the values are those of one pass over all rows. A partition
+that changed is summed anew, the others are not. Rows are read as their roles ask, without a look at
+the whole log: numbers for rewards and chances, text for users and actions.
 """
 
+import functools
+import os
 import re
+from pathlib import Path
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.kinds.own_studies import checked_rate, checked_reward, refuse_columns
@@ -28,6 +36,8 @@ PAGE = {
 #: Keys of a table of one's own that its labeling rule takes as they are.
 OPTIONAL = ("keep_rate", "rows_before", "user", "weight", "by_partition")
 _HERE = "counterweight.kinds.log"
+#: What a file of sums says it is.
+SUMS = "sums of a log"
 
 
 def complete(name, study, plan):
@@ -49,17 +59,10 @@ def _is_own(study):
 def own_study(entry):
     """The study that a table of one's own asks for; see `counterweight.plan.own`.
 
-    Parameters
-    ----------
-    entry : dict
-        ``reward`` (a column, or column with low, high, positive), ``propensity``, ``policies`` (by
-        name: a column of probabilities, or ``{column: its action, action: the logged one}``),
-        ``keep_rate``, ``rows_before``, ``user``, ``weight``, ``by_partition``, ``action``.
-
-    Raises
-    ------
-    CounterweightError
-        For a policy that says neither.
+    ``entry`` has ``reward`` (a column, or column with low, high, positive), ``propensity``,
+    ``policies`` (by name: a column of probabilities, or ``{column: its action, action: the logged
+    one}``), ``keep_rate``, ``rows_before``, ``user``, ``weight``, ``by_partition``, ``action``. A
+    policy that says neither is refused.
     """
     checked_rate(entry.get("keep_rate"))
     if entry.get("by_partition"):
@@ -170,8 +173,6 @@ def identities(names):
 
 def parts(plan, study):
     """Names of the partitions that have jobs of their own; none of other studies."""
-    from counterweight.kinds.log_parts import files_of_parts
-
     return files_of_parts(plan, study) if _by_partition(study) else {}
 
 
@@ -179,10 +180,77 @@ def _by_partition(study):
     return _is_own(study) and study["labeling"]["options"]["by_partition"]
 
 
-def plan_sum(plan, study, part, at):
-    from counterweight.kinds.log_parts import sum_job
+def files_of_parts(plan, study):
+    """Files of the partitions of a study's log, by the names of their jobs.
 
-    return sum_job(plan, study, part, question_of(study))
+    Raises
+    ------
+    CounterweightError
+        Where the log is no folder.
+    """
+    path = plan["datasets"][study["dataset"]].get("path")
+    if not path or Path(path).is_file():
+        raise CounterweightError(
+            f"studies.{study['id']}: by_partition is for a log that is a folder of files, and "
+            f"{path or 'a query'} is none: leave by_partition out."
+        )
+    changed = os.stat(path).st_mtime_ns if os.path.exists(path) else 0
+    return _named_files(path, changed)
+
+
+@functools.lru_cache(8)
+def _named_files(path, changed):
+    from counterweight.datasets.sources import ABSENT
+    from counterweight.files.people import parts_of
+
+    named = {}
+    for file, keys in parts_of(path, ABSENT):
+        name = re.sub("[^A-Za-z0-9]+", "_", str(file.relative_to(path).with_suffix("")))
+        name = f"p{name}" if not name[:1].isalpha() else name
+        while name in named:
+            name += "_"
+        named[name] = str(file), keys
+    return named
+
+
+def plan_sum(plan, study, part, at):
+    file, keys = files_of_parts(plan, study)[part]
+    given = question_of(study) | {"keys": keys}
+    given["reading"] = plan["datasets"][study["dataset"]].get("reading", {})
+    return Job(f"{_HERE}:sum_part", {"files": [file]}, given, own=(file,))
+
+
+def sum_part(job):
+    """Sums of one partition, and what is counted in it."""
+    from counterweight.evaluation.values.saved import SavedValues
+    from counterweight.files.gifts import write_gift
+
+    saved = SavedValues(_facts(job.given))
+    (file,) = job.input.files
+    try:
+        whole, counted = saved.sums(str(file), job.given["reading"], job.given["keys"])
+    except CounterweightError as error:
+        raise CounterweightError(told_of(file, error, job.given["outcome"])) from error
+    write_gift(job.output.sums, SUMS, counted, whole.to_arrays())
+    job.log.info("%s: %d rows, %d with a reward", file, whole.rows, whole.nonzero)
+
+
+def told_of(file, error, outcome):
+    """What a partition has wrong, with its file, and what rewards that are words need."""
+    told = str(error)
+    told = told if str(file) in told else f"{file}: {told}"
+    column = outcome["column"]
+    if f"column {column!r} holds" in told and outcome.get("positive") is None:
+        told += f" Of words, name the one that is a 1: reward: {{column: {column}, positive: ...}}."
+    return told
+
+
+def _facts(given):
+    """Facts of `SavedValues` from the question that a job is told."""
+    from counterweight.evaluation.values.saved import types_by_role
+
+    question = {key: given[key] for key in ("policies", "outcome", "labeling")}
+    return question | given["protocol"] | {"types": types_by_role(question), "forms": {}}
 
 
 def question_of(study):
@@ -202,9 +270,8 @@ def question_of(study):
 
 def plan_label(plan, study, at):
     if _by_partition(study):
-        from counterweight.kinds.log_parts import merge_job
-
-        return merge_job(plan, study, at, question_of(study))
+        files = [at.sums(part) for part in files_of_parts(plan, study)]
+        return Job(f"{_HERE}:merge_parts", {"sums": files}, question_of(study))
     given, uses = labeling_of(study)
     if _is_own(study):
         inputs = {"table": at.table, "columns": at.columns}
@@ -215,54 +282,84 @@ def plan_label(plan, study, at):
 
 
 def label(job):
-    from counterweight.files.seeds import generator
-    from counterweight.labeling.logs import label_log
+    return _label(job, job.given, job.input.known or None)
 
-    given = job.given
+
+def label_own(job):
+    from counterweight.labeling.logs import roles_of
+
+    types, forms = _columns(job)
+    options = _typed_reward(job.given["outcome"]["options"], types, forms)
+    given = job.given | {"outcome": job.given["outcome"] | {"options": options}}
+    return _label(job, given, None, roles_of(options, given["labeling"]["options"]))
+
+
+def _label(job, given, known, roles=None):
+    from counterweight.files.seeds import generator
+    from counterweight.labeling.log_files import label_log
+
     recipe, outcome, rule = components.labeling_rules(given)
     records = label_log(
         job.input.table,
-        job.input.known or None,
+        known,
         {name: getattr(job.output, name) for name in ("features", "labels", "truth")},
         recipe=recipe,
         outcome=outcome,
         rule=rule,
         rng=generator(given["seed"], given["stream"], 0, "noise"),
         reward=given["outcome"]["options"].get("column"),
+        roles=roles,
     )
     counts = {record["metric"]: record["value"] for record in records}
-    job.log.info("%d rows of the log, %d on policy", counts["rows_log"], counts["rows_on_policy"])
+    job.log.info(
+        "%d rows of the log, %d with a reward, %d on policy",
+        counts["rows_log"],
+        counts.get("rows_nonzero", 0),
+        counts.get("rows_on_policy", 0),
+    )
     return records
 
 
-def label_own(job):
-    from counterweight.files.seeds import generator
-    from counterweight.labeling.own_log import label_own_log, roles_of
+def merge_parts(job):
+    """Merged sums, checked as one log; metric records of its sizes."""
+    from counterweight.evaluation.values.saved import SavedValues
+    from counterweight.files.gifts import read_gift, write_gift
+    from counterweight.files.tables import write_table
 
-    given = job.given
-    types, forms = _columns(job)
-    options = _typed_reward(given["outcome"]["options"], types, forms)
-    given = given | {"outcome": given["outcome"] | {"options": options}}
-    recipe, outcome, rule = components.labeling_rules(given)
-    records = label_own_log(
-        job.input.table,
-        {name: getattr(job.output, name) for name in ("features", "labels", "truth")},
-        recipe=recipe,
-        outcome=outcome,
-        rule=rule,
-        rng=generator(given["seed"], given["stream"], 0, "noise"),
-        roles=roles_of(given["outcome"]["options"], given["labeling"]["options"]),
+    saved, files = SavedValues(_facts(job.given)), job.input.sums
+    whole, counts = None, []
+    for file in [files] if isinstance(files, str) else files:
+        gift = read_gift(file)
+        part = saved.begun().use(gift.arrays)
+        counts.append(gift.facts)
+        if whole is None:
+            whole = part
+        else:
+            whole.merge(part)
+    saved.check(counts)
+    write_gift(job.output.labels, SUMS, {}, whole.to_arrays())
+    for name in ("features", "truth"):
+        write_table(getattr(job.output, name), {"row": []}, (("row", "int32"),))
+    job.log.info(
+        "%d rows in %d partitions, %d with a reward", whole.rows, len(counts), whole.nonzero
     )
-    counts = {record["metric"]: record["value"] for record in records}
-    job.log.info("%d rows of the log, %d with a reward", counts["rows_log"], counts["rows_nonzero"])
-    return records
+    place = {"rows": whole.rows}
+    log = {"target": "general", "part": "log"}
+    return [
+        place | {"metric": "rows_log", "value": whole.rows},
+        place | {"metric": "rows_all", "value": whole.rows},
+        place | log | {"metric": "rows_nonzero", "value": whole.nonzero},
+        place
+        | log
+        | {"metric": "smallest_propensity", "value": min(one["least"] for one in counts)},
+    ]
 
 
 def _columns(job):
     """Types of the columns of the log and how their texts were read, by the column report."""
-    from counterweight.evaluation.values.saved import types_of_table
     from counterweight.files.tables import read_table
     from counterweight.labeling.column_report import forms_of, recorded_columns, types_of
+    from counterweight.labeling.log_files import types_of_table
 
     if not job.input.columns:
         return types_of_table(job.input.table), {}
@@ -293,14 +390,14 @@ def plan_train(plan, study, method, at):
         inputs,
         given | draws(plan, study),
         (("model", spec["model"]),),
-        modules=("counterweight.models.policies.given_rewards",) if told else (),
+        modules=("counterweight.models.policy_rewards",) if told else (),
     )
 
 
 def train(job):
     from counterweight.files.streams import writing
     from counterweight.files.tables import MODEL, model_table, write_table
-    from counterweight.models.policies.log_rows import log_rows
+    from counterweight.labeling.log_files import log_rows
 
     method = job.given["method"]
     policy = components.load("model", method["model"])(**method["options"])
@@ -319,9 +416,9 @@ def train(job):
 def plan_evaluate(plan, study, method, at):
     parts, uses = protocol_of(study)
     if _by_partition(study):
-        from counterweight.kinds.log_parts import evaluate_job
-
-        return evaluate_job(_reported(study), method, at, question_of(study))
+        methods = _reported(study)
+        given = question_of(study) | {"methods": methods, "place": methods.index(method)}
+        return Job(f"{_HERE}:evaluate_parts", {"labels": at.labels}, given)
     if _is_own(study):
         # Each pair of policies is compared once: by the later one.
         others = _reported(study)
@@ -372,6 +469,29 @@ def evaluate_own(job):
     return records
 
 
+def evaluate_parts(job):
+    """Records of one policy, compared with those before it."""
+    from counterweight.evaluation.values.own_values import records_of
+
+    known, _ = _known(job)
+    names, place = list(job.given["policies"]), job.given["place"]
+    records = records_of(known, names[place], names[:place])
+    # Sums know policies as they are called; records go by the ids of methods.
+    ids = dict(zip(names, job.given["methods"], strict=True))
+    return [
+        one | {"part": ids.get(one["part"], one["part"])} if "part" in one else one
+        for one in records
+    ]
+
+
+def _known(job):
+    from counterweight.evaluation.values.saved import SavedValues
+    from counterweight.files.gifts import read_gift
+
+    saved = SavedValues(_facts(job.given))
+    return saved.values_of_sums(saved.begun().use(read_gift(job.input.labels).arrays)), saved
+
+
 def _reported(study):
     return [name for name, method in study["methods"].items() if method["reported"]]
 
@@ -394,9 +514,7 @@ def plan_deliver(plan, study, at):
     files = {"model": "model.parquet"} | _tables("")
     outputs = {role: f"{at.folder}/{file}" for role, file in files.items()}
     if _by_partition(study):
-        return Job(
-            "counterweight.kinds.log_parts:deliver", {"labels": at.labels}, given, (), outputs
-        )
+        return Job(f"{_HERE}:deliver_parts", {"labels": at.labels}, given, (), outputs)
     return Job(f"{_HERE}:deliver", inputs, given, (), outputs)
 
 
@@ -410,10 +528,9 @@ def _tables(before):
 
 
 def deliver(job):
+    """Tables of values and comparisons, and the question, to ask it of another log."""
     from counterweight.evaluation.values.own_values import values_of_files
-    from counterweight.evaluation.values.saved import SavedValues, columns_of
-    from counterweight.evaluation.values.value_tables import tables_of, write_tables
-    from counterweight.files.gifts import write_gift
+    from counterweight.evaluation.values.saved import columns_of
 
     given, options = job.given, job.given["protocol"]
     bounds = [given["outcome"].get(end) for end in ("low", "high")]
@@ -424,16 +541,25 @@ def deliver(job):
     question = {key: given[key] for key in ("policies", "labeling")}
     question["outcome"] = _typed_reward(given["outcome"], types, forms)
     needed = columns_of(question)
-    saved = SavedValues(
-        {
-            **question,
-            **options,
-            "types": {name: types[name] for name in needed},
-            "forms": {name: forms[name] for name in needed if name in forms},
-            "logged": [known.logged.value, known.logged.standard_error],
-            "rows": known.rows,
-        }
-    )
+    read = {
+        "types": {name: types[name] for name in needed},
+        "forms": {name: forms[name] for name in needed if name in forms},
+    }
+    _delivered(job, known, question | options | read)
+
+
+def deliver_parts(job):
+    known, saved = _known(job)
+    _delivered(job, known, saved.facts)
+
+
+def _delivered(job, known, facts):
+    from counterweight.evaluation.values.own_values import tables_of, write_tables
+    from counterweight.evaluation.values.saved import SavedValues
+    from counterweight.files.gifts import write_gift
+
+    logged = [known.logged.value, known.logged.standard_error]
+    saved = SavedValues(facts | {"logged": logged, "rows": known.rows})
     write_gift(job.output.model, *saved.to_gift())
     write_tables(job.output, *tables_of(known))
     for (policy, estimator), support in known.support.items():
@@ -450,8 +576,8 @@ def plan_apply(plan, study, at):
 
 
 def apply(job):
+    from counterweight.evaluation.values.own_values import write_tables
     from counterweight.evaluation.values.saved import SavedValues
-    from counterweight.evaluation.values.value_tables import write_tables
     from counterweight.files.gifts import made_of_gift
 
     saved = made_of_gift(job.input.model, SavedValues.from_gift)

@@ -78,7 +78,7 @@ def question_of(study):
 
 def parts(plan, study):
     """Files of the log by the names of their jobs; a log in one file is one partition."""
-    from counterweight.kinds.log_parts import files_of_parts
+    from counterweight.kinds.log import files_of_parts
 
     path = plan["datasets"][study["dataset"]].get("path")
     if not path:
@@ -100,7 +100,7 @@ def sort(job):
     """Sorted scores of one partition."""
     from counterweight.evaluation.ranking.scored_log import ScoredLog
     from counterweight.files.tables import read_facts
-    from counterweight.kinds.log_parts import told_of
+    from counterweight.kinds.log import told_of
 
     (file,) = job.input.files
     if not Path(file).exists():

@@ -9,7 +9,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Integer, Option
 from counterweight.labeling.columns import floats
-from counterweight.labeling.own_log import LogProblems
+from counterweight.labeling.logs import LogProblems
 
 #: Studies with ``kept_numbers`` learn numbers, and answer for every row.
 KIND_BY_NAME = {"kept_numbers": "blanks"}
@@ -58,8 +58,7 @@ def kept_log(frame, truth, rng, *, features, outcome, keep_rate, rows_before=0):
     column = keep_rate if isinstance(keep_rate, str) else ""
     rate = np.full(len(frame), keep_rate) if not column else floats(frame, column, "key keep_rate")
     whole = {"row": frame["row"].to_numpy(), "reward": outcome, "keep_rate": rate}
-    whole |= {"propensity": np.ones(len(frame)), "weight": np.ones(len(frame))}
-    whole["cluster"] = np.zeros(len(frame), int)
+    whole["propensity"] = np.ones(len(frame))
     problems = LogProblems({"keep_rate": column, "reward": "outcome"}, rows_before)
     problems.look(whole)
     problems.tell()

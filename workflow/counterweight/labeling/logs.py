@@ -1,54 +1,50 @@
-"""Logs of actions: which rows the known policy logged, and which the policy to be evaluated."""
-
-import contextlib
+"""Rules of logs: who logged each row, propensities, keep rates, weights and users, in batches."""
 
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.fragments import Option, Text
-from counterweight.labeling.columns import (
-    CLUSTERS,
-    check_finite,
-    clusters,
-    floats,
-    matches,
-    require,
-)
+from counterweight.fragments import Flag, Integer, Option, Text
+from counterweight.labeling.columns import clusters, floats, matches, require
 from counterweight.numerics.checks import note_wrong
-from counterweight.numerics.zero_rejection import keep_weights
 
-#: Studies with this labeling rule are about a log, not about classes.
+#: Studies with these labeling rules are about a log, not about classes; `scored_log` about
+#: predictions that a log holds.
 KIND = "log"
-OPTIONS = {
-    "action": Text("action", "Column of the action that was taken (a whole number)."),
-    "propensity": Text("propensity", "Column of the probability with which the logging policy took it."),
-    "log": Option({}, "Column and value of the rows that the logging policy made; {} for all.", type="object"),
-    "on_policy": Option(None,
-        "Column and value of rows that the policy to be evaluated made itself; null for none. Their mean reward is the "
-        "truth.", type="object", null=True),
-    "keep_rate": Text("", "Column of the rate at which zero-reward rows were kept; empty where all were."),
+KIND_BY_NAME = {"scored_log": "scores"}
+#: The value of its policies is known to nobody.
+OWN_LOG_BY_NAME = {"own_log": True}
+#: Options of every log of one's own.
+ROWS = {
+    "keep_rate": Option(1.0, "Rate at which rows of reward 0 were kept, or the column of each row's rate; 1 where all were.", type=["number", "string"]),
+    "rows_before": Integer(0,
+        "Number of rows before any of reward 0 was dropped, if it is known; 0 where it is not. A keep rate that "
+        "contradicts it is refused.", minimum=0),
     "user": Text("", "Column of the user (or session, or day) whose rows are not independent; empty where every row stands for itself."),
+    "weight": Text("", "Column of how many rows each row stands for, besides its keep rate; empty for one."),
+}  # fmt: skip
+OPTIONS_BY_NAME = {
+    "logged": {
+        "action": Text("action", "Column of the action that was taken (a whole number)."),
+        "propensity": Text("propensity", "Column of the probability with which the logging policy took it."),
+        "log": Option({}, "Column and value of the rows that the logging policy made; {} for all.", type="object"),
+        "on_policy": Option(None,
+            "Column and value of rows that the policy to be evaluated made itself; null for none. Their mean reward is the "
+            "truth.", type="object", null=True),
+        "keep_rate": Text("", "Column of the rate at which zero-reward rows were kept; empty where all were."),
+        "user": Text("", "Column of the user (or session, or day) whose rows are not independent; empty where every row stands for itself."),
+    },
+    "own_log": {
+        "propensity": Text(..., "Column of the probability with which the logged action was chosen."),
+        **ROWS,
+        "by_partition": Flag(False,
+            "Whether each file of a folder is summed by a job of its own, of which one that changed is summed anew alone; "
+            "all columns are then read as their roles ask."),
+    },
+    "scored_log": ROWS,
 }  # fmt: skip
 LABEL = "rewards are seen of logged actions only"
-LABELS = (
-    ("row", "int32"),
-    ("role", "string"),
-    ("keep_rate", "float64"),
-    ("action", "int32"),
-    ("propensity", "float64"),
-    ("reward", "float64"),
-)
-TRUTH = (
-    ("policy", "string"),
-    ("value", "float64"),
-    ("standard_error", "float64"),
-    ("rows", "int64"),
-)
+LABEL_BY_NAME = {"scored_log": "rewards are seen beside predictions of them"}
 ROLES = ("log", "on_policy")
-
-
-#: Column of the labels where rows belong to users.
-USER = ("cluster", "int32")
 
 
 def logged(
@@ -78,7 +74,7 @@ def logged(
     dict of str to numpy.ndarray
         ``role`` (number in `ROLES`, -1 for neither), ``action``, ``propensity``,
         ``keep_rate``, as floats where a value may be missing; with users ``cluster``, see
-        ``own_log.clusters``.
+        ``columns.clusters``.
 
     Raises
     ------
@@ -111,241 +107,274 @@ def logged(
     }
 
 
-def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None):
-    """Write features, labels and truth of a log, a batch of rows at a time.
-
-    Rows keep their order. Memory does not grow with their number.
+def own_log(
+    frame, *, propensity, keep_rate=1.0, rows_before=0, user="", weight="", by_partition=False
+):
+    """Propensities, keep rates, weights and clusters of some rows, unchecked but for their types.
 
     Parameters
     ----------
-    table : str or Path
-        Prepared table, with ``row`` ascending.
-    known : str or Path, or None
-        What is known of a generated data set. Its values of policies are used if it has any
-        (columns ``policy`` and ``value``).
-    outputs : mapping of str to path
-        ``features``, ``labels``, ``truth``.
-    recipe : callable
-        ``recipe(frame, rng, outcome=reward) -> features`` of the same rows.
-    outcome : callable
-        ``outcome(frame, population) -> rewards``.
-    rule : callable
-        `logged` with its options.
-    rng : numpy.random.Generator
-        For the recipe.
-    reward : str, optional
-        Column that must not become a feature.
+    frame : pandas.DataFrame
+        Rows of a log, with ``row``; one batch of it.
+    propensity, user, weight : str
+        Columns; empty for none. Without propensities all are 1.
+    keep_rate : float or str
+        A rate, or the column of rates.
+    rows_before, by_partition
+        Of the whole log: see `LogProblems` and `counterweight.kinds.log`.
 
     Returns
     -------
-    list of dict
-        Metric records: ``rows_log``, ``rows_on_policy``, ``rows_all``, ``rows_dropped`` (of
-        neither), and by role ``rows_nonzero``, ``reward_mean`` (weighted by 1 / keep rate
-        where the reward is 0, with its linearised standard error), ``smallest_propensity``.
+    dict of str to numpy.ndarray
+        ``propensity``, ``keep_rate``, ``weight``; ``cluster`` (int32), -1 for every row where
+        no user is named, -2 where the user is missing.
 
     Raises
     ------
     CounterweightError
-        When no row belongs to the log; a propensity is missing or not in (0, 1]; an action
-        is no whole number; a keep rate is out of (0, 1], or missing where the reward
-        is 0; the row ids do not ascend; and whatever the rules refuse.
+        When a column is missing from the log or is text.
+    """
+    rows = len(frame)
+    rate = keep_rate if isinstance(keep_rate, str) else ""
+    if not rate and not 0 < keep_rate <= 1:
+        raise CounterweightError(
+            f"The keep rate is {keep_rate:g}: it is the share of the rows of reward 0 that were "
+            "kept, a number above 0 and at most 1"
+            + (
+                f" ({keep_rate:g} per cent are {keep_rate / 100:g})."
+                if 1 < keep_rate <= 100
+                else "."
+            )
+        )
+    return {
+        "propensity": column_of(frame, propensity, "propensity") if propensity else np.ones(rows),
+        "keep_rate": column_of(frame, rate, "keep rate") if rate else np.full(rows, keep_rate),
+        "weight": column_of(frame, weight, "weight") if weight else np.ones(rows),
+        "cluster": _users(frame, user),
+    }
+
+
+def _users(frame, user):
+    if not user:
+        return np.full(len(frame), -1, "int32")
+    present(frame.columns, user, "user")
+    return clusters(frame[user])
+
+
+def scored_log(frame, *, keep_rate=1.0, rows_before=0, user="", weight=""):
+    """Keep rates, weights and clusters of some rows; see `own_log`, which has propensities, too."""
+    return own_log(
+        frame, propensity="", keep_rate=keep_rate, rows_before=rows_before, user=user, weight=weight
+    )
+
+
+def roles_of(outcome, labeling):
+    """Columns of a log by role, from the options of its two rules."""
+    rate = labeling.get("keep_rate", 1.0)
+    roles = {"reward": outcome["column"], "propensity": labeling.get("propensity", "")}
+    roles |= {"keep_rate": rate if isinstance(rate, str) else ""}
+    roles |= {name: labeling.get(name, "") for name in ("user", "weight")}
+    return {name: column for name, column in roles.items() if column}
+
+
+def present(names, column, role=""):
+    """Refuse a column that is not among the `names` of a log; `role` is what it was named as."""
+    if column not in names:
+        what = (
+            f"{column!r}, which is named as the {role}"
+            if role
+            else f"{column}, which a policy names"
+        )
+        raise CounterweightError(
+            f"The log has no column {what}; it has "
+            f"{listed(name for name in names if name != 'row')}: correct the name."
+        )
+
+
+def a_word(values):
+    """The first text that is no number, in brackets for a sentence; "" where there is none."""
+    for value in values:
+        if isinstance(value, str):
+            try:
+                float(value)
+            except ValueError:
+                return f" ({value!r})"
+    return ""
+
+
+def lone_word(values):
+    """Place and text of the first value that is no number, where most are numbers; else None.
+
+    ``values`` (n,) were read as text.
     """
     import pandas as pd
 
-    from counterweight.files.streams import batches, writing
-    from counterweight.files.tables import ROW_GROUP, write_table
-
-    for part, other in ((recipe, "as_is"), (outcome, "reward")):
-        made = getattr(part, "func", part)
-        if getattr(made, "whole_table", False):
-            raise CounterweightError(
-                f"The rule {made.__name__} looks at all rows, and those of a log are read in "
-                f"batches: choose another, e.g. {other}."
-            )
-    sums = [_Sums() for _ in ROLES]
-    problems, dropped, last = _Problems(), 0, -1
-    with contextlib.ExitStack() as stack:
-        out = {}
-        for columns in batches(table, size=ROW_GROUP):
-            frame = pd.DataFrame(columns)
-            last = _ascending(frame["row"].to_numpy(), last)
-            part = rule(frame)
-            mine = part["role"] >= 0
-            dropped += int((~mine).sum())
-            if not mine.any():
-                continue
-            frame = frame[mine].reset_index(drop=True)
-            part = {name: values[mine] for name, values in part.items()}
-            part |= {
-                "row": frame["row"].to_numpy(),
-                "reward": np.asarray(outcome(frame, np.ones(len(frame), bool)), dtype=float),
-            }
-            problems.look(part)
-            if "labels" not in out:
-                own = (*LABELS, USER) if "cluster" in part else LABELS
-                out["labels"] = stack.enter_context(writing(outputs["labels"], own))
-            features = recipe(frame, rng, outcome=reward)
-            _check_features(features, part["row"])
-            if "features" not in out:
-                layout = [("row", "int32")]
-                layout += [(name, "float64") for name in features.columns if name != "row"]
-                out["features"] = stack.enter_context(writing(outputs["features"], layout))
-            elif list(features.columns) != [name for name, _ in layout]:
-                changed = set(features.columns) ^ {name for name, _ in layout}
-                raise CounterweightError(
-                    "The feature recipe makes other features of some rows of the log than of its "
-                    f"first ({listed(sorted(changed))}): choose another, e.g. as_is."
-                )
-            if problems.noted:
-                continue  # the rest is only read to count
-            out["features"].write({name: features[name].to_numpy() for name in features})
-            out["labels"].write(part | {"role": _role_names(part["role"])})
-            for number, total in enumerate(sums):
-                total.add(part, part["role"] == number)
-        problems.tell()
-        if last < 0:
-            raise CounterweightError(f"{table} has no row: a log needs some.")
-        if not sums[0].rows:
-            raise CounterweightError(
-                f"No row belongs to the log: none of {sums[1].rows + dropped} rows has the values "
-                "that labeling.log asks for; correct its columns and values."
-            )
-    values = _known_values(known)
-    if sums[1].rows:
-        mean, error = sums[1].mean()
-        values.append({"policy": "", "value": mean, "standard_error": error, "rows": sums[1].rows})
-    write_table(
-        outputs["truth"], {name: [value[name] for value in values] for name, _ in TRUTH}, TRUTH
-    )
-    return _describe(sums, dropped)
+    values = pd.Series(np.asarray(values, dtype=object))
+    words = values.notna() & pd.to_numeric(values, errors="coerce").isna()
+    if not words.any() or words.mean() >= 0.5:
+        return None
+    place = int(np.flatnonzero(words)[0])
+    return place, str(values[place])
 
 
-def _ascending(rows, last):
-    from counterweight.files.study_data import check_row_ids
-
-    check_row_ids(np.concatenate([[last], rows]))
-    return rows[-1] if len(rows) else last
-
-
-def _check_features(features, rows):
-    if not np.array_equal(features["row"], rows):
+def column_of(frame, column, role):
+    """A column of a log as floats, NaN where it is missing; refused where it holds text."""
+    present(frame.columns, column, role)
+    values = frame[column]
+    try:
+        return values.to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError) as error:
         raise CounterweightError(
-            "The feature recipe leaves rows of the log out, and a log needs all of its rows: "
-            "choose a recipe that keeps every row, e.g. as_is."
-        )
-    check_finite(features)
+            f"The {role} {column!r} holds text{a_word(values)} where numbers "
+            "belong: correct the column, or name another one."
+        ) from error
 
 
-def _role_names(role):
-    import pyarrow as pa
-
-    return pa.DictionaryArray.from_arrays(pa.array(role.astype("int8")), pa.array(ROLES))
+_COUNTS = ("rows", "nonzero", "_stand_for", "_spread", "_least_rate", "largest")
 
 
-def _known_values(known):
-    if not known:
-        return []
-    from counterweight.files.streams import column_names
-    from counterweight.files.tables import read_table
+class LogProblems:
+    """What is wrong with the rows of a log, counted over its batches.
 
-    # What is known of single rows is no truth of a policy, and may be large.
-    if not {"policy", "value"} <= set(column_names(known)):
-        return []
-    return read_table(known, [name for name, _ in TRUTH]).to_dict("records")
+    Parameters
+    ----------
+    roles : mapping of str to str
+        Columns by role, for the sentences: ``propensity``, ``keep_rate``, ``weight``, ``user``,
+        ``action``.
+    rows_before : int
+        Rows before any of reward 0 was dropped; 0 where that is not known.
+    """
 
-
-def _describe(sums, dropped):
-    totals = {f"rows_{role}": total.rows for role, total in zip(ROLES, sums, strict=True)}
-    totals |= {"rows_all": sum(total.rows for total in sums), "rows_dropped": dropped}
-    records = [
-        {"metric": name, "value": value, "rows": totals["rows_all"]}
-        for name, value in totals.items()
-    ]
-    for role, total in zip(ROLES, sums, strict=True):
-        if total.rows:
-            mean, error = total.mean()
-            place = {"target": "general", "part": role, "rows": total.rows}
-            records += [
-                place | {"metric": "rows_nonzero", "value": total.nonzero},
-                place | {"metric": "reward_mean", "value": mean, "standard_error": error},
-                place | {"metric": "smallest_propensity", "value": total.least},
-            ]
-    return records
-
-
-class _Problems:
-    """Counts what is wrong over all batches, so that the sentence can say how often."""
-
-    def __init__(self):
-        self.noted = {}
+    def __init__(self, roles, rows_before=0):
+        self.roles, self.noted, self.rows_before = roles, {}, rows_before
+        self.rows = self.nonzero = self.dropped = 0
+        self._stand_for = self._spread = 0.0
+        self._least_rate = 1.0
+        self.largest = -np.inf
 
     def look(self, part):
-        p, rate, action = part["propensity"], part["keep_rate"], part["action"]
+        """Look at a batch: arrays by ``row, reward, propensity, keep_rate``, and perhaps ``role``,
+        of which only rows of number 0 need a propensity, ``weight``, ``cluster`` and ``action``."""
+        p, rate = part["propensity"], part["keep_rate"]
+        weight, user = part.get("weight", np.ones(len(p))), part.get("cluster", np.zeros(len(p)))
+        action, logged = part.get("action", user), part.get("role", np.zeros(len(p))) == 0
+        self.rows += len(p)
+        self.nonzero += int((part["reward"] != 0).sum())
+        self.largest = max(self.largest, np.nanmax(p, initial=-np.inf))
+        rated = np.where(part["reward"] == 0, rate, 1.0)
+        rated = rated[(rated > 0) & (rated <= 1)]
+        self._stand_for += float((1 / rated).sum())
+        self._spread += float(((1 - rated) / rated**2).sum())
+        self._least_rate = min(self._least_rate, np.nanmin(rate, initial=1.0))
         with np.errstate(invalid="ignore"):
-            missing = np.isnan(rate)
             for name, wrong, values in (
                 ("action", (action % 1 != 0) | (np.abs(action) >= 2**31), action),
-                ("propensity", (part["role"] == 0) & ~((p > 0) & (p <= 1)), p),
-                ("rate", ~missing & ~((rate > 0) & (rate <= 1)), rate),
-                ("missing", missing & (part["reward"] == 0), rate),
-                ("user", part.get("cluster", np.zeros(len(p))) == -2, p),
+                ("propensity_missing", logged & np.isnan(p), p),
+                ("propensity_zero", logged & (p == 0), p),
+                ("propensity", logged & ((p < 0) | (p > 1)), p),
+                ("rate", ~np.isnan(rate) & ~((rate > 0) & (rate <= 1)), rate),
+                ("rate_missing", np.isnan(rate) & (part["reward"] == 0), rate),
+                ("weight", ~(np.isfinite(weight) & (weight >= 0)), weight),
+                ("user", user == -2, rate),
             ):
                 note_wrong(self.noted, name, wrong, values, part["row"])
 
+    def state(self):
+        """Counts over the rows, for `add`: plain numbers."""
+        return {name: float(getattr(self, name)) for name in _COUNTS}
+
+    def add(self, state):
+        """Add the counts over other rows, those of another partition."""
+        for name in _COUNTS[:4]:
+            setattr(self, name, getattr(self, name) + type(getattr(self, name))(state[name]))
+        self._least_rate = min(self._least_rate, state["_least_rate"])
+        self.largest = max(self.largest, state["largest"])
+
     def tell(self):
-        """Raise for the first kind of problem found."""
+        """Raise for the first kind of problem found.
+
+        Raises
+        ------
+        CounterweightError
+        """
+        self.tell_rows()
+        if not self.rows:
+            raise CounterweightError("The log has no row: put the rows of a log in the table.")
+        if not self.nonzero:
+            raise CounterweightError(
+                f"The reward {self.roles.get('reward')!r} is 0 in all {self.rows} rows of the log, "
+                "so no policy can be told from another: name the column of the rewards, or use a "
+                "longer log."
+            )
+        self._counts()
+
+    def tell_rows(self):
+        """Raise for what single rows have wrong."""
+        percent = (
+            "they look like per cents, so divide the column by 100"
+            if 1 < self.largest <= 100
+            else "correct these rows"
+        )
         texts = {
-            "action": "The action is not a whole number, or not below 2^31, in {rows} (first: "
-            "{value:g} in row {row}): number the actions.",
-            "propensity": "The propensity is missing, or not above 0 and at most 1, in {rows} of "
-            "the log (first: {value:g} in row {row}): every row of the log needs the probability "
-            "with which its action was taken; correct these rows or leave them out.",
-            "rate": "The keep rate is not above 0 and at most 1 in {rows} (first: {value:g} in row "
-            "{row}): it is the probability with which a zero-reward row was kept.",
-            "user": "The user is missing in {rows} (first: row {row}): fill it in, or leave these "
-            "rows out.",
-            "missing": "The keep rate is missing in {rows} of reward 0 (first: row {row}): fill in "
-            "the probability with which these rows were kept.",
+            "action": "The action {column!r} is not a whole number, or not below 2^31, in {rows} "
+            "(first: {value:g} in row {row}): number the actions.",
+            "propensity_missing": "The propensity {column!r} is missing in {rows} (first: row "
+            "{row}): every row needs the probability with which its action was chosen; fill it in "
+            "or leave these rows out.",
+            "propensity_zero": "The propensity {column!r} is 0 in {rows} (first: row {row}): an "
+            "action that was logged had a probability above 0; correct these rows or leave them "
+            "out.",
+            "propensity": "The propensity {column!r} is no probability in {rows} (first: "
+            f"{{value:g}} in row {{row}}): {percent}.",
+            "rate": "The keep rate {column!r} is not above 0 and at most 1 in {rows} (first: "
+            "{value:g} in row {row}): it is the probability with which a row of reward 0 was kept.",
+            "rate_missing": "The keep rate {column!r} is missing in {rows} of reward 0 (first: row "
+            "{row}): fill in the probability with which these rows were kept.",
+            "weight": "The weight {column!r} is missing, infinite or below 0 in {rows} (first: "
+            "{value:g} in row {row}): a weight says how many rows a row stands for.",
+            "user": "The user {column!r} is missing in {rows} (first: row {row}): fill it in, or "
+            "leave these rows out.",
         }
         for name, text in texts.items():
             if name in self.noted:
                 count, value, row = self.noted[name]
                 rows = "1 row" if count == 1 else f"{count} rows"
-                raise CounterweightError(text.format(rows=rows, value=value, row=row))
+                if name == "rate_missing" and not self.nonzero:
+                    # A word that is misspelt leaves no row with a reward.
+                    text = text.replace(
+                        "fill in",
+                        "no row looked at has a reward; correct the "
+                        "column or the value that is a 1 (positive) of the reward, or fill in",
+                    )
+                role = {"rate": "keep_rate"}.get(name.split("_")[0], name.split("_")[0])
+                raise CounterweightError(
+                    text.format(column=self.roles.get(role), rows=rows, value=value, row=row)
+                )
 
-
-class _Sums:
-    """Moments of the rewards of one role, with weight 1 / keep rate where they are 0."""
-
-    def __init__(self):
-        self.rows = self.nonzero = 0
-        self.least = np.inf
-        self.moments, self.users = np.zeros(5), None
-
-    def add(self, part, mask):
-        reward = part["reward"][mask]
-        weight = keep_weights(reward, part["keep_rate"][mask])
-        self.rows += len(reward)
-        self.nonzero += int((reward != 0).sum())
-        known = part["propensity"][mask]
-        self.least = min(self.least, np.min(known, initial=np.inf, where=~np.isnan(known)))
-        if "cluster" in part:
-            self.users = np.zeros((2, CLUSTERS)) if self.users is None else self.users
-            for own, values in zip(self.users, (weight, weight * reward), strict=True):
-                own += np.bincount(part["cluster"][mask], values, CLUSTERS)
-        square = weight * weight
-        self.moments += [
-            term.sum()
-            for term in (weight, weight * reward, square, square * reward, square * reward**2)
-        ]
-
-    def mean(self):
-        """Ratio mean of the rewards and its linearised standard error, of users where there are."""
-        total, first, w2, w2r, w2r2 = self.moments
-        mean = first / total
-        squares = max(w2r2 - 2 * mean * w2r + mean**2 * w2, 0.0)
-        n = self.rows
-        if self.users is not None:
-            size, earned = self.users
-            squares, n = float(((earned - mean * size) ** 2).sum()), int((size > 0).sum())
-        return mean, np.sqrt(squares * n / (n - 1)) / total if n > 1 else np.nan
+    def _counts(self):
+        """Whether the rows that are left agree with the keep rate and the rows before."""
+        before, said = self.rows_before, "rows_before"
+        if before and before < self.rows:
+            raise CounterweightError(
+                f"The log has {self.rows} rows, but {said} is {before}: give the number of rows "
+                "before any was dropped."
+            )
+        if self.nonzero == self.rows:
+            if not before and self._least_rate < 1:
+                raise CounterweightError(
+                    f"None of the {self.rows} rows has a reward of 0, so nothing tells how many "
+                    f"rows there were: give their number as {said}, or keep some rows of reward 0."
+                )
+            return
+        if not before:
+            return
+        # How many rows those at hand stand for, and how far chance moves that.
+        gap, error = self._stand_for - before, max(self._spread, 0.0) ** 0.5
+        if abs(gap) > max(4 * error, 0.5):
+            zeros = before - self.nonzero
+            rate = (self.rows - self.nonzero) / zeros if zeros > 0 else 1.0
+            raise CounterweightError(
+                f"By the keep rate the {self.rows} rows stand for {self._stand_for:.0f}, but "
+                f"{said} is {before}: {self.rows - self.nonzero} of {zeros} rows of reward 0 are a "
+                f"rate of {rate:.3g}. Correct keep_rate or {said}."
+            )

@@ -22,11 +22,10 @@ from counterweight.evaluation.metrics.metrics import CLIP
 from counterweight.evaluation.metrics.paired import interval_of
 from counterweight.evaluation.ranking.score_runs import RankSums, in_order, write_runs
 from counterweight.evaluation.values.log_values import users_behind
-from counterweight.evaluation.values.saved import frames_of
 from counterweight.files.tables import read_facts
 from counterweight.labeling.columns import CLUSTERS, refuse_outside
-from counterweight.labeling.outcomes.logged_reward import logged_reward
-from counterweight.labeling.own_log import LogProblems, column_of, own_log, roles_of
+from counterweight.labeling.log_files import looked_at
+from counterweight.labeling.logs import LogProblems, column_of, roles_of
 from counterweight.numerics.zero_rejection import keep_weights
 
 KIND = "scores"
@@ -84,10 +83,8 @@ class ScoredLog:
         texts = [labeling.get("user")]
         texts += [outcome["column"]] if outcome.get("positive") is not None else []
         types = dict.fromkeys(needed, "number") | {name: "text" for name in texts if name}
-        for frame in frames_of(rows, needed, types, {}, reading, keys):
-            part = {"row": frame["row"].to_numpy()} | own_log(frame, propensity="", **labeling)
-            part["reward"] = logged_reward(frame, np.ones(len(frame), bool), **outcome)
-            problems.look(part)
+        rules = outcome, labeling | {"propensity": ""}, problems
+        for frame, part in looked_at(rows, *rules, needed, types, {}, reading, keys):
             p = np.stack([self._predicted(frame, name) for name in columns], axis=1)
             counted["binary"] &= bool(np.isin(part["reward"], (0, 1)).all())
             chances = ((p >= 0) & (p <= 1)).all(axis=0)

@@ -13,9 +13,8 @@ many rows it stands for. With w_j = t_j / p,
   are right and the policy takes no action that the log never took.
 
 All of these are ratios of sums of a few columns, and so are their differences up to first order:
-the influence of a row is linear in its columns. A first pass makes the sums, a second one the
-moments of the influence; where rows belong to clusters (users), the columns are summed by cluster
-in the first pass, and the clusters are the independent draws.
+the influence of a row is linear in its columns, see `counterweight.evaluation.values.log_sums`.
+Where rows belong to clusters (users), these are the independent draws.
 
 References
 ----------
@@ -26,19 +25,84 @@ Sampling Techniques, sections 6.4 and 9A.2 (clusters).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from counterweight.evaluation.values.log_sums import LogSums, Moments, ProductMoments, columns_of
-from counterweight.evaluation.values.sums import of_few, sequence, value_interval
-from counterweight.evaluation.values.support import LIMITED, LOGGED, Ratio, bias_range, with_bias
-from counterweight.numerics.estimate import mean_interval, shape_of
+from counterweight.evaluation.values.log_sums import MOST_COLUMNS, Columns, LogSums, rewards_of
+from counterweight.evaluation.values.value_sums import (
+    anytime_interval,
+    gamma_interval,
+    told_of,
+    value_interval,
+)
+from counterweight.numerics.estimate import mean_interval
 
 #: Estimators of a policy's value.
 ESTIMATORS = ("snips", "ips")
 #: Those that need a reward model: doubly robust, and self-normalised so.
 MODELLED = ("sndr", "dr")
+#: IPS with limited weights; the bias that this can make is in its intervals.
+LIMITED = "limited"
+#: Estimators that need rows of reward 0.
+_WHOLE = ("snips", *MODELLED)
+#: Name of the policy that made the log.
+LOGGED = ""
+#: Below this many effective rewards the normal theory of an interval is not to be relied on.
+FEW = 20
+#: Below these the support is called thin: effective rows of SNIPS, those of IPS and rows with a
+#: reward that the policy may have taken; and above this: share of one row in the whole sum.
+FEW_ROWS, FEW_REWARDS, LARGE_SHARE = 100, 30, 0.1
+#: How far weights may average from 1 before it is told: absolutely, and in standard errors, which
+#: chance exceeds in one log of a thousand.
+OFF, FAR = 0.02, 3.3
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A value, its standard error and its interval."""
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Support:
+    """What an estimate of the value of a policy rests on.
+
+    Attributes
+    ----------
+    rows, clusters : int
+        Of the log; of clusters about how many users they are made of, 0 where every row stands
+        for itself.
+    rows_agreed, rows_rewarded : int
+        Rows whose action the policy may take, and those of them with a reward.
+    effective_rows : float
+        ``(sum u)^2 / sum u^2``, u the weights ``k w`` of SNIPS, or the terms ``k w |r|`` of IPS.
+    largest_weight, largest_share : float
+        Largest w; largest share of one row in ``sum u``.
+    mean_weight : Ratio
+        ``sum k w / sum k``, 1 where all is right.
+    thin_share : float
+        Share of ``sum k w`` in rows whose propensity is below the option `thin`.
+    flag : str
+        ``good``, ``thin`` (few rows carry the value), ``outside`` (the policy does what the log
+        does not show) or ``doubtful`` (weights average more than 1, which right propensities
+        do not).
+    """
+
+    rows: int
+    clusters: int
+    rows_agreed: int
+    rows_rewarded: int
+    effective_rows: float
+    largest_weight: float
+    largest_share: float
+    mean_weight: Ratio
+    thin_share: float
+    flag: str
 
 
 @dataclass(frozen=True)
@@ -99,16 +163,16 @@ def log_values(
     batches : callable
         ``batches()`` gives the log from its start, as dicts of arrays (n,) by ``reward,
         propensity, keep_rate, weight`` and ``cluster``, and ``p``, an array (n, policies). It is
-        called twice where rows stand for themselves, else once. All values are checked.
+        called once, or twice where policies are so many that their columns are more than
+        `MOST_COLUMNS`. All values are checked.
     policies : list of str
     clusters : int
         Number of clusters, numbered from 0; 0 where every row stands for itself.
     reward_range : (float or None, float or None), optional
         Least and largest reward that can occur; None for 0 (or the least one of the log, if that
         is less) and for the largest one.
-    level : float
-    thin : float
-        Propensity below which support is thin.
+    level, thin : float
+        Coverage; propensity below which support is thin.
     rows_before : int
         Number of rows before any of reward 0 was dropped, where it is known, else 0. The logging
         policy and IPS are then divided by it. It is not uncertain, so their intervals are shorter.
@@ -117,7 +181,7 @@ def log_values(
         Rows (clusters) about which intervals are to be narrowest that may be looked at after every
         row; 0 for intervals that are looked at once.
     limit, limit_at
-        See `support.limited_weights`; ``none`` leaves the estimator `LIMITED` out.
+        See `log_sums.limited_weights`; ``none`` leaves the estimator `LIMITED` out.
     modelled : bool
         Whether batches have ``q`` and ``v``, arrays (n, policies) of a reward model that was fitted
         on other rows; the estimators `MODELLED` are then told, too. Errors take it as given.
@@ -129,83 +193,65 @@ def log_values(
     sums = begun(policies, clusters, thin=thin, limit=limit, limit_at=limit_at, modelled=modelled)
     for batch in batches():
         sums.add(batch)
-    return values_of_sums(
-        sums,
-        policies,
-        batches,
-        reward_range=reward_range,
-        level=level,
-        rows_before=rows_before,
-        anytime=anytime,
-    )
+    options = {"reward_range": reward_range, "level": level}
+    options |= {"rows_before": rows_before, "anytime": anytime}
+    return values_of_sums(sums, policies, batches, **options)
 
 
 def begun(
-    policies, clusters, *, thin=0.01, limit="none", limit_at=10.0, products=False, modelled=False
+    policies,
+    clusters=0,
+    *,
+    thin=0.01,
+    limit="none",
+    limit_at=10.0,
+    modelled=False,
+    in_one_pass=False,
 ):
     """`LogSums` without a row; parameters as of `log_values`."""
-    cut = None if limit == "none" else (limit, limit_at)
-    return LogSums(len(policies), clusters, thin, cut, products, modelled)
+    columns = Columns(len(policies), None if limit == "none" else (limit, limit_at), modelled)
+    return LogSums(columns, clusters, thin, in_one_pass or columns.count <= MOST_COLUMNS)
 
 
 def values_of_sums(
     sums, policies, batches=None, *, reward_range=None, level=0.95, rows_before=0, anytime=0
 ):
-    """`LogValues` of sums over all rows of a log.
-
-    Parameters
-    ----------
-    sums : LogSums
-        Begun by `begun`; where there are neither clusters nor `batches`, with products.
-    policies : list of str
-    batches, reward_range, level, rows_before, anytime
-        As of `log_values`.
-    """
-    clusters = 0 if sums.groups is None else len(sums.groups)
-    names = ESTIMATORS if sums.cut is None else (*ESTIMATORS, LIMITED)
-    names += () if sums.modelled is None else MODELLED
-    bounds = sums.bounds(reward_range)
+    """`LogValues` of sums (`begun`) over all rows of a log; parameters as of `log_values`."""
+    columns, totals = sums.columns, sums.totals.copy()
+    clusters = 0 if sums.groups is None else len(sums.groups[0])
+    names = ESTIMATORS if columns.cut is None else (*ESTIMATORS, LIMITED)
+    names += () if columns.modelled is None else MODELLED
+    low, high = reward_range or (None, None)
+    bounds = sums.least if low is None else low, sums.most if high is None else high
     alone = bool(rows_before) and sums.rows == sums.nonzero < rows_before
-    asked, totals = _asked(policies, names, sums.modelled), sums.totals.copy()
+    asked = _asked(policies, names, columns)
     counted = rows_before if alone or sums.subsampled else 0
-    matrix, parts = _influence(asked, totals, counted, sums.modelled)
-    if clusters:
-        moments = Moments(len(sums.totals), matrix)
-        moments.add(sums.groups[sums.groups.any(axis=1)])
-    elif batches is None:
-        moments = ProductMoments(sums.products, matrix)
-    else:
-        moments = Moments(len(sums.totals), matrix)
-        for batch in batches():
-            columns = columns_of(batch, sums.cut)
-            moments.add(columns[columns[:, 0] > 0])
+    matrix, parts = _influence(asked, totals, counted, columns.modelled)
+    moments = sums.moments(matrix, batches)
+
+    def few(key):
+        own = key[0] == "value" and key[-1] in ("mean", *ESTIMATORS) and bounds[0] >= 0
+        return own and sums.effective(rewards_of(key, policies)) < FEW
+
     made = {}
     for number, key in enumerate(asked):
         one = _ratio(number, key, parts, totals, moments, bounds, level)
         if anytime:
-            one = sequence(one, key, moments.count, anytime, level, bounds)
-        elif (
-            key[0] == "value"
-            and key[-1] in ("mean", *ESTIMATORS)
-            and sums.few(key, policies)
-            and bounds[0] >= 0
-        ):
+            one = _sequence(one, key, moments.count, anytime, level, bounds)
+        elif few(key):
             bottom = parts[key][0][3]
             total = counted if counted and bottom == 0 else totals[bottom]
-            one = of_few(one, sums.draws(key, policies), bounds[1], total, level)
+            one = _of_few(one, sums.draws(key, policies), bounds[1], total, level)
         gone = alone and (key[0] == "weight" or key[-1] in _WHOLE)
         made[key] = Ratio(*[math.nan] * 4) if gone else one
-
     lost = {key[1]: one for key, one in made.items() if key[0] == "lost"}
-    made = with_bias(made, {name: bias_range(one, bounds) for name, one in lost.items()}, bounds)
+    made = _with_bias(made, {name: _bias_range(one, bounds) for name, one in lost.items()}, bounds)
 
     def told(kind):
-        return {
-            key[1:]: one
-            for key, one in made.items()
-            if key[0] == kind and key[1] and not (alone and key[-1] in _WHOLE)
-        }
+        own = ((key, one) for key, one in made.items() if key[0] == kind and key[1])
+        return {key[1:]: one for key, one in own if not (alone and key[-1] in _WHOLE)}
 
+    users = users_behind(moments.count, clusters)
     return LogValues(
         logged=made["value", LOGGED, "mean"],
         values=told("value"),
@@ -213,9 +259,7 @@ def values_of_sums(
         lifts=told("lift"),
         lost=lost,
         support={
-            (name, key): sums.support(
-                place, key, made["weight", name], users_behind(moments.count, clusters)
-            )
+            (name, key): _support(sums, place, key, made["weight", name], users)
             for place, name in enumerate(policies)
             for key in names
         },
@@ -239,23 +283,19 @@ def users_behind(filled, clusters):
     return round(-clusters * math.log1p(-filled / clusters))
 
 
-#: Estimators that need rows of reward 0.
-_WHOLE = ("snips", *MODELLED)
-
-
-def _asked(policies, names, modelled=None):
+def _asked(policies, names, columns):
     """What is estimated: a dict of keys to its parts ``(sign, numerator, denominator)``."""
     asked = {("value", LOGGED, "mean"): [(1, 1, 0)]}
     own = {}
     for place, name in enumerate(policies):
         weight = 2 + 2 * place
         own[name] = {"snips": [(1, weight + 1, weight)], "ips": [(1, weight + 1, 0)]}
-        if modelled is not None:
-            mean, rest = modelled + 2 * place, modelled + 2 * place + 1
+        if columns.modelled:
+            mean, rest = columns.modelled + 2 * place, columns.modelled + 2 * place + 1
             own[name]["dr"] = [(1, mean, 0), (1, rest, 0)]
             own[name]["sndr"] = [(1, mean, 0), (1, rest, weight)]
-        if LIMITED in names:
-            less = weight + 2 * len(policies)
+        if columns.limited:
+            less = columns.limited + 2 * place
             own[name][LIMITED] = [(1, less, 0)]
             asked["lost", name] = [(1, less + 1, 0)]
         asked |= {("value", name, key): own[name][key] for key in names}
@@ -317,19 +357,11 @@ def _ratio(number, key, parts, totals, moments, bounds, level):
         *own, (_, base, *_) = parts[key]
         value = sum(mine for _, mine, *_ in own) / base - 1 if base else math.nan
     second, third, fourth, cross = moments.of(number)
-    rows, pull = moments.count, 0.0
+    pull = 0.0
     for sign, _, _, bottom, own in parts[key]:
         if second > 0:
             pull += sign * (own @ cross) / second * cross[bottom] / totals[bottom]
-    shape = shape_of(rows, 1.0, second, third, fourth, pull)
-    told = {
-        "value": value,
-        "second": second,
-        "standard_error": math.sqrt(second * rows / (rows - 1)) if rows > 1 else math.nan,
-        "skewness": shape.skewness,
-        "pull": shape.pull,
-        "kurtosis": shape.kurtosis,
-    }
+    told, rows = told_of(value, moments.count, second, third, fourth, pull), moments.count
     if math.isnan(value):
         low = high = math.nan
     elif key[0] == "value":
@@ -346,3 +378,71 @@ def _ratio(number, key, parts, totals, moments, bounds, level):
             kurtosis=told["kurtosis"],
         )
     return Ratio(value, told["standard_error"], float(low), float(high))
+
+
+def _bias_range(lost, bounds):
+    """Least and largest of what limited weights leave out of a value.
+
+    It is the mean of (w - w') r, between the mean of w - w' (`lost`) times the least reward and
+    times the largest one; the ends of the interval of that mean are taken.
+    """
+    low, high = max(lost.low, 0.0), max(lost.high, 0.0)
+    low, high = (max(lost.value, 0.0),) * 2 if np.isnan([low, high]).any() else (low, high)
+    return min(low * bounds[0], high * bounds[0]), max(low * bounds[1], high * bounds[1])
+
+
+def _with_bias(made, biases, bounds):
+    """Estimates with limited weights, their intervals as far apart as the bias can be."""
+    base = made["value", LOGGED, "mean"].value
+    for key, one in made.items():
+        if key[-1] != LIMITED:
+            continue
+        below, above = biases[key[1]]
+        if key[0] == "difference" and key[2] != LOGGED:
+            other = biases[key[2]]
+            below, above = below - other[1], above - other[0]
+        if key[0] == "lift":
+            below, above = (below / base, above / base) if base > 0 else (np.nan, np.nan)
+        made[key] = replace(one, low=one.low + below, high=one.high + above)
+        if key[0] == "value":
+            ends = max(made[key].low, bounds[0]), min(made[key].high, bounds[1])
+            made[key] = replace(made[key], low=ends[0], high=ends[1])
+    return made
+
+
+def _support(sums, place, estimator, mean_weight, clusters):
+    """The `Support` of one policy."""
+    weight, rewarded = 2 + 2 * place, estimator in ("ips", LIMITED)
+    column = weight + 1 if rewarded else weight
+    if estimator == LIMITED:
+        column = sums.columns.limited + 2 * place
+    known = sums.carried(place, column)
+    flag = _flag(mean_weight, known, FEW_REWARDS if rewarded else FEW_ROWS)
+    return Support(clusters=clusters, mean_weight=mean_weight, flag=flag, **known)
+
+
+def _flag(mean_weight, known, few):
+    gap = mean_weight.value - 1
+    if abs(gap) > max(OFF, FAR * mean_weight.standard_error) and not (
+        mean_weight.low <= 1 <= mean_weight.high
+    ):
+        return "doubtful" if gap > 0 else "outside"
+    thin = known["effective_rows"] < few or known["rows_rewarded"] < FEW_REWARDS
+    return "thin" if thin or known["largest_share"] > LARGE_SHARE else "good"
+
+
+def _of_few(one, draws, most, total, level):
+    """The interval of a value that rests on few rewards; the sum of weights is taken as known."""
+    second, weight = draws
+    if not (total > 0 and one.value >= 0):
+        return one
+    low, high = gamma_interval(one.value, second, weight * most, total, level)
+    return replace(one, low=low, high=min(high, most))
+
+
+def _sequence(one, key, draws, at, level, bounds):
+    """The interval of an estimate that may be looked at after every row."""
+    low, high = anytime_interval(one.value, one.standard_error, draws, at, level)
+    if key[0] == "value":
+        low, high = max(low, bounds[0]), min(high, bounds[1])
+    return replace(one, low=low, high=high)

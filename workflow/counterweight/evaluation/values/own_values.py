@@ -1,17 +1,19 @@
-"""Protocol: values of policies from a log of one's own, whose truth nobody knows.
+"""Protocol: values of policies from a log of one's own, whose truth nobody knows; as tables, too.
 
 Files are read in step, a batch of rows at a time; see `counterweight.evaluation.values.log_values`
 for the estimators.
 """
 
+import math
+
 import numpy as np
 
-from counterweight.errors import CounterweightError
 from counterweight.evaluation.options import LEVEL
 from counterweight.evaluation.values.log_values import LOGGED, log_values
 from counterweight.files import streams
 from counterweight.fragments import Choice, Integer, Number
 from counterweight.labeling.columns import CLUSTERS
+from counterweight.labeling.log_files import rows_in_step
 
 KIND = "log"
 OPTIONS = {
@@ -41,37 +43,44 @@ VALUE_LABELS = {
 #: Flags of `counterweight.evaluation.values.log_values.Support`, by the metric ``support``.
 FLAGS = ("good", "thin", "outside", "doubtful")
 _COLUMNS = ("row", "keep_rate", "propensity", "reward", "weight", "cluster")
+_RATIO = ("value", "low", "high", "standard_error")
+_NUMBERS = (
+    *_RATIO,
+    *(f"{name}{end}" for name in ("gain", "lift") for end in ("", "_low", "_high")),
+)
+_SUPPORT = ("effective_rows", "largest_weight", "largest_share")
+_WEIGHT = ("mean_weight", "mean_weight_low", "mean_weight_high", "thin_share")
+#: Layouts of the tables.
+VALUES = (
+    *((name, "string") for name in ("policy", "estimator")),
+    *((name, "float64") for name in _NUMBERS),
+    *((name, "int64") for name in ("rows", "rows_rewarded")),
+    *((name, "float64") for name in (*_SUPPORT, *_WEIGHT)),
+    *((name, "string") for name in ("support", "rests_on")),
+)
+COMPARISONS = (
+    *((name, "string") for name in ("policy", "other", "estimator")),
+    *((name, "float64") for name in ("difference", "low", "high", "standard_error")),
+    ("verdict", "string"),
+)
+#: What the policy that made the log is called.
+OF_LOG = "the log's own"
 
 
-def own_values(
-    labels,
-    predictions,
-    others,
-    *,
-    reward_range=None,
-    rows_before=0,
-    level=0.95,
-    thin=0.01,
-    anytime=0,
-    limit="none",
-    limit_at=10.0,
-):
+def own_values(labels, predictions, others, **options):
     """Records of the value of one policy in one study.
 
     Parameters
     ----------
     labels : str or Path
-        Parquet of ``labeling.own_log.label_own_log``.
+        Parquet of ``labeling.log_files.label_log`` of a log of one's own.
     predictions : str or Path
-        Parquet with ``row`` and ``p``, the probability that the policy gives the logged action;
-        rows as in `labels`.
+        Parquet with ``row`` and ``p``, the probability that the policy gives the logged action,
+        perhaps with ``q`` and ``v`` of a reward model; rows as in `labels`.
     others : dict of str to path
         Predictions of other policies that this one is compared with, by method.
-    reward_range : (float or None, float or None), optional
-    rows_before : int
-        Rows before any of reward 0 was dropped; 0 where that is not known.
-    level, thin, anytime, limit, limit_at
-        See `OPTIONS`.
+    **options
+        Of `log_values.log_values`: `OPTIONS`, ``reward_range`` and ``rows_before``.
 
     Returns
     -------
@@ -85,28 +94,11 @@ def own_values(
         When the files are of different rows.
     """
     own = " "  # No method is called so. It comes last, so it is compared with all others.
-    options = {"reward_range": reward_range, "level": level, "thin": thin}
-    options |= {"rows_before": rows_before, "anytime": anytime}
-    options |= {"limit": limit, "limit_at": limit_at}
-    known = values_of_files(labels, others | {own: predictions}, **options)
-    return records_of(known, own, others)
+    return records_of(values_of_files(labels, others | {own: predictions}, **options), own, others)
 
 
 def records_of(known, own, others):
-    """Records of one policy of a log.
-
-    Parameters
-    ----------
-    known : LogValues
-    own : str
-    others : sequence of str
-        Policies that it is compared with.
-
-    Returns
-    -------
-    list of dict
-        See `own_values`.
-    """
+    """Records of one policy of a log (`own_values`); it is compared with the `others`."""
     records = []
 
     def tell(metric, ratio, **place):
@@ -138,16 +130,7 @@ def records_of(known, own, others):
 
 
 def values_of_files(labels, predictions, **options):
-    """`LogValues` of the policies of a study.
-
-    Parameters
-    ----------
-    labels : str or Path
-    predictions : dict of str to path
-        By policy.
-    **options
-        Of `log_values`.
-    """
+    """`LogValues` of the policies of a study, by files of their predictions."""
     modelled = all("q" in streams.column_names(path) for path in predictions.values())
     return log_values(
         lambda: _batches(labels, predictions, modelled),
@@ -166,13 +149,93 @@ def has_clusters(labels):
 
 def _batches(labels, predictions, modelled):
     told = ("p", "q", "v") if modelled else ("p",)
-    sources = [(labels, _COLUMNS, ())]
-    sources += [(path, ("row", *told), ()) for path in predictions.values()]
-    for ours, *theirs in streams.together(sources):
-        for path, part in zip(predictions.values(), theirs, strict=True):
-            if not np.array_equal(ours["row"], part["row"]):
-                raise CounterweightError(
-                    f"{path} is not of the rows of {labels}: delete the predictions of the study "
-                    "and run again."
-                )
+    sources = [(path, ("row", *told)) for path in predictions.values()]
+    for ours, *theirs in rows_in_step([(labels, _COLUMNS), *sources]):
         yield ours | {name: np.stack([part[name] for part in theirs], axis=1) for name in told}
+
+
+def tables_of(known):
+    """Values and comparisons of a log (`LogValues`) as two tables, dicts of str to list.
+
+    Layouts `VALUES` and `COMPARISONS`; the first line of the values is of the policy that made the
+    log, and the estimator that answers go by comes first. ``gain`` is the value minus that
+    policy's, paired; ``verdict`` is better, worse or open.
+    """
+    values, comparisons = [], []
+    mine = {"policy": OF_LOG, "estimator": "mean", "rows": known.rows, "support": "good"}
+    mine |= _interval(known.logged) | {"rows_rewarded": known.nonzero}
+    mine |= {"rests_on": f"{known.nonzero} rows with a reward of {known.rows}"}
+    mine |= {"effective_rows": known.effective_rows, "largest_weight": 1.0, "mean_weight": 1.0}
+    values.append(mine)
+    for policy in dict.fromkeys(policy for policy, _ in known.values):
+        for name in known.estimators:
+            support = known.support[policy, name]
+            gain, lift = known.differences[policy, LOGGED, name], known.lifts[policy, name]
+            line = {"policy": policy, "estimator": name, "rows": known.rows}
+            line |= _interval(known.values[policy, name]) | _told("gain", gain)
+            line |= _told("lift", lift) | _told("mean_weight", support.mean_weight)
+            line |= {key: getattr(support, key) for key in (*_SUPPORT, "rows_rewarded")}
+            line |= {"thin_share": support.thin_share, "support": support.flag}
+            line["rests_on"] = rests_on(support, known.estimators[0] == "ips")
+            values.append(line)
+    pairs = sorted(known.differences, key=lambda pair: known.estimators.index(pair[2]))
+    for policy, other, name in pairs:
+        one = known.differences[policy, other, name]
+        line = {"policy": policy, "other": other or OF_LOG, "estimator": name}
+        line |= _interval(one) | {"difference": one.value, "verdict": verdict(one)}
+        comparisons.append(line)
+    return _columns(values, VALUES), _columns(comparisons, COMPARISONS)
+
+
+def verdict(one):
+    """better, worse or open: by which side of 0 an interval lies on."""
+    return "better" if one.low > 0 else "worse" if one.high < 0 else "open"
+
+
+def rests_on(support, subsampled=False):
+    """What a value rests on, in words; `subsampled` logs have a keep rate that may be wrong."""
+    rate = ", or the keep rate is not right" if subsampled else ""
+    users = f" of about {support.clusters} users" if support.clusters else ""
+    said = (
+        f"{support.rows_rewarded} rows with a reward among {support.rows_agreed} of {support.rows} "
+        f"rows{users} whose action the policy may take; as much as {support.effective_rows:.0f} "
+        "rows that count alike"
+    )
+    weight = support.mean_weight.value
+    return (
+        said
+        + {
+            "good": "",
+            "thin": f": few carry it, one row alone {support.largest_share:.1%} of it",
+            "outside": f": the weights average {weight:.3g}, so some {1 - weight:.0%} of what the "
+            f"policy does is not in the log (or the propensities are too high{rate})",
+            "doubtful": f": the weights average {weight:.3g} and not 1, so the propensities are "
+            f"too low, or the policy's probabilities are not those of the logged actions{rate}",
+        }[support.flag]
+    )
+
+
+def _interval(one):
+    return {name: getattr(one, name) for name in _RATIO}
+
+
+def _told(name, one):
+    return {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
+
+
+def _columns(rows, layout):
+    empty = {"string": "", "float64": math.nan, "int64": 0}
+    return {name: [row.get(name, empty[kind]) for row in rows] for name, kind in layout}
+
+
+def write_tables(output, values, comparisons):
+    """Write both tables of `tables_of` as Parquet and CSV, to ``values_parquet`` and so on."""
+    from counterweight.files.gifts import write_csv
+    from counterweight.files.tables import write_table
+
+    for name, columns, layout in (
+        ("values", values, VALUES),
+        ("comparisons", comparisons, COMPARISONS),
+    ):
+        write_table(getattr(output, f"{name}_parquet"), columns, layout)
+        write_csv(getattr(output, f"{name}_csv"), columns)

@@ -1,23 +1,17 @@
 """What a study of one's own log gives away: its roles and policies, to value another log by."""
 
 import logging
-from pathlib import Path
 
 import numpy as np
 
-from counterweight.datasets.own_table import new_rows, typed_like
-from counterweight.errors import CounterweightError
 from counterweight.evaluation.values.log_values import begun, log_values, values_of_sums
-from counterweight.evaluation.values.value_tables import tables_of
+from counterweight.evaluation.values.own_values import tables_of
 from counterweight.labeling.columns import CLUSTERS
-from counterweight.labeling.outcomes.logged_reward import logged_reward
-from counterweight.labeling.own_log import LogProblems, own_log, roles_of
-from counterweight.models.policies.given import GivenPolicy
+from counterweight.labeling.log_files import looked_at
+from counterweight.labeling.logs import LogProblems, roles_of
+from counterweight.models.given_policy import GivenPolicy
 
 log = logging.getLogger("counterweight")
-
-#: Rows of a new log that are looked at at once.
-ROWS = 100_000
 
 
 class SavedValues:
@@ -60,7 +54,7 @@ class SavedValues:
         Returns
         -------
         pandas.DataFrame
-            Columns of ``value_tables.VALUES``; the first line is of the policy that made the log.
+            Columns of ``own_values.VALUES``; the first line is of the policy that made the log.
 
         Raises
         ------
@@ -72,7 +66,7 @@ class SavedValues:
         return pd.DataFrame(self.tables(rows)[0])
 
     def comparisons(self, rows):
-        """Differences of the policies by a log, paired, as ``value_tables.COMPARISONS``."""
+        """Differences of the policies by a log, paired, as ``own_values.COMPARISONS``."""
         import pandas as pd
 
         return pd.DataFrame(self.tables(rows)[1])
@@ -137,7 +131,7 @@ class SavedValues:
         return begun(
             list(facts["policies"]),
             CLUSTERS if facts["labeling"].get("user") else 0,
-            products=True,
+            in_one_pass=True,
             **{name: facts[name] for name in ("thin", "limit", "limit_at")},
         )
 
@@ -179,11 +173,9 @@ class SavedValues:
         # How many rows a new log had before is not known.
         labeling = facts["labeling"] | {"rows_before": 0}
         problems = LogProblems(roles_of(facts["outcome"], labeling))
-        read = facts["types"], facts["forms"], reading, keys
-        for frame in frames_of(rows, columns_of(facts), *read):
-            part = {"row": frame["row"].to_numpy()} | own_log(frame, **labeling)
-            part["reward"] = logged_reward(frame, np.ones(len(frame), bool), **facts["outcome"])
-            problems.look(part)
+        rules = facts["outcome"], labeling, problems
+        read = columns_of(facts), facts["types"], facts["forms"], reading, keys
+        for frame, part in looked_at(rows, *rules, *read):
             table = {name: frame[name].to_numpy() for name in frame}
             p = [policy.look(part | {"table": table}) for policy in policies]
             if not problems.noted:
@@ -217,49 +209,3 @@ def types_by_role(facts):
     for options in facts["policies"].values():
         texts += [options.get("takes"), options.get("shown")]
     return types | {name: "text" for name in texts if name}
-
-
-def types_of_table(table):
-    """Types of the columns of a prepared table that has no column report: text or number."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    texts = (pa.types.is_string, pa.types.is_large_string)
-    return {
-        one.name: "text" if any(is_text(one.type) for is_text in texts) else "number"
-        for one in pq.read_schema(table)
-    }
-
-
-def frames_of(rows, needed, types, forms, reading, keys=None):
-    """A log in batches of frames, typed as that of the study."""
-    import pandas as pd
-
-    keys = {name: value for name, value in (keys or {}).items() if name in needed}
-    needed = [name for name in needed if name not in keys]
-    if isinstance(rows, pd.DataFrame):
-        frames = (
-            typed_like("the log", part, types, needed=needed, forms=forms, first=start)
-            for start in range(0, len(rows), ROWS)
-            for part in [rows.iloc[start : start + ROWS]]
-        )
-    elif not isinstance(rows, (str, Path)):
-        raise CounterweightError(
-            f"The log is of the type {type(rows).__name__}: give a data frame, or its file."
-        )
-    else:
-        frames = new_rows(
-            rows,
-            types,
-            needed,
-            forms=forms,
-            reading=reading,
-            rows=ROWS,
-            absent="name the file of a log",
-        )
-    for frame in frames:
-        whole = [name for name in needed if types[name] == "boolean"]
-        frame = frame.astype(dict.fromkeys(whole, float)) if whole else frame
-        # A folder's name tells a text; a number where the role asks for one.
-        told = {k: v if types[k] == "text" else pd.to_numeric(v) for k, v in keys.items()}
-        yield frame.assign(**told) if told else frame

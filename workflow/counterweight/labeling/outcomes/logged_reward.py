@@ -6,6 +6,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Number, Option, Text
 from counterweight.labeling.columns import floats, refuse_outside
 from counterweight.labeling.conditions import NEGATIVE, as_number, told_apart
+from counterweight.labeling.logs import lone_word, present
 
 KIND = "log"
 OPTIONS = {
@@ -25,7 +26,7 @@ def logged_reward(frame, population, *, column, positive=None, negative=None, lo
     ----------
     frame : pandas.DataFrame
         Rows of a log, with ``row``; one batch of it.
-    population : numpy.ndarray of bool
+    population
         Not used.
     column : str
     positive : value, optional
@@ -51,16 +52,10 @@ def logged_reward(frame, population, *, column, positive=None, negative=None, lo
         raise CounterweightError(
             f"The bounds of the reward are {bottom:g} and {top:g}: low must be below high."
         )
-    if column not in frame.columns:
-        raise CounterweightError(
-            f"The log has no column {column!r}, which is named as the reward; it has "
-            f"{listed(frame.columns)}: correct the name."
-        )
+    present(frame.columns, column, "reward")
     if positive is not None:
         return _is(frame, column, positive, negative)
     if frame[column].dtype.kind not in "biuf":
-        from counterweight.labeling.own_log import lone_word
-
         if found := lone_word(frame[column]):
             place, word = found
             row = np.asarray(frame["row"])[place]

@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import CounterweightError
 from counterweight.fragments import Array, Choice, Text
-from counterweight.labeling.own_log import a_word, lone_word
+from counterweight.labeling.logs import a_word, lone_word, present
 from counterweight.numerics.checks import note_wrong
 from counterweight.plan import components
 
 KIND = "log"
 #: What tells q and v where a reward model is asked for.
-REWARDS = "counterweight.models.policies.given_rewards:GivenReward"
+REWARDS = "counterweight.models.policy_rewards:GivenReward"
 OPTIONS = {
     "probability": Text("", "Column of the probability that the policy gives to the logged action."),
     "takes": Text("", "Column of the action that a deterministic policy takes, in place of probability."),
@@ -32,7 +32,7 @@ class GivenPolicy:
         Columns of the policy's action and of the logged one, numbers or texts: the probability
         is 1 where they are equal, else 0.
     reward_model, reward_by
-        See `OPTIONS` and `given_rewards.GivenReward`.
+        See `OPTIONS` and `policy_rewards.GivenReward`.
     """
 
     def __init__(self, probability="", takes="", shown="", reward_model="none", reward_by=()):
@@ -64,18 +64,7 @@ class GivenPolicy:
         return (("row", "int32"), *((name, "float64") for name in names))
 
     def fit(self, parts):
-        """Check the columns in one pass over a log.
-
-        Parameters
-        ----------
-        parts : iterable of dict
-            From ``log_rows.log_rows``: ``row``, and ``table`` with the columns.
-
-        Raises
-        ------
-        CounterweightError
-            See `tell`.
-        """
+        """Check the columns in one pass over a log, batches of ``labeling.log_files.log_rows``."""
         rewards = None
         if self._modelled:
             # By name, so that logs without a reward model do not rest on its regressors.
@@ -98,12 +87,8 @@ class GivenPolicy:
 
     def _probabilities(self, part):
         rows, table = part["row"], part["table"]
-        missing = [name for name in self.columns if name not in table]
-        if missing:
-            raise CounterweightError(
-                f"The log has no column {listed(missing)}, which a policy names; it has "
-                f"{listed(name for name in table if name != 'row')}: correct the name."
-            )
+        for name in self.columns:
+            present(table, name)
         if self.probability:
             p = np.asarray(table[self.probability])
             if p.dtype.kind not in "biuf" and (found := lone_word(p)):
@@ -132,14 +117,8 @@ class GivenPolicy:
         return p
 
     def tell(self):
-        """Refuse what the batches had wrong.
-
-        Raises
-        ------
-        CounterweightError
-            When a probability is missing or not from 0 to 1, an action is missing, or the policy
-            takes no logged action.
-        """
+        """Refuse what the batches had wrong: a probability that is missing or not from 0 to 1, a
+        missing action, a policy that takes no logged action."""
         self.tell_rows()
         if not self.rows_agreed_:
             of = f"{self.takes!r} equals {self.shown!r}" if self.takes else self.probability

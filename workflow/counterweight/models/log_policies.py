@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Integer, Text
-from counterweight.models.policies.reward_models import REWARD_MODEL, RegressedReward
+from counterweight.models.policy_rewards import REWARD_MODEL, RegressedReward
 from counterweight.numerics.checks import note_wrong
 from counterweight.numerics.zero_rejection import keep_weights, row_uniforms
 
@@ -26,20 +26,9 @@ MOST_CELLS = 100_000
 class Cells:
     """Sums over the cells that columns form, whose values are found as the rows come.
 
-    Parameters
-    ----------
-    what : str
-        What the cells are of, for messages.
-    groups : int
-        Sums that are kept apart in each cell.
-    columns : int
-        Number of columns; the last is the action.
-
-    Attributes
-    ----------
-    levels : list of array
-        Ascending values of each column.
-    sums : ndarray (groups, levels of column 1, ..., levels of the last)
+    `what` says for messages what the cells are of; there are `groups` of sums in each cell. The
+    last of the `columns` is the action. ``levels`` are the ascending values of each column,
+    ``sums`` an array (groups, levels of column 1, ..., levels of the last).
     """
 
     def __init__(self, what, groups, columns):
@@ -48,13 +37,7 @@ class Cells:
         self.sums = np.zeros((groups, *[0] * columns))
 
     def meet(self, columns):
-        """Positions of each column's values (n,), after making room for new ones.
-
-        Raises
-        ------
-        CounterweightError
-            When the columns form more than `MOST_CELLS` cells.
-        """
+        """Positions of each column's values (n,), after making room for new ones."""
         return [self._met(axis, np.asarray(values)) for axis, values in enumerate(columns)]
 
     def _met(self, axis, values):
@@ -163,7 +146,7 @@ class _LogPolicy(BaseEstimator):
         Parameters
         ----------
         parts : iterable of dict
-            From ``log_rows.log_rows``.
+            From ``labeling.log_files.log_rows``.
 
         Raises
         ------
@@ -275,18 +258,10 @@ class _TablePolicy(_LogPolicy):
     """A policy known as a table of probabilities by cell and action."""
 
     def predict(self, part):
-        """Probabilities and rewards of the rows of one batch.
+        """Probabilities and rewards of the rows of one batch of ``labeling.log_files.log_rows``.
 
-        Parameters
-        ----------
-        part : dict
-            From ``log_rows.log_rows``.
-
-        Returns
-        -------
-        dict of str to numpy.ndarray (n,)
-            ``p`` = pi(a | x) and ``q`` = q(x, a) of the logged action, and
-            ``v`` = sum over all actions of pi(a | x) q(x, a).
+        Arrays (n,): ``p`` = pi(a | x) and ``q`` = q(x, a) of the logged action, and ``v`` = sum
+        over all actions of pi(a | x) q(x, a).
         """
         half, cell, action = self._reward_cells(part)
         own = self._policy_cells(part)
@@ -329,9 +304,7 @@ class UniformPolicy(_TablePolicy):
     actions : int
         K; 0 for the number of different actions in the log and the on-policy rows. If it is
         more than these, the others get the mean reward in v.
-    reward_by : sequence of str
-        See `fit`.
-    shrinkage : float
+    reward_by, shrinkage
         See `fit`.
     """
 
@@ -368,9 +341,7 @@ class ImitatedPolicy(_TablePolicy):
     Parameters
     ----------
     by : sequence of str
-    reward_by : sequence of str
-        See `fit`.
-    shrinkage : float
+    reward_by, shrinkage
         See `fit`.
     """
 
@@ -435,9 +406,7 @@ class ColumnPolicy(_LogPolicy):
         Column of the prepared table.
     action : str
         Column of the prepared table, or "".
-    reward_by : sequence of str
-        See `fit`.
-    shrinkage : float
+    reward_by, shrinkage
         See `fit`.
     """
 

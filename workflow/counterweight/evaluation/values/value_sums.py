@@ -1,40 +1,25 @@
-"""Sums that a value estimator needs, gathered in one pass, and what follows from them.
+"""Sums that ratio estimators of values need, in one pass, and the intervals that follow from them.
 
-Every estimator here is a ratio V = sum y z / sum y: IPS with y = 1 and z = r w, self-normalised
-IPS with y = w and z = r, and so on. By linearisation its error is the mean of
-e = y (z - V), over the mean of y. Sums of y^a (z - shift)^j for j <= a <= 4 give the second to
-fourth moments of e about any V, in closed form and without storing rows; the shift, a typical
-z, keeps the digits when z varies little. Rows where z is exactly 0 need only the sums of y^a.
+Every estimator is a ratio V = sum y z / sum y: IPS with y = 1 and z = r w, self-normalised IPS with
+y = w and z = r, and so on. By linearisation its error is the mean of e = y (z - V), over the mean
+of y. Sums of y^a (z - shift)^j for j <= a <= 4 give the second to fourth moments of e about any V,
+in closed form and without storing rows; the shift, a typical z, keeps the digits when z varies
+little. Rows where z is exactly 0 need only the sums of y^a.
 """
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from counterweight.numerics.estimate import mean_interval
+from counterweight.numerics.estimate import mean_interval, shape_of
 
 #: Powers (a, j) of y and of z - shift, in the order in which sums are stored.
 POWERS = ((1, 0), (1, 1), *((a, j) for a in (2, 3, 4) for j in range(a + 1)))
-#: Below this many effective rewards the normal theory of an interval is not to be relied on.
-FEW = 20
 
 
 def power_sums(y, z):
-    """Sums of y^a z^j in the order of `POWERS`.
-
-    Parameters
-    ----------
-    y : array (n,), or None
-        None for ones.
-    z : array (n,)
-        Shifted values.
-
-    Returns
-    -------
-    array (14,)
-    """
+    """Sums (14,) of y^a z^j in the order of `POWERS`; y is None for ones, z (n,) is shifted."""
     if y is None:
         z2 = z * z
         moments = (len(z), z.sum(), z2.sum(), _dot(z2, z), _dot(z2, z2))
@@ -58,18 +43,7 @@ def _dot(a, b):
 
 
 def zero_sums(y, squares=None):
-    """Sums of y, y^2, y^3 and y^4: what rows with z = 0 add.
-
-    Parameters
-    ----------
-    y : array (n,)
-    squares : array (n,), optional
-        Room for y^2.
-
-    Returns
-    -------
-    array (4,)
-    """
+    """Sums (4,) of y, y^2, y^3 and y^4: what rows with z = 0 add; `squares` is room for y^2."""
     y2 = np.multiply(y, y, out=squares)
     first, second = y.sum(), y2.sum()
     return np.array([first, second, _dot(y2, y), _dot(y2, y2)])
@@ -83,10 +57,8 @@ def ratio_moments(sums, zero, shift, rows, total=None):
 
     Parameters
     ----------
-    sums : array (14, ...)
-        Sums over the rows where z is not 0, see `power_sums`.
-    zero : array (4, ...)
-        Sums over the rows where z is 0, see `zero_sums`.
+    sums, zero : arrays (14, ...) and (4, ...)
+        `power_sums` over the rows where z is not 0, `zero_sums` over the others.
     shift : float
         What was taken from z.
     rows : int or array (...)
@@ -128,25 +100,26 @@ def ratio_moments(sums, zero, shift, rows, total=None):
         }
 
 
+def told_of(value, draws, second, third, fourth, pull):
+    """Moments as of `ratio_moments`, from the sums of c^2, c^3, c^4 and the pull of influences."""
+    shape = shape_of(draws, 1.0, second, third, fourth, pull)
+    error = math.sqrt(second * draws / (draws - 1)) if draws > 1 else math.nan
+    return {
+        "value": value,
+        "second": second,
+        "standard_error": error,
+        "skewness": shape.skewness,
+        "pull": shape.pull,
+        "kurtosis": shape.kurtosis,
+    }
+
+
 def value_interval(moments, rows, level=0.95, reward_range=None, *, weighted=False):
-    """Interval of a value from the moments of its influence values.
+    """Interval of a value from the moments (`ratio_moments`) of its influence values.
 
-    Parameters
-    ----------
-    moments : mapping of str to float
-        From `ratio_moments`.
-    rows : int
-    level : float
-    reward_range : (float, float), optional
-        The interval stays in it if the value does: an unweighted mean of r w can lie
-        outside.
-    weighted : bool
-        Whether the value is a weighted mean of rewards (self-normalised).
-
-    Returns
-    -------
-    low, high : float
-        NaN where nothing can be said, as for the upper end when no reward was seen.
+    It stays in the range of rewards if the value does: an unweighted mean of r w can lie outside.
+    `weighted` are means of rewards (self-normalised). NaN where nothing can be said, as for the
+    upper end when no reward was seen.
     """
     low, high = reward_range or (None, None)
     value = moments["value"]
@@ -164,6 +137,59 @@ def value_interval(moments, rows, level=0.95, reward_range=None, *, weighted=Fal
         pull=moments["pull"],
         kurtosis=moments["kurtosis"],
     )
+
+
+def gamma_interval(value, second, largest, total, level=0.95):
+    """Interval of a weighted sum of rare rewards, over a total (Fay & Feuer 1997).
+
+    Each kind of reward is taken for a Poisson count, as rare rewards of independent rows are; the
+    weighted sum of counts is compared with a gamma variable of the same mean and variance, the
+    upper end with one more reward of the largest weight. With six rewards that count alike it is
+    the exact interval of a Poisson count, and its coverage is at least nominal.
+
+    Parameters
+    ----------
+    value, second : float
+        ``sum x / total``, not negative, and ``sum x^2`` over the independent draws.
+    largest, total : float
+        Largest x that a draw can have; what the sum is divided by.
+    level : float
+
+    References
+    ----------
+    Fay, M. & Feuer, E. (1997). Confidence intervals for directly standardized rates: a method
+    based on the gamma distribution. Statistics in Medicine 16.
+    """
+    from scipy.special import chdtri
+
+    tail = (1 - level) / 2
+    sum_, low = value * total, 0.0
+    if sum_ > 0 and second > 0:
+        low = second / (2 * sum_) * chdtri(2 * sum_**2 / second, 1 - tail) / total
+    more, spread = sum_ + largest, second + largest**2
+    high = spread / (2 * more) * chdtri(2 * more**2 / spread, tail) / total
+    return float(low), float(high)
+
+
+def anytime_interval(value, standard_error, draws, at, level=0.95):
+    """An interval that may be looked at after every row: an asymptotic confidence sequence.
+
+    All intervals of a growing log hold the value at once with the given chance, up to the normal
+    approximation of sums; it is narrowest about `at` draws, and wider than one that is looked at
+    once by some two thirds there.
+
+    References
+    ----------
+    Waudby-Smith, I., Arbour, D., Sinha, R., Kennedy, E. & Ramdas, A. (2024). Time-uniform central
+    limit theory and asymptotic confidence sequences. Annals of Statistics 52, Theorem 2.2.
+    """
+    alpha = 1 - level
+    scale = (-2 * math.log(alpha) + math.log(-2 * math.log(alpha)) + 1) / at
+    inner = draws * scale + 1
+    half = standard_error * math.sqrt(
+        2 * inner / (draws * scale) * math.log(math.sqrt(inner) / alpha)
+    )
+    return value - half, value + half
 
 
 class ExactSum:
@@ -214,96 +240,3 @@ class RunningSum:
     def value(self):
         """The sum so far."""
         return self._sum + self._lost
-
-
-# Intervals of values that few rewards carry, and of logs that are looked at as they grow.
-
-
-def gamma_interval(value, second, largest, total, level=0.95):
-    """Interval of a weighted sum of rare rewards, over a total (Fay & Feuer 1997).
-
-    Each kind of reward is taken for a Poisson count, as rare rewards of independent rows are; the
-    weighted sum of counts is compared with a gamma variable of the same mean and variance, the
-    upper end with one more reward of the largest weight. With six rewards that count alike it is
-    the exact interval of a Poisson count, and its coverage is at least nominal.
-
-    Parameters
-    ----------
-    value : float
-        ``sum x / total``, not negative.
-    second : float
-        ``sum x^2`` over the independent draws.
-    largest : float
-        Largest x that a draw can have.
-    total : float
-    level : float
-
-    Returns
-    -------
-    low, high : float
-
-    References
-    ----------
-    Fay, M. & Feuer, E. (1997). Confidence intervals for directly standardized rates: a method
-    based on the gamma distribution. Statistics in Medicine 16.
-    """
-    from scipy.special import chdtri
-
-    tail = (1 - level) / 2
-    sum_, low = value * total, 0.0
-    if sum_ > 0 and second > 0:
-        low = second / (2 * sum_) * chdtri(2 * sum_**2 / second, 1 - tail) / total
-    more, spread = sum_ + largest, second + largest**2
-    high = spread / (2 * more) * chdtri(2 * more**2 / spread, tail) / total
-    return float(low), float(high)
-
-
-def anytime_interval(value, standard_error, draws, at, level=0.95):
-    """An interval that may be looked at after every row: an asymptotic confidence sequence.
-
-    All intervals of a growing log hold the value at once with the given chance, up to the normal
-    approximation of sums; it is narrowest about `at` draws, and wider than one that is looked at
-    once by some two thirds there.
-
-    Parameters
-    ----------
-    value, standard_error : float
-    draws : int
-        Independent rows, or clusters.
-    at : int
-        Number of draws at which it is to be narrowest.
-    level : float
-
-    Returns
-    -------
-    low, high : float
-
-    References
-    ----------
-    Waudby-Smith, I., Arbour, D., Sinha, R., Kennedy, E. & Ramdas, A. (2024). Time-uniform central
-    limit theory and asymptotic confidence sequences. Annals of Statistics 52, Theorem 2.2.
-    """
-    alpha = 1 - level
-    scale = (-2 * math.log(alpha) + math.log(-2 * math.log(alpha)) + 1) / at
-    inner = draws * scale + 1
-    half = standard_error * math.sqrt(
-        2 * inner / (draws * scale) * math.log(math.sqrt(inner) / alpha)
-    )
-    return value - half, value + half
-
-
-def of_few(one, draws, most, total, level):
-    """The interval of a value that rests on few rewards; the sum of weights is taken as known."""
-    second, weight = draws
-    if not (total > 0 and one.value >= 0):
-        return one
-    low, high = gamma_interval(one.value, second, weight * most, total, level)
-    return replace(one, low=low, high=min(high, most))
-
-
-def sequence(one, key, draws, at, level, bounds):
-    """The interval of an estimate that may be looked at after every row."""
-    low, high = anytime_interval(one.value, one.standard_error, draws, at, level)
-    if key[0] == "value":
-        low, high = max(low, bounds[0]), min(high, bounds[1])
-    return replace(one, low=low, high=high)

@@ -1,4 +1,4 @@
-"""Reward models beyond means of cells: a regressor of features and action, cross-fitted."""
+"""Reward models of policies beyond means of cells: regressors, cross-fitted."""
 
 import numpy as np
 
@@ -22,6 +22,10 @@ REGRESSORS = {"linear": LinearScore, "boosting": BoostedScore}
 MOST_ROWS = 100_000
 #: Seed of that hash; no part of the config, so that all methods share the rows.
 CHOICE = 2011
+#: Words of a column that have an indicator of their own: the most frequent ones.
+MOST_WORDS = 30
+#: Seed of the halves for cross-fitting a `GivenReward`; all policies share them.
+HALVES = 2012
 
 
 class RegressedReward:
@@ -51,16 +55,17 @@ class RegressedReward:
                 "to its features, or take the reward model cells."
             )
         reward = part["reward"][logged]
-        self._kept.append(
-            {
-                "half": half[logged],
-                "draw": row_uniforms(part["row"][logged], CHOICE),
-                "X": self._features(part)[logged],
-                "action": np.asarray(part["action"])[logged],
-                "reward": reward,
-                "weight": keep_weights(reward, part["keep_rate"][logged]),
-            }
+        self._keep(
+            half=half[logged],
+            row=part["row"][logged],
+            reward=reward,
+            weight=keep_weights(reward, part["keep_rate"][logged]),
+            X=self._features(part)[logged],
+            action=np.asarray(part["action"])[logged],
         )
+
+    def _keep(self, *, row, **columns):
+        self._kept.append({"draw": row_uniforms(row, CHOICE)} | columns)
         if sum(len(kept["draw"]) for kept in self._kept) > 4 * MOST_ROWS:
             self._kept = [self._chosen()]
 
@@ -87,17 +92,8 @@ class RegressedReward:
     def _by_halves(self, rows, encoded):
         """Fit a regressor for each half, or its one reward, to the other half.
 
-        Parameters
-        ----------
-        rows : dict of str to array (n,)
-            ``half``, ``reward``, ``weight``.
-        encoded : callable
-            ``encoded(own)`` gives those rows as regressors take them.
-
-        Raises
-        ------
-        CounterweightError
-            When one half of the rows (or users) is empty.
+        `rows` have ``half``, ``reward`` and ``weight``; ``encoded(own)`` gives some of them as
+        regressors take them. A half without rows (users) is refused.
         """
         binary = bool(np.isin(rows["reward"], (0, 1)).all())
         self.models_ = []
@@ -145,14 +141,111 @@ class RegressedReward:
 
 
 class _Rows:
-    """Numbers and one category, as regressors of the house take rows."""
+    """Numbers and perhaps one category of `levels`, as regressors of the house take rows."""
 
-    def __init__(self, X, code, levels):
+    def __init__(self, X, code=None, levels=0):
         self._X, self._code, self._levels = X, code, levels
-        self.is_category = np.append(np.zeros(X.shape[1], bool), True)
+        self.is_category = np.arange(X.shape[1] + (code is not None)) >= X.shape[1]
 
     def dense(self):
+        if self._code is None:
+            return self._X
         return np.column_stack([self._X, np.eye(self._levels)[self._code]])
 
     def typed(self):
+        if self._code is None:
+            return self._X
         return np.column_stack([self._X, np.asarray(self._code, float)])
+
+
+class GivenReward(RegressedReward):
+    """q and v of a policy that a log itself tells, by a regressor of columns of the log.
+
+    Where the policy takes one action, q(x, a) knows the action, and v is q of the action that the
+    policy takes. Of a policy that is known by its probability of the logged action alone, v cannot
+    be summed over actions: then q(x) goes without the action and v is q, which keeps the doubly
+    robust value right, since weights average 1 whatever x is. It is fitted twice, on either half of
+    the rows (of users, where rows belong to them), and serves the other half.
+
+    A missing number is the column's mean, with an indicator; of words the most frequent have
+    indicators.
+
+    Parameters
+    ----------
+    name : str
+        Of `REGRESSORS`.
+    by : sequence of str
+        Columns of the log.
+    takes, shown : str
+        Columns of the policy's action and of the logged one; or "".
+    """
+
+    def __init__(self, name, by, takes="", shown=""):
+        super().__init__(name, by)
+        self.takes, self.shown = takes, shown
+
+    def add(self, part):
+        """Look at the rows of a batch."""
+        reward = part["reward"]
+        self._keep(
+            half=halves(part),
+            row=part["row"],
+            reward=reward,
+            weight=part["weight"] * keep_weights(reward, part["keep_rate"]),
+            **{f"by {name}": part["table"][name] for name in self._columns},
+        )
+
+    @property
+    def _columns(self):
+        return [*self.by, self.shown] if self.takes else self.by
+
+    def fit(self):
+        """Fit both halves."""
+        rows = self._chosen()
+        self._kept, self._codes = [], {}
+        for name in self._columns:
+            values = np.asarray(rows[f"by {name}"])
+            if values.dtype.kind in "biuf" and name != self.shown:
+                known = values[np.isfinite(values.astype(float))].astype(float)
+                self._codes[name] = float(known.mean()) if len(known) else 0.0
+            else:
+                words, counts = np.unique(values.astype(str), return_counts=True)
+                self._codes[name] = words[np.argsort(-counts, kind="stable")[:MOST_WORDS]]
+        X = self._encoded({name: rows[f"by {name}"] for name in self._columns})
+        return self._by_halves(rows, lambda own: _Rows(X[own]))
+
+    def predict(self, part):
+        """``q`` of the logged action and ``v``, the policy's mean, of a batch; arrays (n,)."""
+        table, half = part["table"], halves(part)
+        q = self._by_half({name: table[name] for name in self._columns}, half)
+        if not self.takes:
+            return {"q": q, "v": q}
+        taken = {name: table[name] for name in self.by} | {self.shown: table[self.takes]}
+        return {"q": q, "v": self._by_half(taken, half)}
+
+    def _by_half(self, columns, half):
+        X, q = self._encoded(columns), np.empty(len(half))
+        for number, model in enumerate(self.models_):
+            own = half == number
+            if own.any():
+                q[own] = model if isinstance(model, float) else model.predict(_Rows(X[own]))
+        return q
+
+    def _encoded(self, columns):
+        parts = []
+        for name in self._columns:
+            values, code = np.asarray(columns[name]), self._codes[name]
+            if isinstance(code, float):
+                values = values.astype(float)
+                missing = ~np.isfinite(values)
+                parts += [np.where(missing, code, values)[:, None], missing[:, None]]
+            else:
+                parts.append(values.astype(str)[:, None] == code)
+        return np.column_stack(parts).astype(float)
+
+
+def halves(part):
+    """0 or 1 for each row of a batch, by its user where there is one, else by the row, (n,)."""
+    user = part["cluster"]
+    of_users = row_uniforms(np.maximum(user, 0), HALVES)
+    return (np.where(user >= 0, of_users, row_uniforms(part["row"], HALVES)) >= 0.5).astype(int)

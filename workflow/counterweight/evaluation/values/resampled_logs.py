@@ -1,28 +1,208 @@
-"""Resamplings of a log whose zero-reward rows are rejected at several rates.
+"""Protocol: value of a policy from a log, whole and with its zero-reward rows rejected.
 
-Where rows belong to users, users are the independent draws of a policy's value.
+The value is estimated on resamplings of the log at every keep rate, next to a truth; with
+it go the identities behind the rejection and the bias of the ratio estimator. Files are read
+in step, a batch of rows at a time. Where rows belong to users, users are the independent draws.
+
+References
+----------
+Mineiro, P. (2010). The Unimportance of Zeroes. Machined Learnings.
 """
 
-import math
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values.sums import value_interval
-from counterweight.evaluation.values.value import PolicyValue
+from counterweight.evaluation.options import LEVEL, RATES
+from counterweight.evaluation.values.policy_value import PolicyValue
+from counterweight.files import streams
 from counterweight.files.seeds import generator
+from counterweight.files.tables import read_columns
+from counterweight.fragments import Choice, Integer, Option
 from counterweight.labeling.columns import CLUSTERS
-from counterweight.numerics.estimate import shape_of
-from counterweight.numerics.zero_rejection import keep_weights, row_uniforms
+from counterweight.labeling.log_files import of_role, rows_in_step
+from counterweight.numerics.zero_rejection import row_uniforms
 
+KIND = "log"
+OPTIONS = {
+    "keep_rates": Option([1.0, 0.5, 0.1, 0.01], "Rates at which the zero-reward rows of the log are kept.", **RATES),
+    "resamplings": Integer(200, "Number of resamplings of the log.", minimum=2),
+    "resample": Choice("bootstrap", ["bootstrap", "split"],
+        "bootstrap: draw the rows of the log anew with replacement (held in memory). split: cut the log into as many "
+        "consecutive parts of equal size, read once and never held."),
+    **LEVEL,
+}  # fmt: skip
+LABEL = "values of policies from logs"
+VALUE_LABELS = {
+    "measure": {
+        "ips": "IPS",
+        "ips_lost": "IPS without the count",
+        "snips": "SNIPS",
+        "dr": "Doubly robust",
+    }
+}
 #: Rows of the short logs on which the bias of the ratio estimator is measured.
 SHORT = (250, 500, 1000, 2000)
 #: At most so many short logs of the least length are kept, to bound the memory.
 MOST_SHORT = 8000
 BIAS_RATE = 0.1
 BIAS_GROUPS = 20
+
+
+def policy_value(
+    labels,
+    predictions,
+    truth,
+    *,
+    policy="",
+    seed=0,
+    stream="",
+    keep_rates=(1.0, 0.5, 0.1, 0.01),
+    resamplings=200,
+    resample="bootstrap",
+    level=0.95,
+):
+    """Records of the value of one policy in one study.
+
+    Parameters
+    ----------
+    labels, predictions : str or Path
+        See `LogReader`.
+    truth : str or Path
+        Parquet with ``policy, value, standard_error, rows``.
+    policy : str
+        Line of `truth`; the line of "" is used where there is none of this name.
+    seed : int
+        Seed of the config.
+    stream : str
+        What the random numbers are for: the study. The rows kept do not depend on the policy.
+    keep_rates, resamplings, resample, level
+        See `OPTIONS`.
+
+    Returns
+    -------
+    list of dict
+        For ``tables.metrics_table``; target ``general``.
+
+    Raises
+    ------
+    CounterweightError
+        When labels and predictions are of different rows, the log is empty or too short, or
+        holds what `PolicyValue` refuses.
+
+    Notes
+    -----
+    Of the metrics, ``covered`` says whether an interval holds the truth, and
+    ``covered_whole`` whether it holds the value of the whole log: the population of the
+    bootstrap, whose intervals can hold the truth at their level only if the log does.
+    Where the interval or the estimate does not exist (no reward was seen), the records are
+    left out and counted by ``values_missing``.
+    """
+    known = _truth(truth, policy)
+    rates = sorted({float(rate) for rate in keep_rates}, reverse=True)
+    log = LogReader(labels, predictions)
+    run = split if resample == "split" else bootstrap
+    whole, short, records = run(log, rates, resamplings, level, known["value"], seed, stream)
+    records += whole_records(whole, known)
+    records += ratio_bias(short, whole.all_rows.ips().value, seed, stream)
+    return [{"target": "general"} | record for record in records]
+
+
+def whole_records(whole, known):
+    """Records of the whole log (`LogAtRates`), at repeat 0: with all rows, and at each keep rate.
+
+    ``known`` has the ``value``, ``standard_error`` and ``rows`` of the truth.
+    """
+    full = whole.all_rows
+    records = [
+        {
+            "metric": "truth",
+            "value": known["value"],
+            "rows": known["rows"],
+            "standard_error": known["standard_error"],
+        },
+        {"metric": "rows_unsupported", "value": full.rows_unsupported, "rows": full.rows},
+    ]
+    for rate, log in {None: full, **whole.at_rate}.items():
+        for name in whole.estimators:
+            estimate = whole.estimate(log, name)
+            if estimate is None:
+                continue
+            place = {"measure": name, "keep_rate": rate, "rows": log.rows}
+            error = {"standard_error": estimate.standard_error}
+            records.append(place | error | {"metric": "whole_value", "value": estimate.value})
+            for metric, value in (
+                ("whole_low", estimate.low),
+                ("whole_high", estimate.high),
+                ("effective_rows", estimate.effective_rows),
+                ("largest_weight", estimate.largest_weight),
+            ):
+                records.append(place | {"metric": metric, "value": value})
+    return records
+
+
+class LogReader:
+    """Rows of role ``log`` of a study with their predictions, read in step.
+
+    Parameters
+    ----------
+    labels : str or Path
+        Parquet with ``row, role, propensity, reward``, and perhaps ``cluster``, the number of each
+        row's user: then intervals are those of users, and the bootstrap draws users whole.
+    predictions : str or Path
+        Parquet of the same rows with ``row`` and ``p``, the probability that the policy gives the
+        logged action, and perhaps ``q`` and ``v`` of a reward model.
+
+    Attributes
+    ----------
+    estimators : tuple of str
+        What the predictions allow: ``dr`` needs the columns ``q`` and ``v``.
+    """
+
+    def __init__(self, labels, predictions):
+        self.labels, self.predictions = labels, predictions
+        modelled = {"q", "v"} <= set(streams.column_names(predictions))
+        there = streams.column_names(labels)
+        self._labels = ["row", "role", "propensity", "reward"]
+        self._labels += [name for name in ("keep_rate", "cluster") if name in there]
+        self._columns = ("row", "p", "q", "v") if modelled else ("row", "p")
+        self.estimators = ("ips", "ips_lost", "snips", "dr")[: 4 if modelled else 3]
+
+    def count(self):
+        """Number of rows of role ``log``."""
+        roles = streams.batches(self.labels, ["role"], categories=["role"])
+        return sum(int(of_role(batch["role"]).sum()) for batch in roles)
+
+    def __iter__(self):
+        """Batches of arrays by ``row, reward, propensity, target``, perhaps ``q, v, cluster``."""
+        sources = (self.labels, self._labels), (self.predictions, self._columns)
+        for ours, theirs in rows_in_step(sources):
+            used = of_role(ours.pop("role"))
+            if "keep_rate" in ours and (ours.pop("keep_rate")[used] < 1).any():
+                raise CounterweightError(
+                    f"{self.labels} holds a log whose zero-reward rows were already rejected "
+                    "(labeling.keep_rate), and this protocol rejects rows of whole logs itself: "
+                    "estimate the value of such a log with counterweight.value_from_parquet."
+                )
+            batch = ours | {"target": theirs["p"]}
+            batch |= {name: theirs[name] for name in ("q", "v") if name in theirs}
+            if not used.all():
+                batch = {name: values[used] for name, values in batch.items()}
+            if used.any():
+                yield batch
+
+
+def _truth(path, policy):
+    table = read_columns(path)
+    names = [str(name) for name in table["policy"]]
+    name = policy if policy in names else ""
+    if name not in names:
+        raise CounterweightError(
+            f"{path} has no value of the policy {policy!r}: delete it and run again."
+        )
+    line = names.index(name)
+    return {key: table[key][line].item() for key in ("value", "standard_error", "rows")}
 
 
 def split(log, rates, resamplings, level, truth, seed, stream):
@@ -33,9 +213,7 @@ def split(log, rates, resamplings, level, truth, seed, stream):
 
     Parameters
     ----------
-    log : iterable of dict of arrays
-        Batches with ``row, reward, propensity, target`` and perhaps ``q, v``; with
-        ``count()`` and ``estimators``.
+    log : LogReader
     rates : list of float
         Keep rates, descending.
     resamplings : int
@@ -137,29 +315,21 @@ class _Users:
 
 
 class LogAtRates:
-    """A log at every keep rate; where rows have a ``cluster``, intervals are those of users.
-
-    Parameters
-    ----------
-    estimators : sequence of str
-    rates : sequence of float
-        Descending.
-    level : float
-    """
+    """A log at every keep rate (descending); where rows have a ``cluster``, intervals of users."""
 
     def __init__(self, estimators, rates, level):
         self.estimators, self._rates, self._level = tuple(estimators), rates, level
-        self._begin(PolicyValue)
+        self._begin()
 
-    def _begin(self, kind, **options):
+    def _begin(self, **options):
         options |= {"level": self._level, "names": {"target": "p"}}
-        self.at_rate = {rate: kind(self.estimators, **options) for rate in self._rates}
-        self.all_rows = self.at_rate.get(1.0) or kind(self.estimators, **options)
+        self.at_rate = {rate: PolicyValue(self.estimators, **options) for rate in self._rates}
+        self.all_rows = self.at_rate.get(1.0) or PolicyValue(self.estimators, **options)
 
     def update(self, rows, draws):
         """Add rows, and for each the number in [0, 1) that decides whether it is kept."""
-        if "cluster" in rows and not isinstance(self.all_rows, UserValue):
-            self._begin(UserValue, clusters=CLUSTERS)
+        if "cluster" in rows and self.all_rows.by_user is None:
+            self._begin(clusters=CLUSTERS)
         zero = rows["reward"] == 0
         for rate, log in self.at_rate.items():
             if rate < 1:
@@ -207,12 +377,7 @@ class Resampling(LogAtRates):
     def records(self, repeat, truth, population=None):
         """Records of the resampling; see the protocol for the metrics.
 
-        Parameters
-        ----------
-        repeat : int
-        truth : float
-        population : mapping of str to float, optional
-            Value of the log that the rows were drawn from, by estimator.
+        ``population`` is the value of the log that the rows were drawn from, by estimator.
         """
         records = []
         base = {name: self.estimate(self.all_rows, name) for name in self.estimators}
@@ -365,75 +530,3 @@ def _checked_count(log):
 
 def _holds(estimate, value):
     return float(estimate.low <= value <= estimate.high)
-
-
-#: Columns that are summed by user.
-_COLUMNS = ("rows", "stand_for", "earned", "weight", "robust")
-
-
-class UserValue(PolicyValue):
-    """As `PolicyValue`, with intervals that allow for users.
-
-    Values are the same. The influence of a user is the sum of that of its rows: with top and bottom
-    of the ratio V by user, ``(top - V bottom) / sum bottom``. Where the number of rows before any
-    was dropped is known it has no chance, but how it is spread over users is not: then it is
-    ``top / rows``, which is on the large side.
-
-    Parameters
-    ----------
-    clusters : int
-        Users are numbered from 0 to below this; several may share a number.
-    estimators, **options
-        Of `PolicyValue`.
-
-    References
-    ----------
-    Cochran, W. G. (1977). Sampling Techniques, section 9A.2.
-    """
-
-    def __init__(self, estimators, *, clusters, **options):
-        super().__init__(estimators, **options)
-        self._by_user = dict(zip(_COLUMNS, np.zeros((len(_COLUMNS), clusters)), strict=True))
-
-    def update(self, reward, propensity, target, *, cluster, keep_rate=None, q=None, v=None):
-        """Add rows; ``cluster`` (n,) is the number of each row's user."""
-        super().update(reward, propensity, target, keep_rate=keep_rate, q=q, v=v)
-        reward = np.asarray(reward, float)
-        times = keep_weights(reward, 1.0 if keep_rate is None else keep_rate)
-        w = np.asarray(target, float) / propensity
-        columns = {"rows": None, "stand_for": times, "earned": reward * w, "weight": times * w}
-        if q is not None and v is not None:
-            columns["robust"] = times * (v + w * (reward - q))
-        for name, values in columns.items():
-            own = self._by_user[name]
-            own += np.bincount(cluster, values, len(own))
-        return self
-
-    def _estimate(self, kind, sums, zero, rows, total=None):
-        plain = super()._estimate(kind, sums, zero, rows, total)
-        own, known = self._by_user, kind == "one" and rows > self.rows
-        top = own["robust" if kind == "robust" else "earned"]
-        bottom = own["weight" if kind == "weight" else "stand_for"]
-        filled = own["rows"] > 0
-        top, bottom, users = top[filled], bottom[filled], int(filled.sum())
-        if known:
-            influence, pull = top / rows, 0.0
-        else:
-            influence = (top - plain.value * bottom) / bottom.sum()
-            pull = float(influence @ bottom) / float(bottom.sum())
-        squares = influence * influence
-        second = float(squares.sum())
-        moments = (second, float(squares @ influence), float(squares @ squares))
-        shape = shape_of(users, 1.0, *moments, pull)
-        told = {
-            "value": plain.value,
-            "second": second,
-            "standard_error": math.sqrt(second * users / (users - 1)) if users > 1 else math.nan,
-            "skewness": shape.skewness,
-            "pull": shape.pull,
-            "kurtosis": shape.kurtosis,
-        }
-        low, high = value_interval(
-            told, users, self.level, self.reward_range, weighted=kind == "weight"
-        )
-        return replace(plain, standard_error=told["standard_error"], low=low, high=high)

@@ -1,0 +1,428 @@
+"""Files of a log: labels and features are written, and read with what goes by them, in batches.
+
+Memory does not grow with the rows of a log.
+"""
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+
+from counterweight.datasets.own_table import new_rows, typed_like
+from counterweight.errors import CounterweightError, listed
+from counterweight.files.streams import batches, column_names, row_count, together, writing
+from counterweight.files.tables import ROW_GROUP, read_table, write_table
+from counterweight.labeling.columns import CLUSTERS, check_finite
+from counterweight.labeling.logs import ROLES, LogProblems, own_log, present
+from counterweight.labeling.outcomes.logged_reward import logged_reward
+from counterweight.numerics.zero_rejection import keep_weights
+
+#: Labels of a log, of a log of one's own, and what is known of policies.
+LABELS = (
+    ("row", "int32"),
+    ("role", "string"),
+    ("keep_rate", "float64"),
+    ("action", "int32"),
+    ("propensity", "float64"),
+    ("reward", "float64"),
+)
+OWN_LABELS = (
+    ("row", "int32"),
+    ("role", "string"),
+    ("keep_rate", "float64"),
+    ("propensity", "float64"),
+    ("reward", "float64"),
+    ("weight", "float64"),
+    ("cluster", "int32"),
+)
+#: Column of the labels where rows belong to users.
+USER = ("cluster", "int32")
+#: Rows of a new log that are looked at at once.
+NEW_ROWS = 100_000
+TRUTH = (
+    ("policy", "string"),
+    ("value", "float64"),
+    ("standard_error", "float64"),
+    ("rows", "int64"),
+)
+
+
+def rows_in_step(sources):
+    """Batches of several files of the same rows, in step; the first says which rows.
+
+    Parameters
+    ----------
+    sources : sequence of (path, columns)
+        Columns have ``row``. A column ``role`` comes as ``(codes, names)``.
+
+    Yields
+    ------
+    list of dict of str to numpy.ndarray
+
+    Raises
+    ------
+    CounterweightError
+        When the files are of different rows.
+    """
+    start = 0
+    asked = [(path, columns, [n for n in columns if n == "role"]) for path, columns in sources]
+    for ours, *others in together(asked):
+        for (path, _), theirs in zip(sources[1:], others, strict=True):
+            differ = ours["row"] != theirs["row"]
+            if differ.any():
+                first = int(np.argmax(differ))
+                raise CounterweightError(
+                    f"{path} is not of the rows of {sources[0][0]}: line {start + first} has the "
+                    f"row id {theirs['row'][first]}, not {ours['row'][first]}; delete the "
+                    "predictions of the study and run again."
+                )
+        start += len(ours["row"])
+        yield [ours, *others]
+
+
+def of_role(role, name="log"):
+    """Which rows have a role, given as ``(codes, names)``."""
+    codes, names = role
+    return np.array([one == name for one in names] or [False])[codes]
+
+
+def log_rows(features, labels, table=None, columns=()):
+    """Rows of a log as policies see them: with features and columns, a batch at a time.
+
+    Parameters
+    ----------
+    features, labels : str or Path
+        Written by `label_log`: the same rows in the same order.
+    table : str or Path, optional
+        Prepared table, for `columns` that are no features; it may have more rows.
+    columns : sequence of str
+
+    Yields
+    ------
+    dict
+        The labels as arrays (n,), with ``logged`` (bool: by the known policy) in the place of the
+        role; ``features`` and ``table``, dicts of arrays (n,).
+
+    Raises
+    ------
+    CounterweightError
+        When the files do not belong together or lack a column.
+    """
+    stale = CounterweightError(
+        f"{features} and {labels} are not of the same rows: delete the results of the study and "
+        "run again."
+    )
+    if row_count(features) != row_count(labels):
+        raise stale
+    for name in columns:
+        present(column_names(table), name)
+    lookup = _Lookup(table, columns) if columns else None
+    sources = [(labels, None, ["role"]), (features, None, ())]
+    for part, x in together(sources, ROW_GROUP):
+        if not np.array_equal(x["row"], part["row"]):
+            raise stale
+        part["logged"] = of_role(part.pop("role"))
+        part["features"] = {name: values for name, values in x.items() if name != "row"}
+        part["table"] = lookup.get(part["row"]) if lookup else {}
+        yield part
+
+
+class _Lookup:
+    """Columns of a table by row id, for ids that come in ascending order."""
+
+    def __init__(self, path, columns):
+        self._path = path
+        self._parts = batches(path, ["row", *columns], ROW_GROUP)
+        self._rest = {"row": np.empty(0, int)}
+
+    def get(self, rows):
+        parts, done = [], 0
+        while done < len(rows):
+            if not len(self._rest["row"]):
+                self._rest = next(self._parts, None)
+                if self._rest is None:
+                    raise self._missing(rows[done])
+            ids = self._rest["row"]
+            stop = int(np.searchsorted(rows, ids[-1], side="right"))
+            at = np.searchsorted(ids, rows[done:stop])
+            if not np.array_equal(ids[at], rows[done:stop]):
+                raise self._missing(rows[done:stop][ids[at] != rows[done:stop]][0])
+            parts.append({name: values[at] for name, values in self._rest.items()})
+            used = at[-1] + 1 if stop == len(rows) else len(ids)
+            self._rest = {name: values[used:] for name, values in self._rest.items()}
+            done = stop
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _missing(self, row):
+        return CounterweightError(
+            f"{self._path} has no row {row}, which the labels have: delete the results of the "
+            "study and run again."
+        )
+
+
+def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None, roles=None):
+    """Write features, labels and truth of a log, a batch of rows at a time, in their order.
+
+    Parameters
+    ----------
+    table : str or Path
+        Prepared table, with ``row`` ascending.
+    known : str or Path, or None
+        What is known of a generated data set. Its values of policies are used if it has any
+        (columns ``policy`` and ``value``).
+    outputs : mapping of str to path
+        ``features``, ``labels``, ``truth``.
+    recipe : callable
+        ``recipe(frame, rng, outcome=reward) -> features`` of the same rows.
+    outcome : callable
+        ``outcome(frame, population) -> rewards``.
+    rule : callable
+        `logs.logged`, or `logs.own_log`, with its options.
+    rng : numpy.random.Generator
+        For the recipe.
+    reward : str, optional
+        Column that must not become a feature.
+    roles : mapping of str to str, optional
+        Columns of a log of one's own by role, see `logs.roles_of`.
+
+    Returns
+    -------
+    list of dict
+        Metric records: ``rows_log``, ``rows_all``, and by role ``rows_nonzero`` and
+        ``smallest_propensity``; but for a log of one's own also ``rows_on_policy``,
+        ``rows_dropped`` (of neither role) and ``reward_mean`` (weighted by 1 / keep rate where the
+        reward is 0, with its linearised standard error).
+
+    Raises
+    ------
+    CounterweightError
+        When no row belongs to the log; the row ids do not ascend; what `logs.LogProblems` tells,
+        and whatever the rules refuse.
+    """
+    for part, other in ((recipe, "as_is"), (outcome, "reward")):
+        made = getattr(part, "func", part)
+        if getattr(made, "whole_table", False):
+            raise CounterweightError(
+                f"The rule {made.__name__} looks at all rows, and those of a log are read in "
+                f"batches: choose another, e.g. {other}."
+            )
+    needs, wanted, own = getattr(getattr(recipe, "func", recipe), "needs", None), None, roles
+    said = getattr(rule, "keywords", {})
+    if own is None:
+        roles = {"propensity": "propensity", "action": "action"} | said
+    else:
+        names = column_names(table)
+        for role, column in roles.items():
+            present(names, column, role.replace("_", " "))
+        if needs is not None:
+            wanted = list(dict.fromkeys(["row", *roles.values(), *needs]))
+    sums = [_Sums() for _ in ROLES]
+    problems = LogProblems(roles, said.get("rows_before", 0))
+    layout = OWN_LABELS if own else LABELS
+    rules = {"recipe": recipe, "outcome": outcome, "rule": rule, "rng": rng}
+    with contextlib.ExitStack() as stack:
+        for part in _labeled(table, wanted, outputs, stack, layout, problems, reward, rules):
+            for number, total in enumerate(sums):
+                total.add(part, part["role"] == number)
+        (problems.tell_rows if own is None else problems.tell)()
+        if not problems.rows + problems.dropped:
+            raise CounterweightError(f"{table} has no row: a log needs some.")
+        if not sums[0].rows:
+            raise CounterweightError(
+                f"No row belongs to the log: none of {sums[1].rows + problems.dropped} rows has "
+                "the values that labeling.log asks for; correct its columns and values."
+            )
+    values = _known_values(known)
+    if sums[1].rows:
+        mean, error = sums[1].mean()
+        values.append({"policy": "", "value": mean, "standard_error": error, "rows": sums[1].rows})
+    write_table(
+        outputs["truth"], {name: [value[name] for value in values] for name, _ in TRUTH}, TRUTH
+    )
+    return _describe(sums, problems.dropped, own is not None)
+
+
+def _labeled(table, wanted, outputs, stack, layout, problems, reward, rules):
+    """The labels of the rows of a log, batch by batch, once they and their features are written."""
+    import pandas as pd
+
+    out, last = {}, -1
+    for columns in batches(table, wanted, ROW_GROUP):
+        frame = pd.DataFrame(columns)
+        last = _ascending(frame["row"].to_numpy(), last)
+        part = {"role": np.zeros(len(frame), int)} | rules["rule"](frame)
+        mine = part["role"] >= 0
+        problems.dropped += int((~mine).sum())
+        if not mine.any():
+            continue
+        if not mine.all():
+            frame = frame[mine].reset_index(drop=True)
+            part = {name: values[mine] for name, values in part.items()}
+        part["row"] = frame["row"].to_numpy()
+        part["reward"] = np.asarray(rules["outcome"](frame, np.ones(len(frame), bool)), dtype=float)
+        problems.look(part)
+        if "labels" not in out:
+            layout = (*layout, USER) if "cluster" in part and USER not in layout else layout
+            out["labels"] = stack.enter_context(writing(outputs["labels"], layout))
+        features = rules["recipe"](frame, rules["rng"], outcome=reward)
+        _check_features(features, part["row"])
+        named = [name for name in features.columns if name != "row"]
+        if "features" not in out:
+            first = named
+            kinds = [("row", "int32"), *((name, "float64") for name in named)]
+            out["features"] = stack.enter_context(writing(outputs["features"], kinds))
+        elif named != first:
+            raise CounterweightError(
+                "The feature recipe makes other features of some rows of the log than of its "
+                f"first ({listed(sorted(set(named) ^ set(first)))}): choose another, e.g. as_is."
+            )
+        if problems.noted:
+            continue  # the rest is only read to count
+        out["features"].write({name: features[name].to_numpy() for name in features})
+        out["labels"].write(part | {"role": _role_names(part["role"])})
+        yield part
+
+
+def _ascending(rows, last):
+    from counterweight.files.study_data import check_row_ids
+
+    check_row_ids(np.concatenate([[last], rows]))
+    return rows[-1] if len(rows) else last
+
+
+def _check_features(features, rows):
+    if not np.array_equal(features["row"], rows):
+        raise CounterweightError(
+            "The feature recipe leaves rows of the log out, and a log needs all of its rows: "
+            "choose a recipe that keeps every row, e.g. as_is."
+        )
+    check_finite(features)
+
+
+def _role_names(role):
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(pa.array(role.astype("int8")), pa.array(ROLES))
+
+
+def _known_values(known):
+    # What is known of single rows is no truth of a policy, and may be large.
+    if not known or not {"policy", "value"} <= set(column_names(known)):
+        return []
+    return read_table(known, [name for name, _ in TRUTH]).to_dict("records")
+
+
+def _describe(sums, dropped, own):
+    totals = {f"rows_{role}": total.rows for role, total in zip(ROLES, sums, strict=True)}
+    totals |= {"rows_all": sum(total.rows for total in sums), "rows_dropped": dropped}
+    if own:
+        totals = {name: totals[name] for name in ("rows_log", "rows_all")}
+    records = [
+        {"metric": name, "value": value, "rows": totals["rows_all"]}
+        for name, value in totals.items()
+    ]
+    for role, total in zip(ROLES, sums, strict=True):
+        if total.rows:
+            place = {"target": "general", "part": role, "rows": total.rows}
+            records.append(place | {"metric": "rows_nonzero", "value": total.nonzero})
+            if not own:
+                mean, error = total.mean()
+                told = {"metric": "reward_mean", "value": mean, "standard_error": error}
+                records.append(place | told)
+            records.append(place | {"metric": "smallest_propensity", "value": total.least})
+    return records
+
+
+class _Sums:
+    """Moments of the rewards of one role, with weight 1 / keep rate where they are 0."""
+
+    def __init__(self):
+        self.rows = self.nonzero = 0
+        self.least = np.inf
+        self.moments, self.users = np.zeros(5), None
+
+    def add(self, part, mask):
+        reward = part["reward"][mask]
+        weight = keep_weights(reward, part["keep_rate"][mask])
+        self.rows += len(reward)
+        self.nonzero += int((reward != 0).sum())
+        known = part["propensity"][mask]
+        self.least = min(self.least, np.min(known, initial=np.inf, where=~np.isnan(known)))
+        if "cluster" in part and part["cluster"][0] >= 0:
+            self.users = np.zeros((2, CLUSTERS)) if self.users is None else self.users
+            for own, values in zip(self.users, (weight, weight * reward), strict=True):
+                own += np.bincount(part["cluster"][mask], values, CLUSTERS)
+        square = weight * weight
+        self.moments += [
+            term.sum()
+            for term in (weight, weight * reward, square, square * reward, square * reward**2)
+        ]
+
+    def mean(self):
+        """Ratio mean of the rewards and its linearised standard error, of users where there are."""
+        total, first, w2, w2r, w2r2 = self.moments
+        mean = first / total
+        squares = max(w2r2 - 2 * mean * w2r + mean**2 * w2, 0.0)
+        n = self.rows
+        if self.users is not None:
+            size, earned = self.users
+            squares, n = float(((earned - mean * size) ** 2).sum()), int((size > 0).sum())
+        return mean, np.sqrt(squares * n / (n - 1)) / total if n > 1 else np.nan
+
+
+def types_of_table(table):
+    """Types of the columns of a prepared table that has no column report: text or number."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    texts = (pa.types.is_string, pa.types.is_large_string)
+    return {
+        one.name: "text" if any(is_text(one.type) for is_text in texts) else "number"
+        for one in pq.read_schema(table)
+    }
+
+
+def looked_at(rows, outcome, labeling, problems, columns, types, forms, reading, keys):
+    """Batches of a new log of one's own: the frame, and its labels, of which `problems` are noted.
+
+    `outcome` and `labeling` are the options of the rules; for the others see `frames_of`.
+    """
+    for frame in frames_of(rows, columns, types, forms, reading, keys):
+        part = {"row": frame["row"].to_numpy()} | own_log(frame, **labeling)
+        part["reward"] = logged_reward(frame, np.ones(len(frame), bool), **outcome)
+        problems.look(part)
+        yield frame, part
+
+
+def frames_of(rows, needed, types, forms, reading, keys=None):
+    """A log in batches of frames, typed as that of the study."""
+    import pandas as pd
+
+    keys = {name: value for name, value in (keys or {}).items() if name in needed}
+    needed = [name for name in needed if name not in keys]
+    if isinstance(rows, pd.DataFrame):
+        frames = (
+            typed_like("the log", part, types, needed=needed, forms=forms, first=start)
+            for start in range(0, len(rows), NEW_ROWS)
+            for part in [rows.iloc[start : start + NEW_ROWS]]
+        )
+    elif not isinstance(rows, (str, Path)):
+        raise CounterweightError(
+            f"The log is of the type {type(rows).__name__}: give a data frame, or its file."
+        )
+    else:
+        frames = new_rows(
+            rows,
+            types,
+            needed,
+            forms=forms,
+            reading=reading,
+            rows=NEW_ROWS,
+            absent="name the file of a log",
+        )
+    for frame in frames:
+        whole = [name for name in needed if types[name] == "boolean"]
+        frame = frame.astype(dict.fromkeys(whole, float)) if whole else frame
+        # A folder's name tells a text; a number where the role asks for one.
+        told = {k: v if types[k] == "text" else pd.to_numeric(v) for k, v in keys.items()}
+        yield frame.assign(**told) if told else frame

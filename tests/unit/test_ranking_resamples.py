@@ -5,9 +5,9 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.evaluation import ranking_resamples as module
 from counterweight.evaluation.metrics import metrics
-from counterweight.evaluation.ranking import resamples as module
-from counterweight.evaluation.ranking.resamples import Ranking, ranking_resamples
+from counterweight.evaluation.ranking_resamples import Ranking, ranking_resamples
 from counterweight.numerics.ranking import agarwal_bound, auc_estimate
 from counterweight.plan import components
 from records import where

@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.evaluation import scored_log as score_runs
 from counterweight.evaluation.metrics.metrics import metric_estimate
 from counterweight.evaluation.metrics.paired import compare_metrics, grouped_estimate
-from counterweight.evaluation.ranking import score_runs
-from counterweight.evaluation.ranking.score_runs import RankSums
-from counterweight.evaluation.ranking.scored_log import ScoredLog
+from counterweight.evaluation.scored_log import RankSums, ScoredLog
 from counterweight.files.tables import metrics_table
 from counterweight.kinds import scores as kind
 from counterweight.kinds.log import told_of

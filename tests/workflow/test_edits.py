@@ -377,7 +377,7 @@ CODE = {
     ),
     "one protocol of each family": (
         edited(
-            "evaluation/ranking/resamples",
+            "evaluation/ranking_resamples",
             "evaluation/values/resampled_logs",
             "evaluation/offer_value",
             "evaluation/filters/evaluate",
@@ -400,7 +400,7 @@ CODE = {
         "draw_twin; draw_curved; draw_clicks; draw_ranking; report",
     ),
     "what is known of a measure": (
-        replaced("evaluation/ranking/measures", "bias of the AUC", "AUC bias"),
+        replaced("workflow/counterweight/reporting/measures.csv", "bias of the AUC", "AUC bias"),
         "draw_ranking; report",
     ),
     "the caption of a figure": (

@@ -11,10 +11,10 @@ METRICS = {
 
 PROTOCOLS = {
     "metrics": "counterweight.evaluation.metrics.evaluate:evaluate_predictions",
-    "ranking_resamples": "counterweight.evaluation.ranking.resamples:ranking_resamples",
+    "ranking_resamples": "counterweight.evaluation.ranking_resamples:ranking_resamples",
     "policy_value": "counterweight.evaluation.values.resampled_logs:policy_value",
     "own_values": "counterweight.evaluation.values.own_values:own_values",
-    "score_metrics": "counterweight.evaluation.ranking.scored_log:score_metrics",
+    "score_metrics": "counterweight.evaluation.scored_log:score_metrics",
     "offers": "counterweight.evaluation.offer_evaluation:evaluate_offers",
     "rates": "counterweight.evaluation.rates:evaluate_rates",
     "unseen": "counterweight.evaluation.unseen.evaluate:unseen",

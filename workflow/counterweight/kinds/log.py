@@ -181,13 +181,7 @@ def _by_partition(study):
 
 
 def files_of_parts(plan, study):
-    """Files of the partitions of a study's log, by the names of their jobs.
-
-    Raises
-    ------
-    CounterweightError
-        Where the log is no folder.
-    """
+    """Files of the partitions of a study's log, which is a folder, by the names of their jobs."""
     path = plan["datasets"][study["dataset"]].get("path")
     if not path or Path(path).is_file():
         raise CounterweightError(

@@ -98,7 +98,7 @@ def plan_sum(plan, study, part, at):
 
 def sort(job):
     """Sorted scores of one partition."""
-    from counterweight.evaluation.ranking.scored_log import ScoredLog
+    from counterweight.evaluation.scored_log import ScoredLog
     from counterweight.files.tables import read_facts
     from counterweight.kinds.log import told_of
 
@@ -120,7 +120,7 @@ def plan_label(plan, study, at):
 
 def merge(job):
     """Measures of all partitions together; metric records of their sizes."""
-    from counterweight.evaluation.ranking.scored_log import ScoredLog
+    from counterweight.evaluation.scored_log import ScoredLog
     from counterweight.files.gifts import write_gift
     from counterweight.files.tables import write_table
 

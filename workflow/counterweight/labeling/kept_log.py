@@ -37,17 +37,15 @@ BLANK = (
 
 
 def kept_log(frame, truth, rng, *, features, outcome, keep_rate, rows_before=0):
-    """All rows, with the rates at which they were kept.
+    """All rows (``selected``), with the rates at which each was kept (1 where it is no zero).
 
-    Parameters
-    ----------
-    outcome : array (n,) of 0 and 1
-    keep_rate : float or str
+    Zeros are taken to have been dropped by that rate alone, whatever the features.
 
-    Returns
-    -------
-    dict
-        ``selected`` (all), and ``keep_rate`` (n,): 1 where the outcome is not 0.
+    Raises
+    ------
+    CounterweightError
+        When an outcome is missing, or a rate is missing or no rate, or contradicts the number of
+        rows before.
     """
     missing = np.isnan(np.asarray(outcome, float))
     if missing.any():

@@ -48,21 +48,10 @@ TRUTH = (
 
 
 def rows_in_step(sources):
-    """Batches of several files of the same rows, in step; the first says which rows.
+    """Batches of several files of the same rows, in step; files of others are refused.
 
-    Parameters
-    ----------
-    sources : sequence of (path, columns)
-        Columns have ``row``. A column ``role`` comes as ``(codes, names)``.
-
-    Yields
-    ------
-    list of dict of str to numpy.ndarray
-
-    Raises
-    ------
-    CounterweightError
-        When the files are of different rows.
+    `sources` are pairs of a path and its columns, ``row`` among them; the first says which rows. A
+    column ``role`` comes as ``(codes, names)``. Yields a list of dicts of arrays.
     """
     start = 0
     asked = [(path, columns, [n for n in columns if n == "role"]) for path, columns in sources]
@@ -89,24 +78,10 @@ def of_role(role, name="log"):
 def log_rows(features, labels, table=None, columns=()):
     """Rows of a log as policies see them: with features and columns, a batch at a time.
 
-    Parameters
-    ----------
-    features, labels : str or Path
-        Written by `label_log`: the same rows in the same order.
-    table : str or Path, optional
-        Prepared table, for `columns` that are no features; it may have more rows.
-    columns : sequence of str
-
-    Yields
-    ------
-    dict
-        The labels as arrays (n,), with ``logged`` (bool: by the known policy) in the place of the
-        role; ``features`` and ``table``, dicts of arrays (n,).
-
-    Raises
-    ------
-    CounterweightError
-        When the files do not belong together or lack a column.
+    `features` and `labels` were written by `label_log`; of `table`, the prepared table, which may
+    have more rows, come the `columns` that are no features. Yields the labels as arrays (n,), with
+    ``logged`` (bool: by the known policy) in the place of the role; ``features`` and ``table`` are
+    dicts of arrays (n,). Files that do not belong together or lack a column are refused.
     """
     stale = CounterweightError(
         f"{features} and {labels} are not of the same rows: delete the results of the study and "
@@ -168,16 +143,13 @@ def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None,
     table : str or Path
         Prepared table, with ``row`` ascending.
     known : str or Path, or None
-        What is known of a generated data set. Its values of policies are used if it has any
+        What is known of a generated data set, of which values of policies are used if it has any
         (columns ``policy`` and ``value``).
     outputs : mapping of str to path
         ``features``, ``labels``, ``truth``.
-    recipe : callable
-        ``recipe(frame, rng, outcome=reward) -> features`` of the same rows.
-    outcome : callable
-        ``outcome(frame, population) -> rewards``.
-    rule : callable
-        `logs.logged`, or `logs.own_log`, with its options.
+    recipe, outcome, rule : callable
+        ``recipe(frame, rng, outcome=reward)`` gives features of the same rows, ``outcome(frame,
+        population)`` rewards; the rule is `logs.logged` or `logs.own_log` with its options.
     rng : numpy.random.Generator
         For the recipe.
     reward : str, optional

@@ -59,22 +59,15 @@ def logged(
 ):
     """Roles, actions, propensities and keep rates of some rows.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Prepared rows, with ``row``; of a log in batches, one batch.
-    action, propensity, keep_rate, user : str
-        Columns; ``keep_rate=""`` where every row was kept, ``user=""`` where it stands for itself.
-    log, on_policy : mapping of str to value
-        The rows that have these values, all of them; an empty `log` is every row, and
-        ``on_policy=None`` no row.
+    Rows that have the values of `log` (by column) belong to the log, all of them where it is empty;
+    those of `on_policy` to the policy to be evaluated, none where it is None. The other options are
+    columns, ``keep_rate=""`` where every row was kept, ``user=""`` where it stands for itself.
 
     Returns
     -------
     dict of str to numpy.ndarray
-        ``role`` (number in `ROLES`, -1 for neither), ``action``, ``propensity``,
-        ``keep_rate``, as floats where a value may be missing; with users ``cluster``, see
-        ``columns.clusters``.
+        ``role`` (number in `ROLES`, -1 for neither), ``action``, ``propensity``, ``keep_rate``, as
+        floats where a value may be missing; with users ``cluster``, see ``columns.clusters``.
 
     Raises
     ------
@@ -112,16 +105,9 @@ def own_log(
 ):
     """Propensities, keep rates, weights and clusters of some rows, unchecked but for their types.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Rows of a log, with ``row``; one batch of it.
-    propensity, user, weight : str
-        Columns; empty for none. Without propensities all are 1.
-    keep_rate : float or str
-        A rate, or the column of rates.
-    rows_before, by_partition
-        Of the whole log: see `LogProblems` and `counterweight.kinds.log`.
+    Options but the rate are columns, empty for none; without propensities all are 1. `keep_rate` is
+    a rate, or the column of rates. `rows_before` and `by_partition` are of the whole log: see
+    `LogProblems` and `counterweight.kinds.log`.
 
     Returns
     -------
@@ -236,13 +222,9 @@ _COUNTS = ("rows", "nonzero", "_stand_for", "_spread", "_least_rate", "largest")
 class LogProblems:
     """What is wrong with the rows of a log, counted over its batches.
 
-    Parameters
-    ----------
-    roles : mapping of str to str
-        Columns by role, for the sentences: ``propensity``, ``keep_rate``, ``weight``, ``user``,
-        ``action``.
-    rows_before : int
-        Rows before any of reward 0 was dropped; 0 where that is not known.
+    `roles` are columns by role, for the sentences: ``propensity``, ``keep_rate``, ``weight``,
+    ``user``, ``action``. `rows_before` is the number of rows before any of reward 0 was dropped; 0
+    where that is not known.
     """
 
     def __init__(self, roles, rows_before=0):
@@ -291,12 +273,7 @@ class LogProblems:
         self.largest = max(self.largest, state["largest"])
 
     def tell(self):
-        """Raise for the first kind of problem found.
-
-        Raises
-        ------
-        CounterweightError
-        """
+        """Raise for the first kind of problem found."""
         self.tell_rows()
         if not self.rows:
             raise CounterweightError("The log has no row: put the rows of a log in the table.")

@@ -24,15 +24,9 @@ LABEL = "{probability}{takes}"
 class GivenPolicy:
     """A policy by columns of the log; nothing is learned, unless a reward model is asked for.
 
-    Parameters
-    ----------
-    probability : str
-        Column with a number from 0 to 1 for each row; or "".
-    takes, shown : str
-        Columns of the policy's action and of the logged one, numbers or texts: the probability
-        is 1 where they are equal, else 0.
-    reward_model, reward_by
-        See `OPTIONS` and `policy_rewards.GivenReward`.
+    `probability` is a column with a number from 0 to 1 for each row. Or `takes` and `shown` are
+    those of the policy's action and of the logged one, numbers or texts: the probability is 1 where
+    they are equal, else 0. For the reward model see `OPTIONS` and `policy_rewards.GivenReward`.
     """
 
     def __init__(self, probability="", takes="", shown="", reward_model="none", reward_by=()):

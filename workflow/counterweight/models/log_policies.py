@@ -136,22 +136,13 @@ class _LogPolicy(BaseEstimator):
     layout = (("row", "int32"), ("p", "float64"), ("q", "float64"), ("v", "float64"))
 
     def fit(self, parts):
-        """Count cells in one pass over a log.
+        """Count cells in one pass over a log, batches of ``labeling.log_files.log_rows``.
 
-        The reward model q(x, a) is the mean reward of the log's rows in the cell of x and a,
-        with `shrinkage` rows of the overall mean added. It is fitted twice, on either half of
-        the rows (halves by a hash of the row id), and serves the rows of the other half: so
-        no row's own reward enters its q. Zero-reward rows count 1 / keep rate.
-
-        Parameters
-        ----------
-        parts : iterable of dict
-            From ``labeling.log_files.log_rows``.
-
-        Raises
-        ------
-        CounterweightError
-            When a column is missing, a half of the log has no row, or the cells are too many.
+        The reward model q(x, a) is the mean reward of the log's rows in the cell of x and a, with
+        `shrinkage` rows of the overall mean added. It is fitted twice, on either half of the rows
+        (halves by a hash of the row id), and serves the rows of the other half: so no row's own
+        reward enters its q. Zero-reward rows count 1 / keep rate. Refused are missing columns,
+        halves without a row and cells that are too many.
         """
         by = self._cells_by
         rewards = Cells("reward model", 4, 1 + len(by))
@@ -299,13 +290,8 @@ class _TablePolicy(_LogPolicy):
 class UniformPolicy(_TablePolicy):
     """Every action with the same probability 1 / K.
 
-    Parameters
-    ----------
-    actions : int
-        K; 0 for the number of different actions in the log and the on-policy rows. If it is
-        more than these, the others get the mean reward in v.
-    reward_by, shrinkage
-        See `fit`.
+    K is `actions`; 0 for the number of different actions in the log and the on-policy rows. If it
+    is more than these, the others get the mean reward in v. For the others see `fit`.
     """
 
     actions: int = 0
@@ -332,17 +318,11 @@ class UniformPolicy(_TablePolicy):
 class ImitatedPolicy(_TablePolicy):
     """The shares of the actions among the rows that the policy logged itself, by cell.
 
-    Rows of reward 0 count 1 / keep rate, so that shares are those before the rejection.
-    It stands in for the policy that logged them as far as that one depends on the features
-    in `by`; what it does by anything else (time, other features) is averaged, so its value
-    may differ from the mean reward of those rows. A row of the log in a cell without
-    such a row gets probability 0 for its action and for every other.
-
-    Parameters
-    ----------
-    by : sequence of str
-    reward_by, shrinkage
-        See `fit`.
+    Rows of reward 0 count 1 / keep rate, so that shares are those before the rejection. It stands
+    in for the policy that logged them as far as that one depends on the features in `by`; what it
+    does by anything else (time, other features) is averaged, so its value may differ from the mean
+    reward of those rows. A row of the log in a cell without such a row gets probability 0 for its
+    action and for every other.
     """
 
     by: list | tuple = ()
@@ -395,19 +375,11 @@ class ImitatedPolicy(_TablePolicy):
 class ColumnPolicy(_LogPolicy):
     """A policy that the data set knows: a column of probabilities of the logged action.
 
-    Where a column names an action that the policy takes in each row's context, drawn by the
+    Where a column names an `action` that the policy takes in each row's context, drawn by the
     policy without regard to the logged action, v(x) = q(x, that action): the sum over actions if
     the policy is deterministic, else an unbiased draw of it, which leaves doubly robust values
-    unbiased. Without that column there is no q and no v, and no doubly robust value.
-
-    Parameters
-    ----------
-    probability : str
-        Column of the prepared table.
-    action : str
-        Column of the prepared table, or "".
-    reward_by, shrinkage
-        See `fit`.
+    unbiased. Without that column there is no q and no v, and no doubly robust value. Both are
+    columns of the prepared table.
     """
 
     probability: str

@@ -33,13 +33,7 @@ class RegressedReward:
 
     It is fitted twice, on either half of the rows, and serves the rows of the other half. Where a
     half has more than `MOST_ROWS` rows, it learns from so many, drawn by a hash of their ids.
-
-    Parameters
-    ----------
-    name : str
-        Of `REGRESSORS`.
-    by : sequence of str
-        Features; all of the study where it is empty.
+    `name` is of `REGRESSORS`, `by` are features; all of the study where it is empty.
     """
 
     def __init__(self, name, by):
@@ -162,22 +156,11 @@ class GivenReward(RegressedReward):
     """q and v of a policy that a log itself tells, by a regressor of columns of the log.
 
     Where the policy takes one action, q(x, a) knows the action, and v is q of the action that the
-    policy takes. Of a policy that is known by its probability of the logged action alone, v cannot
-    be summed over actions: then q(x) goes without the action and v is q, which keeps the doubly
-    robust value right, since weights average 1 whatever x is. It is fitted twice, on either half of
-    the rows (of users, where rows belong to them), and serves the other half.
-
-    A missing number is the column's mean, with an indicator; of words the most frequent have
-    indicators.
-
-    Parameters
-    ----------
-    name : str
-        Of `REGRESSORS`.
-    by : sequence of str
-        Columns of the log.
-    takes, shown : str
-        Columns of the policy's action and of the logged one; or "".
+    policy takes: `takes` and `shown` are columns of its action and of the logged one. Of a policy
+    that is known by its probability of the logged action alone, v cannot be summed over actions:
+    then q(x) goes without the action and v is q, which keeps the doubly robust value right, since
+    weights average 1 whatever x is. Halves are those of users, where rows belong to them. A missing
+    number is the column's mean, with an indicator; of words the most frequent have indicators.
     """
 
     def __init__(self, name, by, takes="", shown=""):

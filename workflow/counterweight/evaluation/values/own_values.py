@@ -39,7 +39,6 @@ VALUE_LABELS = {
         "sndr": "doubly robust, self-normalised",
     }
 }
-#: The page of studies with this protocol.
 #: Flags of `counterweight.evaluation.values.log_values.Support`, by the metric ``support``.
 FLAGS = ("good", "thin", "outside", "doubtful")
 _COLUMNS = ("row", "keep_rate", "propensity", "reward", "weight", "cluster")

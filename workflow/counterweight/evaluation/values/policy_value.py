@@ -129,7 +129,6 @@ def value_from_parquet(
     Returns
     -------
     dict of str to Estimate
-        One for each estimator.
 
     Raises
     ------
@@ -166,11 +165,11 @@ def _warned(log):
 class PolicyValue:
     """Value of a policy from logged rows, gathered batch by batch.
 
-    Row i holds the reward r of the logged action, its propensity p (the probability that
-    the logging policy gave it) and its target probability t (the one that the policy to be
-    evaluated gives it); w = t / p. Assumed: rows are independent draws, propensities are
-    right, and the policy takes no action that the logging policy never takes; otherwise the
-    value is that of the part of the policy that the log can show. Nothing is clipped.
+    Row i holds the reward r of the logged action, its propensity p (the probability that the
+    logging policy gave it) and its target probability t (the one that the policy to be evaluated
+    gives it); w = t / p. Assumed: rows are independent draws, propensities are right, and the
+    policy takes no action that the logging policy never takes; otherwise the value is that of the
+    part of the policy that the log can show. Nothing is clipped.
 
     Parameters
     ----------
@@ -192,23 +191,22 @@ class PolicyValue:
 
     Attributes
     ----------
-    rows, nonzero : int
-        Rows seen, and those of non-zero reward.
-    rows_unsupported : int
-        Rows whose logged action the policy never takes. They are used (with weight 0).
+    rows, nonzero, rows_unsupported : int
+        Rows seen, those of non-zero reward, and those whose logged action the policy never takes,
+        which are used with weight 0.
     subsampled : bool
         Whether a zero-reward row came with a keep rate below 1.
 
     Notes
     -----
-    The value by IPS is an exact sum of r w over the non-zero rows, rounded once, over the
-    number of rows: no batch size, no order and no zero-reward row changes a bit of it.
+    The value by IPS is an exact sum of r w over the non-zero rows, rounded once, over the number of
+    rows: no batch size, no order and no zero-reward row changes a bit of it.
 
-    Intervals come from the first four moments of the linearised estimate. In simulations
-    (nominal 95 %) they hold the value in 93-97 % of the logs where some 50 non-zero rows match
-    the policy and some 80 zero-reward rows are left. With fewer zero rows, as at l = 0.01 in a
-    log of 4,000, those of ``dr`` fell to 92 % (85 % with 45 zero rows and weights up to 30),
-    those of ``snips`` held up to 99 %; about ten weighted rewards: anything from 70 to 99 %.
+    Intervals come from the first four moments of the linearised estimate. In simulations (nominal
+    95 %) they hold the value in 93-97 % of the logs where some 50 non-zero rows match the policy
+    and some 80 zero-reward rows are left. With fewer zero rows, as at l = 0.01 in a log of 4,000,
+    those of ``dr`` fell to 92 % (85 % with 45 zero rows and weights up to 30), those of ``snips``
+    held up to 99 %; about ten weighted rewards: anything from 70 to 99 %.
     """
 
     def __init__(

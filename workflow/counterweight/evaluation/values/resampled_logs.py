@@ -63,41 +63,23 @@ def policy_value(
     resample="bootstrap",
     level=0.95,
 ):
-    """Records of the value of one policy in one study.
+    """Records of the value of one policy in one study, for ``tables.metrics_table``.
 
-    Parameters
-    ----------
-    labels, predictions : str or Path
-        See `LogReader`.
-    truth : str or Path
-        Parquet with ``policy, value, standard_error, rows``.
-    policy : str
-        Line of `truth`; the line of "" is used where there is none of this name.
-    seed : int
-        Seed of the config.
-    stream : str
-        What the random numbers are for: the study. The rows kept do not depend on the policy.
-    keep_rates, resamplings, resample, level
-        See `OPTIONS`.
+    For `labels` and `predictions` see `LogReader`; `truth` is a Parquet file with ``policy, value,
+    standard_error, rows``, of which the line of the `policy` is used, or of "" where there is none
+    of this name. Random numbers go by `seed` and `stream`, the study: the rows kept do not depend
+    on the policy. For the others see `OPTIONS`.
 
-    Returns
-    -------
-    list of dict
-        For ``tables.metrics_table``; target ``general``.
+    Of the metrics, ``covered`` says whether an interval holds the truth, and ``covered_whole``
+    whether it holds the value of the whole log: the population of the bootstrap, whose intervals
+    can hold the truth at their level only if the log does. Where the interval or the estimate does
+    not exist (no reward was seen), the records are left out and counted by ``values_missing``.
 
     Raises
     ------
     CounterweightError
         When labels and predictions are of different rows, the log is empty or too short, or
         holds what `PolicyValue` refuses.
-
-    Notes
-    -----
-    Of the metrics, ``covered`` says whether an interval holds the truth, and
-    ``covered_whole`` whether it holds the value of the whole log: the population of the
-    bootstrap, whose intervals can hold the truth at their level only if the log does.
-    Where the interval or the estimate does not exist (no reward was seen), the records are
-    left out and counted by ``values_missing``.
     """
     known = _truth(truth, policy)
     rates = sorted({float(rate) for rate in keep_rates}, reverse=True)
@@ -145,19 +127,11 @@ def whole_records(whole, known):
 class LogReader:
     """Rows of role ``log`` of a study with their predictions, read in step.
 
-    Parameters
-    ----------
-    labels : str or Path
-        Parquet with ``row, role, propensity, reward``, and perhaps ``cluster``, the number of each
-        row's user: then intervals are those of users, and the bootstrap draws users whole.
-    predictions : str or Path
-        Parquet of the same rows with ``row`` and ``p``, the probability that the policy gives the
-        logged action, and perhaps ``q`` and ``v`` of a reward model.
-
-    Attributes
-    ----------
-    estimators : tuple of str
-        What the predictions allow: ``dr`` needs the columns ``q`` and ``v``.
+    `labels` have ``row, role, propensity, reward``, and perhaps ``cluster``, the number of each
+    row's user: then intervals are those of users, and the bootstrap draws users whole.
+    `predictions` of the same rows have ``row`` and ``p``, the probability that the policy gives the
+    logged action, and perhaps ``q`` and ``v`` of a reward model, without which ``estimators`` are
+    without ``dr``.
     """
 
     def __init__(self, labels, predictions):
@@ -208,30 +182,15 @@ def _truth(path, policy):
 def split(log, rates, resamplings, level, truth, seed, stream):
     """Disjoint consecutive parts of a log, each with its zero rows rejected by row key.
 
-    One pass; memory does not grow with the rows. Up to ``resamplings - 1`` rows at the end
-    belong to no part (but to the whole).
-
-    Parameters
-    ----------
-    log : LogReader
-    rates : list of float
-        Keep rates, descending.
-    resamplings : int
-        Number of parts.
-    level, truth : float
-    seed : int
-    stream : str
+    One pass; memory does not grow with the rows. Up to ``resamplings - 1`` rows at the end belong
+    to no part (but to the whole). `rates` descend. A log of fewer than two rows for each part is
+    refused.
 
     Returns
     -------
     whole : LogAtRates
     short : ShortLogs
     records : list of dict
-
-    Raises
-    ------
-    CounterweightError
-        When the log has fewer than two rows for each part.
     """
     size = _checked_count(log) // resamplings
     if size < 2:
@@ -480,25 +439,12 @@ class ShortLogs:
 
 
 def ratio_bias(short, whole, seed, stream, rate=BIAS_RATE):
-    """Bias of ``ips_lost`` on short logs, relative to the value of the whole log.
+    """Bias of ``ips_lost`` on short logs, relative to the IPS value of the whole log.
 
-    The zero rows of every short log are rejected anew again and again, in `BIAS_GROUPS`
-    groups; the bias is that over the rejection, measured against the value with the count
-    known. In theory it is near (1 - l) / (l n) for rare rewards.
-
-    Parameters
-    ----------
-    short : ShortLogs
-    whole : float
-        IPS value of the whole log; without one there is no relative bias and no record.
-    seed : int
-    stream : str
-    rate : float
-
-    Returns
-    -------
-    list of dict
-        ``ratio_bias`` and ``ratio_bias_times_n``, repeat = group, setting ``n=250`` ....
+    The zero rows of every short log are rejected anew again and again, in `BIAS_GROUPS` groups; the
+    bias is that over the rejection, measured against the value with the count known. In theory it
+    is near (1 - l) / (l n) for rare rewards. Records of ``ratio_bias`` and ``ratio_bias_times_n``
+    have repeat = group, setting ``n=250`` ...; without a value of the whole log there are none.
     """
     records = []
     for size in SHORT if whole else ():

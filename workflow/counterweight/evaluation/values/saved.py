@@ -17,16 +17,11 @@ log = logging.getLogger("counterweight")
 class SavedValues:
     """The question of a log, asked of other rows: which columns, which policies.
 
-    Nothing was fitted. It holds what the columns are, and what the log was like, so that a new
-    one that is unlike it is told.
-
-    Parameters
-    ----------
-    facts : dict
-        ``outcome`` and ``labeling`` (options of their rules), ``policies`` (options of
-        `GivenPolicy` by name), ``types`` and ``forms`` of the columns, ``level``, ``thin``,
-        ``anytime``, ``limit``, ``limit_at``, ``logged`` (mean reward of the log and its standard
-        error), ``rows``.
+    Nothing was fitted. ``facts`` hold what the columns are, and what the log was like, so that a
+    new one that is unlike it is told: ``outcome`` and ``labeling`` (options of their rules),
+    ``policies`` (options of `GivenPolicy` by name), ``types`` and ``forms`` of the columns,
+    ``level``, ``thin``, ``anytime``, ``limit``, ``limit_at``, ``logged`` (mean reward of the log
+    and its standard error), ``rows``.
     """
 
     KIND = "log"
@@ -43,7 +38,7 @@ class SavedValues:
         return cls(gift.facts)
 
     def values(self, rows):
-        """Value of each policy by a log.
+        """Value of each policy by a log, as a data frame.
 
         Parameters
         ----------
@@ -103,21 +98,11 @@ class SavedValues:
             )
 
     def sums(self, rows, reading=None, keys=None):
-        """Sums over one partition of a log, and what is counted in it.
+        """`LogSums` over one partition of a log, and what is counted in it.
 
-        ``keys`` are columns that the names of its folders say, with their values.
-
-        Returns
-        -------
-        LogSums
-        dict
-            ``problems`` (`LogProblems.state`), ``agreed`` (rows whose action each policy may
-            take), ``least`` propensity.
-
-        Raises
-        ------
-        CounterweightError
-            For what single rows have wrong.
+        ``keys`` are columns that the names of its folders say, with their values. Counted are
+        ``problems`` (`LogProblems.state`), ``agreed`` (rows whose action each policy may take) and
+        the ``least`` propensity. What single rows have wrong is refused.
         """
         whole, counted = self.begun(), {"least": 1.0}
         for batch in self._batches(rows, reading, counted, keys):
@@ -148,12 +133,7 @@ class SavedValues:
         )
 
     def check(self, counts):
-        """Whether the partitions together are a log; for each what `sums` counted.
-
-        Raises
-        ------
-        CounterweightError
-        """
+        """Refuse partitions that together are no log; for each what `sums` counted."""
         facts = self.facts
         problems = LogProblems(
             roles_of(facts["outcome"], facts["labeling"]), facts["labeling"]["rows_before"]

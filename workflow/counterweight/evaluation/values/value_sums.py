@@ -52,19 +52,10 @@ def zero_sums(y, squares=None):
 def ratio_moments(sums, zero, shift, rows, total=None):
     """Value of a ratio estimator, and the moments of its influence values, from sums.
 
-    All arguments but the shift may have further axes, e.g. one entry for each resampling.
-    Rows are taken to be independent draws.
-
-    Parameters
-    ----------
-    sums, zero : arrays (14, ...) and (4, ...)
-        `power_sums` over the rows where z is not 0, `zero_sums` over the others.
-    shift : float
-        What was taken from z.
-    rows : int or array (...)
-        Number of rows, those where z is 0 included.
-    total : array (...), optional
-        Sum of y z, where it is known more precisely.
+    `sums` (14, ...) are `power_sums` over the rows where z is not 0, `zero` (4, ...) `zero_sums`
+    over the others; `shift` is what was taken from z, `rows` the number of all rows, independent
+    draws, and `total` the sum of y z, where it is known more precisely. All but the shift may have
+    further axes, e.g. one entry for each resampling.
 
     Returns
     -------
@@ -144,16 +135,9 @@ def gamma_interval(value, second, largest, total, level=0.95):
 
     Each kind of reward is taken for a Poisson count, as rare rewards of independent rows are; the
     weighted sum of counts is compared with a gamma variable of the same mean and variance, the
-    upper end with one more reward of the largest weight. With six rewards that count alike it is
-    the exact interval of a Poisson count, and its coverage is at least nominal.
-
-    Parameters
-    ----------
-    value, second : float
-        ``sum x / total``, not negative, and ``sum x^2`` over the independent draws.
-    largest, total : float
-        Largest x that a draw can have; what the sum is divided by.
-    level : float
+    upper end with one more reward of the `largest` weight. With six rewards that count alike it is
+    the exact interval of a Poisson count, and its coverage is at least nominal. `value` is ``sum x
+    / total``, not negative, `second` is ``sum x^2`` over the independent draws.
 
     References
     ----------

@@ -20,25 +20,11 @@ OPTIONS = {
 
 
 def logged_reward(frame, population, *, column, positive=None, negative=None, low=None, high=None):
-    """The rewards of a column, checked.
+    """The rewards of a column of some rows of a log, checked; float64.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Rows of a log, with ``row``; one batch of it.
-    population
-        Not used.
-    column : str
-    positive : value, optional
-        Compared as numbers where the column holds numbers, else as text.
-    negative : value or list of values, optional
-        What is a reward of 0; needed where a batch has several values beside `positive`.
-    low, high : float, optional
-        Bounds, themselves included.
-
-    Returns
-    -------
-    numpy.ndarray of float64
+    `positive` is compared as numbers where the column holds numbers, else as text; `negative`, a
+    value or a list of values, is a reward of 0, needed where a batch has several values beside
+    `positive`. `low` and `high` are bounds, themselves included.
 
     Raises
     ------

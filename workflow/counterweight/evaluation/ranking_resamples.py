@@ -76,20 +76,9 @@ def ranking_resamples(
     Rows count through the distinct scores of the rarer class only, so a resample costs as much
     as that class has rows, however many the other has.
 
-    Parameters
-    ----------
-    predictions, truth, metrics
-        As in ``evaluate.evaluate_predictions``.
-    seed : int
-    stream : str
-        What the random numbers are drawn for, beside the repeat: the study and method.
-    keep_rates, budgets, shares, resamples, delta
-        See `OPTIONS`.
-
-    Returns
-    -------
-    list of dict
-        Standard errors are those of the Monte-Carlo resampling.
+    Predictions, truth and metrics are those of ``evaluate.evaluate_predictions``; `seed` and
+    `stream` (the study and method) say what the random numbers are drawn for, beside the repeat;
+    for the others see `OPTIONS`. Standard errors are those of the Monte-Carlo resampling.
 
     Raises
     ------

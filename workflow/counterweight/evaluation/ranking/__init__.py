@@ -1,1 +1,0 @@
-"""AUC from subsampled rows."""

@@ -17,7 +17,7 @@ OUTCOMES = {
     "accepts": "counterweight.labeling.outcome_rules:accepts",
     "given": "counterweight.labeling.outcome_rules:given",
     "no_outcome": "counterweight.labeling.outcome_rules:no_outcome",
-    "logged_reward": "counterweight.labeling.outcomes.logged_reward:logged_reward",
+    "logged_reward": "counterweight.labeling.logs:logged_reward",
 }
 
 LABELINGS = {

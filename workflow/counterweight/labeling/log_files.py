@@ -13,8 +13,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.files.streams import batches, column_names, row_count, together, writing
 from counterweight.files.tables import ROW_GROUP, read_table, write_table
 from counterweight.labeling.columns import CLUSTERS, check_finite
-from counterweight.labeling.logs import ROLES, LogProblems, own_log, present
-from counterweight.labeling.outcomes.logged_reward import logged_reward
+from counterweight.labeling.logs import ROLES, LogProblems, logged_reward, own_log, present
 from counterweight.numerics.zero_rejection import keep_weights
 
 #: Labels of a log, of a log of one's own, and what is known of policies.

@@ -1,1 +1,0 @@
-"""Rules that make the outcome of a row."""

@@ -1,1 +1,0 @@
-"""Rules of whose label is seen."""

@@ -43,7 +43,7 @@ def algorithm_one():
     X = table[["x1", "x2"]].to_numpy()
     model = PredictiveChoiceModel(most_components=25, restarts=10, tolerance=1e-6)
     rng = np.random.default_rng(SEED)
-    return model.fit(X, table.offer_uniform, table.answer_uniform, rng=rng)
+    return model.fit(X, table.answer_uniform, table.offer_uniform, rng=rng)
 
 
 def flexmix():

@@ -37,7 +37,7 @@ def one(policy, seed):
     X, scale = table[list(FEATURES)].to_numpy(), OfferScale(0.0, 1.0, "up")
     t, y = table[f"offer_{policy}"].to_numpy(), table[f"answer_{policy}"].to_numpy(float)
     model = PredictiveChoiceModel(components=20, restarts=5)
-    model.fit(X[train], t[train], y[train], rng=rng)
+    model.fit(X[train], y[train], t[train], rng=rng)
     said = segment_predictions(model, X, t, scale)
     rows = {"X": X, "t": t, "train": train, "answer": y[train]}
     intervals, found = totals_intervals(model, rows, scale, said, rng, DRAWS), {}

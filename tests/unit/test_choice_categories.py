@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.models.choice.baselines import OfferLogistic
 from counterweight.models.choice.choice_features import Features
-from counterweight.models.choice.offer_logistic import OfferLogistic
 from counterweight.models.choice.offers import optimal_offer
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
 from counterweight.models.choice.steps import ChoiceRows, Choices, climb
@@ -46,7 +46,7 @@ def two_categories(seed, n=3000):
 
 def fitted(X, t, y, layout=None, seed=0, **options):
     rng = np.random.default_rng(seed)
-    return PredictiveChoiceModel(**QUICK | options).fit(X, t, y, rng=rng, categories=layout)
+    return PredictiveChoiceModel(**QUICK | options).fit(X, y, t, rng=rng, categories=layout)
 
 
 def distance(p, q):
@@ -63,8 +63,8 @@ def test_a_feature_of_two_values_that_decides_the_threshold_is_found():
         assert distance(model.predict_acceptance(X, t), p) < 0.035
         ours.append(distance(fitted(X, t, y).predict_acceptance(X, t), p))
         # What the true model, told each person's segment, learns from as many rows.
-        told = OfferLogistic(per_component=True).fit(X[:, :0], t, y, component=mark)
-        floors.append(distance(told.predict_acceptance(X[:, :0], t, component=mark), p))
+        told = OfferLogistic(per_component=True).fit(0 * X[:, :1], y, t, component=mark)
+        floors.append(distance(told.predict_acceptance(0 * X[:, :1], t, component=mark), p))
         numbers.append(distance(fitted(X, t, y, categories="none").predict_acceptance(X, t), p))
     assert np.mean(ours) <= 1.15 * np.mean(floors) and np.mean(numbers) > 0.06
 
@@ -91,7 +91,7 @@ def test_two_categories_are_learned_to_the_floor_of_the_true_model_and_earn_as_m
 
 
 def best_by_logistic(X, t, y):
-    model = OfferLogistic(interactions=True).fit(X, t, y)
+    model = OfferLogistic(interactions=True).fit(X, y, t)
     grid = np.linspace(0, 1, 101)
     values = [model.predict_acceptance(X, np.full(len(X), one)) * (1 - one) for one in grid]
     return grid[np.argmax(values, axis=0)]

@@ -35,7 +35,7 @@ def people(n=4000, seed=0):
 
 def fit(X, t, y, seed=1, **options):
     asked = {"most_components": 3, "restarts": 3, "membership": "gates"} | options
-    return PredictiveChoiceModel(**asked).fit(X, t, y, rng=np.random.default_rng(seed))
+    return PredictiveChoiceModel(**asked).fit(X, y, t, rng=np.random.default_rng(seed))
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_gates_and_curves_of_generated_people_are_recovered(known):
 def test_description_length_counts_gates_and_curves(known):
     X, t, y, _, model = known
     # Two segments: a gate of four coefficients, two curves.
-    assert gate_parameters(2, model._rows(X, t, y, np.ones(len(X)))) == 4 + 4
+    assert gate_parameters(2, model._choice_rows(X, t, y, np.ones(len(X)))) == 4 + 4
     lengths = -model.log_likelihoods_ + np.log(len(X)) / 2 * np.array([2, 8, 14])
     np.testing.assert_allclose(model.mdl_, lengths)
     p = model.predict_acceptance(X, t, "soft")
@@ -107,10 +107,10 @@ def test_a_stored_model_prices_the_same_and_draws_spread(known):
         np.testing.assert_array_equal(
             again.optimal_offers(X[:50], how).offer, model.optimal_offers(X[:50], how).offer
         )
-    prior = memberships(model._rows(X, t, y, np.ones(len(X))), _told(model))[0]
+    prior = memberships(model._choice_rows(X, t, y, np.ones(len(X))), _told(model))[0]
     np.testing.assert_allclose(model.predict_segments(X).T, prior, rtol=1e-8)
     assert isinstance(pricer(again, "soft"), GatedSegments)
-    batch, moves = model.refitted(X, t, y, rng=np.random.default_rng(0), draws=8)
+    batch, moves = model.refitted(X, y, t, rng=np.random.default_rng(0), draws=8)
     assert moves is None and batch.weights.shape == (2, 8)
     eta = 0.5 - batch.curves[..., 0] / batch.curves[..., 1]
     spread = eta.std(axis=1)

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from counterweight.models.choice.baselines import OfferLogistic
 from counterweight.models.choice.covariates import Mover, few_steps_apart
-from counterweight.models.choice.offer_logistic import OfferLogistic
 from counterweight.models.choice.offers import expected_revenue, soft_optimal_offer
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
 from counterweight.models.choice.pricing import pricer, quantiles
@@ -45,7 +45,7 @@ def mixed(seed, n=2500):
 def fitted(X, t, y, layout, **options):
     options = {"most_components": 4, "restarts": 2} | options
     rng = np.random.default_rng(0)
-    return PredictiveChoiceModel(**options).fit(X, t, y, rng=rng, categories=layout)
+    return PredictiveChoiceModel(**options).fit(X, y, t, rng=rng, categories=layout)
 
 
 def distance(p, q):
@@ -62,7 +62,7 @@ def moved():
 def test_twelve_cells_are_learned_to_the_floor_of_the_true_model(added):
     for seed in range(2):
         X, t, y, p, own = cells(seed, added=added)
-        true = OfferLogistic().fit(X if added else own, t, y)
+        true = OfferLogistic().fit(X if added else own, y, t)
         floor = distance(true.predict_acceptance(X if added else own, t), p)
         model = fitted(X, t, y, CELLS)
         assert distance(model.predict_acceptance(X, t), p) <= 1.15 * floor
@@ -96,7 +96,7 @@ def test_noise_moves_nothing_and_numbers_alone_are_as_before():
 def test_the_likelihood_does_not_fall_and_one_segment_is_a_logistic_regression():
     X, t, y, _, _ = cells(0, 1200)
     model = fitted(X, t, y, CELLS, most_components=1)
-    plain = OfferLogistic(ridge=1e-9).fit(X, t, y)
+    plain = OfferLogistic(ridge=1e-9).fit(X, y, t)
     np.testing.assert_allclose(
         model.predict_acceptance(X, t), plain.predict_acceptance(X, t), atol=2e-3
     )
@@ -152,7 +152,7 @@ def test_what_was_saved_prices_alike_and_a_missing_category_moves_nothing(moved)
 
 def test_draws_refit_the_thresholds_and_spread_as_their_errors(moved):
     X, t, y, _, model = moved
-    batch, drawn = model.refitted(X, t, y, rng=np.random.default_rng(0), draws=30)
+    batch, drawn = model.refitted(X, y, t, rng=np.random.default_rng(0), draws=30)
     assert batch.weights.shape == (3, 30)
     spread = drawn[:, 2:6].std(axis=0)
     # Of a level of 625 people, with slopes of 8 to 12, a threshold is known to about .01.
@@ -168,7 +168,7 @@ def test_draws_refit_the_thresholds_and_spread_as_their_errors(moved):
     low, high = own.ends(about, about["kind"], bounds, (1.0, -1.0), None, draws, ends_of)
     best = own.best(about, about["kind"], bounds, (1.0, -1.0))
     assert (low <= high).all() and np.mean((low <= best + 0.01) & (best - 0.01 <= high)) > 0.9
-    offers = model.bootstrap_claims(X, t, y, X[:100], rng=np.random.default_rng(0), draws=5)
+    offers = model.bootstrap_claims(X, y, t, X[:100], rng=np.random.default_rng(0), draws=5)
     assert all(np.isfinite(one).all() for one in offers)
 
 

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from counterweight.models.choice.logistic_tree import (
+from counterweight.models.choice.logitboost import (
     LogisticTree,
     best_split,
+    boosted,
     grow,
     leaf_log_odds,
     leaves,
 )
-from counterweight.models.choice.logitboost import boosted
 from scipy.special import expit
 
 
@@ -65,7 +65,7 @@ def test_no_split_for_constant_rows_or_too_small_sides():
 def test_a_tree_without_split_is_its_root_model():
     X, t, y, _ = crossed(300)
     model = LogisticTree(smallest_split=10**6)
-    model.fit(X, t, y, rng=np.random.default_rng(0))
+    model.fit(X, y, t, rng=np.random.default_rng(0))
     Z = np.column_stack([X, t])
     tree = model.models_[0]
     _, _, log_odds, _ = boosted(Z, y, tree["iterations"])
@@ -127,19 +127,19 @@ def test_pruning_is_nested_and_each_subtree_is_best_at_its_charge():
 
 def test_two_kinds_of_people_are_told_apart_and_noise_is_pruned():
     X, t, y, p = crossed()
-    model = LogisticTree().fit(X, t, y, rng=np.random.default_rng(0))
-    line = LogisticTree(smallest_split=10**6).fit(X, t, y, rng=np.random.default_rng(0))
+    model = LogisticTree().fit(X, y, t, rng=np.random.default_rng(0))
+    line = LogisticTree(smallest_split=10**6).fit(X, y, t, rng=np.random.default_rng(0))
     errors = [np.sqrt(np.mean((m.predict_acceptance(X, t) - p) ** 2)) for m in (model, line)]
     assert errors[0] < 0.5 * errors[1]
     rng = np.random.default_rng(2)
     y = (rng.random(len(t)) < expit(4 * (t - 0.5))).astype(int)
-    assert LogisticTree().fit(X, t, y, rng=rng).models_[0]["leaves"] <= 2
+    assert LogisticTree().fit(X, y, t, rng=rng).models_[0]["leaves"] <= 2
 
 
 def test_units_do_not_matter_and_the_same_generator_gives_the_same_tree():
     X, t, y, _ = crossed(500)
     first, second, third = (
-        LogisticTree().fit(rows, t, y, rng=np.random.default_rng(3))
+        LogisticTree().fit(rows, y, t, rng=np.random.default_rng(3))
         for rows in (X, X, X * 1000 + 5)
     )
     p = first.predict_acceptance(X, t)

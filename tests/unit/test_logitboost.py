@@ -62,9 +62,9 @@ def test_separated_rows_stay_finite():
 def test_units_of_the_features_do_not_matter():
     Z, y = drawn(400)
     X, t = Z[:, :2], expit(Z[:, 2])
-    first = LogitBoost().fit(X, t, y, rng=np.random.default_rng(2))
+    first = LogitBoost().fit(X, y, t, rng=np.random.default_rng(2))
     moved = X * [1000.0, -0.01] + [5.0, 7.0]
-    second = LogitBoost().fit(moved, t, y, rng=np.random.default_rng(2))
+    second = LogitBoost().fit(moved, y, t, rng=np.random.default_rng(2))
     assert np.allclose(
         first.predict_acceptance(X, t), second.predict_acceptance(moved, t), atol=1e-6
     )
@@ -80,7 +80,7 @@ def test_constant_features_change_nothing():
 def test_the_same_generator_gives_the_same_model():
     Z, y = drawn(500)
     fits = [
-        LogitBoost().fit(Z[:, :2], expit(Z[:, 2]), y, rng=np.random.default_rng(4)).to_arrays()
+        LogitBoost().fit(Z[:, :2], y, expit(Z[:, 2]), rng=np.random.default_rng(4)).to_arrays()
         for _ in range(2)
     ]
     assert all(np.array_equal(fits[0][name], fits[1][name]) for name in fits[0])
@@ -105,8 +105,8 @@ def test_counting_errors_takes_no_step_where_nobody_is_likely_to_accept():
     t, X = rng.random(500), rng.normal(size=(500, 1))
     p = 0.2 * t
     y = (rng.random(500) < p).astype(int)
-    by_error = LogitBoost(criterion="misclassification").fit(X, t, y, rng=rng)
-    by_loss = LogitBoost().fit(X, t, y, rng=rng)
+    by_error = LogitBoost(criterion="misclassification").fit(X, y, t, rng=rng)
+    by_loss = LogitBoost().fit(X, y, t, rng=rng)
     assert by_error.models_[0]["iterations"] == 0
     assert np.all(by_error.predict_acceptance(X, t) == 0.5)
     assert np.sqrt(np.mean((by_loss.predict_acceptance(X, t) - p) ** 2)) < 0.05
@@ -115,5 +115,5 @@ def test_counting_errors_takes_no_step_where_nobody_is_likely_to_accept():
 @pytest.mark.parametrize("iterations", [1, 7])
 def test_a_fixed_number_of_steps_is_kept(iterations):
     Z, y = drawn(300)
-    model = LogitBoost(iterations=iterations).fit(Z[:, :2], expit(Z[:, 2]), y)
+    model = LogitBoost(iterations=iterations).fit(Z[:, :2], y, expit(Z[:, 2]))
     assert model.models_[0]["iterations"] == iterations

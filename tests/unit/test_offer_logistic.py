@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.logistic_tree import LogisticTree
-from counterweight.models.choice.logitboost import LogitBoost
-from counterweight.models.choice.offer_logistic import OPTIONS, OfferLogistic
+from counterweight.models.choice.baselines import OPTIONS_BY_NAME, OfferLogistic
+from counterweight.models.choice.logitboost import LogisticTree, LogitBoost
 from counterweight.numerics.linear import fit_logistic
 from scipy.special import expit, logit
 from sklearn.base import clone
@@ -23,7 +22,7 @@ def drawn(rows=2000, seed=0):
 
 def test_without_interactions_it_is_logistic_regression_on_x_and_t():
     X, t, y, _, _ = drawn()
-    model = OfferLogistic().fit(X, t, y)
+    model = OfferLogistic().fit(X, y, t)
     coef, intercept, _, _ = fit_logistic(np.column_stack([X, t]), y)
     expected = expit(np.column_stack([X, t]) @ coef + intercept)
     assert np.allclose(model.predict_acceptance(X, t), expected, atol=1e-12)
@@ -34,7 +33,7 @@ def test_slopes_differ_between_people_only_with_interactions():
     zero, one = np.zeros(len(t)), np.ones(len(t))
     spread = []
     for interactions in (False, True):
-        model = OfferLogistic(interactions=interactions).fit(X, t, y)
+        model = OfferLogistic(interactions=interactions).fit(X, y, t)
         slope = logit(model.predict_acceptance(X, one)) - logit(model.predict_acceptance(X, zero))
         spread.append(np.ptp(slope))
     assert spread[0] < 1e-8 and spread[1] > 0.1
@@ -45,10 +44,10 @@ def test_an_oracle_is_one_model_for_each_component(model):
     X, t, y, _, component = drawn(600)
     options = {"iterations": 5} if model is LogitBoost else {}
     both = model(per_component=True, **options)
-    both.fit(X, t, y, rng=np.random.default_rng(1), component=component)
+    both.fit(X, y, t, rng=np.random.default_rng(1), component=component)
     p = both.predict_acceptance(X, t, component=component)
     rows = component == 0
-    alone = model(**options).fit(X[rows], t[rows], y[rows], rng=np.random.default_rng(1))
+    alone = model(**options).fit(X[rows], y[rows], t[rows], rng=np.random.default_rng(1))
     assert np.allclose(p[rows], alone.predict_acceptance(X[rows], t[rows]), atol=1e-8)
     with pytest.raises(CounterweightError, match="does not know"):
         both.predict_acceptance(X, t)
@@ -62,7 +61,7 @@ def test_a_stored_model_predicts_the_same(model, oracle):
     X, t, y, _, component = drawn(600)
     X[::7, 1] = np.nan
     asked = {"component": component} if oracle else {}
-    fitted = model(interactions=True, per_component=oracle).fit(X, t, y, **asked)
+    fitted = model(interactions=True, per_component=oracle).fit(X, y, t, **asked)
     stored = model_arrays(model_table(fitted.to_arrays(), 0, "general").to_pandas())
     again = model.from_arrays(stored)
     p = fitted.predict_acceptance(X, t, **asked)
@@ -77,7 +76,7 @@ def test_a_missing_value_has_a_coefficient_of_its_own():
     p = np.where(gone, 0.8, 0.3)
     y = (rng.random(20000) < p).astype(int)
     X[gone] = np.nan
-    said = OfferLogistic().fit(X, t, y).predict_acceptance(X, t)
+    said = OfferLogistic().fit(X, y, t).predict_acceptance(X, t)
     assert abs(said[gone].mean() - 0.8) < 0.02 and abs(said[~gone].mean() - 0.3) < 0.02
 
 
@@ -85,7 +84,7 @@ def test_a_missing_value_has_a_coefficient_of_its_own():
 def test_one_kind_of_answer_is_counted_and_gives_a_finite_probability(model, caplog):
     X, t, y, _, component = drawn(300)
     y[component == 1] = 1
-    fitted = model(per_component=True).fit(X, t, y, component=component)
+    fitted = model(per_component=True).fit(X, y, t, component=component)
     p = fitted.predict_acceptance(X, t, component=component)
     count = (component == 1).sum()
     assert fitted.one_answer_models_ == 1 and "one kind of answer" in caplog.text
@@ -95,7 +94,7 @@ def test_one_kind_of_answer_is_counted_and_gives_a_finite_probability(model, cap
 @pytest.mark.parametrize("model", MODELS)
 def test_rows_of_an_unseen_component_are_counted(model):
     X, t, y, _, component = drawn(300)
-    fitted = model(per_component=True).fit(X, t, y, component=component)
+    fitted = model(per_component=True).fit(X, y, t, component=component)
     p = fitted.predict_acceptance(X[:3], t[:3], component=np.full(3, 9))
     assert fitted.rows_unseen_component_ == 3
     assert np.allclose(p, (y.sum() + 0.5) / (len(y) + 1))
@@ -106,11 +105,15 @@ def test_defaults_are_those_of_the_options(model):
     import importlib
     import inspect
 
-    options = importlib.import_module(model.__module__).OPTIONS
+    names = {OfferLogistic: "offer_logistic", LogitBoost: "logitboost"}
+    options = importlib.import_module(model.__module__).OPTIONS_BY_NAME[
+        names.get(model, "logistic_tree")
+    ]
     defaults = {
         name: parameter.default for name, parameter in inspect.signature(model).parameters.items()
     }
-    assert defaults == {name: option["default"] for name, option in options.items()}
+    own = {name: option["default"] for name, option in options.items()}
+    assert defaults == own | {"random_state": 0}
     changed = model(interactions=True)
     assert clone(changed).get_params() == changed.get_params() == defaults | {"interactions": True}
     assert repr(changed) == f"{model.__name__}(interactions=True)"
@@ -119,9 +122,9 @@ def test_defaults_are_those_of_the_options(model):
 def test_bad_input_is_told():
     X, t, y, _, _ = drawn(50)
     with pytest.raises(CounterweightError, match=r"outside \[0, 1\]"):
-        OfferLogistic().fit(X, t + 1, y)
-    with pytest.raises(CounterweightError, match="Infinite values in feature number 0"):
-        OfferLogistic().fit(np.where(X[0, 0] == X, np.inf, X), t, y)
+        OfferLogistic().fit(X, y, t + 1)
+    with pytest.raises(CounterweightError, match="infinity in feature number 0"):
+        OfferLogistic().fit(np.where(X[0, 0] == X, np.inf, X), y, t)
     with pytest.raises(CounterweightError, match="is expecting 2 features"):
-        OfferLogistic().fit(X, t, y).predict_acceptance(X[:, :1], t)
-    assert OPTIONS["ridge"]["default"] == 1e-6
+        OfferLogistic().fit(X, y, t).predict_acceptance(X[:, :1], t)
+    assert OPTIONS_BY_NAME["offer_logistic"]["ridge"]["default"] == 1e-6

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from counterweight.models.choice.plain.naive_bayes import OfferNaiveBayes
-from counterweight.models.choice.plain.tree import OfferTree
+from counterweight.models.choice.baselines import OfferNaiveBayes, OfferTree
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
 from counterweight.models.choice.pricing import Curves, pricer
 from counterweight.models.choice.search import Search
@@ -22,7 +21,7 @@ def test_naive_bayes_is_that_of_scikit_learn():
 
     X, t, y = people()
     Z = np.column_stack([X, t])
-    p = OfferNaiveBayes().fit(X, t, y).predict_acceptance(X, t)
+    p = OfferNaiveBayes().fit(X, y, t).predict_acceptance(X, t)
     np.testing.assert_allclose(p, GaussianNB().fit(Z, y).predict_proba(Z)[:, 1], rtol=1e-8)
 
 
@@ -34,7 +33,7 @@ def test_a_tree_is_that_of_scikit_learn_with_smoothed_leaves():
     seed = int(np.random.default_rng(3).integers(2**31))
     asked = {"criterion": "entropy", "min_samples_leaf": 30, "random_state": seed}
     theirs = DecisionTreeClassifier(**asked).fit(Z, y)
-    model = OfferTree(least_rows=30).fit(X, t, y, rng=np.random.default_rng(3))
+    model = OfferTree(least_rows=30).fit(X, y, t, rng=np.random.default_rng(3))
     new, offers, _ = people(200, 1)
     rows = np.bincount(theirs.apply(Z))
     share = theirs.predict_proba(np.column_stack([new, offers]))[:, 1]
@@ -47,11 +46,11 @@ def test_a_tree_is_that_of_scikit_learn_with_smoothed_leaves():
 def test_stored_ones_predict_the_same_and_oracles_hold_a_model_a_component(kind):
     X, t, y = people()
     component = (X[:, 1] > 0.8).astype(int)
-    alone = kind().fit(X, t, y)
+    alone = kind().fit(X, y, t)
     # Priced by a search: log-odds are no line in the offer.
     assert isinstance(pricer(alone, ""), Curves)
-    apart = kind(per_component=True).fit(X, t, y, component=component)
-    own = kind().fit(X[component == 1], t[component == 1], y[component == 1])
+    apart = kind(per_component=True).fit(X, y, t, component=component)
+    own = kind().fit(X[component == 1], y[component == 1], t[component == 1])
     one = np.ones(len(X), int)
     said = apart.predict_acceptance(X, t, component=one)
     np.testing.assert_array_equal(said, own.predict_acceptance(X, t))
@@ -68,7 +67,7 @@ def test_a_group_of_one_kind_of_answer_gets_one_probability():
     component = np.repeat([0, 1], 30)
     y[:30] = 1.0
     for kind in (OfferNaiveBayes, OfferTree):
-        model = kind(per_component=True).fit(X, t, y, component=component)
+        model = kind(per_component=True).fit(X, y, t, component=component)
         p = model.predict_acceptance(X, t, component=np.zeros(60, int))
         np.testing.assert_allclose(p, 30.5 / 31)
 
@@ -86,7 +85,7 @@ def test_starting_curves_by_lines_are_least_squares_of_each_segment():
         np.testing.assert_allclose(curve, [4 * (height - 0.5), 4 * slope], rtol=1e-9)
     options = {"components": 1, "restarts": 1, "moves": False}
     lines, plain = (
-        PredictiveChoiceModel(**options, curves=curves).fit(X, t, y, rng=np.random.default_rng(0))
+        PredictiveChoiceModel(**options, curves=curves).fit(X, y, t, rng=np.random.default_rng(0))
         for curves in ("regression", "random")
     )
     # One segment has one optimum.

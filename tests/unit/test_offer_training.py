@@ -6,9 +6,8 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files.study_data import StudyData
 from counterweight.models.choice import training as offer_training
-from counterweight.models.choice.logistic_tree import LogisticTree
-from counterweight.models.choice.logitboost import LogitBoost
-from counterweight.models.choice.offer_logistic import OfferLogistic
+from counterweight.models.choice.baselines import OfferLogistic
+from counterweight.models.choice.logitboost import LogisticTree, LogitBoost
 from counterweight.models.choice.offers import acceptance, optimal_offer
 from counterweight.models.choice.training import (
     PREDICTIONS,
@@ -24,7 +23,7 @@ class TwoSegments:
 
     eta_, k_ = np.array([0.3, 0.7]), np.array([6.0, 12.0])
 
-    def fit(self, X, t, y, *, rng):
+    def fit(self, X, y, t, *, rng):
         assert np.isfinite(y).all() and len(X) == len(t) == len(y)
         self.rows = len(X)
         return self
@@ -39,7 +38,7 @@ class TwoSegments:
             weights = np.eye(2)[weights.argmax(axis=1)]
         return (weights * acceptance(t[:, None], self.eta_, self.k_)).sum(axis=1)
 
-    def bootstrap_totals(self, X, t, y, new_X, new_t, *, rng, draws, revenue, assignment):
+    def bootstrap_totals(self, X, y, t, new_X, new_t, *, rng, draws, revenue, assignment):
         p = self.predict_acceptance(new_X, new_t, assignment)
         noise = rng.normal(size=draws)
         return p.sum() + noise, (p * (revenue[0] + revenue[1] * new_t)).sum() + noise
@@ -230,7 +229,7 @@ def test_claims_of_best_offers_cover_what_these_bring_or_have_no_interval(caplog
         y = (rng.random(900) < expit(k * (t - eta))).astype(int)
         train = np.arange(900) < 600
         model = PredictiveChoiceModel(components=3, restarts=3)
-        model.fit(X[train], t[train], y[train], rng=rng)
+        model.fit(X[train], y[train], t[train], rng=rng)
         said = segment_predictions(model, X, t, scale)
         rows = {"X": X, "t": t, "train": train, "answer": y[train].astype(float)}
         found = totals_intervals(model, rows, scale, said, rng, 60)

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from counterweight.delivery.final_offers import _held_out_losses, chosen_method
 from counterweight.files.tables import write_table
-from counterweight.kinds.offers import _chosen, _held_out_losses
 
 
 def test_losses_are_those_of_the_test_rows_of_every_world(tmp_path):
@@ -37,5 +37,5 @@ def test_the_least_loss_is_taken_and_the_first_of_those_that_are_the_same(losses
         given={"candidates": names, "everybody": False},
         log=SimpleNamespace(info=lambda *told: None),
     )
-    chosen, told = _chosen(job, None, None, None, None, losses)
+    chosen, told = chosen_method(job, None, None, None, None, losses)
     assert chosen is names[place] and told[place] == losses[place]

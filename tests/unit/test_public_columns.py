@@ -67,7 +67,7 @@ def one_pass(name):
 
 def offers(name, **options):
     def made(folder):
-        model = getattr(cw, name)(**options).fit(X, OFFERS, Y, rng=rng())
+        model = getattr(cw, name)(**options).fit(X, Y, OFFERS, rng=rng())
         return lambda frame: model.predict_acceptance(frame, OFFERS)
 
     return made

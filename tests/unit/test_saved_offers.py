@@ -87,7 +87,7 @@ def test_a_stored_model_predicts_as_before(model):
     t = 1 - frame["price"].to_numpy() / 60
     kind = components.load("model", model)
     fitted = kind(**QUICK.get(model, {}))
-    fitted.fit(X, t, (frame["bought"] == "yes").to_numpy(float), rng=np.random.default_rng(0))
+    fitted.fit(X, (frame["bought"] == "yes").to_numpy(float), t, rng=np.random.default_rng(0))
     stored = model_arrays(model_table(fitted.to_arrays(), 0, "general").to_pandas())
     for arrays in (fitted.to_arrays(), stored):
         again = kind.from_arrays(arrays)

@@ -359,7 +359,7 @@ CODE = {
         edited(
             "models/subsampling/budgeted",
             "models/log_policies",
-            "models/choice/offer_logistic",
+            "models/choice/baselines",
             "models/constraints/group_thresholds",
         ),
         "* clicks tree-progressive; * log stochastic; * offers offer_logistic; "

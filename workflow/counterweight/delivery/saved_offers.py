@@ -1,11 +1,16 @@
 """What a study of offers gives away: the fit on every answer, and offers for anybody by it."""
 
 import numpy as np
+import pandas as pd
 
 from counterweight.datasets.own_table import typed_like
 from counterweight.delivery.saved_models import BATCH, SavedModel, as_frame, feature_arrays
 from counterweight.errors import CounterweightError, listed
+from counterweight.files.gifts import writing_answers
+from counterweight.files.people import row_batches
+from counterweight.files.seeds import generator
 from counterweight.labeling.offered import OfferScale
+from counterweight.models.choice.offer_limits import allotted, as_asked, columns_asked, experiment
 from counterweight.models.choice.pricing import FAR, Kinds, beyond, offers_made, pricer, quantiles
 from counterweight.models.choice.training import told_categories
 from counterweight.models.filters.candidates import check_frame, encoded
@@ -15,6 +20,8 @@ from counterweight.plan.components import load
 DRAWS, LEVEL = 60, 0.9
 #: Numbers of features handled at a time.
 NUMBERS = 1 << 24
+#: What to do where new rows are not there.
+ABSENT = "correct the path of the new rows in the config (score)"
 #: Offers are rounded to this many digits of the width of their range.
 DIGITS = 6
 
@@ -111,7 +118,7 @@ class SavedOffers(SavedModel):
         t = scale.scaled(offers)
         if stored is None:
             told = told_categories(kind, [one.name for one in encoder.features_], categories)
-            stored = kind(**method["options"]).fit(X, t, answers, rng=rng, **told).to_arrays()
+            stored = kind(**method["options"]).fit(X, answers, t, rng=rng, **told).to_arrays()
         own = pricer(kind.from_arrays(stored), setting)
         arrays = {f"model.{name}": values for name, values in stored.items()}
         arrays |= feature_arrays(encoder, X)
@@ -169,8 +176,6 @@ class SavedOffers(SavedModel):
         CounterweightError
             When there is nobody, a column is missing, or holds text instead of numbers.
         """
-        import pandas as pd
-
         parts = []
         check_frame(frame)
         for start in range(0, max(len(frame), 1), BATCH):
@@ -263,8 +268,6 @@ class SavedOffers(SavedModel):
         CounterweightError
             As `optimal_offers`; without any limit; where limits cannot be kept.
         """
-        from counterweight.models.choice.offer_limits import allotted
-
         named = [revenue] if isinstance(revenue, str) else []
         if quality is not None:
             named.append(quality["column"] if isinstance(quality, dict) else quality[0])
@@ -295,8 +298,6 @@ class SavedOffers(SavedModel):
             The id, ``tried_offer``, ``tried_p`` (its chance), ``best_level``, and expected
             revenues: ``tried_revenue`` of the experiment, ``level_revenue`` of the best level.
         """
-        from counterweight.models.choice.offer_limits import experiment
-
         asked = {"how": how, "levels": levels, "spread": spread, "least": least}
         made = experiment(self, self.encoded(frame), rng, **asked)
         return as_frame(self.named(frame) | made, frame)
@@ -454,3 +455,57 @@ def _texts(encoder):
         for column, kind in kinds.items()
         if kind == "text"
     }
+
+
+def tell_offers(log, table, offer):
+    """Say in the log what was offered, and for how many the fit says little."""
+    prices = table["best_offer"]
+    log.info(
+        "%s for %d people: median %.6g, from %.6g to %.6g",
+        offer,
+        len(table),
+        prices.median(),
+        prices.min(),
+        prices.max(),
+    )
+    for reason, count in table["reason"][table["reason"] != ""].value_counts().items():
+        log.info("%d of %d people: %s", count, len(table), reason)
+
+
+def price_file(job):
+    """Price new people, batch by batch, and say how they differ from those of the fit."""
+    saved = SavedOffers.read(job.input.model)
+    new, reading = str(job.input.score), job.given["reading"]
+    limits, tried = (job.given.get(key) for key in ("limits", "experiment"))
+    together, names = bool(limits or tried), columns_asked(limits)
+    priced, waiting, sums, first = [], [], 0.0, 0
+    with writing_answers(job.output.table, job.output.csv) as write:
+        for part in row_batches(new, absent=ABSENT, rows=saved.BATCH, reading=reading):
+            people = part.to_pandas(ignore_metadata=True)
+            X = saved.encode(people, first, new, reading)
+            sums = sums + saved.sums(X)
+            offers = pd.DataFrame(saved.named(people, first) | saved.priced(X))
+            if together:
+                # Limits are of all of them at once.
+                own = saved.asked_columns(people, names, first, new, reading)
+                waiting.append((offers, X, own))
+            else:
+                write(offers)
+            priced.append(offers[["best_offer", "reason"]])
+            first += len(people)
+        if not first:
+            raise CounterweightError(f"{new} has no row: there is nobody to price.")
+        if together:
+            offers, X, own = zip(*waiting, strict=True)
+            offers, own = (pd.concat(parts, ignore_index=True) for parts in (offers, own))
+            rng = None
+            if tried:
+                rng = generator(job.given["seed"], job.given["stream"], 0, "new experiment")
+            columns, records = as_asked(saved, np.concatenate(X), own, limits, tried, rng)
+            write(offers.assign(**columns))
+            for one in records:
+                name = " ".join(str(one[key]) for key in ("metric", "part") if key in one)
+                job.log.info("%s: %.6g", name, one["value"])
+    tell_offers(job.log, pd.concat(priced, ignore_index=True), saved.facts["offer"]["column"])
+    for sentence in saved.drift(sums):
+        job.log.warning("%s", sentence)

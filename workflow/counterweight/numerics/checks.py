@@ -78,7 +78,7 @@ def named(index, feature_names=None):
     return [feature_names[i] if feature_names is not None else f"number {i}" for i in index]
 
 
-def number_table(X, empty=False, featureless=False):
+def number_table(X, empty=False):
     """A float matrix of rows by features, its values unchecked.
 
     Parameters
@@ -86,8 +86,6 @@ def number_table(X, empty=False, featureless=False):
     X : array-like
     empty : bool
         Whether it may hold nothing.
-    featureless : bool
-        Whether rows without any feature will do.
 
     Raises
     ------
@@ -103,7 +101,7 @@ def number_table(X, empty=False, featureless=False):
         raise kind(
             f"The features must be numbers in a table of rows by features: {error}."
         ) from error
-    if X.ndim != 2 or not (X.size or empty or (featureless and len(X))):
+    if X.ndim != 2 or not (X.size or empty):
         more = ""
         if X.ndim == 1:
             more = " Reshape your data: X.reshape(1, -1) is one row, X.reshape(-1, 1) one feature."

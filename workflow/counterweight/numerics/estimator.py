@@ -17,6 +17,7 @@ from counterweight.numerics.checks import (
     check_same_columns,
     finite_rows,
     labels_of,
+    named,
     number_table,
 )
 
@@ -25,7 +26,7 @@ from counterweight.numerics.checks import (
 LEARNING, PREPARING = ("fit", "partial_fit"), ("prepare",)
 #: Other arguments that hold rows of the same columns, and those that have an entry for each row.
 ROWS = ("X_unlabeled", "X_new", "new_X")
-BESIDE = ("sample_weight", "keys", "rates", "keep_rate", "row_keep_rate")
+BESIDE = ("t", "component", "sample_weight", "keys", "rates", "keep_rate", "row_keep_rate")
 #: Estimators in a method of which we are: what they ask of themselves was checked already.
 _inside = ContextVar("inside", default=())
 
@@ -194,8 +195,12 @@ class Estimator(NamedColumns):
                     )
         if not blanks:
             return finite_rows(X, names)
-        if np.isinf(X).any():
-            raise CounterweightError("Input X contains infinity: NaN alone is a missing value.")
+        bad = np.flatnonzero(np.isinf(X).any(axis=0))
+        if len(bad):
+            raise CounterweightError(
+                f"Input X contains infinity in feature {listed(named(bad, names))}: NaN alone is a "
+                "missing value."
+            )
         return X
 
     def _coded(self, y, rows):

@@ -19,7 +19,7 @@ from counterweight.models.choice.covariates import (
     gates_by_size,
     memberships,
 )
-from counterweight.models.choice.offers import checked_offers, checked_rows_with_gaps
+from counterweight.models.choice.offer_model import checked_offers, checked_rows_with_gaps
 from counterweight.models.choice.search import Search, Sizes
 from counterweight.models.choice.segment_model import SegmentModel
 from counterweight.models.choice.steps import (
@@ -122,6 +122,8 @@ class PredictiveChoiceModel(SegmentModel):
 categories, membership, thresholds, prior, prior_slope, prior_position_deviation, \
 prior_slope_deviation, selection, moves, curves, assignment
         See `OPTIONS`.
+    random_state : int, Generator or None
+        Of the random starts.
 
     Attributes
     ----------
@@ -182,32 +184,33 @@ prior_slope_deviation, selection, moves, curves, assignment
     moves: bool = True
     curves: str = "random"
     assignment: str = "soft"
+    random_state: int = 0
 
     #: `fit` is told which features are categories.
     CATEGORIES = True
 
-    def fit(self, X, t, y, sample_weight=None, *, rng, feature_names=None, categories=None):
+    def fit(
+        self, X, y, t=None, sample_weight=None, *, rng=None, feature_names=None, categories=None
+    ):
         """Fit the model and choose the number of segments.
 
         Parameters
         ----------
         X : array (n, features)
             Numbers; NaN where missing.
-        t : array (n,)
-            Offers made, scaled to [0, 1] so that acceptance rises with them.
-        y : array (n,) of 0 and 1
-            1 if the offer was accepted.
+        y : array (n,) of two classes
+            The second of them, such as 1, if the offer was accepted.
+        t : array (n,), optional
+            Offers made, scaled to [0, 1] so that acceptance rises with them; the last column of X
+            without them, see `OfferModel`.
         sample_weight : array (n,), optional
             A row of weight two counts as two rows.
-        rng : numpy.random.Generator
+        rng : numpy.random.Generator, optional
+            In place of one by `random_state`.
         feature_names : sequence of str, optional
             For messages.
         categories : Layout, optional
             Which columns are categories; see the option of this name.
-
-        Returns
-        -------
-        self
 
         Raises
         ------
@@ -222,6 +225,7 @@ prior_slope_deviation, selection, moves, curves, assignment
             raise CounterweightError(
                 "Thresholds cannot be additive where membership is by gates: leave one of them out."
             )
+        X, t = self._parted(X, t, fitting=True)
         X = checked_rows_with_gaps(X, feature_names)
         n = len(X)
         t = checked_offers(t, n)
@@ -266,7 +270,7 @@ prior_slope_deviation, selection, moves, curves, assignment
         """Keep gates that begin at the segments of one search; see `gated.gates`."""
         self._features, self.uninformative_features_ = whole, []
         self.covariance_, prior = "full", found.rule["prior"]
-        data = self._rows(X, t, y, row_weights)
+        data = self._choice_rows(X, t, y, row_weights)
         starts = {
             size: (found.data.log_joint(best.parameters), best.parameters.curves[:, 0])
             for size, best in found.best.items()
@@ -329,7 +333,7 @@ prior_slope_deviation, selection, moves, curves, assignment
         asked = found.covariance, X, t - rows @ moves, y, row_weights, rng
         made = self._searched(*asked, columns, found.chosen)
         whole, self._features = self._features, made.features
-        data = self._rows(X, t, y, row_weights)
+        data = self._choice_rows(X, t, y, row_weights)
         best = made.best[made.chosen]
         steps = {"tolerance": self.tolerance, "iterations": self.iterations}
         run, columns, moves = mover.settled(
@@ -354,7 +358,7 @@ prior_slope_deviation, selection, moves, curves, assignment
         self.covariance_, common, whole = kind, 0.0, self._features
         self._moving = moving
         for left in reversed(range(PASSES)):
-            data = self._rows(X, t, y, row_weights)
+            data = self._choice_rows(X, t, y, row_weights)
             largest, capped = self._most_components(data)
             rule = self._rule(data)
             search = Search(

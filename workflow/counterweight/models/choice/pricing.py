@@ -150,7 +150,7 @@ class Segments:
             (1, x_i, x_i x_j, levels); ``eta`` and ``k`` (draws, J); ``moves`` (draws, p), where
             thresholds move with the features.
         """
-        batch, moves = self.model.refitted(X, t, y, rng=rng, draws=draws, steps=steps)
+        batch, moves = self.model.refitted(X, y, t, rng=rng, draws=draws, steps=steps)
         position, k = np.moveaxis(batch.curves, -1, 0)
         drawn = {
             "densities": np.swapaxes(self.model._emission.coefficients(batch), 0, 1),

@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator
 
 from counterweight.errors import CounterweightError
 from counterweight.models.choice.choice_features import Features
@@ -12,13 +11,16 @@ from counterweight.models.choice.covariates import (
     few_steps_apart,
     gate_draws,
 )
+from counterweight.models.choice.offer_model import (
+    OfferModel,
+    checked_new_rows_with_gaps,
+    checked_offers,
+    checked_rows_with_gaps,
+)
 from counterweight.models.choice.offers import (
     Offers,
     acceptance,
-    checked_new_rows_with_gaps,
-    checked_offers,
     checked_revenue,
-    checked_rows_with_gaps,
     mixed_acceptance,
     optimal_offer,
     soft_optimal_offer,
@@ -26,7 +28,6 @@ from counterweight.models.choice.offers import (
 from counterweight.models.choice.steps import MOST_POSITION, ChoiceRows, Choices, few_steps
 from counterweight.numerics.checks import checked_labels, checked_weights
 from counterweight.numerics.emissions import COVARIANCES, Emission
-from counterweight.numerics.estimator import NamedColumns
 
 #: Fitted numbers that a model is stored in, in order, and their types.
 WHOLE = (
@@ -57,7 +58,7 @@ def segment_shares(rows, parameters):
     return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
 
 
-class SegmentModel(NamedColumns, BaseEstimator):
+class SegmentModel(OfferModel):
     """Segments of people with response curves: predictions, best offers, storage.
 
     A subclass fits what is in `STORED` (each with ``_`` at its end), and has the option
@@ -72,18 +73,25 @@ class SegmentModel(NamedColumns, BaseEstimator):
 
     def threshold_moves(self, X):
         """How far thresholds (n,) are from those of the segments, on the scale of t."""
+        return self._moves(self._features_of(X))
+
+    def _moves(self, X):
         if self._thresholds is None:
             return np.zeros(len(X))
-        return self._thresholds.moves(checked_new_rows_with_gaps(X, self.n_features_in_))
+        return self._thresholds.moves(checked_new_rows_with_gaps(X, self._width))
 
     def predict_segments(self, X):
         """p(j | x) by the features alone, (n, J); the weights where all are missing."""
+        return self._segments(self._features_of(X))
+
+    def _segments(self, X):
         return segment_shares(self._new_rows(X), self._parameters())
 
-    def predict_acceptance(self, X, t, assignment=None):
+    def predict_acceptance(self, X, t=None, assignment=None):
         """Probability that each row accepts its offer t, (n,)."""
-        shares = self.predict_segments(X)
-        t = checked_offers(t, len(shares)) - self.threshold_moves(X)
+        X, t = self._parted(X, t)
+        shares = self._segments(X)
+        t = checked_offers(t, len(shares)) - self._moves(X)
         return mixed_acceptance(self._assigned(shares, assignment), t, self.eta_, self.k_)
 
     def optimal_offers(self, X, assignment=None, revenue=(1.0, -1.0), low=0.0, high=1.0, grid=None):
@@ -102,15 +110,16 @@ class SegmentModel(NamedColumns, BaseEstimator):
             The only offers that can be made.
         """
         a, b = checked_revenue(revenue)
-        shares = self._assigned(self.predict_segments(X), assignment)
-        eta, k, moves = self.eta_, self.k_, self.threshold_moves(X)
+        X = self._features_of(X)
+        shares = self._assigned(self._segments(X), assignment)
+        eta, k, moves = self.eta_, self.k_, self._moves(X)
         if (assignment or self.assignment) == "hard":
             own = shares.argmax(axis=1)
             offers = optimal_offer(eta[own] + moves, k[own], low, high, revenue, grid)
         else:
             moves = None if self._thresholds is None else moves
             offers = soft_optimal_offer(shares, eta, k, low, high, revenue, grid, moves=moves)
-        p = mixed_acceptance(shares, offers - self.threshold_moves(X), eta, k)
+        p = mixed_acceptance(shares, offers - self._moves(X), eta, k)
         return Offers(offers, p, p * (a + b * offers))
 
     def _assigned(self, shares, assignment):
@@ -171,7 +180,7 @@ class SegmentModel(NamedColumns, BaseEstimator):
         covariance = self.covariance_ if self.gates_ is None else "tied"
         return Emission(len(self.centre_), self._features.levels, covariance)
 
-    def _rows(self, X, *answered):
+    def _choice_rows(self, X, *answered):
         """`ChoiceRows` of checked rows, perhaps with offers, answers and weights."""
         numbers, codes = self._features.split(X)
         answered = answered or (None, None, None)
@@ -180,8 +189,13 @@ class SegmentModel(NamedColumns, BaseEstimator):
             numbers = np.nan_to_num(numbers)
         return ChoiceRows(numbers, *answered, codes, self._emission)
 
+    @property
+    def _width(self):
+        """Features of the fit, without an offer among the columns."""
+        return len(self._features.flag)
+
     def _new_rows(self, X):
-        return self._rows(checked_new_rows_with_gaps(X, self.n_features_in_))
+        return self._choice_rows(checked_new_rows_with_gaps(X, self._width))
 
     def _parameters(self):
         curves = np.stack([self.k_ * (0.5 - self.eta_), self.k_], axis=-1)
@@ -199,8 +213,8 @@ class SegmentModel(NamedColumns, BaseEstimator):
     def bootstrap_totals(
         self,
         X,
-        t,
         y,
+        t,
         new_X,
         new_t,
         *,
@@ -221,7 +235,7 @@ class SegmentModel(NamedColumns, BaseEstimator):
 
         Parameters
         ----------
-        X, t, y, sample_weight
+        X, y, t, sample_weight
             Training rows, as in `fit`.
         new_X : array (m, features)
         new_t : array (m,)
@@ -240,7 +254,7 @@ class SegmentModel(NamedColumns, BaseEstimator):
         """
         a, b = checked_revenue(revenue)
         asked = {"rng": rng, "draws": draws, "steps": steps, "sample_weight": sample_weight}
-        refits = self.refits(X, t, y, **asked) if refits is None else refits
+        refits = self.refits(X, y, t, **asked) if refits is None else refits
         new = self._new_rows(new_X)
         new_t = checked_offers(new_t, len(new.rows))
         totals = np.empty((2, draws))
@@ -258,8 +272,8 @@ class SegmentModel(NamedColumns, BaseEstimator):
     def bootstrap_claims(
         self,
         X,
-        t,
         y,
+        t,
         new_X,
         *,
         rng,
@@ -288,7 +302,7 @@ class SegmentModel(NamedColumns, BaseEstimator):
         """
         a, b = checked_revenue(revenue)
         if refits is None:
-            refits = self.refits(X, t, y, rng=rng, draws=draws, steps=steps)
+            refits = self.refits(X, y, t, rng=rng, draws=draws, steps=steps)
         new, apart, fitted = self._new_rows(new_X), self._apart(new_X), self.threshold_moves(new_X)
         own = self._assigned(segment_shares(new, self._parameters()), assignment)
         found, tried = np.empty((3, draws)), np.linspace(0.0, 1.0, 1001) if grid is None else grid
@@ -321,14 +335,14 @@ class SegmentModel(NamedColumns, BaseEstimator):
                 found[:, first + number] = totals
         return tuple(found)
 
-    def refits(self, X, t, y, *, rng, draws, steps=5, sample_weight=None):
+    def refits(self, X, y, t, *, rng, draws, steps=5, sample_weight=None):
         """Batches of bootstrap draws: number of the first, `Choices`, moving thresholds."""
         X, n = checked_rows_with_gaps(X), len(X)
         t, y = checked_offers(t, n), checked_labels(y, n, "answer")
-        data = self._rows(X, t, y, checked_weights(sample_weight, n))
+        data = self._choice_rows(X, t, y, checked_weights(sample_weight, n))
         return list(self._refitted(data, rng, draws, steps, X))
 
-    def refitted(self, X, t, y, *, rng, draws, steps=5):
+    def refitted(self, X, y, t, *, rng, draws, steps=5):
         """Bootstrap draws of the model itself, in scaled features; see `bootstrap_totals`.
 
         Returns
@@ -338,7 +352,7 @@ class SegmentModel(NamedColumns, BaseEstimator):
         ndarray (draws, a + L) or None
             Coefficients of their moving thresholds.
         """
-        refits = self.refits(X, t, y, rng=rng, draws=draws, steps=steps)
+        refits = self.refits(X, y, t, rng=rng, draws=draws, steps=steps)
         _, parts, moved = zip(*refits, strict=True)
         batch = Choices(*(np.concatenate(values, axis=1) for values in zip(*parts, strict=True)))
         return batch, None if self._thresholds is None else np.concatenate(moved)

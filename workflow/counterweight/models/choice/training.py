@@ -132,12 +132,12 @@ def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0
     oracle = bool(method["options"].get("per_component"))
     if hasattr(model, "predict_segments"):
         told = told_categories(type(model), data.names, data.categories)
-        model.fit(X[train], t[train], rows["answer"], rng=rng, **told)
+        model.fit(X[train], rows["answer"], t[train], rng=rng, **told)
         said = segment_predictions(model, X, t, scale, grid)
     else:
         component = rows["component"] if oracle else None
         own = component[train] if component is not None else None
-        model.fit(X[train], t[train], rows["answer"], rng=rng, component=own)
+        model.fit(X[train], rows["answer"], t[train], rng=rng, component=own)
         said = {"": curve_predictions(model, X, t, scale, grid, component)}
     arrays = model.to_arrays()
     if bootstrap and hasattr(model, "bootstrap_totals"):
@@ -181,7 +181,7 @@ def totals_intervals(model, rows, scale, said, rng, draws, level=0.95, grid=None
     train = rows["train"]
     used = ~train if (~train).any() else train
     ends, intervals = [(1 - level) / 2, (1 + level) / 2], {}
-    past = (rows["X"][train], rows["t"][train], rows["answer"])
+    past = (rows["X"][train], rows["answer"], rows["t"][train])
     shared = {"rng": rng, "draws": draws, "revenue": scale.scaled_revenue()}
     share = 0.0
     if hasattr(model, "offer_deviation_"):
@@ -374,8 +374,8 @@ def _held_out(X, t, y, one, fold, seed, told=None):
         return [
             kind(**one["options"]).fit(
                 X[fold != number],
-                t[fold != number],
                 y[fold != number],
+                t[fold != number],
                 rng=np.random.default_rng([seed, number]),
                 **more,
             )

@@ -1,0 +1,213 @@
+"""What a study of offers gives away: one method fitted on every answer, and offers for people."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from counterweight.delivery.saved_offers import SavedOffers, tell_offers
+from counterweight.errors import CounterweightError, listed
+from counterweight.files.gifts import write_answers
+from counterweight.files.seeds import generator
+from counterweight.files.study_data import by_repeat
+from counterweight.files.tables import (
+    by_setting,
+    metrics_table,
+    read_columns,
+    read_models,
+    read_table,
+    write_table,
+)
+from counterweight.labeling.column_report import forms_of, types_of
+from counterweight.labeling.offered import answered_rows, offer_range
+from counterweight.labeling.stage import prepared_rows
+from counterweight.models.choice.offer_limits import as_asked, columns_asked
+from counterweight.models.choice.training import compared, scale_of, told_categories
+from counterweight.models.filters.candidates import learned_encoder
+
+#: People, at most, of the comparison of methods in a study that keeps no answers from them.
+COMPARED = 1500
+#: Nats by which losses that are the same may differ.
+SAME = 1e-5
+
+
+def final_offers(job):
+    """Fit a method on every answer, save it, and write an offer for each person.
+
+    Of several methods it is the one of least log loss on answers that it has not seen: those of
+    the test rows of the study's repeats, or else cross-validated ones.
+    """
+    given = job.given
+    frame, features, _, rule, outcome = prepared_rows(job)
+    labels = read_columns(job.input.labels)
+    first, layout = by_repeat(labels)[0], rule(frame)
+    at, answers = answered_rows(frame, features, layout, outcome)
+    rows = frame["row"].to_numpy()
+    held = None
+    if len(given["candidates"]) > 1:
+        held = _held_out_losses(job, labels, rows[at], answers)
+    if layout["world"] is not None:
+        # Of worlds drawn anew each repeat has its own; the model that is given away is of the
+        # first.
+        own = layout["world"][at] == 0
+        at, answers = at[own], answers[own]
+    saved, losses = _fitted(job, frame, features, labels, at, answers, layout["offer"], held)
+    saved.save(job.output.model)
+    priced = features["row"] if given["everybody"] else first["row"]
+    people = frame[frame["row"].isin(priced) & frame["row"].isin(features["row"])]
+    X = features.set_index("row").loc[people["row"]].to_numpy(dtype=float)
+    table = saved.named(people) | saved.priced(X)
+    if given["id"] not in table:
+        table["row"] = people["row"].to_numpy("int64")
+    columns, records = as_asked(
+        saved,
+        X,
+        people.reset_index(drop=True),
+        given.get("limits"),
+        given.get("experiment"),
+        generator(given["seed"], given["stream"], 0, "experiment"),
+    )
+    made = _made(saved, people, X, first, layout["offer"][people.index.to_numpy()])
+    table = pd.DataFrame(table | columns | made)
+    write_answers(job.output.offers, job.output.csv, table)
+    if hasattr(job.output, "metrics"):
+        records = _comparison(given, saved, losses, len(table)) + records
+        write_table(job.output.metrics, metrics_table(given["study"], "delivered", records))
+    tell_offers(job.log, table, given["labeling"]["options"]["offer"])
+
+
+def _fitted(job, frame, features, labels, at, answers, made, held):
+    """The saved method of the answers of some rows, and the losses of all by their places.
+
+    Where it was trained on every answer in the first repeat, that fit is the one.
+    """
+    given, options = job.given, job.given["labeling"]["options"]
+    low, high = offer_range(options, labels["offer"])
+    first, rows = by_repeat(labels)[0], frame["row"].to_numpy()[at]
+    names = [name for name in features.columns if name != "row"]
+    answer = given["outcome"]["options"].get("column")
+    encoder = learned_encoder(frame, names, given["features"], answer, gift="model")
+    X, offers = features.set_index("row").loc[rows].to_numpy(dtype=float), made[at]
+    offer = options | {"column": options["offer"], "low": low, "high": high}
+    declared = features.attrs.get("categories")
+    asked = partial(told_categories, names=names, categories=declared)
+    scaled = scale_of(offer)[0].scaled(offers)
+    chosen, losses = chosen_method(job, X, scaled, answers.astype(float), asked, held)
+    stored = None
+    everyone = (first["role"] == "train").all() and np.array_equal(first["row"], rows)
+    if everyone and job.input.model:
+        models = dict(zip(given["methods"], np.atleast_1d(job.input.model), strict=True))
+        stored = by_setting(read_models(str(models[chosen["method"]]))[0, "general"])[""]
+    facts = {name: given[name] for name in ("study", "title", "id")} | {
+        "method": chosen["method"],
+        "losses": {_name(given["candidates"][place]): loss for place, loss in losses.items()},
+        "id_numbers": bool(given["id"]) and pd.api.types.is_numeric_dtype(frame[given["id"]]),
+    }
+    facts |= _typed(job.input.columns, encoder.columns_)
+    facts["asked"] = _typed(job.input.columns, columns_asked(given.get("limits")))
+    saved = SavedOffers.fitted(
+        X,
+        offers,
+        answers.astype(float),
+        encoder,
+        method=chosen,
+        setting=chosen["setting"],
+        offer=offer,
+        categories=declared,
+        rng=generator(given["seed"], given["stream"], 0, f"final {chosen['model']}"),
+        stored=stored,
+        facts=facts,
+    )
+    return saved, losses
+
+
+def _name(candidate):
+    return f"{candidate['method']} {candidate['setting']}".strip()
+
+
+def _typed(columns, needed):
+    """Types and forms of the columns that new people must have, by a column report."""
+    if not columns:
+        return {}
+    report = read_table(columns)
+    types, forms = types_of(report), forms_of(report)
+    strange = [name for name in needed if name not in types]
+    if strange:
+        raise CounterweightError(
+            f"limits name {strange[0]!r}, no column of the table: it has {listed(types)}."
+        )
+    return {
+        "types": {name: types[name] for name in needed},
+        "forms": {name: forms[name] for name in needed if name in forms},
+    }
+
+
+def _held_out_losses(job, labels, rows, answers):
+    """Log loss of each candidate on the test rows of all repeats; None where there are none."""
+    paths = getattr(job.input, "predictions", None)
+    if not len(paths or ()) or not (labels["role"] == "test").any():
+        return None
+    losses, order = [], np.argsort(rows)
+    tables = dict(zip(job.given["methods"], np.atleast_1d(paths), strict=True))
+    for one in job.given["candidates"]:
+        table = read_columns(str(tables[one["method"]]))
+        own = (table["role"] == "test") & (table["setting"] == one["setting"])
+        places = order[np.searchsorted(rows, table["row"][own], sorter=order)]
+        given = np.where(np.asarray(answers)[places], table["p"][own], 1 - table["p"][own])
+        losses.append(float(-np.log(np.maximum(given, 1e-12)).mean()))
+    return losses
+
+
+def chosen_method(job, X, t, answers, asked, losses=None):
+    """The candidate of least log loss on answers not seen, and all losses by place."""
+    candidates = job.given["candidates"]
+    if len(candidates) == 1:
+        return candidates[0], {}
+    refusals, how = {}, "held-out"
+    if losses is None:
+        rng = generator(job.given["seed"], job.given["stream"], 0, "comparison")
+        most = {} if job.given["everybody"] else {"most": COMPARED}
+        losses, refusals = compared(X, t, answers, candidates, rng, asked, **most)
+        how = "cross-validated"
+    if len(refusals) == len(candidates):
+        raise CounterweightError(f"No method can be given away. {refusals[0]}")
+    known = {}
+    for place, one in enumerate(candidates):
+        if place in refusals:
+            job.log.warning("%s is passed over: %s", _name(one), refusals[place])
+        else:
+            known[place] = losses[place]
+            job.log.info("%s: %s log loss %.4f", _name(one), how, losses[place])
+    # Methods that come to the same fit differ by rounding: the first one of them is taken.
+    least = min(losses) + SAME
+    chosen = next(one for one, loss in zip(candidates, losses, strict=True) if loss <= least)
+    job.log.info("given away: %s", _name(chosen))
+    return chosen, known
+
+
+def _made(saved, people, X, labels, offers):
+    """What was offered to people, and what the model says of it; null where nothing was."""
+    role = pd.Series(labels["role"], index=labels["row"]).reindex(people["row"]).fillna("")
+    inside = (offers >= saved.scale.low) & (offers <= saved.scale.high)
+    p = np.full(len(X), np.nan)
+    p[inside] = saved.accepted(X[inside], offers[inside])
+    revenue = p * saved.scale.revenue(offers)
+    return {"role": role.to_numpy(str), "offer": offers, "p": p, "revenue": revenue}
+
+
+def _comparison(given, saved, losses, count):
+    """Records of the method that is given away and of those that it was chosen from."""
+    # A page of one's own table is about the method that is given away.
+    metric = "delivered" if given["everybody"] else "given_away"
+    place = {"part": saved.facts["method"], "setting": saved.facts["setting"]}
+    return [{"metric": metric, "value": 1.0, "rows": count} | place] + [
+        {
+            "metric": "validated_log_loss",
+            "part": one["method"],
+            "setting": one["setting"],
+            "value": losses[at],
+            "target": "general",
+        }
+        for at, one in enumerate(given["candidates"])
+        if at in losses
+    ]

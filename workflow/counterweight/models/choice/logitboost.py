@@ -79,7 +79,7 @@ class Boost:
         return float(entropy) / len(self.y)
 
     def step(self):
-        """Add one line: its column (-1 where nothing was gained), slope and level on the log-odds."""
+        """Add one line: its column (-1 where nothing was gained), slope, level on the log-odds."""
         p = 0.5 * (1.0 + np.tanh(0.5 * self.log_odds))
         residual = self.y - p
         # |z| = 1 / p(y), so the weight is |y - p| times p(y), and |y - p| / 3 where cut.

@@ -175,13 +175,10 @@ def adapted(Z, y, weights, prior, penalty, start=None):
     y : array (n,) of 0 and 1
     weights : array (n,)
     prior, start : array (k,)
-    penalty : float
 
     Returns
     -------
     beta : numpy.ndarray (k,)
-    steps : int
-    converged : bool
     """
     n, sign = len(Z), 2 * y - 1
     beta = prior if start is None else start

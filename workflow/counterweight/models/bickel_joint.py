@@ -176,9 +176,6 @@ class Objective:
         Labeled rows first; a column of ones first.
     y : array (M,) of 0 and 1
     design : array (M,)
-    loss : {"logistic", "exponential"}
-    target : {"general", "unlabeled"}
-    ridge : float
     """
 
     def __init__(self, Z, y, design, loss, target, ridge):

@@ -31,7 +31,6 @@ class SelectionAwareClassifier(BinaryClassifier):
     ----------
     trees, learning_rate, leaves, least_rows
         As of `counterweight.models.boosting.BoostedClassifier`.
-    selection : bool
 
     Attributes
     ----------
@@ -52,11 +51,6 @@ class SelectionAwareClassifier(BinaryClassifier):
         """Fit on labeled rows (M, d) and unlabeled ones (N, d) with all their labels.
 
         `unweighted` is None always, since an oracle takes no weights; nothing is drawn by `rng`.
-
-        Raises
-        ------
-        CounterweightError
-            Without the hidden labels, and for what `BoostedClassifier.fit` refuses.
         """
         check_options(vars(self), OPTIONS)
         if y_unlabeled is None:

@@ -33,7 +33,6 @@ class CalibrationBand:
 
     Parameters
     ----------
-    kind : {"binary", "number"}
     level : float
         Coverage.
 

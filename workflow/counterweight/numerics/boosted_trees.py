@@ -40,7 +40,6 @@ def fit_trees(X, y, weight=None, *, options, binary=True, categorical=None, bins
     weight : array (n,), optional
     options : mapping
         `TREES`.
-    binary : bool
     categorical : array (d,) of bool, optional
         Features whose numbers are codes of categories; these are split by sets.
     bins : int
@@ -80,11 +79,6 @@ def trees_to_arrays(model):
         goes to the left; ``tree_categories (d, K)``, values of each feature's categories, NaN
         beyond them; ``tree_categorical (d,)``, 1 for features of categories; ``tree_baseline
         ()``, what is added to the trees; ``tree_rows (N,)``, rows of the fit below each node.
-
-    Raises
-    ------
-    CounterweightError
-        For more than two classes, and for categories that are no numbers.
     """
     if model.n_trees_per_iteration_ != 1:
         raise CounterweightError(
@@ -163,11 +157,6 @@ def raw_predict(arrays, X):
     numpy.ndarray, shape (n,)
         Log odds of the second class for a classifier (positive: the second class is predicted);
         for a regression the prediction, or its logarithm for losses with a logarithmic link.
-
-    Raises
-    ------
-    CounterweightError
-        When `X` is no table of d numbers.
     """
     trees, X = _Trees(arrays), number_table(X, empty=True)
     raw = np.empty(len(X))

@@ -31,10 +31,6 @@ def check_same_columns(known, given, what, width=None, warn=True):
         How many the fit had, where it had no names.
     warn : bool
         Whether to warn where one of them has no names.
-
-    Raises
-    ------
-    CounterweightError
     """
     if known is None and given is not None and not all(isinstance(name, str) for name in given):
         # Numbers in another order than 0, 1, 2, ... say that columns were chosen.
@@ -86,11 +82,6 @@ def number_table(X, empty=False):
     X : array-like
     empty : bool
         Whether it may hold nothing.
-
-    Raises
-    ------
-    CounterweightError
-        When `X` is not a matrix of numbers, or is empty.
     """
     if getattr(X, "dtype", None) is not None and np.dtype(getattr(X, "dtype", float)).kind == "c":
         raise CounterweightError("Complex data not supported: features are real numbers.")
@@ -112,13 +103,7 @@ def number_table(X, empty=False):
 
 
 def as_numbers(values, what):
-    """Values as an array of float64.
-
-    Raises
-    ------
-    CounterweightError
-        When they are text or other than numbers.
-    """
+    """Values as an array of float64."""
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
@@ -126,13 +111,7 @@ def as_numbers(values, what):
 
 
 def checked_rows(X, feature_names=None, empty=False):
-    """Rows as a float matrix; without any row only if `empty`.
-
-    Raises
-    ------
-    CounterweightError
-        When `X` is not a matrix of numbers, is empty, or holds NaN or infinite values.
-    """
+    """Rows as a float matrix; without any row only if `empty`."""
     return finite_rows(number_table(X, empty), feature_names)
 
 
@@ -154,14 +133,8 @@ def checked_labels(y, rows, what="label"):
     Parameters
     ----------
     y : array (n,) of 0 and 1, or of bool
-    rows : int
     what : str
         For the message.
-
-    Raises
-    ------
-    CounterweightError
-        When there is not one label, 0 or 1, for each row.
     """
     y = np.asarray(y)
     if y.shape != (rows,):
@@ -176,13 +149,7 @@ def checked_labels(y, rows, what="label"):
 
 
 def checked_weights(sample_weight, rows):
-    """Row weights as floats; ones if None.
-
-    Raises
-    ------
-    CounterweightError
-        When a weight is negative or not finite, all are 0, or their number is wrong.
-    """
+    """Row weights as floats; ones if None."""
     if sample_weight is None:
         return np.ones(rows)
     weights = np.asarray(sample_weight, dtype=float)
@@ -208,11 +175,6 @@ def mean_one_weights(sample_weight, rows):
     """Row weights of mean 1 over the rows that have one, and their mean before.
 
     For fits that depend on the scale of weights: by floors, priors, penalties or counts of rows.
-
-    Raises
-    ------
-    CounterweightError
-        As `checked_weights`.
     """
     weights = checked_weights(sample_weight, rows)
     unit = float(weights[weights > 0].mean())
@@ -235,13 +197,7 @@ def two_class_rows(X, y, sample_weight=None, what="A classifier", blanks=False):
     Returns
     -------
     X : numpy.ndarray (m, d)
-    y : numpy.ndarray (m,)
-    weights : numpy.ndarray (m,)
-
-    Raises
-    ------
-    CounterweightError
-        For rows, labels or weights that cannot be used, and for one class only.
+    y, weights : numpy.ndarray (m,)
     """
     X = number_table(X) if blanks else checked_rows(X)
     y = checked_labels(y, len(X))
@@ -258,13 +214,7 @@ def two_class_rows(X, y, sample_weight=None, what="A classifier", blanks=False):
 
 
 def checked_new_rows(X, d):
-    """Rows to predict, as floats.
-
-    Raises
-    ------
-    CounterweightError
-        When they hold NaN or infinite values or have another number of features than `d`.
-    """
+    """Rows to predict, as floats."""
     X = checked_rows(X)
     if X.shape[1] != d:
         raise CounterweightError(f"The model has {d} features, the rows to predict {X.shape[1]}.")
@@ -278,7 +228,6 @@ def note_wrong(noted, name, wrong, values, rows):
     ----------
     noted : dict of str to (int, value, row)
         How many, the first and its row id, by name of what is wrong; changed in place.
-    name : str
     wrong : bool array (n,)
     values, rows : array (n,)
     """

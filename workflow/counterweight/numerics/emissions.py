@@ -164,13 +164,7 @@ class Layout:
         return len(self.numbers) + sum(len(block) for block in self.categories)
 
     def split(self, X):
-        """Numbers (n, a), NaN where missing, and codes (n, b), -1 where missing.
-
-        Raises
-        ------
-        CounterweightError
-            When a number is infinite or a category holds what is none of its levels.
-        """
+        """Numbers (n, a), NaN where missing, and codes (n, b), -1 where missing."""
         X = np.asarray(X, dtype=float)
         if X.ndim != 2 or X.shape[1] != self.width:
             raise CounterweightError(
@@ -467,7 +461,6 @@ class EmissionRows:
 
     Parameters
     ----------
-    emission : Emission
     numbers : ndarray (n, a)
         Standardised; NaN where missing.
     codes : ndarray of int (n, b)
@@ -543,15 +536,8 @@ class MixedRows:
         NaN where missing.
     row_weights : ndarray (n,)
         Rows of weight zero are left out.
-    layout : Layout
-    covariance : {"full", "diagonal", "tied"}
     scale : ndarray (a,), optional
         Of the numbers, to divide by instead of their standard deviations.
-
-    Raises
-    ------
-    CounterweightError
-        When a number is constant or missing everywhere.
     """
 
     def __init__(self, X, row_weights, layout, covariance="full", block=1984, scale=None):

@@ -83,12 +83,6 @@ def ratio_mean(values, weights=None, *, level=0.95, bounds=None, scale="root"):
     -------
     Estimate
         With ``SE^2 = n/(n-1) sum w^2 (f - m)^2 / (sum w)^2`` (Cochran 1977, section 6.4).
-
-    Raises
-    ------
-    CounterweightError
-        For no rows, values that are not finite, or weights that are negative, not finite,
-        too few or all 0.
     """
     values = as_numbers(values, "values")
     if values.ndim != 1 or not len(values):
@@ -158,7 +152,6 @@ def shape_of(rows, total, second, third, fourth, pull=0.0):
 
     Parameters
     ----------
-    rows : int
     total : float
         sum w.
     second, third, fourth : float
@@ -270,7 +263,6 @@ def mean_interval(
 
     Parameters
     ----------
-    value, standard_error : float
     skewness : float
         Of the influence values (third moment over the 3/2 power of the second).
     rows : float
@@ -294,11 +286,6 @@ def mean_interval(
         ``1 - (alpha/2)^(1/n)`` of unseen rows could lie at either bound without having been seen
         with a larger probability than alpha/2, and the interval says so. NaN where nothing can
         be said: a single row, or values alike and no bound on that side.
-
-    Raises
-    ------
-    ValueError
-        For a level out of range or an unknown scale.
     """
     if scale not in ("root", "plain"):
         raise ValueError(f"scale must be root or plain, not {scale!r}")

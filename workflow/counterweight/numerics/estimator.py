@@ -361,13 +361,7 @@ def _finite_numbers(y):
 
 
 def two_classes(y):
-    """Labels as 0 and 1, and the two classes in order; labels 0 and 1 stay as they are.
-
-    Raises
-    ------
-    CounterweightError
-        For labels that are no classes, or other than two.
-    """
+    """Labels as 0 and 1, and the two classes in order; labels 0 and 1 stay as they are."""
     if y.dtype.kind == "b" or (y.dtype.kind in "iuf" and np.isin(y, (0, 1)).all()):
         return y, np.array([0, 1])
     if y.dtype.kind == "c":

@@ -34,15 +34,6 @@ def canonical_ids(values, *, column="id", people="candidates"):
         Numbers or texts, none missing, each once.
     column, people : str
         For messages.
-
-    Returns
-    -------
-    list of str
-
-    Raises
-    ------
-    CounterweightError
-        When an id is missing, there twice, or a number that is not whole.
     """
     texts = [_text(value) for value in np.asarray(values, dtype=object)]
     absent = [row for row, text in enumerate(texts) if not text]
@@ -153,15 +144,6 @@ def disclosure(counts, classes, level=0.95):
         Groups in each class; each row has one group of each.
     level : float
         In (0, 1).
-
-    Returns
-    -------
-    Disclosure
-
-    Raises
-    ------
-    CounterweightError
-        When there are no rows, or the level is not in (0, 1).
     """
     counts = np.asarray(counts, dtype=float)
     if not 0 < level < 1:
@@ -203,11 +185,6 @@ def exact_interval(hits, rows, miss):
     ----------
     hits, rows : array_like
         Of one shape, or shapes that go together; [0, 1] where there are no rows.
-    miss : float
-
-    Returns
-    -------
-    low, high : array
     """
     from scipy.special import betaincinv
 
@@ -224,15 +201,6 @@ def least_rows(alpha, level, classes):
 
     The easiest case is looked at: two parts of one size in which the groups' shares are alike
     and, in each class, the rarest that still matter little: one group of two has the share 1/2.
-
-    Parameters
-    ----------
-    alpha, level : float
-    classes : sequence of int
-
-    Returns
-    -------
-    int
     """
     rows = 4
     while rows < 1 << 30:

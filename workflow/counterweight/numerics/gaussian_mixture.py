@@ -121,11 +121,6 @@ class Standardised:
         For messages.
     scale : ndarray (d,), optional
         To divide by instead of the standard deviation of these rows.
-
-    Raises
-    ------
-    CounterweightError
-        When a feature is constant.
     """
 
     def __init__(self, X, row_weights, feature_names=None, block=1984, scale=None):
@@ -229,13 +224,9 @@ def fit_mixture(
     ----------
     X : array (n, d)
         Finite; no constant feature.
-    n_components : int
     sample_weight : array (n,), optional
         Zero or more. A row of weight two counts as two rows, in the likelihood and in
         `minimum_rows`. Rows of weight zero are left out.
-    restarts : int
-    tolerance : float
-    max_iter : int
     rng : numpy.random.Generator
         Needed unless the start is given.
     start : Mixture, optional
@@ -263,17 +254,6 @@ def fit_mixture(
         Which columns of `X` are numbers and which are categories; missing entries then
         integrate out (see `counterweight.numerics.emissions`). The levels of a
         category are smoothed, so the history is that of the log-likelihood plus the log prior.
-    covariance : {"full", "diagonal", "tied"}
-
-    Returns
-    -------
-    Mixture
-
-    Raises
-    ------
-    CounterweightError
-        For unusable rows, weights or options, and when there are fewer than
-        ``n_components * minimum_rows`` rows, counted by weight.
     """
     if layout is None and covariance != "full":
         layout = Layout.of(np.shape(X)[1])
@@ -577,11 +557,6 @@ def fit_class_mixtures(
         Those of all rows (if there is one), of class 0 and of class 1.
     log_likelihood : float
         Sum over rows of row weight times log p(x, y).
-
-    Raises
-    ------
-    CounterweightError
-        For one class only, too few rows in a class, or unusable rows, weights or options.
     """
     if layout is None and covariance != "full":
         layout = Layout.of(np.shape(X)[1])

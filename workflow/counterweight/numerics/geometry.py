@@ -84,24 +84,12 @@ def closest(A, U, cone=False):
 
 
 def closest_in_hull(A, target):
-    """Weights q (L,) of the point of the convex hull of the rows of `A` that `closest` gives.
-
-    Raises
-    ------
-    CounterweightError
-        When there is no leaf, or shares and target do not fit together or are not finite.
-    """
+    """Weights q (L,) of the point of the convex hull of the rows of `A` that `closest` gives."""
     return closest(*checked_shares(A, target))[0]
 
 
 def closest_in_cone(A, target):
-    """Weights q (L,), not normalised, of the nearest point of the cone of the rows of `A`.
-
-    Raises
-    ------
-    CounterweightError
-        As `closest_in_hull`.
-    """
+    """Weights q (L,), not normalised, of the nearest point of the cone of the rows of `A`."""
     return closest(*checked_shares(A, target), cone=True)[0]
 
 
@@ -120,11 +108,6 @@ def closest_within(A, target, most):
     target : array (K,)
     most : array (L,)
         Sums to 1 at least.
-
-    Raises
-    ------
-    CounterweightError
-        As `closest_in_hull`, and where the limits do not sum to 1.
     """
     from scipy.optimize import lsq_linear
 
@@ -208,11 +191,6 @@ def interpolated(mass, A, eta):
     mass : array (L,)
     A : array (L, K)
         The row of a leaf without mass is r, that of all rows.
-
-    Raises
-    ------
-    CounterweightError
-        When eta is outside [0, 1], or the masses are no distribution over the leaves.
     """
     _check_share(eta, "eta")
     mass, A = checked_leaves(mass, A)
@@ -232,7 +210,6 @@ def interpolated_rows(memberships, eta):
     ----------
     memberships : array (n, L)
         Rows that sum to 1.
-    eta : float
 
     Returns
     -------
@@ -255,7 +232,6 @@ def imbalance_floor(r, target, alpha, classes):
     r : array (K,)
         Base shares, summing to 1 within each class.
     target : array (K,)
-    alpha : float
     classes : sequence of int
         Number of groups of each class, summing to K.
 
@@ -263,12 +239,6 @@ def imbalance_floor(r, target, alpha, classes):
     -------
     float
         ||r - U|| at alpha 0, and 0 at alpha 1.
-
-    Raises
-    ------
-    CounterweightError
-        When alpha is outside [0, 1], or base shares or target are no distribution within each
-        class.
     """
     _check_share(alpha, "alpha")
     r, target = (
@@ -344,7 +314,6 @@ def drawn_in(rho, mass, A, most):
     ----------
     rho, mass : array (L,)
     A : array (L, K)
-    most : float
 
     Returns
     -------
@@ -377,7 +346,6 @@ def closest_spread(A, target, mass, most, limits=None, cone=False):
         In [0, 1].
     limits : array (L,), optional
         Upper limits of q, which sums to 1 then.
-    cone : bool
 
     Returns
     -------
@@ -423,7 +391,6 @@ def most_spread(rho, mass, A, most):
     ----------
     rho, mass : array (L,)
     A : array (L, K)
-    most : float
 
     Returns
     -------

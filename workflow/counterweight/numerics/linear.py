@@ -28,7 +28,6 @@ def fit_logistic(X, y, sample_weight=None, ridge=1e-6, max_iter=200):
         weight 0 are left out.
     ridge : float
         Penalty ``n/2 * ridge * |coef|^2`` on the coefficients of standardised features.
-    max_iter : int
 
     Returns
     -------

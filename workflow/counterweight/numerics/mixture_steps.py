@@ -66,13 +66,7 @@ class Statistics(NamedTuple):
 
 
 def density_coefficients(parameters):
-    """Coefficients (K, R, q) of log weight + log density in the quadratic features.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        When a covariance is not positive definite.
-    """
+    """Coefficients (K, R, q) of log weight + log density in the quadratic features."""
     weights, means, covariances = parameters
     d = means.shape[-1]
     factor = np.linalg.cholesky(covariances)
@@ -175,10 +169,6 @@ class QuadraticRows:
         In single precision the log-likelihood is corrected to first order for the
         rounding of the coefficients, which would be its largest error: its derivative
         with respect to a coefficient is the moment of that feature.
-
-        Returns
-        -------
-        Statistics
         """
         k, r = parameters.weights.shape
         exact = self.coefficients(parameters).reshape(k * r, -1)
@@ -293,10 +283,6 @@ def maximisation(moments, previous, held, floor):
         (a generalised EM step).
     floor : float or None
         Least eigenvalue of a covariance; None for covariances as they come.
-
-    Returns
-    -------
-    Parameters
     """
     width = moments.shape[-1]
     d = int(round((np.sqrt(8 * width + 1) - 3) / 2))

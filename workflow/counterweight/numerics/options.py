@@ -35,11 +35,6 @@ def check_options(values, options):
         By name, all options: ``vars`` of an estimator.
     options : mapping of str to dict
         JSON-schema fragments: enum, or type (one or several), bounds and a pattern of words.
-
-    Raises
-    ------
-    CounterweightError
-        Names the option, what it must be, and its value.
     """
     for name, node in options.items():
         value = values[name]

@@ -40,12 +40,6 @@ def auc_estimate(y, score, weight=None, level=0.95):
     Estimate
         The standard error is that of DeLong, DeLong & Clarke-Pearson (1988), by
         linearisation where there are weights; see `auc_interval` for the interval.
-
-    Raises
-    ------
-    CounterweightError
-        For no rows, one class only, labels other than 0 and 1, scores that are not finite
-        and weights that are negative or not finite.
     """
     positive, score = checked_scores(y, score)
     largest, effective = 1.0, float(len(score))
@@ -123,18 +117,12 @@ def auc_interval(moments, level=0.95):
 
     Parameters
     ----------
-    moments : AucMoments
     level : float
         In (0, 1).
 
     Returns
     -------
     low, high : float or array
-
-    Raises
-    ------
-    ValueError
-        For a level out of range.
     """
     from scipy.special import expit, logit, stdtrit
 
@@ -179,11 +167,6 @@ def agarwal_bound(positives, negatives, delta=0.05):
     -------
     float or array
         Above 1 where so few rows say nothing.
-
-    Raises
-    ------
-    CounterweightError
-        For a class without rows or a delta out of range.
     """
     if not 0 < delta < 1:
         raise CounterweightError(f"delta must lie between 0 and 1, not {delta}.")
@@ -201,13 +184,7 @@ def agarwal_bound_at(share, rows, delta=0.05):
 
 
 def checked_scores(y, score):
-    """``(y == 1, score)``; refuse what is no label or no finite number.
-
-    Raises
-    ------
-    CounterweightError
-        For no rows, labels other than 0 and 1, or scores that are not finite.
-    """
+    """``(y == 1, score)``; refuse what is no label or no finite number."""
     score = np.asarray(score)
     if score.dtype.kind not in "iuf" or score.dtype == np.float16:
         score = as_numbers(score, "predictions")
@@ -231,12 +208,7 @@ def checked_scores(y, score):
 
 
 def both_classes(positives, rows):
-    """Refuse rows of one class.
-
-    Raises
-    ------
-    CounterweightError
-    """
+    """Refuse rows of one class."""
     if positives in (0, rows):
         raise CounterweightError(
             f"All {rows} rows to evaluate are of class {int(positives > 0)}, so a metric "
@@ -260,11 +232,6 @@ def auc_moments(rare, gaps, ties, rare_rows, common_rows, rare_is_positive):
     ties : triple of array (..., K), or None where nothing ties
     rare_rows, common_rows : int or array (...)
         Rows of each class.
-    rare_is_positive : bool
-
-    Returns
-    -------
-    AucMoments
     """
     upto = np.cumsum(gaps[0][..., :-1], axis=-1, dtype=float)
     if ties is not None:

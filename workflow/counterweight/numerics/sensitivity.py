@@ -114,11 +114,6 @@ class SweptMean:
         None where `p` is known.
     centre : float
         Shift of the log odds that Γ is swept around: 0 around missing at random.
-
-    Raises
-    ------
-    CounterweightError
-        For chances outside of [0, 1], and weights that are none.
     """
 
     p: np.ndarray
@@ -218,7 +213,6 @@ def step_bounds(values, weight=None, gammas=GAMMAS):
     ----------
     values : array (n,)
     weight : array (n,), optional
-    gammas : sequence of float
 
     Returns
     -------

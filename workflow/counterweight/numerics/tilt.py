@@ -121,10 +121,6 @@ def tilted(p, delta):
     delta : float or array
         May be infinite; broadcast against `p`.
 
-    Returns
-    -------
-    numpy.ndarray
-
     References
     ----------
     Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14, equation 2.4, with the
@@ -178,10 +174,6 @@ def estimate_delta(
     fitted : bool
         Whether p was calibrated to these labels: the noise of that is then part of
         `Delta.error_labeled`. That of the model itself never is.
-
-    Returns
-    -------
-    Delta
 
     Raises
     ------
@@ -238,7 +230,6 @@ def prior_log_likelihood(p_target, prior, rate):
         Calibrated p1.
     prior : float
         Share of y = 1 among labeled rows.
-    rate : float
     """
     p = np.asarray(p_target, dtype=float)
     with np.errstate(divide="ignore"):
@@ -284,7 +275,6 @@ def gap_left(X, y, X_target, rate):
     X : array (M, d)
     y : array (M,)
     X_target : array (N, d)
-    rate : float
 
     Returns
     -------

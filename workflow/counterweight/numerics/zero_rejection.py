@@ -46,11 +46,6 @@ def row_uniforms(keys, seed):
     -------
     array of float64, shape (n,)
         Multiples of 2^-53.
-
-    Raises
-    ------
-    CounterweightError
-        When the keys are not integers.
     """
     keys = np.asarray(keys)
     if keys.dtype.kind not in "iu":
@@ -86,11 +81,6 @@ def checked_rates(reward, rate, start=0):
     Returns
     -------
     float or array of float64, shape (n,)
-
-    Raises
-    ------
-    CounterweightError
-        When a rate is no number or out of range, or missing where the reward is 0.
     """
     try:
         rate = np.asarray(rate, dtype=float)
@@ -239,13 +229,7 @@ def _no_missing(reward):
 
 
 def key_order(keys, rows):
-    """Order by key, so that sums and passes do not depend on the order of the rows.
-
-    Raises
-    ------
-    CounterweightError
-        When there is not one key for each row, or a key stands twice.
-    """
+    """Order by key, so that sums and passes do not depend on the order of the rows."""
     if keys.shape != (rows,):
         raise CounterweightError(f"There are {rows} rows but {keys.size} keys: give one for each.")
     order = np.argsort(keys, kind="stable")

@@ -170,10 +170,6 @@ class ShiftedMixtureClassifier(MixtureClassifier):
         selected_share : float, optional
             pi, the share of labeled among labeled and unlabeled rows; that of the rows if None.
         rng : numpy.random.Generator, optional
-
-        Raises
-        ------
-        CounterweightError
         """
         if starts is None and y is None:
             raise CounterweightError(

@@ -230,7 +230,8 @@ class _Fit:
 
     def expectation(self, sources, share):
         """Log-likelihood, and responsibilities: of both sources' components for labeled rows,
-        of the first source's for unlabeled ones."""
+        of the first source's for unlabeled ones.
+        """
         with np.errstate(divide="ignore"):
             masses = np.log([share, 1 - share])
         joint = np.hstack(

@@ -282,7 +282,6 @@ class Pool:
     ----------
     y : array (n,) of 0 and 1
     keys : array (n,) of integers
-    seed : int
 
     Attributes
     ----------
@@ -330,10 +329,6 @@ def beam(best, first, size, available):
         Rows of the training sets of the step.
     available : array (2,)
         Rows of each class that there are.
-
-    Returns
-    -------
-    low, high : float
     """
     radius = min(best, 1 - best) * (FACTOR - 1) / (FACTOR + 1)
     ends = (LEAST_SHARE, 1 - LEAST_SHARE) if first else (best - radius, best + radius)

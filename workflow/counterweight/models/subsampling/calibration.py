@@ -36,15 +36,6 @@ def prior_correction(q, keep_rate):
         p(y = 1 | x) among the kept rows, in [0, 1].
     keep_rate : array or float
         l, the rate at which rows of class 0 were kept, in (0, 1].
-
-    Returns
-    -------
-    numpy.ndarray
-
-    Raises
-    ------
-    CounterweightError
-        For probabilities outside [0, 1] or rates outside (0, 1].
     """
     return shifted_odds(_probabilities(q), _zero_rates(keep_rate))
 
@@ -104,12 +95,6 @@ class SplineCalibrator(BaseEstimator):
             Rate in (0, 1] at which a row of reward 0 was kept; all rows if None.
         sample_weight : array (n,), optional
             Weights for another reason; they multiply those of the rates.
-
-        Raises
-        ------
-        CounterweightError
-            For no rows, values that are not finite, values outside of `bounds`, rates
-            outside (0, 1] or unusable weights.
         """
         if not isinstance(self.bins, (int, np.integer)) or self.bins is True or self.bins < 1:
             raise CounterweightError(f"bins is {self.bins!r}; it must be a whole number from 1 up.")
@@ -155,13 +140,7 @@ class SplineCalibrator(BaseEstimator):
         return self
 
     def predict(self, score):
-        """Expected reward at each score, shape (n,); constant beyond the ends.
-
-        Raises
-        ------
-        CounterweightError
-            For scores that are not finite, or outside of score bounds that were given.
-        """
+        """Expected reward at each score, shape (n,); constant beyond the ends."""
         check_is_fitted(self)
         score = _numbers(score, "scores")
         if self.bounds is not None and self.bounds[0] is not None:

@@ -29,7 +29,6 @@ def new_learner(name, min_leaf=2):
 
     Parameters
     ----------
-    name : {"sgd", "logistic", "boosting", "tree"}
     min_leaf : int
         Least rows in a leaf of the tree; the others have none.
     """
@@ -228,10 +227,6 @@ class Tree(_Learner):
     (n1 + 1) / (n1 + n0 + 2), as Weiss & Provost (2003) used with unpruned C4.5. Where class
     1 was over-sampled by the factor o, their corrected estimate is
     (n1 + 1) / (n1 + o n0 + 2). Weights count as numbers of rows.
-
-    Parameters
-    ----------
-    min_leaf : int
     """
 
     STORED = ("ones", "zeros", "feature", "threshold", "left", "right")
@@ -295,12 +290,7 @@ class ConstantModel(_Learner):
 
 
 class Averaged(_Learner):
-    """Learners of one kind, each fitted to other rows; their predictions are averaged.
-
-    Parameters
-    ----------
-    members : list of learners
-    """
+    """Learners of one kind, each fitted to other rows; their predictions are averaged."""
 
     def __init__(self, members):
         self.members = members

@@ -36,10 +36,6 @@ class LogOddsCalibrator(BaseEstimator):
     It assumes that the rows were not used to learn the margin, and that zeros were rejected by
     a known rate: with a wrong rate all odds are wrong by its factor.
 
-    Parameters
-    ----------
-    form : str
-
     Attributes
     ----------
     form_ : str
@@ -75,12 +71,6 @@ class LogOddsCalibrator(BaseEstimator):
             margin that was learned from such rows knows of the rates, and new rows have none.
         sample_weight : array (n,), optional
             Weights for another reason.
-
-        Raises
-        ------
-        CounterweightError
-            For rewards other than 0 and 1 or of one kind, margins that are not finite, rates
-            outside (0, 1] or unusable weights.
         """
         from scipy.special import expit
 

@@ -223,15 +223,7 @@ class OnePassRegressor(RegressorMixin, _OnePass):
 
 
 def _stepped(start, curvature, basis, y, offset, weight):
-    """Most likely coefficients under a normal prior, and the curvature there.
-
-    Parameters
-    ----------
-    start, curvature : array (d,), (d, d)
-        Mean and inverse covariance of the prior.
-    basis : array (n, d)
-    y, offset, weight : array (n,)
-    """
+    """Most likely coefficients under a normal prior, and the curvature there."""
     from scipy.special import expit
 
     def objective(v):

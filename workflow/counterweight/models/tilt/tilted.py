@@ -61,11 +61,6 @@ class Calibrated:
         `categories`, a layout of the features, goes to a classifier that asks for it.
 
         The calibration takes all rows alike: p(y|x) of the rows as they are.
-
-        Raises
-        ------
-        CounterweightError
-            For fewer rows of a class than folds.
         """
         X = checked_rows(X)
         y = checked_labels(y, len(X))
@@ -265,10 +260,6 @@ class TiltedClassifier(BinaryClassifier):
             Of the features, for slopes; else "0", "1" ...
         categories : Layout, optional
             Features that are categories, for classifiers that take them as such.
-
-        Raises
-        ------
-        CounterweightError
         """
         check_options({"folds": self.folds}, {"folds": OPTIONS["folds"]})
         X, U = checked_new_rows(X, np.shape(X)[-1]), np.asarray(X_unlabeled, dtype=float)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.adapted import PENALTIES, AdaptedLogistic, adapted
-from counterweight.models.logistic import LogisticModel
+from counterweight.models.logistic import PENALTIES, AdaptedLogistic, LogisticModel, adapted
 from scipy.optimize import minimize
 
 

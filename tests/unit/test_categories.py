@@ -6,7 +6,7 @@ import pytest
 from counterweight.files.study_data import StudyData
 from counterweight.files.tables import read_columns, read_facts, write_table
 from counterweight.labeling.recipes import BINARY, adult_binary, as_is, declare_categories, one_hot
-from counterweight.models.mixtures.generative import GenerativeClassifier
+from counterweight.models.generative import GenerativeClassifier
 from counterweight.models.training import seen_rows
 from counterweight.numerics.emissions import Layout
 

@@ -2,17 +2,16 @@
 
 import numpy as np
 import pytest
-from counterweight.models.adapted import AdaptedLogistic
 from counterweight.models.bickel_joint import JointClassifier
 from counterweight.models.boosting import BoostedClassifier
 from counterweight.models.costing import CostingClassifier
+from counterweight.models.generative import GenerativeClassifier
 from counterweight.models.log_policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
-from counterweight.models.logistic import LogisticModel
-from counterweight.models.mixtures.generative import GenerativeClassifier
-from counterweight.models.mixtures.shifted_mixture import ShiftedMixtureClassifier
+from counterweight.models.logistic import AdaptedLogistic, LogisticModel
+from counterweight.models.shifted_mixture import ShiftedMixtureClassifier
 from counterweight.models.subsampling.budgeted import BudgetedClassifier
 from counterweight.models.subsampling.subsampled import SubsampledClassifier
-from counterweight.models.tilt.tilted import TiltedClassifier
+from counterweight.models.tilted import TiltedClassifier
 from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted

@@ -84,7 +84,7 @@ def model_digest(name, script="train", run="counterweight.kinds.classification:t
 
 def test_editing_a_module_changes_the_digest_of_its_users_only(copy):
     before = model_digests()
-    module = copy / "models" / "mixtures" / "shifted_mixture.py"
+    module = copy / "models" / "shifted_mixture.py"
     module.write_text(module.read_text() + "\n# edited\n")
     after = model_digests()
     assert {name for name in before if before[name] != after[name]} == {"shifted_mixture"}

@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.adapted import AdaptedLogistic
 from counterweight.models.bickel_joint import JointClassifier
 from counterweight.models.boosting import BoostedClassifier
-from counterweight.models.logistic import LogisticModel
-from counterweight.models.mixtures.shifted_mixture import ShiftedMixtureClassifier
+from counterweight.models.logistic import AdaptedLogistic, LogisticModel
+from counterweight.models.shifted_mixture import ShiftedMixtureClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import check_estimator
 

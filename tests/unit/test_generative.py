@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import model_arrays, model_table
-from counterweight.models.mixtures.generative import GenerativeClassifier
+from counterweight.models.generative import GenerativeClassifier
 from counterweight.numerics.gaussian_mixture import fit_mixture
 from scipy.stats import multivariate_normal
 

@@ -6,7 +6,7 @@ import pytest
 from counterweight.delivery.saved_models import load
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import TabularEncoder
-from counterweight.models.subsampling.calibrated_numbers import CalibratedNumbers
+from counterweight.models.subsampling.calibrated_subsample import CalibratedNumbers
 from delivering import Own
 
 RATE = 0.05

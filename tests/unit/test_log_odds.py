@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from counterweight.datasets.generated.rare_clicks import RareClicks
 from counterweight.errors import CounterweightError
-from counterweight.models.subsampling.log_odds import LogOddsCalibrator
+from counterweight.models.subsampling.calibration import LogOddsCalibrator
 from counterweight.models.subsampling.subsampled import MarginNoise, SubsampledClassifier
 from scipy.special import expit, logit
 

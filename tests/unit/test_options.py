@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.numerics.options import check_options
+from counterweight.numerics.checks import check_options
 
 OPTIONS = {
     "kind": {"enum": ["one", "two"]},

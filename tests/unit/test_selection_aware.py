@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.models.boosting import SelectionAwareClassifier
 from counterweight.models.classifier import positive
-from counterweight.models.selection_aware import SelectionAwareClassifier
 from scipy.special import expit
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import model_arrays, model_table
-from counterweight.models.mixtures import shifted_mixture
-from counterweight.models.mixtures.generative import GenerativeClassifier
-from counterweight.models.mixtures.shifted_mixture import ShiftedMixtureClassifier
+from counterweight.models import shifted_mixture
+from counterweight.models.generative import GenerativeClassifier
+from counterweight.models.shifted_mixture import ShiftedMixtureClassifier
 from counterweight.numerics.emissions import Layout
 from scipy.stats import multivariate_normal
 

@@ -12,7 +12,7 @@ from counterweight.evaluation.metrics.evaluate import describe_fits
 from counterweight.files.study_data import StudyData
 from counterweight.files.tables import metrics_table
 from counterweight.models.logistic import LogisticModel
-from counterweight.models.tilt.tilted import DELTA, OPTIONS, Calibrated, TiltedClassifier
+from counterweight.models.tilted import DELTA, OPTIONS, Calibrated, TiltedClassifier
 from counterweight.models.training import train_repeat
 from counterweight.numerics.tilt import tilted
 from counterweight.plan import components, config

@@ -5,7 +5,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.logistic import LogisticModel
-from counterweight.models.mixtures.two_sources import TwoSourceClassifier
+from counterweight.models.two_sources import TwoSourceClassifier
 from scipy.special import expit
 from scipy.stats import multivariate_normal
 

@@ -351,7 +351,7 @@ CODE = {
         "weigh people *; train people *; evaluate people *; d*_people; report",
     ),
     "mixtures": (
-        edited("models/mixtures/generative"),
+        edited("models/generative"),
         "train twin generative*; evaluate twin generative; train twin shifted*; "
         "evaluate twin shifted*; draw_twin; report",
     ),
@@ -444,9 +444,7 @@ CODE = {
     ),
     "a docstring of a module": (
         replaced(
-            "models/mixtures/shifted_mixture",
-            "Shifted mixture model:",
-            "Edited. Shifted mixture model:",
+            "models/shifted_mixture", "Shifted mixture model:", "Edited. Shifted mixture model:"
         ),
         "* twin shifted*; draw_twin; report",
     ),

@@ -32,7 +32,7 @@ def test_another_cap_recomputes_the_weights_and_what_uses_them(again):
 
 def test_an_edited_model_recomputes_that_model_only(again):
     before = again.digests(".parquet")
-    again.append("workflow/counterweight/models/mixtures/shifted_mixture.py", "# edited\n")
+    again.append("workflow/counterweight/models/shifted_mixture.py", "# edited\n")
     run = again.run()
     assert run.status == 0, run.output
     assert run.jobs == with_pages(SHIFTED_MIXTURE)

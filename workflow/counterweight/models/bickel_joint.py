@@ -8,13 +8,13 @@ from counterweight.errors import CounterweightError
 from counterweight.fragments import Choice
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.checks import (
+    check_options,
     checked_labels,
     checked_new_rows,
     checked_rows,
     two_class_rows,
 )
 from counterweight.numerics.linear import RIDGE, fit_logistic
-from counterweight.numerics.options import check_options
 
 OPTIONS = {
     **RIDGE,

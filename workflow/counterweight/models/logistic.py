@@ -1,12 +1,25 @@
-"""Logistic regression on the labeled rows, weighted where weights are given."""
+"""Logistic regression of weighted rows: alone, and kept near one of all labeled rows (MAP)."""
 
 import numpy as np
+from scipy.special import expit
 
+from counterweight.fragments import Integer, Number
 from counterweight.models.classifier import BinaryClassifier
+from counterweight.numerics.checks import check_options, two_class_rows
 from counterweight.numerics.linear import RIDGE, fit_logistic, logistic_probability
+from counterweight.selection.crossfit import folds
 
-OPTIONS = RIDGE
-LABEL = "Logistic regression"
+OPTIONS_BY_NAME = {
+    "logistic": RIDGE,
+    "map_adapted": {
+        **RIDGE,
+        "penalty": Number(None,
+            "Penalty on the distance from the background model, in coefficients of standardised features, for each row; "
+            "null: chosen by cross-validation.", minimum=0, null=True),
+        "folds": Integer(5, "Folds of the cross-validation.", minimum=2),
+    },
+}  # fmt: skip
+LABEL_BY_NAME = {"logistic": "Logistic regression", "map_adapted": "MAP adaptation"}
 
 
 class LogisticModel(BinaryClassifier):
@@ -65,3 +78,193 @@ class LogisticModel(BinaryClassifier):
         model.n_iter_ = int(arrays["iterations"])
         model.converged_ = bool(arrays["converged"])
         return model
+
+
+#: Penalties to choose from: from hardly any to hardly any freedom.
+PENALTIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+#: Newton steps end when no mean score is larger than this, and at the latest after so many.
+TOLERANCE, STEPS = 1e-9, 100
+
+
+class AdaptedLogistic(BinaryClassifier):
+    """Logistic regression of weighted rows, with a normal prior around a background model.
+
+    The background b is logistic regression of all labeled rows as they are. The weights say how
+    much each of these stands for the target. Of n labeled rows with weights w of mean 1,
+
+        (1/n) sum_i w_i log loss(y_i, (1, x_i)'beta) + penalty/2 |beta - b|^2
+
+    is minimised: the most probable beta if the prior is N(b, I / (n penalty)), in standardised
+    features and with the constant. Large penalties give the background, penalty 0 the weighted
+    fit, so it lies between what is known of many rows and what is asked of few. It assumes what
+    its weights assume: by those of the lemmas, labels missing at random. Where they are not, it
+    goes from one wrong model towards another one. Without weights it is the background.
+
+    Parameters
+    ----------
+    ridge : float
+        Of the background model.
+    penalty : float, optional
+        None: that of `PENALTIES` with the smallest weighted log loss of labeled rows that neither
+        background nor adaptation has seen. No hidden label is looked at.
+    folds : int
+    random_state : int, Generator or None
+        Draws the folds where `fit` is given no `rng`.
+
+    Attributes
+    ----------
+    coef_ : numpy.ndarray, shape (d,)
+    intercept_ : float
+    background_ : tuple of array (d,) and float
+        Its coefficients and constant.
+    penalty_ : float
+    losses_ : numpy.ndarray, shape (6,) or (0,)
+        Weighted log loss of each of `PENALTIES` on held-out rows.
+    n_iter_ : int
+    converged_ : bool
+
+    References
+    ----------
+    Chelba & Acero (2006), "Adaptation of maximum entropy capitalizer: little data can help a
+    lot", on MAP adaptation; Sugiyama, Krauledat & Mueller (2007) on weighted cross-validation.
+    """
+
+    def __init__(self, ridge=1e-6, penalty=None, folds=5, random_state=0):
+        self.ridge = ridge
+        self.penalty = penalty
+        self.folds = folds
+        self.random_state = random_state
+
+    def fit(self, X, y, sample_weight=None, *, rng=None, background=None):
+        """Fit background and adaptation.
+
+        Parameters
+        ----------
+        X : array (n, d)
+        y : array (n,) of 0 and 1
+        sample_weight : array (n,), optional
+        rng : numpy.random.Generator, optional
+            Draws the folds.
+        background : classifier, optional
+            With ``coef_`` and ``intercept_``, instead of the fit of the rows without weights.
+
+        Raises
+        ------
+        CounterweightError
+            For options, rows, labels or weights that cannot be used, and for one class only.
+        """
+        check_options(vars(self), OPTIONS_BY_NAME["map_adapted"])
+        two_class_rows(X, y, sample_weight, "The adaptation")
+        X, y, _ = two_class_rows(X, y)
+        weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, float)
+        weights = weights / weights.mean()
+        self.penalty_, self.losses_, sound = self.penalty, np.empty(0), True
+        if self.penalty is None:
+            self.losses_, sound = self._losses(X, y, weights, rng, background)
+            self.penalty_ = PENALTIES[int(np.argmin(self.losses_))]
+        fits = self._path(X, y, weights, [self.penalty_], background)
+        ((self.coef_, self.intercept_, self.n_iter_, self.converged_),) = fits
+        self.converged_ = bool(self.converged_ and sound)
+        return self
+
+    def _losses(self, X, y, weights, rng, background):
+        """Weighted log loss of held-out rows by penalty, and whether all fits converged."""
+        fold, total, sound = folds(y, self.folds, rng), np.zeros(len(PENALTIES)), True
+        for out in range(self.folds):
+            seen = fold != out
+            fits = self._path(X[seen], y[seen], weights[seen], PENALTIES, background)
+            sign = 2 * y[~seen] - 1
+            for at, (coef, intercept, _, converged) in enumerate(fits):
+                score = X[~seen] @ coef + intercept
+                total[at] += weights[~seen] @ np.logaddexp(0, -sign * score)
+                sound = sound and converged
+        return total / weights.sum(), sound
+
+    def _path(self, X, y, weights, penalties, background):
+        """Coefficients, constant, steps and convergence by penalty, each from the one before."""
+        if background is None:
+            coef, intercept, _, sound = fit_logistic(X, y, None, self.ridge)
+        else:
+            coef, intercept = np.asarray(background.coef_, float), float(background.intercept_)
+            sound = True
+        self.background_ = coef, intercept
+        centre, scale = X.mean(axis=0), X.std(axis=0)
+        scale[scale <= 1e-12 * np.abs(centre)] = 1.0
+        Z = np.column_stack([np.ones(len(X)), (X - centre) / scale])
+        prior = np.r_[intercept + coef @ centre, coef * scale]
+        weights, beta, fits = weights / weights.mean(), prior, []
+        for penalty in penalties:
+            beta, steps, converged = adapted(Z, y, weights, prior, penalty, beta)
+            own = beta[1:] / scale
+            fits.append((own, float(beta[0] - own @ centre), steps, converged and sound))
+        return fits
+
+    def _positive(self, X):
+        return logistic_probability(X, self.coef_, self.intercept_)
+
+    def to_arrays(self):
+        """Fitted numbers by name."""
+        return {
+            "coef": self.coef_,
+            "intercept": self.intercept_,
+            "background": np.r_[self.background_[1], self.background_[0]],
+            "penalty": self.penalty_,
+            "losses": self.losses_,
+            "iterations": self.n_iter_,
+            "converged": float(self.converged_),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        """Fitted model from `to_arrays`."""
+        model = cls()
+        model.coef_ = np.asarray(arrays["coef"], dtype=float)
+        model.intercept_ = float(arrays["intercept"])
+        background = np.asarray(arrays["background"], dtype=float)
+        model.background_ = background[1:], float(background[0])
+        model.penalty_, model.n_iter_ = float(arrays["penalty"]), int(arrays["iterations"])
+        model.losses_ = np.asarray(arrays.get("losses", ()), dtype=float)
+        model.converged_ = bool(arrays["converged"])
+        return model
+
+
+def adapted(Z, y, weights, prior, penalty, start=None):
+    """Minimise the mean weighted log loss plus ``penalty / 2 |beta - prior|^2`` by Newton's method.
+
+    Parameters
+    ----------
+    Z : array (n, k)
+    y : array (n,) of 0 and 1
+    weights : array (n,)
+    prior, start : array (k,)
+
+    Returns
+    -------
+    beta : numpy.ndarray (k,)
+    """
+    n, sign = len(Z), 2 * y - 1
+    beta = prior if start is None else start
+
+    def value(beta, score):
+        return weights @ np.logaddexp(0, -sign * score) / n + penalty / 2 * np.sum(
+            (beta - prior) ** 2
+        )
+
+    score = Z @ beta
+    now = value(beta, score)
+    for step in range(STEPS):
+        p = expit(score)
+        gradient = (weights * (p - y)) @ Z / n + penalty * (beta - prior)
+        if np.abs(gradient).max() <= TOLERANCE:
+            return beta, step, True
+        curved = (Z * (weights * p * (1 - p) / n)[:, None]).T @ Z + penalty * np.eye(len(beta))
+        move, size = np.linalg.lstsq(curved, gradient, rcond=None)[0], 1.0
+        along = Z @ move
+        # Halved until it goes down; where rounding lets nothing go down, the last step was it.
+        while not value(beta - size * move, score - size * along) < now and size > 1e-9:
+            size /= 2
+        if size <= 1e-9:
+            return beta, step, bool(np.abs(gradient).max() <= 1e3 * TOLERANCE)
+        beta, score = beta - size * move, score - size * along
+        now = value(beta, score)
+    return beta, STEPS, False

@@ -10,6 +10,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.checks import (
+    check_options,
     checked_labels,
     checked_new_rows,
     checked_rows,
@@ -32,7 +33,6 @@ from counterweight.numerics.mixture_steps import (
     maximisation,
     split_moments,
 )
-from counterweight.numerics.options import check_options
 
 LIMITS = {
     "components": {"type": "integer", "minimum": 1},

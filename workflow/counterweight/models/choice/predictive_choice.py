@@ -30,8 +30,7 @@ from counterweight.models.choice.steps import (
     climb,
     fit_curves,
 )
-from counterweight.numerics.checks import checked_labels, checked_weights
-from counterweight.numerics.options import check_options
+from counterweight.numerics.checks import check_options, checked_labels, checked_weights
 
 log = logging.getLogger("counterweight")
 

@@ -20,7 +20,7 @@ from counterweight.models.constraints.group_features import GROUP_FEATURE_OPTION
 from counterweight.models.constraints.linear_svm import best_penalty, labeled_rows
 from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTIONS, SVM_OPTIONS
 from counterweight.models.constraints.starts import NOBODY, Found, pair, repaired, vector
-from counterweight.numerics.options import check_options
+from counterweight.numerics.checks import check_options
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.language import (
     RATES,

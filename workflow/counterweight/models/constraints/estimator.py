@@ -20,7 +20,7 @@ from counterweight.models.constraints.feature_maps import (
 from counterweight.models.constraints.frames import encoded, one_hot
 from counterweight.models.constraints.group_features import beside, indicators
 from counterweight.models.constraints.newton import DistinctRows
-from counterweight.numerics.options import check_options
+from counterweight.numerics.checks import check_options
 from counterweight.numerics.rates.datasets import (
     DataSets,
     checked_features,

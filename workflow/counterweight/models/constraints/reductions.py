@@ -27,7 +27,7 @@ from counterweight.models.constraints.feature_maps import dense
 from counterweight.models.constraints.options import PARAMETER_OPTIONS
 from counterweight.models.costing import packed, unpacked
 from counterweight.models.within import class_within, stored_within
-from counterweight.numerics.options import check_options
+from counterweight.numerics.checks import check_options
 from counterweight.numerics.rates.values import ROUNDING
 from counterweight.numerics.rates.values import compile as compile_rates
 

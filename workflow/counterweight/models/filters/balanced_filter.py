@@ -10,10 +10,14 @@ from counterweight.files.seeds import generator
 from counterweight.files.settings import numbers_of
 from counterweight.files.tables import blocks
 from counterweight.fragments import Array, Choice, Number
-from counterweight.numerics.checks import checked_labels, checked_new_rows, checked_rows
+from counterweight.numerics.checks import (
+    check_options,
+    checked_labels,
+    checked_new_rows,
+    checked_rows,
+)
 from counterweight.numerics.estimator import Parameters
 from counterweight.numerics.groups import group_names, memberships
-from counterweight.numerics.options import check_options
 from counterweight.plan.components import load
 
 log = logging.getLogger("counterweight")

@@ -10,9 +10,13 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Choice, Integer, Number
 from counterweight.models.filters.balanced_filter import BalancedFilter
-from counterweight.numerics.checks import checked_labels, checked_new_rows, checked_rows
+from counterweight.numerics.checks import (
+    check_options,
+    checked_labels,
+    checked_new_rows,
+    checked_rows,
+)
 from counterweight.numerics.linear import fit_logistic, logistic_probability
-from counterweight.numerics.options import check_options
 
 KIND = "filter"
 OPTIONS = {

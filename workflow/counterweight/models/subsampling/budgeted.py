@@ -8,10 +8,14 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Choice, Integer, Option
 from counterweight.models.subsampling.calibration import shifted_odds
-from counterweight.models.subsampling.classifier import KeyedClassifier
-from counterweight.models.subsampling.learners import LEAF, LEARNER_NAMES, ConstantModel, Tree
-from counterweight.numerics.checks import checked_new_rows
-from counterweight.numerics.options import check_options
+from counterweight.models.subsampling.learners import (
+    LEAF,
+    LEARNER_NAMES,
+    ConstantModel,
+    KeyedClassifier,
+    Tree,
+)
+from counterweight.numerics.checks import check_options, checked_new_rows
 from counterweight.numerics.zero_rejection import drawing_order
 
 log = logging.getLogger("counterweight")

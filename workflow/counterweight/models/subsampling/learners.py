@@ -1,4 +1,4 @@
-"""Learners of p(y = 1 | x) by name, for studies of what rows a learner is given.
+"""Learners of p(y = 1 | x) by name, and classifiers that learn by them from rows drawn by key.
 
 Each has ``fit(X, y, weight, rng)``, ``score(X)`` in [0, 1], ``converged_`` and
 ``numbers()``, what can be stored of it as arrays. The caller has checked its input.
@@ -6,9 +6,13 @@ Each has ``fit(X, y, weight, rng)``, ``score(X)`` in [0, 1], ``converged_`` and
 
 import numpy as np
 
+from counterweight.errors import CounterweightError
 from counterweight.fragments import Integer
+from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.boosted_trees import raw_predict, trees_to_arrays
+from counterweight.numerics.checks import checked_labels, checked_rows, mean_one_weights
 from counterweight.numerics.linear import fit_logistic, logistic_probability
+from counterweight.numerics.zero_rejection import key_order
 
 LEARNER_NAMES = ["sgd", "logistic", "boosting", "tree"]
 #: Option of the models that may learn by a tree.
@@ -337,3 +341,74 @@ def _one_thread():
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1)
+
+
+class KeyedClassifier(BinaryClassifier):
+    """A learner of `learners` on some of the rows, its estimates corrected for all of them.
+
+    Attributes
+    ----------
+    learner_ : the fitted learner, or a `ConstantModel`
+    n_features_in_ : int
+    predictions_out_of_range_ : float
+    constant_, converged_ : bool
+    """
+
+    #: The trainer passes row ids.
+    KEYED = True
+
+    def _by_key(self, X, y, sample_weight, keys):
+        """Checked rows, labels, weights and keys, in the order of the keys."""
+        X = checked_rows(X)
+        y = checked_labels(y, len(X))
+        weight, _ = mean_one_weights(sample_weight, len(X))
+        keys = np.arange(len(X)) if keys is None else np.asarray(keys)
+        order = key_order(keys, len(X))
+        if y.min() == y.max():
+            raise CounterweightError(
+                f"All {len(y)} training rows are of one class, {y[0]}: a classifier needs both "
+                "classes."
+            )
+        self.n_features_in_ = X.shape[1]
+        return X[order], y[order], weight[order], keys[order]
+
+    def _learned(self, X, y, weight, seed):
+        """The learner, fitted; a constant where the rows are of one class."""
+        if len(np.unique(y)) < 2:
+            return ConstantModel(y, weight)
+        # Learners are faster without weights, and the fit is the same.
+        weight = None if (weight == 1).all() else weight
+        learner = new_learner(self.learner, self.min_leaf)
+        return learner.fit(X, y, weight, np.random.default_rng(seed))
+
+    def _use(self, learner, X):
+        """Take a fitted learner, and note how it does on rows X."""
+        self.learner_ = learner
+        self.constant_ = isinstance(learner, ConstantModel)
+        self.converged_ = bool(learner.converged_)
+        self.predictions_out_of_range_ = learner.out_of_range(X)
+
+    @classmethod
+    def _stored(cls, arrays, options):
+        """A model with the learner of `_arrays`, and the options that are places in lists."""
+        told = {
+            name: options[name]["enum"][int(np.ravel(arrays[name])[0])]
+            for name in ("learner", "correction")
+        }
+        model = cls(**told)
+        model.n_features_in_ = int(np.ravel(arrays["features"])[0])
+        model.constant_ = "constant" in arrays
+        model.learner_ = stored_learner(model.learner, arrays)
+        return model
+
+    def _arrays(self, **numbers):
+        """Fitted numbers by name; one that is None is empty."""
+        return (
+            self.learner_.numbers()
+            | {name: np.empty(0) if value is None else value for name, value in numbers.items()}
+            | {
+                "predictions_out_of_range": self.predictions_out_of_range_,
+                "constant_model": float(self.constant_),
+                "converged": float(self.converged_),
+            }
+        )

@@ -4,9 +4,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.checks import as_numbers, checked_rows, checked_weights
+from counterweight.numerics.checks import as_numbers, check_options, checked_rows, checked_weights
 from counterweight.numerics.estimator import NamedColumns
-from counterweight.numerics.options import check_options
 from counterweight.numerics.zero_rejection import checked_rates, keep_weights
 
 OPTIONS = {

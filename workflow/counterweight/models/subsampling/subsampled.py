@@ -11,12 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.fragments import Choice, Integer, Number, Option
-from counterweight.models.subsampling.calibration import SplineCalibrator, prior_correction
-from counterweight.models.subsampling.classifier import KeyedClassifier
-from counterweight.models.subsampling.learners import LEAF, LEARNER_NAMES, Averaged, ConstantModel
-from counterweight.models.subsampling.log_odds import LogOddsCalibrator
-from counterweight.numerics.checks import checked_new_rows
-from counterweight.numerics.options import check_options
+from counterweight.models.subsampling.calibration import (
+    LogOddsCalibrator,
+    SplineCalibrator,
+    prior_correction,
+)
+from counterweight.models.subsampling.learners import (
+    LEAF,
+    LEARNER_NAMES,
+    Averaged,
+    ConstantModel,
+    KeyedClassifier,
+)
+from counterweight.numerics.checks import check_options, checked_new_rows
 from counterweight.numerics.zero_rejection import (
     checked_rates,
     drawing_order,

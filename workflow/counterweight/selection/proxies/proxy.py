@@ -6,10 +6,9 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.tables import blocks
-from counterweight.numerics.checks import checked_rows
+from counterweight.numerics.checks import check_options, checked_rows
 from counterweight.numerics.estimator import NamedColumns, Parameters
 from counterweight.numerics.groups import checked_memberships
-from counterweight.numerics.options import check_options
 
 
 class Proxy(NamedColumns, Parameters):

@@ -9,12 +9,11 @@ from scipy.special import expit
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Integer, Number
 from counterweight.models.classifier import BinaryClassifier
-from counterweight.numerics.checks import checked_new_rows, two_class_rows
+from counterweight.numerics.checks import check_options, checked_new_rows, two_class_rows
 from counterweight.numerics.emissions import gaussian_log_density, log_sum_exp
 from counterweight.numerics.gaussian_mixture import Mixture, Standardised, fit_mixture
 from counterweight.numerics.linear import RIDGE, fit_logistic
 from counterweight.numerics.mixture_steps import Parameters, QuadraticRows, maximisation
-from counterweight.numerics.options import check_options
 
 OPTIONS = {
     "components": Integer(3, "Gaussian components of each source.", minimum=1),

@@ -6,8 +6,8 @@ import numpy as np
 
 from counterweight.fragments import Choice, Integer, Number
 from counterweight.models.classifier import BinaryClassifier
+from counterweight.numerics.checks import check_options
 from counterweight.numerics.gaussian_mixture import ClassMixtures, fit_class_mixtures, posterior
-from counterweight.numerics.options import check_options
 
 OPTIONS = {
     "components": Integer(6, "Gaussian components of each class.", minimum=1),

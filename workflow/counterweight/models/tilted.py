@@ -12,8 +12,12 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Choice, Flag, Integer, Number, Option
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.models.within import class_within, stored_within
-from counterweight.numerics.checks import checked_labels, checked_new_rows, checked_rows
-from counterweight.numerics.options import check_options
+from counterweight.numerics.checks import (
+    check_options,
+    checked_labels,
+    checked_new_rows,
+    checked_rows,
+)
 from counterweight.numerics.tilt import (
     ESTIMATED,
     GIVEN,

@@ -11,13 +11,12 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Choice, Integer, Number, Option
-from counterweight.models.mixtures.generative import GenerativeClassifier, MixtureClassifier
-from counterweight.numerics.checks import checked_new_rows
+from counterweight.models.generative import GenerativeClassifier, MixtureClassifier
+from counterweight.numerics.checks import check_options, checked_new_rows
 from counterweight.numerics.emissions import MixedRows
 from counterweight.numerics.gaussian_mixture import ClassMixtures, Standardised, posterior
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 from counterweight.numerics.mixture_steps import floored
-from counterweight.numerics.options import check_options
 from counterweight.weighting.importance_weights import unlabeled_weights
 
 log = logging.getLogger(__name__)

@@ -1,1 +1,0 @@
-"""Mixtures of Gaussians as classifiers."""

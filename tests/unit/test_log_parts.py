@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from counterweight.delivery.saved_log_values import SavedValues
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values.saved import SavedValues
 from counterweight.files.gifts import read_gift
 from counterweight.kinds import log as kind
 from counterweight.plan import components

@@ -6,9 +6,9 @@ import counterweight
 import numpy as np
 import pandas as pd
 import pytest
+from counterweight.delivery.saved_log_values import tables_of
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.values.log_values import log_values
-from counterweight.evaluation.values.own_values import tables_of
 from counterweight.evaluation.values.policy_value import PolicyValue
 from counterweight.kinds.log import own_study
 from counterweight.labeling import log_files

@@ -23,7 +23,7 @@ PUBLIC = {
     "SavedScores": "delivery.saved_scores",
     "SavedClassifier": "delivery.saved_classifiers",
     "SavedOffers": "delivery.saved_offers",
-    "SavedValues": "evaluation.values.saved",
+    "SavedValues": "delivery.saved_log_values",
     # Who is labeled, and the weights that make up for it.
     "selection_probabilities": "selection.crossfit",
     "LogisticSelector": "selection.selectors",

@@ -17,7 +17,7 @@ LOADERS = {
     "scores": "counterweight.delivery.saved_scores:SavedScores",
     "classifier": "counterweight.delivery.saved_classifiers:SavedClassifier",
     "offers": "counterweight.delivery.saved_offers:SavedOffers",
-    "log": "counterweight.evaluation.values.saved:SavedValues",
+    "log": "counterweight.delivery.saved_log_values:SavedValues",
 }
 #: Name of the file of a filter, whose form other programs read, and what reads it.
 FILTER = ("filter.parquet", "counterweight.delivery.saved_filters:read_filter")

@@ -216,10 +216,10 @@ def plan_sum(plan, study, part, at):
 
 def sum_part(job):
     """Sums of one partition, and what is counted in it."""
-    from counterweight.evaluation.values.saved import SavedValues
+    from counterweight.evaluation.values.own_values import LogQuestion
     from counterweight.files.gifts import write_gift
 
-    saved = SavedValues(_facts(job.given))
+    saved = LogQuestion(_facts(job.given))
     (file,) = job.input.files
     try:
         whole, counted = saved.sums(str(file), job.given["reading"], job.given["keys"])
@@ -240,15 +240,15 @@ def told_of(file, error, outcome):
 
 
 def _facts(given):
-    """Facts of `SavedValues` from the question that a job is told."""
-    from counterweight.evaluation.values.saved import types_by_role
+    """Facts of `LogQuestion` from the question that a job is told."""
+    from counterweight.evaluation.values.own_values import types_by_role
 
     question = {key: given[key] for key in ("policies", "outcome", "labeling")}
     return question | given["protocol"] | {"types": types_by_role(question), "forms": {}}
 
 
 def question_of(study):
-    """What is asked of a log, as `SavedValues` has it."""
+    """What is asked of a log, as `LogQuestion` has it."""
     # Another log is valued without a reward model, which this one was fitted to.
     methods, given = study["methods"], ("probability", "takes", "shown")
     return {
@@ -316,11 +316,11 @@ def _label(job, given, known, roles=None):
 
 def merge_parts(job):
     """Merged sums, checked as one log; metric records of its sizes."""
-    from counterweight.evaluation.values.saved import SavedValues
+    from counterweight.evaluation.values.own_values import LogQuestion
     from counterweight.files.gifts import read_gift, write_gift
     from counterweight.files.tables import write_table
 
-    saved, files = SavedValues(_facts(job.given)), job.input.sums
+    saved, files = LogQuestion(_facts(job.given)), job.input.sums
     whole, counts = None, []
     for file in [files] if isinstance(files, str) else files:
         gift = read_gift(file)
@@ -479,10 +479,10 @@ def evaluate_parts(job):
 
 
 def _known(job):
-    from counterweight.evaluation.values.saved import SavedValues
+    from counterweight.evaluation.values.own_values import LogQuestion
     from counterweight.files.gifts import read_gift
 
-    saved = SavedValues(_facts(job.given))
+    saved = LogQuestion(_facts(job.given))
     return saved.values_of_sums(saved.begun().use(read_gift(job.input.labels).arrays)), saved
 
 
@@ -523,8 +523,8 @@ def _tables(before):
 
 def deliver(job):
     """Tables of values and comparisons, and the question, to ask it of another log."""
-    from counterweight.evaluation.values.own_values import values_of_files
-    from counterweight.evaluation.values.saved import columns_of
+    from counterweight.delivery.saved_log_values import delivered
+    from counterweight.evaluation.values.own_values import columns_of, values_of_files
 
     given, options = job.given, job.given["protocol"]
     bounds = [given["outcome"].get(end) for end in ("low", "high")]
@@ -539,25 +539,14 @@ def deliver(job):
         "types": {name: types[name] for name in needed},
         "forms": {name: forms[name] for name in needed if name in forms},
     }
-    _delivered(job, known, question | options | read)
+    delivered(job.output, known, question | options | read)
 
 
 def deliver_parts(job):
-    known, saved = _known(job)
-    _delivered(job, known, saved.facts)
+    from counterweight.delivery.saved_log_values import delivered
 
-
-def _delivered(job, known, facts):
-    from counterweight.evaluation.values.own_values import tables_of, write_tables
-    from counterweight.evaluation.values.saved import SavedValues
-    from counterweight.files.gifts import write_gift
-
-    logged = [known.logged.value, known.logged.standard_error]
-    saved = SavedValues(facts | {"logged": logged, "rows": known.rows})
-    write_gift(job.output.model, *saved.to_gift())
-    write_tables(job.output, *tables_of(known))
-    for (policy, estimator), support in known.support.items():
-        job.log.info("%s by %s: support %s", policy, estimator, support.flag)
+    known, question = _known(job)
+    delivered(job.output, known, question.facts)
 
 
 def plan_apply(plan, study, at):
@@ -570,11 +559,9 @@ def plan_apply(plan, study, at):
 
 
 def apply(job):
-    from counterweight.evaluation.values.own_values import write_tables
-    from counterweight.evaluation.values.saved import SavedValues
-    from counterweight.files.gifts import made_of_gift
+    from counterweight.delivery.saved_log_values import SavedValues, write_tables
 
-    saved = made_of_gift(job.input.model, SavedValues.from_gift)
+    saved = SavedValues.read(job.input.model)
     values, comparisons = saved.tables(str(job.input.score), job.given["reading"])
     write_tables(job.output, values, comparisons)
     job.log.info("%d rows of a new log", values["rows"][0])

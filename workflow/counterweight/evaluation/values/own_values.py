@@ -1,19 +1,19 @@
-"""Protocol: values of policies from a log of one's own, whose truth nobody knows; as tables, too.
+"""Protocol: values of policies from a log of one's own, whose truth nobody knows.
 
 Files are read in step, a batch of rows at a time; see `counterweight.evaluation.values.log_values`
 for the estimators.
 """
 
-import math
-
 import numpy as np
 
 from counterweight.evaluation.options import LEVEL
-from counterweight.evaluation.values.log_values import LOGGED, log_values
+from counterweight.evaluation.values.log_values import LOGGED, begun, log_values, values_of_sums
 from counterweight.files import streams
 from counterweight.fragments import Choice, Integer, Number
 from counterweight.labeling.columns import CLUSTERS
-from counterweight.labeling.log_files import rows_in_step
+from counterweight.labeling.log_files import looked_at, rows_in_step
+from counterweight.labeling.logs import LogProblems, roles_of
+from counterweight.models.given_policy import GivenPolicy
 
 KIND = "log"
 OPTIONS = {
@@ -42,28 +42,6 @@ VALUE_LABELS = {
 #: Flags of `counterweight.evaluation.values.log_values.Support`, by the metric ``support``.
 FLAGS = ("good", "thin", "outside", "doubtful")
 _COLUMNS = ("row", "keep_rate", "propensity", "reward", "weight", "cluster")
-_RATIO = ("value", "low", "high", "standard_error")
-_NUMBERS = (
-    *_RATIO,
-    *(f"{name}{end}" for name in ("gain", "lift") for end in ("", "_low", "_high")),
-)
-_SUPPORT = ("effective_rows", "largest_weight", "largest_share")
-_WEIGHT = ("mean_weight", "mean_weight_low", "mean_weight_high", "thin_share")
-#: Layouts of the tables.
-VALUES = (
-    *((name, "string") for name in ("policy", "estimator")),
-    *((name, "float64") for name in _NUMBERS),
-    *((name, "int64") for name in ("rows", "rows_rewarded")),
-    *((name, "float64") for name in (*_SUPPORT, *_WEIGHT)),
-    *((name, "string") for name in ("support", "rests_on")),
-)
-COMPARISONS = (
-    *((name, "string") for name in ("policy", "other", "estimator")),
-    *((name, "float64") for name in ("difference", "low", "high", "standard_error")),
-    ("verdict", "string"),
-)
-#: What the policy that made the log is called.
-OF_LOG = "the log's own"
 
 
 def own_values(labels, predictions, others, **options):
@@ -153,88 +131,116 @@ def _batches(labels, predictions, modelled):
         yield ours | {name: np.stack([part[name] for part in theirs], axis=1) for name in told}
 
 
-def tables_of(known):
-    """Values and comparisons of a log (`LogValues`) as two tables, dicts of str to list.
+class LogQuestion:
+    """What is asked of a log of one's own, whole or by partition: which columns, which policies.
 
-    Layouts `VALUES` and `COMPARISONS`; the first line of the values is of the policy that made the
-    log, and the estimator that answers go by comes first. ``gain`` is the value minus that
-    policy's, paired; ``verdict`` is better, worse or open.
+    ``facts`` are ``outcome`` and ``labeling`` (options of their rules), ``policies`` (options of
+    `GivenPolicy` by name), ``types`` and ``forms`` of the columns, and the options of the protocol.
     """
-    values, comparisons = [], []
-    mine = {"policy": OF_LOG, "estimator": "mean", "rows": known.rows, "support": "good"}
-    mine |= _interval(known.logged) | {"rows_rewarded": known.nonzero}
-    mine |= {"rests_on": f"{known.nonzero} rows with a reward of {known.rows}"}
-    mine |= {"effective_rows": known.effective_rows, "largest_weight": 1.0, "mean_weight": 1.0}
-    values.append(mine)
-    for policy in dict.fromkeys(policy for policy, _ in known.values):
-        for name in known.estimators:
-            support = known.support[policy, name]
-            gain, lift = known.differences[policy, LOGGED, name], known.lifts[policy, name]
-            line = {"policy": policy, "estimator": name, "rows": known.rows}
-            line |= _interval(known.values[policy, name]) | _told("gain", gain)
-            line |= _told("lift", lift) | _told("mean_weight", support.mean_weight)
-            line |= {key: getattr(support, key) for key in (*_SUPPORT, "rows_rewarded")}
-            line |= {"thin_share": support.thin_share, "support": support.flag}
-            line["rests_on"] = rests_on(support, known.estimators[0] == "ips")
-            values.append(line)
-    pairs = sorted(known.differences, key=lambda pair: known.estimators.index(pair[2]))
-    for policy, other, name in pairs:
-        one = known.differences[policy, other, name]
-        line = {"policy": policy, "other": other or OF_LOG, "estimator": name}
-        line |= _interval(one) | {"difference": one.value, "verdict": verdict(one)}
-        comparisons.append(line)
-    return _columns(values, VALUES), _columns(comparisons, COMPARISONS)
+
+    def __init__(self, facts):
+        self.facts = facts
+
+    @property
+    def _clusters(self):
+        return CLUSTERS if self.facts["labeling"].get("user") else 0
+
+    def _options(self, *names):
+        bounds = self.facts["outcome"].get("low"), self.facts["outcome"].get("high")
+        # Those of an older version lack some.
+        known = {"anytime": 0, "limit": "none", "limit_at": 10.0} | self.facts
+        return {"reward_range": bounds} | {name: known[name] for name in names}
+
+    def values(self, rows, reading=None):
+        """`LogValues` of a new log, a frame or a file, read in batches."""
+        return log_values(
+            lambda: self._batches(rows, reading),
+            list(self.facts["policies"]),
+            clusters=self._clusters,
+            **self._options("level", "thin", "anytime", "limit", "limit_at"),
+        )
+
+    def sums(self, rows, reading=None, keys=None):
+        """`LogSums` over one partition of a log, and what is counted in it.
+
+        ``keys`` are columns that the names of its folders say, with their values. Counted are
+        ``problems`` (`LogProblems.state`), ``agreed`` (rows whose action each policy may take) and
+        the ``least`` propensity. What single rows have wrong is refused.
+        """
+        whole, counted = self.begun(), {"least": 1.0}
+        for batch in self._batches(rows, reading, counted, keys):
+            whole.add(batch)
+            counted["least"] = min(counted["least"], float(batch["propensity"].min()))
+        return whole, counted
+
+    def begun(self):
+        """Sums without a row, of one partition or of several."""
+        limits = {name: self.facts[name] for name in ("thin", "limit", "limit_at")}
+        return begun(list(self.facts["policies"]), self._clusters, in_one_pass=True, **limits)
+
+    def values_of_sums(self, sums):
+        """`LogValues` of the sums over all partitions."""
+        return values_of_sums(
+            sums,
+            list(self.facts["policies"]),
+            rows_before=self.facts["labeling"]["rows_before"],
+            **self._options("level", "anytime"),
+        )
+
+    def check(self, counts):
+        """Refuse partitions that together are no log; for each what `sums` counted."""
+        facts = self.facts
+        problems = LogProblems(
+            roles_of(facts["outcome"], facts["labeling"]), facts["labeling"]["rows_before"]
+        )
+        for counted in counts:
+            problems.add(counted["problems"])
+        problems.tell()
+        for number, options in enumerate(facts["policies"].values()):
+            policy = GivenPolicy(**options)
+            policy.rows_ = problems.rows
+            policy.rows_agreed_ = sum(counted["agreed"][number] for counted in counts)
+            policy.tell()
+
+    def _batches(self, rows, reading, counted=None, keys=None):
+        facts = self.facts
+        policies = [GivenPolicy(**options) for options in facts["policies"].values()]
+        # How many rows a new log had before is not known.
+        labeling = facts["labeling"] | {"rows_before": 0}
+        problems = LogProblems(roles_of(facts["outcome"], labeling))
+        rules = facts["outcome"], labeling, problems
+        read = columns_of(facts), facts["types"], facts["forms"], reading, keys
+        for frame, part in looked_at(rows, *rules, *read):
+            table = {name: frame[name].to_numpy() for name in frame}
+            p = [policy.look(part | {"table": table}) for policy in policies]
+            if not problems.noted:
+                yield part | {"p": np.stack(p, axis=1)}
+        if counted is not None:
+            # One partition of several: what only the whole log can be is not asked of it.
+            problems.tell_rows()
+            for policy in policies:
+                policy.tell_rows()
+            counted["problems"] = problems.state()
+            counted["agreed"] = [policy.rows_agreed_ for policy in policies]
+            return
+        problems.tell()
+        for policy in policies:
+            policy.tell()
 
 
-def verdict(one):
-    """better, worse or open: by which side of 0 an interval lies on."""
-    return "better" if one.low > 0 else "worse" if one.high < 0 else "open"
+def columns_of(facts):
+    """Columns that values of a log need, by its facts."""
+    named = list(roles_of(facts["outcome"], facts["labeling"]).values())
+    for options in facts["policies"].values():
+        named += GivenPolicy(**options).columns
+    return list(dict.fromkeys(named))
 
 
-def rests_on(support, subsampled=False):
-    """What a value rests on, in words; `subsampled` logs have a keep rate that may be wrong."""
-    rate = ", or the keep rate is not right" if subsampled else ""
-    users = f" of about {support.clusters} users" if support.clusters else ""
-    said = (
-        f"{support.rows_rewarded} rows with a reward among {support.rows_agreed} of {support.rows} "
-        f"rows{users} whose action the policy may take; as much as {support.effective_rows:.0f} "
-        "rows that count alike"
-    )
-    weight = support.mean_weight.value
-    return (
-        said
-        + {
-            "good": "",
-            "thin": f": few carry it, one row alone {support.largest_share:.1%} of it",
-            "outside": f": the weights average {weight:.3g}, so some {1 - weight:.0%} of what the "
-            f"policy does is not in the log (or the propensities are too high{rate})",
-            "doubtful": f": the weights average {weight:.3g} and not 1, so the propensities are "
-            f"too low, or the policy's probabilities are not those of the logged actions{rate}",
-        }[support.flag]
-    )
-
-
-def _interval(one):
-    return {name: getattr(one, name) for name in _RATIO}
-
-
-def _told(name, one):
-    return {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
-
-
-def _columns(rows, layout):
-    empty = {"string": "", "float64": math.nan, "int64": 0}
-    return {name: [row.get(name, empty[kind]) for row in rows] for name, kind in layout}
-
-
-def write_tables(output, values, comparisons):
-    """Write both tables of `tables_of` as Parquet and CSV, to ``values_parquet`` and so on."""
-    from counterweight.files.gifts import write_csv
-    from counterweight.files.tables import write_table
-
-    for name, columns, layout in (
-        ("values", values, VALUES),
-        ("comparisons", comparisons, COMPARISONS),
-    ):
-        write_table(getattr(output, f"{name}_parquet"), columns, layout)
-        write_csv(getattr(output, f"{name}_csv"), columns)
+def types_by_role(facts):
+    """Types of the columns that values of a log need, as their roles ask."""
+    types = dict.fromkeys(columns_of(facts), "number")
+    texts = [facts["labeling"].get("user")]
+    texts += [facts["outcome"]["column"]] if facts["outcome"].get("positive") is not None else []
+    for options in facts["policies"].values():
+        texts += [options.get("takes"), options.get("shown")]
+    return types | {name: "text" for name in texts if name}

@@ -1,0 +1,191 @@
+"""What a study of one's own log delivers: tables of values, and the question, to ask another log."""
+
+import logging
+import math
+
+import numpy as np
+import pandas as pd
+
+from counterweight.delivery.saved_models import SavedModel
+from counterweight.evaluation.values.log_values import LOGGED
+from counterweight.evaluation.values.own_values import LogQuestion
+from counterweight.files.gifts import write_csv
+from counterweight.files.tables import write_table
+
+log = logging.getLogger("counterweight")
+_RATIO = ("value", "low", "high", "standard_error")
+_NUMBERS = (
+    *_RATIO,
+    *(f"{name}{end}" for name in ("gain", "lift") for end in ("", "_low", "_high")),
+)
+_SUPPORT = ("effective_rows", "largest_weight", "largest_share")
+_WEIGHT = ("mean_weight", "mean_weight_low", "mean_weight_high", "thin_share")
+#: Layouts of the tables.
+VALUES = (
+    *((name, "string") for name in ("policy", "estimator")),
+    *((name, "float64") for name in _NUMBERS),
+    *((name, "int64") for name in ("rows", "rows_rewarded")),
+    *((name, "float64") for name in (*_SUPPORT, *_WEIGHT)),
+    *((name, "string") for name in ("support", "rests_on")),
+)
+COMPARISONS = (
+    *((name, "string") for name in ("policy", "other", "estimator")),
+    *((name, "float64") for name in ("difference", "low", "high", "standard_error")),
+    ("verdict", "string"),
+)
+#: What the policy that made the log is called.
+OF_LOG = "the log's own"
+
+
+class SavedValues(SavedModel):
+    """The question of a log, asked of other rows: which columns, which policies.
+
+    Nothing was fitted. ``facts`` are those of `LogQuestion`, with ``logged`` (mean reward of the
+    log and its standard error) and ``rows``, so that a new log that is unlike it is told.
+    """
+
+    KIND = "log"
+
+    def __init__(self, facts, arrays=()):
+        super().__init__(facts, dict(arrays))
+        self.question = LogQuestion(facts)
+
+    def values(self, rows):
+        """Value of each policy by a log, as a data frame.
+
+        Parameters
+        ----------
+        rows : pandas.DataFrame, str or Path
+            Rows of a log with the columns of the first one; or its file, CSV or Parquet, which is
+            read in batches.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns of `VALUES`; the first line is of the policy that made the log.
+
+        Raises
+        ------
+        CounterweightError
+            As of the log of the study: one sentence.
+        """
+        return pd.DataFrame(self.tables(rows)[0])
+
+    def comparisons(self, rows):
+        """Differences of the policies by a log, paired, as `COMPARISONS`."""
+        return pd.DataFrame(self.tables(rows)[1])
+
+    def tables(self, rows, reading=None):
+        """Values and comparisons as dicts of columns, from the same passes over a log.
+
+        ``reading`` says how the text of a file is read, see `counterweight.files.people`.
+        """
+        known = self.question.values(rows, reading)
+        self._compare(known)
+        return tables_of(known)
+
+    def _compare(self, known):
+        """Warn of a log that earned something else than the first one did."""
+        before, error = self.facts["logged"]
+        gap = known.logged.value - before
+        spread = np.hypot(error, known.logged.standard_error)
+        if spread > 0 and abs(gap) > 4 * spread:
+            log.warning(
+                "The new log earned %.4g a row, the log of the study %.4g: more than chance "
+                "explains, so its values are of another time or other people.",
+                known.logged.value,
+                before,
+            )
+
+
+def delivered(output, known, facts):
+    """Write what a study delivers: its question, and the tables of what its log says."""
+    logged = [known.logged.value, known.logged.standard_error]
+    SavedValues(facts | {"logged": logged, "rows": known.rows}).save(output.model)
+    write_tables(output, *tables_of(known))
+    for (policy, estimator), support in known.support.items():
+        log.info("%s by %s: support %s", policy, estimator, support.flag)
+
+
+def tables_of(known):
+    """Values and comparisons of a log (`LogValues`) as two tables, dicts of str to list.
+
+    Layouts `VALUES` and `COMPARISONS`; the first line of the values is of the policy that made the
+    log, and the estimator that answers go by comes first. ``gain`` is the value minus that
+    policy's, paired; ``verdict`` is better, worse or open.
+    """
+    values, comparisons = [], []
+    mine = {"policy": OF_LOG, "estimator": "mean", "rows": known.rows, "support": "good"}
+    mine |= _interval(known.logged) | {"rows_rewarded": known.nonzero}
+    mine |= {"rests_on": f"{known.nonzero} rows with a reward of {known.rows}"}
+    mine |= {"effective_rows": known.effective_rows, "largest_weight": 1.0, "mean_weight": 1.0}
+    values.append(mine)
+    for policy in dict.fromkeys(policy for policy, _ in known.values):
+        for name in known.estimators:
+            support = known.support[policy, name]
+            gain, lift = known.differences[policy, LOGGED, name], known.lifts[policy, name]
+            line = {"policy": policy, "estimator": name, "rows": known.rows}
+            line |= _interval(known.values[policy, name]) | _told("gain", gain)
+            line |= _told("lift", lift) | _told("mean_weight", support.mean_weight)
+            line |= {key: getattr(support, key) for key in (*_SUPPORT, "rows_rewarded")}
+            line |= {"thin_share": support.thin_share, "support": support.flag}
+            line["rests_on"] = rests_on(support, known.estimators[0] == "ips")
+            values.append(line)
+    pairs = sorted(known.differences, key=lambda pair: known.estimators.index(pair[2]))
+    for policy, other, name in pairs:
+        one = known.differences[policy, other, name]
+        line = {"policy": policy, "other": other or OF_LOG, "estimator": name}
+        line |= _interval(one) | {"difference": one.value, "verdict": verdict(one)}
+        comparisons.append(line)
+    return _columns(values, VALUES), _columns(comparisons, COMPARISONS)
+
+
+def verdict(one):
+    """better, worse or open: by which side of 0 an interval lies on."""
+    return "better" if one.low > 0 else "worse" if one.high < 0 else "open"
+
+
+def rests_on(support, subsampled=False):
+    """What a value rests on, in words; `subsampled` logs have a keep rate that may be wrong."""
+    rate = ", or the keep rate is not right" if subsampled else ""
+    users = f" of about {support.clusters} users" if support.clusters else ""
+    said = (
+        f"{support.rows_rewarded} rows with a reward among {support.rows_agreed} of {support.rows} "
+        f"rows{users} whose action the policy may take; as much as {support.effective_rows:.0f} "
+        "rows that count alike"
+    )
+    weight = support.mean_weight.value
+    return (
+        said
+        + {
+            "good": "",
+            "thin": f": few carry it, one row alone {support.largest_share:.1%} of it",
+            "outside": f": the weights average {weight:.3g}, so some {1 - weight:.0%} of what the "
+            f"policy does is not in the log (or the propensities are too high{rate})",
+            "doubtful": f": the weights average {weight:.3g} and not 1, so the propensities are "
+            f"too low, or the policy's probabilities are not those of the logged actions{rate}",
+        }[support.flag]
+    )
+
+
+def _interval(one):
+    return {name: getattr(one, name) for name in _RATIO}
+
+
+def _told(name, one):
+    return {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
+
+
+def _columns(rows, layout):
+    empty = {"string": "", "float64": math.nan, "int64": 0}
+    return {name: [row.get(name, empty[kind]) for row in rows] for name, kind in layout}
+
+
+def write_tables(output, values, comparisons):
+    """Write both tables of `tables_of` as Parquet and CSV, to ``values_parquet`` and so on."""
+    for name, columns, layout in (
+        ("values", values, VALUES),
+        ("comparisons", comparisons, COMPARISONS),
+    ):
+        write_table(getattr(output, f"{name}_parquet"), columns, layout)
+        write_csv(getattr(output, f"{name}_csv"), columns)

@@ -1,4 +1,4 @@
-"""What a study of one's own log delivers: tables of values, and the question, to ask another log."""
+"""What a study of one's own log delivers: tables of values, and its question for other logs."""
 
 import logging
 import math

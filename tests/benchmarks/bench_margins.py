@@ -19,7 +19,7 @@ import warnings
 
 import numpy as np
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.given_scores import GivenScores
+from counterweight.models.constraints.decisions import GivenScores
 from counterweight.models.constraints.reductions import ReductionsClassifier
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates.values import promise_values

@@ -9,11 +9,9 @@ from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.constraints.constrained import OPTIONS, ConstrainedClassifier
 from counterweight.models.constraints.convex_step import ramp
 from counterweight.models.constraints.feature_maps import FeatureMap
-from counterweight.models.constraints.given_scores import GivenScores
-from counterweight.models.constraints.reductions import ReductionsClassifier
-from counterweight.models.constraints.svm_baselines import NeymanPearsonSVM, ShiftedThreshold
 from counterweight.numerics.rates import DataSets, measure
 from counterweight.numerics.rates import compile as compile_rates
+from scipy import sparse
 
 
 def world(n=600, seed=1):
@@ -121,8 +119,6 @@ def test_sets_by_mask_equal_sets_as_separate_rows():
 
 
 def test_sparse_and_dense_rows_give_the_same_classifier():
-    from scipy import sparse
-
     X, y, male, rng = world()
     X = np.where(rng.random(X.shape) < 0.85, 0, X)
     one, two = fair(X, y, male), fair(sparse.csr_matrix(X), y, male)
@@ -149,7 +145,7 @@ def test_standardised_features_have_no_unit():
 
 
 @pytest.mark.parametrize("linear", [False, True])
-@pytest.mark.parametrize("features", ["none", "fourier", "nystroem"])
+@pytest.mark.parametrize("features", ["none", "fourier"])
 def test_arrays_keep_the_classifier(features, linear):
     X, y, male, _ = world()
     options = {"features": features, "linear_part": linear, "feature_count": 20, "steps": 2}
@@ -238,26 +234,17 @@ def test_same_numbers_again_give_the_same_bytes():
 def test_fourier_features_approach_the_gaussian_kernel():
     X, _, _, rng = world(40)
     exact = np.exp(-(((X[:, None] - X[None]) / X.std(0)) ** 2).sum(-1) / (2 * 1.5**2))
-    features = FeatureMap("fourier", 40000, 1.5).fit(X, rng).transform(X)
+    features = FeatureMap(40000, 1.5).fit(X, rng).transform(X)
     assert np.abs(features @ features.T - exact).max() < 0.04
-
-
-def test_nystroem_features_are_the_kernel_on_the_drawn_rows():
-    from scipy import sparse
-
-    X, _, _, rng = world(40)
-    exact = np.exp(-(((X[:, None] - X[None]) / X.std(0)) ** 2).sum(-1) / (2 * 1.5**2))
-    made = FeatureMap("nystroem", 100, 1.5).fit(sparse.csr_matrix(X), rng)
-    features = made.transform(X)
-    assert np.allclose(features @ features.T, exact, atol=1e-6)
-    assert np.allclose(made.transform(sparse.csr_matrix(X)), features)
+    made = FeatureMap(10, 1.5).fit(sparse.csr_matrix(X), rng)
+    assert np.allclose(made.transform(sparse.csr_matrix(X)), made.transform(X))
 
 
 def test_the_default_scale_is_the_median_distance():
     X, _, _, rng = world(300)
     Z = X / X.std(0)
     distance = np.sqrt(((Z[:, None] - Z[None]) ** 2).sum(-1))[np.triu_indices(300, 1)]
-    assert FeatureMap("fourier", 3).fit(X, rng).scale_ == pytest.approx(np.median(distance))
+    assert FeatureMap(3).fit(X, rng).scale_ == pytest.approx(np.median(distance))
 
 
 @pytest.mark.parametrize(
@@ -444,48 +431,6 @@ def test_three_groups_and_the_f_measure_are_kept_on_the_rows_of_the_fit():
 
 
 #: Checks of scikit-learn that are not met, and why; of each classifier, and of all.
-WEIGHTS = "check_sample_weight_equivalence_on_{}_data"
-UNMET = {
-    None: {"check_dtype_object": "a mistake of type is told as every mistake is"},
-    ConstrainedClassifier: {
-        WEIGHTS.format("dense"): "weights count at mean 1",
-        WEIGHTS.format("sparse"): "the same",
-    },
-    ShiftedThreshold: {
-        WEIGHTS.format("dense"): "weights count at mean 1",
-        WEIGHTS.format("sparse"): "the same",
-        "check_fit2d_1sample": "one row has no label of the other class, and the sentence says so",
-    },
-    NeymanPearsonSVM: {
-        WEIGHTS.format("dense"): "weights count at mean 1",
-        WEIGHTS.format("sparse"): "the same",
-        "check_fit2d_1sample": "one row has no label of the other class, and the sentence says so",
-    },
-    GivenScores: {
-        "check_classifiers_train": "it learns thresholds only",
-        "check_classifiers_one_label": "the same",
-    },
-    ReductionsClassifier: {},
-}
-CHECKED = {
-    ConstrainedClassifier: {"steps": 2},
-    ShiftedThreshold: {"constraint": "coverage(everyone) <= 0.5"},
-    NeymanPearsonSVM: {"target": 0.2},
-    ReductionsClassifier: {"fits": 3},
-}
-
-
-@pytest.mark.parametrize("classifier", list(UNMET)[1:], ids=lambda one: one.__name__)
-def test_scikit_learns_checks_are_met_but_for_those_listed(classifier):
-    import warnings
-
-    from sklearn.utils.estimator_checks import check_estimator
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made = check_estimator(classifier(**CHECKED.get(classifier, {})), on_fail=None)
-    failed = {one["check_name"] for one in made if one["status"] == "failed"}
-    assert failed == set(UNMET[None] | UNMET[classifier])
 
 
 def test_labels_of_minus_one_and_one_are_two_classes_and_said_to_be():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.group_features import indicators, told_boxes
+from counterweight.models.constraints.feature_maps import indicators, told_boxes
 from counterweight.models.constraints.svm_baselines import GroupThresholds
 from counterweight.numerics.rates import DataSets
 from scipy import sparse

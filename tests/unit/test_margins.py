@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.given_scores import GivenScores
+from counterweight.models.constraints.decisions import GivenScores
 from counterweight.models.constraints.reductions import ReductionsClassifier
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates.values import promise_values

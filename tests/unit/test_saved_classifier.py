@@ -44,7 +44,7 @@ CASES = {
         {"constraints": ["coverage(men) <= coverage(women) / kappa"], "kappa": 0.9, "steps": 2},
         {"loss": "hinge", "steps": 1},
         {"features": "fourier", "feature_count": 20, "linear_part": True, "steps": 2},
-        {"features": "nystroem", "feature_count": 20, "steps": 2, "standardise": False},
+        {"features": "fourier", "feature_count": 20, "steps": 2, "standardise": False},
     ],
     "retrained": [
         {"batches": ["men", "women"], "constraints": ["churn(everyone) <= 0.1"], "steps": 2}
@@ -86,7 +86,7 @@ SWEPT_OPTIONS = {
         {"features": "fourier", "steps": 1},
         {
             "constraints": ["coverage(men) <= coverage(women) / kappa"],
-            "features": "nystroem",
+            "features": "fourier",
             "feature_count": 10,
             "linear_part": True,
             "steps": 1,

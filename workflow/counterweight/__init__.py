@@ -84,7 +84,7 @@ PUBLIC = {
     "ConstrainedClassifier": "models.constraints.constrained",
     "CovarianceConstraint": "models.constraints.svm_baselines",
     "GroupThresholds": "models.constraints.svm_baselines",
-    "GivenScores": "models.constraints.given_scores",
+    "GivenScores": "models.constraints.decisions",
     "ReductionsClassifier": "models.constraints.reductions",
     "ShiftedThreshold": "models.constraints.svm_baselines",
     "NeymanPearsonSVM": "models.constraints.svm_baselines",

@@ -31,7 +31,7 @@ MODELS = {
     "group_thresholds": "counterweight.models.constraints.svm_baselines:GroupThresholds",
     "shifted_threshold": "counterweight.models.constraints.svm_baselines:ShiftedThreshold",
     "neyman_pearson": "counterweight.models.constraints.svm_baselines:NeymanPearsonSVM",
-    "given_scores": "counterweight.models.constraints.given_scores:GivenScores",
+    "given_scores": "counterweight.models.constraints.decisions:GivenScores",
     "reductions": "counterweight.models.constraints.reductions:ReductionsClassifier",
     "exponentiated_gradient": "counterweight.models.constraints.fairlearn_models:ExponentiatedGradientModel",
     "threshold_optimizer": "counterweight.models.constraints.fairlearn_models:ThresholdOptimizerModel",

@@ -15,10 +15,14 @@ from counterweight.models.constraints.decisions import (
     MarginFit,
     RepairedDecisions,
 )
-from counterweight.models.constraints.estimator import LinearScore
-from counterweight.models.constraints.group_features import GROUP_FEATURE_OPTIONS
+from counterweight.models.constraints.estimator import (
+    MAP_OPTIONS,
+    PARAMETER_OPTIONS,
+    SVM_OPTIONS,
+    LinearScore,
+)
+from counterweight.models.constraints.feature_maps import GROUP_FEATURE_OPTIONS
 from counterweight.models.constraints.linear_svm import best_penalty, labeled_rows
-from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTIONS, SVM_OPTIONS
 from counterweight.models.constraints.starts import NOBODY, Found, pair, repaired, vector
 from counterweight.numerics.checks import check_options
 from counterweight.numerics.rates.datasets import DataSets

@@ -3,13 +3,21 @@
 import copy
 import logging
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.fragments import Array, Choice, Number
+from counterweight.fragments import Array, Choice, Number, Text
+from counterweight.models.constraints.estimator import (
+    PARAMETER_OPTIONS,
+    Promises,
+    RateEstimator,
+    numbers_among,
+    texts_of,
+    two_columns,
+)
 from counterweight.models.constraints.thresholds import repaired
-from counterweight.numerics.estimator import NamedColumns
 from counterweight.numerics.rates.datasets import DataSets, named_masks
 from counterweight.numerics.rates.language import BUILTIN_SETS, rates
 from counterweight.numerics.rates.values import (
@@ -37,6 +45,16 @@ CONFIDENCE_OPTIONS = {
         "Share of the rows of each data set that only judge: the weights are fitted to the others, with the margins by "
         "which constraints hold on these; 0: none.", minimum=0, below=1),
 }  # fmt: skip
+OPTIONS = {
+    "objective": Text("error(labeled)", "Sum of rates that thresholds make small where they must move."),
+    "constraints": Array([], "Constraints, e.g. coverage(male) <= coverage(female) / kappa.", items={"type": "string"}),
+    "above": Number(0.5, "A score above it is a yes, as long as constraints do not ask otherwise."),
+    **PARAMETER_OPTIONS,
+    **CONFIDENCE_OPTIONS,
+    **REPAIR_OPTIONS,
+}  # fmt: skip
+LABEL = "Given scores"
+RULE = "deterministic"
 log = logging.getLogger("counterweight")
 #: Scores are compared with thresholds after rounding to so many decimals.
 DECIMALS = 12
@@ -50,17 +68,6 @@ TRIED, LESS = (0.0, 1.5), (-0.75, -1.5)
 BEYOND = 1.05
 
 
-def texts_of(options):
-    """Constraints among the options of a model, as a list of texts."""
-    one = options.get("constraint")
-    return [*(options.get("constraints") or ()), *([one] if one else [])]
-
-
-def numbers_among(options):
-    """Parameters of texts among the options of a model."""
-    return {name: options.get(name) for name in ("kappa", "target")}
-
-
 def named_groups(options):
     """Data sets that thresholds of groups go by: named ones, else those of the constraints."""
     if options.get("groups"):
@@ -70,86 +77,6 @@ def named_groups(options):
         for rate in [*rates(plain.left), *rates(plain.right)]:
             found += [name for part in rate.sets for name in part if name not in BUILTIN_SETS]
     return list(dict.fromkeys(found))
-
-
-class Promises(NamedColumns):
-    """What a fit makes of the constraints that it was asked for; for every `RateEstimator`.
-
-    Attributes
-    ----------
-    promises_ : list of Promise
-        Each plain constraint on the training rows, deterministic and randomised: value, bound,
-        interval and verdict. Empty where nothing is asked.
-    one_answer_ : str
-        "yes" or "no" where decisions under constraints are the same for all training rows.
-    """
-
-    promises_ = ()
-    fit_warnings_ = ()
-    one_answer_ = ""
-    _seen = None
-
-    def _settle(self, samples):
-        """After a fit: decisions on the training rows, and what they make of each promise."""
-        self._tell_promises(samples)
-
-    def _tell_promises(self, samples):
-        options = vars(self)
-        texts = texts_of(options)
-        self.promises_, self.one_answer_ = [], ""
-        if texts:
-            p, decided = self._seen = self.answers(samples.X, samples)
-            values = promise_values(p, decided, samples, texts, numbers_among(options))
-            self.promises_ = promises_of(values, texts, "training")
-            decided = p > 0.5 if decided is None else decided
-            self.one_answer_ = "" if 0 < decided.mean() < 1 else "yes" if decided.all() else "no"
-            if self.one_answer_ and (told := self.warnings_[len(self.fit_warnings_) :]):
-                log.warning("%s", told[0])
-
-    @property
-    def warnings_(self):
-        """What is wrong with the result, in sentences; also logged."""
-        told = list(self.fit_warnings_)
-        if self.one_answer_ and not getattr(self, "collapsed_", False):
-            done, why = getattr(self, "repair_", None), "."
-            if done and not done["missed"]:
-                why = (
-                    ", since no other thresholds of those that the repair chooses from keep all "
-                    "constraints: loosen them a little, set repair: by_group, or go by chances."
-                )
-            told.append(f"By decisions all training rows have a {self.one_answer_}{why}")
-        return told
-
-    def answers(self, X, samples=None):
-        """Chances of a yes (n,), and decisions (n,) or None for chances above 1/2."""
-        grouped = {"samples": samples} if getattr(self, "GROUPED", False) else {}
-        return self.predict_proba(X, **grouped)[:, 1], None
-
-    def fitted_on(self, samples):
-        """The rows and data sets of the fit, where they are not all that it was given."""
-        return samples
-
-    def training_answers(self, samples):
-        """`answers` for the rows of the fit; those of the fit itself are given once."""
-        seen, self._seen = self._seen, None
-        return self.answers(samples.X, samples) if seen is None else seen
-
-    def test_promises(self, X, y, sample_weight=None, *, datasets=None, deployed=None, level=0.95):
-        """Each constraint on rows that the fit did not see: a list of `Promise`.
-
-        Arguments are those of ``fit``; a constraint is kept or broken where the whole interval of
-        its excess says so, else undecided.
-        """
-        if set(self.classes_) != {0, 1}:
-            own = np.asarray(y)
-            if not np.isin(own, self.classes_).all():
-                raise CounterweightError(f"Labels must be of the classes {listed(self.classes_)}.")
-            y = (own == self.classes_[1]).astype(int)
-        samples = self._stacked(X, y, sample_weight, datasets, deployed)
-        texts = texts_of(options := vars(self))
-        p, decided = self.answers(samples.X, samples)
-        values = promise_values(p, decided, samples, texts, numbers_among(options), level)
-        return promises_of(values, texts, "test", level)
 
 
 class RepairedDecisions(Promises):
@@ -540,3 +467,60 @@ class MarginFit:
         if self.held_out:
             return "No certificate: held-out rows set margins, and no confidence was asked for."
         return "No certificate: all rows had a say in the weights, and none is left to judge them."
+
+
+@dataclass(eq=False, repr=False)
+class GivenScores(MarginFit, RepairedDecisions, RateEstimator):
+    """The first feature as a score, with the thresholds of least cost by which constraints hold.
+
+    Nothing is learned but thresholds, on the training rows. The features must be the score alone
+    (``features: {recipe: one_hot, only: [score]}``); of others nothing is looked at. Options:
+    `OPTIONS`.
+
+    Attributes
+    ----------
+    coef_ : ndarray (d,)
+        1 for the score, else 0.
+    thresholds_, threshold_groups_, repair_, promises_
+        See `RepairedDecisions`; thresholds are distances from `above`.
+    margins_, held_out_promises_, certified_, certificate_
+        See `MarginFit`; both lines of the margins are of decisions.
+    """
+
+    objective: str = "error(labeled)"
+    constraints: tuple = ()
+    above: float = 0.5
+    kappa: float | None = None
+    target: float | None = None
+    confidence: float | None = None
+    held_out: float = 0.0
+    repair: str = "everyone"
+    groups: tuple = ()
+
+    FITTED = {
+        "coefficient": "coef_",
+        "thresholds": "thresholds_",
+        "threshold_groups": "threshold_groups_",
+        "margins": "margins_",
+        "certified": "certified_",
+    }
+    NUMBERS = {"certified": bool}
+    KEPT = tuple(FITTED)
+    _options = OPTIONS
+    _has_chances = False
+
+    def _fit(self, samples, rng):
+        self.coef_ = np.eye(1, samples.X.shape[1])[0]
+
+    def decision_function(self, X):
+        """The score less `above`, (n,)."""
+        return np.asarray(self._checked(X) @ self.coef_).ravel() - self.above
+
+    def answers(self, X, samples=None):
+        """Decisions (n,), and the same as chances of a yes: nobody tosses a coin."""
+        decided = self._above(self.decision_function(X), samples)
+        return decided.astype(float), decided
+
+    def predict_proba(self, X, samples=None):
+        """1 for what is decided, (n, 2); see `RepairedDecisions.predict` for `samples`."""
+        return two_columns(self.answers(X, samples)[0])

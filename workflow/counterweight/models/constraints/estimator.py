@@ -1,26 +1,33 @@
 """What the classifiers that are trained on rates of data sets share."""
 
+import logging
 import warnings
 from dataclasses import MISSING, fields
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import DataConversionWarning
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.models.constraints.decisions import Promises
+from counterweight.fragments import Array, Choice, Flag, Integer, Number
 from counterweight.models.constraints.feature_maps import (
     FeatureMap,
+    beside,
     dense,
     deviations,
+    indicators,
     means,
     standardised,
     thinned,
 )
-from counterweight.models.constraints.frames import encoded, one_hot
-from counterweight.models.constraints.group_features import beside, indicators
 from counterweight.models.constraints.newton import DistinctRows
 from counterweight.numerics.checks import check_options
+from counterweight.numerics.estimator import (
+    NamedColumns,
+    generator,
+    is_missing,
+    one_column,
+    two_classes,
+)
 from counterweight.numerics.rates.datasets import (
     DataSets,
     checked_features,
@@ -28,51 +35,218 @@ from counterweight.numerics.rates.datasets import (
     is_sparse,
     named_masks,
 )
+from counterweight.numerics.rates.values import promise_values, promises_of
+
+PARAMETER_OPTIONS = {
+    "kappa": Number(None, "Value of the parameter kappa in the expressions.", above=0, null=True),
+    "target": Number(None, "Value of the parameter target in the expressions.", null=True),
+}  # fmt: skip
+GROUP_OPTIONS = {
+    "groups": Array(["male", "female"], "Names of the two data sets.", items={"type": "string"}, minItems=2, maxItems=2),
+}  # fmt: skip
+SVM_OPTIONS = {
+    "penalty": Number(None, "lambda of the SVM's penalty lambda/2 |w|^2. null: 2/n for n labeled rows (LIBLINEAR's C = 1).", above=0, null=True),
+    "penalties": Array([],
+        "In place of penalty, several to choose from, as of an error rate: that whose SVM without constraints errs "
+        "least on a fifth of the labeled rows, which it does not see.", items={"type": "number", "exclusiveMinimum": 0}),
+    "bias": Choice("regularised", ["regularised", "free", "none"],
+        "regularised: a constant feature 1, penalised as the others; free: not penalised; none: through the origin."),
+    "standardise": Flag(False, "Whether features are brought to mean 0 and standard deviation 1 before the penalty counts (sparse ones are scaled only)."),
+}  # fmt: skip
+MAP_OPTIONS = {
+    "features": Choice("none", ["none", "fourier"], "Fixed map of the features that makes a kernel classifier."),
+    "linear_part": Flag(False, "Whether the features themselves stand beside those of the map."),
+    "feature_count": Integer(300, "Features of the map.", minimum=1),
+    "feature_scale": Number(None,
+        "Scale of the map's Gaussian kernel in standard deviations of the features; null: the median distance of 1,000 "
+        "rows.", above=0, null=True),
+}  # fmt: skip
+log = logging.getLogger("counterweight")
+#: A column of texts is no category where more than this share of the rows have their own.
+OWN = 0.5
+#: Rows from which that is looked at.
+FEW = 50
 
 
-def two_classes(y):
-    """Labels as 0 and 1, and the two classes; labels of 0, 1 and -1 (hidden) stay as they are.
+def seen_labels(y):
+    """Labels as 1, 0 and -1 where hidden, and the two classes; other than two are refused.
 
-    Raises
-    ------
-    CounterweightError
-        For other than two classes.
+    Hidden are -1 beside 0 and 1, NaN and None.
     """
-    y = np.asarray(y)
-    if y.ndim == 2 and y.shape[1] == 1:
-        text = "A column-vector y was passed when a 1d array was expected: it is taken as one."
-        warnings.warn(text, DataConversionWarning, stacklevel=4)
-        y = y.ravel()
-    if y.ndim == 1 and y.dtype.kind in "if" and np.array_equal(np.unique(y), (-1, 1)):
+    y = one_column(y)
+    if y.ndim != 1:
+        return y, np.array([0, 1])
+    if y.dtype.kind in "if" and np.array_equal(np.unique(y), (-1, 1)):
         # Nothing could be learned from positives and hidden labels alone.
         text = "Labels are -1 and 1: -1 is the negative class here, and hidden only beside 0 and 1."
         warnings.warn(text, UserWarning, stacklevel=4)
         return (y > 0).astype(int), np.array([-1, 1])
-    if (
-        y.ndim != 1
-        or y.dtype.kind == "b"
-        or (y.dtype.kind in "iuf" and np.isin(y, (-1, 0, 1)).all())
-    ):
-        return y, np.array([0, 1])
-    if y.dtype.kind == "f":
-        if not np.isfinite(y).all():
-            raise CounterweightError("Input y contains NaN or infinity: a hidden label is -1.")
-        if (y != np.round(y)).any():
-            raise CounterweightError("Unknown label type: continuous. Labels are two classes.")
+    seen = ~is_missing(y)
+    if not seen.any():
+        raise CounterweightError("Input y contains NaN alone: no row has a label.")
+    if y.dtype.kind in "iuf" and np.isin(y[seen], (-1, 0, 1)).all():
+        return np.where(seen, y, -1), np.array([0, 1])
+    codes, classes = two_classes(y[seen])
+    whole = np.full(len(y), -1)
+    whole[seen] = codes
+    return whole, classes
+
+
+def texts_of(options):
+    """Constraints among the options of a model, as a list of texts."""
+    one = options.get("constraint")
+    return [*(options.get("constraints") or ()), *([one] if one else [])]
+
+
+def numbers_among(options):
+    """Parameters of texts among the options of a model."""
+    return {name: options.get(name) for name in ("kappa", "target")}
+
+
+class Promises(NamedColumns):
+    """What a fit makes of the constraints that it was asked for; for every `RateEstimator`.
+
+    Attributes
+    ----------
+    promises_ : list of Promise
+        Each plain constraint on the training rows, deterministic and randomised: value, bound,
+        interval and verdict. Empty where nothing is asked.
+    one_answer_ : str
+        "yes" or "no" where decisions under constraints are the same for all training rows.
+    """
+
+    promises_ = ()
+    fit_warnings_ = ()
+    one_answer_ = ""
+    _seen = None
+
+    def _settle(self, samples):
+        """After a fit: decisions on the training rows, and what they make of each promise."""
+        self._tell_promises(samples)
+
+    def _tell_promises(self, samples):
+        options = vars(self)
+        texts = texts_of(options)
+        self.promises_, self.one_answer_ = [], ""
+        if texts:
+            p, decided = self._seen = self.answers(samples.X, samples)
+            values = promise_values(p, decided, samples, texts, numbers_among(options))
+            self.promises_ = promises_of(values, texts, "training")
+            decided = p > 0.5 if decided is None else decided
+            self.one_answer_ = "" if 0 < decided.mean() < 1 else "yes" if decided.all() else "no"
+            if self.one_answer_ and (told := self.warnings_[len(self.fit_warnings_) :]):
+                log.warning("%s", told[0])
+
+    @property
+    def warnings_(self):
+        """What is wrong with the result, in sentences; also logged."""
+        told = list(self.fit_warnings_)
+        if self.one_answer_ and not getattr(self, "collapsed_", False):
+            done, why = getattr(self, "repair_", None), "."
+            if done and not done["missed"]:
+                why = (
+                    ", since no other thresholds of those that the repair chooses from keep all "
+                    "constraints: loosen them a little, set repair: by_group, or go by chances."
+                )
+            told.append(f"By decisions all training rows have a {self.one_answer_}{why}")
+        return told
+
+    def answers(self, X, samples=None):
+        """Chances of a yes (n,), and decisions (n,) or None for chances above 1/2."""
+        grouped = {"samples": samples} if getattr(self, "GROUPED", False) else {}
+        return self.predict_proba(X, **grouped)[:, 1], None
+
+    def fitted_on(self, samples):
+        """The rows and data sets of the fit, where they are not all that it was given."""
+        return samples
+
+    def training_answers(self, samples):
+        """`answers` for the rows of the fit; those of the fit itself are given once."""
+        seen, self._seen = self._seen, None
+        return self.answers(samples.X, samples) if seen is None else seen
+
+    def test_promises(self, X, y, sample_weight=None, *, datasets=None, deployed=None, level=0.95):
+        """Each constraint on rows that the fit did not see: a list of `Promise`.
+
+        Arguments are those of ``fit``; a constraint is kept or broken where the whole interval of
+        its excess says so, else undecided.
+        """
+        if set(self.classes_) != {0, 1}:
+            own = np.asarray(y)
+            if not np.isin(own, self.classes_).all():
+                raise CounterweightError(f"Labels must be of the classes {listed(self.classes_)}.")
+            y = (own == self.classes_[1]).astype(int)
+        samples = self._stacked(X, y, sample_weight, datasets, deployed)
+        texts = texts_of(options := vars(self))
+        p, decided = self.answers(samples.X, samples)
+        values = promise_values(p, decided, samples, texts, numbers_among(options), level)
+        return promises_of(values, texts, "test", level)
+
+
+def one_hot(X):
+    """An encoder of the columns of categories of a data frame; None where there are none.
+
+    Columns of numbers stay as they are, after those of the categories. A category that was not seen
+    has 0 in all of its columns; a missing one is a category of its own. Refuses dates, and texts of
+    which most are there once.
+    """
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return None
+    names = [name for name in X.columns if not _numbers(X[name])]
+    if not names:
+        return None
+    for name in names:
+        if X[name].dtype.kind in "mM":
+            raise CounterweightError(
+                f"The column {name!r} of the features holds dates or times: make numbers of them, "
+                "or leave it out."
+            )
+        different = X[name].astype(str).nunique()
+        if len(X) >= FEW and different > OWN * len(X):
+            raise CounterweightError(
+                f"The column {name!r} of the features has {different} different texts in {len(X)} "
+                "rows, so that it tells rows, not kinds of them: leave it out."
+            )
+    # Loaded where there are categories: this takes as long as to load all the rest.
+    from sklearn.compose import make_column_transformer
+    from sklearn.preprocessing import OneHotEncoder
+
+    encoder = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), names),
+        remainder="passthrough",
+        sparse_threshold=0.0,
+    )
+    return encoder.fit(_plain(X, names))
+
+
+def encoded(encoder, X):
+    """Rows of a data frame, which must have the columns of the fit, as numbers."""
+    names = list(encoder.transformers_[0][2])
+    if not hasattr(X, "columns") or not set(names) <= set(X.columns):
+        raise CounterweightError(
+            f"The model was fitted to a data frame with the categories {listed(map(str, names))}: "
+            "give a data frame with these columns."
+        )
+    return encoder.transform(_plain(X, names))
+
+
+def _plain(X, names):
+    """Categories as texts, so that one column has one type; missing ones, of any kind, as empty."""
+    texts = {name: X[name].astype(object).map(str).where(X[name].notna(), "") for name in names}
+    return X.assign(**texts)
+
+
+def _numbers(column):
+    """Whether a column is numbers, true or false, or texts of numbers."""
+    if column.dtype.kind in "biuf":
+        return True
+    if str(column.dtype) == "category" or column.dtype.kind in "mM":
+        return False
     try:
-        classes, codes = np.unique(y, return_inverse=True)
-    except TypeError:
-        return y, np.array([0, 1])
-    if len(classes) > 2:
-        raise CounterweightError(
-            "Only binary classification is supported. The type of the target is multiclass: found "
-            f"{listed(classes)}; give two classes."
-        )
-    if len(classes) < 2:
-        raise CounterweightError(
-            f"All labels are of one class ({classes[0]!r}): give rows of two classes."
-        )
-    return codes, classes
+        np.asarray(column, dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
@@ -81,8 +255,8 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
     Subclasses have `_fit`, which sets `coef_` (or what `FITTED_BY` names), and ``predict_proba``;
     `_options`, the `OPTIONS` of their module; and `FITTED`, the attribute behind each array of
     `to_arrays`, in order (``map`` stands for the arrays of a `FeatureMap`, if there is one); of
-    these, `NUMBERS` are single numbers, with their type, and `KEPT` is what is kept of each
-    setting of a sweep, None for all. The map of a sweep is kept, too.
+    these, `NUMBERS` are single numbers, with their type, and `KEPT` is what is kept of each setting
+    of a sweep, None for all. The map of a sweep is kept, too.
     """
 
     SAMPLED = DataSets
@@ -119,19 +293,19 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array, scipy.sparse matrix or data frame (n, d), optional
-            Rows of ``everyone``. Not looked at where `samples` are given. Columns of categories
-            in a data frame are one-hot from here on.
+            Rows of ``everyone``. Not looked at where `samples` are given. Columns of categories in
+            a data frame are one-hot from here on.
         y : array (n,) of 0 and 1, or of any two classes, optional
-            -1 beside 0 and 1 where the label is hidden; such rows are in ``unlabeled``. Of other
-            classes the second in order is the positive one (`classes_`).
+            NaN, or -1 beside 0 and 1, where the label is hidden; such rows are in ``unlabeled``. Of
+            other classes the second in order is the positive one (`classes_`).
         sample_weight : array (n,), optional
             Weights of the labeled rows, e.g. of Lemma 1 or 2.
         datasets : dict of str to object, or data frame of masks, optional
-            The named data sets: masks over the rows of `X`, names of columns of a data frame X
-            that are true or false, functions of X that give masks, or tables ``(X2, y2)`` or
-            ``(X2, y2, weight2)`` of their own, with None for `y2` where there are no labels.
-            A cross-validation slices a frame of masks (``set_fit_request(datasets=True)``);
-            columns and functions it need not slice; a dict of arrays it cannot.
+            The named data sets: masks over the rows of `X`, names of columns of a data frame X that
+            are true or false, functions of X that give masks, or tables ``(X2, y2)`` or ``(X2, y2,
+            weight2)`` of their own, with None for `y2` where there are no labels. A
+            cross-validation slices a frame of masks (``set_fit_request(datasets=True)``); columns
+            and functions it need not slice; a dict of arrays it cannot.
         deployed : array (n,) or callable, optional
             Scores of the deployed model (positive iff above 0), or a function of features.
         rng : numpy.random.Generator, optional
@@ -142,12 +316,7 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
         Returns
         -------
         RateEstimator
-            Itself.
-
-        Raises
-        ------
-        CounterweightError
-            For options, data, groups or texts that cannot be used, and where the class says so.
+            Itself. Options, data, groups or texts that cannot be used raise.
         """
         check_options(vars(self), self._options)
         if samples is None:
@@ -156,7 +325,7 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
                     "fit needs X and y, or samples: it requires y to be passed, but the target "
                     "y is None."
                 )
-            y, self.classes_ = two_classes(y)
+            y, self.classes_ = seen_labels(y)
             self.encoder_ = one_hot(X)
             samples = self._stacked(X, y, sample_weight, datasets, deployed)
             rules = hasattr(datasets, "items") and getattr(self, "repair", "") == "by_group"
@@ -171,7 +340,7 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
                 f"Found array with 0 feature(s) (shape={samples.X.shape}) while a minimum of 1 "
                 "is required."
             )
-        self._learn_all(samples, np.random.default_rng(0) if rng is None else rng)
+        self._learn_all(samples, generator(0) if rng is None else rng)
         return self
 
     def _stacked(self, X, y, sample_weight=None, datasets=None, deployed=None):
@@ -237,7 +406,7 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
         if "coef_" in vars(model):
             model.n_features_in_ = model.coef_.shape[-1] - added
         if "map_kind" in arrays:
-            model.features = model.map_.kind
+            model.features = "fourier"
             model.linear_part = len(model.coef_) - added > model.map_.projection_.shape[1]
             model.n_features_in_ = len(model.map_.deviation_)
         return model
@@ -283,7 +452,7 @@ class LinearScore(RateEstimator):
         Length of w, the bias included where it is penalised, in the solver's units.
     map_ : FeatureMap or None
     group_boxes_ : ndarray (k, 4)
-        Boxes whose indicators are features; see `group_features`.
+        Boxes whose indicators are features; see `told_boxes`.
     """
 
     features, linear_part = "none", False
@@ -305,7 +474,7 @@ class LinearScore(RateEstimator):
         """Draw the feature map, if there is one."""
         self.map_ = None
         if self.features != "none":
-            self.map_ = FeatureMap(self.features, self.feature_count, self.feature_scale)
+            self.map_ = FeatureMap(self.feature_count, self.feature_scale)
             self.map_.fit(X, rng)
 
     def _mapped(self, X):

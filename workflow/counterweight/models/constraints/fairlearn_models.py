@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Flag, Integer, Number
-from counterweight.models.constraints.estimator import RateEstimator, two_columns
+from counterweight.models.constraints.estimator import SVM_OPTIONS, RateEstimator, two_columns
 from counterweight.models.constraints.feature_maps import deviations, standardised, thinned
 from counterweight.models.constraints.linear_svm import (
     GroupedRule,
@@ -18,7 +18,6 @@ from counterweight.models.constraints.linear_svm import (
     group_masks,
     labeled_rows,
 )
-from counterweight.models.constraints.options import SVM_OPTIONS
 from counterweight.numerics.rates.datasets import is_sparse
 
 FAIR_OPTIONS = {

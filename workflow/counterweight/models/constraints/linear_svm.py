@@ -195,8 +195,8 @@ def labeled_rows(samples):
     for label in (0, 1):
         if not (samples.y[seen] == label).any():
             raise CounterweightError(
-                f"No labeled row with a positive weight has the label {label}: a classifier needs "
-                "both classes."
+                f"No labeled row with a positive weight has the label {label}: there is one class, "
+                "and a classifier needs both classes."
             )
     return seen
 

@@ -22,9 +22,8 @@ from counterweight.models.constraints.decisions import (
     MarginFit,
     RepairedDecisions,
 )
-from counterweight.models.constraints.estimator import RateEstimator, two_columns
+from counterweight.models.constraints.estimator import PARAMETER_OPTIONS, RateEstimator, two_columns
 from counterweight.models.constraints.feature_maps import dense
-from counterweight.models.constraints.options import PARAMETER_OPTIONS
 from counterweight.models.costing import packed, unpacked
 from counterweight.models.within import class_within, stored_within
 from counterweight.numerics.checks import check_options

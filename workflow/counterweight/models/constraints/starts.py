@@ -13,7 +13,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.convex_step import ROUNDING, ramp
-from counterweight.models.constraints.group_features import told_boxes
+from counterweight.models.constraints.feature_maps import told_boxes
 from counterweight.models.constraints.known_rules import (
     Rates,
     known_rules,

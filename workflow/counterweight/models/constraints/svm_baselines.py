@@ -8,6 +8,12 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Array, Choice, Flag, Number, Text
+from counterweight.models.constraints.estimator import (
+    GROUP_OPTIONS,
+    MAP_OPTIONS,
+    PARAMETER_OPTIONS,
+    SVM_OPTIONS,
+)
 from counterweight.models.constraints.linear_svm import (
     GroupedRule,
     HingeRows,
@@ -16,12 +22,6 @@ from counterweight.models.constraints.linear_svm import (
     best_penalty,
     group_masks,
     labeled_rows,
-)
-from counterweight.models.constraints.options import (
-    GROUP_OPTIONS,
-    MAP_OPTIONS,
-    PARAMETER_OPTIONS,
-    SVM_OPTIONS,
 )
 from counterweight.models.constraints.thresholds import (
     cuts,

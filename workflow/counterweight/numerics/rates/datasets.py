@@ -3,7 +3,13 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.numerics.checks import check_same_columns, checked_weights, labels_of
+from counterweight.numerics.checks import (
+    as_numbers,
+    check_same_columns,
+    checked_weights,
+    labels_of,
+    number_table,
+)
 from counterweight.numerics.rates.language import (
     BUILTIN_SETS,
     UndefinedRate,
@@ -29,26 +35,14 @@ def checked_features(X, what="features"):
     if is_sparse(X):
         X = X.tocsr()
         X = X if X.dtype == float else X.astype(float)
-        if not np.isfinite(X.data).all():
-            bad = np.flatnonzero(~np.isfinite(X.data))
-            rows = np.unique(np.searchsorted(X.indptr, bad, side="right") - 1)
-            raise CounterweightError(
-                f"Missing or infinite values in {len(rows)} rows of the {what} "
-                f"(first: row {rows[0]}): fill or drop them first."
-            )
-        return X
-    try:
-        X = np.asarray(X, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise CounterweightError(f"The {what} must be numbers: {error}.") from error
-    if X.ndim != 2:
-        raise CounterweightError(
-            f"The {what} must be a table of rows by features, got the shape {X.shape}. Reshape "
-            "your data."
-        )
-    # The sum is finite if all values are: one pass without a table of flags.
-    if not np.isfinite(X.sum()) and not np.isfinite(X).all():
-        rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
+        bad = np.flatnonzero(~np.isfinite(X.data))
+        rows = np.unique(np.searchsorted(X.indptr, bad, side="right") - 1)
+    else:
+        X = number_table(X, empty=True)
+        # The sum is finite if all values are: one pass without a table of flags.
+        whole = np.isfinite(X.sum()) or np.isfinite(X).all()
+        rows = () if whole else np.flatnonzero(~np.isfinite(X).all(axis=1))
+    if len(rows):
         raise CounterweightError(
             f"Missing or infinite values in {len(rows)} rows of the {what} "
             f"(first: row {rows[0]}): fill or drop them first."
@@ -82,14 +76,6 @@ def _own_labels(y, rows, what):
             "negatives to 0."
         )
     return y
-
-
-def _numbers(values, what):
-    """Values as floats, or an error in words."""
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise CounterweightError(f"The {what} must be numbers: {error}.") from error
 
 
 #: What to do where a cross-validation cut the rows, and not the masks.
@@ -132,7 +118,7 @@ class DataSets:
             self.members[name] = self._mask(name, mask, rows)
         self.deployed = None
         if deployed is not None:
-            self.deployed = _numbers(deployed, "scores of the deployed model")
+            self.deployed = as_numbers(deployed, "scores of the deployed model")
             if self.deployed.shape != (rows,):
                 raise CounterweightError(
                     f"There are {rows} rows but scores of the deployed model of shape "
@@ -317,7 +303,7 @@ class DataSets:
 
 def _weights(weight, rows, where=""):
     """Weights as floats; ones if None."""
-    return checked_weights(None if weight is None else _numbers(weight, f"weights{where}"), rows)
+    return checked_weights(None if weight is None else as_numbers(weight, f"weights{where}"), rows)
 
 
 def _stacked(tables):
@@ -345,7 +331,7 @@ def _scores(tables, parts, deployed):
     scores = []
     for table, own in zip(tables, given, strict=True):
         own = np.full(table.shape[0], np.nan) if own is None else own
-        own = _numbers(own, "scores of the deployed model")
+        own = as_numbers(own, "scores of the deployed model")
         if own.shape != (table.shape[0],):
             raise CounterweightError(
                 f"There are {table.shape[0]} rows but scores of the deployed model of shape "

@@ -44,6 +44,7 @@ class Own:
         self.study = self.plan["studies"]["mine"]
         self.at = Stages(self.plan, SCRIPTS).paths.study("mine")
         self.run("prepare")
+        self.run("columns")
 
     def run(self, stage, item=""):
         """Run a job as its script would; give its files by role, or what it measured."""

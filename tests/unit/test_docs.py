@@ -78,7 +78,7 @@ class Study:
         (self.name,) = plan["studies"]
         study, self.stages = plan["studies"][self.name], Stages(plan, SCRIPTS)
         self.at = self.stages.paths.study(self.name)
-        items = [("prepare", ""), ("label", ""), ("deliver", "")]
+        items = [("prepare", ""), ("columns", ""), ("label", ""), ("deliver", "")]
         items += [("select", one) for one in study.get("selectors", {})]
         items += [("weigh", one) for one in study.get("weightings", {})]
         items += [(stage, one) for one in study["methods"] for stage in ("train", "evaluate")]

@@ -28,6 +28,7 @@ def rules():
 STAGES = {
     "download",
     "prepare",
+    "columns",
     "sum",
     "label",
     "select",

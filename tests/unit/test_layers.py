@@ -6,7 +6,9 @@ import statistics
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
+from counterweight.plan import digests, reading
 from counterweight.plan.components import PACKAGE
+from counterweight.plan.stages import Stages
 
 #: In the order of the flow: a stage may import those before it.
 FLOW = ("datasets", "labeling", "selection", "weighting", "models", "evaluation")
@@ -22,6 +24,24 @@ FLOORS = {
 ALLOWED = FLOORS | {stage: {*FLOORS, *FLOW[:at]} for at, stage in enumerate(FLOW)}
 #: What asks every stage for its jobs may import all; nothing in the library imports it.
 COMPOSER = "counterweight.plan.stages"
+#: The room of each stage: its jobs load what stands there and before, by import or by name.
+ROOMS = {
+    "download": "datasets",
+    "prepare": "datasets",
+    "columns": "labeling",
+    "label": "labeling",
+    "select": "selection",
+    "weigh": "weighting",
+    "train": "models",
+    "evaluate": "evaluation",
+    "deliver": "delivery",
+    "apply": "delivery",
+}
+ROOT = PACKAGE.parents[1]
+CONFIGS = ["workflow/overlays/demo.yaml"]
+CONFIGS += sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("examples/*.yaml"))
+#: Jobs that still load a later stage.
+LATE = [("label", "clicks")]
 #: Half of the modules that hold code have at least so many lines. To be raised as small ones are
 #: read where they are used, to 250: it leaves room for who adds a component of twenty lines.
 MEDIAN = 150
@@ -105,6 +125,36 @@ def test_a_later_stage_a_floor_from_above_and_a_circle_would_be_found():
     assert misplaced("counterweight.numerics.above", names) == sorted(names)
     assert misplaced("counterweight.evaluation.fine", names) == []
     assert cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}}) != []
+
+
+def planned_jobs(plan):
+    """All jobs of a plan, by stage, study or data set, and item."""
+    stages = Stages(plan, ROOT / "scripts")
+    names = [(stage, name) for name in plan["datasets"] for stage in list(ROOMS)[:3]]
+    for name, study in plan["studies"].items():
+        names += [(stage, name) for stage in ("label", "deliver", "apply")]
+        names += [("select", name, item) for item in study["selectors"]]
+        names += [("weigh", name, item) for item in study["weightings"]]
+        names += [
+            (stage, name, item) for item in study["methods"] for stage in ("train", "evaluate")
+        ]
+    return {asked: job for asked in names if (job := stages.job(*asked))}
+
+
+@pytest.mark.parametrize("config", ["", *CONFIGS], ids=["config.yaml", *CONFIGS])
+def test_no_job_loads_a_later_stage_by_import_or_by_name(config, monkeypatch):
+    monkeypatch.setattr(reading, "check_folders", lambda *_: None)  # tables of examples are drawn
+    jobs = planned_jobs(reading.plan_of_files([ROOT / config] if config else [], ROOT))
+    assert {asked[0] for asked in jobs} >= {"prepare", "label", "train", "evaluate"}
+    late = {}
+    for (stage, *item), job in jobs.items():
+        script = str(ROOT / "scripts" / f"{stage}.py")
+        names = digests.loaded(script, job.run, job.uses, job.modules)
+        later = {*FLOW[FLOW.index(ROOMS[stage]) + 1 :]}
+        wrong = [name for name in names if room(name) in later]
+        if wrong and (stage, *item) not in LATE:
+            late[stage, *item] = wrong
+    assert late == {}
 
 
 def test_modules_are_no_splinters():

@@ -46,7 +46,11 @@ def planned(config):
     """All jobs of a config, by stage, study or data set, and item."""
     plan = resolve(config)
     stages = Stages(plan, ROOT / "scripts")
-    names = [(stage, name, "") for name in plan["datasets"] for stage in ("download", "prepare")]
+    names = [
+        (stage, name, "")
+        for name in plan["datasets"]
+        for stage in ("download", "prepare", "columns")
+    ]
     names.append(("report", "", ""))
     for name, study in plan["studies"].items():
         names += [(stage, name, "") for stage in ("label", "deliver", "apply")]

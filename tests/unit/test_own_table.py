@@ -9,6 +9,7 @@ from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table
 from counterweight.labeling.column_report import forms_of, types_of
 from counterweight.plan.config import resolve
+from counterweight.plan.jobs import columns_job
 from counterweight.plan.own import with_own_tables
 from counterweight.plan.paths import Paths
 from stage_jobs import run_script
@@ -94,10 +95,12 @@ def test_ten_tables_are_typed_alike_by_every_path_that_reads_a_table(tmp_path, m
     for config, dataset in ((with_own_tables(table, table), "own"), (by_hand, "hand")):
         plan = resolve(folders | config)
         plan["place"] = plan["results"]
-        job = sources.prepare_job(dataset, plan, Paths(plan))
-        stage, log = job.run.removeprefix("counterweight."), f"{dataset}.log"
-        run_script("prepare", stage, job.given, job.inputs, job.outputs, log, job.uses)
-        same(read_table(job.outputs["table"]), expected.frame)
+        for planned in (sources.prepare_job, columns_job):
+            job = planned(dataset, plan, Paths(plan))
+            stage, log = job.run.removeprefix("counterweight."), f"{dataset}.log"
+            script = planned.__name__.removesuffix("_job")
+            run_script(script, stage, job.given, job.inputs, job.outputs, log, job.uses)
+        same(read_table(Paths(plan).prepared(dataset)), expected.frame)
         facts = read_table(job.outputs["columns"])
         assert types_of(facts) == expected.types and forms_of(facts) == expected.forms
     # As new rows: of a file, of a folder of parts, of a frame of texts.

@@ -298,8 +298,8 @@ EDITS = {
     "a part, new rows and a key of the same date": (
         exchanged("mine/parts/day=1/*.parquet", "mine/new_survey.csv", "filter.key", date=0),
         "sum in_parts day_1*; label in_parts; evaluate in_parts*; deliver_in_parts; "
-        "* parts; * parts *; *e_parts; deliver_parts; apply_school; deliver_panel; apply_panel; "
-        "page_studies; report",
+        "* parts; * parts *; *e_parts; columns_parts; deliver_parts; apply_school; deliver_panel; "
+        "apply_panel; page_studies; report",
     ),
     "a figure of a table": (one_figure, "*_hiring; * hiring; * hiring *; page_studies; report"),
     "a column to ignore": (
@@ -313,7 +313,7 @@ EDITS = {
     "one partition": (
         shorter_part,
         "sum in_parts day_1*; label in_parts; evaluate in_parts*; deliver_in_parts; "
-        "* parts; * parts *; *e_parts; deliver_parts; page_studies; report",
+        "* parts; * parts *; *e_parts; columns_parts; deliver_parts; page_studies; report",
     ),
     "what is known of rows without an outcome": (
         setting("lender", tilt={"times": 2}),
@@ -324,16 +324,16 @@ EDITS = {
     "other new rows": (setting("clicks", score="mine/clicks.csv"), "apply_clicks; report"),
     "the linear score": (
         edited("models/scores/linear"),
-        "train lender linear*; evaluate lender linear*; *_lender; !prepare_lender; page_studies; "
-        "report",
+        "train lender linear*; evaluate lender linear*; *_lender; !prepare_lender; "
+        "!columns_lender; page_studies; report",
     ),
     "the report of columns": (
         edited("labeling/column_report"),
-        "*; !sum in_parts*; !label in_parts; !evaluate in_parts*; !deliver_in_parts",
+        "*; !prepare_*; !sum in_parts*; !label in_parts; !evaluate in_parts*; !deliver_in_parts",
     ),
     "intervals of scores": (
         edited("numerics/bands"),
-        "*_lender; !prepare_lender; page_studies; report",
+        "*_lender; !prepare_lender; !columns_lender; page_studies; report",
     ),
     # The pages name the method that was given away, and what it measured.
     "saved offers": (
@@ -438,7 +438,14 @@ def test_from_another_workflow(tree, mine, tmp_path):
     run = copy.run()
     assert run.status == 0, run.output
     assert {job.split()[0] for job in run.jobs} == {
-        *("cw_prepare_clicks", "cw_label", "cw_train", "cw_deliver_clicks", "cw_apply_clicks"),
+        *(
+            "cw_prepare_clicks",
+            "cw_columns_clicks",
+            "cw_label",
+            "cw_train",
+            "cw_deliver_clicks",
+            "cw_apply_clicks",
+        ),
         "best",
     }
     assert (tmp_path / "best.csv").read_bytes() == (

@@ -52,22 +52,15 @@ def prepare_job(dataset, plan, paths):
     if settings["source"] == "own":
         if "query" in settings:
             check_query(**settings["query"])
-        told = {"reading": {}, "columns": {}, "roles": {}} | {
-            key: settings[key]
-            for key in ("path", "query", "reading", "columns", "roles")
-            if key in settings
-        }
-        outputs |= {"columns": paths.columns(dataset), "csv": paths.columns_read(dataset)}
-        uses, files = (("outcome", "given"), ("labeling", "present")), _files(settings)
-        return Job(
-            "counterweight.labeling.own_columns:prepare",
-            # The files of a database may change while it is read, so that they are no inputs.
-            {"files": [] if "query" in settings else files},
-            {"dataset": dataset} | told,
-            uses,
-            outputs,
-            own=tuple(files),
-        )
+        told = {key: settings[key] for key in ("path", "query") if key in settings}
+        told["reading"] = settings.get("reading", {})
+        asked = settings.get("columns", {})
+        told["columns"] = {key: names for key, names in asked.items() if key != "keep"}
+        files = _files(settings)
+        # The files of a database may change while it is read, so that they are no inputs.
+        inputs = {"files": [] if "query" in settings else files}
+        given = {"dataset": dataset} | told
+        return Job(f"{_HERE}:read_typed", inputs, given, (), outputs, own=tuple(files))
     if settings["source"] == "simulated":
         given = {"dataset": dataset, "rows": settings["rows"], "seed": plan["seed"]}
         outputs |= {"truth": paths.known(dataset)}
@@ -127,6 +120,27 @@ def prepare(job):
     frame = components.load("dataset", name).read(folder)
     job.log.info("%s: %d rows, %d columns", name, len(frame), frame.shape[1])
     write_table(job.output.table, frame)
+
+
+def read_typed(job):
+    """A table of the user's own whose columns have roles: typed, with what reading made of it."""
+    from counterweight.datasets import own_table
+    from counterweight.files.tables import write_table
+
+    told, path = job.given, job.given.get("path")
+    if "query" in told:
+        from counterweight.datasets.queries import read_query
+
+        path = f"{job.output.table}.query.parquet"
+        read_query(told["query"]["sql"], told["query"]["url"], path)
+    try:
+        made = own_table.read_typed(path, columns=told["columns"], reading=told["reading"])
+    finally:
+        if "query" in told:
+            os.unlink(path)
+    job.log.info("%d rows, %d columns", len(made.frame), made.frame.shape[1] - 1)
+    facts = {key: getattr(made, key) for key in ("types", "made", "doubts", "forms")}
+    write_table(job.output.table, made.frame, facts=facts)
 
 
 def simulate(job):

@@ -1,13 +1,12 @@
-"""What becomes of the columns of a table of one's own: stage prepare reads it and tells roles."""
+"""What becomes of the columns of a table of one's own, and what no feature of it may tell."""
 
 import json
-import os
 
 import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.files.people import place_of
-from counterweight.files.tables import replacing, write_table
+from counterweight.files.tables import read_arrow, read_facts, replacing, write_table
 from counterweight.labeling.column_report import (
     check_roles,
     column_report,
@@ -24,38 +23,39 @@ from counterweight.labeling.target_leakage import KEEP, Secret, learnt, of_offer
 from counterweight.plan.components import columns_by_role
 
 
-def prepare(job):
-    """Read a table, decide what its columns are, and write both down.
+def tell_columns(job):
+    """Decide what the columns of a typed table are, and write it down.
 
-    The job is told ``path`` or ``query``, ``reading``, ``columns`` and ``roles``. Of roles, those
+    The job is told ``roles``, ``keep`` and, for messages, ``path`` and ``reading``. Of roles, those
     that are a column or a list of columns are passed on; ``outcome``, ``answer`` and ``reward`` may
     have ``positive``, ``outcome`` has ``kind``, too, and ``labeled`` has ``where``.
     """
     import pandas as pd
+    import pyarrow as pa
 
-    told = job.given
-    table = _read(told, job)
-    frame, types = table.frame, table.types
-    job.log.info("%d rows, %d columns", len(frame), frame.shape[1] - 1)
+    told, facts = job.given, read_facts(job.input.table)
+    # Whole numbers stay whole where some are missing: in sentences, and in long ids.
+    whole = {pa.int64(): pd.Int64Dtype()}
+    frame = read_arrow(job.input.table).to_pandas(types_mapper=whole.get)
+    types, made = facts["types"], facts["made"]
     roles = columns_by_role(told["roles"])
-    _check_filled([name for name in table.made if name not in frame], roles, job)
+    _check_filled([name for name in made if name not in frame], roles, job)
     check_roles([name for name in frame.columns if name != "row"], roles_by_column(roles))
     _check_ids(frame, roles, told)
     report = column_report(
         frame,
         types,
-        table.made,
+        made,
         roles,
         secrets=secrets_of(frame, types, told["roles"]),
-        doubts=table.doubts,
+        doubts=facts["doubts"],
         explained=[one["column"] for one in told["roles"].values() if _explained(one)],
-        keep=told["columns"].get("keep", ()),
+        keep=told["keep"],
     )
     for line in report_lines(report):
         job.log.info(line)
     columns = report_table(report)
-    columns["form"] = [json.dumps(table.forms.get(fact.column, {})) for fact in report]
-    write_table(job.output.table, frame)
+    columns["form"] = [json.dumps(facts["forms"].get(fact.column, {})) for fact in report]
     write_table(job.output.columns, columns)
     with replacing(job.output.csv) as path:
         pd.DataFrame(columns).to_csv(path, index=False)
@@ -102,23 +102,6 @@ def _check_ids(frame, roles, told):
             "rows share theirs with others): an id says who a row is. Leave out all rows of a "
             "person but one, or name the column as group, too, if a person has several."
         )
-
-
-def _read(told, job):
-    """The table of a file, of a folder or of a query, typed."""
-    from counterweight.datasets.own_table import read_typed
-
-    columns = {key: names for key, names in told["columns"].items() if key != "keep"}
-    if "query" in told:
-        from counterweight.datasets.queries import read_query
-
-        path = f"{job.output.table}.query.parquet"
-        read_query(told["query"]["sql"], told["query"]["url"], path)
-        try:
-            return read_typed(path, columns=columns, reading=told["reading"])
-        finally:
-            os.unlink(path)
-    return read_typed(told["path"], columns=columns, reading=told["reading"])
 
 
 def secrets_of(frame, types, roles):

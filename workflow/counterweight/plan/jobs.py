@@ -76,6 +76,21 @@ def draws(plan, study):
     return {"seed": plan["seed"], "stream": study["stream"]}
 
 
+def columns_job(dataset, plan, paths):
+    """The job that tells what each column of a table of one's own is; None for other data sets."""
+    settings = plan["datasets"][dataset]
+    if not paths.columns(dataset):
+        return None
+    given = {key: settings[key] for key in ("path", "reading") if key in settings}
+    return Job(
+        "counterweight.labeling.own_columns:tell_columns",
+        {"table": paths.prepared(dataset)},
+        given
+        | {"roles": settings.get("roles", {}), "keep": settings.get("columns", {}).get("keep", [])},
+        outputs={"columns": paths.columns(dataset), "csv": paths.columns_read(dataset)},
+    )
+
+
 def roles_of(plan, study):
     """The roles of columns of a study's own table, for a job that reads its column report."""
     roles = plan["datasets"][study["dataset"]].get("roles")

@@ -9,6 +9,7 @@ from pathlib import Path
 from counterweight.errors import CounterweightError
 from counterweight.plan import kinds
 from counterweight.plan.digests import Contents
+from counterweight.plan.jobs import columns_job
 from counterweight.plan.paths import Paths
 
 
@@ -53,6 +54,8 @@ class Stages:
         if stage in ("download", "prepare"):
             planned = {"download": sources.download_job, "prepare": sources.prepare_job}[stage]
             return planned(name, self.plan, self.paths)
+        if stage == "columns":
+            return columns_job(name, self.plan, self.paths)
         if stage == "report":
             return report_jobs.report_job(self.plan, self.paths, self._with_own_files())
         if stage in ("draw", "page"):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics.sensitivity import sweep_predictions
+from counterweight.evaluation.hidden_labels import sweep_predictions
 from counterweight.files.tables import METRICS, metrics_table, read_table
 from counterweight.numerics.sensitivity import swept
 from counterweight.numerics.tilt import tilted

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics.evaluate import evaluate_predictions
+from counterweight.evaluation.predictions import evaluate_predictions
 from counterweight.labeling.split import describe_labels, label_rows
 from counterweight.plan.components import load, registry
 

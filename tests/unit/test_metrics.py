@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sklearn.metrics as peer
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics import metrics
+from counterweight.evaluation import metrics
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics.evaluate import evaluate_predictions
-from counterweight.evaluation.metrics.metrics import accuracy
-from counterweight.evaluation.metrics.moved import describe_moves
+from counterweight.evaluation.metrics import accuracy
+from counterweight.evaluation.predictions import describe_moves, evaluate_predictions
 
 
 def predictions(*p, settings=("",), targets=("unlabeled",), first=0):

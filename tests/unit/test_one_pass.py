@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from counterweight import OnePassClassifier, OnePassRegressor
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics.metrics import metric_estimate, predicted_over_observed
+from counterweight.evaluation.metrics import metric_estimate, predicted_over_observed
 from counterweight.models.subsampling.subsampled import SubsampledClassifier
 from scipy.special import expit
 

@@ -4,13 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics.evaluate import evaluate_predictions
-from counterweight.evaluation.metrics.metrics import metric_estimate, predicted_over_observed
-from counterweight.evaluation.metrics.paired import (
+from counterweight.evaluation.metrics import (
     compare_metrics,
     compare_segments,
     grouped_estimate,
+    metric_estimate,
+    predicted_over_observed,
 )
+from counterweight.evaluation.predictions import evaluate_predictions
 from counterweight.labeling.split import label_rows
 from counterweight.plan.components import load
 from scipy.special import expit

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics.metrics import metric_estimate
-from counterweight.evaluation.unseen.evaluate import unseen
-from counterweight.evaluation.unseen.quality import auc_influence, jackknife, losses, quality
+from counterweight.evaluation.cross_validation import Tried, jackknife, losses, quality, unseen
+from counterweight.evaluation.metrics import auc, metric_estimate
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.selection.crossfit import selection_probabilities
@@ -30,10 +29,10 @@ def test_values_are_those_of_the_weighted_metrics(rng):
     found = quality(y, p, w, kind="binary")
     for name in ("auc", "log_loss", "brier", "accuracy"):
         assert found[name].value == pytest.approx(metric_estimate(name, y, p, w).value, rel=1e-12)
-    assert found["calibration"].value == pytest.approx((w @ y) / (w @ p), rel=1e-12)
+    assert found["calibration_ratio"].value == pytest.approx((w @ y) / (w @ p), rel=1e-12)
     numbers = quality(y * 3.0, p, w, kind="number")
     assert numbers["mse"].value == pytest.approx(np.average((p - 3 * y) ** 2, weights=w))
-    assert numbers["bias"].value == pytest.approx(np.average(p - 3 * y, weights=w))
+    assert numbers["mean_error"].value == pytest.approx(np.average(p - 3 * y, weights=w))
     spread = np.average((3 * y - np.average(3 * y, weights=w)) ** 2, weights=w)
     assert numbers["r2"].value == pytest.approx(1 - numbers["mse"].value / spread)
 
@@ -61,7 +60,7 @@ def test_only_ratios_of_weights_count_and_rows_of_weight_0_do_not(rng):
 def test_auc_influence_is_its_derivative(rng):
     y, score, w = _rows(rng, 60)
     score = np.round(score, 1)
-    influence, share = auc_influence(y, score, w)
+    _, influence, share, _ = auc.influence(y, score, w)
     assert influence.sum() == pytest.approx(0, abs=1e-12)
     assert share[y == 1].sum() == pytest.approx(1)
     for i in range(0, 60, 7):
@@ -105,7 +104,7 @@ def test_what_has_no_value_is_left_out_and_sure_things_are_not_certain():
     one = quality(np.ones(50), np.full(50, 0.9), kind="binary")
     assert "auc" not in one
     assert one["accuracy"].value == 1 and one["accuracy"].low == pytest.approx(0.025 ** (1 / 50))
-    none = quality(np.zeros(50), np.full(50, 0.1), kind="binary")["calibration"]
+    none = quality(np.zeros(50), np.full(50, 0.1), kind="binary")["calibration_ratio"]
     assert none.value == 0 and none.high > 0
     assert "r2" not in quality(np.ones(9), np.ones(9), kind="number")
 
@@ -189,9 +188,8 @@ def test_ends_of_intervals_are_told_and_keep_to_the_bounds_of_a_metric():
     rng = np.random.default_rng(5)
     y = np.exp(2 * rng.standard_normal(300))
     weight = rng.gamma(1, 1, 300)
-    records = unseen(
-        y, np.full(300, y.mean()), weight, np.ones(300), binary=False, target="general"
-    )
+    p, row, ones = np.full(300, y.mean()), np.arange(300), np.ones(300)
+    records = unseen(Tried(row, y, weight, ones, None, [p], False), p, {}, target="general")
     told = {
         (record["metric"], record["part"], record.get("variable", "")): record["value"]
         for record in records

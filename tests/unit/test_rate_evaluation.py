@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics.metrics import accuracy, auc
+from counterweight.evaluation.metrics import accuracy, auc
 from counterweight.evaluation.rates import (
     _slope_records,
     at_equal,

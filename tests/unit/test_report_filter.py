@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 import report_filter as filters
-from counterweight.evaluation.metrics.intervals import paired_interval
+from counterweight.evaluation.intervals import paired_interval
 from counterweight.files.tables import metrics_table, write_table
 from counterweight.plan import config
 from counterweight.reporting import blocks, sheets

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from counterweight.evaluation.unseen.robust import (
+from counterweight.evaluation.cross_validation import (
+    Tried,
     doubly_robust_mean,
     expected_losses,
     robust_records,
 )
-from counterweight.evaluation.unseen.tried import Tried
 from scipy.special import expit
 
 ROWS = 1500

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation import scored_log as score_runs
-from counterweight.evaluation.metrics.metrics import metric_estimate
-from counterweight.evaluation.metrics.paired import compare_metrics, grouped_estimate
+from counterweight.evaluation.metrics import compare_metrics, grouped_estimate, metric_estimate
 from counterweight.evaluation.scored_log import RankSums, ScoredLog
 from counterweight.files.tables import metrics_table
 from counterweight.kinds import scores as kind

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from counterweight.delivery.final_scores import rate_of_target
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.unseen.tried import Tried
+from counterweight.evaluation.cross_validation import Tried
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 from counterweight.numerics.sensitivity import (
     GAMMAS,

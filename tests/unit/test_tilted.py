@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics.evaluate import describe_fits
+from counterweight.evaluation.predictions import describe_fits
 from counterweight.files.study_data import StudyData
 from counterweight.files.tables import metrics_table
 from counterweight.models.logistic import LogisticModel

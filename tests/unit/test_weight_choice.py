@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.unseen.choice import better, keep_weights
+from counterweight.evaluation.cross_validation import better, keep_weights
 from counterweight.numerics.estimate import ratio_mean
 
 

@@ -134,7 +134,7 @@ NOTHING = {
                     "WEIGHTINGS",
                     "counterweight.weighting.importance_weights:general_weights",
                 ),
-                ("evaluation", "METRICS", "counterweight.evaluation.metrics.metrics:auc"),
+                ("evaluation", "METRICS", "counterweight.evaluation.metrics:auc"),
             )
         ),
         # The first kind of the registry is that of components that name none.

@@ -108,6 +108,7 @@ def test_the_page_has_an_example_of_every_kind_of_component():
         "SELECTORS",
         "WEIGHTINGS",
         "MODELS",
+        "METRICS",
         "PROTOCOLS",
         "FIGURES",
         "KINDS",
@@ -134,6 +135,8 @@ def test_the_examples_run(extended):
             for method in ("nearest_mean", "nearest_mean-tempered", "swept")
         ),
         "draw_orchard",
+        # One more metric is asked of every study.
+        "evaluate before logistic-lemma1",
         "label harvest",
         "train harvest plain_average",
         "evaluate harvest plain_average",
@@ -158,6 +161,8 @@ def test_the_report_shows_the_examples(extended):
     for method in ("nearest_mean", "nearest_mean-tempered", "swept"):
         assert value["orchard", method, "accuracy"] > 0.7
         assert value["orchard", method, "accuracy_sure"] >= value["orchard", method, "accuracy"]
+        far = metrics[(metrics["source"] == method) & (metrics["metric"] == "far_off")]
+        assert (far["value"] < 0.7).all() and (far["standard_error"] > 0).any()
     # Weighed trees are a random share, so their average is off by chance only: some 3 kilos.
     assert 0 < value["harvest", "plain_average", "average_error"] < 5
     assert "failed" not in set(

@@ -71,7 +71,7 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
 
 
 def test_edited_evaluation_recomputes_metrics_only(again):
-    again.append("workflow/counterweight/evaluation/metrics/evaluate.py", "# edited\n")
+    again.append("workflow/counterweight/evaluation/predictions.py", "# edited\n")
     jobs = again.plan()
     drawn = {f"draw_{study}" for study in ("twin", "curved", "clicks", "ranking", "log", "rates")}
     rules = {job.split()[0] for job in jobs}

@@ -3,23 +3,30 @@
 import numpy as np
 
 from counterweight.delivery.saved_scores import SavedScores
-from counterweight.evaluation.unseen.choice import better, keep_weights
-from counterweight.evaluation.unseen.elsewhere import mean_elsewhere
-from counterweight.evaluation.unseen.quality import losses
-from counterweight.evaluation.unseen.robust import doubly_robust_mean, robust_records
-from counterweight.evaluation.unseen.sensitivity import TargetRows, sensitivity_records
-from counterweight.evaluation.unseen.tilt import AT_RANDOM, ELSEWHERE, fitted_tilt
-from counterweight.evaluation.unseen.tried import Tried
+from counterweight.evaluation.cross_validation import (
+    Tried,
+    better,
+    doubly_robust_mean,
+    keep_weights,
+    losses,
+    robust_records,
+)
+from counterweight.evaluation.hidden_labels import TargetRows, sensitivity_records
 from counterweight.files.seeds import generator
 from counterweight.files.tables import read_columns, read_models, read_table
 from counterweight.labeling.missing_outcomes import BlankData
 from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.scores.classifiers import stored_score
 from counterweight.models.scores.contributions import digits_for
+from counterweight.models.scores.tilt import AT_RANDOM, ELSEWHERE, fitted_tilt
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.plan.components import configured
 from counterweight.weighting.importance_weights import effective_sample_size
 from counterweight.weighting.overlap import Support, overlap
+from counterweight.weighting.to_target import OUTCOME, weighted_to_target, words_for
+
+#: Rows of a target elsewhere that are foretold at a time.
+BATCH = 100_000
 
 
 def chosen_method(tried, methods, asked=None):
@@ -74,7 +81,7 @@ def rate_of_target(tried, prediction, estimates, design):
     """Mean outcome of the target: mean estimate, put right by the weighted residuals.
 
     Doubly robust: right where either the weights or the estimates are; see
-    `counterweight.evaluation.unseen.robust.doubly_robust_mean`.
+    `counterweight.evaluation.cross_validation.doubly_robust_mean`.
 
     Parameters
     ----------
@@ -171,9 +178,7 @@ def final_scores(job):
         scores.insert(0, "row", data.row)
     scores["labeled"] = data.labeled
     if given.get("elsewhere"):
-        *known, told = mean_elsewhere(
-            data, tried, tried.predictions[at], saved, paths.table, given, rate_of_target
-        )
+        *known, told = mean_elsewhere(data, tried, tried.predictions[at], saved, paths.table, given)
         facts |= told
         for sentence in told["target"]:
             job.log.info(sentence)
@@ -190,6 +195,58 @@ def final_scores(job):
     swept = _sensitivity(data, rows, name, answers, saved.tilt, given["tilt"], known[0])
     place = {"repeat": 0, "target": given["target"], "rows": known[2]}
     return saved, scores, records + [place | record for record in swept]
+
+
+def mean_elsewhere(data, tried, prediction, saved, table, given):
+    """Mean outcome of the target, with words for it.
+
+    A reference sample with all features is foretold, and its mean put right by what labeled rows
+    show (doubly robust). For margins, or a sample without some of the features, it is the
+    weighted mean, whose error knows what the weights were made to meet.
+
+    Parameters
+    ----------
+    data : BlankData
+    tried : Tried
+    prediction : array (M,)
+        Out of fold, of the method given away.
+    saved : SavedScores
+    table : str
+        File of the typed table.
+    given : dict
+        What the job is told: ``elsewhere`` and ``reading``.
+
+    Returns
+    -------
+    value, standard_error : float
+    rows : int
+        Behind it, of the target.
+    facts : dict
+        ``for`` (whom answers are for) and ``target`` (sentences).
+    """
+    options = given["elsewhere"]["options"]
+    adjusted, _, population = weighted_to_target(data, table, given["reading"], given["elsewhere"])
+    facts = {
+        "for": words_for(options["table"], options["margins"]),
+        "target": adjusted.summary().split("\n"),
+    }
+    if population is None or not {*data.encoder.columns_} <= {*population.columns}:
+        known = adjusted.mean(OUTCOME)
+        rows = len(data.y[data.labeled]) if population is None else len(population)
+        return known.value, known.standard_error, rows, facts
+    parts = []
+    for start in range(0, len(population), BATCH):
+        rows = data.encoder.encode(population.iloc[start : start + BATCH])
+        parts.append((saved.model.predict(rows), saved.support.outside(rows.dense())))
+    estimates, outside = (np.concatenate(part) for part in zip(*parts, strict=True))
+    design = np.ones(len(population))
+    if options["weight"]:
+        design = population[options["weight"]].to_numpy(float)
+    facts["target"].append(
+        f"{np.average(outside, weights=design):.1%} of {facts['for']} resemble no row that has an "
+        "outcome: what is said of them rests on the form of the model alone."
+    )
+    return *rate_of_target(tried, prediction, estimates, design), len(population), facts
 
 
 class _Answers:

@@ -1,22 +1,22 @@
 """Stage 6: metrics with standard errors, and the protocols that apply them."""
 
 METRICS = {
-    "accuracy": "counterweight.evaluation.metrics.metrics:accuracy",
-    "balanced_accuracy": "counterweight.evaluation.metrics.metrics:balanced_accuracy",
-    "auc": "counterweight.evaluation.metrics.metrics:auc",
-    "log_loss": "counterweight.evaluation.metrics.metrics:log_loss",
-    "brier": "counterweight.evaluation.metrics.metrics:brier",
-    "calibration_error": "counterweight.evaluation.metrics.metrics:calibration_error",
+    "accuracy": "counterweight.evaluation.metrics:accuracy",
+    "balanced_accuracy": "counterweight.evaluation.metrics:balanced_accuracy",
+    "auc": "counterweight.evaluation.metrics:auc",
+    "log_loss": "counterweight.evaluation.metrics:log_loss",
+    "brier": "counterweight.evaluation.metrics:brier",
+    "calibration_error": "counterweight.evaluation.metrics:calibration_error",
 }
 
 PROTOCOLS = {
-    "metrics": "counterweight.evaluation.metrics.evaluate:evaluate_predictions",
+    "metrics": "counterweight.evaluation.predictions:evaluate_predictions",
     "ranking_resamples": "counterweight.evaluation.ranking_resamples:ranking_resamples",
     "policy_value": "counterweight.evaluation.values.resampled_logs:policy_value",
     "own_values": "counterweight.evaluation.values.own_values:own_values",
     "score_metrics": "counterweight.evaluation.scored_log:score_metrics",
     "offers": "counterweight.evaluation.offer_evaluation:evaluate_offers",
     "rates": "counterweight.evaluation.rates:evaluate_rates",
-    "unseen": "counterweight.evaluation.unseen.evaluate:unseen",
+    "unseen": "counterweight.evaluation.cross_validation:unseen",
     "filtering": "counterweight.evaluation.filters.evaluate:evaluate_filter",
 }

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics.metrics import metric_estimate
+from counterweight.evaluation.metrics import metric_estimate
 from counterweight.evaluation.offer_regressions import (
     imbalance,
     overlap_class,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics.evaluate import evaluate_predictions
 from counterweight.evaluation.options import RATES
+from counterweight.evaluation.predictions import evaluate_predictions
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import by_repeat
 from counterweight.files.tables import blocks

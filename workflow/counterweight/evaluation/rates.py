@@ -10,7 +10,7 @@ import copy
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics.metrics import known_name
+from counterweight.evaluation.metrics import known_name
 from counterweight.files.settings import numbers_of, setting_options
 from counterweight.files.study_data import by_repeat, found_rows
 from counterweight.files.tables import blocks, by_setting

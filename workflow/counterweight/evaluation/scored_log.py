@@ -24,8 +24,7 @@ import math
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics.metrics import CLIP
-from counterweight.evaluation.metrics.paired import interval_of
+from counterweight.evaluation.metrics import CLIP, interval_of
 from counterweight.evaluation.values.log_values import users_behind
 from counterweight.files.tables import read_facts, replacing
 from counterweight.labeling.columns import CLUSTERS, refuse_outside

@@ -32,6 +32,8 @@ ELSEWHERE, TARGET_KEYS = "to_target", ("table", "margins")
 FEW = 25
 #: Metrics that a results table shows, as far as they are measured.
 COLUMNS = ("auc", "log_loss", "brier", "accuracy", "calibration_ratio", "mse", "mae", "r2")
+#: Metrics of predictions that say what others say here: the calibration ratio, and accuracy.
+TOLD_OTHERWISE = ("balanced_accuracy", "calibration_error")
 
 
 def own_study(entry):
@@ -148,12 +150,18 @@ def _elsewhere(told):
 
 
 def complete(name, study, plan):
-    study |= {"repeats": 1, "test_share": 0.0, "columns": list(COLUMNS)}
+    columns = [*COLUMNS, *(one for one in _further(plan) if one not in COLUMNS)]
+    study |= {"repeats": 1, "test_share": 0.0, "columns": columns}
     if len(study["targets"]) > 1:
         raise CounterweightError(
             f"studies.{name}.targets names two populations: answers are for one, general or "
             "unlabeled."
         )
+
+
+def _further(plan):
+    """Metrics of predictions that a config asks for."""
+    return [metric for metric in plan["metrics"] if metric not in TOLD_OTHERWISE]
 
 
 def finish(name, study):
@@ -422,23 +430,18 @@ def plan_evaluate(plan, study, method, at):
         "labels": at.labels,
         "weights": _target_weights(study, at),
     }
-    given = {"target": study["targets"][0]}
+    given = {"target": study["targets"][0], "metrics": _further(plan)}
+    uses += tuple(("metric", metric) for metric in given["metrics"])
     return Job(f"{_HERE}:evaluate", inputs, parts | given, uses)
 
 
 def evaluate(job):
-    from counterweight.evaluation.unseen.tried import Tried
+    from counterweight.evaluation.cross_validation import Tried
 
     tried = Tried.read(job.input.labels, job.input.weights, [job.input.predictions])
-    return components.configured("protocol", job.given["protocol"])(
-        tried.y,
-        tried.predictions[0],
-        tried.weight,
-        tried.design,
-        binary=tried.binary,
-        target=job.given["target"],
-        group=tried.group,
-    )
+    metrics = {name: components.load("metric", name) for name in job.given["metrics"]}
+    protocol = components.configured("protocol", job.given["protocol"])
+    return protocol(tried, tried.predictions[0], metrics, target=job.given["target"])
 
 
 def plan_deliver(plan, study, at):

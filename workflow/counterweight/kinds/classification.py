@@ -417,8 +417,7 @@ def plan_evaluate(plan, study, method, at):
 
 
 def evaluate(job):
-    from counterweight.evaluation.metrics.evaluate import describe_fits
-    from counterweight.evaluation.metrics.moved import describe_moves
+    from counterweight.evaluation.predictions import describe_fits, describe_moves
     from counterweight.files.tables import read_columns, read_models
 
     given = job.given
@@ -444,7 +443,7 @@ def evaluate(job):
         records += describe_moves(predictions, before, truth, target)
     records += describe_fits(models)
     if job.input.reference:
-        from counterweight.evaluation.metrics.sensitivity import sweep_predictions
+        from counterweight.evaluation.hidden_labels import sweep_predictions
 
         reference = read_columns(job.input.reference, categories=texts)
         labels = read_columns(job.input.labels, ["repeat", "row", "selected"])

@@ -433,7 +433,7 @@ def plan_evaluate(plan, study, method, at):
 
 
 def evaluate(job):
-    from counterweight.evaluation.metrics.evaluate import describe_fits
+    from counterweight.evaluation.predictions import describe_fits
     from counterweight.files.tables import read_models
 
     given = job.given

@@ -66,7 +66,7 @@ class CalibrationBand:
         Parameters
         ----------
         y, prediction, weight : array (M,)
-            As in `counterweight.evaluation.unseen.quality.quality`.
+            As in `counterweight.evaluation.cross_validation.quality`.
         """
         prediction = as_numbers(prediction, "predictions")
         if prediction.ndim != 1 or not len(prediction) or not np.isfinite(prediction).all():

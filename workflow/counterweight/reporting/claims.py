@@ -18,7 +18,7 @@ import pandas as pd
 import yaml
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.evaluation.metrics.intervals import paired_interval
+from counterweight.evaluation.intervals import paired_interval
 from counterweight.files.tables import PLACE
 from counterweight.plan.components import schema_path
 from counterweight.reporting import wording

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics.intervals import (
+from counterweight.evaluation.intervals import (
     LEAST_REPEATS,
     UNBOUNDED,
     around,
@@ -69,7 +69,7 @@ class Estimate(NamedTuple):
 def summarised(rows, test_share, keys, limits=None):
     """Mean, sd, corrected resampled interval and range of each group of rows.
 
-    The interval is that of `counterweight.evaluation.metrics.intervals.paired_interval`, for all
+    The interval is that of `counterweight.evaluation.intervals.paired_interval`, for all
     groups at once (of `mean_variance` where most rows are test rows), within the bounds that
     ``limits(metric, measure)`` says; NaN where a group has fewer than three rows.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.evaluation.metrics.intervals import normal_interval
+from counterweight.evaluation.intervals import normal_interval
 from counterweight.files.settings import numbers_of, setting_options
 from counterweight.reporting.charts import forms
 from counterweight.reporting.numbers import Estimate

@@ -1,1 +1,0 @@
-"""How far answers can be trusted where hidden labels do not exist."""

@@ -49,7 +49,9 @@ def path_of(module):
     """File of a module of this package."""
     parts = module.split(".")[1:]
     path = PACKAGE.joinpath(*parts)
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    # A folder of a package that is gone may still hold compiled files.
+    package = path / "__init__.py"
+    return package if package.is_file() else path.with_suffix(".py")
 
 
 @functools.lru_cache(None)

@@ -39,10 +39,6 @@ WIDTH = 100
 def allowed(node):
     """What a JSON-schema fragment allows, in words.
 
-    Parameters
-    ----------
-    node : dict
-
     Returns
     -------
     str

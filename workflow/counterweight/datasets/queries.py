@@ -117,16 +117,7 @@ def shown(url):
 
 
 def check_url(url):
-    """Refuse an address that holds a password; see `holds_password`.
-
-    Parameters
-    ----------
-    url : str
-
-    Raises
-    ------
-    CounterweightError
-    """
+    """Refuse an address that holds a password; see `holds_password`."""
     if holds_password(url):
         raise CounterweightError(
             f"The address {shown(url)} of the table holds a password: write ${{NAME}} in its "
@@ -135,12 +126,7 @@ def check_url(url):
 
 
 def check_query(sql, url):
-    """Refuse what can be told of a query without its database; see `read_query`.
-
-    Raises
-    ------
-    CounterweightError
-    """
+    """Refuse what can be told of a query without its database; see `read_query`."""
     check_url(url)
     begins = re.match(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(\w*)", sql, re.DOTALL)[1]
     if begins.lower() in _WRITES:

@@ -275,10 +275,6 @@ def alike(cell, kind, form, said=False):
     -------
     array or Series (n,)
         Numbers and dates as float64, booleans as Int64, text as ``str``.
-
-    Raises
-    ------
-    CounterweightError
     """
     import pyarrow as pa
 

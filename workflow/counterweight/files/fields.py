@@ -184,11 +184,6 @@ def clock_form(words):
 def numbers(words, form):
     """Words as numbers.
 
-    Parameters
-    ----------
-    words : pyarrow.Array of string
-    form : dict
-
     Returns
     -------
     values : array (k,) of float

@@ -226,10 +226,6 @@ def tell(log, ended):
     log : str
         Its log; what has a sentence of its own stays as it is.
     ended : Ended
-
-    Returns
-    -------
-    str
     """
     with contextlib.suppress(OSError):
         os.makedirs(os.path.dirname(log) or ".", exist_ok=True)

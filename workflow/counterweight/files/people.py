@@ -124,10 +124,6 @@ def header_of(path, *, absent, reading=None):
     -------
     list of str
         One without a name is "".
-
-    Raises
-    ------
-    CounterweightError
     """
     part, keys = parts_of(path, absent)[0]
     names = _parquet(part).schema_arrow.names if is_parquet(part) else header(part, reading)
@@ -146,10 +142,6 @@ def parts_of(path, absent):
     Returns
     -------
     list of (Path, dict of str to str)
-
-    Raises
-    ------
-    CounterweightError
     """
     path = Path(path)
     if path.is_file():
@@ -227,10 +219,6 @@ def check_header(where, names, nameless=True):
         The file, or words for the table.
     names : list of str
     nameless : bool
-
-    Raises
-    ------
-    CounterweightError
     """
     blank = [str(at + 1) for at, name in enumerate(names) if not str(name).strip()]
     if blank and not nameless:

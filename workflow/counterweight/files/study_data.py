@@ -45,10 +45,6 @@ def found_rows(rows, wanted, absent):
     rows, wanted : array of int
     absent : str
         The sentence for ids that `rows` does not have.
-
-    Raises
-    ------
-    CounterweightError
     """
     where = np.searchsorted(rows, wanted)
     if not np.array_equal(rows[np.minimum(where, len(rows) - 1)], wanted):

@@ -45,8 +45,7 @@ class Text:
     Attributes
     ----------
     path : Path
-    encoding : str
-    separator : str
+    encoding, separator : str
     names : list of str
         Of the header, without the blanks around them.
     spaced : bool
@@ -275,10 +274,6 @@ def header(path, reading=None):
     path : Path
     reading : dict, optional
         See `looked`.
-
-    Returns
-    -------
-    list of str
     """
     encoding, separator = _told(path, reading or {})
     for tried in (encoding, *GUESSES) if _known(encoding) else ():

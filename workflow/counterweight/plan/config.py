@@ -214,10 +214,6 @@ def check_folders(plan, given=None, home=HOME):
         What was given on top of ``config.yaml``: a file is told by the key that names it there.
     home : Path
         The checkout.
-
-    Raises
-    ------
-    CounterweightError
     """
     files = {"candidates": plan.get("candidates")}
     for name, dataset in plan.get("datasets", {}).items():

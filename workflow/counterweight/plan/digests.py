@@ -67,14 +67,7 @@ def _code(path):
 
 @functools.lru_cache(None)
 def _definitions(path):
-    """Top-level statements of a module by the names that they bind; imports apart.
-
-    Returns
-    -------
-    bound : dict of str to list of ast.AST
-    imported : dict of str to list of str
-        Modules behind each imported name.
-    """
+    """Top-level statements of a module by the names that they bind; imports apart."""
     bound, imported = {}, {}
     for node in components.tree(path).body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -140,10 +133,6 @@ def closure(modules):
 @functools.lru_cache(None)
 def part_of(module, attribute):
     """Source of one definition of a module and of all that it names there, and its imports.
-
-    Parameters
-    ----------
-    module, attribute : str
 
     Returns
     -------

@@ -58,10 +58,6 @@ def check_parts(name, study):
     """Refuse components and keys of a study that belong to another kind than its labeling rule.
 
     Sets ``study["kind"]``.
-
-    Raises
-    ------
-    CounterweightError
     """
     rule = study["labeling"]["rule"]
     study["kind"] = own = kind_of("labeling", rule)

@@ -84,10 +84,6 @@ def odd_values(value, path=()):
         A part of the config.
     path : tuple of str and int
         Where in the config it stands.
-
-    Returns
-    -------
-    list of str
     """
     found = []
     if isinstance(value, float) and not math.isfinite(value):
@@ -211,10 +207,6 @@ def told(validator, value, path):
         The part.
     path : tuple of str and int
         Where in the config it stands.
-
-    Returns
-    -------
-    list of str
     """
     found = []
     validator = _strict()(validator.schema)

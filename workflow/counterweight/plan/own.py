@@ -168,10 +168,6 @@ def check_place(plan, config, given):
         With the ``results`` of `place_of`.
     config, given : mapping
         Merged, and what was given on top of ``config.yaml``.
-
-    Raises
-    ------
-    CounterweightError
     """
     if not _is_own(plan) or ("name" in config if "table" in config else "results" in given):
         return

@@ -96,10 +96,6 @@ def check_files(paths):
     -------
     list
         What each holds.
-
-    Raises
-    ------
-    CounterweightError
     """
     return [_read(path, "config file") for path in paths]
 
@@ -294,10 +290,6 @@ def planned(config, given, files, home=HOME):
     -------
     dict
         See `counterweight.plan.config.resolve`.
-
-    Raises
-    ------
-    CounterweightError
     """
     read = check_files(files)
     if found := secrets_in(config) or unseen_in(config):

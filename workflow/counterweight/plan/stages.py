@@ -33,21 +33,7 @@ class Stages:
         self.spec = functools.lru_cache(None)(self._spec)
 
     def _job(self, stage, name="", item=""):
-        """The job of a stage: of a data set, of a study, or of an item of a study.
-
-        Parameters
-        ----------
-        stage : str
-        name : str
-            Data set, study, or family of studies (of a page); "" for the report.
-        item : str
-            Selector, weighting or method, by id.
-
-        Returns
-        -------
-        counterweight.plan.jobs.Job or None
-            None where there is nothing to do.
-        """
+        """The job of a stage: of a data set, of a study, or of an item of a study."""
         from counterweight.datasets import sources
         from counterweight.reporting import report_jobs
 

@@ -28,11 +28,6 @@ class Curved:
     def simulate(rows, rng):
         """Draw the points.
 
-        Parameters
-        ----------
-        rows : int
-        rng : numpy.random.Generator
-
         Returns
         -------
         frame : pandas.DataFrame

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import r_peer
-from counterweight.datasets.generated.segments import EighteenSegments
+from counterweight.datasets.simulated_offers import EighteenSegments
 from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.labeling.encoding import fitted_encoder
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel

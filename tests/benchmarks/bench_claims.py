@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
 
-from counterweight.datasets.generated.admissions import FEATURES, Admissions  # noqa: E402
+from counterweight.datasets.simulated_offers import FEATURES, Admissions  # noqa: E402
 from counterweight.labeling.offered import OfferScale  # noqa: E402
 from counterweight.models.choice.offers import acceptance  # noqa: E402
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel  # noqa: E402

@@ -9,8 +9,8 @@ from counterweight.files.tables import METRICS, metrics_table, write_table
 from counterweight.kinds import log as kind
 from counterweight.plan import components
 from counterweight.plan.config import resolve
+from counterweight.plan.jobs import StudyPaths
 from counterweight.plan.kinds import module_of
-from counterweight.plan.paths import StudyPaths
 
 LOGGING = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]])
 NEW = np.array([[0.2, 0.3, 0.5], [0.6, 0.2, 0.2], [0.2, 0.6, 0.2]])

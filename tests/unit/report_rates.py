@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import report_example as example
 from counterweight.evaluation.rates import RULES, at_equal, paper_cases
-from counterweight.files.settings import numbers_of
-from counterweight.files.tables import metrics_table
+from counterweight.files.tables import metrics_table, numbers_of
 from counterweight.plan.components import load
 from counterweight.plan.measures import measure_labels, of_rates, shared
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.datasets.generated.admissions import (
+from counterweight.datasets.simulated_offers import (
     FEATURES,
     SEGMENTS,
     SMOOTH_SLOPE,

@@ -6,8 +6,15 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
-from counterweight.files.arrow_types import arrow_column, arrow_table, numpy_column
-from counterweight.files.tables import METRICS, metrics_table, read_columns, write_table
+from counterweight.files.tables import (
+    METRICS,
+    arrow_column,
+    arrow_table,
+    metrics_table,
+    numpy_column,
+    read_columns,
+    write_table,
+)
 
 
 @pytest.mark.parametrize(

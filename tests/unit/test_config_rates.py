@@ -5,7 +5,7 @@ import copy
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
-from counterweight.plan.rates import check_rates
+from counterweight.plan.measures import check_rates
 
 
 def method(**given):

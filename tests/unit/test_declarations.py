@@ -10,7 +10,7 @@ from counterweight.errors import CounterweightError
 from counterweight.numerics.rates.language import parse_constraint, parse_expression
 from counterweight.plan import components, measures
 from counterweight.plan.config import resolve
-from counterweight.plan.labels import told
+from counterweight.plan.methods import in_print
 from counterweight.plan.reading import with_listed_studies
 from counterweight.reporting.report_jobs import OWN_FAMILY, report_plan
 from counterweight.reporting.wording import Measure, measure_of, packed, unpacked
@@ -284,7 +284,7 @@ def test_labels_do_not_go_by_names():
     ],
 )
 def test_an_option_in_print(option, value, text):
-    assert told(option, value, {"learner": {"sgd": "SGD regression"}}) == text
+    assert in_print(option, value, {"learner": {"sgd": "SGD regression"}}) == text
 
 
 def test_methods_that_share_a_label_are_told_apart():

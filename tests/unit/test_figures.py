@@ -13,8 +13,7 @@ import report_offers as offers
 import report_rates as rates
 import report_subsampled as subsampled
 from counterweight.errors import CounterweightError
-from counterweight.files.settings import setting_options
-from counterweight.files.tables import read_table
+from counterweight.files.tables import read_table, setting_options
 from counterweight.plan import components
 from counterweight.plan.components import declared, registry
 from counterweight.reporting.charts import forms

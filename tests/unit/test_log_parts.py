@@ -12,7 +12,7 @@ from counterweight.files.gifts import read_gift
 from counterweight.kinds import log as kind
 from counterweight.plan import components
 from counterweight.plan.config import resolve
-from counterweight.plan.paths import Paths, StudyPaths
+from counterweight.plan.jobs import Paths, StudyPaths
 from own_logs import ENTRY, TRUTH, a_log
 from own_logs import Paths as Files
 

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.datasets.generated.segments import ThreeSegments
+from counterweight.datasets.simulated_offers import ThreeSegments
 from counterweight.errors import CounterweightError
 from counterweight.labeling import offered as module
 from counterweight.labeling.offered import (

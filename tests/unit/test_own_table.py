@@ -9,9 +9,8 @@ from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table
 from counterweight.labeling.column_report import forms_of, types_of
 from counterweight.plan.config import resolve
-from counterweight.plan.jobs import columns_job
+from counterweight.plan.jobs import Paths, columns_job
 from counterweight.plan.own import with_own_tables
-from counterweight.plan.paths import Paths
 from stage_jobs import run_script
 
 TEXT = "age,city,offer,bought\n31,Rome,10.5,yes\n,Bonn,12,no\n45,,9,no\n"

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.datasets.generated.logged_clicks import LoggedClicks
+from counterweight.datasets.logged_clicks import LoggedClicks
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.values.policy_value import PolicyValue
 from counterweight.files.tables import MODEL, model_table, read_models, write_table

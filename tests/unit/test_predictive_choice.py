@@ -4,7 +4,7 @@ import logging
 
 import numpy as np
 import pytest
-from counterweight.datasets.generated.segments import ThreeSegments
+from counterweight.datasets.simulated_offers import ThreeSegments
 from counterweight.errors import CounterweightError
 from counterweight.models.choice.offers import optimal_offer
 from counterweight.models.choice.predictive_choice import OPTIONS, PredictiveChoiceModel

@@ -17,7 +17,7 @@ from counterweight.numerics.ranking import auc_estimate
 from counterweight.numerics.zero_rejection import keep_weights
 from counterweight.plan import components
 from counterweight.plan.config import resolve
-from counterweight.plan.paths import StudyPaths
+from counterweight.plan.jobs import StudyPaths
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.report_jobs import study_plan
 from own_logs import Paths as Files

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from counterweight.datasets.generated import segments
-from counterweight.datasets.generated.segments import (
+from counterweight.datasets import simulated_offers as segments
+from counterweight.datasets.simulated_offers import (
     EIGHTEEN,
     OVERLAPS,
     EighteenSegments,

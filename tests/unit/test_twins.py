@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from counterweight.datasets.adult import COLUMNS, Adult
 from counterweight.datasets.ca_housing import COAST, STRIP, CaHousing
-from counterweight.datasets.generated.simulated import Curved, Straight
+from counterweight.datasets.simulated_points import Curved, Straight
 from counterweight.errors import CounterweightError
 from counterweight.plan.components import declared, load
 from twin_checks import assert_probability, generated, mirror

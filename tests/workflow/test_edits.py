@@ -111,16 +111,13 @@ NOTHING = {
     "modules that only plan": edited(
         "files/forks",
         "plan/config",
+        "plan/stages",
         "plan/jobs",
         "plan/kinds",
-        "plan/stages",
-        "plan/paths",
         "plan/digests",
         "plan/methods",
         "plan/reading",
         "plan/mistakes",
-        "plan/rates",
-        "plan/labels",
         "plan/measures",
         "reporting/report_jobs",
     ),
@@ -319,7 +316,7 @@ def test_a_change_of_the_config(again, finished, edit, patterns):
 CODE = {
     "a data set": (edited("datasets/adult"), f"download_adult; prepare_adult; {OF_ADULT}"),
     "simulated data sets, drawn and known": (
-        edited("datasets/generated/rare_clicks", "datasets/generated/segments"),
+        edited("datasets/simulated_points", "datasets/simulated_offers"),
         f"prepare_rare_clicks; prepare_three_segments; {CLICKS}; {RANKING}; {OFFERS}",
     ),
     "the check of raw files": (

@@ -5,9 +5,16 @@ from dataclasses import dataclass, field
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.files import fields
-from counterweight.files.arrow_types import arrow_values
-from counterweight.files.columns import EXPECTED, Column, Unclear, alike, given_values, interpreted
-from counterweight.files.people import check_header, is_parquet, read_columns, row_batches
+from counterweight.files.table_reader import check_header, is_parquet, read_columns, row_batches
+from counterweight.files.type_inference import (
+    EXPECTED,
+    Column,
+    Unclear,
+    alike,
+    arrow_values,
+    given_values,
+    interpreted,
+)
 
 TITLE = "Own table"
 LICENCE = "the user's own"

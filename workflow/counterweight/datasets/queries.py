@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from counterweight.errors import ENVIRONMENT, CounterweightError, holds_password, listed
-from counterweight.files.people import check_header, first_line
+from counterweight.files.table_reader import check_header, first_line
 from counterweight.files.tables import replacing
 
 #: Databases, each with the driver that SQLAlchemy is to use and its package.

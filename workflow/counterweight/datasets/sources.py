@@ -74,7 +74,7 @@ def prepare_job(dataset, plan, paths):
 
 def _files(settings):
     """Files of a table of one's own: itself, the parts of its folder, what a query reads."""
-    from counterweight.files.people import parts_of
+    from counterweight.files.table_reader import parts_of
 
     if "query" in settings:
         return files_of(settings["query"]["sql"], settings["query"]["url"])

@@ -9,8 +9,8 @@ import numpy as np
 from counterweight.delivery.saved_filters import ACCEPTED, SavedFilter
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.gifts import versions
-from counterweight.files.settings import numbers_of
 from counterweight.files.study_data import StudyData
+from counterweight.files.tables import numbers_of
 from counterweight.models.filters.balanced_filter import filtered
 from counterweight.models.filters.candidates import traced_encoder
 from counterweight.numerics.estimate import ratio_mean

@@ -5,8 +5,8 @@ import numpy as np
 from counterweight.delivery.saved_classifiers import SavedClassifier
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
-from counterweight.files.settings import setting_name
 from counterweight.files.study_data import StudyData
+from counterweight.files.tables import setting_name
 from counterweight.labeling.column_report import forms_of, types_of
 from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.constraints.decisions import named_groups, numbers_among, texts_of

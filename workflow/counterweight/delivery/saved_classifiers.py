@@ -11,7 +11,7 @@ from counterweight.delivery.saved_models import (
     feature_arrays,
 )
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.people import read_people
+from counterweight.files.table_reader import read_people
 from counterweight.labeling.conditions import condition_mask
 from counterweight.models.classifier import positive
 from counterweight.models.filters.candidates import TRUTHS, encoded
@@ -189,7 +189,7 @@ class SavedClassifier(SavedPredictor):
         ----------
         path : str
         reading : dict, optional
-            How the text is read; see `counterweight.files.people`.
+            How the text is read; see `counterweight.files.table_reader`.
 
         Yields
         ------

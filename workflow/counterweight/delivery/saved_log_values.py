@@ -78,7 +78,7 @@ class SavedValues(SavedModel):
     def tables(self, rows, reading=None):
         """Values and comparisons as dicts of columns, from the same passes over a log.
 
-        ``reading`` says how the text of a file is read, see `counterweight.files.people`.
+        ``reading`` says how the text of a file is read, see `counterweight.files.table_reader`.
         """
         known = self.question.values(rows, reading)
         self._compare(known)

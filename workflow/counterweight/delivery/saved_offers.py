@@ -7,8 +7,8 @@ from counterweight.datasets.own_table import typed_like
 from counterweight.delivery.saved_models import BATCH, SavedModel, as_frame, feature_arrays
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.gifts import writing_answers
-from counterweight.files.people import row_batches
 from counterweight.files.seeds import generator
+from counterweight.files.table_reader import row_batches
 from counterweight.labeling.offered import OfferScale
 from counterweight.models.choice.offer_limits import allotted, as_asked, columns_asked, experiment
 from counterweight.models.choice.pricing import FAR, Kinds, beyond, offers_made, pricer, quantiles

@@ -15,7 +15,7 @@ from counterweight.delivery.saved_models import (
 )
 from counterweight.errors import CounterweightError
 from counterweight.files.gifts import writing_answers
-from counterweight.files.people import row_batches
+from counterweight.files.table_reader import row_batches
 from counterweight.labeling.column_statistics import (
     added,
     count_rows,
@@ -285,7 +285,7 @@ def score_file(model, new, table, csv, reading=None, batch=BATCH):
     table, csv : str
         Where the scores go.
     reading : dict, optional
-        How the text is read; see `counterweight.files.people`.
+        How the text is read; see `counterweight.files.table_reader`.
     batch : int
         Rows at a time; answers do not depend on it.
 

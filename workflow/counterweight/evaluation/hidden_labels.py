@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.files.settings import setting_name
 from counterweight.files.study_data import by_repeat, found_rows
-from counterweight.files.tables import blocks
+from counterweight.files.tables import blocks, setting_name
 from counterweight.numerics.sensitivity import (
     MOST,
     TWICE,

@@ -118,7 +118,7 @@ class Repeat:
             first = [int(np.argmax(component == j)) for j in held]
             facts |= {name: self.truth[name][first] for name in ("eta", "k")}
         if self.mixture is not None and len(self.mixture.weights) > max(1, held.max()):
-            from counterweight.datasets.generated.segments import overlaps
+            from counterweight.datasets.simulated_offers import overlaps
 
             facts["overlap"] = overlaps(self.mixture.means, self.mixture.covariances)[held]
         return facts

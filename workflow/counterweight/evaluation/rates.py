@@ -11,9 +11,8 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics import known_name
-from counterweight.files.settings import numbers_of, setting_options
 from counterweight.files.study_data import by_repeat, found_rows
-from counterweight.files.tables import blocks, by_setting
+from counterweight.files.tables import blocks, by_setting, numbers_of, setting_options
 from counterweight.fragments import Flag, Option, Text
 from counterweight.numerics.rates.values import RULES, TOLD, promise_values
 

@@ -22,11 +22,12 @@ from importlib import metadata
 from pathlib import Path
 
 from counterweight.errors import CounterweightError
-from counterweight.files.arrow_types import arrow_table, numpy_column
 from counterweight.files.tables import (
     ROW_GROUP,
     addressed,
     arrow_schema,
+    arrow_table,
+    numpy_column,
     read_arrow,
     replacing,
     write_table,

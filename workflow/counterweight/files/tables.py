@@ -20,7 +20,7 @@ metric          text     what was measured, from a closed list of names
 measure         text     the rate, estimator or mean that the metric is of,
                          such as ``error_d1``, ``ips``
 setting         text     point of a sweep or way of use: ``kappa=0.5``,
-                         ``hard``; see `counterweight.files.settings`
+                         ``hard``; see `setting_options`
 part            text     role, group, sample, component, segment, leaf, bin,
                          feature, constraint or kind of regression
 variable        text     what of the part: variable of a regression, group
@@ -48,8 +48,9 @@ import os
 import secrets
 from pathlib import Path
 
+import numpy as np
+
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.arrow_types import arrow_column, arrow_table, numpy_column
 
 ROW_GROUP = 1 << 17
 #: Ends the name of a file that is being written; see `replacing` and `swept`.
@@ -297,7 +298,6 @@ def blocks(columns, *by):
     ------
     slice
     """
-    import numpy as np
 
     keys = [columns[name][0] if isinstance(columns[name], tuple) else columns[name] for name in by]
     change = np.zeros(len(keys[0]), bool)
@@ -311,7 +311,6 @@ def blocks(columns, *by):
 
 def joined(tables):
     """One dict of columns from several with the same columns, in order."""
-    import numpy as np
 
     return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
 
@@ -328,7 +327,6 @@ def constant(text, rows, codes="int8"):
 
     Stacked columns hold at most 127 different texts; with codes of ``int32``, any number.
     """
-    import numpy as np
     import pyarrow as pa
 
     words = arrow_column([text], pa.string())
@@ -387,7 +385,6 @@ def model_table(arrays, repeat, target):
     repeat : int
     target : str
     """
-    import numpy as np
 
     tables = []
     for key, values in arrays.items():
@@ -428,7 +425,6 @@ def model_arrays(columns):
     dict of str or (str, str) to numpy.ndarray
         By name, or by ``(name, setting)``; see `by_setting`.
     """
-    import numpy as np
 
     names = ("setting", "parameter", "i", "j", "k", "value")
     columns = {name: np.asarray(columns[name]) for name in names}
@@ -456,7 +452,6 @@ def addressed(index, values):
         When entries are missing, stand twice or elsewhere. Nothing larger than `values` is
         allocated before that is known.
     """
-    import numpy as np
 
     used = int((index[:, 0] >= 0).sum())
     shape = tuple(map(int, index[:used].max(axis=1) + 1))
@@ -502,3 +497,136 @@ def read_models(path):
             f"{path} is a damaged table of models ({error}): delete it and run again to make it "
             "anew."
         ) from error
+
+
+# Columns of jobs by their buffers: PyArrow's own conversions import pandas where it is installed,
+# which takes longer than what most jobs compute.
+
+
+def arrow_column(values, kind=None):
+    """An Arrow array of numbers or text.
+
+    Parameters
+    ----------
+    values : numpy array, or list of numbers or text
+        None in a list of numbers is null; Arrow arrays are given back.
+    kind : pyarrow.DataType, optional
+        That of the values by default.
+    """
+    import pyarrow as pa
+
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values if kind is None else values.cast(kind)
+    known = None
+    if isinstance(values, list):
+        if kind is not None and not (pa.types.is_string(kind) or _has_numbers(kind)):
+            return pa.array(values, kind)
+        if kind is None or _has_numbers(kind):
+            known = np.array([value is not None for value in values], bool)
+            values = [0 if value is None else value for value in values]
+            values = np.array(values, _dtype(kind) if kind else None)
+        elif all(isinstance(value, str) for value in values):
+            return _text(values)
+        else:
+            return pa.array(values, kind)
+    values = np.asarray(values)
+    if values.dtype.kind not in "iuf" or values.ndim != 1:
+        return pa.array(values, kind)
+    values = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+    missing = None
+    if known is not None and not known.all():
+        missing = pa.py_buffer(np.packbits(known, bitorder="little"))
+    own = pa.from_numpy_dtype(values.dtype)
+    made = pa.Array.from_buffers(own, len(values), [missing, pa.py_buffer(values)])
+    return made if kind is None else made.cast(kind)
+
+
+def _has_numbers(kind):
+    import pyarrow as pa
+
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind)
+
+
+def _dtype(kind):
+    names = {"double": "float64", "float": "float32", "halffloat": "float16"}
+    return np.dtype(names.get(str(kind), str(kind)))
+
+
+def _text(values):
+    import pyarrow as pa
+
+    encoded = [value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, encoded)])
+    if ends[-1] > np.iinfo("int32").max:
+        return pa.array(values, pa.string())
+    parts = [None, pa.py_buffer(ends.astype("int32")), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(values), parts)
+
+
+def arrow_table(columns):
+    """An Arrow table from arrays by name; see `arrow_column`."""
+    import pyarrow as pa
+
+    made = [arrow_column(values) for values in columns.values()]
+    return pa.Table.from_arrays(made, names=list(columns))
+
+
+def numpy_column(column):
+    """A numpy array from an Arrow column; nulls of numbers become NaN."""
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+    if pa.types.is_string(column.type):
+        return np.array([*column.to_pylist(), None], object)[:-1]
+    if pa.types.is_boolean(column.type) and len(column) and not column.null_count:
+        # Arrow's own way loads pandas.
+        bits = np.frombuffer(column.buffers()[1], "uint8")
+        known = np.unpackbits(bits, count=column.offset + len(column), bitorder="little")
+        return known.view(bool)[column.offset :]
+    if not _has_numbers(column.type) or not len(column):
+        return column.to_numpy(zero_copy_only=False)
+    bits, numbers = column.buffers()
+    found = np.frombuffer(numbers, _dtype(column.type), column.offset + len(column))
+    if not column.null_count:
+        return found[column.offset :]
+    known = np.unpackbits(np.frombuffer(bits, "uint8"), count=len(found), bitorder="little")
+    return np.where(known.view(bool), found, np.nan)[column.offset :]
+
+
+# The text that names a setting, a point of a sweep such as ``inertia=0.9,shifts=all``, is the id of
+# the setting in every table. Whoever needs the values behind it asks `setting_options`.
+
+
+def setting_name(options):
+    """Text for the options of a setting, e.g. ``inertia=0.9,shifts=all``."""
+    return ",".join(f"{name}={_value_text(value)}" for name, value in options.items())
+
+
+def _value_text(value):
+    parts = list(value.values()) if isinstance(value, dict) else value
+    return "+".join(map(_value_text, parts)) if isinstance(parts, list) else str(value)
+
+
+def setting_options(setting):
+    """``"inertia=0.9,iterations=5,shifts=all"`` as a dict; numbers where they are numbers.
+
+    A text without a value, such as ``hard``, gives a name with the value "".
+    """
+    options = {}
+    for option in filter(None, setting.split(",")):
+        name, _, value = option.partition("=")
+        try:
+            options[name] = float(value)
+        except ValueError:
+            options[name] = value
+    return options
+
+
+def numbers_of(setting):
+    """The options of a setting that are numbers, as `setting_options` has them."""
+    return {
+        name: value for name, value in setting_options(setting).items() if isinstance(value, float)
+    }

@@ -192,7 +192,7 @@ def _population(plan, study, at, weighting):
     """Files of a target that is not the rest of the table, and how they are read."""
     from pathlib import Path
 
-    from counterweight.files.people import parts_of
+    from counterweight.files.table_reader import parts_of
 
     path = weighting["options"]["table"]
     files = [path] if path else []

@@ -64,7 +64,7 @@ def complete(name, study, plan):
 
 
 def finish(name, study):
-    from counterweight.plan.rates import check_rates
+    from counterweight.plan.measures import check_rates
 
     check_rates(name, study)
     _check_against(name, study)
@@ -157,7 +157,7 @@ def _settings(method):
     """Names of the settings of a method, from its sweep; the one setting "" without any."""
     import itertools
 
-    from counterweight.files.settings import setting_name
+    from counterweight.files.tables import setting_name
 
     sweep = method["sweep"] or {}
     points = itertools.product(*sweep.values())

@@ -195,7 +195,7 @@ def files_of_parts(plan, study):
 @functools.lru_cache(8)
 def _named_files(path, changed):
     from counterweight.datasets.sources import ABSENT
-    from counterweight.files.people import parts_of
+    from counterweight.files.table_reader import parts_of
 
     named = {}
     for file, keys in parts_of(path, ABSENT):

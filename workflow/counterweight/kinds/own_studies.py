@@ -390,7 +390,7 @@ def check_headers(plan):
 
 
 def _names(path, absent, reading):
-    from counterweight.files.people import check_header, header_of
+    from counterweight.files.table_reader import check_header, header_of
 
     names = [name for name in header_of(path, absent=absent, reading=reading) if name.strip()]
     check_header(path, names)

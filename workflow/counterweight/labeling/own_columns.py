@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.files.people import place_of
+from counterweight.files.table_reader import place_of
 from counterweight.files.tables import read_arrow, read_facts, replacing, write_table
 from counterweight.labeling.column_report import (
     check_roles,

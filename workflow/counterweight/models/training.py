@@ -6,10 +6,8 @@ import itertools
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.arrow_types import arrow_table
 from counterweight.files.seeds import generator
-from counterweight.files.settings import numbers_of, setting_name
-from counterweight.files.tables import by_setting, constant
+from counterweight.files.tables import arrow_table, by_setting, constant, numbers_of, setting_name
 from counterweight.models.classifier import positive
 from counterweight.numerics.emissions import Layout
 from counterweight.numerics.rates.values import promise_values

@@ -16,10 +16,11 @@ import yaml
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components, kinds
-from counterweight.plan.labels import add_labels
+from counterweight.plan.jobs import RESERVED
 from counterweight.plan.measures import sections_of
 from counterweight.plan.methods import (
     add_draws,
+    add_labels,
     add_starts,
     method_id,
     options_of,
@@ -35,7 +36,6 @@ from counterweight.plan.mistakes import (
     together,
     told,
 )
-from counterweight.plan.paths import RESERVED
 from counterweight.plan.renamed import with_new_names
 
 SCHEMA = components.schema_path("config.schema.yaml")

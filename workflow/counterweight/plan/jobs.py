@@ -1,8 +1,8 @@
-"""What a job is: which function it runs, what it reads, what it is told, what it looks up."""
+"""What a job is, and where the files of a plan stand."""
 
 from dataclasses import dataclass, field
 
-from counterweight.plan import digests
+from counterweight.plan import components, digests, kinds
 
 
 @dataclass(frozen=True)
@@ -121,3 +121,226 @@ def protocol_of(study):
     """The protocol of a study with its options, and as a look-up."""
     given = {"protocol": chosen(study["evaluation"], "protocol")}
     return given, (("protocol", given["protocol"]["name"]),)
+
+
+#: Names below the folder of results that are not of studies.
+RESERVED = ("benchmarks", "findings", "logs", "prepared", "provenance", "report", "run", "tables")
+
+
+@dataclass(frozen=True)
+class StudyPaths:
+    """Files of one study.
+
+    Attributes
+    ----------
+    folder : str
+    table : str
+        Prepared table of its data set.
+    known : str or list
+        What is known of a data set whose truth is known; an empty list for real data.
+    columns : str or list
+        Column report of a table of one's own; an empty list for other data sets.
+    """
+
+    folder: str
+    table: str
+    known: str | list
+    columns: str | list = ()
+
+    @property
+    def features(self):
+        return f"{self.folder}/features.parquet"
+
+    @property
+    def labels(self):
+        return f"{self.folder}/labels.parquet"
+
+    @property
+    def truth(self):
+        return f"{self.folder}/truth.parquet"
+
+    def selection(self, selector):
+        return f"{self.folder}/selection/{selector}.parquet"
+
+    def selection_model(self, selector):
+        return f"{self.folder}/selection/{selector}.model.parquet"
+
+    def weights(self, weighting):
+        return f"{self.folder}/weights/{weighting}.parquet"
+
+    def sums(self, part):
+        return f"{self.folder}/sums/{part}.parquet"
+
+    def model(self, method):
+        return f"{self.folder}/models/{method}.parquet"
+
+    def predictions(self, method):
+        return f"{self.folder}/predictions/{method}.parquet"
+
+    def metrics(self, source):
+        return f"{self.folder}/metrics/{source}.parquet"
+
+
+class Paths:
+    """Files of a plan.
+
+    Parameters
+    ----------
+    plan : dict
+        From ``counterweight.plan.config.resolve``.
+    """
+
+    def __init__(self, plan):
+        self.plan = plan
+        self.results, self.data = plan["results"], plan["data"]
+        #: Where the folders of studies stand: a study that has a run of its own shares its folder.
+        self.place = plan.get("place", plan["results"])
+
+    def source(self, dataset):
+        """Where a data set comes from: download, generated, simulated or own."""
+        return self.plan["datasets"][dataset]["source"]
+
+    def raw(self, dataset):
+        """Raw files of a data set, downloaded or generated."""
+        folder = "generated" if self.source(dataset) == "generated" else "raw"
+        names = components.declared("dataset", dataset, "FILES", {})
+        return [f"{self.data}/{folder}/{dataset}/{name}" for name in names]
+
+    def prepared(self, dataset):
+        """The typed table of a data set."""
+        # What columns of a table of one's own are depends on what is asked of them, so it stands
+        # with the answers: another question keeps its own.
+        folder = {
+            "generated": f"{self.data}/prepared/generated",
+            "own": f"{self.results}/prepared",
+        }.get(self.source(dataset), f"{self.data}/prepared")
+        return f"{folder}/{dataset}.parquet"
+
+    def columns(self, dataset):
+        """The column report of a table of one's own; an empty list for others."""
+        if self.source(dataset) != "own":
+            return []
+        return f"{self.results}/prepared/{dataset}.columns.parquet"
+
+    def columns_read(self, dataset):
+        """The same for people, as CSV beside the report's tables."""
+        if not self.columns(dataset):
+            return []
+        return f"{self.results}/tables/{dataset}.columns.csv"
+
+    def known(self, dataset):
+        """What is known of a data set whose truth is known; an empty list for real data."""
+        if self.source(dataset) == "generated":
+            return f"{self.data}/generated/{dataset}/truth.parquet"
+        if self.source(dataset) == "simulated":
+            return f"{self.data}/prepared/{dataset}.truth.parquet"
+        return []
+
+    def study(self, name):
+        dataset = self.plan["studies"][name]["dataset"]
+        return StudyPaths(
+            f"{self.place}/{name}",
+            self.prepared(dataset),
+            self.known(dataset),
+            self.columns(dataset),
+        )
+
+    def log(self, *parts):
+        return "/".join([self.results, "logs", *parts]) + ".log"
+
+    def figures(self, study):
+        """Files of every figure of a study, wide, narrow and its numbers; then all titles."""
+        folder, figures = f"{self.place}/{study}/figures", self.plan["studies"][study]["figures"]
+        endings = (".svg", "-narrow.svg", ".csv")
+        files = [f"{folder}/{figure}{ending}" for figure in figures for ending in endings]
+        return [*files, f"{folder}/figures.parquet"] if files else []
+
+    def chains(self, studies=None):
+        """How each table of measurements, and what is given away, comes about, step by step.
+
+        What a failed run leaves is told apart by them.
+
+        Parameters
+        ----------
+        studies : sequence of str, optional
+            All studies by default.
+
+        Returns
+        -------
+        list of dict
+            ``study``, ``source``, ``measured`` (whether the first output of the last step is a
+            table of measurements) and ``steps``: each with ``stage``, ``source``, ``outputs`` and
+            ``log``.
+        """
+        names = self.plan["studies"] if studies is None else studies
+        return [chain for name in names for chain in self._chains_of(name)]
+
+    def measurements(self, studies=None):
+        """Every table of measurements of the studies (all of them by default)."""
+        chains = [chain for chain in self.chains(studies) if chain["measured"]]
+        return [chain["steps"][-1]["outputs"][0] for chain in chains]
+
+    def _chains_of(self, name):
+        study, at = self.plan["studies"][name], self.study(name)
+
+        def step(stage, source, *outputs):
+            log = self.log(stage, name, source)
+            return {"stage": stage, "source": source, "outputs": list(outputs), "log": log}
+
+        def chain(source, steps, measured=True):
+            return {"study": name, "source": source, "steps": steps, "measured": measured}
+
+        kind = kinds.module_of(study)
+        parts = kind.parts(self.plan, study)
+        before = [step("sum", part, at.sums(part)) for part in parts]
+        labeled = (before or self._dataset_steps(study["dataset"])) + [
+            step("label", "labels", at.metrics("labels"), at.labels)
+            | {"log": self.log("label", name)}
+        ]
+        yield chain("labels", labeled)
+        selected, weighted, trained = {}, {}, {}
+        for selector in study["selectors"]:
+            outputs = at.metrics(f"selection_{selector}"), at.selection(selector)
+            selected[selector] = labeled + [step("select", selector, *outputs)]
+            yield chain(selector, selected[selector])
+        for weighting, spec in study["weightings"].items():
+            outputs = at.metrics(f"weights_{weighting}"), at.weights(weighting)
+            before = selected.get(spec["selector"], labeled)
+            weighted[weighting] = before + [step("weigh", weighting, *outputs)]
+            yield chain(weighting, weighted[weighting])
+        # Models that others begin from come first.
+        for method, spec in sorted(
+            study["methods"].items(), key=lambda part: bool(part[1]["starts"])
+        ):
+            steps = list(weighted.get(spec["weights"], labeled))
+            for begun in spec["starts"].values():
+                steps += [part for part in trained[begun] if part not in steps]
+            trained[method] = steps
+            if not parts:
+                files = at.predictions(method), at.model(method)
+                trained[method] = [*steps, step("train", method, *files)]
+            if spec["reported"]:
+                measured = step("evaluate", method, at.metrics(method))
+                yield chain(method, trained[method] + [measured])
+        steps = labeled
+        for stage, planned in (("deliver", kind.plan_deliver), ("apply", kind.plan_apply)):
+            job = planned(self.plan, study, at)
+            if not job or (stage == "apply" and not study["score"]):
+                continue
+            outputs = dict(job.outputs)
+            table = outputs.pop("metrics", None)
+            source = {"deliver": "delivered", "apply": "new rows"}[stage]
+            made = step(stage, source, *filter(None, [table, *outputs.values()]))
+            steps = steps + [made | {"log": self.log(stage, name)}]
+            yield chain(source, steps, table is not None)
+
+    def _dataset_steps(self, dataset):
+        """Steps from the source of a data set to its typed table."""
+        steps = [("prepare", [self.prepared(dataset)])]
+        if self.raw(dataset):
+            steps.insert(0, ("download", self.raw(dataset)))
+        whose = {"study": "", "source": dataset}
+        return [
+            whose | {"stage": stage, "outputs": outputs, "log": self.log(stage, dataset)}
+            for stage, outputs in steps
+        ]

@@ -15,8 +15,8 @@ import yaml
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.digests import Contents
+from counterweight.plan.jobs import RESERVED
 from counterweight.plan.mistakes import brief, nearest, together, told
-from counterweight.plan.paths import RESERVED
 
 SCHEMA = components.schema_path("own.schema.yaml")
 #: Keys that go to the data set; those that name columns are its roles.

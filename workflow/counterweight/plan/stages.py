@@ -9,8 +9,7 @@ from pathlib import Path
 from counterweight.errors import CounterweightError
 from counterweight.plan import kinds
 from counterweight.plan.digests import Contents
-from counterweight.plan.jobs import columns_job
-from counterweight.plan.paths import Paths
+from counterweight.plan.jobs import Paths, columns_job
 
 
 class Stages:
@@ -78,7 +77,7 @@ class Stages:
         return found | ({job.key: _digest_of_key(job.key)} if job.key else {})
 
     def _content(self, path):
-        from counterweight.files.people import parts_of
+        from counterweight.files.table_reader import parts_of
 
         with contextlib.suppress(OSError, CounterweightError):
             if not os.path.isdir(path):

@@ -10,8 +10,7 @@ import fnmatch
 import numpy as np
 import pandas as pd
 
-from counterweight.files.settings import numbers_of
-from counterweight.files.tables import PLACE
+from counterweight.files.tables import PLACE, numbers_of
 from counterweight.reporting.failures import failure_of, last_line
 from counterweight.reporting.wording import measure_of
 

@@ -13,7 +13,7 @@ def first_failure(chain, dated=False):
     Parameters
     ----------
     chain : dict
-        Of `counterweight.plan.paths.Paths.chains`.
+        Of `counterweight.plan.jobs.Paths.chains`.
     dated : bool
         Whether an output older than what it was made from counts as missing: after a run
         that was cut short it is left from an earlier one.

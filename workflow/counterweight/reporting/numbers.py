@@ -18,8 +18,7 @@ from counterweight.evaluation.intervals import (
     normal_interval,
     paired_interval,
 )
-from counterweight.files.settings import setting_options
-from counterweight.files.tables import PLACE, model_arrays, read_table
+from counterweight.files.tables import PLACE, model_arrays, read_table, setting_options
 from counterweight.reporting.wording import measure_of, setting_label
 
 #: What a number is addressed by, beside its repeat.

@@ -8,7 +8,7 @@ from pathlib import Path
 from counterweight import __version__
 from counterweight.plan import components, digests, kinds, measures
 from counterweight.plan.jobs import Job
-from counterweight.plan.labels import sees_truth, told
+from counterweight.plan.methods import in_print, sees_truth
 from counterweight.reporting import PAGES
 from counterweight.reporting.blocks import (
     GLOSSARY,
@@ -359,7 +359,7 @@ def _method_plan(name, method, study):
     labels = components.declared("model", method["model"], "VALUE_LABELS", {})
     options, swept = method["options"], method["sweep"] or {}
     named = {
-        option: told(option, options[option], labels)
+        option: in_print(option, options[option], labels)
         for option in labels
         if option in options and option not in swept
     }

@@ -6,7 +6,7 @@ import numpy as np
 
 from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.people import read_columns
+from counterweight.files.table_reader import read_columns
 from counterweight.files.tables import read_table
 from counterweight.fragments import Array, Choice, Option, Text
 from counterweight.labeling.columns import free_name

@@ -13,8 +13,7 @@ import logging
 import numpy as np
 
 from counterweight.files.seeds import generator
-from counterweight.files.settings import numbers_of
-from counterweight.files.tables import by_setting
+from counterweight.files.tables import by_setting, numbers_of
 from counterweight.fragments import Number
 from counterweight.models.filters.balanced_filter import (
     accept_probability,

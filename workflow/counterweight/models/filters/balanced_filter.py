@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
-from counterweight.files.settings import numbers_of
-from counterweight.files.tables import blocks
+from counterweight.files.tables import blocks, numbers_of
 from counterweight.fragments import Array, Choice, Number
 from counterweight.numerics.checks import (
     check_options,

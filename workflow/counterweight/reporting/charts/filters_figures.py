@@ -5,8 +5,7 @@ import textwrap
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.files.settings import numbers_of
-from counterweight.files.tables import model_arrays
+from counterweight.files.tables import model_arrays, numbers_of
 from counterweight.reporting.charts import forms
 from counterweight.reporting.wording import (
     MINUS,

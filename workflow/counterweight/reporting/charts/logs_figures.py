@@ -3,7 +3,7 @@
 import numpy as np
 
 from counterweight.evaluation.intervals import normal_interval
-from counterweight.files.settings import numbers_of, setting_options
+from counterweight.files.tables import numbers_of, setting_options
 from counterweight.reporting.charts import forms
 from counterweight.reporting.numbers import Estimate
 

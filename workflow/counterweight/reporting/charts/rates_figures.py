@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from counterweight.evaluation.rates import RULES, asked_value
-from counterweight.files.settings import setting_options
+from counterweight.files.tables import setting_options
 from counterweight.models.constraints.convex_step import ramp, upper_ramp
 from counterweight.reporting.charts import forms
 from counterweight.reporting.wording import setting_label

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.ticker import LogLocator
 
-from counterweight.files.settings import setting_options
+from counterweight.files.tables import setting_options
 from counterweight.reporting.charts import forms
 from counterweight.reporting.pages.sensitivity_page import swept_of
 from counterweight.reporting.wording import shortened

@@ -2,7 +2,7 @@
 
 import math
 
-from counterweight.files.settings import setting_options
+from counterweight.files.tables import setting_options
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
 from counterweight.reporting.sheets import (

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from counterweight.evaluation.rates import RULES, asked_value
-from counterweight.files.settings import setting_options
+from counterweight.files.tables import setting_options
 from counterweight.numerics.rates.language import (
     Number,
     Operation,

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from counterweight.files.settings import setting_name, setting_options
+from counterweight.files.tables import setting_name, setting_options
 from counterweight.numerics.sensitivity import MOST, TWICE, turn_sentence
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet, in_words

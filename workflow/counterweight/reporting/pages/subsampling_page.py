@@ -5,7 +5,7 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from counterweight.files.settings import numbers_of, setting_options
+from counterweight.files.tables import numbers_of, setting_options
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.logs_page import COVERAGE
 from counterweight.reporting.pages.selection_page import COMPARED, fits, kept, results_sheet, sizes

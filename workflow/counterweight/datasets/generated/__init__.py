@@ -1,1 +1,0 @@
-"""Data sets drawn from models whose truth is known."""

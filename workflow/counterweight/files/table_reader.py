@@ -45,18 +45,8 @@ NAMED = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|"}
 class Text:
     """How a text table is to be read.
 
-    Attributes
-    ----------
-    path : Path
-    encoding, separator : str
-    names : list of str
-        Of the header, without the blanks around them.
-    spaced : bool
-        Whether fields may begin with blanks.
-    slow : bool
-        Whether the fast parser would take blanks, quotes or lines for what they are not.
-    blank : bool
-        Whether there may be blank lines.
+    ``spaced``: fields may begin with blanks; ``slow``: the fast parser would take blanks, quotes or
+    lines for what they are not; ``blank``: there may be blank lines.
     """
 
     path: Path
@@ -80,13 +70,7 @@ class Text:
                 yield reader.line_num, [] if fields == [""] else fields
 
     def batches(self):
-        """The rows below the header in turn, as Arrow batches of texts.
-
-        Raises
-        ------
-        CounterweightError
-            A line with another number of fields than the header, a quote that does not close.
-        """
+        """The rows below the header in turn, as Arrow batches of texts."""
         import pyarrow as pa
 
         try:
@@ -219,24 +203,10 @@ class _Stream(io.RawIOBase):
 
 
 def looked(path, reading=None, quiet=False):
-    """Look through a text table.
+    """Look through a text table: how it is to be read, as a `Text`.
 
-    Parameters
-    ----------
-    path : Path
-    reading : dict, optional
-        ``encoding`` and ``separator``, where they are not to be found out.
-    quiet : bool
-        Whether the log is not to say what was guessed.
-
-    Returns
-    -------
-    Text
-
-    Raises
-    ------
-    CounterweightError
-        One sentence with the file: empty, no text, no header, a broken archive.
+    `reading` has ``encoding`` and ``separator`` where they are not to be found out; `quiet`, whether
+    the log is not to say what was guessed.
     """
     encoding, separator = _told(path, reading or {})
     reading = reading or {}
@@ -270,14 +240,7 @@ def looked(path, reading=None, quiet=False):
 
 
 def header(path, reading=None):
-    """Names of the columns of a text table, of which no more is read than its beginning.
-
-    Parameters
-    ----------
-    path : Path
-    reading : dict, optional
-        See `looked`.
-    """
+    """Names of the columns of a text table, of which no more is read than its beginning."""
     encoding, separator = _told(path, reading or {})
     for tried in (encoding, *GUESSES) if _known(encoding) else ():
         with suppress(UnicodeDecodeError):
@@ -333,13 +296,7 @@ def opened(path):
 
 
 def blocks(path, size=1 << 22):
-    """The bytes of a file in turn, unpacked where it is packed with gzip.
-
-    Raises
-    ------
-    CounterweightError
-        When it cannot be read, or the archive is broken.
-    """
+    """The bytes of a file in turn, unpacked where it is packed with gzip."""
     with opened(path) as file:
         try:
             while block := file.read(size):
@@ -503,12 +460,9 @@ def read_columns(path, *, absent, nameless=False, reading=None):
 
 
 def row_batches(path, *, absent, rows, reading=None):
-    """As `read_columns`, in bounded memory: pyarrow tables of up to `rows` rows in turn.
+    """As `read_columns`, in bounded memory: tables of up to `rows` rows in turn.
 
-    Yields
-    ------
-    pyarrow.Table
-        Columns of the parts of a folder may differ in their types from batch to batch.
+    Columns of the parts of a folder may differ in their types from batch to batch.
     """
     import pyarrow as pa
 
@@ -522,36 +476,14 @@ def row_batches(path, *, absent, rows, reading=None):
 
 
 def header_of(path, *, absent, reading=None):
-    """Names of the columns of a table, of which no more is read than the header of its first part.
-
-    Parameters
-    ----------
-    path, absent, reading
-        See `read_people`.
-
-    Returns
-    -------
-    list of str
-        One without a name is "".
-    """
+    """Names of the columns of a table, "" for none, by the header of its first part alone."""
     part, keys = parts_of(path, absent)[0]
     names = _parquet(part).schema_arrow.names if is_parquet(part) else header(part, reading)
     return names + [key for key in keys if key not in names]
 
 
 def parts_of(path, absent):
-    """The files of a table in order, each with the columns that its folders' names say.
-
-    Parameters
-    ----------
-    path : str or Path
-    absent : str
-        What to do where there is no such file.
-
-    Returns
-    -------
-    list of (Path, dict of str to str)
-    """
+    """The files of a table in order, each with the columns that its folders' names say."""
     path = Path(path)
     if path.is_file():
         return [(path, {})]
@@ -576,20 +508,10 @@ def parts_of(path, absent):
 
 
 def place_of(path, row, reading=None):
-    """Where a row of a table stands, for a sentence; the file is read again to find it.
+    """Where a row of a table (from 0) stands, for a sentence; its file is read again to find it.
 
-    Parameters
-    ----------
-    path : str or Path
-    row : int
-        From 0, as `read_people` counts.
-    reading : dict, optional
-
-    Returns
-    -------
-    str
-        ``"line 7"``, of a part of a folder ``"part-2.csv, line 7"``; ``"row 7"`` (from 0) of
-        Parquet, or where `path` is no file.
+    ``"line 7"``, of a part of a folder ``"part-2.csv, line 7"``; ``"row 7"`` (from 0) of Parquet, or
+    where `path` is no file.
     """
     path, before = Path(path), 0
     for part, _ in parts_of(path, "") if path.is_dir() else [(path, {})]:
@@ -620,15 +542,7 @@ def is_parquet(path):
 
 
 def check_header(where, names, nameless=True):
-    """Refuse names that stand twice, and unless `nameless` columns without one.
-
-    Parameters
-    ----------
-    where : str or Path
-        The file, or words for the table.
-    names : list of str
-    nameless : bool
-    """
+    """Refuse names that stand twice, and unless `nameless` columns without one."""
     blank = [str(at + 1) for at, name in enumerate(names) if not str(name).strip()]
     if blank and not nameless:
         raise CounterweightError(

@@ -100,10 +100,7 @@ class Column:
     def blanked(self, codes):
         """The column with some of its values missing, and what is to be said of that.
 
-        Parameters
-        ----------
-        codes : list
-            Values, of texts in any case, of numbers also written otherwise.
+        `codes` are values, of texts in any case, of numbers also written otherwise.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -207,7 +204,7 @@ def given_values(cell, asked):
 
 
 def interpreted(cell, asked=None, format_=None, given=None, comma=None):
-    """What a column of text is.
+    """What a column of text is: its kind, its values (n,), what was made of it, its form.
 
     Parameters
     ----------
@@ -220,14 +217,6 @@ def interpreted(cell, asked=None, format_=None, given=None, comma=None):
         ``decimal`` and ``thousands``, where the person says them.
     comma : bool, optional
         Whether other columns of the table have decimal commas.
-
-    Returns
-    -------
-    kind : str
-    values : array or Series (n,)
-    note : str
-        What was made of it, "" where nothing was.
-    form : dict
     """
     if asked == "text":
         return "text", cell.texts(), "kept as text", {}
@@ -258,22 +247,10 @@ def interpreted(cell, asked=None, format_=None, given=None, comma=None):
 
 
 def alike(cell, kind, form, said=False):
-    """The values of a column of new rows, as those of the fit were.
+    """The values (n,) of a column of new rows, as those of the fit were.
 
-    Parameters
-    ----------
-    cell : Column
-    kind : str
-        ``"number"``, ``"boolean"``, ``"date"`` or ``"text"``.
-    form : dict
-        How its texts were read in the fit, {} where nothing was said.
-    said : bool
-        Whether a person says how numbers are written.
-
-    Returns
-    -------
-    array or Series (n,)
-        Numbers and dates as float64, booleans as Int64, text as ``str``.
+    Numbers and dates are float64, booleans Int64, text ``str``. `form` is how its texts were read in
+    the fit, {} where nothing was said; `said`, whether a person says how numbers are written.
     """
     import pyarrow as pa
 

@@ -62,8 +62,8 @@ class ScoredLog:
         """Write the sorted runs of one partition to `path`, with what is counted in it.
 
         `rows` are the partition, a frame or a file; `reading` says how its text is read (see
-        `counterweight.files.table_reader`), `keys` are columns that the names of its folders say. What
-        single rows have wrong is refused.
+        `counterweight.files.table_reader`), `keys` are columns that the names of its folders say.
+        What single rows have wrong is refused.
         """
         problems = LogProblems(self._roles)
         counted = {"binary": True, "chances": [True] * len(self.facts["predictions"])}

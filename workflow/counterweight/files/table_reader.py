@@ -1,8 +1,9 @@
 """Tables that people bring: the one reader of them, whatever they are for.
 
-Text separated by commas, semicolons, tabs or bars, Parquet, either of them packed with gzip, or a folder of such parts.
-A text is looked through once, then read in batches: the look finds how it is encoded, what separates its fields and
-whether the fast parser may read it, and keeps no more of the file in memory than a block.
+Text separated by commas, semicolons, tabs or bars, Parquet, either of them packed with gzip, or a
+folder of such parts. A text is looked through once, then read in batches: the look finds how it is
+encoded, what separates its fields and whether the fast parser may read it, and keeps no more of the
+file in memory than a block.
 """
 
 import codecs
@@ -205,8 +206,8 @@ class _Stream(io.RawIOBase):
 def looked(path, reading=None, quiet=False):
     """Look through a text table: how it is to be read, as a `Text`.
 
-    `reading` has ``encoding`` and ``separator`` where they are not to be found out; `quiet`, whether
-    the log is not to say what was guessed.
+    `reading` has ``encoding`` and ``separator`` where they are not to be found out; `quiet`,
+    whether the log is not to say what was guessed.
     """
     encoding, separator = _told(path, reading or {})
     reading = reading or {}

@@ -249,8 +249,8 @@ def interpreted(cell, asked=None, format_=None, given=None, comma=None):
 def alike(cell, kind, form, said=False):
     """The values (n,) of a column of new rows, as those of the fit were.
 
-    Numbers and dates are float64, booleans Int64, text ``str``. `form` is how its texts were read in
-    the fit, {} where nothing was said; `said`, whether a person says how numbers are written.
+    Numbers and dates are float64, booleans Int64, text ``str``. `form` is how its texts were read
+    in the fit, {} where nothing was said; `said`, whether a person says how numbers are written.
     """
     import pyarrow as pa
 

@@ -511,8 +511,8 @@ def parts_of(path, absent):
 def place_of(path, row, reading=None):
     """Where a row of a table (from 0) stands, for a sentence; its file is read again to find it.
 
-    ``"line 7"``, of a part of a folder ``"part-2.csv, line 7"``; ``"row 7"`` (from 0) of Parquet, or
-    where `path` is no file.
+    ``"line 7"``, of a part of a folder ``"part-2.csv, line 7"``; ``"row 7"`` (from 0) of Parquet,
+    or where `path` is no file.
     """
     path, before = Path(path), 0
     for part, _ in parts_of(path, "") if path.is_dir() else [(path, {})]:

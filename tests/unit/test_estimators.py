@@ -24,6 +24,8 @@ CONSTANT = "a feature of the check is constant in a class, and has no variance t
 PENALTY = "weights count at mean 1, and the default penalty by the number of rows"
 HELD = "a fifth of the rows of each class chooses the weight of classes, by their place"
 ABOVE = "the first column is the score, and nothing is learned but thresholds under constraints"
+#: Where no offers are given they are the last column.
+OFFERS = {"check_estimators_pickle": "an offer cannot be missing"}
 #: Options with which the checks of a class go by their small tables.
 SMALL = {
     "BoostedClassifier": {"trees": 5},
@@ -35,6 +37,7 @@ SMALL = {
     "NeymanPearsonSVM": {"target": 0.5},
     "ReductionsClassifier": {"fits": 5},
     "ShiftedThreshold": {"constraint": "coverage(everyone) <= 0.99"},
+    "PredictiveChoiceModel": {"restarts": 2, "most_components": 2},
 }
 #: Checks that fail, by class, and why.
 EXPECTED = {
@@ -67,6 +70,9 @@ EXPECTED = {
     "ShiftedThreshold": {WEIGHTS: PENALTY, SPARSE: PENALTY},
     "NeymanPearsonSVM": {WEIGHTS: HELD, SPARSE: HELD},
     "GivenScores": {"check_classifiers_one_label": ABOVE, "check_classifiers_train": ABOVE},
+    **dict.fromkeys(("OfferLogistic", "OfferNaiveBayes", "OfferTree"), OFFERS),
+    **dict.fromkeys(("LogitBoost", "LogisticTree"), OFFERS),
+    "PredictiveChoiceModel": {**OFFERS, WEIGHTS: FEW},
 }
 #: Those that cannot be fitted without named data sets.
 NEEDS_SETS = {
@@ -85,12 +91,6 @@ WAITING = {
     "OnePassRegressor",
     "CalibratedSubsampleClassifier",
     "CalibratedSubsampleRegressor",
-    "PredictiveChoiceModel",
-    "OfferLogistic",
-    "OfferNaiveBayes",
-    "OfferTree",
-    "LogitBoost",
-    "LogisticTree",
     "SplitTreeProxy",
     "RegressionProxy",
     "TreeProxy",

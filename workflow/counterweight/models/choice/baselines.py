@@ -134,7 +134,7 @@ class OfferBaseline(OfferModel):
         self.share_accepted_ = (y.sum() + 0.5) / (len(y) + 1)
         groups = self._groups(component, len(Z))
         self.components_ = np.unique(groups)
-        self.models_, self.one_answer_models_ = [], 0
+        self.models_, self.one_answer_models_, self.rows_unseen_component_ = [], 0, 0
         for group in self.components_:
             rows = groups == group
             accepted, count = int(y[rows].sum()), int(rows.sum())

@@ -234,8 +234,8 @@ prior_slope_deviation, selection, moves, curves, assignment
         X, t, y, row_weights = X[used], t[used], y[used], row_weights[used]
         if (y == y[0]).all():
             raise CounterweightError(
-                f"All {len(y)} answers are {y[0]}, so no response to an offer can be learned: "
-                "check the answer column, or add rows with the other answer."
+                f"All {len(y)} answers are {y[0]}, of one class, so no response to an offer can be "
+                "learned: check the answer column, or add rows with the other answer."
             )
         self.n_features_in_ = X.shape[1]
         told = None if self.categories == "none" else categories
@@ -317,9 +317,13 @@ prior_slope_deviation, selection, moves, curves, assignment
 
     def _kinds(self, row_weights):
         """Covariances to try: full alone where there are rows enough, or one number."""
+        rows, parameters = row_weights.sum(), {}
+        for self.covariance_ in ("full", "diagonal", "tied"):
+            parameters[self.covariance_] = self.n_parameters(self.components or 1)
         self.covariance_ = "full"
-        many = row_weights.sum() >= FEW_ROWS * self.n_parameters(1)
-        return ["full"] if many or len(self.centre_) < 2 else ["full", "diagonal", "tied"]
+        if rows >= FEW_ROWS * self.n_parameters(1) or len(self.centre_) < 2:
+            return ["full"]
+        return [kind for kind, count in parameters.items() if count < rows] or ["full"]
 
     def _moved(self, found, X, t, y, row_weights, rng):
         """The same with thresholds that move with the features; None where no feature pays."""

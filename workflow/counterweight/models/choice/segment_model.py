@@ -71,6 +71,12 @@ class SegmentModel(OfferModel):
     #: Coefficients of the gates that tell who is of which segment, instead of its features.
     gates_ = None
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # Where acceptance falls with the last column, segments are no classifiers of it.
+        tags.classifier_tags.poor_score = True
+        return tags
+
     def threshold_moves(self, X):
         """How far thresholds (n,) are from those of the segments, on the scale of t."""
         return self._moves(self._features_of(X))

@@ -1,0 +1,60 @@
+"""Models of offers in the hands of scikit-learn: offers in a column, two classes, blanks."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight import LogitBoost, OfferLogistic, OfferTree, PredictiveChoiceModel
+from counterweight.errors import CounterweightError
+from scipy.special import expit
+from sklearn.model_selection import cross_val_score
+
+SEGMENTS = PredictiveChoiceModel(restarts=2, most_components=2)
+MODELS = [OfferLogistic(), LogitBoost(iterations=20), OfferTree(random_state=3), SEGMENTS]
+
+
+def people(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    X, t = rng.normal(size=(n, 2)), rng.random(n)
+    y = (rng.random(n) < expit(8 * (t - np.where(X[:, 0] > 0, 0.3, 0.7)))).astype(int)
+    return X, y, t
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_offers_may_be_the_last_column_of_any_scale(model):
+    X, y, t = people()
+    t[:2] = 0.0, 1.0
+    apart = model.fit(X, y, t).predict_acceptance(X, t)
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(price=5 + 20 * t)
+    again = model.fit(table, np.where(y == 1, "yes", "no"))
+    np.testing.assert_allclose(again.predict_proba(table)[:, 1], apart, rtol=1e-6)
+    assert again.classes_.tolist() == ["no", "yes"] and again.n_features_in_ == 3
+    assert set(again.predict(table)) == {"no", "yes"}
+    with pytest.raises(CounterweightError, match="last column of X"):
+        again.predict_acceptance(table, t)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_people_without_an_answer_are_no_examples(model):
+    X, y, t = people()
+    told = np.where(np.arange(len(y)) < 300, y, np.nan)
+    some = model.fit(X, told, t).predict_acceptance(X, t)
+    own = model.fit(X[:300], y[:300], t[:300]).predict_acceptance(X, t)
+    np.testing.assert_array_equal(some, own)
+
+
+def test_a_random_state_stands_for_a_generator_and_scores_are_cross_validated():
+    X, y, t = people()
+    model = PredictiveChoiceModel(restarts=2, most_components=2, random_state=7)
+    asked = PredictiveChoiceModel(restarts=2, most_components=2)
+    by_rng = asked.fit(X, y, t, rng=np.random.default_rng(7))
+    np.testing.assert_array_equal(model.fit(X, y, t).eta_, by_rng.eta_)
+    rows = np.column_stack([X, t])
+    assert cross_val_score(OfferLogistic(), rows, y, cv=3).mean() > 0.7
+
+
+def test_without_offers_there_is_nothing_to_learn_from():
+    X, y, t = people(50)
+    with pytest.raises(CounterweightError, match="offers t are missing"):
+        OfferLogistic().fit(X, y, t).predict(X)
+    with pytest.raises(CounterweightError, match="last column must hold them"):
+        OfferLogistic().fit(X[:, :1], y)

@@ -31,13 +31,12 @@ def logged(seed, rows=1500, policy="uniform"):
     return X, t, answer, asked, float(np.mean(expit(K * (asked - eta)) * (1 - asked)))
 
 
-@pytest.mark.parametrize("estimator", ["kernel", "binned"])
-def test_intervals_cover_the_true_value_of_uniform_logs(estimator):
+def test_intervals_cover_the_true_value_of_uniform_logs():
     covered = {"ips": [], "snips": []}
     gaps, smoothing = [], []
     for seed in range(60):
         X, t, answer, policy, truth = logged(seed)
-        value = offer_value(t, answer, policy, offer_density(X, t, "uniform"), estimator=estimator)
+        value = offer_value(t, answer, policy, offer_density(X, t, "uniform"))
         for name, hits in covered.items():
             estimate = getattr(value, name)
             hits.append(estimate.low <= truth <= estimate.high)
@@ -47,8 +46,7 @@ def test_intervals_cover_the_true_value_of_uniform_logs(estimator):
     bias, error = np.mean(gaps, axis=0)
     # What the window does to the value is small beside the standard error, and is told.
     assert abs(bias) < 0.5 * error
-    if estimator == "kernel":
-        assert 0 < np.mean(smoothing) < 0.5 * error
+    assert 0 < np.mean(smoothing) < 0.5 * error
 
 
 @pytest.mark.parametrize("policy", ["uniform", "biased", "levels"])
@@ -136,8 +134,6 @@ def test_what_does_not_fit_together_is_told():
         offer_value(t[:9], answer[:9], policy[:9], density)
     with pytest.raises(CounterweightError, match="finite"):
         offer_value(t, answer, np.where(policy > 0.5, np.nan, policy), density)
-    with pytest.raises(CounterweightError, match="kernel or binned"):
-        offer_value(t, answer, policy, density, estimator="tree")
 
 
 PRICES = np.array([0.125, 0.5, 0.75, 0.875])

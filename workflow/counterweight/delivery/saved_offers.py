@@ -77,18 +77,14 @@ class SavedOffers(SavedModel):
         facts=None,
         categories=None,
     ):
-        """Fit a method on all people with an offer and an answer.
+        """Fit a method (``model``, ``options``) on all people with an offer and an answer.
 
         Parameters
         ----------
         X : array (n, d)
             Their features, by `encoder`.
-        offers : array (n,)
-            In the user's units.
-        answers : array (n,) of 0/1
-        encoder : TabularEncoder
-        method : dict
-            ``model`` and ``options``.
+        offers, answers : array (n,)
+            In the user's units; 0 and 1.
         setting : str
             ``hard`` or ``soft`` for a model of segments; else empty.
         offer : dict
@@ -162,7 +158,7 @@ class SavedOffers(SavedModel):
         Returns
         -------
         pandas.DataFrame
-            The id, as far as the table has it, else ``row`` from 0; ``best_offer`` and its
+            The id, else ``row`` from 0 where the fit had none; ``best_offer`` and its
             interval ``low``, ``high`` (`LEVEL` of the bootstrap draws; null for models without
             draws); ``best_p``, the chance that it is accepted, and ``best_revenue``, that chance
             times the revenue; ``made_from``, ``made_to``, what was offered to such people;
@@ -176,12 +172,10 @@ class SavedOffers(SavedModel):
         CounterweightError
             When there is nobody, a column is missing, or holds text instead of numbers.
         """
-        parts = []
-        check_frame(frame)
-        for start in range(0, max(len(frame), 1), BATCH):
-            part = frame.iloc[start : start + BATCH]
-            priced = self.priced(self.encode(part, first=start))
-            parts.append(pd.DataFrame(self.named(part, start) | priced))
+        parts = [
+            pd.DataFrame(self.named(part, first) | self.priced(self.encode(part, first)))
+            for part, first in self.batches(frame)
+        ]
         return as_frame(pd.concat(parts, ignore_index=True), frame)
 
     def acceptance(self, frame, offers):
@@ -207,10 +201,10 @@ class SavedOffers(SavedModel):
                 f"{self.scale.low:g} to {self.scale.high:g} (first: {offers[wrong[0]]:g} in row "
                 f"{wrong[0]}): correct these offers."
             )
-        parts = [np.empty(0)]
-        for start in range(0, max(len(frame), 1), BATCH):
-            X = self.encode(frame.iloc[start : start + BATCH], first=start)
-            parts.append(self.accepted(X, offers[start : start + BATCH]))
+        parts = [
+            self.accepted(self.encode(part, first), offers[first : first + self.BATCH])
+            for part, first in self.batches(frame)
+        ]
         return np.concatenate(parts)
 
     def allot(
@@ -306,9 +300,7 @@ class SavedOffers(SavedModel):
 
     def encoded(self, frame):
         """Features (n, d) of a whole table, encoded batch by batch."""
-        check_frame(frame)
-        starts = range(0, max(len(frame), 1), BATCH)
-        return np.concatenate([self.encode(frame.iloc[at : at + BATCH], first=at) for at in starts])
+        return np.concatenate([self.encode(part, first) for part, first in self.batches(frame)])
 
     def kinds_of(self, about, X):
         """Kind of each person, to whom offers were made as to others of it, and how close."""

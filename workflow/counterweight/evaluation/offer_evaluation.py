@@ -165,9 +165,8 @@ OPTIONS = {
     "density": Choice("estimated", ["estimated", "uniform"],
         "How the logged offers came about: to be estimated given the features, or known to be uniform on the declared "
         "range."),
-    "estimator": Choice("kernel", ["kernel", "binned"], "Which logged offers count as near the policy's: within a window of it, or in the same bin."),
     "bandwidth": Number(0.0, "Half the window on the scale of [0, 1]; 0 for 1.06 sd n^(-1/5).", minimum=0, maximum=1),
-    "bins": Integer(10, "Bins of the offers for their density and the binned estimator.", minimum=2),
+    "bins": Integer(10, "Bins of the offers for their density.", minimum=2),
     **LEVEL,
     "draws": Integer(20000, "Points drawn from the true mixture for the Kullback-Leibler divergence.", minimum=100),
     "least_spread": Number(0.05, "Standard deviation of the scaled offers below which they hardly vary within a segment.", minimum=0),
@@ -210,7 +209,6 @@ def evaluate_offers(
     seed=0,
     stream="",
     density="estimated",
-    estimator="kernel",
     bandwidth=0.0,
     bins=10,
     level=0.95,
@@ -272,7 +270,7 @@ def evaluate_offers(
             )
         setting = names[codes[part.start]]
         measured = _setting_records(own, seen[repeat], setting, least_spread)
-        measured += _policy_records(own, seen[repeat], estimator, bandwidth, level)
+        measured += _policy_records(own, seen[repeat], bandwidth, level)
         place = {"repeat": repeat, "target": "general", "setting": setting}
         records += [place | record for record in measured]
     return records
@@ -395,7 +393,7 @@ def _component_records(p, known):
     return records
 
 
-def _policy_records(own, known, estimator, bandwidth, level):
+def _policy_records(own, known, bandwidth, level):
     """Value of the method's best offers from the logged ones, as sums over the rows."""
     used = known.used
     count = int(used.sum())
@@ -407,7 +405,6 @@ def _policy_records(own, known, estimator, bandwidth, level):
         known.scale.scaled(own["best_offer"][used]),
         density,
         revenue=known.scale.scaled_revenue(),
-        estimator=estimator,
         bandwidth=bandwidth,
         level=level,
     )

@@ -1,7 +1,7 @@
 """Off-policy value of a policy that makes an offer to each person, from logged offers.
 
 A logged offer is seldom exactly the policy's. A row counts where its offer lies near the
-policy's, within a window or in the same bin, and is weighted by one over the probability that
+policy's, within a window, and is weighted by one over the probability that
 a person like this one was made an offer there. What an accepted offer earns is known, so only
 acceptance is taken from the neighbouring offer.
 
@@ -37,16 +37,11 @@ MOST_SAMPLED = 10_000
 
 @dataclass(frozen=True)
 class OfferDensity:
-    """Probability of a logged offer in each bin, for each person.
+    """Probability (n, B) of a logged offer in each bin, for each person.
 
-    Attributes
-    ----------
-    edges : ndarray (B + 1,)
-        Bins of scaled offers, within which the density is uniform; for levels, the middles
-        between them, and as far beyond the outer ones (.05 for a single level).
-    levels : ndarray (B,) or None
-        The distinct offers, where they are few.
-    probability : ndarray (n, B)
+    ``edges`` (B + 1,) are bins of scaled offers, within which the density is uniform; for
+    ``levels``, the distinct offers where they are few, the middles between them, and as far beyond
+    the outer ones (.05 for a single level).
     """
 
     edges: np.ndarray
@@ -57,10 +52,6 @@ class OfferDensity:
         """Bin of each offer; offers beyond the first or last bin belong to it."""
         inner = self.edges[1:-1]
         return np.searchsorted(inner, np.asarray(t, dtype=float), side="right")
-
-    def in_bin(self, bins):
-        """Probability (n,) that a person's offer lies in a bin (n,)."""
-        return self.probability[np.arange(len(self.probability)), bins]
 
     def between(self, low, high):
         """Probability (n,) of a person's offer between `low` (n,) and `high` (n,)."""
@@ -201,26 +192,15 @@ def window_rule(t):
     return float(1.06 * t.std() * len(t) ** -0.2)
 
 
-def offer_value(
-    t,
-    answer,
-    policy,
-    density,
-    *,
-    revenue=(1.0, -1.0),
-    estimator="kernel",
-    bandwidth=0.0,
-    level=0.95,
-):
+def offer_value(t, answer, policy, density, *, revenue=(1.0, -1.0), bandwidth=0.0, level=0.95):
     """`OfferValue` of a policy t(x) from logged offers and answers: revenue for each person.
 
     IPS: the mean of ``w_i y_i (a + b pi_i)``, where pi_i is the policy's offer, w_i = 0
     for a logged offer that is not near it, and else one over the probability of one that is.
-    SNIPS: the same over the mean weight. Near means within `bandwidth` of it ("kernel"; a
-    flat kernel, the part of the window outside [0, 1] cut off), in the same bin ("binned"),
-    or the same level, where there are few. An offer between two levels counts for both, by
-    linear interpolation. That acceptance rises with t, which intervals rest on there, is
-    assumed; that it is linear between levels is not.
+    SNIPS: the same over the mean weight. Near means within `bandwidth` of it (a flat kernel, the
+    part of the window outside [0, 1] cut off), or the same level, where there are few. An offer
+    between two levels counts for both, by linear interpolation. That acceptance rises with t,
+    which intervals rest on there, is assumed; that it is linear between levels is not.
 
     What is estimated is the value of the policy *smoothed*: acceptance averaged over the
     logged offers in the window. Offers must have been made by what is in the features
@@ -235,7 +215,6 @@ def offer_value(
         Of the same rows.
     revenue : tuple (a, b)
         Revenue a + b t of an accepted offer.
-    estimator : {"kernel", "binned"}
     bandwidth : float
         0 for `window_rule`.
     level : float
@@ -254,17 +233,13 @@ def offer_value(
         )
     if not (np.isfinite(t).all() and np.isfinite(policy).all()):
         raise CounterweightError("Logged offers and the policy's must be finite numbers.")
-    if estimator not in ("kernel", "binned"):
-        raise CounterweightError(f"The estimator must be kernel or binned, not {estimator!r}.")
     answer = checked_labels(answer, len(t), "answer")
     a, b = revenue
     earned = answer * (a + b * policy)
     if density.levels is not None:
         return _by_levels(t, policy, earned, a + b * policy, density, level)
-    flat = estimator == "binned"
-    h = 0.0 if flat else float(bandwidth) or window_rule(t)
-    smoothing = float("nan")
-    near, probability = _near(t, policy, density, h, flat)
+    h, smoothing = float(bandwidth) or window_rule(t), float("nan")
+    near, probability = _near(t, policy, density, h)
     unsupported = probability < LEAST_PROBABILITY
     weight = np.where(near, 1.0 / np.maximum(probability, LEAST_PROBABILITY), 0.0)
     bounds = (0.0, None) if (a + b * policy).min() >= 0 else None
@@ -272,8 +247,7 @@ def offer_value(
     if near.any():
         ips = ratio_mean(weight * earned, level=level, bounds=bounds)
         snips = ratio_mean(earned, weight, level=level, bounds=bounds)
-    if not flat and near.any():
-        wide, mass = _near(t, policy, density, 2 * h, flat)
+        wide, mass = _near(t, policy, density, 2 * h)
         double = np.where(wide, 1.0 / np.maximum(mass, LEAST_PROBABILITY), 0.0)
         smoothing = abs(snips.value - float(double @ earned / double.sum())) / 3
     _warn(unsupported)
@@ -350,28 +324,17 @@ def _widened(estimates):
     return replace(estimates[0], low=low, high=high)
 
 
-def _near(t, policy, density, h, flat):
+def _near(t, policy, density, h):
     """Which logged offers are near the policy's, and how probable that was."""
-    if flat:
-        bins = density.bins(policy)
-        # Beyond the outermost bins no offer was ever made.
-        inside = (policy >= density.edges[0]) & (policy <= density.edges[-1])
-        return inside & (density.bins(t) == bins), np.where(inside, density.in_bin(bins), 0.0)
     low, high = policy - h, policy + h
-    near = (t >= low) & (t <= high)
-    return near, density.between(low, high)
+    return (t >= low) & (t <= high), density.between(low, high)
 
 
 def single_offer(eta, k, scale, points=1001):
     """The one offer to everybody that earns most by fitted curves (n,), e.g. an entry fee.
 
-    `points` offers are tried, evenly spaced over the range of `scale`.
-
-    Returns
-    -------
-    dict of str to float
-        ``single_offer`` in the user's units, the share ``single_offer_acceptance`` that
-        accepts it, and ``single_offer_revenue`` for each person.
+    In the user's units, with the share ``single_offer_acceptance`` that accepts it and
+    ``single_offer_revenue`` for each person; `points` are tried, evenly over the range of `scale`.
     """
     curves, people = np.unique(np.column_stack([eta, k]), axis=0, return_counts=True)
     t = np.linspace(0.0, 1.0, points)

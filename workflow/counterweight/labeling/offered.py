@@ -16,20 +16,9 @@ from counterweight.labeling.target_leakage import of_offers
 class OfferScale:
     """Offers between the user's units and [0, 1], where acceptance rises.
 
-    Parameters
-    ----------
-    low, high : float
-        The range of offers, in the user's units.
-    direction : str
-        ``"up"``: t = (d - low) / (high - low). ``"down"``: t = (high - d) / (high - low).
-    revenue : mapping, optional
-        ``intercept`` and ``slope`` of the revenue of an accepted offer, in the user's
-        units. Without it the revenue is 1 - t (up) or d (down).
-
-    Raises
-    ------
-    CounterweightError
-        When low is not below high, or a number is not finite.
+    t = (d - low) / (high - low) for the direction up, (high - d) / (high - low) for down. The
+    revenue of an accepted offer in the user's units has ``intercept`` and ``slope``; without them
+    it is 1 - t (up) or d (down). Refused unless all numbers are finite and low is below high.
     """
 
     def __init__(self, low=0.0, high=1.0, direction="up", revenue=None):

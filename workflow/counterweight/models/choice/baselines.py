@@ -53,17 +53,10 @@ FLOOR = 1e-9
 class OfferDesign:
     """Columns that the baselines see: features, offer, perhaps their products.
 
-    A missing value becomes the mean of the training rows, and each feature with a missing
-    value in training gets a column that is 1 where it is missing. A feature without any
-    value in training is 0 throughout.
-
-    Attributes
-    ----------
-    fill_ : ndarray (d,)
-    marked_ : ndarray of int
-        Features with a mark.
-    cells_filled_ : int
-        Missing values among the training rows, which were filled.
+    A missing value becomes the mean of the training rows, ``fill_`` (d,), and each feature with a
+    missing value in training, ``marked_``, gets a column that is 1 where it is missing. A feature
+    without any value in training is 0 throughout. ``cells_filled_`` counts missing values of
+    training.
     """
 
     def __init__(self, interactions=False):
@@ -121,11 +114,6 @@ class OfferBaseline(OfferModel):
             True component; needed by, and only by, an oracle (`per_component`).
         rng : numpy.random.Generator, optional
             In place of one by `random_state`.
-
-        Raises
-        ------
-        CounterweightError
-            For rows, offers or answers that cannot be used, or a missing component.
         """
         X, t = self._parted(X, t, fitting=True)
         self.design_ = OfferDesign(self.interactions).fit(X)

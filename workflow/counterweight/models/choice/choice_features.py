@@ -16,24 +16,12 @@ log = logging.getLogger("counterweight")
 class Features:
     """Numbers and categories of a fit, and how any rows are turned into them.
 
-    A category is what a layout declares, or, unless told otherwise, a number with two values.
-    Numbers are centred and scaled. A number whose flag is 1 is missing, whatever stands in its
-    place; so is a category with a level that the fit has not seen.
-
-    Attributes
-    ----------
-    layout : Layout
-        Of the columns that are given.
-    low, high : ndarray (width,)
-        The two values of a column that is a category of its own; NaN of all others.
-    flag : ndarray of int (width,)
-        Column that says where a number is missing; -1 for none.
-    numbers, categories : ndarray of int
-        Columns of the numbers, and places in the layout of the categories, in use.
-    centre, scale : ndarray
-        Of the numbers.
-    constant, duplicated : list of int
-        Columns that are not used: with one value, or as good as one other.
+    A category is what a layout declares, or, unless told otherwise, a number with two values,
+    ``low, high`` (NaN of all others). Numbers are centred and scaled. A number whose flag (the
+    column ``flag``, -1 for none) is 1 is missing, whatever stands in its place; so is a category
+    with a level that the fit has not seen. ``numbers`` are columns and ``categories`` places in the
+    layout of those in use; ``constant`` and ``duplicated`` columns have one value, or are as good
+    as one other.
     """
 
     layout: Layout
@@ -52,13 +40,8 @@ class Features:
         """Find out how the columns of X (n, width), NaN where missing, are used.
 
         `floor` is of `used_features`, `told` a `Layout`; `find` says whether numbers with two
-        values are categories.
-
-        Raises
-        ------
-        CounterweightError
-            When nothing varies, a category holds what is none of its levels, or squares of values
-            overflow.
+        values are categories. Refused where nothing varies, a category holds what is none of its
+        levels, or squares of values overflow.
         """
         width = X.shape[1]
         told = Layout.of(width) if told is None else told
@@ -194,24 +177,13 @@ def _distinct(codes, levels):
 
 
 def used_features(X, row_weights, floor, feature_names=None, alone=True):
-    """Which features (n, d), NaN where missing, are used, and their centre and scale.
+    """Features (n, d) in use; their centre and scale; constant and duplicated ones.
 
     Constant features and linear functions of one other are left out. The scale is the standard
     deviation. That of a feature with few values is stretched, so that the floor (the least variance
     of a scaled feature in a segment) is its `least_variance`; without this, segments shrink to
-    single values.
-
-    Returns
-    -------
-    used : ndarray of int
-    centre, scale : ndarray
-        Of the used features.
-    constant, duplicated : list of int
-
-    Raises
-    ------
-    CounterweightError
-        When no feature varies (unless others do, not `alone`) or squares of values overflow.
+    single values. Refused where no feature varies (unless others do, not `alone`) or squares
+    overflow.
     """
     seen = ~np.isnan(X)
     mass = np.maximum(row_weights @ seen, 1e-300)

@@ -55,14 +55,8 @@ NARROW = 1e-2
 class Thresholds:
     """How far thresholds of people are from those of their segments.
 
-    Parameters
-    ----------
-    features : Features
-        With the categories that thresholds may depend on.
-    coefficients : ndarray (a + L,)
-        Of the scaled numbers, the levels of the categories and those of the pairs, in units of t.
-    pairs : sequence of (int, int)
-        Places, among the categories, of those whose combinations move thresholds.
+    `coefficients` (a + L,), in units of t, are of the scaled numbers, the levels of the categories
+    of `features` and those of the `pairs` of categories whose combinations move thresholds.
     """
 
     def __init__(self, features, coefficients, pairs=()):
@@ -117,14 +111,9 @@ def columns_of(numbers, codes, levels, pairs=()):
 class Mover:
     """Finds thresholds that move with the features (n, width), a `Features`.
 
-    Attributes
-    ----------
-    pairs : list of (int, int)
-        Of categories that may move thresholds together.
-    design : ndarray (n, p)
-        Numbers and centred indicators, without the commonest level of each category and pair.
-    blocks : list of list of int
-        Columns of each number, category and pair.
+    ``design`` (n, p) are numbers and centred indicators, without the commonest level of each
+    category and pair, ``blocks`` the columns of each number, category and pair, ``pairs`` those of
+    categories.
     """
 
     def __init__(self, X, t, y, row_weights, features):
@@ -191,19 +180,12 @@ class Mover:
         return _Line(rows, self.y, self.row_weights, [len(self.blocks[at]) for at in kept])
 
     def settled(self, data, parameters, columns, moves, *, tolerance, iterations, **rule):
-        """Segments, curves and thresholds that are best together, from good ones (a batch of one).
+        """Segments, curves and thresholds best together: `Climb`, columns, moves (p,).
 
         In turn EM runs with the thresholds held, and curves and thresholds rise together with the
         segments' features held; the log-likelihood never falls. Then features are left out, one at
         a time, that no longer pay for their parameters beside the segments. Other arguments are of
-        `steps.climb`, and `data` has the offers that were made.
-
-        Returns
-        -------
-        Climb
-            The last one, with these thresholds.
-        columns : list of int
-        moves : ndarray (p,)
+        `steps.climb`; `data` has the offers that were made.
         """
         asked = {"tolerance": tolerance, "iterations": iterations} | rule
         while True:
@@ -381,18 +363,10 @@ def _shares(data, parameters):
 
 
 class Gated(NamedTuple):
-    """Gates and curves of J segments.
+    """Gates and curves of J segments; the objective has the priors.
 
-    Attributes
-    ----------
-    gates : ndarray (J, 1 + a + L)
-        Of 1, the scaled numbers and indicators of levels; they add up to 0 over the segments.
-    curves : ndarray (J, 2)
-        Position (log odds at the offer 1/2) and slope.
-    objective, log_likelihood : float
-        With the priors, and without.
-    iterations : int
-    converged : bool
+    Gates (J, 1 + a + L) are of 1, the scaled numbers and indicators of levels, and add up to 0 over
+    the segments; curves (J, 2) are position (log odds at the offer 1/2) and slope.
     """
 
     gates: np.ndarray

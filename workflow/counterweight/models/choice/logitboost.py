@@ -296,19 +296,12 @@ class _Tree:
         }
 
     def weakest_links(self, held=None):
-        """CART's sequence of subtrees, from the whole tree to its root alone.
+        """CART's sequence of subtrees, from the whole tree to its root alone: alphas, last, totals.
 
-        `held` (nodes,) is anything that adds up over leaves, such as the loss of held-out rows.
-
-        Returns
-        -------
-        alphas : ndarray (s,)
-            Ascending from 0: the charge for each leaf from which on a subtree is the best.
-        last : ndarray of int (nodes,)
-            The last subtree in which a node is split; -1 for leaves. Subtree number s is
-            ``arrays(last >= s)``.
-        totals : ndarray (s,)
-            Sum of `held` over the leaves of each subtree.
+        Alphas (s,), ascending from 0, are the charges for each leaf from which on a subtree is the
+        best; `last` (nodes,) is the last subtree in which a node is split, -1 for leaves (subtree
+        number s is ``arrays(last >= s)``); totals (s,) are sums of `held`, anything that adds up
+        over leaves, such as the loss of held-out rows in each node.
         """
         alive = np.array(self.column) >= 0
         risk, held = np.array(self.risk), np.zeros(len(alive)) if held is None else held

@@ -43,22 +43,13 @@ class Limit(NamedTuple):
 
 
 class Allotment(NamedTuple):
-    """Who gets which offer.
+    """Who gets which offer: ``choice`` (n,) are places among the offers, -1 for none.
 
-    Attributes
-    ----------
-    choice : ndarray of int (n,)
-        Place among the offers; -1 for none.
-    value, dual : float
-        What the choice is expected to earn, and what no assignment can exceed.
-    used, multipliers : dict of str to float
-        By limit, what the choice is expected to use, and what one more unit would earn.
-    greedy : float
-        What the rule of the best people first earns: each at the offer that is best alone, in the
-        order of what is expected of them, until a limit is reached; NaN for limits other than a
-        capacity and a budget.
-    free : float
-        What would be earned without limits.
+    ``value`` is what the choice is expected to earn, ``dual`` what no assignment can exceed;
+    ``used`` and ``multipliers`` tell by limit what is expected to be used, and what one more unit
+    would earn. ``greedy`` is what the rule of the best people first earns: each at the offer that
+    is best alone, in the order of what is expected of them, until a limit is reached; NaN for
+    limits other than a capacity and a budget. ``free`` is what would be earned without limits.
     """
 
     choice: np.ndarray
@@ -73,27 +64,12 @@ class Allotment(NamedTuple):
 def allot(p, worth, limits, spent=0.0, skip=True, confidence=None, allowed=None):
     """`Allotment` of largest expected revenue under limits.
 
-    Parameters
-    ----------
-    p : array (n, m)
-        Chance that person i accepts offer g.
-    worth : array (n, m), (m,) or (n, 1)
-        Revenue of an accepted offer.
-    limits : sequence of Limit
-    spent : array (m,) or float
-        What an offer costs whether or not it is accepted.
-    skip : bool
-        Whether a person may get no offer.
-    confidence : float, optional
-        Chance with which the limit named capacity is kept, by the normal approximation of the
-        number that accepts; answers of people are independent. In expectation, if not given.
-    allowed : array of bool (n, m), optional
-        Offers that a person may get; at least one of everybody.
-
-    Raises
-    ------
-    CounterweightError
-        Where no assignment keeps the limits, or numbers are not finite.
+    `p` (n, m) are chances that person i accepts offer g, `worth` the revenue of an accepted one,
+    `spent` what an offer costs whether or not it is accepted; `skip` says whether a person may get
+    no offer, `allowed` (n, m) which ones. With a `confidence` the limit named capacity is kept with
+    that chance, by the normal approximation of the number that accepts (answers of people are
+    independent), else in expectation. Refused where no assignment keeps the limits, or numbers are
+    not finite.
     """
     p = np.asarray(p, dtype=float)
     people = _People(p, worth, spent, limits, skip, allowed)

@@ -60,26 +60,8 @@ def optimal_offer(eta, k, low=0.0, high=1.0, revenue=(1.0, -1.0), grid=None):
     function rises before its only maximum and falls after it, so a maximum outside the bounds
     moves to the nearer bound. With b >= 0 the best offer is one of the bounds.
 
-    Parameters
-    ----------
-    eta, k : array
-        Broadcast against each other; finite, k at least 0.
-    low, high : float
-        Bounds of the offer.
-    revenue : tuple (a, b)
-        Revenue a + b t of an accepted offer.
-    grid : array (g,), optional
-        The only offers that can be made; those outside the bounds are left out.
-
-    Returns
-    -------
-    ndarray
-        A tie goes to the lower offer.
-
-    Raises
-    ------
-    CounterweightError
-        For bounds, curves or a grid that make no sense.
+    `eta` and k, finite and k at least 0, broadcast; `grid` holds the only offers that can be made,
+    of which those outside the bounds are left out.
     """
     a, b = checked_revenue(revenue)
     low, high = checked_bounds(low, high)

@@ -103,17 +103,8 @@ class SegmentModel(OfferModel):
     def optimal_offers(self, X, assignment=None, revenue=(1.0, -1.0), low=0.0, high=1.0, grid=None):
         """`Offers`: that of largest expected revenue for each row, on the scale of t.
 
-        Parameters
-        ----------
-        X : array (n, features)
-        assignment : {"hard", "soft"}, optional
-            The option of the model if not given.
-        revenue : tuple (a, b)
-            Revenue a + b t of an accepted offer.
-        low, high : float
-            Bounds of the offer.
-        grid : array, optional
-            The only offers that can be made.
+        Offers lie between low and high, or are of `grid`; an accepted one earns a + b t, with
+        ``revenue = (a, b)``; the assignment is the option of the model if not given.
         """
         a, b = checked_revenue(revenue)
         X = self._features_of(X)
@@ -232,31 +223,13 @@ class SegmentModel(OfferModel):
         sample_weight=None,
         refits=None,
     ):
-        """Expected enrolment and revenue of new rows at given offers, refitted many times.
+        """Expected enrolment and revenue (draws,) of new rows at offers `new_t`, by refits.
 
-        Each draw resamples the training rows with replacement and takes a few EM steps from
-        the fitted model, so segments keep their meaning. The number of segments is not chosen
-        again, and few steps do not reach the new optimum where segments overlap much:
-        intervals are then too narrow. The noise of the answers themselves is not in them.
-
-        Parameters
-        ----------
-        X, y, t, sample_weight
-            Training rows, as in `fit`.
-        new_X : array (m, features)
-        new_t : array (m,)
-            Offers whose totals are wanted.
-        rng : numpy.random.Generator
-        draws, steps : int
-        revenue, assignment
-            See `optimal_offers`.
-        refits : list, optional
-            From the method `refits`, for as many draws, to be used again.
-
-        Returns
-        -------
-        enrolment, revenue : ndarray (draws,)
-            Sums over the new rows. Quantiles of them are the interval.
+        Quantiles of them are the interval. Each draw resamples the training rows ``X, y, t`` with
+        replacement and takes a few EM steps from the fitted model, so segments keep their meaning.
+        The number of segments is not chosen again, and few steps do not reach the new optimum where
+        segments overlap much: intervals are then too narrow. The noise of the answers themselves is
+        not in them. `refits`, from the method of this name, may be used again.
         """
         a, b = checked_revenue(revenue)
         asked = {"rng": rng, "draws": draws, "steps": steps, "sample_weight": sample_weight}

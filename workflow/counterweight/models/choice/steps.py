@@ -64,9 +64,8 @@ class Statistics(NamedTuple):
     """What an E-step leaves for the M-step, and the log-likelihood (R,).
 
     ``moments`` (K, R, q) are sums of responsibility times what the density is linear in,
-    ``gradient`` (K, R, 2) and ``curvature`` (K, R, 3) the derivatives of the expected
-    log-likelihood in the curves, ``entropy`` (R,) that of the responsibilities (zero unless
-    asked for).
+    ``gradient`` (K, R, 2) and ``curvature`` (K, R, 3) derivatives of the expected log-likelihood in
+    the curves, ``entropy`` (R,) that of the responsibilities (zero unless asked for).
     """
 
     moments: np.ndarray
@@ -87,21 +86,11 @@ class _Group(NamedTuple):
 
 
 class ChoiceRows:
-    """Rows of scaled features with offers and answers, laid out for matrix products.
+    """Rows of scaled features (n, d), NaN where missing, laid out for matrix products.
 
-    Parameters
-    ----------
-    rows : ndarray (n, d)
-        NaN where a value is missing.
-    t : ndarray (n,), optional
-        Offers from 0 to 1; without offers and answers only densities of x can be had.
-    y : ndarray (n,) of 0 and 1, optional
-    row_weights : ndarray (n,) or (R, n), optional
-        Zero or more; one row of weights for each model of a batch is allowed.
-    codes : ndarray of int (n, categories), optional
-        Levels; -1 where missing.
-    emission : Emission, optional
-        What segments look like; full covariances of the features if not given.
+    Without offers `t`, from 0 to 1, and answers `y` only densities of x can be had. `row_weights`
+    are (n,), or (R, n), those of each model of a batch; `codes` (n, categories) levels, -1 where
+    missing; `emission` says what segments look like, with full covariances if not given.
     """
 
     def __init__(self, rows, t=None, y=None, row_weights=None, codes=None, emission=None):
@@ -316,21 +305,9 @@ def curve_step(curves, gradient, curvature, prior=None, stride=STRIDE):
 def fit_curves(t, y, weights, start=None, prior=None, tolerance=1e-12, iterations=100):
     """Weighted logistic regressions with slopes between bounds, the M-step in full: (J, 2).
 
-    Newton's method with halved steps; each step respects the bounds exactly, so does the
-    optimum. Columns are position a = k (1/2 - eta) and slope k.
-
-    Parameters
-    ----------
-    t : ndarray (n,)
-        Offers from 0 to 1.
-    y : ndarray (n,) of 0 and 1
-    weights : ndarray (J, n)
-        Zero or more: responsibilities times row weights.
-    start : ndarray (J, 2), optional
-    prior : Prior, optional
-    tolerance : float
-        Largest step, relative to the size of the parameters, at which it stops.
-    iterations : int
+    Newton's method with halved steps until the largest is below `tolerance`, relative to the size
+    of the parameters; each step respects the bounds exactly, so does the optimum. Columns are
+    position a = k (1/2 - eta) and slope k; `weights` (J, n) are responsibilities times row weights.
     """
     u = np.asarray(t, dtype=float) - 0.5
     sign = 2.0 * np.asarray(y) - 1.0
@@ -382,21 +359,9 @@ def climb(data, parameters, *, tolerance, iterations, floor, minimum_rows, prior
 
     The part of an M-step that describes the features is exact. Its choice part is one Newton step,
     which comes almost free with the E-step. If the objective (log-likelihood plus log prior) falls
-    after it, the step is halved until it does not: the objective never falls.
-
-    Parameters
-    ----------
-    data : ChoiceRows
-    parameters : Choices
-    tolerance : float
-        Per unit of row weight.
-    iterations : int
-        At most.
-    floor : float
-        Least eigenvalue of a covariance.
-    minimum_rows : float
-        A segment with a smaller sum of responsibilities keeps its Gaussian and weight.
-    prior : Prior, optional
+    after it, the step is halved until it does not: the objective never falls. `tolerance` is per
+    unit of row weight, `floor` the least eigenvalue of a covariance; a segment with
+    responsibilities below `minimum_rows` in all keeps its Gaussian and weight.
     """
     restarts = parameters.weights.shape[1]
     live = np.arange(restarts)

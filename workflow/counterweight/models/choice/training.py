@@ -97,29 +97,16 @@ def offer_rows(data, repeat):
 
 
 def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0, level=0.95):
-    """Fit one method on the training rows of a repeat and predict all its rows.
+    """Fit one method on the training rows of a repeat, and predict all its rows.
 
-    Parameters
-    ----------
-    data : StudyData
-    method : dict
-        ``model`` and ``options``.
-    repeat : int
-    offer : dict
-        Options of the labeling rule; see `scale_of`.
-    seed, study
-        What the random streams go by.
-    bootstrap : int
-        Draws for the intervals of expected enrolment and revenue, where the model can give
-        them; 0 for none.
-    level : float
-        Of those intervals.
+    `offer` are options of the labeling rule (`scale_of`), `bootstrap` the draws for intervals of
+    expected enrolment and revenue, where the model can give them; random streams go by seed and
+    study.
 
     Returns
     -------
     arrays : dict of str or (str, str) to array
-        The fitted model; with `bootstrap` also the ends of the intervals, by total and
-        setting (see `totals_intervals`).
+        The fitted model, and the ends of the intervals, by total and setting (`totals_intervals`).
     predictions : pyarrow.Table
         Columns of `PREDICTIONS`. A model without segments has segment -1 with probability,
         eta and k 0.
@@ -319,28 +306,10 @@ def _check_finite(columns, model, repeat):
 def compared(X, t, y, candidates, rng, told=None, most=COMPARED):
     """Cross-validated log loss of some methods on people with an answer, and refusals by place.
 
-    Of many people some are taken at random, in `FOLDS` folds with equal shares of yes.
-
-    Parameters
-    ----------
-    X : array (n, d)
-    t : array (n,)
-        Scaled offers.
-    y : array (n,) of 0/1
-    candidates : list of dict
-        ``model``, ``options`` and ``setting``; those that differ in the setting alone are of one
-        fit.
-    rng : numpy.random.Generator
-    told : callable, optional
-        ``told(kind)``: further arguments of ``fit`` of a kind of model.
-    most : int
-        People, at most.
-
-    Returns
-    -------
-    losses : list of float
-        In the order of the candidates; infinite for a method that refuses these people.
-    refusals : dict of int to str
+    Of more people than `most` some are taken at random, in `FOLDS` folds with equal shares of yes.
+    `candidates` have ``model``, ``options`` and ``setting``; those that differ in the setting alone
+    are of one fit; ``told(kind)`` gives further arguments of ``fit``. A method that refuses these
+    people has an infinite loss.
     """
     if len(X) > most:
         some = np.sort(rng.choice(len(X), most, replace=False))

@@ -15,8 +15,8 @@ from counterweight.labeling.log_files import label_log
 from counterweight.labeling.logs import logged
 from counterweight.labeling.outcome_rules import reward
 from counterweight.labeling.recipes import as_is
+from counterweight.models import given_policy as reward_models
 from counterweight.models import log_policies as policies
-from counterweight.models import policy_rewards as reward_models
 from counterweight.models.log_policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
 from stage_jobs import run_script
 

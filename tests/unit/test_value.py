@@ -15,9 +15,10 @@ from counterweight.evaluation.values.policy_value import (
     snips,
     value_from_parquet,
 )
-from counterweight.evaluation.values.value_sums import ExactSum, RunningSum
+from counterweight.evaluation.values.value_sums import ExactSum
 from counterweight.files import tables
 from counterweight.numerics.estimate import ratio_mean
+from counterweight.numerics.log_sums import RunningSum
 from counterweight.numerics.zero_rejection import keep_weights, kept_rows
 from scipy import stats
 

@@ -8,9 +8,10 @@ import pandas as pd
 
 from counterweight.delivery.saved_models import SavedModel
 from counterweight.evaluation.values.log_values import LOGGED
-from counterweight.evaluation.values.own_values import LogQuestion
+from counterweight.evaluation.values.own_values import values_of_log
 from counterweight.files.gifts import write_csv
 from counterweight.files.tables import write_table
+from counterweight.labeling.log_question import LogQuestion
 
 log = logging.getLogger("counterweight")
 _RATIO = ("value", "low", "high", "standard_error")
@@ -80,7 +81,7 @@ class SavedValues(SavedModel):
 
         ``reading`` says how the text of a file is read, see `counterweight.files.table_reader`.
         """
-        known = self.question.values(rows, reading)
+        known = values_of_log(self.question, rows, reading)
         self._compare(known)
         return tables_of(known)
 

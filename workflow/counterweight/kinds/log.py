@@ -216,8 +216,8 @@ def plan_sum(plan, study, part, at):
 
 def sum_part(job):
     """Sums of one partition, and what is counted in it."""
-    from counterweight.evaluation.values.own_values import LogQuestion
     from counterweight.files.gifts import write_gift
+    from counterweight.labeling.log_question import LogQuestion
 
     saved = LogQuestion(_facts(job.given))
     (file,) = job.input.files
@@ -241,7 +241,7 @@ def told_of(file, error, outcome):
 
 def _facts(given):
     """Facts of `LogQuestion` from the question that a job is told."""
-    from counterweight.evaluation.values.own_values import types_by_role
+    from counterweight.labeling.log_question import types_by_role
 
     question = {key: given[key] for key in ("policies", "outcome", "labeling")}
     return question | given["protocol"] | {"types": types_by_role(question), "forms": {}}
@@ -316,9 +316,9 @@ def _label(job, given, known, roles=None):
 
 def merge_parts(job):
     """Merged sums, checked as one log; metric records of its sizes."""
-    from counterweight.evaluation.values.own_values import LogQuestion
     from counterweight.files.gifts import read_gift, write_gift
     from counterweight.files.tables import write_table
+    from counterweight.labeling.log_question import LogQuestion
 
     saved, files = LogQuestion(_facts(job.given)), job.input.sums
     whole, counts = None, []
@@ -377,15 +377,7 @@ def plan_train(plan, study, method, at):
     spec = study["methods"][method]
     inputs = {"table": at.table, "features": at.features, "labels": at.labels}
     given = {"method": {key: spec[key] for key in ("model", "options")}}
-    # Where rewards are told by a regressor, its module is looked up by name.
-    told = spec["options"].get("reward_model") in ("linear", "boosting")
-    return Job(
-        f"{_HERE}:train",
-        inputs,
-        given | draws(plan, study),
-        (("model", spec["model"]),),
-        modules=("counterweight.models.policy_rewards",) if told else (),
-    )
+    return Job(f"{_HERE}:train", inputs, given | draws(plan, study), (("model", spec["model"]),))
 
 
 def train(job):
@@ -479,11 +471,13 @@ def evaluate_parts(job):
 
 
 def _known(job):
-    from counterweight.evaluation.values.own_values import LogQuestion
+    from counterweight.evaluation.values.own_values import values_of_parts
     from counterweight.files.gifts import read_gift
+    from counterweight.labeling.log_question import LogQuestion
 
-    saved = LogQuestion(_facts(job.given))
-    return saved.values_of_sums(saved.begun().use(read_gift(job.input.labels).arrays)), saved
+    question = LogQuestion(_facts(job.given))
+    sums = question.begun().use(read_gift(job.input.labels).arrays)
+    return values_of_parts(question, sums), question
 
 
 def _reported(study):
@@ -524,7 +518,8 @@ def _tables(before):
 def deliver(job):
     """Tables of values and comparisons, and the question, to ask it of another log."""
     from counterweight.delivery.saved_log_values import delivered
-    from counterweight.evaluation.values.own_values import columns_of, values_of_files
+    from counterweight.evaluation.values.own_values import values_of_files
+    from counterweight.labeling.log_question import columns_of
 
     given, options = job.given, job.given["protocol"]
     bounds = [given["outcome"].get(end) for end in ("low", "high")]

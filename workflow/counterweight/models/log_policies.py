@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Integer, Text
-from counterweight.models.policy_rewards import REWARD_MODEL, RegressedReward
+from counterweight.models.given_policy import REWARD_MODEL, RegressedReward
 from counterweight.numerics.checks import note_wrong
 from counterweight.numerics.zero_rejection import keep_weights, row_uniforms
 

@@ -13,7 +13,7 @@ many rows it stands for. With w_j = t_j / p,
   are right and the policy takes no action that the log never took.
 
 All of these are ratios of sums of a few columns, and so are their differences up to first order:
-the influence of a row is linear in its columns, see `counterweight.evaluation.values.log_sums`.
+the influence of a row is linear in its columns, see `counterweight.numerics.log_sums`.
 Where rows belong to clusters (users), these are the independent draws.
 
 References
@@ -29,7 +29,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from counterweight.evaluation.values.log_sums import MOST_COLUMNS, Columns, LogSums, rewards_of
 from counterweight.evaluation.values.value_sums import (
     anytime_interval,
     gamma_interval,
@@ -37,6 +36,7 @@ from counterweight.evaluation.values.value_sums import (
     value_interval,
 )
 from counterweight.numerics.estimate import mean_interval
+from counterweight.numerics.log_sums import begun, rewards_of
 
 #: Estimators of a policy's value.
 ESTIMATORS = ("snips", "ips")
@@ -164,7 +164,7 @@ def log_values(
         ``batches()`` gives the log from its start, as dicts of arrays (n,) by ``reward,
         propensity, keep_rate, weight`` and ``cluster``, and ``p``, an array (n, policies). It is
         called once, or twice where policies are so many that their columns are more than
-        `MOST_COLUMNS`. All values are checked.
+        `log_sums.MOST_COLUMNS`. All values are checked.
     policies : list of str
     clusters : int
         Number of clusters, numbered from 0; 0 where every row stands for itself.
@@ -181,7 +181,7 @@ def log_values(
         Rows (clusters) about which intervals are to be narrowest that may be looked at after every
         row; 0 for intervals that are looked at once.
     limit, limit_at
-        See `log_sums.limited_weights`; ``none`` leaves the estimator `LIMITED` out.
+        See ``log_sums.limited_weights``; ``none`` leaves the estimator `LIMITED` out.
     modelled : bool
         Whether batches have ``q`` and ``v``, arrays (n, policies) of a reward model that was fitted
         on other rows; the estimators `MODELLED` are then told, too. Errors take it as given.
@@ -190,27 +190,14 @@ def log_values(
     -------
     LogValues
     """
-    sums = begun(policies, clusters, thin=thin, limit=limit, limit_at=limit_at, modelled=modelled)
+    sums = begun(
+        len(policies), clusters, thin=thin, limit=limit, limit_at=limit_at, modelled=modelled
+    )
     for batch in batches():
         sums.add(batch)
     options = {"reward_range": reward_range, "level": level}
     options |= {"rows_before": rows_before, "anytime": anytime}
     return values_of_sums(sums, policies, batches, **options)
-
-
-def begun(
-    policies,
-    clusters=0,
-    *,
-    thin=0.01,
-    limit="none",
-    limit_at=10.0,
-    modelled=False,
-    in_one_pass=False,
-):
-    """`LogSums` without a row; parameters as of `log_values`."""
-    columns = Columns(len(policies), None if limit == "none" else (limit, limit_at), modelled)
-    return LogSums(columns, clusters, thin, in_one_pass or columns.count <= MOST_COLUMNS)
 
 
 def values_of_sums(

@@ -7,13 +7,11 @@ for the estimators.
 import numpy as np
 
 from counterweight.evaluation.options import LEVEL
-from counterweight.evaluation.values.log_values import LOGGED, begun, log_values, values_of_sums
+from counterweight.evaluation.values.log_values import LOGGED, log_values, values_of_sums
 from counterweight.files import streams
 from counterweight.fragments import Choice, Integer, Number
 from counterweight.labeling.columns import CLUSTERS
-from counterweight.labeling.log_files import looked_at, rows_in_step
-from counterweight.labeling.logs import LogProblems, roles_of
-from counterweight.models.given_policy import GivenPolicy
+from counterweight.labeling.log_files import rows_in_step
 
 KIND = "log"
 OPTIONS = {
@@ -131,116 +129,28 @@ def _batches(labels, predictions, modelled):
         yield ours | {name: np.stack([part[name] for part in theirs], axis=1) for name in told}
 
 
-class LogQuestion:
-    """What is asked of a log of one's own, whole or by partition: which columns, which policies.
-
-    ``facts`` are ``outcome`` and ``labeling`` (options of their rules), ``policies`` (options of
-    `GivenPolicy` by name), ``types`` and ``forms`` of the columns, and the options of the protocol.
-    """
-
-    def __init__(self, facts):
-        self.facts = facts
-
-    @property
-    def _clusters(self):
-        return CLUSTERS if self.facts["labeling"].get("user") else 0
-
-    def _options(self, *names):
-        bounds = self.facts["outcome"].get("low"), self.facts["outcome"].get("high")
-        # Those of an older version lack some.
-        known = {"anytime": 0, "limit": "none", "limit_at": 10.0} | self.facts
-        return {"reward_range": bounds} | {name: known[name] for name in names}
-
-    def values(self, rows, reading=None):
-        """`LogValues` of a new log, a frame or a file, read in batches."""
-        return log_values(
-            lambda: self._batches(rows, reading),
-            list(self.facts["policies"]),
-            clusters=self._clusters,
-            **self._options("level", "thin", "anytime", "limit", "limit_at"),
-        )
-
-    def sums(self, rows, reading=None, keys=None):
-        """`LogSums` over one partition of a log, and what is counted in it.
-
-        ``keys`` are columns that the names of its folders say, with their values. Counted are
-        ``problems`` (`LogProblems.state`), ``agreed`` (rows whose action each policy may take) and
-        the ``least`` propensity. What single rows have wrong is refused.
-        """
-        whole, counted = self.begun(), {"least": 1.0}
-        for batch in self._batches(rows, reading, counted, keys):
-            whole.add(batch)
-            counted["least"] = min(counted["least"], float(batch["propensity"].min()))
-        return whole, counted
-
-    def begun(self):
-        """Sums without a row, of one partition or of several."""
-        limits = {name: self.facts[name] for name in ("thin", "limit", "limit_at")}
-        return begun(list(self.facts["policies"]), self._clusters, in_one_pass=True, **limits)
-
-    def values_of_sums(self, sums):
-        """`LogValues` of the sums over all partitions."""
-        return values_of_sums(
-            sums,
-            list(self.facts["policies"]),
-            rows_before=self.facts["labeling"]["rows_before"],
-            **self._options("level", "anytime"),
-        )
-
-    def check(self, counts):
-        """Refuse partitions that together are no log; for each what `sums` counted."""
-        facts = self.facts
-        problems = LogProblems(
-            roles_of(facts["outcome"], facts["labeling"]), facts["labeling"]["rows_before"]
-        )
-        for counted in counts:
-            problems.add(counted["problems"])
-        problems.tell()
-        for number, options in enumerate(facts["policies"].values()):
-            policy = GivenPolicy(**options)
-            policy.rows_ = problems.rows
-            policy.rows_agreed_ = sum(counted["agreed"][number] for counted in counts)
-            policy.tell()
-
-    def _batches(self, rows, reading, counted=None, keys=None):
-        facts = self.facts
-        policies = [GivenPolicy(**options) for options in facts["policies"].values()]
-        # How many rows a new log had before is not known.
-        labeling = facts["labeling"] | {"rows_before": 0}
-        problems = LogProblems(roles_of(facts["outcome"], labeling))
-        rules = facts["outcome"], labeling, problems
-        read = columns_of(facts), facts["types"], facts["forms"], reading, keys
-        for frame, part in looked_at(rows, *rules, *read):
-            table = {name: frame[name].to_numpy() for name in frame}
-            p = [policy.look(part | {"table": table}) for policy in policies]
-            if not problems.noted:
-                yield part | {"p": np.stack(p, axis=1)}
-        if counted is not None:
-            # One partition of several: what only the whole log can be is not asked of it.
-            problems.tell_rows()
-            for policy in policies:
-                policy.tell_rows()
-            counted["problems"] = problems.state()
-            counted["agreed"] = [policy.rows_agreed_ for policy in policies]
-            return
-        problems.tell()
-        for policy in policies:
-            policy.tell()
+def values_of_log(question, rows, reading=None):
+    """`LogValues` of a new log, a frame or a file, read in batches, by a `LogQuestion`."""
+    return log_values(
+        lambda: question.batches(rows, reading),
+        list(question.facts["policies"]),
+        clusters=question.clusters,
+        **_options(question, "level", "thin", "anytime", "limit", "limit_at"),
+    )
 
 
-def columns_of(facts):
-    """Columns that values of a log need, by its facts."""
-    named = list(roles_of(facts["outcome"], facts["labeling"]).values())
-    for options in facts["policies"].values():
-        named += GivenPolicy(**options).columns
-    return list(dict.fromkeys(named))
+def values_of_parts(question, sums):
+    """`LogValues` of the sums over all partitions of a log."""
+    return values_of_sums(
+        sums,
+        list(question.facts["policies"]),
+        rows_before=question.facts["labeling"]["rows_before"],
+        **_options(question, "level", "anytime"),
+    )
 
 
-def types_by_role(facts):
-    """Types of the columns that values of a log need, as their roles ask."""
-    types = dict.fromkeys(columns_of(facts), "number")
-    texts = [facts["labeling"].get("user")]
-    texts += [facts["outcome"]["column"]] if facts["outcome"].get("positive") is not None else []
-    for options in facts["policies"].values():
-        texts += [options.get("takes"), options.get("shown")]
-    return types | {name: "text" for name in texts if name}
+def _options(question, *names):
+    bounds = question.facts["outcome"].get("low"), question.facts["outcome"].get("high")
+    # Those of an older version lack some.
+    known = {"anytime": 0, "limit": "none", "limit_at": 10.0} | question.facts
+    return {"reward_range": bounds} | {name: known[name] for name in names}

@@ -23,7 +23,6 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.values.value_sums import (
     ExactSum,
-    RunningSum,
     power_sums,
     ratio_moments,
     told_of,
@@ -32,6 +31,7 @@ from counterweight.evaluation.values.value_sums import (
 )
 from counterweight.files import streams
 from counterweight.numerics.estimate import Estimate
+from counterweight.numerics.log_sums import RunningSum
 from counterweight.numerics.zero_rejection import checked_rates, keep_weights
 
 #: Estimators by name, as files and the protocol call them.

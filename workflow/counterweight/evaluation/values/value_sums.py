@@ -204,23 +204,3 @@ class ExactSum:
     def value(self):
         """The sum, rounded once."""
         return float(self._sum)
-
-
-class RunningSum:
-    """Sum of small arrays over many batches, with the rounding carried along (Neumaier)."""
-
-    def __init__(self, shape):
-        self._sum = np.zeros(shape)
-        self._lost = np.zeros(shape)
-
-    def add(self, values):
-        """Add an array of the shape."""
-        new = self._sum + values
-        larger = np.abs(self._sum) >= np.abs(values)
-        self._lost += np.where(larger, (self._sum - new) + values, (values - new) + self._sum)
-        self._sum = new
-
-    @property
-    def value(self):
-        """The sum so far."""
-        return self._sum + self._lost

@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 
-from counterweight.evaluation.values.value_sums import RunningSum
 from counterweight.numerics.zero_rejection import keep_weights
 
 #: Rows whose columns are held at once: they stay in a processor's cache.
@@ -61,7 +60,7 @@ class Columns:
         self.count = after + (2 * policies if modelled else 0)
 
     def of(self, batch):
-        """Array (columns, n) of a batch of `log_values.log_values`."""
+        """Array (columns, n) of a batch of `counterweight.evaluation.values.log_values`."""
         reward, p, end = batch["reward"], batch["p"].T, self.end
         k = batch["weight"] * keep_weights(reward, batch["keep_rate"])
         made = np.empty((self.count, len(reward)))
@@ -105,6 +104,26 @@ class Columns:
             if self.modelled:
                 made[0, self.modelled + 2 * place] = predictions[place]
         return made
+
+
+class RunningSum:
+    """Sum of small arrays over many batches, with the rounding carried along (Neumaier)."""
+
+    def __init__(self, shape):
+        self._sum = np.zeros(shape)
+        self._lost = np.zeros(shape)
+
+    def add(self, values):
+        """Add an array of the shape."""
+        new = self._sum + values
+        larger = np.abs(self._sum) >= np.abs(values)
+        self._lost += np.where(larger, (self._sum - new) + values, (values - new) + self._sum)
+        self._sum = new
+
+    @property
+    def value(self):
+        """The sum so far."""
+        return self._sum + self._lost
 
 
 class Products:
@@ -245,7 +264,7 @@ class LogSums:
         self._weight, self._heaviest = np.zeros(columns.policies), 0.0
 
     def add(self, batch):
-        """Add a batch of `log_values.log_values`."""
+        """Add a batch of `counterweight.evaluation.values.log_values`."""
         for part in steps(batch):
             self._add(part)
 
@@ -354,7 +373,7 @@ class LogSums:
         return float(self._size.value[column] ** 2 / squares) if squares > 0 else 0.0
 
     def carried(self, place, column):
-        """What carries a policy's estimate, by the names of `log_values.Support`.
+        """What carries a policy's estimate, by the names of `Support` in log_values.
 
         ``column`` is the one whose sizes count.
         """
@@ -379,3 +398,18 @@ def steps(batch):
 def rewards_of(key, policies):
     """Column of the rewards behind a value."""
     return 3 + 2 * policies.index(key[1]) if key[1] else 1
+
+
+def begun(
+    policies,
+    clusters=0,
+    *,
+    thin=0.01,
+    limit="none",
+    limit_at=10.0,
+    modelled=False,
+    in_one_pass=False,
+):
+    """`LogSums` without a row; parameters as of `counterweight.evaluation.values.log_values`."""
+    columns = Columns(policies, None if limit == "none" else (limit, limit_at), modelled)
+    return LogSums(columns, clusters, thin, in_one_pass or columns.count <= MOST_COLUMNS)

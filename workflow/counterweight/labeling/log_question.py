@@ -1,4 +1,4 @@
-"""What is asked of a log of one's own: policies that it tells itself, and sums over its partitions."""
+"""What is asked of a log of one's own: policies that it tells itself, sums over its partitions."""
 
 import numpy as np
 
@@ -128,7 +128,7 @@ class LogQuestion:
     """What is asked of a log of one's own, whole or by partition: which columns, which policies.
 
     ``facts`` are ``outcome`` and ``labeling`` (options of their rules), ``policies`` (options of
-    `PolicyColumns` by name), ``types`` and ``forms`` of the columns, and the options of the protocol.
+    `PolicyColumns` by name), ``types`` and ``forms`` of the columns, the options of the protocol.
     """
 
     def __init__(self, facts):
@@ -173,7 +173,7 @@ class LogQuestion:
             policy.tell()
 
     def batches(self, rows, reading=None, counted=None, keys=None):
-        """Batches of a log as values are made of, with ``p`` of each policy; what is wrong is refused.
+        """Batches of a log as values are made of, with ``p`` of each policy; mistakes are refused.
 
         Of one partition of several the rows are `counted`.
         """

@@ -11,6 +11,7 @@ from counterweight.models.bickel_joint import JointClassifier
 from counterweight.models.boosting import BoostedClassifier
 from counterweight.models.logistic import AdaptedLogistic, LogisticModel
 from counterweight.models.shifted_mixture import ShiftedMixtureClassifier
+from counterweight.models.subsampling.one_pass import OnePassClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -19,6 +20,7 @@ SPARSE = "check_sample_weight_equivalence_on_sparse_data"
 FOLDS = {
     WEIGHTS: "rows are drawn or put into folds one by one, so a row twice is not one of weight 2"
 }
+SPREAD = {WEIGHTS: "the spread of a feature is that of the rows of a batch, not of their weights"}
 FEW = "a mixture is refused fewer than two rows a feature in each class, and the check has fewer"
 CONSTANT = "a feature of the check is constant in a class, and has no variance there"
 PENALTY = "weights count at mean 1, and the default penalty by the number of rows"
@@ -34,6 +36,7 @@ SMALL = {
     "ShiftedMixtureClassifier": {"components": 1},
     "TwoSourceClassifier": {"components": 1},
     "TiltedClassifier": {"folds": 2, "delta": {"by": "em"}},
+    "OnePassRegressor": {"low": -1e3, "high": 1e3},
     "NeymanPearsonSVM": {"target": 0.5},
     "ReductionsClassifier": {"fits": 5},
     "ShiftedThreshold": {"constraint": "coverage(everyone) <= 0.99"},
@@ -66,6 +69,10 @@ EXPECTED = {
         "check_estimators_nan_inf": FEW,
     },
     "TwoSourceClassifier": {WEIGHTS: FEW},
+    "OnePassClassifier": SPREAD,
+    "OnePassRegressor": SPREAD,
+    "CalibratedSubsampleClassifier": FOLDS | {SPARSE: "the same"},
+    "CalibratedSubsampleRegressor": FOLDS | {SPARSE: "the same"},
     "ConstrainedClassifier": {WEIGHTS: PENALTY, SPARSE: PENALTY},
     "ShiftedThreshold": {WEIGHTS: PENALTY, SPARSE: PENALTY},
     "NeymanPearsonSVM": {WEIGHTS: HELD, SPARSE: HELD},
@@ -87,10 +94,6 @@ WAITING = {
     "LogisticSelector",
     "GradientBoostingSelector",
     "GaussianMixtureSelector",
-    "OnePassClassifier",
-    "OnePassRegressor",
-    "CalibratedSubsampleClassifier",
-    "CalibratedSubsampleRegressor",
     "SplitTreeProxy",
     "RegressionProxy",
     "TreeProxy",
@@ -186,3 +189,18 @@ def test_boosting_takes_missing_values_as_its_trees_do(rows):
         model.predict(np.full((1, 2), np.inf))
     with pytest.raises(CounterweightError, match="expecting 2"):
         loaded.predict(X[:, :1])
+
+
+def test_later_batches_go_by_the_classes_of_the_first(rows):
+    X, y = rows
+    words = np.array(["no", "yes"])[y]
+    model, coded = OnePassClassifier(), OnePassClassifier()
+    model.partial_fit(X[:200], words[:200]).partial_fit(
+        X[200:][y[200:] == 1], ["yes"] * y[200:].sum()
+    )
+    coded.partial_fit(X[:200], y[:200]).partial_fit(X[200:][y[200:] == 1], [1] * y[200:].sum())
+    np.testing.assert_array_equal(model.coef_, coded.coef_)
+    with pytest.raises(CounterweightError, match="1 labels are none of them"):
+        model.partial_fit(X[:1], ["perhaps"])
+    begun = OnePassClassifier().partial_fit(X[y == 1], words[y == 1], classes=["no", "yes"])
+    assert set(begun.predict(X)) == {"yes"}

@@ -81,8 +81,11 @@ def test_rewards_that_are_numbers():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda X, y: OnePassClassifier().partial_fit(X, 2 * y), "rewards 0 and 1"),
-        (lambda X, y: OnePassClassifier().partial_fit(X, y[:-1]), "one for each row"),
+        (
+            lambda X, y: OnePassClassifier().partial_fit(X, y + np.arange(len(y)) % 3),
+            "one of two classes",
+        ),
+        (lambda X, y: OnePassClassifier().partial_fit(X, y[:-1]), "rows but a label of shape"),
         (lambda X, y: OnePassClassifier(keep_rate=2.0).partial_fit(X, y), "keep_rate"),
         (lambda X, y: OnePassClassifier().partial_fit(X, y, 0.0), "keep rate"),
         (lambda X, y: OnePassRegressor(high=0.5).partial_fit(X, y), "not from 0 to 0.5"),

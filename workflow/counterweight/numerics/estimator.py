@@ -135,7 +135,7 @@ class NamedColumns:
                 "give the columns of the fit, in their order."
             )
 
-    def _receive(self, given, known, learning):
+    def _receive(self, given, known, learning, first):
         """Change the arguments of a method that was called from outside; here they stay."""
 
 
@@ -154,7 +154,7 @@ class Estimator(NamedColumns):
     #: Whether NaN in X is taken, and whether sparse X is.
     BLANKS = SPARSE = False
 
-    def _receive(self, given, known, learning):
+    def _receive(self, given, known, learning, first):
         X = given.get("X")
         if X is None and not learning:
             return
@@ -164,7 +164,10 @@ class Estimator(NamedColumns):
             return
         asked = "y" in known and (given.get("y") is not None or known["y"].default is not None)
         if self.LABELS and asked:
-            given["y"], labeled = self._coded(given.get("y"), len(X))
+            classes = given.get("classes")
+            if classes is None and not first and self.LABELS == "classes":
+                classes = self.classes_
+            given["y"], labeled = self._coded(given.get("y"), len(X), classes)
             if given.get("sample_weight") is not None:
                 given["sample_weight"] = _one_each(given["sample_weight"], len(X))
             self._part(given, known, labeled, blanks)
@@ -203,8 +206,8 @@ class Estimator(NamedColumns):
             )
         return X
 
-    def _coded(self, y, rows):
-        """Labels as numbers, and which rows have one; sets `classes_`."""
+    def _coded(self, y, rows, classes=None):
+        """Labels as numbers, and which rows have one; sets `classes_`, to those known if told."""
         name = type(self).__name__
         if y is None:
             raise CounterweightError(
@@ -223,7 +226,7 @@ class Estimator(NamedColumns):
         values = y[labeled]
         if self.LABELS == "numbers":
             return _finite_numbers(y), labeled
-        codes, self.classes_ = two_classes(values)
+        codes, self.classes_ = two_classes(values, classes)
         if labeled.all():
             return codes, labeled
         whole = np.zeros(rows, dtype=codes.dtype)
@@ -286,7 +289,7 @@ def _checking(method, learning):
             if first:
                 self._labels = None
                 vars(self).pop("feature_names_in_", None)
-            self._receive(given, signature.parameters, learning)
+            self._receive(given, signature.parameters, learning, first)
             answer = method(*bound.args, **bound.kwargs)
             if first and X is not None:
                 self._keep_columns(X)
@@ -360,8 +363,19 @@ def _finite_numbers(y):
     return y
 
 
-def two_classes(y):
-    """Labels as 0 and 1, and the two classes in order; labels 0 and 1 stay as they are."""
+def two_classes(y, known=None):
+    """Labels as 0 and 1, and the two classes in order; labels 0 and 1 stay as they are.
+
+    Where the classes are `known`, as to a second batch, rows may be of one."""
+    if known is not None:
+        known = np.sort(np.asarray(known))
+        strange = ~np.isin(y, known)
+        if len(known) != 2 or strange.any():
+            raise CounterweightError(
+                f"The classes are {listed(known)}: two are asked for, and {int(strange.sum())} "
+                "labels are none of them."
+            )
+        return (y == known[1]).astype(int), known
     if y.dtype.kind == "b" or (y.dtype.kind in "iuf" and np.isin(y, (0, 1)).all()):
         return y, np.array([0, 1])
     if y.dtype.kind == "c":

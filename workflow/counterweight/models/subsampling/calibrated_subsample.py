@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, has_fit_parameter, validate_data
@@ -37,14 +38,18 @@ PASSED_ON = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}
 
 @dataclass(eq=False, repr=False)
 class _CalibratedSubsample(NamedColumns, MetaEstimatorMixin, BaseEstimator):
-    estimator: BaseEstimator
+    estimator: BaseEstimator = None
     keep_rate: float | None = 1.0
     bins: int = 20
     calibration_share: float = 0.5
     random_state: object = None
 
-    def _receive(self, given, known, learning):
+    def _receive(self, given, known, learning, first):
         """Rows and labels go on as they are: what they may be is for the estimator to say."""
+
+    def _inner(self):
+        """The estimator, or the plain one."""
+        return self._plain() if self.estimator is None else self.estimator
 
     def _checked(self, X, y, **checks):
         """X and y of a fit; what X may hold is for the estimator to say."""
@@ -60,7 +65,7 @@ class _CalibratedSubsample(NamedColumns, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator).input_tags
+        inner = get_tags(self._inner()).input_tags
         for name in ("allow_nan", "categorical", "sparse", "string"):
             setattr(tags.input_tags, name, getattr(inner, name))
         return tags
@@ -69,9 +74,9 @@ class _CalibratedSubsample(NamedColumns, MetaEstimatorMixin, BaseEstimator):
         """Reject, train and calibrate; `y` is for the estimator, `reward` for the spline."""
         rows = len(reward)
         check_options(vars(self), {key: CHECKED[key] for key in CHECKED.keys() & vars(self)})
-        if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+        if sample_weight is not None and not has_fit_parameter(self._inner(), "sample_weight"):
             raise CounterweightError(
-                f"{type(self.estimator).__name__} takes no sample_weight: wrap another estimator "
+                f"{type(self._inner()).__name__} takes no sample_weight: wrap another estimator "
                 "or leave the weights out."
             )
         if sample_weight is not None and not np.asarray(sample_weight, dtype=float).any():
@@ -97,7 +102,7 @@ class _CalibratedSubsample(NamedColumns, MetaEstimatorMixin, BaseEstimator):
             )
         self._check_parts(y, train, aside)
         weighted = {} if sample_weight is None else {"sample_weight": weight[train]}
-        self.estimator_ = clone(self.estimator).fit(
+        self.estimator_ = clone(self._inner()).fit(
             _safe_indexing(X, order[train]), y[train], **weighted
         )
         self.calibrator_ = self._calibrator().fit(
@@ -147,8 +152,8 @@ class CalibratedSubsampleClassifier(_CalibratedSubsample, BinaryClassifier):
 
     Parameters
     ----------
-    estimator : scikit-learn classifier
-        With ``predict_proba`` or ``decision_function``.
+    estimator : scikit-learn classifier, optional
+        With ``predict_proba`` or ``decision_function``; logistic regression if None.
     keep_rate : float or None
         Rate in (0, 1] at which rows of class 0 are kept. None: the rows given to `fit`
         are already subsampled, at the rates `row_keep_rate`.
@@ -179,6 +184,7 @@ class CalibratedSubsampleClassifier(_CalibratedSubsample, BinaryClassifier):
 
     calibration: str = "log_odds"
     positive: object = None
+    _plain = LogisticRegression
 
     def fit(self, X, y, keys=None, row_keep_rate=None, sample_weight=None):
         """Reject zeros, train, calibrate.
@@ -256,7 +262,7 @@ class CalibratedSubsampleClassifier(_CalibratedSubsample, BinaryClassifier):
             return log_odds_of(chance) if self.calibration == "log_odds" else chance
         if not hasattr(self.estimator_, "decision_function"):
             raise CounterweightError(
-                f"{type(self.estimator).__name__} has neither predict_proba nor decision_function: "
+                f"{type(self._inner()).__name__} has neither predict_proba nor decision_function: "
                 "wrap a classifier, or use CalibratedSubsampleRegressor."
             )
         return self.estimator_.decision_function(X)
@@ -275,7 +281,8 @@ class CalibratedSubsampleRegressor(RegressorMixin, _CalibratedSubsample):
 
     Parameters
     ----------
-    estimator : scikit-learn regressor
+    estimator : scikit-learn regressor, optional
+        Linear regression if None.
     keep_rate, bins, calibration_share, random_state
         As of `CalibratedSubsampleClassifier`.
     reward_bounds : (float, float), optional
@@ -290,6 +297,7 @@ class CalibratedSubsampleRegressor(RegressorMixin, _CalibratedSubsample):
     """
 
     reward_bounds: tuple | None = None
+    _plain = LinearRegression
 
     def fit(self, X, y, keys=None, row_keep_rate=None, sample_weight=None):
         """Reject zeros, train, calibrate; see `CalibratedSubsampleClassifier.fit`."""

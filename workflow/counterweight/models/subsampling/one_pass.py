@@ -1,11 +1,12 @@
 """A model of rare rewards for logs that are read once: batches come, none is kept."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.checks import as_numbers, check_options, checked_rows, checked_weights
-from counterweight.numerics.estimator import NamedColumns
+from counterweight.models.classifier import BinaryClassifier
+from counterweight.numerics.checks import check_options, checked_weights
+from counterweight.numerics.estimator import Estimator
 from counterweight.numerics.zero_rejection import checked_rates, keep_weights
 
 OPTIONS = {
@@ -19,7 +20,7 @@ STEPS, LEAST_SPREAD = 25, 0.01
 BENDS, PRIOR = (0.4, 0.8), (20.0, 20.0, 60.0, 60.0)
 
 
-class _OnePass(NamedColumns, BaseEstimator):
+class _OnePass(Estimator):
     """What both models share.
 
     The coefficients of a batch are the most likely ones under a normal prior, which is what all
@@ -37,7 +38,8 @@ class _OnePass(NamedColumns, BaseEstimator):
 
     def fit(self, X, y, keep_rate=None, sample_weight=None):
         """Forget everything and learn from one batch; see ``partial_fit``."""
-        vars(self).pop("coef_", None)
+        for name in [name for name in vars(self) if name in ("coef_", "knots_", "batches_seen_")]:
+            delattr(self, name)
         return self.partial_fit(X, y, keep_rate, sample_weight)
 
     def _update(self, X, y, rate, weight):
@@ -85,7 +87,7 @@ class _OnePass(NamedColumns, BaseEstimator):
     def _chance(self, X):
         from scipy.special import expit
 
-        margin = self._basis(checked_rows(X, empty=True)) @ self.coef_
+        margin = self._basis(X) @ self.coef_
         if self.batches_seen_ < 2:
             return expit(margin)
         # No piece falls: more on the margin is never less in the chance.
@@ -95,11 +97,7 @@ class _OnePass(NamedColumns, BaseEstimator):
 
     def _batch(self, X, y, keep_rate, sample_weight):
         check_options({name: getattr(self, name) for name in OPTIONS}, OPTIONS)
-        X, y = checked_rows(X), as_numbers(y, "rewards")
-        if y.shape != (len(X),):
-            raise CounterweightError(
-                f"There are {len(X)} rows but rewards of shape {y.shape}: give one for each row."
-            )
+        y = np.asarray(y, dtype=float)
         rate = checked_rates(y, self.keep_rate if keep_rate is None else keep_rate)
         weight = checked_weights(sample_weight, len(y))
         used = weight > 0
@@ -107,7 +105,7 @@ class _OnePass(NamedColumns, BaseEstimator):
         return X[used], y[used], rate[used], weight[used]
 
 
-class OnePassClassifier(ClassifierMixin, _OnePass):
+class OnePassClassifier(_OnePass, BinaryClassifier):
     """Chances of a reward of 1, from batches of a log whose zeros were kept at known rates.
 
     Learned in log-odds with the offset of the rate, without weights; where a row of reward 1 does
@@ -135,44 +133,36 @@ class OnePassClassifier(ClassifierMixin, _OnePass):
     logistic regression by its curvature.
     """
 
-    classes_ = np.array([0, 1])
-
-    def partial_fit(self, X, y, keep_rate=None, sample_weight=None):
+    def partial_fit(self, X, y, keep_rate=None, sample_weight=None, classes=None):
         """Learn from one batch of kept rows; batches are best in the order of time.
 
         Parameters
         ----------
         X : array (n, d)
-        y : array (n,) of 0 and 1
+        y : array (n,)
+            Of two classes; those of the first batch unless told. The second in order is the reward.
         keep_rate : float or array (n,), optional
             Of this batch; NaN where the reward is 1 and its rate is not known.
         sample_weight : array (n,), optional
+        classes : sequence of two labels, optional
+            Both, where a first batch may have one.
 
         Raises
         ------
         CounterweightError
-            For rewards other than 0 and 1, rates outside (0, 1], features that are not finite.
+            For more than two classes, rates outside (0, 1], features that are not finite.
         """
         X, y, rate, weight = self._batch(X, y, keep_rate, sample_weight)
-        if not np.isin(y, (0, 1)).all():
-            raise CounterweightError(
-                "A classifier learns from rewards 0 and 1: take OnePassRegressor for numbers."
-            )
         if np.isnan(rate).any():
             weight, rate = weight * keep_weights(y, rate), np.ones(len(y))
         return self._update(X, y, rate, weight)
 
-    def predict_proba(self, X):
-        """Chances of both classes among all rows, those that were dropped too, (n, 2)."""
-        chance = self._chance(X)
-        return np.column_stack([1 - chance, chance])
-
-    def predict(self, X):
-        """1 where its chance is at least 1/2, (n,)."""
-        return (self._chance(X) >= 0.5).astype(int)
+    def _positive(self, X):
+        """Chance of the second class among all rows, those that were dropped too, (n,)."""
+        return self._chance(X)
 
 
-class OnePassRegressor(RegressorMixin, _OnePass):
+class OnePassRegressor(_OnePass, RegressorMixin, BaseEstimator):
     """Mean reward, a number in a known range, from batches of a log that lost rows of reward 0.
 
     A logistic curve between the ends of the range, by quasi-likelihood: it needs the mean to be
@@ -195,6 +185,8 @@ class OnePassRegressor(RegressorMixin, _OnePass):
     Papke & Wooldridge (1996). Econometric methods for fractional response variables. Journal of
     Applied Econometrics 11.
     """
+
+    LABELS = "numbers"
 
     def __init__(self, low=0.0, high=1.0, keep_rate=1.0, penalty=1.0):
         super().__init__(keep_rate, penalty)

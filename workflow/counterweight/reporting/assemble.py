@@ -62,29 +62,10 @@ FINDINGS = tuple(
 
 
 def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=None):
-    """The pages, findings and tables of a family.
+    """The pages, the findings by study and the tables by ``{study}-{target}`` of a family.
 
-    Parameters
-    ----------
-    shown : dict
-        From ``counterweight.reporting.report_jobs.report_plan``; studies of other families are
-        passed over.
-    family : str
-    metrics : pandas.DataFrame
-    papers : tuple
-        Claims and printed figures, from `counterweight.reporting.claims.load_claims`.
-    results : Path
-    failures : list of dict
-    draw_in : str, optional
-        Folder to draw the figures in that can be drawn, in place of those of the run.
-
-    Returns
-    -------
-    pages : list of blocks.Page
-    findings : dict of str to blocks.Finding
-        By study.
-    tables : dict of str to pandas.DataFrame
-        By ``{study}-{target}``.
+    `papers` are claims and printed figures, from `counterweight.reporting.claims.load_claims`. With
+    `draw_in`, a folder, the figures that can be drawn are drawn there, in place of those of the run.
     """
     claims, printed = papers
     pages, findings, tables = [], {}, {}
@@ -253,14 +234,9 @@ def write_whole(above, pages, shown, target):
 
 
 def assemble_what_is_there(shown, chains, claims_files, results):
-    """The report of a run that failed: one file, from the measurements that are there.
+    """The report of a run that failed, one file of the measurements that are there; its failures.
 
     Its figures are drawn aside: in their place, a later run would take them for the whole ones.
-
-    Returns
-    -------
-    list of dict
-        Failures.
     """
     results = Path(results)
     metrics, failures = measurements_and_failures(chains, dated=True)
@@ -328,14 +304,8 @@ def family_page(shown, family, findings, failures=()):
 def index_page(shown, findings, claims, failures=(), links=()):
     """What was run, what was found, what failed: on one screen.
 
-    Parameters
-    ----------
-    shown : dict
-    findings : dict of str to list of blocks.Finding
-        Of each family's studies; the first with an answer speaks for the family.
-    claims : pandas.DataFrame
-        From `counterweight.reporting.claims.decide`, of papers whose studies were run.
-    failures, links : sequence of blocks
+    `findings` are those of each family's studies, of which the first with an answer speaks for the
+    family; `claims` are decided, of papers whose studies were run.
     """
     grouped = families(shown)
     studies = sum(map(len, grouped.values()))
@@ -460,22 +430,9 @@ def claims_link(names, papers):
 
 
 def drawings(folder, name, plan, results=None):
-    """Figures of a study that were drawn, in the order of its plan.
+    """Each `counterweight.reporting.blocks.Figure` of a study that was drawn into a folder.
 
-    Parameters
-    ----------
-    folder : str or Path
-        With the files of `counterweight.reporting.charts.forms.draw_study`.
-    name : str
-        The study.
-    plan : dict
-        Its part of the plan, with ``figures`` and their ``captions``.
-    results : str or Path, optional
-        Folder of results, for links to the numbers of a figure; no links without it.
-
-    Yields
-    ------
-    counterweight.reporting.blocks.Figure
+    With the folder of results they link to the numbers that they draw.
     """
     folder = Path(folder)
     titles = folder / "figures.parquet"

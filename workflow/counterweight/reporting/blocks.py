@@ -1,7 +1,7 @@
-"""The vocabulary of pages: what a page may be made of, whoever says it.
+"""The vocabulary of pages, and which pages a report consists of, known from the plan alone.
 
 Everything is plain text: the templates escape it. A page is a tree of sections, each a list of
-blocks in the order in which they are read.
+blocks in the order in which they are read. Read when a run is planned, so no numpy here.
 """
 
 import csv
@@ -179,23 +179,11 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """One HTML file.
+    """One HTML file, at a `path` below the folder of results; `title` is its one h1.
 
-    Attributes
-    ----------
-    path : str
-        Below the folder of results, e.g. ``report/adult_married.html``.
-    title : str
-        The one h1.
-    blocks : tuple
-        What comes before the first section: question, answer, cards, figure.
-    sections : tuple of Section
-    group : str
-        Title of the family that it belongs to; "" for the index, the claims, the glossary.
-    banner : str
-        A warning that stands on top, such as that data are generated.
-    lead : str
-        The question that the page answers, under the title.
+    ``blocks`` come before the first section: question, answer, cards, figure. ``group`` is the title
+    of its family ("" for the index, the claims, the glossary), ``banner`` a warning that stands on
+    top, ``lead`` the question that the page answers.
     """
 
     path: str
@@ -211,16 +199,9 @@ class Page:
 class Site:
     """What all pages know of each other, from the plan alone.
 
-    Attributes
-    ----------
-    title, version : str
-    entries : tuple of dict
-        In the order of the contents: ``title``, ``path``, ``group`` and ``words`` (what a search
-        finds it by: data set, methods, measures).
-    terms : dict of str to str
-        The glossary: explained at first use on each page.
-    facts : tuple of str
-        What was run: data source, seed, version; stands in the foot of every page.
+    ``entries``, in the order of the contents, have ``title``, ``path``, ``group`` and the ``words``
+    that a search finds them by; ``terms`` are the glossary, explained at first use on each page;
+    ``facts`` (what was run) stand in the foot of every page.
     """
 
     title: str

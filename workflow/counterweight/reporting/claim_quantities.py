@@ -32,13 +32,7 @@ class Missing(Exception):
 
 
 class Measurements:
-    """Everything measured, indexed once by study, source, metric and target.
-
-    Parameters
-    ----------
-    metrics : pandas.DataFrame
-        In the layout `counterweight.files.tables.METRICS`.
-    """
+    """Everything measured, indexed once by study, source, metric and target."""
 
     def __init__(self, metrics):
         metrics = metrics[metrics["value"].notna()]
@@ -56,12 +50,7 @@ class Measurements:
     def frame(self, side, every):
         """Rows by repeat, columns by place; None where nothing was measured. Made once.
 
-        Parameters
-        ----------
-        side : dict
-            With ``study``, ``source``, ``metric``, ``target`` and maybe columns of a place.
-        every : bool
-            Whether columns that the side does not name may have any value.
+        With `every`, columns of a place that the `side` does not name may have any value.
         """
         target, place = side.get("target", ""), tuple(side.get(name, "") for name in PLACE)
         key = side["study"], side["source"], side["metric"], target, place, every
@@ -158,24 +147,12 @@ def unknown(side, plan):
 def places_of(metrics, side, plan, failures, every=False):
     """Values of one side of a rule: a row for each repeat, a column for each place.
 
-    Parameters
-    ----------
-    metrics : Measurements
-    side : dict
-        The side with the rule's defaults. With ``draws`` each value is the mean over the draws
-        of its ``source``, or their spread. Its ``setting``, ``part`` ... name one place,
-        the columns that it leaves out being empty there; with ``aggregate`` or `every` they may
-        be patterns such as ``alpha=*``, and what is left out is not asked for. With ``within``
-        the columns are budgets: the least value among the places whose other metric is at most
-        the budget.
-    plan : dict
-    failures : iterable of dict
-    every : bool
-        Whether the rule compares place by place.
-
-    Raises
-    ------
-    Missing
+    The `side` has the rule's defaults. With ``draws`` each value is the mean over the draws of its
+    ``source``, or their spread. Its ``setting``, ``part`` ... name one place, the columns that it
+    leaves out being empty there; with ``aggregate`` or `every` (the rule compares place by place) they
+    may be patterns such as ``alpha=*``, and what is left out is not asked for. With ``within`` the
+    columns are budgets: the least value among the places whose other metric is at most the budget.
+    Raises `Missing`.
     """
     problem = unknown(side, plan)
     if problem:

@@ -45,21 +45,10 @@ VERDICTS = (
 )
 #: Layout of claims.parquet.
 LAYOUT = (
-    ("id", "string"),
-    ("paper", "string"),
-    ("title", "string"),
-    ("statement", "string"),
-    ("where", "string"),
-    ("verdict", "string"),
-    ("detail", "string"),
-    ("effect", "float64"),
-    ("low", "float64"),
-    ("high", "float64"),
-    ("unit", "string"),
-    ("splits_for", "int32"),
-    ("splits_against", "int32"),
-    ("data", "string"),
-    ("rules", "string"),
+    *((name, "string") for name in ("id", "paper", "title", "statement", "where", "verdict")),
+    *(("detail", "string"), ("effect", "float64"), ("low", "float64"), ("high", "float64")),
+    *(("unit", "string"), ("splits_for", "int32"), ("splits_against", "int32")),
+    *(("data", "string"), ("rules", "string")),
 )
 _SIDE = ("study", "source", "metric", "target", "draws", *PLACE)
 _SIDE += ("aggregate", "distance_to", "within")
@@ -91,12 +80,8 @@ def unknown_names(claims, plan):
 def check_names(claims, plan):
     """Refuse claims that name a study or a source which the plan does not have.
 
-    For the shipped config and tests; `decide` itself only calls such claims untestable,
-    so that people can leave studies out of their own configs.
-
-    Raises
-    ------
-    CounterweightError
+    For the shipped config and tests; `decide` itself only calls such claims untestable, so that people
+    can leave studies out of their own configs.
     """
     problems = unknown_names(claims, plan)
     if problems:
@@ -132,7 +117,7 @@ def _name(side, plan, rule_each=None):
     if "option" in side:
         return wording.option_name(side["option"])
     study = plan["studies"][side["study"]]
-    source = label_of(study, side["source"])
+    source = wording.label_of(study, side["source"], side["source"])
     if (draws := len(draws_of(side, plan))) > 1:
         source += f" ({side['draws']} of {draws} draws)"
     kind = {"max_abs": "largest ", "max": "largest ", "min": "smallest "}
@@ -148,15 +133,6 @@ def _name(side, plan, rule_each=None):
     if (place := _where(side, plan)) and not rule_each:
         parts.append(f"({place})")
     return " ".join(parts)
-
-
-def label_of(study, source):
-    """A method, selector or weighting of a study in print."""
-    for kind in ("methods", "selectors", "weightings"):
-        for one in study.get(kind) or ():
-            if one["id"] == source:
-                return one.get("label") or source.replace("_", " ")
-    return source
 
 
 def _phrase(left, right, rule, outcome, plan):
@@ -266,19 +242,11 @@ def _decide_rule(rule, metrics, plan, failures):
         "measure": left.get("measure", ""),
         "left": left.get("source"),
         "comparison": rule["comparison"],
-        "right": right["source"]
-        if isinstance(right, dict) and "source" in right
-        else None
-        if isinstance(right, dict)
-        else right,
+        "right": right.get("source") if isinstance(right, dict) else right,
         "unit": unit,
         "factor": factor,
-        "effect": math.nan,
-        "low": math.nan,
-        "high": math.nan,
-        "repeats": 0,
-        "splits_for": 0,
-        "splits_against": 0,
+        **dict.fromkeys(("effect", "low", "high"), math.nan),
+        **dict.fromkeys(("repeats", "splits_for", "splits_against"), 0),
         "verdict": "cannot",
         "text": "",
     }
@@ -393,20 +361,14 @@ def _decide_claim(claim, metrics, plan, failures):
         if data == "generated":
             detail = "On generated data, not on the real data set. " + detail
     first = outcomes[0] if outcomes else {}
+    none = dict.fromkeys(("effect", "low", "high"), math.nan)
+    none |= {"unit": "", "splits_for": 0, "splits_against": 0}
     return {
-        "id": claim["id"],
-        "paper": claim["paper"],
+        **{key: claim[key] for key in ("id", "paper", "statement", "where")},
         "title": claim.get("title", claim["paper"]),
-        "statement": claim["statement"],
-        "where": claim["where"],
         "verdict": verdict,
         "detail": detail,
-        "effect": first.get("effect", math.nan),
-        "low": first.get("low", math.nan),
-        "high": first.get("high", math.nan),
-        "unit": first.get("unit", ""),
-        "splits_for": first.get("splits_for", 0),
-        "splits_against": first.get("splits_against", 0),
+        **{key: first.get(key, value) for key, value in none.items()},
         "data": data if outcomes else "",
         "rules": json.dumps([_plain(outcome) for outcome in outcomes]),
     }
@@ -422,27 +384,14 @@ def _plain(outcome):
 
 
 def decide(claims, metrics, plan, failures=()):
-    """Verdict of every claim from the metrics.
+    """Verdict of every claim from the metrics, in columns `LAYOUT`, one row for each claim.
 
-    Parameters
-    ----------
-    claims : list of dict
-        From `counterweight.reporting.claims.load_claims`.
-    metrics : pandas.DataFrame
-        Everything measured, in the layout `counterweight.files.tables.METRICS`.
-    plan : dict
-    failures : iterable of dict
-        With ``study``, ``source``, ``reason``: explain why a metric is missing.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns of `LAYOUT`, one row for each claim. ``verdict`` is one of
-        `VERDICTS`, as `verdict_of` says. ``effect``, ``low`` and ``high`` belong to the first
-        rule and are in ``unit``; so do ``splits_for`` and ``splits_against``, the repeats whose
-        own difference satisfies the comparison or contradicts it (0 where only the mean is
-        looked at); ``data`` is real, generated or simulated; ``rules`` is JSON
-        with the outcome of each rule.
+    `metrics` are in the layout `counterweight.files.tables.METRICS`; `failures` explain why one is
+    missing. ``verdict`` is one of `VERDICTS`, as `verdict_of` says. ``effect``, ``low`` and ``high``
+    belong to the first rule and are in ``unit``; so do ``splits_for`` and ``splits_against``, the
+    repeats whose own difference satisfies the comparison or contradicts it (0 where only the mean is
+    looked at). ``data`` is real, generated or simulated; ``rules`` is JSON with the outcome of each
+    rule.
     """
     failures, measured = list(failures), Measurements(metrics)
     rows = [_decide_claim(claim, measured, plan, failures) for claim in claims]
@@ -496,23 +445,10 @@ def _explain(error):
 
 
 def load_claims(paths):
-    """Read and check claim files.
+    """Claims, and figures in print, of checked claim files, each with ``paper`` (and its ``title``).
 
-    Parameters
-    ----------
-    paths : iterable of str or Path
-
-    Returns
-    -------
-    claims : list of dict
-        Each with ``paper`` and ``title`` (of the paper) beside the keys of the file.
-    printed : list of dict
-        Figures in print of all files, each with ``paper``.
-
-    Raises
-    ------
-    CounterweightError
-        When a file is not there, is no YAML, breaks the schema, or repeats an id.
+    Raises CounterweightError when a file is not there, is no YAML, breaks the schema, or repeats an
+    id.
     """
     import jsonschema
 

@@ -19,7 +19,7 @@ from counterweight.evaluation.intervals import (
     paired_interval,
 )
 from counterweight.files.tables import PLACE, model_arrays, read_table, setting_options
-from counterweight.reporting.wording import measure_of, setting_label
+from counterweight.reporting.wording import label_of, measure_of, setting_label
 
 #: What a number is addressed by, beside its repeat.
 KEYS = ("source", "target", "metric", *PLACE)
@@ -66,17 +66,12 @@ class Estimate(NamedTuple):
 
 
 def summarised(rows, test_share, keys, limits=None):
-    """Mean, sd, corrected resampled interval and range of each group of rows.
+    """Mean, sd, corrected resampled interval and range of each group of rows, in their order.
 
-    The interval is that of `counterweight.evaluation.intervals.paired_interval`, for all
-    groups at once (of `mean_variance` where most rows are test rows), within the bounds that
-    ``limits(metric, measure)`` says; NaN where a group has fewer than three rows.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns of `Estimate`, and ``standard_error`` and ``rows`` of each group's first row;
-        its index are the groups in the order of the rows.
+    The interval is that of `counterweight.evaluation.intervals.paired_interval`, for all groups at
+    once (of `mean_variance` where most rows are test rows), within the bounds that
+    ``limits(metric, measure)`` says; NaN where a group has fewer than three rows. Columns are those
+    of `Estimate`, and ``standard_error`` and ``rows`` of each group's first row.
     """
     from scipy.special import stdtrit
 
@@ -100,20 +95,11 @@ def summarised(rows, test_share, keys, limits=None):
 class StudyNumbers:
     """The plan, the metrics and the files of one study.
 
-    A number is addressed by source (a method, selector, weighting, or "labels"), metric, target,
-    and where it has one by its place: ``measure, setting, part, variable, step, keep_rate``.
-
-    Parameters
-    ----------
-    name : str
-    plan : dict
-        The study's part of the plan of the report.
-    metrics : pandas.DataFrame
-        Layout `counterweight.files.tables.METRICS`; rows of other studies are dropped.
-    folder : str or Path
-        The study's folder of results.
-    printed : iterable of dict
-        Figures of the papers, from `counterweight.reporting.claims.load_claims`.
+    A number is addressed by source (a method, selector, weighting, or "labels"), metric, target, and
+    where it has one by its place: ``measure, setting, part, variable, step, keep_rate``. `plan` is the
+    study's part of the plan of the report, `metrics` have the layout
+    `counterweight.files.tables.METRICS` (rows of other studies are dropped), `printed` are figures of
+    the papers, from `counterweight.reporting.claims.load_claims`.
     """
 
     def __init__(self, name, plan, metrics, folder="", printed=()):
@@ -168,11 +154,7 @@ class StudyNumbers:
 
     def label(self, source):
         """A method, selector or weighting in print."""
-        for kind in ("methods", "selectors", "weightings"):
-            for one in self.plan[kind]:
-                if one["id"] == source:
-                    return one.get("label") or source.replace("_", " ")
-        return source.replace("_", " ")
+        return label_of(self.plan, source, source.replace("_", " "))
 
     def role(self, source):
         """main, method, peer, baseline or bound (which sees what nobody knows)."""
@@ -325,11 +307,8 @@ class StudyNumbers:
     def curve(self, source, metric, option, target="general", **place):
         """A metric along the values of one option, the only one of its settings.
 
-        Returns
-        -------
-        list of (float, float, float, float)
-            ``(value of the option, mean, low, high)``, by that value; where there is no
-            interval, both bounds are the mean.
+        ``(value of the option, mean, low, high)``, by that value; both bounds are the mean where there is
+        no interval.
         """
         points = []
         for setting in self.places("setting", source, metric, target):
@@ -410,24 +389,12 @@ def results_table(numbers, targets, reason_of, metrics, methods=None):
     """What was measured in a study, a row for each number: columns `TABLE`.
 
     A row is found by method, setting, target, metric, measure, part, variable and keep rate.
-    ``estimate`` is the mean over the ``n`` repeats, from ``low`` to ``high`` its 95 % interval,
-    ``sd`` the standard deviation over repeats. ``diff`` with ``diff_low`` and ``diff_high`` is the
-    mean difference from the baseline of the study on the same splits. Ends that were measured as
-    variables stand in the row of their value. All are in ``unit``: a share
-    is between 0 and 1, not in per cent. ``printed`` is the paper's figure. A method without any of
-    the metrics keeps one row with status ``failed`` and its reason.
-
-    Parameters
-    ----------
-    numbers : StudyNumbers
-    targets : sequence of str
-        Those that rows are of, in their order.
-    reason_of : callable
-        ``reason_of(method id)``: why a method has no result.
-    metrics : sequence of str
-        In their order; the first stands in the rows of methods that failed.
-    methods : sequence of str, optional
-        Ids; by default all.
+    ``estimate`` is the mean over the ``n`` repeats, from ``low`` to ``high`` its 95 % interval, ``sd``
+    the standard deviation over repeats. ``diff`` with ``diff_low`` and ``diff_high`` is the mean
+    difference from the baseline of the study on the same splits. Ends that were measured as variables
+    stand in the row of their value. All are in ``unit``: a share is between 0 and 1, not in per cent.
+    ``printed`` is the paper's figure. A method (by default of all) without any of the metrics keeps one
+    row of the first of them, with status ``failed`` and what ``reason_of(method id)`` says.
     """
     known = {}
     for key in numbers.summary.index:

@@ -1,4 +1,4 @@
-"""Pages as HTML: one file each, or all of them in one, with all that they need inside.
+"""Pages as HTML, one file each or all in one, with all that they need inside; tables as LaTeX.
 
 Nothing is loaded from anywhere and all text is escaped. Without scripts a page says the same;
 they add the search, the marks of the place, the explanations on hover and the filters.
@@ -275,41 +275,15 @@ def _file(shell, title, pages, whole):
 
 
 def render(page, site):
-    """A page as a file of its own.
+    """A `counterweight.reporting.blocks.Page` as a file of its own, with all that it needs inside.
 
-    Parameters
-    ----------
-    page : counterweight.reporting.blocks.Page
-    site : counterweight.reporting.blocks.Site
-
-    Returns
-    -------
-    str
-        HTML with style, script and figures inside. Links are relative to the page's folder.
-
-    Raises
-    ------
-    TypeError
-        When the page holds what is no block.
+    Links are relative to the page's folder. Raises TypeError when the page holds what is no block.
     """
     return _file(_Shell(site, page.path), page.title, [page], False)
 
 
 def render_one(pages, site, path="report_whole.html"):
-    """All pages in one file, one below the other.
-
-    Parameters
-    ----------
-    pages : sequence of counterweight.reporting.blocks.Page
-    site : counterweight.reporting.blocks.Site
-    path : str
-        Where the file will stand, below the folder of results.
-
-    Returns
-    -------
-    str
-        HTML as of `render`; links from page to page lead to their places in the file.
-    """
+    """All pages in one file at a path below the folder of results; links lead to their places."""
     anchors = {page.path: f"page-{slug(Path(page.path).stem)}" for page in pages}
     return _file(_Shell(site, path, anchors), site.title, pages, True)
 
@@ -413,18 +387,9 @@ _NEEDLESS = r'<\?xml.*?\?>|<defs><style.*?</style></defs>|<path [^>]*style="fill
 def inline_svg(text, prefix, alt, colours):
     """An SVG file as an element to put into a page, as wide as its place.
 
-    Fixed colours become variables of the page, styles classes, ids unique by the prefix.
-
-    Parameters
-    ----------
-    text : str
-        As `counterweight.reporting.charts.forms.svg_text` gives it, or a small chart.
-    prefix : str
-        Of its ids.
-    alt : str
-        What is drawn, in some ten words; "" for a drawing beside words that say the same.
-    colours : Colours
-        Takes up the colours and styles that the figure uses.
+    Fixed colours become variables of the page, styles classes, ids unique by the prefix. The text is
+    one of `counterweight.reporting.charts.forms.svg_text`, or a small chart; `alt` is "" beside words
+    that say the same; `colours` takes up what the figure uses.
     """
     head, _, body = re.sub(_NEEDLESS, "", text[text.index("<") :]).partition(">")
     names = {name: f"{prefix}-{k}" for k, name in enumerate(re.findall(r' id="([^"]+)"', body))}
@@ -495,17 +460,7 @@ DAGGER = "†"
 
 
 def latex(page):
-    """The tables of a page's results, one below the other; only a remark where there is none.
-
-    Parameters
-    ----------
-    page : counterweight.reporting.blocks.Page
-
-    Returns
-    -------
-    str
-        LaTeX for the package booktabs.
-    """
+    """The tables of a page's results for the package booktabs; only a remark where there is none."""
     name = page.path.rpartition("/")[2].removesuffix(".html")
     found = [
         block
@@ -555,16 +510,7 @@ def _latex_line(texts, bold=False):
 
 
 def latex_escaped(text):
-    """Text that LaTeX prints as it is.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """Text that LaTeX prints as it is."""
     return "".join(SAID.get(char) or _greek(char) or char for char in str(text))
 
 

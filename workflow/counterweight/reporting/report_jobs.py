@@ -1,4 +1,4 @@
-"""The jobs of the report stage: the figures of a study, the pages of a family, the index."""
+"""The jobs of the report stage, and the part of the plan that figures, tables and pages show."""
 
 import os
 import posixpath
@@ -192,18 +192,7 @@ OWN_FAMILY = "studies"
 
 
 def report_plan(plan):
-    """The part of a resolved plan that the report shows, study by study.
-
-    Parameters
-    ----------
-    plan : dict
-        From ``counterweight.plan.config.resolve``.
-
-    Returns
-    -------
-    dict
-        JSON-able.
-    """
+    """The part of a resolved plan that the report shows, study by study, JSON-able."""
     return {
         "title": "Counterweight",
         "version": __version__,
@@ -257,37 +246,10 @@ def families_of(plan):
 
 
 def study_plan(study, metrics=()):
-    """The part of a resolved study that the report shows.
-
-    Parameters
-    ----------
-    study : dict
-    metrics : iterable of str
-        Metrics of predictions, by name.
-
-    Returns
-    -------
-    dict
-        JSON-able.
-    """
-    shown = {
-        key: study[key]
-        for key in (
-            "title",
-            "question",
-            "family",
-            "dataset",
-            "source",
-            "repeats",
-            "test_share",
-            "targets",
-            "main",
-            "baseline",
-            "figures",
-            "columns",
-            "keep_rate",
-        )
-    }
+    """The part of a resolved study that the report shows, JSON-able; `metrics` are of predictions."""
+    keys = ("title", "question", "family", "dataset", "source", "repeats", "test_share", "targets")
+    keys += ("main", "baseline", "figures", "columns", "keep_rate")
+    shown = {key: study[key] for key in keys}
     shown["new_rows"] = bool(study["score"])
     shown["sheets"] = kinds.module_of(study).PAGE | _page_of(study)
     shown |= kinds.module_of(study).shown(study)
@@ -307,19 +269,13 @@ def study_plan(study, metrics=()):
     shown["measures"] = measures.of_study(study, metrics)
     if sections := measures.sections_of(study, metrics):
         shown["sections"] = sections
-    shown["labels"] = components.declared("protocol", protocol, "VALUE_LABELS", {}) | {
-        "measure": components.declared("protocol", protocol, "VALUE_LABELS", {}).get("measure", {})
-        | measures.measure_labels(study)
-    }
+    values = components.declared("protocol", protocol, "VALUE_LABELS", {})
+    rates = measures.measure_labels(study)
+    shown["labels"] = values | {"measure": values.get("measure", {}) | rates}
     labels = study["labels"]
     shown["selectors"] = [
-        {
-            "id": name,
-            "label": labels["selectors"][name],
-            "oracle": selector["oracle"],
-            "selector": selector["selector"],
-            "options": selector["options"],
-        }
+        {"id": name, "label": labels["selectors"][name]}
+        | {key: selector[key] for key in ("oracle", "selector", "options")}
         for name, selector in study["selectors"].items()
     ]
     shown["weightings"] = [

@@ -40,16 +40,8 @@ class Line:
 class Bound:
     """What a value is held against: within, beyond, or open where the interval has both.
 
-    Attributes
-    ----------
-    limit : float
-        In the unit of the column's value.
-    says : str
-        What is judged, in words: it stands under the table.
-    least : bool
-        Whether the value should be at least the limit, not at most.
-    absolute : bool
-        Whether the size counts, whatever the sign.
+    ``limit`` is in the unit of the column's value; ``says`` stands under the table; with ``least`` the
+    value should be at least the limit, with ``absolute`` its size counts, whatever the sign.
     """
 
     limit: float
@@ -76,31 +68,14 @@ class Bound:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a sheet.
+    """A column of a sheet: a metric, told as its measure says.
 
-    Attributes
-    ----------
-    metric : str
-        Its measure says how it is told.
-    label : str
-        Head of the column; by default the measure's own label.
-    target : str
-        Population or rows; "" where the metric has none. None: the line's own.
-    source : str or None
-        Whose number it is, where it is not the line's.
-    place : dict
-        What the line's place is changed by, such as ``{"part": "1"}``.
-    show : str
-        ``interval``: mean and 95 % interval; ``mean``; ``sd``: mean (sd over repeats);
-        ``difference``: from the baseline of the study, paired, with its interval; ``printed``:
-        the paper's figure.
-    value : callable or None
-        ``value(numbers, line)`` gives an `Estimate` of what follows from several metrics.
-    bound : Bound or None
-    measure : Measure or None
-        How it is told, where the metric's own measure does not say it.
-    term : str
-        What it means, shown on hover; by default the measure's meaning.
+    ``label`` and ``term`` (shown on hover) are the measure's own by default. ``target`` is "" where the
+    metric has none, None for the line's own; ``source`` is whose number it is, where it is not the
+    line's; ``place`` changes the line's. ``show`` is ``interval`` (mean and 95 % interval), ``mean``,
+    ``sd`` (mean and sd over repeats), ``difference`` (from the baseline of the study, paired) or
+    ``printed`` (the paper's figure). ``value(numbers, line)`` gives an `Estimate` of what follows from
+    several metrics, ``measure`` says how that is told.
     """
 
     metric: str = ""
@@ -142,21 +117,10 @@ class Column:
 class Sheet:
     """A declared table.
 
-    Attributes
-    ----------
-    caption : str or callable
-        ``caption(numbers)`` where it depends on the study.
-    lines : callable
-        ``lines(numbers)`` gives the `Line` of each row, e.g. `each_method`.
-    columns : tuple of Column, or callable
-        ``columns(numbers)`` where they depend on the study.
-    first : str
-        Head of the labels.
-    note : str or callable
-    fold : bool or None
-        Whether it is folded; None: if it is long.
-    best : bool
-        Whether the best line of the first column is marked: not where lines are no rivals.
+    ``lines(numbers)`` gives the `Line` of each row, e.g. `each_method`; ``first`` is the head of their
+    labels. Caption, columns and note may be functions of the numbers, too. ``fold`` is None where it is
+    folded if it is long; ``best`` marks the best line of the first column: not where lines are no
+    rivals.
     """
 
     caption: str | Callable
@@ -267,12 +231,7 @@ _FIRST = {"settings": "Method", "selectors": "Model", "weightings": "Weights"}
 def declared_sheets(plan, stands):
     """The `Sheet` of each section that components declare for a part of the page.
 
-    Parameters
-    ----------
-    plan : dict
-        A study's part of the plan, with ``sections`` if there are any.
-    stands : str
-        ``results``, ``trust`` or ``details``.
+    ``stands`` is ``results``, ``trust`` or ``details``.
     """
     return tuple(
         declared_sheet(caption, said)
@@ -391,13 +350,7 @@ def _head(column, numbers):
 def build(sheet, numbers, reasons=None, csv=None):
     """A sheet as a `counterweight.reporting.blocks.Table`; None where it has no numbers.
 
-    Parameters
-    ----------
-    sheet : Sheet
-    numbers : counterweight.reporting.numbers.StudyNumbers
-    reasons : dict of str to str, optional
-        Why a method has no result, by its id: its row says so.
-    csv : counterweight.reporting.blocks.Link, optional
+    `reasons` say why a method has no result, by its id: its row says so.
     """
     lines = list(sheet.lines(numbers))
     columns = list(given(sheet.columns, numbers))

@@ -49,19 +49,10 @@ class Answer:
 class StudyPage:
     """What pages of a kind of study show.
 
-    Attributes
-    ----------
-    answer : callable
-        ``answer(numbers)`` gives an `Answer`, or None where nothing was measured.
-    sheets : tuple of Sheet
-        Results, first.
-    trust : tuple
-        What tells how far to trust them: sheets, and functions of the numbers that give
-        sentences or blocks.
-    details : tuple of Sheet
-        Folded, last.
-    question : callable or None
-        ``question(numbers)`` of a study that does not say its own; "" for the plain one.
+    ``answer(numbers)`` gives an `Answer`, or None where nothing was measured. ``sheets`` are results,
+    first; ``trust`` tells how far to trust them (sheets, and functions of the numbers that give
+    sentences or blocks); ``details`` are folded, last. ``question(numbers)`` is of a study that does
+    not say its own; "" for the plain one.
     """
 
     answer: Callable
@@ -78,13 +69,7 @@ def headline(numbers):
 
 
 def compared(numbers, metric, target="general", sources=None):
-    """How the main method does against the baseline, and what a bound would have, as a sentence.
-
-    Returns
-    -------
-    str
-        "" where neither was measured.
-    """
+    """How the main method does against the baseline, in a sentence; "" where nothing was measured."""
     main, baseline = numbers.main, numbers.baseline
     measure = numbers.measure(metric)
     known = numbers.get(main, metric, target) if main else None
@@ -121,12 +106,7 @@ def difference_in_words(gap, measure):
 def recovered(numbers, metric, target="general", source=None):
     """Share of what a bound gains over the baseline that a method, the main one, gains too.
 
-    Returns
-    -------
-    share : float
-        NaN where no bound gains anything beyond chance.
-    gap : Estimate
-        What the bound gains.
+    NaN where no bound gains anything beyond chance; with the `Estimate` of what the bound gains.
     """
     source = source or numbers.main
     if numbers.baseline is not None and source is not None:
@@ -212,21 +192,7 @@ def everything(numbers, shown=()):
 
 
 def study_page(page, numbers, context):
-    """The whole page of a study.
-
-    Parameters
-    ----------
-    page : StudyPage
-    numbers : counterweight.reporting.numbers.StudyNumbers
-    context : StudyContext
-        What the page needs beside the numbers.
-
-    Returns
-    -------
-    page : counterweight.reporting.blocks.Page
-    finding : counterweight.reporting.blocks.Finding
-        The study in one line, for the pages above it.
-    """
+    """The whole page of a study, and its `Finding`: the study in one line, for the pages above it."""
     plan = numbers.plan
     page = replace(
         page,
@@ -284,13 +250,7 @@ def study_page(page, numbers, context):
 
 
 def small_chart(points, width=260, row=22, room=110):
-    """A few values with their intervals as a small SVG, the labels left of them.
-
-    Parameters
-    ----------
-    points : sequence of (str, Estimate, str)
-        See `Answer`.
-    """
+    """A few values with their intervals (see `Answer`) as a small SVG, the labels left of them."""
     ends = [value for _, one, _ in points for value in (one.mean, one.low, one.high)]
     ends = [value for value in ends if math.isfinite(value)]
     if len(points) < 2 or not ends:
@@ -414,13 +374,7 @@ _HEADS = (
 
 
 def column_table(numbers):
-    """The column report of the study's table, or None where it has none.
-
-    Parameters
-    ----------
-    numbers : counterweight.reporting.numbers.StudyNumbers
-        Of a study whose data set is a table of one's own.
-    """
+    """The column report of the study's table of one's own, or None where it has none."""
     report = _report(numbers)
     if report is None:
         return None
@@ -432,17 +386,7 @@ def column_table(numbers):
 
 
 def column_doubts(numbers):
-    """What in the table should be looked at before the answers are believed, as sentences.
-
-    Parameters
-    ----------
-    numbers : counterweight.reporting.numbers.StudyNumbers
-
-    Returns
-    -------
-    list of Sentence
-        Empty where nothing is doubtful.
-    """
+    """What in the table should be looked at before the answers are believed, as sentences."""
     doubts = [fact for fact in _report(numbers) or () if fact.get("doubt")]
     told = [f"Look at the column {fact['column']}: {fact['doubt']}." for fact in doubts[:MOST]]
     if len(doubts) > MOST:

@@ -1,4 +1,4 @@
-"""How numbers and lists are written, in every table, claim and figure alike."""
+"""How numbers, lists and measures are told, in every table, claim and figure alike."""
 
 import math
 from typing import NamedTuple
@@ -78,6 +78,15 @@ def option_text(value):
     return f"{value:g}" if isinstance(value, float) else value
 
 
+def label_of(study, source, default):
+    """A method, selector or weighting of a study's part of the plan in print."""
+    for kind in ("methods", "selectors", "weightings"):
+        for one in study.get(kind) or ():
+            if one["id"] == source:
+                return one.get("label") or source.replace("_", " ")
+    return default
+
+
 def option_name(option):
     """``alpha`` as *α*."""
     return OPTIONS.get(option, option.replace("_", " "))
@@ -121,28 +130,13 @@ OF_UNITS = {"share": (0.0, 1.0)} | dict.fromkeys(
 class Measure(NamedTuple):
     """How a metric is told.
 
-    Attributes
-    ----------
-    label : str
-        In print, lower case unless it is a name.
-    unit : str
-        ``share`` (between 0 and 1; differences are told in points, times 100), ``relative``
-        (told in per cent of what it is relative to), or the unit's own name, "" for none.
-    better : str
-        ``more``, ``less``, or "" where neither is.
-    digits : int or None
-        After the point; by its size if None.
-    percent : bool
-        Whether values (not only differences) are told in per cent.
-    meaning : str
-        One sentence for the glossary.
-    counted : bool
-        Whether it is a count that must not be hidden where it is above 0.
-    bounds : sequence of two, of float or None
-        Least and largest possible value, within which intervals stay; by default those of the
-        unit: 0 and 1 for a share, 0 and no other for what is counted, none else.
-    ends : sequence of two str
-        Metrics that hold the ends of an interval that was measured with the value, if any.
+    ``label`` is lower case unless it is a name. ``unit`` is ``share`` (between 0 and 1; differences are
+    told in points, times 100), ``relative`` (told in per cent of what it is relative to), or the unit's
+    own name. ``better`` is ``more``, ``less`` or "". ``digits`` are by its size if None; with
+    ``percent`` values (not only differences) are told in per cent; ``meaning`` is a sentence for the
+    glossary. With ``counted`` it must not be hidden where it is above 0. ``bounds``, least and largest
+    possible value, are by default those of the unit; ``ends`` are metrics that hold the ends of an
+    interval that was measured with the value.
     """
 
     label: str
@@ -173,12 +167,7 @@ class Measure(NamedTuple):
 def measure_of(declared, metric, measure=""):
     """The `Measure` of a metric, by what the plan declares; its name in words if nothing is.
 
-    Parameters
-    ----------
-    declared : dict
-        ``measures`` of a study's part of the plan: fields by metric, and by ``metric of measure``
-        for metrics that are taken of several measures and differ by them.
-    metric, measure : str
+    `declared` has fields by metric, and by ``metric of measure`` for metrics of several measures.
     """
     entry = declared.get(f"{metric} of {measure}") or declared.get(metric)
     if entry is None:

@@ -1,7 +1,5 @@
 """Figures of balanced filters."""
 
-import textwrap
-
 import numpy as np
 
 from counterweight.errors import CounterweightError
@@ -54,13 +52,8 @@ TARGETS = {"train": "Training rows", "test": "Test rows"}
 class Filters:
     """The filters of a study that were measured.
 
-    Attributes
-    ----------
-    levels : dict
-        ``(value, setting)`` of the settings of each filter with one number, in order.
-    main : str or None
-        The filter that the study gives away, else its main one, else the first with a budget.
-    groups : list of str
+    ``levels`` are ``(value, setting)`` of the settings of each filter with one number, in order;
+    ``main`` is the filter that the study gives away, else its main one, else the first with a budget.
     """
 
     def __init__(self, study):
@@ -123,7 +116,7 @@ class Filters:
                 floor[value] = self.get(source, "floor", target, setting).mean
         if floor:
             x, y = zip(*sorted(floor.items()), strict=True)
-            panel.ax.fill_between(x, 0, y, color=forms.PALE, alpha=0.4, linewidth=0, zorder=0)
+            panel.band(x, 0, y, forms.PALE, 0.4)
             panel.line("floor", sorted(floor.items()), forms.Look(forms.GREY, ""), linewidth=1.0)
         start = [(0.0, self.get("labels", "starting_imbalance", target).mean)]
         look, marks = forms.Look(forms.INK, "x", "none"), {"markersize": 6, "markeredgewidth": 1.6}
@@ -176,13 +169,7 @@ def draw_frontier(study):
 
 
 def front_of(points):
-    """Points that no other beats in both coordinates (or in one at the same other), by the first.
-
-    Parameters
-    ----------
-    points : iterable of (float, float)
-        Less is better in both.
-    """
+    """Points that no other beats in both coordinates (or in one at the same other); less is better."""
     front = []
     for x, y in sorted(set(points)):
         if not front or y < front[-1][1]:
@@ -343,7 +330,6 @@ def _sets(study, known):
 
 
 _LEAVES_TREE, _TERMS, _SHIFTS, _LONGEST = 14, 5, 4, 34
-_INDENT, _LINE = 0.24, 0.155
 _TREE = "split_tree"
 
 
@@ -371,8 +357,8 @@ def draw_tree(study):
     )
     if leaves:
         title += f", of which {forms.span([100 * one for one in accepted.values()])} % are accepted"
-    canvas = forms.Canvas([""], _laid_out(lines))
-    _rows(canvas.all[0], lines)
+    canvas = forms.Canvas([""], forms.tree_height(lines))
+    canvas.all[0].tree(lines, "accepted")
     return canvas.drawing(
         title, "The rules of a filter as a tree, with its leaves and their groups"
     )
@@ -406,23 +392,11 @@ def nodes_of(study, selector, setting, repeat=0):
 
 
 def outline(nodes, features, groups, accepted):
-    """Rows of the drawing, the tree from the root on, depth first.
+    """Rows of the drawing, from the root on, depth first; the smallest branches are folded.
 
-    Of a tree of more than 14 leaves the smallest branches are folded.
-
-    Parameters
-    ----------
-    nodes : list of dict
-        See `SplitTreeProxy.rules`.
-    features, groups : list of str
-    accepted : dict of str to float
-        Chance of acceptance by number of the leaf.
-
-    Returns
-    -------
-    list of dict
-        ``depth``, ``answer`` (yes, no or empty), ``kind`` (split, leaf, folded), ``texts``,
-        ``accepted``, ``node``, ``parent``.
+    `nodes` are those of `SplitTreeProxy.rules`, `accepted` the chance of acceptance by number of the
+    leaf. A row has ``depth``, ``answer`` (yes, no or empty), ``kind`` (split, leaf, folded),
+    ``texts``, ``share`` (that is accepted), ``node``, ``parent``.
     """
     children, rows, base = {}, [], np.asarray(nodes[0]["shares"], float)
     for node in nodes:
@@ -432,9 +406,9 @@ def outline(nodes, features, groups, accepted):
     def walk(node):
         answer = "" if node["parent"] < 0 else "yes" if node["side"] == 1 else "no"
         place = {key: node[key] for key in ("depth", "node", "parent")}
-        place |= {"answer": answer, "accepted": accepted.get(str(node["leaf"]), np.nan)}
+        place |= {"answer": answer, "share": accepted.get(str(node["leaf"]), np.nan)}
         if node["leaf"] is not None:
-            texts = _leaf_texts(node, place["accepted"], base, groups)
+            texts = _leaf_texts(node, place["share"], base, groups)
             rows.append(place | {"kind": "leaf", "texts": texts})
         elif node["node"] in shown:
             rows.append(place | {"kind": "split", "texts": [_split_text(node, features)]})
@@ -488,42 +462,3 @@ def _leaf_texts(node, chance, base, groups):
     names = {k: groups[k].replace("=", ": ") if k < len(groups) else f"group {k}" for k in order}
     told = [f"{names[k]} {signs[k]}{abs(shift[k]):.1f}" for k in order]
     return [first, listing(told) if told else "shares as among all"]
-
-
-def _laid_out(lines):
-    """Wrap the texts and place the rows; returns the height in inches."""
-    top = 0.0
-    for line in lines:
-        line["x"] = _INDENT * line["depth"] * (0.5 if forms.is_narrow() else 1)
-        line["y"] = top + _LINE * 0.75
-        room = max(24, int((forms.page_width() - line["x"] - 0.55) / 0.0605))
-        line["lines"] = [part for text in line["texts"] for part in textwrap.wrap(text, room)]
-        top += _LINE * (len(line["lines"]) + 0.75)
-    return top
-
-
-def _rows(panel, lines):
-    # Data units are inches, from the top, so that texts have known places.
-    ax, places = panel.ax, {line["node"]: line for line in lines}
-    ax.set(xlim=(0, forms.page_width() - 0.1), ylim=(lines[-1]["y"] + 0.4, 0))
-    ax.set_axis_off()
-    style_of, box = {"fontsize": 7.5, "va": "center"}, {"marker": "s", "markersize": 6.5}
-    for line in lines:
-        x, y, above = line["x"] + 0.05, line["y"], places.get(line["parent"])
-        if above:
-            at, ys = above["x"] + 0.06, [above["y"] + 0.07, y, y]
-            ax.plot([at, at, line["x"]], ys, color=forms.GREY, linewidth=0.8)
-            colour = forms.BLUE if line["answer"] == "yes" else forms.RED_TEXT
-            ax.text(x, y, line["answer"], color=colour, fontweight="bold", **style_of)
-            x += 0.24
-        if line["kind"] == "leaf":
-            panel.note("accepted", line["accepted"], line["texts"][0].partition(":")[0])
-            chance = float(np.nan_to_num(line["accepted"]))
-            ax.plot([x + 0.05], [y], color=forms.BLUE, alpha=chance, markeredgewidth=0, **box)
-            edge = {"color": forms.INK, "markeredgewidth": 0.7, "markerfacecolor": "none"}
-            ax.plot([x + 0.05], [y], **box, **edge)
-            x += 0.17
-        for place, words in enumerate(line["lines"]):
-            second = line["kind"] == "folded" or (line["kind"] == "leaf" and place > 0)
-            colour = forms.GREY if second else forms.INK
-            ax.text(x, y + place * _LINE, words, color=colour, **style_of)

@@ -1,4 +1,9 @@
-"""The look of all figures: colours, sizes, two widths; SVG with the same bytes for one figure.
+"""What figures are made of: their look, and the forms that are called with data.
+
+A `Canvas` has panels in a grid, one below the other in the narrow form. A `Panel` draws lines along
+an option with intervals and bands, dots with intervals in rows, bars, clouds of points, cells of a
+heat map, and writes down what it draws: the figure and its CSV have the same numbers. `draw` makes
+the files of a study: SVG with the same bytes for one figure, in two widths.
 
 Backgrounds are transparent. Only the colours named here are drawn, paler ones by opacity, so that
 a dark page can put others in their place.
@@ -149,19 +154,11 @@ COLUMNS = ["panel", "series", "item", "at", "value", "low", "high", "measures"]
 
 
 class Drawing:
-    """A finished figure.
+    """A finished figure: its title says what was found, ``alt`` in some ten words what is drawn.
 
-    Attributes
-    ----------
-    figure : matplotlib.figure.Figure
-    title : str
-        The finding, or what is drawn where nothing is decided.
-    alt : str
-        What is drawn, in some ten words.
-    points : pandas.DataFrame
-        Every number drawn: ``panel, series, item`` (a named place: a method, group, leaf), ``at``
-        (a place along an option), ``value, low, high`` in the units of the axis, and
-        ``measures``, what the axis says.
+    ``points`` are all numbers drawn, as a frame: ``panel, series, item`` (a named place: a method,
+    group, leaf), ``at`` (a place along an option), ``value, low, high`` in the units of the axis, and
+    ``measures``, what the axis says.
     """
 
     def __init__(self, figure, title, alt, points=()):
@@ -178,14 +175,7 @@ def blank(message):
 
 
 def drawn(name, study):
-    """A figure of a study in its wide and its narrow form, as two `Drawing`.
-
-    Parameters
-    ----------
-    name : str
-        In the registry of figures.
-    study : counterweight.reporting.numbers.StudyNumbers
-    """
+    """A figure of a study, by its name in the registry, in its wide and its narrow form."""
     draw = load("figure", name)
     with figure_look():
         wide = draw(study)
@@ -199,14 +189,9 @@ def files_of(folder, figure):
 
 
 def draw_study(study, folder, figures=None):
-    """Draw figures of a study into a folder: see `files_of`, and ``figures.parquet``.
+    """Draw figures of a study (by default all) into a folder: see `files_of`, ``figures.parquet``.
 
-    Parameters
-    ----------
-    study : counterweight.reporting.numbers.StudyNumbers
-    folder : Path
-    figures : sequence of str, optional
-        All figures of the study; others that were drawn before keep their files.
+    Others that were drawn before keep their files.
     """
     known = folder / "figures.parquet"
     titles = read_table(known).set_index("figure").to_dict("index") if known.exists() else {}
@@ -245,6 +230,8 @@ TARGETS = {"general": "everyone", "unlabeled": "the unlabeled", "train": "traini
 TARGETS |= {"test": "test rows"}
 #: Inches that a letter takes, and a key in a legend beside its text.
 _LETTER, _KEY = 0.062, 0.5
+#: Inches that a tree goes in by level, and of a line of its text.
+_INDENT, _LINE = 0.24, 0.155
 #: Inches for the names of rows beside panels.
 BESIDE = 2.3
 
@@ -292,27 +279,14 @@ def role_look(study, source):
 
 
 class Canvas:
-    """A figure with its panels.
+    """A figure with its panels, in a grid, one below the other in the narrow form.
 
-    Parameters
-    ----------
-    titles : sequence of str, or of such sequences
-        Of the panels, in a row or in rows.
-    height : float or sequence of float
-        Of a row of panels, in inches.
-    x, y : str
-        What the axes say: x once below, y on the left of each row (one text, or one for each row).
-    grid : str
-        Axes with grid lines: x, y, both.
-    pairs : bool
-        Whether the narrow form has two columns (turned if there were more), not one.
-    sharex, sharey : bool or str
-        As `matplotlib.figure.Figure.subplots` has them.
+    `titles` are those of the panels, in a row or in rows, `height` the inches of a row or of each.
+    `x` is said once below, `y` on the left of each row (one text, or one for each row); `grid` has the
+    axes with grid lines: x, y, both. With `pairs` the narrow form has two columns (turned if there were
+    more). `sharex` and `sharey` are those of `matplotlib.figure.Figure.subplots`.
 
-    Attributes
-    ----------
-    panels : list of list of Panel
-        By row and column as asked for, whatever the form; `all` has them in one list.
+    ``panels`` has each `Panel` by row and column as asked for, whatever the form, ``all`` in one list.
     """
 
     def __init__(self, titles, height=2.2, x="", y="", grid="y", *, pairs=False, **shared):
@@ -441,6 +415,10 @@ class Panel:
         if key:
             self.key(name, look._replace(marker=""))
 
+    def band(self, x, low, high, colour=BLUE, alpha=0.15):
+        """An area between two lines, behind all else."""
+        self.ax.fill_between(x, low, high, color=colour, alpha=alpha, linewidth=0, zorder=0)
+
     def upright(self, value, look, name="", least=0.0):
         """A line across all rows, from a share of the panel's height on."""
         line = {"color": look.colour, "linewidth": 1.0, "linestyle": look.dash, "zorder": 1}
@@ -538,6 +516,48 @@ class Panel:
         self.ax.tick_params(length=0)
         self.ax.grid(visible=False)
         self.ax.spines[:].set_visible(False)
+
+    def tree(self, lines, name):
+        """Texts of a tree, from the root on, depth first; see `tree_height`.
+
+        A line has ``node``, ``parent``, ``answer`` (yes, no or empty) and ``kind``: split, folded,
+        or leaf, whose box is the darker the larger its ``share``, which is called `name`.
+        """
+        # Data units are inches, from the top, so that texts have known places.
+        ax, places = self.ax, {line["node"]: line for line in lines}
+        ax.set(xlim=(0, page_width() - 0.1), ylim=(lines[-1]["y"] + 0.4, 0))
+        ax.set_axis_off()
+        style_of, box = {"fontsize": 7.5, "va": "center"}, {"marker": "s", "markersize": 6.5}
+        for line in lines:
+            x, y, above = line["x"] + 0.05, line["y"], places.get(line["parent"])
+            if above:
+                at, ys = above["x"] + 0.06, [above["y"] + 0.07, y, y]
+                ax.plot([at, at, line["x"]], ys, color=GREY, linewidth=0.8)
+                colour = BLUE if line["answer"] == "yes" else RED_TEXT
+                ax.text(x, y, line["answer"], color=colour, fontweight="bold", **style_of)
+                x += 0.24
+            if line["kind"] == "leaf":
+                self.note(name, line["share"], line["texts"][0].partition(":")[0])
+                share = float(np.nan_to_num(line["share"]))
+                ax.plot([x + 0.05], [y], color=BLUE, alpha=share, markeredgewidth=0, **box)
+                edge = {"color": INK, "markeredgewidth": 0.7, "markerfacecolor": "none"}
+                ax.plot([x + 0.05], [y], **box, **edge)
+                x += 0.17
+            for place, words in enumerate(line["lines"]):
+                second = line["kind"] == "folded" or (line["kind"] == "leaf" and place > 0)
+                ax.text(x, y + place * _LINE, words, color=GREY if second else INK, **style_of)
+
+
+def tree_height(lines):
+    """Inches of a tree, whose lines have ``depth`` and ``texts``: these are wrapped and placed."""
+    top = 0.0
+    for line in lines:
+        line["x"] = _INDENT * line["depth"] * (0.5 if is_narrow() else 1)
+        line["y"] = top + _LINE * 0.75
+        room = max(24, int((page_width() - line["x"] - 0.55) / 0.0605))
+        line["lines"] = [part for text in line["texts"] for part in textwrap.wrap(text, room)]
+        top += _LINE * (len(line["lines"]) + 0.75)
+    return top
 
 
 def row_height(count, labels=()):

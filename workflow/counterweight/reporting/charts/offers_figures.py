@@ -61,14 +61,7 @@ _DONE = forms.SERIES[1]
 
 
 def people_asked(study, segments):
-    """The people of the files of offers, with features; None where segments price them.
-
-    Parameters
-    ----------
-    study : StudyNumbers
-    segments : dict or None
-        From `choice_model`.
-    """
+    """The people of the files of offers, with features; None where segments price them."""
     given, _ = study.given_away
     if given is None or (segments or {}).get("source") == given:
         return None
@@ -147,18 +140,24 @@ def profiles_of(study, told):
     means = np.array([np.nanmean(values[own], axis=0) for own in fifths])
     away = (means - np.nanmean(values, axis=0)) / np.where(spread > 0, spread, 1.0)
     tells = np.sqrt((away**2).mean(axis=0))
+    places = forms.places_for([np.abs(best).max()], 1)
+    labels = [f"offers {forms.span(best[own], places)}" for own in fifths]
+    hidden = max(len(names) - _FEATURES, 0)
+    text = f"Not shown: {hidden} features that tell less" if hidden else ""
+    canvas = _map_of_means(labels, names, means, away, tells, text)
+    title = f"Best offers differ most by {names[int(np.argmax(tells))].replace('_', ' ')}"
+    return canvas.drawing(title, "Means of features by best offer, coloured by distance from all")
+
+
+def _map_of_means(labels, names, means, away, tells, text):
+    """Groups by features; of many features those that tell groups apart the most."""
     columns = np.sort(np.argsort(-tells, kind="stable")[:_FEATURES])
     digits = {j: forms.places_for([np.abs(means[:, j]).max()], 0) for j in columns}
     texts = [[forms.number(row[j], digits[j]) for j in columns] for row in means]
-    places = forms.places_for([np.abs(best).max()], 1)
-    labels = [f"offers {forms.span(best[own], places)}" for own in fifths]
     heads = [shortened(names[j].replace("_", " "), 24) for j in columns]
-    hidden = len(names) - len(columns)
-    text = f"Not shown: {hidden} features that tell less" if hidden else ""
-    canvas = forms.Canvas([""], 0.5 + 0.27 * len(fifths), text)
+    canvas = forms.Canvas([""], 0.5 + 0.27 * len(means), text)
     canvas.all[0].cells(labels, heads, means[:, columns], away[:, columns] / 2, texts)
-    title = f"Best offers differ most by {names[int(np.argmax(tells))].replace('_', ' ')}"
-    return canvas.drawing(title, "Means of features by best offer, coloured by distance from all")
+    return canvas
 
 
 _POINTS, _SEGMENTS = 1200, 30
@@ -215,13 +214,9 @@ def draw_segments(study):
 def choice_model(study, repeat=0):
     """The study's first model of segments with curves, the main method before others; or None.
 
-    Returns
-    -------
-    dict
-        Its arrays; ``source``; ``rows``: labels and features of its training rows; ``names`` of the
-        numbers that it uses; ``columns`` and ``profiles``, names and means by segment of these
-        and of the columns of its categories; ``scale`` of offers and the ``best`` offer of each
-        segment, in the user's units.
+    A dict of its arrays; ``source``; ``rows``, labels and features of its training rows; ``names`` of
+    the numbers that it uses; ``columns`` and ``profiles``, names and means by segment of these and of
+    the columns of its categories; ``scale`` of offers and the ``best`` offer of each segment.
     """
     for source in forms.main_first(study, False):
         if not (study.folder / "models" / f"{source}.parquet").exists():
@@ -448,7 +443,7 @@ def draw_model_order(study):
     return canvas.drawing(title, "Fit and description length by number of segments")
 
 
-_SEGMENTS_PROFILES, _FEATURES_PROFILES = 20, 10
+_SEGMENTS_PROFILES = 20
 
 
 def draw_profiles(study):
@@ -464,23 +459,15 @@ def draw_profiles(study):
     spread = people.std(ddof=0).to_numpy(float)
     away = (means - people.mean().to_numpy(float)) / np.where(spread > 0, spread, 1.0)
     order = np.argsort(-weights, kind="stable")[:_SEGMENTS_PROFILES]
-    # Where there are many features, those that tell segments apart the most are shown.
     tells = np.sqrt(weights @ away**2)
-    columns = np.sort(np.argsort(-tells, kind="stable")[:_FEATURES_PROFILES])
-    digits = {j: forms.places_for([np.abs(means[:, j]).max()], 0) for j in columns}
-    texts = [[forms.number(means[row, j], digits[j]) for j in columns] for row in order]
     places, between = forms.places_for([np.abs(best).max()], 1), "\n" if forms.is_narrow() else " "
     labels = [
         f"{100 * weights[j]:.0f} %,{between}best {forms.number(best[j], places)}" for j in order
     ]
-    hidden = (len(weights) - len(order), means.shape[1] - len(columns))
+    hidden = (len(weights) - len(order), max(len(names) - _FEATURES, 0))
     text = f"Not shown: {hidden[0]} smaller segments, {hidden[1]} features that tell less"
-    canvas = forms.Canvas([""], 0.5 + 0.27 * len(order), text if any(hidden) else "")
-    shown, heads = (
-        np.ix_(order, columns),
-        [shortened(names[j].replace("_", " "), 24) for j in columns],
-    )
-    canvas.all[0].cells(labels, heads, means[shown], away[shown] / 2, texts)
+    text = text if any(hidden) else ""
+    canvas = _map_of_means(labels, names, means[order], away[order], tells, text)
     title = f"Segments differ most in {names[int(np.argmax(tells))].replace('_', ' ')}"
     title += f"; best offers {forms.span(best[order], places)}"
     return canvas.drawing(title, "Means of features by segment, coloured by distance from all")

@@ -183,7 +183,7 @@ def draw_gamma(study):
         ends = {end: _points(one, end, factor) for end in ("least", "most", "fewer", "more")}
         at = [point[0] for point in ends["least"]]
         low, high = ([point[1] for point in ends[end]] for end in ("least", "most"))
-        panel.ax.fill_between(at, low, high, color=forms.BLUE, alpha=0.15, linewidth=0)
+        panel.band(at, low, high)
         panel.line("worst end for each row", ends["least"], _BAND, bars=False)
         panel.line("worst end for each row", ends["most"], _BAND, bars=False, key=False)
         for end in ("fewer", "more") if one.common else ():

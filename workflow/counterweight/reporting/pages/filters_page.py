@@ -1,4 +1,4 @@
-"""Which filter a study is about, at which settings, for which groups: for pages and figures."""
+"""Pages of studies of balanced filters: how balanced, how telling, how large, and for whom."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Pages of a log of one's own: which policy earns more than the one that made it. No truth."""
+"""Pages of a log of one's own: which policy earns more than its own, which predictions are better."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What the methods of a study of constraints are asked to keep: read from the texts of the plan.
+"""What methods are asked to keep, read from the texts of the plan, and what came of each promise.
 
 A constraint on a rate, or on a ratio of two, is a limit on the measure of the study that has the
 same expression, whatever the measure is called. What the study itself says goes first.
@@ -48,13 +48,7 @@ class Limit(NamedTuple):
 
 
 def _product(tree, options):
-    """An expression as a factor and powers of rates.
-
-    Raises
-    ------
-    ValueError, KeyError, TypeError, ZeroDivisionError
-        Where it is no such product, or a parameter has no number.
-    """
+    """An expression as a factor and powers of rates; raises where it is no such product."""
     if isinstance(tree, Rate):
         return 1.0, {tree: 1}
     if not isinstance(tree, Operation):

@@ -1,4 +1,4 @@
-"""What was swept by Γ in a study: found, and told in short, for pages and figures."""
+"""How wrong an answer could be where labels are missing: what was swept by Γ, sentences, a table."""
 
 import math
 from dataclasses import dataclass
@@ -87,11 +87,7 @@ class Swept:
 def swept_of(numbers, target=None):
     """Each `Swept` of a study: of what it gives away, or of its main method.
 
-    Parameters
-    ----------
-    numbers : counterweight.reporting.numbers.StudyNumbers
-    target : str, optional
-        By default the rows without a label where they are a target, else the first.
+    By default of the rows without a label where they are a target, else of the first target.
     """
     targets = numbers.plan["targets"]
     target = target or ("unlabeled" if "unlabeled" in targets else targets[0])
@@ -153,14 +149,7 @@ def _told_in(measure):
 
 
 def turns(numbers, source, conclusion, target):
-    """The side of a conclusion that holds at Γ = 1 with its breakdown value by repeat.
-
-    Returns
-    -------
-    side : str
-        above or below; "" where nothing was measured.
-    known : Estimate
-    """
+    """The side of a conclusion that holds at Γ = 1 (above, below, "" for none), and where it turns."""
     sides = {
         side: numbers.get(source, "turns_at", target, part=conclusion, variable=side)
         for side in ("above", "below")

@@ -65,7 +65,8 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
     """The pages, the findings by study and the tables by ``{study}-{target}`` of a family.
 
     `papers` are claims and printed figures, from `counterweight.reporting.claims.load_claims`. With
-    `draw_in`, a folder, the figures that can be drawn are drawn there, in place of those of the run.
+    `draw_in`, a folder, the figures that can be drawn are drawn there, in place of those of the
+    run.
     """
     claims, printed = papers
     pages, findings, tables = [], {}, {}

@@ -181,9 +181,9 @@ class Section:
 class Page:
     """One HTML file, at a `path` below the folder of results; `title` is its one h1.
 
-    ``blocks`` come before the first section: question, answer, cards, figure. ``group`` is the title
-    of its family ("" for the index, the claims, the glossary), ``banner`` a warning that stands on
-    top, ``lead`` the question that the page answers.
+    ``blocks`` come before the first section: question, answer, cards, figure. ``group`` is the
+    title of its family ("" for the index, the claims, the glossary), ``banner`` a warning that
+    stands on top, ``lead`` the question that the page answers.
     """
 
     path: str

@@ -149,10 +149,10 @@ def places_of(metrics, side, plan, failures, every=False):
 
     The `side` has the rule's defaults. With ``draws`` each value is the mean over the draws of its
     ``source``, or their spread. Its ``setting``, ``part`` ... name one place, the columns that it
-    leaves out being empty there; with ``aggregate`` or `every` (the rule compares place by place) they
-    may be patterns such as ``alpha=*``, and what is left out is not asked for. With ``within`` the
-    columns are budgets: the least value among the places whose other metric is at most the budget.
-    Raises `Missing`.
+    leaves out being empty there; with ``aggregate`` or `every` (the rule compares place by place)
+    they may be patterns such as ``alpha=*``, and what is left out is not asked for. With ``within``
+    the columns are budgets: the least value among the places whose other metric is at most the
+    budget. Raises `Missing`.
     """
     problem = unknown(side, plan)
     if problem:

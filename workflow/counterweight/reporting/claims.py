@@ -80,8 +80,8 @@ def unknown_names(claims, plan):
 def check_names(claims, plan):
     """Refuse claims that name a study or a source which the plan does not have.
 
-    For the shipped config and tests; `decide` itself only calls such claims untestable, so that people
-    can leave studies out of their own configs.
+    For the shipped config and tests; `decide` itself only calls such claims untestable, so that
+    people can leave studies out of their own configs.
     """
     problems = unknown_names(claims, plan)
     if problems:
@@ -387,11 +387,11 @@ def decide(claims, metrics, plan, failures=()):
     """Verdict of every claim from the metrics, in columns `LAYOUT`, one row for each claim.
 
     `metrics` are in the layout `counterweight.files.tables.METRICS`; `failures` explain why one is
-    missing. ``verdict`` is one of `VERDICTS`, as `verdict_of` says. ``effect``, ``low`` and ``high``
-    belong to the first rule and are in ``unit``; so do ``splits_for`` and ``splits_against``, the
-    repeats whose own difference satisfies the comparison or contradicts it (0 where only the mean is
-    looked at). ``data`` is real, generated or simulated; ``rules`` is JSON with the outcome of each
-    rule.
+    missing. ``verdict`` is one of `VERDICTS`, as `verdict_of` says. ``effect``, ``low`` and
+    ``high`` belong to the first rule and are in ``unit``; so do ``splits_for`` and
+    ``splits_against``, the repeats whose own difference satisfies the comparison or contradicts it
+    (0 where only the mean is looked at). ``data`` is real, generated or simulated; ``rules`` is
+    JSON with the outcome of each rule.
     """
     failures, measured = list(failures), Measurements(metrics)
     rows = [_decide_claim(claim, measured, plan, failures) for claim in claims]
@@ -445,7 +445,7 @@ def _explain(error):
 
 
 def load_claims(paths):
-    """Claims, and figures in print, of checked claim files, each with ``paper`` (and its ``title``).
+    """Claims, and figures in print, of checked claim files, each with its ``paper``.
 
     Raises CounterweightError when a file is not there, is no YAML, breaks the schema, or repeats an
     id.

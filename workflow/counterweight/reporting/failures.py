@@ -10,9 +10,10 @@ from counterweight.reporting import blocks
 def first_failure(chain, dated=False):
     """The first step of a chain (of `counterweight.plan.jobs.Paths`) without its output, or None.
 
-    With `dated`, an output older than what it was made from counts as missing: after a run that was cut
-    short it is left from an earlier one. A failure has ``study``, ``source``, ``stage``, ``reason``
-    (the end of the log), ``log``, and ``affects``: the sources that have no result for it.
+    With `dated`, an output older than what it was made from counts as missing: after a run that was
+    cut short it is left from an earlier one. A failure has ``study``, ``source``, ``stage``,
+    ``reason`` (the end of the log), ``log``, and ``affects``: the sources that have no result for
+    it.
     """
     newest = 0.0
     for step in chain["steps"]:
@@ -59,8 +60,8 @@ def _reason(path):
 def measurements_and_failures(chains, dated=False):
     """The metrics of every whole chain, and why the others broke; for `dated` see `first_failure`.
 
-    A table behind a broken step may be left from an earlier run, so it is not read. One failed step is
-    one failure, however many results it takes with it.
+    A table behind a broken step may be left from an earlier run, so it is not read. One failed step
+    is one failure, however many results it takes with it.
     """
     import pandas as pd
 
@@ -81,8 +82,8 @@ def measurements_and_failures(chains, dated=False):
 def failure_of(failures, study, source, dataset=None):
     """The failure that explains why a source of a study has no result, or None.
 
-    The source's own comes first, then one of its study, then one of the data set that the study needs
-    (``study`` empty, ``source`` its name).
+    The source's own comes first, then one of its study, then one of the data set that the study
+    needs (``study`` empty, ``source`` its name).
     """
     own = failures_of(failures, study, dataset)
     named = [one for one in own if source in (one["source"], *one.get("affects", ()))]

@@ -95,11 +95,11 @@ def summarised(rows, test_share, keys, limits=None):
 class StudyNumbers:
     """The plan, the metrics and the files of one study.
 
-    A number is addressed by source (a method, selector, weighting, or "labels"), metric, target, and
-    where it has one by its place: ``measure, setting, part, variable, step, keep_rate``. `plan` is the
-    study's part of the plan of the report, `metrics` have the layout
-    `counterweight.files.tables.METRICS` (rows of other studies are dropped), `printed` are figures of
-    the papers, from `counterweight.reporting.claims.load_claims`.
+    A number is addressed by source (a method, selector, weighting, or "labels"), metric, target,
+    and where it has one by its place: ``measure, setting, part, variable, step, keep_rate``. `plan`
+    is the study's part of the plan of the report, `metrics` have the layout
+    `counterweight.files.tables.METRICS` (rows of other studies are dropped), `printed` are figures
+    of the papers, from `counterweight.reporting.claims.load_claims`.
     """
 
     def __init__(self, name, plan, metrics, folder="", printed=()):
@@ -307,8 +307,8 @@ class StudyNumbers:
     def curve(self, source, metric, option, target="general", **place):
         """A metric along the values of one option, the only one of its settings.
 
-        ``(value of the option, mean, low, high)``, by that value; both bounds are the mean where there is
-        no interval.
+        ``(value of the option, mean, low, high)``, by that value; both bounds are the mean where
+        there is no interval.
         """
         points = []
         for setting in self.places("setting", source, metric, target):
@@ -389,12 +389,13 @@ def results_table(numbers, targets, reason_of, metrics, methods=None):
     """What was measured in a study, a row for each number: columns `TABLE`.
 
     A row is found by method, setting, target, metric, measure, part, variable and keep rate.
-    ``estimate`` is the mean over the ``n`` repeats, from ``low`` to ``high`` its 95 % interval, ``sd``
-    the standard deviation over repeats. ``diff`` with ``diff_low`` and ``diff_high`` is the mean
-    difference from the baseline of the study on the same splits. Ends that were measured as variables
-    stand in the row of their value. All are in ``unit``: a share is between 0 and 1, not in per cent.
-    ``printed`` is the paper's figure. A method (by default of all) without any of the metrics keeps one
-    row of the first of them, with status ``failed`` and what ``reason_of(method id)`` says.
+    ``estimate`` is the mean over the ``n`` repeats, from ``low`` to ``high`` its 95 % interval,
+    ``sd`` the standard deviation over repeats. ``diff`` with ``diff_low`` and ``diff_high`` is the
+    mean difference from the baseline of the study on the same splits. Ends that were measured as
+    variables stand in the row of their value. All are in ``unit``: a share is between 0 and 1, not
+    in per cent. ``printed`` is the paper's figure. A method (by default of all) without any of the
+    metrics keeps one row of the first of them, with status ``failed`` and what ``reason_of(method
+    id)`` says.
     """
     known = {}
     for key in numbers.summary.index:

@@ -387,9 +387,9 @@ _NEEDLESS = r'<\?xml.*?\?>|<defs><style.*?</style></defs>|<path [^>]*style="fill
 def inline_svg(text, prefix, alt, colours):
     """An SVG file as an element to put into a page, as wide as its place.
 
-    Fixed colours become variables of the page, styles classes, ids unique by the prefix. The text is
-    one of `counterweight.reporting.charts.forms.svg_text`, or a small chart; `alt` is "" beside words
-    that say the same; `colours` takes up what the figure uses.
+    Fixed colours become variables of the page, styles classes, ids unique by the prefix. The text
+    is one of `counterweight.reporting.charts.forms.svg_text`, or a small chart; `alt` is "" beside
+    words that say the same; `colours` takes up what the figure uses.
     """
     head, _, body = re.sub(_NEEDLESS, "", text[text.index("<") :]).partition(">")
     names = {name: f"{prefix}-{k}" for k, name in enumerate(re.findall(r' id="([^"]+)"', body))}
@@ -460,7 +460,7 @@ DAGGER = "†"
 
 
 def latex(page):
-    """The tables of a page's results for the package booktabs; only a remark where there is none."""
+    """Tables of a page's results for the package booktabs; only a remark where there is none."""
     name = page.path.rpartition("/")[2].removesuffix(".html")
     found = [
         block

@@ -246,7 +246,7 @@ def families_of(plan):
 
 
 def study_plan(study, metrics=()):
-    """The part of a resolved study that the report shows, JSON-able; `metrics` are of predictions."""
+    """The part of a resolved study that the report shows; `metrics` are of predictions."""
     keys = ("title", "question", "family", "dataset", "source", "repeats", "test_share", "targets")
     keys += ("main", "baseline", "figures", "columns", "keep_rate")
     shown = {key: study[key] for key in keys}

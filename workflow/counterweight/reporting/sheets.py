@@ -40,8 +40,8 @@ class Line:
 class Bound:
     """What a value is held against: within, beyond, or open where the interval has both.
 
-    ``limit`` is in the unit of the column's value; ``says`` stands under the table; with ``least`` the
-    value should be at least the limit, with ``absolute`` its size counts, whatever the sign.
+    ``limit`` is in the unit of the column's value; ``says`` stands under the table; with ``least``
+    the value should be at least the limit, with ``absolute`` its size counts, whatever the sign.
     """
 
     limit: float
@@ -70,12 +70,12 @@ class Bound:
 class Column:
     """A column of a sheet: a metric, told as its measure says.
 
-    ``label`` and ``term`` (shown on hover) are the measure's own by default. ``target`` is "" where the
-    metric has none, None for the line's own; ``source`` is whose number it is, where it is not the
-    line's; ``place`` changes the line's. ``show`` is ``interval`` (mean and 95 % interval), ``mean``,
-    ``sd`` (mean and sd over repeats), ``difference`` (from the baseline of the study, paired) or
-    ``printed`` (the paper's figure). ``value(numbers, line)`` gives an `Estimate` of what follows from
-    several metrics, ``measure`` says how that is told.
+    ``label`` and ``term`` (shown on hover) are the measure's own by default. ``target`` is "" where
+    the metric has none, None for the line's own; ``source`` is whose number it is, where it is not
+    the line's; ``place`` changes the line's. ``show`` is ``interval`` (mean and 95 % interval),
+    ``mean``, ``sd`` (mean and sd over repeats), ``difference`` (from the baseline of the study,
+    paired) or ``printed`` (the paper's figure). ``value(numbers, line)`` gives an `Estimate` of
+    what follows from several metrics, ``measure`` says how that is told.
     """
 
     metric: str = ""
@@ -117,10 +117,10 @@ class Column:
 class Sheet:
     """A declared table.
 
-    ``lines(numbers)`` gives the `Line` of each row, e.g. `each_method`; ``first`` is the head of their
-    labels. Caption, columns and note may be functions of the numbers, too. ``fold`` is None where it is
-    folded if it is long; ``best`` marks the best line of the first column: not where lines are no
-    rivals.
+    ``lines(numbers)`` gives the `Line` of each row, e.g. `each_method`; ``first`` is the head of
+    their labels. Caption, columns and note may be functions of the numbers, too. ``fold`` is None
+    where it is folded if it is long; ``best`` marks the best line of the first column: not where
+    lines are no rivals.
     """
 
     caption: str | Callable

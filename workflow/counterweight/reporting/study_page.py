@@ -49,10 +49,10 @@ class Answer:
 class StudyPage:
     """What pages of a kind of study show.
 
-    ``answer(numbers)`` gives an `Answer`, or None where nothing was measured. ``sheets`` are results,
-    first; ``trust`` tells how far to trust them (sheets, and functions of the numbers that give
-    sentences or blocks); ``details`` are folded, last. ``question(numbers)`` is of a study that does
-    not say its own; "" for the plain one.
+    ``answer(numbers)`` gives an `Answer`, or None where nothing was measured. ``sheets`` are
+    results, first; ``trust`` tells how far to trust them (sheets, and functions of the numbers that
+    give sentences or blocks); ``details`` are folded, last. ``question(numbers)`` is of a study
+    that does not say its own; "" for the plain one.
     """
 
     answer: Callable
@@ -69,7 +69,7 @@ def headline(numbers):
 
 
 def compared(numbers, metric, target="general", sources=None):
-    """How the main method does against the baseline, in a sentence; "" where nothing was measured."""
+    """How the main method does against the baseline, as a sentence; "" if not measured."""
     main, baseline = numbers.main, numbers.baseline
     measure = numbers.measure(metric)
     known = numbers.get(main, metric, target) if main else None
@@ -192,7 +192,7 @@ def everything(numbers, shown=()):
 
 
 def study_page(page, numbers, context):
-    """The whole page of a study, and its `Finding`: the study in one line, for the pages above it."""
+    """The page of a study, and its `Finding`: the study in one line, for the pages above it."""
     plan = numbers.plan
     page = replace(
         page,

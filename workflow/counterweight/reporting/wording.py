@@ -130,13 +130,13 @@ OF_UNITS = {"share": (0.0, 1.0)} | dict.fromkeys(
 class Measure(NamedTuple):
     """How a metric is told.
 
-    ``label`` is lower case unless it is a name. ``unit`` is ``share`` (between 0 and 1; differences are
-    told in points, times 100), ``relative`` (told in per cent of what it is relative to), or the unit's
-    own name. ``better`` is ``more``, ``less`` or "". ``digits`` are by its size if None; with
-    ``percent`` values (not only differences) are told in per cent; ``meaning`` is a sentence for the
-    glossary. With ``counted`` it must not be hidden where it is above 0. ``bounds``, least and largest
-    possible value, are by default those of the unit; ``ends`` are metrics that hold the ends of an
-    interval that was measured with the value.
+    ``label`` is lower case unless it is a name. ``unit`` is ``share`` (between 0 and 1; differences
+    are told in points, times 100), ``relative`` (told in per cent of what it is relative to), or
+    the unit's own name. ``better`` is ``more``, ``less`` or "". ``digits`` are by its size if None;
+    with ``percent`` values (not only differences) are told in per cent; ``meaning`` is a sentence
+    for the glossary. With ``counted`` it must not be hidden where it is above 0. ``bounds``, least
+    and largest possible value, are by default those of the unit; ``ends`` are metrics that hold the
+    ends of an interval that was measured with the value.
     """
 
     label: str

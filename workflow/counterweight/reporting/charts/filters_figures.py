@@ -53,7 +53,8 @@ class Filters:
     """The filters of a study that were measured.
 
     ``levels`` are ``(value, setting)`` of the settings of each filter with one number, in order;
-    ``main`` is the filter that the study gives away, else its main one, else the first with a budget.
+    ``main`` is the filter that the study gives away, else its main one, else the first with a
+    budget.
     """
 
     def __init__(self, study):
@@ -169,7 +170,7 @@ def draw_frontier(study):
 
 
 def front_of(points):
-    """Points that no other beats in both coordinates (or in one at the same other); less is better."""
+    """Points that no other beats in both coordinates, of which less is better."""
     front = []
     for x, y in sorted(set(points)):
         if not front or y < front[-1][1]:
@@ -394,8 +395,8 @@ def nodes_of(study, selector, setting, repeat=0):
 def outline(nodes, features, groups, accepted):
     """Rows of the drawing, from the root on, depth first; the smallest branches are folded.
 
-    `nodes` are those of `SplitTreeProxy.rules`, `accepted` the chance of acceptance by number of the
-    leaf. A row has ``depth``, ``answer`` (yes, no or empty), ``kind`` (split, leaf, folded),
+    `nodes` are those of `SplitTreeProxy.rules`, `accepted` the chance of acceptance by number of
+    the leaf. A row has ``depth``, ``answer`` (yes, no or empty), ``kind`` (split, leaf, folded),
     ``texts``, ``share`` (that is accepted), ``node``, ``parent``.
     """
     children, rows, base = {}, [], np.asarray(nodes[0]["shares"], float)

@@ -157,8 +157,8 @@ class Drawing:
     """A finished figure: its title says what was found, ``alt`` in some ten words what is drawn.
 
     ``points`` are all numbers drawn, as a frame: ``panel, series, item`` (a named place: a method,
-    group, leaf), ``at`` (a place along an option), ``value, low, high`` in the units of the axis, and
-    ``measures``, what the axis says.
+    group, leaf), ``at`` (a place along an option), ``value, low, high`` in the units of the axis,
+    and ``measures``, what the axis says.
     """
 
     def __init__(self, figure, title, alt, points=()):
@@ -282,11 +282,12 @@ class Canvas:
     """A figure with its panels, in a grid, one below the other in the narrow form.
 
     `titles` are those of the panels, in a row or in rows, `height` the inches of a row or of each.
-    `x` is said once below, `y` on the left of each row (one text, or one for each row); `grid` has the
-    axes with grid lines: x, y, both. With `pairs` the narrow form has two columns (turned if there were
-    more). `sharex` and `sharey` are those of `matplotlib.figure.Figure.subplots`.
+    `x` is said once below, `y` on the left of each row (one text, or one for each row); `grid` has
+    the axes with grid lines: x, y, both. With `pairs` the narrow form has two columns (turned if
+    there were more). `sharex` and `sharey` are those of `matplotlib.figure.Figure.subplots`.
 
-    ``panels`` has each `Panel` by row and column as asked for, whatever the form, ``all`` in one list.
+    ``panels`` has each `Panel` by row and column as asked for, whatever the form, ``all`` in one
+    list.
     """
 
     def __init__(self, titles, height=2.2, x="", y="", grid="y", *, pairs=False, **shared):

@@ -214,9 +214,10 @@ def draw_segments(study):
 def choice_model(study, repeat=0):
     """The study's first model of segments with curves, the main method before others; or None.
 
-    A dict of its arrays; ``source``; ``rows``, labels and features of its training rows; ``names`` of
-    the numbers that it uses; ``columns`` and ``profiles``, names and means by segment of these and of
-    the columns of its categories; ``scale`` of offers and the ``best`` offer of each segment.
+    A dict of its arrays; ``source``; ``rows``, labels and features of its training rows; ``names``
+    of the numbers that it uses; ``columns`` and ``profiles``, names and means by segment of these
+    and of the columns of its categories; ``scale`` of offers and the ``best`` offer of each
+    segment.
     """
     for source in forms.main_first(study, False):
         if not (study.folder / "models" / f"{source}.parquet").exists():

@@ -56,8 +56,8 @@ ASKED = "asked"
 class Points:
     """Values of measures by setting, as points of lines.
 
-    ``asked`` has ``measure``, ``option`` and ``form`` of what sweeps ask for, or is None; ``cost`` is
-    the measure that is paid: that of the comparison, or the first that is not asked.
+    ``asked`` has ``measure``, ``option`` and ``form`` of what sweeps ask for, or is None; ``cost``
+    is the measure that is paid: that of the comparison, or the first that is not asked.
     """
 
     def __init__(self, study):

@@ -1,4 +1,4 @@
-"""Pages of a log of one's own: which policy earns more than its own, which predictions are better."""
+"""Pages of a log of one's own: which policy earns more, which predictions are better."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""How wrong an answer could be where labels are missing: what was swept by Γ, sentences, a table."""
+"""How wrong an answer could be where labels are missing: what was swept by Γ, in words."""
 
 import math
 from dataclasses import dataclass
@@ -149,7 +149,7 @@ def _told_in(measure):
 
 
 def turns(numbers, source, conclusion, target):
-    """The side of a conclusion that holds at Γ = 1 (above, below, "" for none), and where it turns."""
+    """The side of a conclusion at Γ = 1 (above, below, "" for none), and where it turns."""
     sides = {
         side: numbers.get(source, "turns_at", target, part=conclusion, variable=side)
         for side in ("above", "below")

@@ -441,5 +441,7 @@ def test_wrong_numbers_are_told():
     for kind in (np.array, sparse.csr_matrix):
         wrong = X.copy()
         wrong[5, 1] = np.inf
-        with pytest.raises(CounterweightError, match="1 rows are not finite .first: row 5"):
+        with pytest.raises(
+            CounterweightError, match="infinite values in 1 rows of the features .first: row 5"
+        ):
             minimise_rates(kind(wrong), positive, negative, bounds, penalty=PENALTY)

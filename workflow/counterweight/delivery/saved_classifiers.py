@@ -55,7 +55,11 @@ class SavedClassifier(SavedPredictor):
     def __init__(self, facts, arrays):
         super().__init__(facts, arrays)
         own = self.part("model")
-        self.model = load("model", facts["model"]).from_arrays(own).set_params(**facts["options"])
+        self.model = load("model", facts["model"]).from_arrays(own)
+        # Options of an earlier version that are gone were about the fit alone.
+        known = self.model.get_params()
+        told = {name: value for name, value in facts["options"].items() if name in known}
+        self.model.set_params(**told)
 
     @classmethod
     def of(cls, model, X, encoder, facts):

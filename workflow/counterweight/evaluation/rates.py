@@ -2,7 +2,15 @@
 
 Each measure is an expression of `counterweight.numerics.rates`. It is taken for two rules:
 deterministic (positive where p > 1/2) and randomised (positive with probability p; Goh et al. 2016,
-equation 3).
+equation 3). Records by measure: ``deterministic`` and ``randomised`` on test rows (target general,
+with standard error where it is known) and on training rows (target train); ``gap`` is the
+randomised test value minus the training one; ``deployed``, of the deployed model if there is one;
+``deterministic_at_equal`` and ``randomised_at_equal``, interpolated at the value of another measure
+that the setting names (``ratio=1.5``). ``asked_excess_*`` is by how much what a setting asks for is
+broken, relative to it. Of each constraint, by its number as part: ``promise_left_*``,
+``promise_right_*`` (its sides) and ``promise_excess_*`` (by how much it is broken), by rule, on
+test and training rows. A value that is not defined (a ratio to nothing) is NaN. Of the fit:
+`fit_records`.
 """
 
 import copy
@@ -88,46 +96,21 @@ def evaluate_rates(
     seed=None,
     stream=None,
 ):
-    """Metric records of each repeat and setting; see `OPTIONS`.
+    """Metric records of each repeat and setting; see `OPTIONS`, and the module for what there is.
 
-    Parameters
-    ----------
-    predictions : dict of str to array
-        repeat, row, p, and target and setting as ``(codes, names)``; rows of one repeat, target and
-        setting stand together. p is the chance of the positive answer; ``decision``, where there is
-        such a column, the deterministic answer (else p > 1/2).
-    truth : dict of str to array
-        repeat, row (ascending within a repeat), y_general, in_{sample} and deployed.
-    metrics : dict of str to callable
-        ``metric(y, p, weight) -> (value, standard error)``. Accuracies are those of the
-        deterministic rule; metrics that need probabilities inside (0, 1) are left out.
-    measures : dict of str to str
-    models : dict of (repeat, target) to dict of str to array
-        Fitted models; see ``tables.model_arrays``.
-    rates : None
-        Test rows may not be subsampled.
-    promises : dict, optional
-        ``texts`` (constraints) and ``numbers`` in them: what the method is held to.
-
-    Returns
-    -------
-    list of dict
-        By measure: ``deterministic`` and ``randomised`` on test rows (target general, with standard
-        error where it is known) and on training rows (target train); ``gap`` is the randomised test
-        value minus the training one; ``deployed``, of the deployed model if there is one;
-        ``deterministic_at_equal`` and ``randomised_at_equal``, interpolated at the value of another
-        measure that the setting names (``ratio=1.5``). ``asked_excess_*`` is by how much what a
-        setting asks for is broken, relative to it. Of each constraint, by its number as part:
-        ``promise_left_*``, ``promise_right_*`` (its sides) and ``promise_excess_*`` (by how much it
-        is broken), by rule, on test and training rows. A value that is not defined (a ratio to
-        nothing) is NaN. Of the fit: see `fit_records`.
+    `predictions` are repeat, row, p (the chance of the positive answer), ``decision`` where answers
+    are not p > 1/2, and target and setting as ``(codes, names)``; rows of one repeat, target and
+    setting stand together. `truth` are repeat, row (ascending within a repeat), y_general,
+    in_{sample} and deployed. `models` are arrays by repeat and target, `promises` the ``texts`` and
+    ``numbers`` that the method is held to. Accuracies among `metrics` are those of the
+    deterministic rule; metrics that need probabilities inside (0, 1) are left out. Test rows may
+    not be subsampled (`rates`).
     """
     if rates is not None:
         raise CounterweightError(
             "The protocol rates takes all test rows: set keep_rate: 1.0 in the study."
         )
-    models = models or {}
-    known = by_repeat(truth)
+    known, models = by_repeat(truth), models or {}
     records, points, lines, tested, deployed_done, earlier = [], {}, {}, {}, set(), {}
     for part in blocks(predictions, "repeat", "target", "setting"):
         place, rows, p, decided = _block(predictions, part)

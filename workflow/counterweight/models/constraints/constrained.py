@@ -458,15 +458,12 @@ class RetrainedClassifier(ConstrainedClassifier):
         members = {name: mask[rows] for name, mask in samples.members.items()}
         learned = DataSets(samples.X[rows], samples.y[rows], samples.weight[rows], members)
         if last is not None:
-            learned.deployed = _signs(last, learned)
+            # Decisions as scores of a deployed model.
+            p, decided = last.answers(learned.X, learned)
+            yes = (p > 0.5) if decided is None else decided > 0.5
+            learned.deployed = np.where(yes, 1.0, -1.0)
         return learned
 
     def fitted_on(self, samples):
         """What the promises and measures of training are of."""
         return self.learned_
-
-
-def _signs(model, samples):
-    """Decisions as scores of a deployed model."""
-    p, decided = model.answers(samples.X, samples)
-    return np.where((p > 0.5) if decided is None else decided > 0.5, 1.0, -1.0)

@@ -77,7 +77,8 @@ class HingeRows:
             accuracy = max(min(1e-4, 0.02 * (upper - lower)), 0.02 * tolerance)
             w, f, slopes, count = self._smooth_minimum(w, f, slopes, sharpness, line, accuracy)
             steps += count
-            objective = self._objective(w, f)
+            losses = self.above @ np.maximum(0.0, 0.5 + f) + self.below @ np.maximum(0.0, 0.5 - f)
+            objective = float(losses + 0.5 * self.regularisation @ (w * w))
             if objective < upper:
                 best, upper = w, objective
             lower = max(lower, self._dual(slopes, line, value))
@@ -86,10 +87,6 @@ class HingeRows:
             sharpness *= 3.0
         intercept = 0.0 if self.bias == "none" else float(best[-1])
         return LinearSvm(best[: self.features].copy(), intercept, upper, upper - lower, steps)
-
-    def _objective(self, w, f):
-        losses = self.above @ np.maximum(0.0, 0.5 + f) + self.below @ np.maximum(0.0, 0.5 - f)
-        return float(losses + 0.5 * self.regularisation @ (w * w))
 
     def _dual(self, slopes, line, value):
         """Lower bound from hinge slopes in [0, 1], the best multiplier of `line` included."""

@@ -143,10 +143,6 @@ class _Problem:
         self.constant = constant / self.scale
         self.regularisation = rows.regularisation(penalty / self.scale[0])
 
-    def hinge_values(self, f, w):
-        """The same of all hinges, the convex bounds at w = 0."""
-        return self.step(np.zeros_like(f)).value(f, w)
-
     def ramp_values(self, f, w):
         """Scaled value of Problem 2 and of its constraints."""
         s = ramp(f)
@@ -157,6 +153,14 @@ class _Problem:
         return ConvexStep.of_ramps(
             self.rows, self.positive, self.negative, self.constant, self.regularisation, tangent
         )
+
+
+def _check_words(loss, method, steps, tolerance):
+    for name, value, allowed in (("loss", loss, LOSSES), ("method", method, METHODS)):
+        if value not in allowed:
+            raise CounterweightError(f"Unknown {name} {value!r}: choose {', '.join(allowed)}.")
+    if steps < 1 or not tolerance > 0:
+        raise CounterweightError("Steps and tolerance must be above 0.")
 
 
 def _checked(X, positive, negative, bounds, constants, penalty):
@@ -247,70 +251,52 @@ def minimise_rates(
     bias="regularised",
     method="newton",
     tolerance=1e-5,
-    multiplier_limit=np.inf,
     warm=None,
     svm_gap=SVM_GAP,
     early=1.0,
     goes_on=False,
 ):
-    """Minimise a rate objective subject to bounds on rates (Algorithm 1).
+    """Minimise a rate objective subject to bounds on rates (Algorithm 1): a `RateFit`.
 
     Problem 2 in coefficients: sum_i P_0i sigma(f_i) + N_0i sigma(-f_i) + c_0 + penalty/2 |w|^2
     subject to sum_i P_ji sigma(f_i) + N_ji sigma(-f_i) + c_j <= g_j. From a feasible start every
     iterate is feasible and the objective never rises. From an infeasible start the bounds are
-    elastic, at a price that grows, until a feasible point is met. Raises for arguments that are not
-    usable.
+    elastic, at a price that grows, until a feasible point is met.
 
     Parameters
     ----------
-    X : array or sparse matrix (n, d), or DistinctRows
-        Prepared rows save the search for equal rows when several problems share X; they bring their
-        own bias.
+    X : array or sparse matrix (n, d), or DistinctRows, which bring their own bias
     positive, negative : array (1 + m, n)
         P and N, all >= 0: cost of a positive and of a negative prediction. Row 0: objective.
-    bounds : array (m,)
-    constants : array (1 + m,), optional
-    penalty : float
-        Above 0.
+    bounds, constants : array (m,), and (1 + m,) or None
     start : (coefficient, intercept), RateFit or None
         None is w = 0.
-    steps : int
-        Convex steps T.
     loss : {"ramp", "hinge"}
         "hinge" keeps all hinges and judges by them: one convex problem, solved once, or at three
         prices of its bounds where no point is known that keeps them.
-    bias : {"regularised", "free", "none"}
     method : {"newton", "cutting_plane"}
         How a convex step is solved: whole, or by cuts over the multipliers (Algorithm 2).
     tolerance : float
-        Certified gap of each convex step, as a share of the objective's total cost.
-    multiplier_limit : float
-        Largest multiplier, in units of the objective; infinite: none.
+        Certified gap of each of the convex `steps`, as a share of the objective's total cost; of
+        those before the last one in units of `early`. Where that is above 1 these may leave a
+        larger gap with several constraints, if less takes long; so may the last, if another run
+        `goes_on`.
     warm : RateFit, optional
         A fit of a nearby problem on the same rows (another bound). Only saves time: each step
         starts its search there, and ends within the same certified gap.
     svm_gap : float or None
         Share of its objective that the gap of a first step without constraints, a plain SVM, may
         have; None: `tolerance` says it alone.
-    early : float
-        Tolerance of the steps before the last one, in units of `tolerance`. Where it is above 1
-        these may leave a larger gap with several constraints, if less takes long.
-    goes_on : bool
-        Other steps follow the last one, in another run: it may do so, too.
     """
-    for name, value, allowed in (("loss", loss, LOSSES), ("method", method, METHODS)):
-        if value not in allowed:
-            raise CounterweightError(f"Unknown {name} {value!r}: choose {', '.join(allowed)}.")
+    _check_words(loss, method, steps, tolerance)
     positive, negative, bounds, constants = _checked(
         X, positive, negative, bounds, constants, penalty
     )
-    if steps < 1 or not tolerance > 0:
-        raise CounterweightError("Steps and tolerance must be above 0.")
     rows = X if isinstance(X, DistinctRows) else DistinctRows(X, bias)
     constant = constants - np.append(0.0, bounds)
     problem = _Problem(rows, rows.merge(positive), rows.merge(negative), constant, penalty)
     path = _Path(problem, loss, _first_w(rows, start))
-    shared = {"method": method, "tolerance": tolerance, "multiplier_limit": multiplier_limit}
+    shared = {"method": method, "tolerance": tolerance}
     path.descend(steps, **shared, warm=warm, svm_gap=svm_gap, early=early, goes_on=goes_on)
     fit, w, over = path.fit()
     if not fit.feasible and loss == "ramp":
@@ -347,8 +333,10 @@ class _Path:
 
     def _reach(self, w):
         self.w, self.f = w, self.problem.rows.scores(w)
-        judged = self.problem.ramp_values if self.loss == "ramp" else self.problem.hinge_values
-        value, excess = judged(self.f, w)
+        if self.loss == "ramp":
+            value, excess = self.problem.ramp_values(self.f, w)
+        else:  # by the convex bounds at w = 0
+            value, excess = self.problem.step(np.zeros_like(self.f)).value(self.f, w)
         for told, last in ((self.iterates, w), (self.values, value), (self.excess, excess)):
             told.append(last)
 
@@ -357,14 +345,11 @@ class _Path:
         """Whether the last point breaks a constraint."""
         return self.excess[-1].max(initial=0.0) > ROUNDING
 
-    def descend(self, steps, *, method, tolerance, multiplier_limit, warm, svm_gap, early, goes_on):
+    def descend(self, steps, *, method, tolerance, warm, svm_gap, early, goes_on):
         """Take the steps; arguments are those of `minimise_rates`."""
         problem, by_ramp, settled = self.problem, self.loss == "ramp", False
         unit = problem.scale[0] / problem.scale[1:]
-        limit, price = (
-            np.broadcast_to(multiplier_limit / unit, unit.shape),
-            np.full(len(unit), 10.0),
-        )
+        price = np.full(len(unit), 10.0)
         highest = 100.0 * price
         if not by_ramp:
             steps = 3 if self.broken else 1
@@ -381,7 +366,7 @@ class _Path:
                 step,
                 self._begun(step, within, warm.states[t : t + 1] if warm is not None else ()),
                 (self.w, self.f) if within else None,
-                limit if within else np.minimum(limit, price),
+                np.full(len(unit), np.inf) if within else price,
                 method,
                 exact if within else exact * max(1.0, price.max()),
                 svm_gap if not len(unit) and t == 0 else None,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.numerics.rates.datasets import checked_features
 
 BIASES = ("regularised", "free", "none")
 
@@ -104,8 +105,8 @@ class DistinctRows:
 
         if bias not in BIASES:
             raise CounterweightError(f"Unknown bias {bias!r}: choose one of {', '.join(BIASES)}.")
+        X = checked_features(X)
         if sparse.issparse(X):
-            X = sparse.csr_matrix(X, dtype=np.float64)
             if not X.has_canonical_format:
                 X = X.copy()
                 X.sum_duplicates()
@@ -115,21 +116,7 @@ class DistinctRows:
             values = X.data
         else:
             # Adding zero turns -0.0 into 0.0, so that equal rows have equal bits.
-            X = np.ascontiguousarray(X, dtype=np.float64) + 0.0
-            if X.ndim != 2:
-                raise CounterweightError("The features must be a matrix: one line for each row.")
-            values = X
-        if not np.isfinite(values).all():
-            bad = X if not sparse.issparse(X) else X.copy()
-            if sparse.issparse(bad):
-                bad.data = np.where(np.isfinite(X.data), 0.0, 1.0)
-                rows = np.flatnonzero(bad.sum(axis=1))
-            else:
-                rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
-            raise CounterweightError(
-                f"The features of {len(rows)} rows are not finite (first: row {rows[0]}): "
-                "fill them or leave these rows out."
-            )
+            X = values = np.ascontiguousarray(X) + 0.0
         n = X.shape[0]
         if n == 0:
             raise CounterweightError("There are no rows to learn from: check the data sets.")

@@ -474,14 +474,16 @@ def fit_settings(models, data, rng):
             loss=model.loss,
         )
         if not begun.bases and len(problem.names):
-            begun.bases, sides, penalty = _unconstrained(search, data, used)
+            begun.bases, sides, by = _unconstrained(search, data, used)
             if np.prod(rows.shape) * rows.shape[1] <= MOST_WORK:
-                begun.judges = [logistic(rows, *map(rows.merge, sides), penalty / 2)]
+                begun.judges = [logistic(rows, *map(rows.merge, sides), by / 2)]
             begun.groups, begun.tilts = named_groups(
                 rows, {name: mask[used] for name, mask in data.members.items()}, problem.names
             )
             if imitated is not None:
-                begun.others.append(_imitation(search, imitated[:, used]))
+                costs = imitated[:, used]
+                penalty = min(search.penalty, 2 * float(costs.sum(axis=0).max()))
+                begun.others.append(_svm(search.rows, *costs, penalty, svm_gap=None))
         searches.append(search)
     near, refused = None, None
     for place in _tightest_first(searches):
@@ -555,9 +557,3 @@ def _unconstrained(search, data, used):
     even = sides.mean() / sides
     more = _svm(search.rows, positive * even[0], negative * even[1], penalty)
     return [plain, more], (positive, negative), penalty
-
-
-def _imitation(search, costs):
-    """The SVM that imitates the deployed model."""
-    penalty = min(search.penalty, 2 * float(costs.sum(axis=0).max()))
-    return _svm(search.rows, *costs, penalty, svm_gap=None)

@@ -93,10 +93,8 @@ class SavedOffers(SavedModel):
             For the fit, then the draws.
         stored : dict of str to array, optional
             A fit on these very rows, by ``to_arrays``, instead of a new one.
-        facts : dict, optional
-            More to be kept: ``study``, ``title``, ``method``, ``id``.
-        categories : dict, optional
-            Which features are categories, as `declare_categories` says it.
+        facts, categories : dict, optional
+            More to be kept; which features are categories, as `declare_categories` says it.
 
         Raises
         ------
@@ -179,18 +177,9 @@ class SavedOffers(SavedModel):
         return as_frame(pd.concat(parts, ignore_index=True), frame)
 
     def acceptance(self, frame, offers):
-        """Chance (n,) that each person accepts an offer.
+        """Chance (n,) that each person accepts an offer, or one each (n,), in the user's units.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-        offers : float or array (n,)
-            In the user's units.
-
-        Raises
-        ------
-        CounterweightError
-            As `optimal_offers`, and for an offer that is missing or outside the range.
+        Errors are those of `optimal_offers`, and of an offer that is missing or outside the range.
         """
         check_frame(frame)
         offers = np.broadcast_to(np.asarray(offers, float), (len(frame),))

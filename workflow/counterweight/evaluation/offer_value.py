@@ -155,16 +155,15 @@ class OfferValue:
         Divided by the rows, or by the sum of the weights. None where no logged offer is near
         the policy's, or where the policy's lie beyond all levels that were logged.
     bandwidth : float
-        Half the window, on the scale of t; 0 for bins and levels.
+        Half the window, on the scale of t; 0 for levels.
     smoothing : float
         ``|V(h) - V(2h)| / 3`` by snips, a rough size of what the window's width does to the
-        value: to second order in h, the bias itself. It is in no interval. NaN for bins.
-    rows, rows_matched : int
-        Rows, and those whose logged offer is near the policy's.
-    rows_unsupported : int
-        Rows for which an offer near the policy's has an estimated probability below
-        `LEAST_PROBABILITY`. The log says nothing of them: ips counts about nothing for them,
-        snips takes them to be like the others. Their weights are cut to 1 / that probability.
+        value: to second order in h, the bias itself. It is in no interval. NaN for levels.
+    rows, rows_matched, rows_unsupported : int
+        Rows; those whose logged offer is near the policy's; those for which such an offer has an
+        estimated probability below `LEAST_PROBABILITY`. The log says nothing of the last: ips
+        counts about nothing for them, snips takes them to be like the others. Their weights are cut
+        to 1 / that probability.
     rows_between, rows_beyond : int
         Where few levels were logged: rows whose offer lies between two of them, so that its
         acceptance is interpolated and intervals hold its bounds; rows whose offer lies below the

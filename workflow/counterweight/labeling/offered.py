@@ -276,12 +276,9 @@ def label_offers(
         Prepared table, and rows kept by the recipe, with ``row``.
     known : pandas.DataFrame or None
         What is known of a generated data set, by ``row``: ``component``, and threshold and
-        slope ``eta``, ``k`` in the user's units (see `OfferScale.scaled_choice`), as far as
-        there.
+        slope ``eta``, ``k`` in the user's units, as far as there.
     rule, outcome : callable
         `offered` with its options; ``outcome(frame, population) -> 0/1``.
-    seed, study
-        What the random streams go by.
     repeats : int
         At most the number of worlds, if the table has worlds.
     answer : str, optional

@@ -522,7 +522,7 @@ def _split_gates(data, found, prior, rows):
 
 
 def gate_draws(data, told, curves, prior, rng, count):
-    """Bootstrap draws as batches of one: number, `Choices`, None; see `SegmentModel.refits`."""
+    """Bootstrap draws as batches of one: number, `Choices`, None; see `ResampledModel.refits`."""
     rows, n = gate_design(data), len(data.rows)
     for number in range(count):
         times = np.bincount(rng.integers(n, size=n), minlength=n) * data.row_weights

@@ -401,9 +401,6 @@ def experiment(saved, X, rng, *, how="around", levels=7, spread=0.1, least=0.02)
 
     Parameters
     ----------
-    saved : SavedOffers
-    X : array (n, d)
-    rng : numpy.random.Generator
     how : {"around", "thompson"}
         around: chances fall with the distance from the best offer as a normal density does.
         thompson: the chance of an offer is the share of bootstrap draws in which it is best.

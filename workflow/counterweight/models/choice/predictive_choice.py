@@ -21,7 +21,7 @@ from counterweight.models.choice.covariates import (
 )
 from counterweight.models.choice.offer_model import checked_offers, checked_rows_with_gaps
 from counterweight.models.choice.search import Search, Sizes
-from counterweight.models.choice.segment_model import SegmentModel
+from counterweight.models.choice.segment_model import ResampledModel
 from counterweight.models.choice.steps import (
     LEAST_SLOPE,
     MOST_SLOPE,
@@ -85,7 +85,7 @@ PASSES = 3
 
 
 @dataclass(eq=False, repr=False)
-class PredictiveChoiceModel(SegmentModel):
+class PredictiveChoiceModel(ResampledModel):
     """Mixture of segments of features, each with a monotone logistic response to an offer.
 
     p(x, y | t) = sum_j w_j p_j(x) f_j(t)^y (1 - f_j(t))^(1 - y), with
@@ -113,39 +113,27 @@ class PredictiveChoiceModel(SegmentModel):
     category larger by less than their parameters cost, (J - 1)(levels - 1) log(N) / 2, it has the
     same shares in all and says nothing of segments. Shares are smoothed by half a row a level.
     For numbers with few values (three or more) the least variance of a segment is larger
-    (`scaling.least_variance`): otherwise segments would shrink to single values.
+    (`choice_features.least_variance`): otherwise segments would shrink to single values.
 
-    Parameters
-    ----------
-    components, most_components, restarts, tolerance, iterations, covariance_floor, covariance, \
-categories, membership, thresholds, prior, prior_slope, prior_position_deviation, \
-prior_slope_deviation, selection, moves, curves, assignment
-        See `OPTIONS`.
-    random_state : int, Generator or None
-        Of the random starts.
+    Parameters are told by `OPTIONS`; `random_state` is of the random starts.
 
     Attributes
     ----------
     weights_, eta_, k_ : ndarray (J,)
         Segments come by falling weight.
-    means_ : ndarray (J, d)
-        In the units of the features; d numbers are used, ``features_used_``.
-    covariances_ : ndarray (J, d, d)
-    covariance_ : str
+    means_, covariances_ : ndarray (J, d), (J, d, d)
+        In the units of the features; d numbers are used, ``features_used_``. ``covariance_`` is
         full, diagonal or tied.
     shares_ : ndarray (J, L)
         Of the levels of the categories that are used, category after category.
-    n_components_ : int
-    log_likelihood_ : float
-        Observed, of all rows, in the units of the features.
+    n_components_, n_iter_, converged_, log_likelihood_
+        The last is observed, of all rows, in the units of the features.
     sizes_, mdl_, log_likelihoods_ : ndarray
         The numbers of segments tried, and their description length
         -log L + nu_J log(N) / 2, and log L. Of full covariances nu_J = J - 1 +
         J (d + d (d + 1) / 2 + 2); each category adds J (levels - 1).
     history_ : ndarray
         Objective after each EM step of the winner.
-    converged_ : bool
-    n_iter_ : int
     slopes_at_bound_, monotone_active_, one_answer_segments_ : int
         Segments with k at 30 (answers separated by the offer), with k at its least (acceptance
         does not rise with the offer), with less than one row of one kind of answer.
@@ -153,12 +141,11 @@ prior_slope_deviation, selection, moves, curves, assignment
         Segments with a variance at the floor; updates that a segment missed for lack of rows.
     offer_deviation_ : ndarray (J,)
         Standard deviation of the offers in each segment.
-    rows_missing_ : int
-        Rows with a missing feature.
     constant_features_, duplicated_features_, uninformative_features_ : list of int
         Left out; the last are the columns of categories that segments do not tell apart.
-    components_capped_ : int
-        0, or the largest number of segments that there are rows for, if more were to be tried.
+    rows_missing_, components_capped_ : int
+        Rows with a missing feature; 0, or the largest number of segments that there are rows for,
+        if more were to be tried.
 
     References
     ----------

@@ -413,33 +413,17 @@ def _evened(marks, emission):
 
 
 class Sizes:
-    """Best models by number of segments J, and the J that is chosen.
+    """Best models by number of segments J (`Search.up_to`), and the J that is chosen.
 
     A category that is independent of the segments has the same shares in all of them. It is then
     a constant factor of the density, and is left out. So the description length of a model is told
     with every category at the cheaper of two prices: shares of its own in each segment, or the
     same shares in all.
 
-    Parameters
-    ----------
-    data : ChoiceRows
-    best : dict of int to Best
-        From `Search.up_to`.
-    rule : dict
-        What EM steps on the rows go by.
-    parameters : callable
-        ``parameters(J)``: free parameters.
-    features : Features
-    capped : int
-        0, or the largest J that there are rows for.
-
-    Attributes
-    ----------
-    sizes, logs, mdl : ndarray
-        J, log-likelihood, description length with all categories that are used.
-    gains : ndarray (J, categories)
-        What shares of its own in each segment make the description shorter by.
-    chosen : int
+    `rule` is what EM steps go by, ``parameters(J)`` their free parameters, `capped` 0 or the
+    largest J that there are rows for. ``sizes``, ``logs`` and ``mdl`` are J, log-likelihood and
+    description length with all categories that are used, ``gains`` (J, categories) what shares of
+    its own in each segment make the description shorter by.
     """
 
     def __init__(self, data, best, rule, parameters, features, capped):

@@ -207,6 +207,10 @@ class SegmentModel(OfferModel):
             self.shares_[:, None],
         )
 
+
+class ResampledModel(SegmentModel):
+    """A `SegmentModel` refitted to resampled rows: how sure totals and best offers are."""
+
     def bootstrap_totals(
         self,
         X,

@@ -157,12 +157,12 @@ def totals_intervals(model, rows, scale, said, rng, draws, level=0.95, grid=None
     """Bootstrap intervals (2,) of expected enrolment and revenue, by total and setting.
 
     Totals are over the test rows, or over the training rows where there are no others.
-    ``predicted`` is at the historical offers, by percentiles; ``claimed`` at the model's best
-    ones, which every draw finds anew (`SegmentModel.bootstrap_claims`), with the draws' mean excess
+    ``predicted`` is at the historical offers, by percentiles; ``claimed`` at the model's best ones,
+    which every draw finds anew (`ResampledModel.bootstrap_claims`), with the draws' mean excess
     taken off the claim and not: draws of a fit that follows its rows too closely exceed by more
-    than the fit does, up to three times in simulated admissions. There is no interval of
-    a claim where offers hardly varied (deviation below `STILL`) in segments of more than `FEW` of
-    the people: how acceptance would change with the offer is then a guess in every draw.
+    than the fit does, up to three times in simulated admissions. There is no interval of a claim
+    where offers hardly varied (deviation below `STILL`) in segments of more than `FEW` of the
+    people: how acceptance would change with the offer is then a guess in every draw.
     ``single_offer`` is the one to everybody that earns most, by percentiles.
     """
     train = rows["train"]

@@ -55,23 +55,7 @@ QUESTIONS = """
 
 
 def beginning(path):
-    """The text of a config for a table.
-
-    Parameters
-    ----------
-    path : str
-        CSV or Parquet file, or a folder of them.
-
-    Returns
-    -------
-    str
-        YAML, a comment for each column.
-
-    Raises
-    ------
-    CounterweightError
-        When the table cannot be read.
-    """
+    """The text of a config for a table, file or folder: YAML, a comment for each column."""
     from counterweight.datasets.own_table import read_typed
     from counterweight.labeling.column_report import column_report
 

@@ -37,13 +37,7 @@ WIDTH = 100
 
 
 def allowed(node):
-    """What a JSON-schema fragment allows, in words.
-
-    Returns
-    -------
-    str
-        Such as ``number above 0`` or ``one of none, pooled``; "" where it says nothing.
-    """
+    """What a JSON-schema fragment allows, such as ``number above 0``; "" where it says nothing."""
     if "enum" in node:
         return f"one of {', '.join(map(str, node['enum']))}"
     if "anyOf" in node:
@@ -84,15 +78,7 @@ def default_of(node, needed=True):
 def fitting(kind):
     """Names of the parts that go with a kind of study, by part, and those that it borrows.
 
-    Parameters
-    ----------
-    kind : str
-        In the registry of kinds.
-
-    Returns
-    -------
-    own, borrowed : dict of str to list of str
-        By part. Borrowed are those of the kind that it ``TAKES`` from.
+    Borrowed are those of the kind that it ``TAKES`` from.
     """
     takes = module_of({"kind": kind}).TAKES
 

@@ -34,20 +34,11 @@ NO_ROWS = "give the table of new rows"
 class TypedTable:
     """A table whose columns are numbers, booleans, dates or text.
 
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        ``row`` (int32 from 0) and the columns under their own names: numbers as float64 or
-        Int64, booleans as Int64, dates as float64 days since 1970-01-01, text as ``str``.
-    types : dict of str to str
-        ``"number"``, ``"boolean"``, ``"date"`` or ``"text"`` by column.
-    made : dict of str to str
-        What was made of a column, where something was; also of columns that were left out.
-    doubts : dict of str to str
-        What of a column a person should look at.
-    forms : dict of str to dict
-        How the texts of a column were read, where that is to be said; see
-        `counterweight.files.fields`.
+    ``frame`` has ``row`` (int32 from 0) and the columns under their own names: numbers as float64
+    or Int64, booleans as Int64, dates as float64 days since 1970-01-01, text as ``str``. By column,
+    ``types`` says ``"number"``, ``"boolean"``, ``"date"`` or ``"text"``; ``made`` what was made of
+    it, also of one that was left out; ``doubts`` what a person should look at; ``forms`` how its
+    texts were read (see `counterweight.files.fields`).
     """
 
     frame: object
@@ -73,35 +64,23 @@ def read_typed(path, *, columns=None, reading=None, absent=ABSENT, ask=True):
 
 
 def typed_table(where, frame, *, columns=None, typed=False, reading=None, ask=True):
-    """Find out what the columns of a table are, by all their fields.
+    """Find out what the columns of a table (a frame, or of Arrow) are, by all their fields.
 
     Parameters
     ----------
     where : str or Path
         The file, or words for the table.
-    frame : pandas.DataFrame or pyarrow.Table
     columns : dict, optional
         ``ignore``, ``dates``, ``text``, ``numbers``: names of columns; an entry of ``dates``
         may be ``{column: format}`` as of `strptime`, one of ``numbers`` ``{column: {decimal,
         thousands}}``. ``missing``: values by column that stand for missing ones.
     typed : bool
-        Whether the types of the columns are those that they were given (Parquet, a query); a
-        text then stays text, unless `columns` says otherwise.
+        Whether the types of the columns are those that they were given (Parquet, a query); a text
+        then stays text, unless `columns` says otherwise.
     reading : dict, optional
         ``decimal`` and ``thousands``, where the person says them.
     ask : bool
         Whether a column that could mean two things is refused; else it stays text, with a doubt.
-
-    Returns
-    -------
-    TypedTable
-
-    Raises
-    ------
-    CounterweightError
-        One sentence with the file and the column: no row, a column named ``row``, an unknown
-        column in `columns`, infinite values, neither numbers nor text, dates whose days could be
-        months, fields that are not what `columns` says.
     """
     import numpy as np
     import pandas as pd
@@ -153,36 +132,13 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None, ask=Tr
 
 
 def typed_like(where, frame, types, *, needed, forms=None, reading=None, first=0):
-    """New rows as the columns of the fit were typed.
+    """New rows, texts or typed, as the columns of the fit were typed.
 
-    Parameters
-    ----------
-    where : str or Path
-        The file, or words for the table.
-    frame : pandas.DataFrame or pyarrow.Table
-        As read: texts, or typed columns. Columns that are not needed are passed over.
-    types : dict of str to str
-        Of the fit.
-    needed : sequence of str
-        Columns that must be there.
-    forms : dict of str to dict, optional
-        Of the fit; without it numbers have decimal points and dates are year-month-day.
-    reading : dict, optional
-        ``decimal`` and ``thousands`` of this table, where they are others than of the fit.
-    first : int
-        Number of the first row.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``row`` (int32 from `first`) and the columns `needed`, in their order: numbers and dates
-        as float64, booleans as Int64, text as ``str``.
-
-    Raises
-    ------
-    CounterweightError
-        One sentence with the file, the line or row and the column: a column is missing, a field
-        is not what its column was in the fit, or infinite.
+    The frame has ``row`` (int32 from `first`) and the columns `needed`, in their order: numbers and
+    dates as float64, booleans as Int64, text as ``str``. Without `forms` of the fit numbers have
+    decimal points and dates are year-month-day; `reading` has ``decimal`` and ``thousands`` of this
+    table where they are others. A column that is missing, and a field that is not what its column
+    was in the fit, are refused with their place.
     """
     import numpy as np
     import pandas as pd
@@ -214,26 +170,8 @@ def typed_like(where, frame, types, *, needed, forms=None, reading=None, first=0
 def new_rows(path, types, needed, *, forms=None, reading=None, rows=200_000, absent=NO_ROWS):
     """The rows of a file or folder as `typed_like` types them, in bounded memory.
 
-    Parameters
-    ----------
-    path : str or Path
-        As `read_people` reads it.
-    types, needed, forms, reading
-        See `typed_like`.
-    rows : int
-        Rows at a time, at most.
-    absent : str
-        What to do where there is no such file.
-
-    Yields
-    ------
-    pandas.DataFrame
-        ``row`` runs on from frame to frame.
-
-    Raises
-    ------
-    CounterweightError
-        Also when there is no row. Whoever writes the rows must do so whole or not at all.
+    ``row`` runs on from frame to frame, each of at most `rows` rows. A table without a row is
+    refused at its end: whoever writes the rows must do so whole or not at all.
     """
     first = 0
     for batch in row_batches(path, absent=absent, rows=rows, reading=reading):
@@ -265,11 +203,6 @@ def typed_value(where, name, value, types, forms=None):
     """A value that a config says of a column, as the typed frame has it.
 
     ``"yes"`` of a column of yes and no is 1, ``"2020-01-01"`` of dates a number of days.
-
-    Raises
-    ------
-    CounterweightError
-        When the column holds no such values.
     """
     import pyarrow as pa
 
@@ -318,29 +251,11 @@ def _none_of(codes):
 
 
 def check_columns(where, names, columns):
-    """What a person says of each column, held against the columns that are there.
+    """What a person says of each column, held against the `names` of those that are there.
 
-    Parameters
-    ----------
-    where : str or Path
-        The file, or words for the table.
-    names : list of str
-        Columns of the table.
-    columns : dict
-        See `typed_table`; also ``keep``, whose columns may stand in other lists, too.
-
-    Returns
-    -------
-    wanted : dict of str to tuple
-        The list that a column is in, and a format or None.
-    kept : list of str
-        Columns that are not ignored.
-
-    Raises
-    ------
-    CounterweightError
-        When a name is none of the table's, or stands in two lists; when a column is named
-        ``row``, or all are ignored.
+    `columns` is as of `typed_table`; also ``keep``, whose columns may stand in other lists, too.
+    Gives the list that a column is in, with a format or None, by column; and the columns that are
+    not ignored.
     """
     found = {}
     for key in ("ignore", "dates", "text", "numbers", "keep", "missing"):

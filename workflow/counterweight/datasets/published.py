@@ -13,18 +13,9 @@ from counterweight.files.tables import replacing, write_table
 
 
 def drawn(shares, group, rng):
-    """Category numbers; row g of `shares` holds the shares in group g.
+    """Category numbers (n,): row g of `shares` (G, K) holds the shares in group g of `group` (n,).
 
-    Parameters
-    ----------
-    shares : array (G, K)
-        Each row is divided by its sum.
-    group : array (n,) of int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (n,)
+    Each row of shares is divided by its sum.
     """
     cumulated = np.cumsum(shares, axis=1)
     cumulated /= cumulated[:, -1:]
@@ -32,18 +23,7 @@ def drawn(shares, group, rng):
 
 
 def chosen(cumulated, rng):
-    """One category for each row, from the sums of its shares up to each category.
-
-    Parameters
-    ----------
-    cumulated : array (n, K)
-        The last column is the sum of all shares, whatever it is.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (n,)
-    """
+    """Category numbers (n,) from the sums (n, K) of each row's shares up to each category."""
     draws = rng.random(len(cumulated)) * cumulated[:, -1]
     return (draws[:, None] >= cumulated).sum(axis=1)
 
@@ -57,57 +37,22 @@ class Published:
 
     A subclass has ``table(folder)``, the typed table of the files in a folder but for the row
     numbers, and ``twin(folder, rows, rng)``, which writes the files of a twin and returns what is
-    known of its rows, by column.
-
-    Attributes
-    ----------
-    NAME : str
-        For messages.
-    LEAST : int
-        Rows of the smallest twin.
+    known of its rows, by column; ``NAME``, for messages, and ``LEAST``, the rows of the smallest
+    twin.
     """
 
     NAME, LEAST = "", 3
 
     @classmethod
     def read(cls, folder):
-        """Typed table of the files, in file order; see ``table``.
-
-        Parameters
-        ----------
-        folder : str or Path
-            Holds the files of `FILES`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``row`` (int32 from 0) and the columns of ``table``.
-
-        Raises
-        ------
-        CounterweightError
-            When a file is missing or malformed: names file, line and column.
-        """
+        """Typed table of the files in file order: ``row`` (int32 from 0), columns of ``table``."""
         frame = cls.table(Path(folder))
         frame.insert(0, "row", np.arange(len(frame), dtype=np.int32))
         return frame
 
     @classmethod
     def generate(cls, folder, rows, rng):
-        """Write a twin: the files in the upstream format, and the truth; see ``twin``.
-
-        Parameters
-        ----------
-        folder : str or Path
-        rows : int
-            Of all files together.
-        rng : numpy.random.Generator
-
-        Raises
-        ------
-        CounterweightError
-            When `rows` is less than `LEAST` or the folder cannot be written.
-        """
+        """Write a twin, files in the upstream format of so many rows in all, and the truth."""
         if rows < cls.LEAST:
             raise CounterweightError(
                 f"A twin of {cls.NAME} needs at least {cls.LEAST} rows, not {rows}."
@@ -219,18 +164,8 @@ def in_published_format(path):
 def expect(path, frame, *rules):
     """Refuse the first row of a file in which a column does not hold what it should.
 
-    Parameters
-    ----------
-    path : Path
-    frame : pandas.DataFrame
-    *rules : tuple (column, right, expected)
-        Name of a column, where it is right (array of bool, shape (n,)), and what it should
-        hold, in words.
-
-    Raises
-    ------
-    CounterweightError
-        Names file, row, column and value.
+    A rule is the name of a column, where it is right (array of bool, shape (n,)), and what it
+    should hold, in words. The sentence names file, row, column and value.
     """
     for column, right, expected in rules:
         wrong = np.flatnonzero(~np.asarray(right, dtype=bool))
@@ -245,28 +180,13 @@ def expect(path, frame, *rules):
 def asked_twice(component, eta, k, designs, rng):
     """Bids and answers of people whose worth of a thing is logistic in their segment.
 
-    The first bid is one of the designs with equal probability, the second one the higher of it
-    after yes and the lower after no; somebody says yes to a bid that is not above the worth.
+    The first bid is one of the `designs` (G, 3; first bid, bid after yes, bid after no) with equal
+    probability, the second one the higher of it after yes and the lower after no; somebody says yes
+    to a bid that is not above the worth. A person of `component` j is worth at least d with
+    probability logistic(k_j (eta_j - d)).
 
-    Parameters
-    ----------
-    component : array (n,) of int
-        Segment of each person.
-    eta, k : array (J,)
-        A person is worth at least d with probability logistic(k (eta - d)).
-    designs : array (G, 3)
-        First bid, bid after yes, bid after no.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    bids : ndarray (3, n)
-        As in `designs`.
-    yes, again : ndarray of bool (n,)
-        Both answers.
-    truth : dict of str to ndarray (n,)
-        ``component`` (int16), ``eta`` and ``k`` of the segment, ``first``, the first bid, ``p``,
-        the probability of yes to it, and ``worth``.
+    Gives the bids (3, n), both answers (n,), and the truth by column: ``component`` (int16),
+    ``eta``, ``k``, ``first``, the first bid, ``p``, the probability of yes to it, and ``worth``.
     """
     eta, k = eta[component], k[component]
     worth = eta + rng.logistic(size=len(component)) / k
@@ -285,17 +205,7 @@ def asked_twice(component, eta, k, designs, rng):
 
 
 def write_fields(path, columns, separator=",", before="", after=""):
-    """Write lines of fields, without quotes.
-
-    Parameters
-    ----------
-    path : Path
-    columns : iterable of array (n,)
-        Text or whole numbers.
-    separator : str
-    before, after : str
-        Text above and below the lines.
-    """
+    """Write lines of fields without quotes, with texts above (`before`) and below (`after`)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -47,29 +47,12 @@ _AGAIN = "try again, or correct the SQL"
 
 
 def read_query(sql, url, path):
-    """Write what a query gives as a Parquet file, typed, whole or not at all.
+    """Write what a query gives as a Parquet file, typed, whole or not at all; give its rows' number.
 
-    Parameters
-    ----------
-    sql : str
-        One statement that gives rows. It is run so that it can change nothing.
-    url : str
-        Address of the database as of SQLAlchemy: ``sqlite:///file.db``,
-        ``duckdb:///file.duckdb``, ``postgresql://${USER}:${PASSWORD}@host/base``.
-    path : str or Path
-        Of the file.
-
-    Returns
-    -------
-    int
-        Number of rows.
-
-    Raises
-    ------
-    CounterweightError
-        One sentence without anything from the environment: a password in `url` itself, a name
-        that the environment has not, a package that is not there, a database that cannot be
-        reached, a query that fails or gives no row, a column of mixed types.
+    `sql` is one statement that gives rows, run so that it can change nothing. `url` is an address
+    as of SQLAlchemy, such as ``sqlite:///file.db`` or
+    ``postgresql://${USER}:${PASSWORD}@host/base``. Whatever goes wrong is told without anything
+    from the environment.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -311,15 +294,7 @@ def _column(where, name, values):
 def files_of(sql, url):
     """Files that a query reads on this machine: its database, and of DuckDB those that it names.
 
-    Parameters
-    ----------
-    sql, url : str
-        See `read_query`.
-
-    Returns
-    -------
-    list of str
-        Those that are there; none of a database on a server.
+    Only those that are there; none of a database on a server.
     """
     import glob
 

@@ -23,44 +23,21 @@ LICENCE = "made by this program"
 
 
 class Worlds:
-    """Worlds of one size, each drawn from a stream of its own.
+    """Worlds of one ``SIZE``, each drawn from a stream of its own; ``WHAT`` names them.
 
-    A subclass has ``_world(world, rng)``, the columns of a world and what is known of its rows
-    (see `answered`), and describes the columns.
-
-    Attributes
-    ----------
-    SIZE : int
-        Rows of a world.
-    WHAT : str
-        The data set, for messages, e.g. ``"these simulated segments"``.
+    A subclass has ``_world(world, rng)``, the columns of a world and what is known of its rows (see
+    `answered`), and describes the columns.
     """
 
     SIZE, WHAT = 0, ""
 
     @classmethod
     def simulate(cls, rows, rng):
-        """Draw people, offers and answers.
+        """Draw people, offers and answers; `rows` are whole worlds, fewer of them the first of more.
 
-        Parameters
-        ----------
-        rows : int
-            A multiple of `SIZE`. Fewer worlds are the first ones of more.
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        frame : pandas.DataFrame
-            ``row`` (int32 from 0), ``world`` (int16 from 0), and the columns that the class
-            describes.
-        truth : pandas.DataFrame
-            ``row``, ``world``, ``component`` (int16 from 0), ``eta``, ``k``, and what else the
-            class says.
-
-        Raises
-        ------
-        CounterweightError
-            When `rows` is not a positive multiple of `SIZE`.
+        The frame has ``row`` (int32 from 0), ``world`` (int16 from 0) and the columns that the
+        class describes; the truth ``row``, ``world``, ``component`` (int16 from 0), ``eta``, ``k``,
+        and what else the class says.
         """
         worlds, rest = divmod(rows, cls.SIZE)
         if rest or worlds < 1:
@@ -85,23 +62,10 @@ class Worlds:
 def answered(mixture, component, offers, rng):
     """Offers, the answers to them, and what is known of the people.
 
-    Parameters
-    ----------
-    mixture : dict
-        With ``eta`` and ``k`` (J,): an offer d is accepted with probability
-        logistic(k (d - eta)).
-    component : array (n,) of int
-        Segment of each person.
-    offers : dict of str to array (n,)
-        By kind.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    frame : dict of str to ndarray (n,)
-        ``offer_{kind}`` and ``answer_{kind}`` (int8, 1 for accepted), kind by kind.
-    truth : dict of str to ndarray (n,)
-        ``component`` (int16), ``eta``, ``k``.
+    An offer d is accepted with probability logistic(k (d - eta)), ``eta`` and ``k`` (J,) of the
+    mixture by `component` (n,). Of `offers` by kind the frame has ``offer_{kind}`` and
+    ``answer_{kind}`` (int8, 1 for accepted), kind by kind; the truth ``component`` (int16),
+    ``eta``, ``k``.
     """
     eta, k = mixture["eta"][component], mixture["k"][component]
     frame = {}
@@ -214,18 +178,10 @@ class ThreeSegments(_Segments):
 
     @staticmethod
     def mixture(world):
-        """The true mixture and choices of a world.
+        """The true mixture and choices, the same in every world.
 
-        Parameters
-        ----------
-        world : int
-            From 0. It does not matter here.
-
-        Returns
-        -------
-        dict of str to numpy.ndarray
-            ``weights`` (J,), ``means`` (J, M), ``covariances`` (J, M, M), ``eta`` (J,),
-            ``k`` (J,), for offers in [0, 1].
+        ``weights`` (J,), ``means`` (J, M), ``covariances`` (J, M, M), ``eta`` (J,), ``k`` (J,), for
+        offers in [0, 1].
         """
         m1, m2, s1, s2, r = np.array(THREE_PLACES).T
         covariances = np.array([[s1**2, r * s1 * s2], [r * s1 * s2, s2**2]]).transpose(2, 0, 1)
@@ -275,20 +231,9 @@ class EighteenSegments(_Segments):
 
 
 def bhattacharyya(mean, covariance, means, covariances):
-    """Bhattacharyya coefficients of one Gaussian with others: 1 for equal ones, 0 far apart.
+    """Bhattacharyya coefficients (J,) of one Gaussian with others: 1 for equal ones, 0 far apart.
 
     The integral of the square root of the product of both densities (Bhattacharyya 1943).
-
-    Parameters
-    ----------
-    mean : array (M,)
-    covariance : array (M, M)
-    means : array (J, M)
-    covariances : array (J, M, M)
-
-    Returns
-    -------
-    numpy.ndarray, shape (J,)
     """
     middle = (covariance + covariances) / 2
     gap = np.asarray(means) - mean
@@ -298,17 +243,7 @@ def bhattacharyya(mean, covariance, means, covariances):
 
 
 def overlaps(means, covariances):
-    """The largest Bhattacharyya coefficient of each segment with another one.
-
-    Parameters
-    ----------
-    means : array (J, M)
-    covariances : array (J, M, M)
-
-    Returns
-    -------
-    numpy.ndarray, shape (J,)
-    """
+    """The largest Bhattacharyya coefficient (J,) of each segment with another one."""
     pairs = np.array(
         [bhattacharyya(m, c, means, covariances) for m, c in zip(means, covariances, strict=True)]
     )
@@ -317,19 +252,9 @@ def overlaps(means, covariances):
 
 
 def misclassified(mixture, points, component):
-    """Share of the points of each segment that the true mixture assigns to another one.
+    """Share (J,) of the points of each segment that the true mixture assigns to another one.
 
-    Parameters
-    ----------
-    mixture : dict
-        From `ThreeSegments.mixture`.
-    points : array (n, M)
-    component : array (n,) of int
-        The segment that drew each point.
-
-    Returns
-    -------
-    numpy.ndarray, shape (J,)
+    `component` (n,) is the segment that drew each of the points (n, M).
     """
     logs = []
     for weight, mean, covariance in zip(
@@ -358,14 +283,7 @@ def shifts(eta, k):
 
 
 def offers_biased_in_x(score, rng):
-    """Offers by a policy of x that may make every offer: see `_Segments`.
-
-    Parameters
-    ----------
-    score : array (n,)
-        The larger, the higher the offers.
-    rng : numpy.random.Generator
-    """
+    """Offers (n,) by a policy of x that may make every offer, higher by `score`."""
     middle = 0.2 + 0.6 * expit(score)
     uniform = rng.random(len(score))
     return np.where(rng.random(len(score)) < 0.1, uniform, rng.beta(4 * middle, 4 * (1 - middle)))
@@ -574,20 +492,11 @@ def smooth_threshold(x):
 
 
 def aid(x):
-    """Aid of the historical policy, as a share of the tuition.
+    """Aid (n,) of the historical policy, as a share of the tuition, within [0.095, 0.595].
 
-    0.095 + 0.26 merit + 0.24 need, where merit is the mean of (GPA - 2.4) / 1.2 and IRANK / 10,
-    and need is 1 - log(GNI / 800) / log(10); each part within [0, 1].
-
-    Parameters
-    ----------
-    x : array (n, 4)
-        AGE, GPA, GNI, IRANK. Age does not matter.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,)
-        Within [0.095, 0.595].
+    0.095 + 0.26 merit + 0.24 need, where merit is the mean of (GPA - 2.4) / 1.2 and IRANK / 10, and
+    need is 1 - log(GNI / 800) / log(10), each part within [0, 1]; `x` (n, 4) has AGE, GPA, GNI,
+    IRANK, and age does not matter.
     """
     merit = (((x[:, 1] - 2.4) / 1.2).clip(0.0, 1.0) + x[:, 3] / 10) / 2
     need = (1 - np.log10(x[:, 2] / 800)).clip(0.0, 1.0)

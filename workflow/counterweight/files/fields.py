@@ -63,19 +63,7 @@ _CLOCK = r"^(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:\.\d+)?))?$"
 
 
 def number_forms(words, given=None):
-    """The forms in which all words are numbers.
-
-    Parameters
-    ----------
-    words : pyarrow.Array of string
-    given : dict, optional
-        ``decimal`` and ``thousands``, where the person says them.
-
-    Returns
-    -------
-    list of dict
-        Empty where the words are no numbers.
-    """
+    """The forms in which all words are numbers; `given` is what the person says of them."""
     sign = sign_of(words[0].as_py()) if len(words) else ""
     forms = [{"decimal": d, "thousands": t, "sign": sign} for d, t in _pairs(given or {})]
     if all(_matches(some, r"^\(.*\)$").all() for some in (words[:100], words)):
@@ -145,13 +133,8 @@ def doubtful(words, forms):
     """The mark that could stand before decimals or between thousands, "" where none could.
 
     It does where one of the forms takes it for either, and so before exactly three digits wherever
-    it stands, and never behind a 0 alone or behind more than three digits.
-
-    Returns
-    -------
-    mark : str
-    bare, round_ : bool
-        Whether some words are without it; whether some with it end in a 0.
+    it stands, and never behind a 0 alone or behind more than three digits. Then, whether some words
+    are without it, and whether some with it end in a 0.
     """
     import pyarrow.compute as pc
 
@@ -182,16 +165,9 @@ def clock_form(words):
 
 
 def numbers(words, form):
-    """Words as numbers.
+    """Words as numbers (k,), times of day as hours.
 
-    Returns
-    -------
-    values : array (k,) of float
-        Times of day as hours.
-    right : array (k,) of bool
-        Whether a word is a number in this form.
-    whole : bool
-        Whether all are written as integers.
+    Then, which words are numbers in this form, and whether all are written as integers.
     """
     import numpy as np
     import pyarrow as pa
@@ -263,18 +239,9 @@ def booleans(words, form):
 
 
 def date_forms(words, compact=False):
-    """The forms in which all words are dates, or dates with times.
+    """The forms in which all words are dates, or dates with times; eight digits if `compact`.
 
-    Parameters
-    ----------
-    words : pyarrow.Array of string
-    compact : bool
-        Whether eight digits are a date, too.
-
-    Returns
-    -------
-    list of dict
-        More than one where day and month could be either. Empty where they are no dates.
+    More than one where day and month could be either.
     """
     if not len(words):
         return []

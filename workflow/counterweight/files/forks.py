@@ -55,19 +55,12 @@ _CRASHES = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGSYS", "SIGTR
 
 
 class Ended(NamedTuple):
-    """How a script ended.
+    """How a script ended: ``status``, the negative number of a signal that ended it.
 
-    Attributes
-    ----------
-    status : int
-        The negative number of a signal that ended it.
-    seconds, memory : float or None
-        CPU seconds, and most MB of memory at a time, of it and the processes that it saw end; None
-        where the process that it was a fork of was ended, too.
-    raised : str
-        An exception that nobody caught.
-    out_of_memory : bool
-        Whether the system ended processes for want of memory meanwhile.
+    ``seconds`` of CPU and most MB of ``memory`` at a time are of it and the processes that it saw
+    end; None where the process that it was a fork of was ended, too. ``raised`` is an exception
+    that nobody caught; ``out_of_memory`` says whether the system ended processes for want of memory
+    meanwhile.
     """
 
     status: int
@@ -117,15 +110,9 @@ class Ended(NamedTuple):
 class Forks:
     """Runs scripts, each in a fork of a process of its own that has `LOADED` loaded.
 
-    Scripts may be begun and awaited from many threads at a time. Where no fork can begin, a script
-    is a Python of its own. Where this process ends, however that may be, the scripts that run end.
-
-    Parameters
-    ----------
-    forking : bool
-        False for a Python of its own for each.
-    loaded : sequence of str
-        Modules that forks have from the beginning.
+    Scripts may be begun and awaited from many threads at a time. Where no fork can begin, or is not
+    wanted, a script is a Python of its own. Where this process ends, however that may be, the
+    scripts that run end.
     """
 
     def __init__(self, forking=True, loaded=tuple(LOADED)):
@@ -134,19 +121,10 @@ class Forks:
         self._running = set()
 
     def begun(self, script, environment=()):
-        """Begin to run the file `script` in the current folder.
+        """Begin to run the file `script` in the current folder: its number, and a function.
 
-        Parameters
-        ----------
-        script : str
-        environment : mapping of str, optional
-            Variables beside those that this process had at the first script.
-
-        Returns
-        -------
-        pid : int
-        ended : callable
-            Lets the script run, waits for its end, and gives it as `Ended`.
+        The function lets the script run, waits for its end, and gives it as `Ended`. `environment`
+        has variables beside those that this process had at the first script.
         """
         told = {"script": script, "folder": os.getcwd(), "environment": dict(environment)}
         before = _ended_for_memory()
@@ -221,11 +199,7 @@ class Forks:
 def tell(log, ended):
     """Why a script ended, in one sentence, which its log has then, too.
 
-    Parameters
-    ----------
-    log : str
-        Its log; what has a sentence of its own stays as it is.
-    ended : Ended
+    What has a sentence of its own in the log stays as it is.
     """
     with contextlib.suppress(OSError):
         os.makedirs(os.path.dirname(log) or ".", exist_ok=True)

@@ -98,17 +98,12 @@ class _Placed(logging.Formatter):
 def logged(path, where=()):
     """Log to the file `path` while the block runs; warnings and errors to the terminal, too.
 
-    On the terminal, where many jobs write, a warning begins with where it comes from. A
-    `CounterweightError` is logged as one sentence that begins with where it happened, want of
-    memory or space and a library that cannot be loaded as one sentence, too, anything else with its
-    traceback; all end the process with status 1. A request to stop (SIGTERM, SIGINT) is logged
-    with the memory used. Where the disk is full the log ends early; the terminal has the sentence.
-
-    Parameters
-    ----------
-    path : str
-    where : mapping, optional
-        What the job is about, e.g. ``{"study": "adult", "method": "logistic"}``.
+    On the terminal, where many jobs write, a warning begins with `where` it comes from, such as
+    ``{"study": "adult", "method": "logistic"}``. A `CounterweightError` is logged as one sentence
+    that begins with it, want of memory or space and a library that cannot be loaded as one
+    sentence, too, anything else with its traceback; all end the process with status 1. A request to
+    stop (SIGTERM, SIGINT) is logged with the memory used. Where the disk is full the log ends
+    early; the terminal has the sentence.
     """
     place = ", ".join(f"{name} {value}" for name, value in dict(where).items())
     handlers = [_log_file(path), logging.StreamHandler(sys.stderr)]
@@ -189,14 +184,9 @@ def _stopped(number, _):
 
 
 def end_with(parent):
-    """Have the system end this process when its parent ends, in whatever way.
+    """Have the system end this process when its parent (a number) ends, in whatever way.
 
     What goes on for a parent that was killed would write into the run that comes next.
-
-    Parameters
-    ----------
-    parent : int
-        Number of the process that is to be the parent.
     """
     if sys.platform == "linux":
         # The request PR_SET_PDEATHSIG (1) is kept by the process, and not by those that it forks.
@@ -232,16 +222,8 @@ def largest_memory(of_children=False):
 class Running:
     """A job as the function that it runs sees it.
 
-    Attributes
-    ----------
-    input, output
-        Paths by role.
-    given : dict
-        What the job is told; see `counterweight.plan.jobs.Job`.
-    content : dict of str to str
-        Digests of files of one's own that it reads, by path.
-    threads : int
-    log : logging.Logger
+    ``input`` and ``output`` have paths by role; ``given`` is what the job is told (see
+    `counterweight.plan.jobs.Job`), ``content`` has digests of files of one's own by path.
     """
 
     def __init__(self, job):
@@ -260,13 +242,7 @@ class Running:
 
 @contextlib.contextmanager
 def running(job):
-    """The job that Snakemake gives a script, logged while the block runs; see `logged`.
-
-    Parameters
-    ----------
-    job : snakemake.script.Snakemake
-        With ``params.job``, a spec from `counterweight.plan.jobs.Job.spec`.
-    """
+    """The job that Snakemake gives a script, with its spec, logged while the block runs."""
     if parent := os.environ.pop(PARENT, None):
         end_with(int(parent))
     defer()
@@ -287,16 +263,9 @@ def _run(item):
 def over_repeats(function, repeats, threads=1):
     """``[function(r) for r in repeats]``, on `threads` processes.
 
-    The result does not depend on `threads`: every repeat draws from its own random
-    stream, and each process computes with one thread. The function and its data
-    reach the processes by fork, uncopied.
-
-    Parameters
-    ----------
-    function : callable
-        Takes one repeat; its result must be picklable.
-    repeats : iterable
-    threads : int
+    The result does not depend on `threads`: every repeat draws from its own random stream, and each
+    process computes with one thread. The function and its data reach the processes by fork,
+    uncopied; what it gives must be picklable.
     """
     global _work
     repeats = list(repeats)
@@ -328,12 +297,7 @@ def over_repeats(function, repeats, threads=1):
 def train_repeats(job, one):
     """Train every repeat of a job, side by side; write its models and predictions.
 
-    Parameters
-    ----------
-    job : Running
-        With ``repeats`` among what it is told.
-    one : callable
-        ``one(repeat) -> (models, predictions)``: two lists of Arrow tables.
+    ``one(repeat)`` gives both, two lists of Arrow tables.
     """
     from counterweight.files.tables import MODEL, stacked, write_table
 

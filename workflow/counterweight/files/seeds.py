@@ -10,23 +10,9 @@ def _number(text):
 def generator(seed, study, repeat, purpose):
     """Independent random generator for one use.
 
-    Two different calls share no numbers, and the same call gives the same numbers
-    in any order and on any number of cores.
-
-    Parameters
-    ----------
-    seed : int
-        The seed of the config.
-    study : str
-        Name of the study (or of the data set, for draws that studies share).
-    repeat : int
-        Repetition, from 0.
-    purpose : str
-        What the numbers are for, e.g. ``"split"``.
-
-    Returns
-    -------
-    numpy.random.Generator
+    `study` may be a data set, for draws that studies share; `purpose` says what the numbers are
+    for, such as ``"split"``. Two different calls share no numbers, and the same call gives the same
+    numbers in any order and on any number of cores.
     """
     import numpy as np
 

@@ -15,32 +15,11 @@ BATCH = ROW_GROUP
 
 
 def batches(path, columns=None, size=BATCH, *, categories=(), threads=False):
-    """Columns of a Parquet file as numpy arrays, batch after batch.
+    """Columns of a Parquet file as numpy arrays by name, batch after batch.
 
-    Memory does not grow with the number of rows.
-
-    Parameters
-    ----------
-    path : str or Path
-    columns : sequence of str, optional
-        All by default.
-    size : int
-        Rows of each batch but those at the end of the file or of a row group, which may
-        be shorter.
-    categories : sequence of str
-        Text columns to give as ``(codes, names)``; the names may differ between batches.
-    threads : bool
-        Decode the columns of a batch at the same time; without it one thread does it all.
-
-    Yields
-    ------
-    dict of str to numpy.ndarray
-        Nulls become NaN in numbers. The arrays may be read-only.
-
-    Raises
-    ------
-    CounterweightError
-        When the file is missing, is not Parquet, or lacks a column.
+    Memory does not grow with the number of rows. Batches have `size` rows, but those at the end of
+    the file or of a row group may be shorter. Text columns in `categories` are ``(codes, names)``;
+    the names may differ between batches. Nulls of numbers are NaN. The arrays may be read-only.
     """
     columns = None if columns is None else list(columns)
     with _opened(path, columns, read_dictionary=list(categories)) as file:
@@ -56,24 +35,9 @@ def batches(path, columns=None, size=BATCH, *, categories=(), threads=False):
 
 
 def log_batches(paths, columns, size=BATCH):
-    """Columns of a log of the user's, in one file or several, batch after batch.
+    """Columns of a log of the user's as `batches` gives them, file after file.
 
-    Parameters
-    ----------
-    paths : str or Path, or sequence of these
-        Parquet files, or folders whose ``.parquet`` files are read in order of their names.
-    columns : sequence of str
-    size : int
-
-    Yields
-    ------
-    dict of str to numpy.ndarray
-        See `batches`.
-
-    Raises
-    ------
-    CounterweightError
-        When there is no file, one cannot be read or it lacks a column.
+    `paths` are Parquet files, or folders whose ``.parquet`` files are read in order of their names.
     """
     if int(size) != size or size < 1:
         raise CounterweightError(f"A batch must be of a whole number of rows from 1, not {size}.")
@@ -130,22 +94,8 @@ def ahead(items):
 def together(sources, size=BATCH):
     """Batches of several Parquet files of equally many rows, in step.
 
-    Parameters
-    ----------
-    sources : sequence of (path, columns, categories)
-        As in `batches`; `columns` may be None.
-    size : int
-
-    Yields
-    ------
-    list of dict of str to numpy.ndarray
-        One dict for each file, of the same rows. Batches end where a row group of any file
-        ends.
-
-    Raises
-    ------
-    CounterweightError
-        As `batches`; and when the files differ in their number of rows.
+    `sources` are ``(path, columns, categories)`` as of `batches`. Each batch is a list with a dict
+    for each file, of the same rows; it ends where a row group of any file ends.
     """
     counts = [row_count(path) for path, _, _ in sources]
     for (path, _, _), count in zip(sources, counts, strict=True):
@@ -194,26 +144,10 @@ def row_count(path):
 
 @contextlib.contextmanager
 def writing(path, layout):
-    """Write a Parquet file batch after batch, whole or not at all.
+    """Write a Parquet file batch after batch by a `Writer`, whole or not at all.
 
-    The bytes are those of ``tables.write_table`` on all rows at once, whatever the sizes
-    of the batches.
-
-    Parameters
-    ----------
-    path : str or Path
-    layout : sequence of (str, str)
-        Column names and Arrow types.
-
-    Yields
-    ------
-    Writer
-        Its ``write(columns)`` appends rows.
-
-    Raises
-    ------
-    CounterweightError
-        When the folder cannot be written or the disk is full.
+    The bytes are those of ``tables.write_table`` on all rows at once, whatever the sizes of the
+    batches.
     """
     import pyarrow.parquet as pq
 
@@ -227,13 +161,7 @@ def writing(path, layout):
 
 
 class Writer:
-    """Collects rows into row groups of ``tables.ROW_GROUP``; made by `writing`.
-
-    Attributes
-    ----------
-    rows : int
-        Rows written so far.
-    """
+    """Collects rows into row groups of ``tables.ROW_GROUP``; made by `writing`."""
 
     def __init__(self, file, schema):
         self._file = file
@@ -243,18 +171,9 @@ class Writer:
         self.rows = 0
 
     def write(self, columns):
-        """Append rows.
+        """Append rows: values of one length for each column of the layout; others are left out.
 
-        Parameters
-        ----------
-        columns : mapping of str to array
-            One value for each column of the layout, all of one length; text may be a list
-            or an Arrow array. Other columns are left out.
-
-        Raises
-        ------
-        ValueError
-            When a column of the layout is missing or the lengths differ.
+        Text may be a list or an Arrow array. A column that is missing is a ValueError.
         """
         import pyarrow as pa
 

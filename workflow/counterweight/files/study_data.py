@@ -7,13 +7,7 @@ from counterweight.files.tables import blocks, read_columns, read_facts
 
 
 def by_repeat(columns):
-    """Split columns into one dict of columns for each repeat.
-
-    Parameters
-    ----------
-    columns : dict of str to numpy.ndarray
-        With ``repeat``; rows of one repeat stand together.
-    """
+    """Split columns with ``repeat``, whose rows stand together, into a dict for each repeat."""
     return {
         int(columns["repeat"][part][0]): {name: values[part] for name, values in columns.items()}
         for part in blocks(columns, "repeat")
@@ -21,13 +15,7 @@ def by_repeat(columns):
 
 
 def check_row_ids(rows):
-    """Refuse row ids that are not ascending: rows are looked up by them.
-
-    Raises
-    ------
-    CounterweightError
-        When an id stands twice or out of order.
-    """
+    """Refuse row ids that are not ascending: rows are looked up by them."""
     rows = np.asarray(rows)
     wrong = np.flatnonzero(rows[1:] <= rows[:-1])
     if len(wrong):
@@ -38,14 +26,7 @@ def check_row_ids(rows):
 
 
 def found_rows(rows, wanted, absent):
-    """Positions of the ids `wanted` in the ascending ids `rows`.
-
-    Parameters
-    ----------
-    rows, wanted : array of int
-    absent : str
-        The sentence for ids that `rows` does not have.
-    """
+    """Positions of ids in the ascending ids `rows`; `absent` is said where one is not there."""
     where = np.searchsorted(rows, wanted)
     if not np.array_equal(rows[np.minimum(where, len(rows) - 1)], wanted):
         raise CounterweightError(absent)
@@ -95,13 +76,7 @@ class StudyData:
         return cls(read_columns(features), read_columns(labels), weights, truth, known)
 
     def rows_of(self, repeat):
-        """Positions in `X` of all rows of a repeat, in the order of its labels.
-
-        Raises
-        ------
-        CounterweightError
-            When a row has no features.
-        """
+        """Positions in `X` of all rows of a repeat, in the order of its labels."""
         return found_rows(
             self.rows,
             self.labels[repeat]["row"],
@@ -167,12 +142,8 @@ class StudyData:
     def sampled(self, repeat, target, test=False):
         """All training rows (or test rows) of a repeat with what may be seen of them.
 
-        Returns
-        -------
-        dict
-            ``X``, ``y`` (1, 0; -1 where hidden), ``weight`` (1 where there is none),
-            ``members`` (masks of the named data sets, by name) and ``deployed`` (score of a
-            deployed model, or None).
+        ``X``, ``y`` (1, 0; -1 where hidden), ``weight`` (1 where there is none), ``members`` (masks
+        of the named data sets, by name) and ``deployed`` (score of a deployed model, or None).
         """
         labels = self.labels[repeat]
         mask = self.role(repeat, "test") == test

@@ -101,12 +101,8 @@ def arrow_schema(layout):
 def replacing(path):
     """Give a temporary name in the folder of `path`; rename to `path` on success.
 
-    Nothing is left behind when the block fails.
-
-    Raises
-    ------
-    CounterweightError
-        When the folder cannot be written or the disk is full.
+    Nothing is left behind when the block fails. A full disk, and a folder that cannot be written,
+    are told in a sentence.
     """
     path = Path(path)
     temporary = None
@@ -152,23 +148,9 @@ def swept(folders):
 def write_table(path, columns, layout=None, facts=None):
     """Write one Parquet file, whole or not at all.
 
-    Parameters
-    ----------
-    path : str or Path
-    columns : pyarrow.Table, pandas.DataFrame or dict of str to array
-        Columns in the order in which they are to stand in the file.
-    layout : sequence of (str, str), optional
-        Column names and Arrow types that the file must have. Without it the types
-        are those of the columns.
-    facts : dict, optional
-        Kept beside the columns, as JSON; `read_facts` reads it.
-
-    Raises
-    ------
-    CounterweightError
-        When the folder cannot be written or the disk is full.
-    ValueError
-        When a column of the layout is missing.
+    `columns` (an Arrow table, a frame or arrays by name) stand in the file in their order; with a
+    `layout`, in its order and types, and one that is missing is a ValueError. `facts` are kept
+    beside the columns, as JSON, for `read_facts`.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -228,32 +210,15 @@ def read_facts(path):
 
 
 def read_table(path, columns=None):
-    """Read a Parquet file of ours as a pandas frame.
-
-    Raises
-    ------
-    CounterweightError
-        When the file is missing, is not Parquet, or lacks a column.
-    """
+    """Read a Parquet file of ours as a pandas frame; one that is not as asked is refused."""
     return read_arrow(path, columns).to_pandas()
 
 
 def read_columns(path, columns=None, categories=()):
     """Read a Parquet file of ours as numpy arrays by column name.
 
-    Lighter than `read_table`: pandas is not imported. Nulls become NaN in numbers.
-
-    Parameters
-    ----------
-    path : str or Path
-    columns : sequence of str, optional
-    categories : sequence of str
-        Text columns to give as ``(codes, names)``, for tables of many rows.
-
-    Raises
-    ------
-    CounterweightError
-        As `read_table`.
+    Lighter than `read_table`: pandas is not imported. Nulls of numbers are NaN. Text columns in
+    `categories` are ``(codes, names)``, for tables of many rows.
     """
     table = read_arrow(path, columns, categories)
     columns = {}
@@ -288,16 +253,7 @@ def read_arrow(path, columns=None, categories=(), densest=math.inf):
 
 
 def blocks(columns, *by):
-    """Edges of the runs of rows that agree in the columns `by`.
-
-    Parameters
-    ----------
-    columns : mapping of str to array or (codes, names)
-
-    Yields
-    ------
-    slice
-    """
+    """Edges of the runs of rows that agree in the columns `by`, as slices."""
 
     keys = [columns[name][0] if isinstance(columns[name], tuple) else columns[name] for name in by]
     change = np.zeros(len(keys[0]), bool)
@@ -336,16 +292,8 @@ def constant(text, rows, codes="int8"):
 def metrics_table(study, source, records):
     """Arrow table in the `METRICS` layout from partial records.
 
-    Parameters
-    ----------
-    study, source : str
-    records : iterable of dict
-        Each with ``metric`` and ``value``; other columns of `METRICS` where they mean something.
-
-    Raises
-    ------
-    ValueError
-        When a record has a key that is no column.
+    Each has ``metric`` and ``value``, and other columns of `METRICS` where they mean something; a
+    key that is no column is a ValueError.
     """
     import pyarrow as pa
 
@@ -378,12 +326,7 @@ def metrics_table(study, source, records):
 def model_table(arrays, repeat, target):
     """Long Arrow table (`MODEL` layout) from named arrays of at most three dimensions.
 
-    Parameters
-    ----------
-    arrays : dict of str or (str, str) to array
-        By name or, where they belong to a setting of a sweep, by ``(name, setting)``.
-    repeat : int
-    target : str
+    `arrays` stand by name or, where they belong to a setting of a sweep, by ``(name, setting)``.
     """
 
     tables = []
@@ -413,17 +356,9 @@ def model_table(arrays, repeat, target):
 
 
 def model_arrays(columns):
-    """Arrays of one fitted model: the inverse of `model_table`.
+    """Arrays of one fitted model, of one repeat and target: the inverse of `model_table`.
 
-    Parameters
-    ----------
-    columns : mapping of str to array, or pandas.DataFrame
-        Rows of one repeat and one target, in the `MODEL` layout.
-
-    Returns
-    -------
-    dict of str or (str, str) to numpy.ndarray
-        By name, or by ``(name, setting)``; see `by_setting`.
+    They stand by name, or by ``(name, setting)``; see `by_setting`.
     """
 
     names = ("setting", "parameter", "i", "j", "k", "value")
@@ -440,17 +375,9 @@ def model_arrays(columns):
 def addressed(index, values):
     """The array whose entries are told one by one; the inverse of ``np.indices``.
 
-    Parameters
-    ----------
-    index : array (3, n) of int
-        Places of the entries in the order in which the array holds them; -1 beyond its dimensions.
-    values : array (n,)
-
-    Raises
-    ------
-    ValueError
-        When entries are missing, stand twice or elsewhere. Nothing larger than `values` is
-        allocated before that is known.
+    `index` (3, n) are the places of the `values` (n,) in the order in which the array holds them,
+    -1 beyond its dimensions. Entries that are missing, stand twice or elsewhere are a ValueError;
+    nothing larger than `values` is allocated before that is known.
     """
 
     used = int((index[:, 0] >= 0).sum())
@@ -477,13 +404,7 @@ def by_setting(arrays):
 
 
 def read_models(path):
-    """Every fitted model of a file in the `MODEL` layout.
-
-    Returns
-    -------
-    dict of (repeat, target) to dict of str or (str, str) to numpy.ndarray
-        See `model_arrays`.
-    """
+    """Fitted models of a file in the `MODEL` layout by (repeat, target); see `model_arrays`."""
     columns = read_columns(path, [name for name, _ in MODEL])
     try:
         return {
@@ -504,14 +425,9 @@ def read_models(path):
 
 
 def arrow_column(values, kind=None):
-    """An Arrow array of numbers or text.
+    """An Arrow array of numbers or text, of the type `kind` if one is given.
 
-    Parameters
-    ----------
-    values : numpy array, or list of numbers or text
-        None in a list of numbers is null; Arrow arrays are given back.
-    kind : pyarrow.DataType, optional
-        That of the values by default.
+    None in a list of numbers is null; Arrow arrays are given back.
     """
     import pyarrow as pa
 

@@ -134,12 +134,7 @@ def _registry(kind):
 def locate(kind, name):
     """``(module, attribute)`` of a component.
 
-    Raises
-    ------
-    CounterweightError
-        When there is no such component.
-    RuntimeError
-        Within a job that did not declare the look-up; see `only`.
+    Within a job, a look-up that it did not declare is a RuntimeError; see `only`.
     """
     known = _registry(kind)
     if kind == "dataset" and name not in known:
@@ -163,15 +158,9 @@ _declared_uses = _declared_modules = None
 def only(uses, modules=()):
     """Within the block, look-ups by name are refused that are not among these.
 
-    A job's digest covers what it declares, so a look-up that it does not declare could keep
-    results of old code.
-
-    Parameters
-    ----------
-    uses : iterable of (str, str)
-        Kind and name of components, for `load` and `declared`.
-    modules : iterable of str
-        For `reference`.
+    A job's digest covers what it declares, so a look-up that it does not declare could keep results
+    of old code. `uses` are kinds and names, for `load` and `declared`; `modules` are for
+    `reference`.
     """
     global _declared_uses, _declared_modules
     before = _declared_uses, _declared_modules
@@ -188,13 +177,7 @@ def load(kind, name):
 
 
 def reference(text):
-    """Import ``module:attribute``; the module itself where no attribute is named.
-
-    Raises
-    ------
-    RuntimeError
-        Within a job that did not declare the module; see `only`.
-    """
+    """Import ``module:attribute``, or a module; within a job only what it declared (`only`)."""
     module, _, attribute = text.partition(":")
     if _declared_modules is not None and module not in _declared_modules:
         raise RuntimeError(
@@ -210,14 +193,7 @@ def _part_of(module, attribute):
 
 
 def configured(kind, part):
-    """A component that is a function, with its options filled in.
-
-    Parameters
-    ----------
-    kind : str
-    part : mapping
-        ``name`` and ``options``, as a rule gets it in its params.
-    """
+    """A component that is a function, with the options of `part` filled in."""
     return functools.partial(load(kind, part["name"]), **part["options"])
 
 
@@ -246,17 +222,10 @@ def options(kind, name):
 
 
 def columns_by_role(roles):
-    """Column or columns of each role, without what else is said of it.
+    """Column or columns of each role, without what else the plan says of it.
 
-    Parameters
-    ----------
-    roles : mapping
-        As the plan has them: columns, lists of them, a mapping with ``column``, or of ``labeled``
-        with ``where``.
-
-    Returns
-    -------
-    dict of str to str or list of str
+    A role may be a column, a list of them, a mapping with ``column``, or ``labeled`` with
+    ``where``.
     """
     columns = {}
     for role, column in roles.items():

@@ -68,19 +68,7 @@ def _filled(node):
 
 
 def check(config, full=None):
-    """Refuse a config that the schema does not allow.
-
-    Parameters
-    ----------
-    config : dict
-    full : dict, optional
-        The schema, where it is at hand.
-
-    Raises
-    ------
-    CounterweightError
-        One line for each mistake.
-    """
+    """Refuse a config that the schema does not allow, in one line for each mistake."""
     from jsonschema import Draft202012Validator
 
     full = full or schema()
@@ -207,13 +195,7 @@ def _holds_something(path):
 def check_folders(plan, given=None, home=HOME):
     """Refuse folders that cannot be written and files that are not there, before anything runs.
 
-    Parameters
-    ----------
-    plan : dict
-    given : mapping, optional
-        What was given on top of ``config.yaml``: a file is told by the key that names it there.
-    home : Path
-        The checkout.
+    A file is told by the key that names it in `given`, what was given on top of ``config.yaml``.
     """
     files = {"candidates": plan.get("candidates")}
     for name, dataset in plan.get("datasets", {}).items():
@@ -257,17 +239,9 @@ def check_folders(plan, given=None, home=HOME):
 def resolve(config):
     """Check a config and spell it out.
 
-    Returns
-    -------
-    dict
-        ``seed``, ``data_source``, ``results``, ``data``, ``metrics``, ``datasets``, ``families``,
-        ``rates`` (measures that any study names) and ``studies``: each study with ``selectors``,
-        ``weightings`` and ``methods`` by id, in config order, defaults filled in.
-
-    Raises
-    ------
-    CounterweightError
-        For anything that the schema or the references between the parts do not allow.
+    The plan has ``seed``, ``data_source``, ``results``, ``data``, ``metrics``, ``datasets``,
+    ``families``, ``rates`` (measures that any study names) and ``studies``: each study with
+    ``selectors``, ``weightings`` and ``methods`` by id, in config order, defaults filled in.
     """
     full = schema()
     config = with_new_names(config)

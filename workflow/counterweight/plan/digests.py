@@ -67,7 +67,7 @@ def _code(path):
 
 @functools.lru_cache(None)
 def _definitions(path):
-    """Top-level statements of a module by the names that they bind; imports apart."""
+    """Top-level statements of a module by the names that they bind, and modules by imported name."""
     bound, imported = {}, {}
     for node in components.tree(path).body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -134,12 +134,7 @@ def closure(modules):
 def part_of(module, attribute):
     """Source of one definition of a module and of all that it names there, and its imports.
 
-    Returns
-    -------
-    texts : tuple of bytes
-        In the order of the module.
-    modules : tuple of str
-        Modules of this package that these definitions import.
+    The texts come in the order of the module; then, modules of this package that they import.
     """
     path = components.path_of(module)
     bound, imported = _definitions(path)
@@ -219,8 +214,8 @@ def code(script, run="", uses=(), files=(), modules=()):
     run : str
         ``module:function`` that the script calls; "" for none.
     uses : tuple of (str, str)
-        Kind and name of the components that are looked up by name: each counts as where it
-        stands (module and attribute) and with its module.
+        Kind and name of the components that are looked up by name: each counts as where it stands
+        (module and attribute) and with its module.
     files : tuple of str
         Other files that count as code, e.g. a template.
     modules : tuple of str
@@ -252,14 +247,9 @@ class Contents:
     """SHA-256 of files of one's own, so that an exchange is seen whatever its date says.
 
     A file of a megabyte or more is read once: its digest is kept beside what the system knows of
-    it. That includes the time of its last change (ctime), which `mv`, `cp -p`, `rsync -t` and
-    `unzip` set anew and no program can choose. Where there is no such time (Windows), and within
-    two seconds of it, nothing is kept.
-
-    Parameters
-    ----------
-    kept : str or Path, optional
-        File of digests of earlier runs; lines are added to it. Its folder must be there.
+    it, in a file `kept` of earlier runs, if one is named. That includes the time of its last change
+    (ctime), which `mv`, `cp -p`, `rsync -t` and `unzip` set anew and no program can choose. Where
+    there is no such time (Windows), and within two seconds of it, nothing is kept.
     """
 
     #: Bytes from which a digest is kept, and the least age of a change in nanoseconds.

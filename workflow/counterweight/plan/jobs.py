@@ -49,11 +49,7 @@ class Job:
     def spec(self, script, content=None):
         """The job spec, for params: what it runs, is told and looks up, its code and libraries.
 
-        Parameters
-        ----------
-        script : str or Path
-        content : dict of str to str, optional
-            Digests of files of one's own, by path.
+        `content` has digests of files of one's own, by path.
         """
         parts = script, self.run, self.uses
         return {
@@ -98,13 +94,7 @@ def roles_of(plan, study):
 
 
 def labeling_of(study):
-    """Rules of the labeling stage with their options, and as look-ups.
-
-    Returns
-    -------
-    given : dict
-    uses : tuple
-    """
+    """Rules of the labeling stage with their options, and as look-ups."""
     keys = {"features": "recipe", "outcome": "rule", "labeling": "rule"}
     given = {part: chosen(study[part], key) for part, key in keys.items()}
     return given, tuple((part, rules["name"]) for part, rules in given.items())
@@ -131,15 +121,8 @@ RESERVED = ("benchmarks", "findings", "logs", "prepared", "provenance", "report"
 class StudyPaths:
     """Files of one study.
 
-    Attributes
-    ----------
-    folder : str
-    table : str
-        Prepared table of its data set.
-    known : str or list
-        What is known of a data set whose truth is known; an empty list for real data.
-    columns : str or list
-        Column report of a table of one's own; an empty list for other data sets.
+    ``table`` is the prepared table of its data set, ``known`` what is known of one whose truth is
+    known, ``columns`` the column report of a table of one's own; an empty list where there is none.
     """
 
     folder: str
@@ -182,13 +165,7 @@ class StudyPaths:
 
 
 class Paths:
-    """Files of a plan.
-
-    Parameters
-    ----------
-    plan : dict
-        From ``counterweight.plan.config.resolve``.
-    """
+    """Files of a plan, as `counterweight.plan.config.resolve` makes it."""
 
     def __init__(self, plan):
         self.plan = plan
@@ -258,19 +235,9 @@ class Paths:
     def chains(self, studies=None):
         """How each table of measurements, and what is given away, comes about, step by step.
 
-        What a failed run leaves is told apart by them.
-
-        Parameters
-        ----------
-        studies : sequence of str, optional
-            All studies by default.
-
-        Returns
-        -------
-        list of dict
-            ``study``, ``source``, ``measured`` (whether the first output of the last step is a
-            table of measurements) and ``steps``: each with ``stage``, ``source``, ``outputs`` and
-            ``log``.
+        What a failed run leaves is told apart by them: ``study``, ``source``, ``measured`` (whether
+        the first output of the last step is a table of measurements) and ``steps``, each with
+        ``stage``, ``source``, ``outputs`` and ``log``.
         """
         names = self.plan["studies"] if studies is None else studies
         return [chain for name in names for chain in self._chains_of(name)]

@@ -118,22 +118,8 @@ def _refuse_meaningless(name, study, kind):
 def applied(plan, giving):
     """Study whose gift `snakemake apply` applies: the one that the config names, or the only one.
 
-    Parameters
-    ----------
-    plan : dict
-    giving : list of str
-        Studies that give something away that can be applied to new rows.
-
-    Returns
-    -------
-    str or None
-        None where no study gives anything away that can be applied to new rows.
-
-    Raises
-    ------
-    CounterweightError
-        When the study that is named gives nothing of that sort, or there are candidates and
-        several studies that could decide on them.
+    None where no study in `giving` gives away what new rows can be put to. One that is named and
+    gives nothing is refused, and candidates where several could decide on them.
     """
     chosen = plan["filter_study"]
     if chosen and chosen not in giving:

@@ -95,13 +95,7 @@ def _entry(line):
 
 @functools.lru_cache(None)
 def shared():
-    """What the stages and protocols declare, by metric.
-
-    Raises
-    ------
-    CounterweightError
-        Where a metric is declared in two ways.
-    """
+    """What the stages and protocols declare, by metric; none in two ways."""
     merged = {}
     for told in table().values():
         _add(merged, told, TABLE.name)
@@ -118,21 +112,9 @@ def _add(merged, more, where):
 
 
 def of_study(study, metrics):
-    """What is known of each measure of a study, by metric.
+    """What is known of each measure of a study, by metric: fields of `wording.Measure`.
 
     Metrics of a rate stand under ``metric of measure``.
-
-    Parameters
-    ----------
-    study : dict
-        Resolved.
-    metrics : iterable of str
-        Names of the metrics of predictions.
-
-    Returns
-    -------
-    dict of str to dict
-        Fields of `counterweight.reporting.wording.Measure`.
     """
     known = {}
     for kind, name in _components(study, metrics):
@@ -156,13 +138,7 @@ SECTION = {"columns", "lines", "target", "stands", "first", "note", "fold", "bes
 
 
 def sections_of(study, metrics):
-    """What components of a study bring to its page (`SECTIONS`), by caption, in their order.
-
-    Raises
-    ------
-    CounterweightError
-        Where a section says what no section may.
-    """
+    """What components of a study bring to its page (`SECTIONS`), by caption, in their order."""
     known = {}
     for kind, name in _components(study, metrics):
         for caption, said in components.declared(kind, name, "SECTIONS", {}).items():
@@ -316,14 +292,9 @@ def _better(rate):
 def asked_of(study):
     """What the sweeps of a study ask of one of its measures, read from the constraints.
 
-    ``L <= R / option`` asks that the measure ``L / R`` be at most the inverse of the option,
-    ``L <= option`` and ``L >= option`` ask for the measure ``L`` itself.
-
-    Returns
-    -------
-    dict or None
-        ``measure``, ``option`` and ``form``; the first that fits. None where the constraints ask
-        nothing of a measure.
+    ``L <= R / option`` asks that the measure ``L / R`` be at most the inverse of the option, ``L <=
+    option`` and ``L >= option`` ask for the measure ``L`` itself. ``measure``, ``option`` and
+    ``form`` of the first that fits; None where nothing is asked of a measure.
     """
     trees = {name: parse_expression(text) for name, text in rates_of(study).items()}
     for method in study["methods"].values():
@@ -369,19 +340,7 @@ TEXTS = {"objective": False, "constraint": True, "constraints": True}
 
 
 def check_rates(name, study):
-    """Refuse texts that name unknown rates, data sets or parameters.
-
-    Parameters
-    ----------
-    name : str
-    study : dict
-        A resolved study.
-
-    Raises
-    ------
-    CounterweightError
-        The sentence of the language, after the place in the config.
-    """
+    """Refuse texts of a study that name unknown rates, data sets or parameters."""
     rule = study["labeling"]["rule"]
     made = components.declared("labeling", rule, "SAMPLES", [])
     sets = [*made, *study["samples"]]

@@ -18,15 +18,7 @@ def options_of(kind, name, given):
 
 
 def spelled_out(model, options, plan):
-    """Options of a model in which each component, such as a classifier within, has its options too.
-
-    Parameters
-    ----------
-    model : str
-    options : dict
-    plan : dict
-        With ``model_defaults``.
-    """
+    """Options of a model in which each component within, such as a classifier, has its own."""
     return options | {
         option: {key: options[option][key]}
         | options_of(kind, options[option][key], _given(kind, options[option], key, plan))
@@ -66,24 +58,8 @@ def looked_up(method):
 def resolved_weightings(where, items, study):
     """Weightings of a study by id: with each selection model, or once where none is needed.
 
-    Parameters
-    ----------
-    where : str
-    items : list of dict
-        As the config lists them.
-    study : dict
-        With its ``selectors`` and ``repeats``.
-
-    Returns
-    -------
-    dict of str to dict
-        ``name`` is what models call it by; ``sees`` is ``p`` or ``rows``; ``selector`` is None
-        where no p(s=1|x) is needed.
-
-    Raises
-    ------
-    CounterweightError
-        When two have one name, or one needs p(s=1|x) and no selection model gives it.
+    ``name`` is what models call it by; ``sees`` is ``p`` or ``rows``; ``selector`` is None where no
+    p(s=1|x) is needed.
     """
     weightings, names = {}, set()
     for index, item in enumerate(items):
@@ -233,15 +209,8 @@ def method_id(item, study):
 def add_draws(where, items, study, plan):
     """Find or add the further draws of the methods that ask for several.
 
-    Another draw has other random starts, of its own or of what it begins from. It is measured,
-    but stands in no table: ``draws`` of the method names all of them, its own first.
-
-    Parameters
-    ----------
-    where : str
-        Place of the study, for messages.
-    items : list of dict
-        As listed in the config, in the order of the study's methods.
+    Another draw has other random starts, of its own or of what it begins from. It is measured, but
+    stands in no table: ``draws`` of the method names all of them, its own first.
     """
     methods, added = study["methods"], []
     for index, (identity, item) in enumerate(zip(list(methods), items, strict=False)):
@@ -321,19 +290,9 @@ _MOST = 4
 def add_labels(name, study, given):
     """Give selectors, weightings and methods of a study their labels, and methods their roles.
 
-    Parameters
-    ----------
-    name : str
-    study : dict
-        Resolved; its methods get ``label`` and ``role``, and it gets ``labels`` of selectors and
-        weightings by id, and ``main``.
-    given : dict of str to dict
-        Labels that the config gives, by id: of ``selection``, ``weighting`` and ``models``.
-
-    Raises
-    ------
-    CounterweightError
-        For a main method that is none.
+    The study gets ``labels`` of selectors and weightings by id, and ``main``; its methods ``label``
+    and ``role``. `given` has labels that the config gives, by id, of ``selection``, ``weighting``
+    and ``models``.
     """
     selectors = _selector_labels(study["selectors"], given["selection"])
     several = len(study["selectors"]) > 1
@@ -425,15 +384,7 @@ def _method_labels(study, weightings, given):
 
 
 def in_print(option, value, labels):
-    """The value of an option in print: by its label, else ``option = value``.
-
-    Parameters
-    ----------
-    option : str
-    value
-    labels : dict of str to dict
-        ``VALUE_LABELS`` of the component.
-    """
+    """The value of an option in print: by its label, else ``option = value``."""
     known = labels.get(option, {})
     name = option.replace("_", " ")
     if isinstance(value, str | int | float | bool) and value in known:

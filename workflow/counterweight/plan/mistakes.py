@@ -78,12 +78,7 @@ def nearest(word, allowed):
 def odd_values(value, path=()):
     """Sentences for what no schema refuses: names that are no text or too long, NaN, infinity.
 
-    Parameters
-    ----------
-    value
-        A part of the config.
-    path : tuple of str and int
-        Where in the config it stands.
+    `path` is where in the config the value stands.
     """
     found = []
     if isinstance(value, float) and not math.isfinite(value):
@@ -159,11 +154,7 @@ def unseen_in(value, path=()):
 def condition_mistakes(where, condition):
     """Sentences for a condition of rows that asks nothing, several things, or what nobody meets.
 
-    Parameters
-    ----------
-    where : str
-    condition : mapping
-        As the key ``samples`` of a study has it.
+    It is as the key ``samples`` of a study has it.
     """
     if "all" in condition:
         parts = condition["all"]
@@ -198,16 +189,7 @@ def _strict():
 
 
 def told(validator, value, path):
-    """Sentences for the mistakes of one part of the config.
-
-    Parameters
-    ----------
-    validator : jsonschema validator
-    value
-        The part.
-    path : tuple of str and int
-        Where in the config it stands.
-    """
+    """Sentences for the mistakes of one part of the config, which stands at `path`."""
     found = []
     validator = _strict()(validator.schema)
     for error in sorted(

@@ -52,25 +52,9 @@ def _loaded(path):
 def with_own_tables(config, given, beside=()):
     """A config whose own tables are data sets and studies; the same config where it has none.
 
-    Parameters
-    ----------
-    config : dict
-        As Snakemake merged it.
-    given : mapping
-        What was given on the command line alone.
-    beside : sequence of Path
-        Folders of the config files: a table that is not there as its path says is looked for in
-        them.
-
-    Returns
-    -------
-    dict
-        Where tables are given, it has no studies but theirs.
-
-    Raises
-    ------
-    CounterweightError
-        One line for each mistake.
+    `given` is what was given on the command line alone. A table that is not there as its path says
+    is looked for in the folders `beside`, of the config files. Where tables are given, the config
+    has no studies but theirs.
     """
     if not {"table", "tables"} & config.keys():
         return config
@@ -127,20 +111,9 @@ def name_of(table):
 def place_of(plan, given, run):
     """Where a run of one's own tables alone stands: a folder of its own, unless one is named.
 
-    Parameters
-    ----------
-    plan : dict
-        From `counterweight.plan.config.resolve`.
-    given : mapping
-        What was given on top of ``config.yaml``.
-    run : str
-        What a run of several studies is called.
-
-    Returns
-    -------
-    dict
-        ``results``, the folder of the run, and ``place``, in which each study has a folder of its
-        name. One study has the folder of the run for itself.
+    ``results`` is the folder of the run, called `run` where it has several studies, and ``place``
+    that in which each study has a folder of its name; one study has the folder of the run for
+    itself.
     """
     base, names = plan["results"], list(plan["studies"])
     if "results" in given or not _is_own(plan):
@@ -159,15 +132,8 @@ def check_place(plan, config, given):
     """Refuse a folder that holds what was made of something else which is still there.
 
     A table that was moved, renamed or copied, and another question about the same table, go on in
-    their folder. Where a person named it (``name``, or ``results`` of several tables), it is
-    theirs to say.
-
-    Parameters
-    ----------
-    plan : dict
-        With the ``results`` of `place_of`.
-    config, given : mapping
-        Merged, and what was given on top of ``config.yaml``.
+    their folder. Where a person named it (``name``, or ``results`` of several tables), it is theirs
+    to say.
     """
     if not _is_own(plan) or ("name" in config if "table" in config else "results" in given):
         return

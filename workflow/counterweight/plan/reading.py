@@ -90,45 +90,23 @@ class _Plain(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 
 
 def check_files(paths):
-    """Refuse config files that say a key twice, of which YAML silently takes the last.
-
-    Returns
-    -------
-    list
-        What each holds.
-    """
+    """What config files hold; one that says a key twice is refused: YAML takes the last."""
     return [_read(path, "config file") for path in paths]
 
 
 def with_listed_studies(config, given, folder, beside=()):
-    """A config whose studies all stand under ``studies``.
+    """A config whose studies all stand under ``studies``, without ``studies_of``.
 
-    Parameters
-    ----------
-    config : mapping
-        As Snakemake merged it: ``config.yaml`` below, what was given on the command line on top.
-    given : mapping
-        What was given on the command line alone (``--configfile``, ``--config``).
-    folder : Path
-        Where the files are that ``studies_of`` names without a path.
-    beside : sequence of Path
-        Folders of the config files: tables of one's own are looked for there, too.
+    `config` is as Snakemake merged it, `given` what was given on the command line alone, `folder`
+    where the files are that ``studies_of`` names without a path, `beside` the folders of the config
+    files.
 
-    Returns
-    -------
-    dict
-        Without ``studies_of``. The listed files' studies come in the order of the list; those
-        under ``studies`` of the config come before them where they are others, and change them
-        key by key where they have the same name. Where what is given brings a study that neither
-        a listed file nor ``config.yaml`` has, and says neither ``studies_of`` nor ``only``, then
-        ``only`` names the studies that are given and those that they are paired with. Beside
-        tables of one's own stand no others than those that are given.
-
-    Raises
-    ------
-    CounterweightError
-        For a file that is not there or holds something else, a study that is defined twice, or no
-        study at all.
+    The listed files' studies come in the order of the list; those under ``studies`` of the config
+    come before them where they are others, and change them key by key where they have the same
+    name. Where what is given brings a study that neither a listed file nor ``config.yaml`` has, and
+    says neither ``studies_of`` nor ``only``, then ``only`` names the studies that are given and
+    those that they are paired with. Beside tables of one's own stand no others than those that are
+    given.
     """
     config = with_own_tables(dict(config), given, beside)
     beside_tables = given.get("studies") or {}
@@ -251,19 +229,9 @@ def _read(path, what):
 
 
 def updated(config, changes):
-    """Put changes into a config, key by key: what is no mapping is replaced.
+    """Put changes into a config (in place), key by key: what is no mapping is replaced.
 
-    Parameters
-    ----------
-    config : dict
-        Changed in place.
-    changes : mapping
-        Not kept: mappings are copied.
-
-    Returns
-    -------
-    dict
-        `config`, or a new one where it was no mapping.
+    Mappings of the changes are copied. A config that is no mapping is replaced by a new one.
     """
     if not isinstance(config, dict):
         config = {}
@@ -273,23 +241,11 @@ def updated(config, changes):
 
 
 def planned(config, given, files, home=HOME):
-    """The plan of a config: checked, every default spelled out.
+    """The plan of a config: checked, every default spelled out; see `config.resolve`.
 
-    Parameters
-    ----------
-    config : mapping
-        All files and the command line, merged.
-    given : mapping
-        What was given on top of ``config.yaml``.
-    files : sequence of Path or str
-        Every config file that was read.
-    home : Path
-        The checkout whose studies may be listed by name.
-
-    Returns
-    -------
-    dict
-        See `counterweight.plan.config.resolve`.
+    `config` is all files and the command line, merged; `given` what was given on top of
+    ``config.yaml``; `files` every config file that was read; `home` the checkout whose studies may
+    be listed by name.
     """
     read = check_files(files)
     if found := secrets_in(config) or unseen_in(config):

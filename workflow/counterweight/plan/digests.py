@@ -67,7 +67,7 @@ def _code(path):
 
 @functools.lru_cache(None)
 def _definitions(path):
-    """Top-level statements of a module by the names that they bind, and modules by imported name."""
+    """Top-level statements of a module by the names that they bind; modules by imported name."""
     bound, imported = {}, {}
     for node in components.tree(path).body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):

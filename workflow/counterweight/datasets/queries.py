@@ -47,7 +47,7 @@ _AGAIN = "try again, or correct the SQL"
 
 
 def read_query(sql, url, path):
-    """Write what a query gives as a Parquet file, typed, whole or not at all; give its rows' number.
+    """Write what a query gives as a Parquet file, typed, whole or not at all; count its rows.
 
     `sql` is one statement that gives rows, run so that it can change nothing. `url` is an address
     as of SQLAlchemy, such as ``sqlite:///file.db`` or

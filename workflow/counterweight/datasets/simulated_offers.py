@@ -33,7 +33,7 @@ class Worlds:
 
     @classmethod
     def simulate(cls, rows, rng):
-        """Draw people, offers and answers; `rows` are whole worlds, fewer of them the first of more.
+        """Draw people, offers and answers; `rows` are whole worlds, fewer the first ones of more.
 
         The frame has ``row`` (int32 from 0), ``world`` (int16 from 0) and the columns that the
         class describes; the truth ``row``, ``world``, ``component`` (int16 from 0), ``eta``, ``k``,

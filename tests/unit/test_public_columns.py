@@ -3,11 +3,11 @@
 import warnings
 
 import counterweight as cw
+import log_partitions
 import numpy as np
 import pandas as pd
 import pytest
 import test_filter_table
-import test_log_parts
 import test_saved_offers
 import test_saved_scores
 from counterweight.errors import CounterweightError
@@ -136,8 +136,8 @@ def saved_offers(folder):
 
 def saved_values(folder):
     log = a_log(2_000, np.random.default_rng(0))
-    test_log_parts.written(folder, log, 1)
-    saved = cw.load(test_log_parts.through(folder)[3])
+    log_partitions.written(folder, log, 1)
+    saved = cw.load(log_partitions.through(folder)[3])
     needed = ["clicked", "p_logged", "p_new", "best", "shown"]
     return lambda frame: saved.values(frame)["value"], log[needed]
 

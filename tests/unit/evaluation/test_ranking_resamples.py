@@ -5,8 +5,8 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.evaluation import metrics
 from counterweight.evaluation import ranking_resamples as module
-from counterweight.evaluation.metrics import metrics
 from counterweight.evaluation.ranking_resamples import Ranking, ranking_resamples
 from counterweight.numerics.ranking import agarwal_bound, auc_estimate
 from counterweight.plan import components

@@ -15,6 +15,8 @@ from counterweight.numerics.zero_rejection import keep_weights
 
 #: Rows whose columns are held at once: they stay in a processor's cache.
 STEP = 1 << 13
+#: Numbers of products that are held at once.
+ROOM = 1_000_000
 #: Most columns whose products are summed; of more, the log is read a second time.
 MOST_COLUMNS = 24
 _RUNNING = ("_total", "_size", "_squares", "_mass")
@@ -171,11 +173,14 @@ class Products:
         if self._shift is None:
             self._begin(columns)
         self.count += columns.shape[1]
-        part = self._back @ columns[self._used]
-        pairs = part[self._pairs[0]] * part[self._pairs[1]]
-        self._second.add(part @ part.T)
-        self._third.add(part @ pairs.T)
-        self._fourth.add(pairs @ pairs.T)
+        first, second = self._pairs
+        size = max(ROOM // len(first), 1)
+        for start in range(0, columns.shape[1], size):
+            part = self._back @ columns[self._used, start : start + size]
+            pairs = part[first] * part[second]
+            self._second.add(part @ part.T)
+            self._third.add(part @ pairs.T)
+            self._fourth.add(pairs @ pairs.T)
 
     def of(self, own):
         """Sums of c^2, c^3, c^4 and of each column times c, for c = own @ columns."""

@@ -1,5 +1,6 @@
 """What tells an answer, an offer, a reward, a group or who is labeled is named in every family."""
 
+import logging
 import string
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling.column_report import column_report, report_table
 from counterweight.labeling.own_columns import secrets_of
+from counterweight.labeling.stage import tell_leaks
 from counterweight.plan.components import columns_by_role
 from counterweight.reporting.study_page import column_doubts
 from scipy.special import expit
@@ -233,3 +235,20 @@ def test_the_page_begins_with_what_gives_something_away(tmp_path, world):
         assert "copy (a copy of the outcome)" in said
         assert ("after (" in said) == (told is facts)
         assert "client" not in said
+
+
+def test_a_study_by_hand_is_told_of_what_gives_its_outcome_away(world, caplog):
+    frame = world.frame.assign(copy=world.y * 2 + 1)
+    given = {"outcome": {"options": {"column": "y"}}, "features": {"options": {}}}
+
+    def outcome(frame, population):
+        return frame["y"].to_numpy()
+
+    with caplog.at_level(logging.WARNING, logger="counterweight"):
+        tell_leaks(frame, outcome, given, logging.getLogger("counterweight"))
+    (told,) = caplog.messages
+    assert told.startswith("The feature 'copy': a copy of the outcome. Leave it out")
+    caplog.clear()
+    for options in ({"drop": ["copy"]}, {"columns": ["x"]}):
+        tell_leaks(frame, outcome, given | {"features": {"options": options}}, logging.getLogger())
+    assert not caplog.messages

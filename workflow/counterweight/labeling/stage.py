@@ -2,11 +2,16 @@
 
 import contextlib
 
+import numpy as np
+import pandas as pd
+
 from counterweight.errors import CounterweightError
 from counterweight.files import streams
 from counterweight.files.seeds import generator
 from counterweight.files.tables import read_table, write_table
 from counterweight.labeling.column_report import features_of, recorded_columns, without_advice
+from counterweight.labeling.column_statistics import level_counts
+from counterweight.labeling.target_leakage import learnt
 from counterweight.plan.components import labeling_rules
 
 
@@ -39,6 +44,8 @@ def prepared_rows(job, known=None):
     shown = feature_frame(frame, report)
     if report is not None:
         _check_named(given["features"]["options"], report)
+    elif getattr(job.input, "columns", None):
+        tell_leaks(frame, outcome, given, job.log)
     if given.get("user"):
         # Who somebody is tells nothing of others.
         shown = shown.drop(columns=given["user"], errors="ignore")
@@ -76,6 +83,33 @@ def _check_named(options, report):
                     f"({without_advice(others[name])}): take it from there, or name it under "
                     "columns.keep."
                 )
+
+
+def tell_leaks(frame, outcome, given, log):
+    """Warn of features that give the outcome away, in a study by hand of a table of one's own.
+
+    There no column has a role, so that none is left out; the rule is that of all families.
+    """
+    told, options = given["outcome"]["options"].get("column"), given["features"]["options"]
+    away = {"row", told, given.get("user"), *options.get("drop", ())}
+    named = {*options.get("columns", ()), *options.get("only", ())}
+    values = pd.array(outcome(frame, np.ones(len(frame), bool)), dtype="Float64")
+    secret = learnt("outcome", values.to_numpy(float, na_value=np.nan))
+    if not secret.known.any():
+        return
+    for name in frame.columns:
+        if name in away or (named and name not in named):
+            continue
+        text = not pd.api.types.is_numeric_dtype(frame[name])
+        own = frame[name]
+        own = level_counts(own)[2] if text else own.to_numpy(dtype=float, na_value=np.nan)
+        if why := secret.judged(own)[0]:
+            log.warning(
+                "The feature %r: %s. Leave it out by features.drop unless it is known before the "
+                "outcome.",
+                name,
+                without_advice(why),
+            )
 
 
 def write_rows(job, features, labels, truth, layout=None):

@@ -63,7 +63,7 @@ class World:
 
     def report(self, outcome=None, types=None, roles=None, made=None, **columns):
         """Facts by column, of the honest columns and others."""
-        options = {name: columns.pop(name) for name in ("keep", "ignore") if name in columns}
+        options = {name: columns.pop(name) for name in ("keep",) if name in columns}
         frame = self.frame.assign(**columns)
         outcome = np.where(self.labeled, self.y if outcome is None else outcome, np.nan)
         facts = column_report(
@@ -185,8 +185,7 @@ def test_roles_are_no_features_and_ids_and_outcomes_never_are(world):
     ("options", "told"),
     [
         ({"keep": ["z"]}, r"columns.keep names z, no column"),
-        ({"ignore": ["z"]}, r"columns.ignore names z, no column"),
-        ({"keep": ["x"], "ignore": ["x"]}, r"x stands under columns.keep and columns.ignore"),
+        ({"keep": ["z"]}, r"columns.keep names z, no column"),
         ({"roles": {"outcome": "y", "weight": "z"}}, r"weight names 'z', no column"),
     ],
 )

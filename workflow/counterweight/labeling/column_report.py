@@ -101,20 +101,7 @@ class _Column(NamedTuple):
         return int(self.present.sum())
 
 
-def column_report(
-    frame,
-    types,
-    made,
-    roles,
-    *,
-    secrets=(),
-    doubts=None,
-    explained=(),
-    ignore=(),
-    keep=(),
-    max_levels=50,
-    least_rows=None,
-):
+def column_report(frame, types, made, roles, *, secrets=(), doubts=None, explained=(), keep=()):
     """Decide of each column whether it is a feature.
 
     Parameters
@@ -122,10 +109,9 @@ def column_report(
     frame : pandas.DataFrame
         ``row`` first, then typed columns: numbers, booleans as 1/0, dates as days since
         1970-01-01, texts.
-    types : dict of str to str
-        ``number``, ``boolean``, ``date`` or ``text``, by column.
-    made : dict of str to str
-        What reading made of a column, where it made something.
+    types, made : dict of str to str
+        By column ``number``, ``boolean``, ``date`` or ``text``; what reading made of it, if it
+        made something.
     roles : dict of str to str or list of str
         Column or columns of a role: ``id``, ``outcome``, ``weight``, ``time``, ``group``,
         ``labeled`` (the columns of its condition), and others. None of them is a feature but
@@ -134,25 +120,22 @@ def column_report(
         What no feature may tell.
     doubts : dict of str to str, optional
         What reading could not tell for sure, by column.
-    explained : sequence of str
-        Columns of whose codes the config says what they mean.
-    ignore, keep : sequence of str
-        Columns never to be features; columns to be features whatever they look like.
-    max_levels, least_rows : int
-        See `TabularEncoder`.
+    explained, keep : sequence of str
+        Columns of whose codes the config says what they mean; those to be features whatever they
+        look like.
 
     Returns
     -------
     list of ColumnFact
         In the order of the table.
     """
-    role_of = roles_by_column(roles)
+    role_of, doubts = roles_by_column(roles), doubts or {}
     columns = [name for name in frame.columns if name != "row"]
-    _check_names(columns, role_of, ignore, keep)
+    _check_names(columns, role_of, keep)
     facts, numbers = {}, {}
     for name in columns:
-        column = _read(name, types[name], frame[name])
-        role = role_of.get(name, "")
+        column, role = _read(name, types[name], frame[name]), role_of.get(name, "")
+        doubt = [doubts.get(name), "" if name in explained else _codes(column, role)]
         fact = ColumnFact(
             name,
             role,
@@ -161,30 +144,12 @@ def column_report(
             len(column.counts),
             "feature",
             made=made.get(name, ""),
-            doubt="; ".join(
-                filter(
-                    None,
-                    [(doubts or {}).get(name), "" if name in explained else _codes(column, role)],
-                )
-            ),
+            doubt="; ".join(filter(None, doubt)),
         )
-        if name in ignore:
-            facts[name] = fact._replace(use="left out", why="ignored as asked")
-            continue
         if role and role not in LEARNT and not (name in keep and role not in NEVER):
             facts[name] = fact._replace(use="role", why=ROLE_NAMES.get(role, f"has role {role}"))
             continue
-        levels = 0
-        if column.type == "text":
-            levels = levels_kept(column.counts, len(frame), max_levels, least_rows)
-            fact = fact._replace(levels=levels, pooled=len(column.counts) - levels)
-        why = "" if role in LEARNT else _unlike_a_feature(column, levels)
-        if not why:
-            judged = [secret.judged(column.values) for secret in secrets]
-            why = next((why for why, _ in judged if why), "")
-            doubt = "" if why else "; ".join(doubt for _, doubt in judged if doubt)
-            doubt = "; ".join(filter(None, [fact.doubt, doubt]))
-            fact = fact._replace(leak=without_advice(why), doubt=doubt)
+        fact, why = _judged(fact, column, secrets)
         if not why and column.type == "date" and roles.get("balance"):
             why = (
                 "a date, and those of new people are later ones; name it under columns.keep if a "
@@ -198,6 +163,21 @@ def column_report(
             facts[name] = _decided(facts[name]._replace(leak=without_advice(why)), why, keep)
             del numbers[name]
     return [facts[name] for name in columns]
+
+
+def _judged(fact, column, secrets):
+    """What is known of a column, and why it is no feature by its values or by what it tells."""
+    levels = 0
+    if column.type == "text":
+        levels = levels_kept(column.counts, len(column.present))
+        fact = fact._replace(levels=levels, pooled=len(column.counts) - levels)
+    why = "" if fact.role in LEARNT else _unlike_a_feature(column, levels)
+    if why:
+        return fact, why
+    judged = [secret.judged(column.values) for secret in secrets]
+    why = next((why for why, _ in judged if why), "")
+    doubts = [fact.doubt] + ([] if why else [doubt for _, doubt in judged])
+    return fact._replace(leak=without_advice(why), doubt="; ".join(filter(None, doubts))), why
 
 
 def _codes(column, role):
@@ -289,20 +269,14 @@ def roles_by_column(roles):
     return role_of
 
 
-def _check_names(columns, role_of, ignore, keep):
-    for part, names in (("columns.ignore", ignore), ("columns.keep", keep)):
-        unknown = [name for name in names if name not in columns]
-        if unknown:
-            raise CounterweightError(
-                f"{part} names {listed(unknown)}, no column of the table, which has "
-                f"{listed(columns)}: correct the name."
-            )
-    check_roles(columns, role_of)
-    both = [name for name in keep if name in ignore]
-    if both:
+def _check_names(columns, role_of, keep):
+    unknown = [name for name in keep if name not in columns]
+    if unknown:
         raise CounterweightError(
-            f"Column {listed(both)} stands under columns.keep and columns.ignore: choose one."
+            f"columns.keep names {listed(unknown)}, no column of the table, which has "
+            f"{listed(columns)}: correct the name."
         )
+    check_roles(columns, role_of)
     for name in keep:
         if role_of.get(name) in NEVER:
             raise CounterweightError(

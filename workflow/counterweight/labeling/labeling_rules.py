@@ -313,22 +313,7 @@ def deployed(
     if not (np.isfinite(sharpness) and sharpness >= 0):
         raise CounterweightError(f"labeling.sharpness is {sharpness}; it must be from 0 up.")
     sizes = {"deployed": deployed_rows, "d2": d2_rows, "d3": d3_rows, "d1": d1_rows}
-    needed = sum(sizes.values()) + (CANDIDATES - 1) * d1_rows
-    if n < needed:
-        sizes = {name: int(size * n / needed) for name, size in sizes.items()}
-        log.warning(
-            "labeling rule deployed: %d rows are fewer than the %d that the sizes asked for need; "
-            "scaled down to %s",
-            n,
-            int(np.ceil(needed)),
-            ", ".join(f"{size} rows ({name})" for name, size in sizes.items()),
-        )
-    if min(sizes.values()) < 1 or sizes["deployed"] < 2:
-        raise CounterweightError(
-            f"The labeling rule deployed needs {int(np.ceil(needed))} rows, or in proportion; the "
-            f"{n} rows of this table leave a data set empty: use more rows, or sizes nearer to "
-            "each other."
-        )
+    sizes = _scaled(sizes, n)
     order = rng.permutation(n)
     ends = np.cumsum([sizes["deployed"], sizes["d2"], sizes["d3"]])
     learned, second, third, candidates = np.split(order, ends)
@@ -349,6 +334,27 @@ def deployed(
         "samples": masks,
         "deployed": score,
     }
+
+
+def _scaled(sizes, n):
+    """Rows of each data set, scaled down by one factor where the table has too few."""
+    needed = sum(sizes.values()) + (CANDIDATES - 1) * sizes["d1"]
+    if n < needed:
+        sizes = {name: int(size * n / needed) for name, size in sizes.items()}
+        log.warning(
+            "labeling rule deployed: %d rows are fewer than the %d that the sizes asked for need; "
+            "scaled down to %s",
+            n,
+            int(np.ceil(needed)),
+            ", ".join(f"{size} rows ({name})" for name, size in sizes.items()),
+        )
+    if min(sizes.values()) < 1 or sizes["deployed"] < 2:
+        raise CounterweightError(
+            f"The labeling rule deployed needs {int(np.ceil(needed))} rows, or in proportion; the "
+            f"{n} rows of this table leave a data set empty: use more rows, or sizes nearer to "
+            "each other."
+        )
+    return sizes
 
 
 def _deployed_score(X, y, learned, ridge):

@@ -176,6 +176,11 @@ def given(frame, types, *, column, positive=None, negative=None, missing=None, k
         boolean = types.get(column) == "boolean"
         names = ("no", "yes") if boolean else tuple(f"{value:g}" for value in there)
         return np.where(np.isnan(numbers), np.nan, numbers == there[1]), True, names
+    return _class_given(values, types, column, positive, negative, missing, kind)
+
+
+def _class_given(values, types, column, positive, negative, missing, kind):
+    """`given` of a column of texts, or where one of its values is named as positive."""
     if kind == "number":
         raise CounterweightError(
             f"The outcome {column!r} is to be a number, and "
@@ -196,10 +201,9 @@ def given(frame, types, *, column, positive=None, negative=None, missing=None, k
             f"The outcome {column!r} is one of {listed(sorted(words))}: say by outcome.positive "
             f"which counts as 1, as in outcome: {' or '.join(examples)}."
         )
-    holds(frame, types, column, positive)
-    found = told_apart(
-        values, positive, negative, missing, text=text, what=f"outcome {column!r}", key="outcome"
-    )
+    holds(values.to_frame(), types, column, positive)
+    said = {"text": types.get(column) == "text", "what": f"outcome {column!r}", "key": "outcome"}
+    found = told_apart(values, positive, negative, missing, **said)
     ones, others = (values[found == value].unique() for value in (1, 0))
     if not len(others):
         raise CounterweightError(

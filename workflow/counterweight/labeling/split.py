@@ -44,18 +44,16 @@ def labeled_repeats(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        Prepared table, with ``row``.
-    features : pandas.DataFrame
-        Rows kept, with ``row``; no feature may be constant or not finite.
+    frame, features : pandas.DataFrame
+        Prepared table, and the rows kept, with ``row``; no feature may be constant or not finite.
     truth : pandas.DataFrame or None
         What is known of a generated data set, by ``row``.
     rule : callable
-        ``rule(frame, truth, rng) -> selected``; an informed one also gets ``features`` (an
+        ``rule(frame, truth, rng) -> selected``; an `informed` one also gets ``features`` (an
         array) and ``outcome``, and gives a dict: ``selected``, ``left_out``, ``samples``
         (named data sets), ``deployed`` (scores of a deployed model), ``p_selected`` (the
         chances that it drew by, which are hidden) and ``keep_rate`` (at which each row was kept
-        before it came here).
+        before it came here). A `complete` one may label every row.
     outcome : callable
         ``outcome(frame, population) -> 0/1``, NaN where nobody knows it.
     study : str
@@ -68,14 +66,9 @@ def labeled_repeats(
         Rate at which test rows stay in the log whose outcome is 0 for every target, in
         (0, 1]; rejected rows are in neither table (Mineiro 2010). A row's fate depends
         on its id alone.
-    complete : bool
-        Whether the rule may label every row.
-    informed : bool
-        Whether the rule sees features and outcome.
-    samples : mapping, optional
-        Conditions of named data sets (`counterweight.labeling.conditions`).
-    test_rows : mapping, optional
-        Condition of the test rows, the same in every repeat; then `test_share` is not used.
+    samples, test_rows : mapping, optional
+        Conditions (`counterweight.labeling.conditions`) of named data sets, and of the test rows,
+        which are then the same in every repeat.
     user : str, optional
         Column of the user (or session, or day) that a row is of. Users are held out as a whole, so
         that none is learned from and tested on; `hidden` then has ``user``, a number for each.
@@ -92,37 +85,25 @@ def labeled_repeats(
     check_row_ids(features["row"])
     check_row_ids(frame["row"])
     frame = frame.set_index("row", drop=False).loc[features["row"]].reset_index(drop=True)
+    facts = {}
     if truth is not None:
         truth = truth.set_index("row").loc[features["row"]].reset_index(drop=True)
-    rows = len(frame)
+        facts = {name: truth[name].to_numpy() for name in truth.columns}
+    if user is not None:
+        facts["user"] = numbered(frame, user)
     fixed = _fixed_test(frame, test_rows)
-    users = None if user is None else numbered(frame, user)
+    X = features.drop(columns="row").to_numpy(dtype=float) if informed else None
     for repeat in range(repeats):
         draws = functools.partial(generator, seed, study, repeat)
-        options = {}
+        told = {}
         if informed:
-            options = {
-                "features": features.drop(columns="row").to_numpy(dtype=float),
-                "outcome": outcome(frame, np.ones(rows, bool)),
-            }
-        answer = rule(frame, truth, draws("labeling"), **options)
+            told = {"features": X, "outcome": outcome(frame, np.ones(len(frame), bool))}
+        answer = rule(frame, truth, draws("labeling"), **told)
         answer = answer if informed else {"selected": answer}
-        selected = _checked_selection(answer["selected"], rows, complete)
-        taken = ~np.asarray(answer.get("left_out", np.zeros(rows, bool)), bool)
-        if test_rows:
-            test = fixed & taken
-        else:
-            order = draws("split").permutation(rows)
-            order = order[taken[order]]
-            if users is not None:
-                # In the order in which each is drawn first, all rows of a user together.
-                _, first, place = np.unique(users[order], return_index=True, return_inverse=True)
-                order = order[np.argsort(first[place], kind="stable")]
-            test = np.zeros(rows, bool)
-            test[order[: int(test_share * len(order))]] = True
-            if users is not None:
-                # The user in the middle of whom the share ends is not held out.
-                test &= ~np.isin(users, users[~test & taken])
+        selected = _checked_selection(answer["selected"], len(frame), complete)
+        taken = ~np.asarray(answer.get("left_out", np.zeros(len(frame), bool)), bool)
+        users = facts.get("user") if user is not None else None
+        test = fixed & taken if test_rows else _held_out(test_share, taken, users, draws)
         if not 0 < test.sum() < taken.sum():
             raise CounterweightError(
                 f"{'test_rows' if test_rows else f'test_share {test_share}'} leaves "
@@ -130,41 +111,61 @@ def labeled_repeats(
                 "rows are left on both sides."
             )
         seen = selected & ~test & taken
-        outcomes = {}
-        for target in targets:
-            population = np.ones(rows, bool) if target == "general" else ~selected
-            values = outcome(frame, population)
-            classes = np.unique(values[seen])
-            if len(classes) < 2:
-                raise CounterweightError(
-                    f"The {int(seen.sum())} labeled rows of repeat {repeat} have one class only "
-                    f"({', '.join(map(str, classes)) or 'no rows'}): no classifier can be learned; "
-                    "loosen the labeling rule or correct the outcome."
-                )
-            outcomes[f"y_{target}"] = values
+        outcomes = _outcomes(frame, outcome, targets, selected, seen, repeat)
         zero = np.logical_and.reduce([test, *(values == 0 for values in outcomes.values())])
         rates = np.where(zero, keep_rate, 1.0)
-        ids = {"repeat": np.full(rows, repeat, "int16"), "row": frame["row"].to_numpy("int32")}
+        rows = frame["row"].to_numpy("int32")
+        ids = {"repeat": np.full(len(rows), repeat, "int16"), "row": rows}
         draw = int(draws("test zeros").integers(2**63))
-        kept = kept_rows(~zero, ids["row"], rates, draw) & taken
-        # What a log lost before anybody looked, its rule tells.
-        rates = rates * answer.get("keep_rate", 1.0)
+        kept = kept_rows(~zero, rows, rates, draw) & taken
         outcomes = {name: pd.Series(values, dtype="Int8") for name, values in outcomes.items()}
         visible = {
             "role": np.select([test, selected], ["test", "labeled"], "unlabeled"),
             "selected": selected.astype("int8"),
-            "keep_rate": rates,
+            # What a log lost before anybody looked, its rule tells.
+            "keep_rate": rates * answer.get("keep_rate", 1.0),
         } | {name: values.where(seen, pd.NA) for name, values in outcomes.items()}
-        facts = {} if truth is None else {name: truth[name].to_numpy() for name in truth.columns}
-        if users is not None:
-            facts["user"] = users
+        chances = {}
         if "p_selected" in answer:
-            facts["p_selected"] = np.asarray(answer["p_selected"], float)
+            chances["p_selected"] = np.asarray(answer["p_selected"], float)
         named = _named_sets(frame, samples, answer, draws("samples"))
         yield (
             pd.DataFrame(ids | visible | named)[kept],
-            pd.DataFrame(ids | outcomes | facts | named)[kept],
+            pd.DataFrame(ids | outcomes | facts | chances | named)[kept],
         )
+
+
+def _held_out(test_share, taken, users, draws):
+    """Mask of the test rows: a share of those taken, drawn; of users whole ones."""
+    order = draws("split").permutation(len(taken))
+    order = order[taken[order]]
+    if users is not None:
+        # In the order in which each is drawn first, all rows of a user together.
+        _, first, place = np.unique(users[order], return_index=True, return_inverse=True)
+        order = order[np.argsort(first[place], kind="stable")]
+    test = np.zeros(len(taken), bool)
+    test[order[: int(test_share * len(order))]] = True
+    if users is not None:
+        # The user in the middle of whom the share ends is not held out.
+        test &= ~np.isin(users, users[~test & taken])
+    return test
+
+
+def _outcomes(frame, outcome, targets, selected, seen, repeat):
+    """Outcomes of all rows by target; refused where the labeled ones are of one class."""
+    outcomes = {}
+    for target in targets:
+        population = np.ones(len(frame), bool) if target == "general" else ~selected
+        values = outcome(frame, population)
+        classes = np.unique(values[seen])
+        if len(classes) < 2:
+            raise CounterweightError(
+                f"The {int(seen.sum())} labeled rows of repeat {repeat} have one class only "
+                f"({', '.join(map(str, classes)) or 'no rows'}): no classifier can be learned; "
+                "loosen the labeling rule or correct the outcome."
+            )
+        outcomes[f"y_{target}"] = values
+    return outcomes
 
 
 def _checked_selection(selected, rows, complete):

@@ -321,27 +321,14 @@ class Sample:
             raise CounterweightError(f"most_effect is an option of cbps, not of {method}.")
         if table:
             target = target if isinstance(target, Sample) else Sample(target)
-            names = self._shared(target)
-            columns, notes = code_tables(
-                self.frame, target.frame, names, target.weight, most_levels
-            )
-            if not columns:
-                raise CounterweightError(
-                    f"None of the columns {listed(names)} can be balanced: " + " ".join(notes)
-                )
+            columns, notes = self._coded(target, most_levels)
             other, total = target.weight, target.weight.sum()
-            notes = notes + lacking(columns, self.weight, other)
         else:
             columns, total = _of_margins(self.frame, target)
             other, notes = None, []
             total = self.weight.sum() if total is None else total
-        made = _METHODS_OF[method](
-            columns,
-            self.weight,
-            other,
-            {"ridge": ridge, "most_effect": most_effect, "bins": bins},
-            weights,
-        )
+        options = {"ridge": ridge, "most_effect": most_effect, "bins": bins}
+        made = _METHODS_OF[method](columns, self.weight, other, options, weights)
         weights, influence, converged = made
         weights = weights * (total / weights.sum())
         if trim is not None:
@@ -363,6 +350,16 @@ class Sample:
             converged=converged,
             notes=notes,
         )
+
+    def _coded(self, target, most_levels):
+        """Columns to balance, coded alike in both tables, and what is to be said of them."""
+        names = self._shared(target)
+        columns, notes = code_tables(self.frame, target.frame, names, target.weight, most_levels)
+        if not columns:
+            raise CounterweightError(
+                f"None of the columns {listed(names)} can be balanced: " + " ".join(notes)
+            )
+        return columns, notes + lacking(columns, self.weight, target.weight)
 
     def _shared(self, target):
         """Columns to balance."""

@@ -430,9 +430,7 @@ def rake(codes, margins, weight=None, *, names=None, most_steps=1000, tolerance=
         _checked_codes(c, len(s), len(weight), name)
         for c, s, name in zip(columns, shares, names, strict=True)
     ]
-    cell = np.zeros(len(weight), dtype=np.int64)
-    for code in columns:
-        cell = np.unique(cell * (code.max() + 1) + code, return_inverse=True)[1]
+    cell = joined(columns)
     first = np.zeros(cell.max() + 1, dtype=np.int64)
     first[cell[::-1]] = np.arange(len(cell))[::-1]
     start = np.bincount(cell, weight) / weight.sum()
@@ -469,6 +467,14 @@ def rake(codes, margins, weight=None, *, names=None, most_steps=1000, tolerance=
         )
     factor = np.divide(mass, start, out=np.zeros_like(mass), where=start > 0)
     return weight / weight.sum() * factor[cell] * total
+
+
+def joined(columns):
+    """Number of each row's combination of codes."""
+    cell = np.zeros(len(columns[0]), dtype=np.int64)
+    for code in columns:
+        cell = np.unique(cell * (code.max() + 1) + code, return_inverse=True)[1]
+    return cell
 
 
 def post_stratify(cells, totals, weight=None, *, strict=True, name="cells"):

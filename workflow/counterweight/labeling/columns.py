@@ -116,10 +116,6 @@ def clusters(users):
     Parameters
     ----------
     users : pandas.Series (n,)
-
-    Returns
-    -------
-    numpy.ndarray of int32 (n,)
     """
     import pandas as pd
 

@@ -17,17 +17,14 @@ from counterweight.labeling.columns import require
 from counterweight.numerics.zero_rejection import drawing_order
 
 log = logging.getLogger("counterweight")
-
 #: Data sets that every study has; no other may take their names.
 BUILTIN = ("labeled", "unlabeled", "everyone")
 #: What a condition on a column may ask; `at_least` and `below` go together, too.
 TESTS = ("value", "values", "at_least", "below")
-
 TRUE, FALSE = (
     tuple(dict.fromkeys([*words, one]))
     for words, one in zip(zip(*TRUTHS, strict=True), "10", strict=True)
 )
-
 _VALUES = ["string", "number", "boolean", "array"]
 #: Options of rules that tell a positive value from others; see `told_apart`.
 NEGATIVE = Option(None, "Value that counts as 0, or a list; null for the only other.", type=_VALUES, null=True)  # fmt: skip
@@ -110,10 +107,6 @@ def told_apart(values, positive, negative=None, missing=None, *, text, what, key
         The key of the config under which these stand.
     blanks : bool
         Whether `missing` may be said at all.
-
-    Returns
-    -------
-    numpy.ndarray of float (n,)
     """
     unknown = values.isna().to_numpy(bool)
     if missing is not None:
@@ -154,13 +147,7 @@ def _shown(values):
 def like_codes(values):
     """Which numbers look like codes of unknown: -9, 9, 99, -999, 888 and the like.
 
-    Parameters
-    ----------
-    values : array (n,)
-
-    Returns
-    -------
-    numpy.ndarray of bool (n,)
+    Shapes: values (n,).
     """
     size = np.abs(np.asarray(values, float))
     found = np.isin(size, [7, 8, 9]) | np.isin(np.asarray(values, float), [-1.0])
@@ -237,10 +224,6 @@ def condition_mask(frame, condition, where):
     ----------
     where : str
         What the condition is of, for messages.
-
-    Returns
-    -------
-    numpy.ndarray of bool, shape (n,)
     """
     return _mask(frame, _checked(condition, where), where)
 

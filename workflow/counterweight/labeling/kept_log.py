@@ -40,12 +40,6 @@ def kept_log(frame, truth, rng, *, features, outcome, keep_rate, rows_before=0):
     """All rows (``selected``), with the rates at which each was kept (1 where it is no zero).
 
     Zeros are taken to have been dropped by that rate alone, whatever the features.
-
-    Raises
-    ------
-    CounterweightError
-        When an outcome is missing, or a rate is missing or no rate, or contradicts the number of
-        rows before.
     """
     missing = np.isnan(np.asarray(outcome, float))
     if missing.any():

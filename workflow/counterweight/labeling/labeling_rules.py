@@ -27,7 +27,6 @@ from counterweight.labeling.conditions import (
 from counterweight.numerics.checks import checked_labels, checked_rows
 
 log = logging.getLogger("counterweight")
-
 #: Studies with this labeling rule are about outcomes of which some are blank.
 KIND_BY_NAME = {"present": "blanks"}
 #: The rule may label all rows; elsewhere that is a mistake, since nothing is to correct.
@@ -292,10 +291,7 @@ def deployed(
     score. No row is in two of the sets. Where the table has too few rows, all four sizes are
     scaled down by one factor, which is logged.
 
-    Parameters
-    ----------
-    features : array, shape (n, d)
-    outcome : array of 0 and 1, shape (n,)
+    Shapes: features (n, d); outcome of 0 and 1 (n,).
 
     Returns
     -------

@@ -44,8 +44,6 @@ OPTIONS_BY_NAME = {
         "noise": Number(0.25, "Half-width of the uniform noise on the median age; 0 for none.", minimum=0),
     },
 }  # fmt: skip
-
-
 log = logging.getLogger("counterweight")
 
 
@@ -226,8 +224,6 @@ def no_features(frame, rng, *, outcome=None):
 
 #: Columns of the table that it reads, so that others need not be read.
 no_features.needs = ()
-
-
 BINARY = {
     "workclass": ("private_employer", ("Private",)),
     "education": ("degree", ("Bachelors", "Masters", "Doctorate", "Prof-school")),
@@ -236,16 +232,12 @@ BINARY = {
     "sex": ("male", ("Male",)),
     "native-country": ("native_born", ("United-States",)),
 }
-
-
 INTEGER = {
     "age": "age",
     "fnlwgt": "fnlwgt",
     "education-num": "education_num",
     "hours-per-week": "hours_per_week",
 }
-
-
 ADULT_LOGGED = {"capital-gain": "log_capital_gain", "capital-loss": "log_capital_loss"}
 
 
@@ -276,8 +268,6 @@ def adult_binary(frame, rng, *, outcome=None, noise=0.25, noise_on="all", binari
     pandas.DataFrame
         ``row`` and 12 float columns, for the rows kept.
 
-    References
-    ----------
     Smith & Elkan (2007), sections 6 and 7.
     """
     require(frame, [*BINARY, *INTEGER, *ADULT_LOGGED], "features recipe adult_binary")
@@ -322,8 +312,6 @@ def ca_logged(frame, rng, *, outcome=None, noise=0.25):
     pandas.DataFrame
         ``row`` and 6 float columns.
 
-    References
-    ----------
     Smith & Elkan (2007), section 8.
     """
     require(

@@ -16,7 +16,6 @@ from counterweight.numerics.filters import least_rows
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
 
 log = logging.getLogger("counterweight")
-
 #: Studies with this labeling rule are about whom to collect, not about classes.
 KIND = "filter"
 OPTIONS = {

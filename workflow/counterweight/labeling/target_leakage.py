@@ -209,9 +209,7 @@ def _of_size_one(values):
 def known_by_label(present, labeled):
     """Whether a column is known for labeled rows only, or for the others only.
 
-    Parameters
-    ----------
-    present, labeled : array of bool (n,)
+    Shapes: present, labeled of bool (n,).
 
     Returns
     -------
@@ -240,10 +238,7 @@ def same_by_label(values, labeled):
     of the unlabeled only counts where labeled rows have more than `LEAST` others: then it stands
     for *does not apply*, as in the amount that was paid out.
 
-    Parameters
-    ----------
-    values : array (n,)
-    labeled : array of bool (n,)
+    Shapes: values (n,); labeled of bool (n,).
 
     Returns
     -------

@@ -57,8 +57,6 @@ def selection_probabilities(selector, X, s, X_new, rng, calibration="isotonic", 
     converged : bool
         Whether every fit behind them converged.
 
-    References
-    ----------
     Zadrozny & Elkan (2002) for the calibration; Smith & Elkan (2007), section 3.
     """
     if calibration not in CALIBRATIONS:

@@ -38,7 +38,6 @@ from counterweight.numerics.geometry import (
 )
 
 KIND = "filter"
-
 OPTIONS = {
     "etas": Array([],
         "Probabilities with which a row's leaf is replaced by one drawn uniformly; for proxies of one setting only, [] "
@@ -53,7 +52,6 @@ OPTIONS = {
 }  # fmt: skip
 LABEL_BY_NAME = {"equal": "naive", "quadratic": "QP", "relaxed": "relaxed"}
 VALUE_LABELS = {"under_noise": {"kept": "A.1.1 as printed"}}
-
 #: An acceptance of the linear program this close to a bound is at the bound.
 BOUND = 1e-7
 #: Error of a distribution that counts as none.
@@ -139,10 +137,7 @@ def most_accepted(rho, mass, A):
     0 <= rho <= 1 and sum_j rho_j r'_j (A_j - x) = 0, with x the distribution accepted now. Its
     answer is made exact by solving for the entries between the bounds.
 
-    Parameters
-    ----------
-    rho, mass : array (L,)
-    A : array (L, K)
+    Shapes: rho, mass (L,); A (L, K).
 
     Returns
     -------

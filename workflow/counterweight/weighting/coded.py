@@ -159,12 +159,7 @@ def as_column(values, name):
 
 
 def binned(column, bins):
-    """A column as levels for margins: numbers cut at the target's quantiles, missing a level.
-
-    Returns
-    -------
-    own, other : int array
-    """
+    """A column as levels for margins: numbers cut at the target's quantiles, missing a level."""
     own, other, labels = column.own, column.other, list(column.labels)
     if column.is_number:
         there = other[~np.isnan(other)]

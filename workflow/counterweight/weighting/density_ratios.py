@@ -37,8 +37,6 @@ LABEL_BY_NAME = {
     "shimodaira": "Shimodaira, to {target}",
     "kernel_mean_matching": "kernel mean matching to {target}",
 }
-
-
 VALUE_LABELS = TARGET_LABELS
 VALUE_LABELS_BY_NAME = {"shimodaira": TARGET_LABELS | {"exponent": {}}}
 
@@ -61,8 +59,6 @@ def discriminator_weights(rows, *, target="general", ridge=1e-6):
     numpy.ndarray, shape (M,)
         Not capped; of mean about 1.
 
-    References
-    ----------
     Bickel, Brueckner & Scheffer (2007), section 4.
     """
     X = np.concatenate([rows.X_labeled, rows.X_unlabeled])
@@ -74,8 +70,6 @@ def discriminator_weights(rows, *, target="general", ridge=1e-6):
 
 #: Exponents that the criterion is asked about.
 GRID = tuple(k / 10 for k in range(11))
-
-
 #: Largest ratio, in mean ratios, that the criterion looks at: its sums are of squares.
 MOST = 50.0
 
@@ -99,8 +93,6 @@ def tempered_weights(rows, *, target="general", exponent=None):
     numpy.ndarray, shape (M,)
         Of mean 1. ``exponent`` among the facts.
 
-    References
-    ----------
     Shimodaira (2000), equations 4.1 and 4.4.
     """
     with np.errstate(divide="ignore"):
@@ -125,10 +117,7 @@ def information_criterion(X, y, ratio, power):
 
     Logistic where y is 0 and 1, else linear with the noise of the unweighted fit.
 
-    Parameters
-    ----------
-    X : array (M, d)
-    y, ratio : array (M,)
+    Shapes: X (M, d); y, ratio (M,).
 
     Returns
     -------
@@ -158,8 +147,6 @@ def information_criterion(X, y, ratio, power):
 
 #: Rows that the median distance is taken of, rows treated at a time, and most steps.
 SAMPLED, BLOCK, STEPS = 1000, 1000, 2000
-
-
 #: Landmarks unless given: this many numbers in the table of features, within these bounds.
 NUMBERS, LANDMARKS = 4_000_000, (300, 1000)
 
@@ -196,8 +183,6 @@ def matching_weights(
     numpy.ndarray, shape (M,)
         Not capped.
 
-    References
-    ----------
     Huang, Smola, Gretton, Borgwardt & Schoelkopf (2007), equations 10 to 13.
     """
     X, goal = checked_rows(rows.X_labeled), checked_rows(rows.population(target))
@@ -242,9 +227,7 @@ def median_distance(X, rng):
 class Landmarks:
     """Nystroem features of the Gaussian kernel exp(-|a - b|^2 / (2 width^2)).
 
-    Parameters
-    ----------
-    places : array (k, d)
+    Shapes: places (k, d).
     """
 
     def __init__(self, places, width):

@@ -10,8 +10,6 @@ from counterweight.fragments import Choice
 
 #: The population that each weighting makes the labeled rows stand for.
 TARGET_BY_NAME = {"lemma1": "general", "lemma2": "unlabeled"}
-
-
 LABEL_BY_NAME = {"lemma1": "Lemma 1", "lemma2": "Lemma 2"}
 
 
@@ -39,8 +37,6 @@ def general_weights(p, share):
     CounterweightError
         When a p is not in (0, 1] or the share not in (0, 1).
 
-    References
-    ----------
     Smith & Elkan (2007), Lemma 1.
     """
     p = _checked(p, share)
@@ -69,8 +65,6 @@ def unlabeled_weights(p, share):
     CounterweightError
         When a p is not in (0, 1], all are 1, or the share is not in (0, 1).
 
-    References
-    ----------
     Smith & Elkan (2007), Lemma 2.
     """
     p = _checked(p, share)
@@ -111,8 +105,6 @@ def _checked(p, share):
 TARGET_OPTION = {
     "target": Choice("general", ["general", "unlabeled"], "Whom the weighted rows stand for: all training rows, or the unlabeled."),
 }  # fmt: skip
-
-
 #: The populations in print, in labels of weightings that have the option.
 TARGET_LABELS = {"target": {"general": "everybody", "unlabeled": "the unlabeled"}}
 
@@ -204,10 +196,6 @@ def from_odds(odds, share, target):
     odds : array (M,)
     share : float
         Labeled rows as a share of all.
-
-    Returns
-    -------
-    numpy.ndarray, shape (M,)
     """
     return share / (1 - share) * odds if target == "unlabeled" else share * (1 + odds)
 
@@ -262,10 +250,7 @@ def weighted_mean(values, weights):
     The error is that of a ratio estimator, sqrt(sum w^2 (v - m)^2) / sum w; it takes
     the weights as given.
 
-    Parameters
-    ----------
-    values : array, shape (M, d)
-    weights : array, shape (M,)
+    Shapes: values (M, d); weights (M,).
     """
     total = weights.sum()
     mean = weights @ values / total

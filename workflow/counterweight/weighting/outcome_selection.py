@@ -14,25 +14,15 @@ from counterweight.numerics.tilt import label_scores
 from counterweight.weighting.importance_weights import TARGET_LABELS, TARGET_OPTION, from_odds
 
 SEES = "rows"
-
-
 NEEDS_P = False
-
-
 #: Selection goes by the outcome: the weights are no ratio of densities of x.
 RATIO = "outcome"
-
-
 LABEL_BY_NAME = {
     "rosset": "Rosset et al. to {target}",
     "rosset_label_only": "Rosset et al., label only, to {target}",
     "heckman": "Heckman selection to {target}",
 }
-
-
 VALUE_LABELS = TARGET_LABELS
-
-
 OPTIONS_BY_NAME = {
     "rosset_label_only": TARGET_OPTION,
     "rosset": {
@@ -46,8 +36,6 @@ OPTIONS_BY_NAME = {
         "exclusion": Text(..., "Feature that tells who is labeled and, given the others, has nothing to do with the outcome."),
     },
 }  # fmt: skip
-
-
 #: Least rows of a class that label-only moments may give the unlabeled, and the largest effect of
 #: a standard deviation that is looked for, in log odds.
 LEAST, LARGEST = 0.5, 10.0
@@ -61,12 +49,6 @@ def label_only_weights(rows, *, target="general"):
     least squares in standard deviations of the unlabeled rows. A rate beyond 0 or 1, where label
     shift cannot hold, is put to half a row from the end.
 
-    Returns
-    -------
-    numpy.ndarray, shape (M,)
-
-    References
-    ----------
     Rosset, Zhu, Zou & Hastie (2005), section 3.
     """
     y = np.asarray(rows.y_labeled)
@@ -97,8 +79,6 @@ def moment_weights(rows, *, target="general", features=(), moments="means"):
     numpy.ndarray, shape (M,)
         ``label_effect`` among the facts is b, of one unit of y, with its standard error.
 
-    References
-    ----------
     Rosset, Zhu, Zou & Hastie (2005), equation 3.
     """
     X, X0 = checked_rows(rows.X_labeled), checked_rows(rows.X_unlabeled)
@@ -206,12 +186,6 @@ def heckman_weights(rows, *, exclusion, target="general"):
     exclusion : str
         A feature.
 
-    Returns
-    -------
-    numpy.ndarray, shape (M,)
-
-    References
-    ----------
     Heckman (1979); Van de Ven & Van Praag (1981) for an outcome of 0 and 1.
     """
     if exclusion not in rows.names:

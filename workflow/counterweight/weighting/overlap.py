@@ -167,28 +167,16 @@ def _upper_corner(h, k, rho):
 
 #: Labeled rows that new ones are compared with, and labeled rows that set the thresholds.
 REFERENCES, HELD_OUT = 2000, 4000
-
-
 #: Labeled rows, drawn at random, that centre and corners are looked for in.
 SAMPLE = 20000
-
-
 #: Knots of each number's scale.
 KNOTS = 201
-
-
 #: Ranges beyond the labeled rows' smallest or largest value that are far.
 FAR = 0.5
-
-
 #: Rows compared at a time.
 CHUNK = 8192
-
-
 #: Largest number of empty corners that are kept.
 CORNERS = 64
-
-
 #: Share of the weight of labeled rows at the edges of corners: as many would be flagged there.
 CORNER_SHARE = 0.015
 
@@ -216,8 +204,6 @@ class Support:
     share : float
         Share of the rows inside that may be flagged by distance; `CORNER_SHARE` comes to it.
 
-    References
-    ----------
     Vovk, Gammerman & Shafer (2005) for thresholds by conformal quantiles; Liu, Lafferty &
     Wasserman (2009), *JMLR* 10, for normal scores (the nonparanormal).
     """

@@ -17,12 +17,8 @@ from counterweight.weighting.importance_weights import effective_sample_size
 
 #: Numbers of a table that are held at once; beyond them features are made again in each step.
 DENSE = 2**24
-
-
 #: Numbers in a block of rows.
 BLOCK = 2**19
-
-
 #: Where a step leaves no more than this share of the gradient, the next one keeps the second
 #: derivatives, which are most of the work.
 FALLEN = 0.1
@@ -406,16 +402,6 @@ def rake(codes, margins, weight=None, *, names=None, most_steps=1000, tolerance=
         Rounds over all margins.
     tolerance : float
         Largest difference of a share when it stops.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,)
-
-    Raises
-    ------
-    CounterweightError
-        When a level that the target has is empty in the sample, margins have different totals,
-        or no weights meet them all; it names the margin.
     """
     columns = list(codes) if isinstance(codes, list | tuple) else list(np.asarray(codes).T)
     names = list(names or (f"number {k}" for k in range(len(margins))))
@@ -491,15 +477,6 @@ def post_stratify(cells, totals, weight=None, *, strict=True, name="cells"):
         proportion.
     name : str
         Of the cells, for messages.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,)
-
-    Raises
-    ------
-    CounterweightError
-        When a cell with a total has no row in the sample.
     """
     weight = checked_weights(weight, len(cells))
     (share,), total = shares_of([totals], [name], weight.sum())
@@ -534,11 +511,6 @@ def trim_weights(weights, *, mean_ratio=None, quantile=None):
     -------
     numpy.ndarray, shape (n,)
         None above the cap; those below keep their ratios.
-
-    Raises
-    ------
-    CounterweightError
-        When neither or both are given, or one is out of its range.
     """
     weights = checked_weights(weights, len(weights))
     if (mean_ratio is None) == (quantile is None):

@@ -8,11 +8,7 @@ from counterweight.models.subsampling.calibrated_subsample import (
     CalibratedSubsampleClassifier,
     CalibratedSubsampleRegressor,
 )
-from counterweight.models.subsampling.calibration import (
-    SplineCalibrator,
-    inverse_prior_correction,
-    prior_correction,
-)
+from counterweight.models.subsampling.calibration import SplineCalibrator, prior_correction
 from counterweight.numerics.zero_rejection import keep_weights, kept_rows
 from scipy.sparse import csc_array
 from sklearn.base import clone
@@ -26,6 +22,11 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 UNIT = ((0.0, 1.0), (0.0, 1.0))
+
+
+def inverse_prior_correction(p, keep_rate):
+    """p(y = 1 | x) among kept rows from that of all rows."""
+    return p / (p + keep_rate * (1 - p))
 
 
 def _scored(n=3000, seed=0, values=None):

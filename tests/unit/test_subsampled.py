@@ -6,7 +6,6 @@ from counterweight.errors import CounterweightError
 from counterweight.files.seeds import generator
 from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.subsampling import subsampled
-from counterweight.models.subsampling.calibration import inverse_prior_correction
 from counterweight.models.subsampling.learners import Boosting, Tree, new_learner
 from counterweight.models.subsampling.subsampled import SubsampledClassifier
 from counterweight.numerics.linear import fit_logistic
@@ -14,6 +13,11 @@ from threadpoolctl import threadpool_limits
 
 LEARNERS = ("sgd", "logistic", "boosting", "tree")
 CORRECTIONS = ("none", "weights", "spline", "prior", "log_odds")
+
+
+def inverse_prior_correction(p, keep_rate):
+    """p(y = 1 | x) among kept rows from that of all rows."""
+    return p / (p + keep_rate * (1 - p))
 
 
 def _rows(n=4000, seed=0, intercept=-2.5):

@@ -9,7 +9,6 @@ from counterweight.numerics.tilt import (
     estimate_delta,
     gap_left,
     label_scores,
-    prior_log_likelihood,
     tilted,
 )
 from scipy.special import expit, logit
@@ -17,6 +16,11 @@ from scipy.special import expit, logit
 PRIOR, RATE = 0.4, 0.2
 TRUE = logit(RATE) - logit(PRIOR)
 WAY = np.array([1.0, 0.7])
+
+
+def prior_log_likelihood(p, prior, rate):
+    """Mean log likelihood of target rows at a rate, up to a constant."""
+    return np.mean(np.log(p * rate / prior + (1 - p) * (1 - rate) / (1 - prior)))
 
 
 def p_of(X, prior=PRIOR):

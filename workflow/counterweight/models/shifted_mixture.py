@@ -74,36 +74,24 @@ def _starting(starts, which):
 class ShiftedMixtureClassifier(MixtureClassifier):
     """Shifted mixture model (Smith & Elkan 2007, section 4).
 
-    Two generative classifiers: one of the labeled rows, fitted plainly, and one of the
-    unlabeled rows. The second starts from the fit with Lemma 2 weights, then follows EM
-    on the unlabeled rows, where both class and component are hidden. Inertia keeps it
-    near its start. With ``start="labeled"`` it starts from the unweighted fit to the labeled
-    rows; with the priors alone shifting, that is prior shift by EM, right where features given
-    the class are distributed alike in both populations. Each iteration computes, with z the
-    responsibilities of class y and component c at the current parameters,
+    Two generative classifiers: one of the labeled rows, and one of the unlabeled rows, which starts
+    from the fit with Lemma 2 weights (or from the first: with the priors alone shifting that is
+    prior shift by EM, right where features given the class are alike in both populations). EM on
+    the unlabeled rows moves it, class and component hidden. With z the responsibilities at the current
+    parameters each iteration computes the prior ``sum z_y / N``, the weights ``sum z_yc / sum z_y``,
+    the means and shares of levels weighted by ``z_yc``, and the covariances, around the new means if
+    these shift, else around the current ones; and moves each shifting parameter theta towards its
+    value theta' by the share ``1 - lambda`` (reading "keep") or ``lambda`` (reading "step").
 
-    - the prior ``sum z_y / N`` and the weights ``sum z_yc / sum z_y``;
-    - the means weighted by ``z_yc``, and with them the shares of the levels of categories;
-    - the covariances weighted by ``z_yc``, around the new means if means shift, around
-      the current ones if they do not,
+    With `prior_rows` tau, the start counts as tau rows distributed as it says: theta' then maximises
+    the log-likelihood less tau times the Kullback-Leibler divergence of the model from its start
+    (conjugate MAP adaptation, near the start the quadratic penalty of Chelba & Acero 2006, each
+    parameter in units of its own information).
 
-    and moves each shifting parameter theta towards its value theta':
-    ``theta <- lambda theta + (1 - lambda) theta'`` (reading "keep") or
-    ``theta <- (1 - lambda) theta + lambda theta'`` (reading "step").
-
-    With `prior_rows` tau, the start counts as tau rows distributed as it says, class and component
-    included: theta' then maximises the log-likelihood less tau times the Kullback-Leibler
-    divergence of the model from its start (conjugate MAP adaptation). Near the start this is the
-    quadratic penalty of Chelba & Acero (2006), each parameter in units of its own information.
-
-    For each set of shifting parameters theta' is the exact conditional maximiser, so with a
-    full step the likelihood of the unlabeled rows cannot fall. With a partial step it may;
-    the falls are counted. Means and covariances are each interpolated on their own, and a
-    convex combination of positive definite covariances is positive definite.
-
-    The shift helps when the unlabeled population differs by more than the weights correct
-    for, and when the classes are clusters of the features. Nothing ties a class to its
-    label once the labels are hidden, so long runs without inertia may wander off.
+    With a full step the likelihood of the unlabeled rows cannot fall; with a partial one it may, and
+    the falls are counted. The shift helps when the unlabeled population differs by more than the
+    weights correct for, and when the classes are clusters of the features. Nothing ties a class to its
+    label once labels are hidden, so long runs without inertia may wander off.
 
     Parameters
     ----------
@@ -121,10 +109,8 @@ class ShiftedMixtureClassifier(MixtureClassifier):
         pi, the share of labeled rows.
     unlabeled_log_likelihood_ : ndarray (iterations + 1,)
         Mean over the unlabeled rows of log p(x), from the start to the end.
-    log_likelihood_falls_ : int
-        Iterations that lowered it.
-    decisions_moved_ : float
-        Share of unlabeled rows whose more probable class is not that of the start.
+    log_likelihood_falls_, decisions_moved_ : int, float
+        Iterations that lowered it; share of unlabeled rows whose more probable class has changed.
     """
 
     inertia: float = 0.99
@@ -219,38 +205,17 @@ class ShiftedMixtureClassifier(MixtureClassifier):
         }
 
     @classmethod
-    def path(
-        cls,
-        X_unlabeled,
-        *,
-        starts,
-        selected_share,
-        iterations,
-        inertia=0.99,
-        shifts="all",
-        reading="keep",
-        start="lemma2",
-        prior_rows=0,
-    ):
-        """Fitted models at several iteration counts of one run.
+    def path(cls, X_unlabeled, *, starts, selected_share, iterations, **options):
+        """Fitted models at several iteration counts of one run, each as a separate fit makes it.
 
-        Parameters
-        ----------
-        X_unlabeled, starts, selected_share
-            See `fit`.
-        iterations : sequence of int
-        inertia, shifts, reading, start, prior_rows
-            See `OPTIONS`.
+        `options` are those of `OPTIONS`; the others as of `fit`.
 
         Yields
         ------
         count : int
             In ascending order.
         model : ShiftedMixtureClassifier
-            The same as a separate fit with that many iterations.
         """
-        options = {"inertia": inertia, "shifts": shifts, "reading": reading}
-        options |= {"start": start, "prior_rows": prior_rows}
         models = [cls(iterations=count, **options) for count in sorted(set(iterations))]
         if not models:
             raise CounterweightError("iterations must be one whole number from 0, or more.")
@@ -260,9 +225,10 @@ class ShiftedMixtureClassifier(MixtureClassifier):
             raise CounterweightError(
                 f"The share of labeled rows must lie between 0 and 1, not {selected_share}."
             )
-        shifting = _shifting(shifts)
+        one = models[0]
+        shifting = _shifting(one.shifts)
         labeled = _starting(starts, "labeled")
-        begun = labeled if start == "labeled" else _starting(starts, "unlabeled")
+        begun = labeled if one.start == "labeled" else _starting(starts, "unlabeled")
         begun = begun.mixtures_
         if (labeled.mixtures_.width, labeled.mixtures_.layout) != (begun.width, begun.layout):
             raise CounterweightError(
@@ -275,13 +241,13 @@ class ShiftedMixtureClassifier(MixtureClassifier):
         else:
             X = np.asarray(X_unlabeled, dtype=float)
             data = MixedRows(X, np.ones(len(X)), begun.layout, begun.covariance)
-        step = 1 - inertia if reading == "keep" else inertia
+        step = 1 - one.inertia if one.reading == "keep" else one.inertia
         first_decisions = _decisions(X, begun)
         values = []
         if shifting == {"priors"}:
-            states = _prior_states(X, begun, step, prior_rows)
+            states = _prior_states(X, begun, step, one.prior_rows)
         else:
-            states = _states(data, begun, shifting, step, prior_rows)
+            states = _states(data, begun, shifting, step, one.prior_rows)
         for model in models:
             while len(values) <= model.iterations:
                 mixtures, value = next(states)

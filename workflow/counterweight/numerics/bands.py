@@ -20,36 +20,25 @@ WINDOW_ROWS = 60
 class CalibrationBand:
     """An interval for each row's answer, from the outcomes of labeled rows with like scores.
 
-    ``binary``: an interval of the true rate among rows with such a score. In a window of
-    scores the weighted rate has Wilson's interval for the window's effective rows; it is
-    moved from the window's middle to each score along a recalibrated curve (logistic
-    regression on a broken line of the score's logit), so that windows may be wide. Isotonic
-    regression then makes estimate and ends rise with the score.
-
-    ``number``: an interval of a new row's outcome, by conformal prediction: quantiles of the
-    labeled rows' residuals, in units of the residuals' size at such predictions, for each tail
-    by itself. It covers at least `level` of new rows of the population that the weights stand
-    for, averaged over rows, if labeled rows and new ones are exchangeable after weighting.
-
-    Parameters
-    ----------
-    level : float
-        Coverage.
+    ``binary``: of the true rate among rows with such a score. In a window of scores the weighted rate
+    has Wilson's interval for the window's effective rows; it is moved from the window's middle to each
+    score along a recalibrated curve, so that windows may be wide. Isotonic regression then makes
+    estimate and ends rise with the score. ``number``: of a new row's outcome, by conformal prediction:
+    quantiles of the labeled rows' residuals, in units of their size at such predictions, each tail by
+    itself. It covers at least `level` of new rows, averaged over rows, if labeled rows and new ones
+    are exchangeable after weighting.
 
     Attributes
     ----------
-    score_ : array (P,)
-        Grid of scores, ascending.
-    low_, middle_, high_ : array (P,)
-        Ends and estimate on the grid; for numbers relative to the prediction.
+    score_, low_, middle_, high_ : arrays (P,)
+        Grid of scores, ascending; ends and estimate there, of numbers relative to the prediction.
     enough_ : bool
         Whether there are rows enough for the level (numbers: else the largest residuals stand).
 
     References
     ----------
-    Wilson (1927); Tibshirani, Foygel Barber, Candes & Ramdas (2019), *NeurIPS* 32, for weighted
-    conformal prediction; Lei et al. (2018), *JASA* 113, section 5.2, for residuals in units of
-    their local size.
+    Wilson (1927); Tibshirani, Foygel Barber, Candes & Ramdas (2019), *NeurIPS* 32; Lei et al. (2018),
+    *JASA* 113, section 5.2.
     """
 
     def __init__(self, kind="binary", level=0.95):

@@ -56,29 +56,19 @@ class Mixture:
 
     Attributes
     ----------
-    weights : ndarray (K,)
-    means : ndarray (K, d)
-    covariances : ndarray (K, d, d)
+    weights, means, covariances : ndarrays (K,), (K, d), (K, d, d)
     log_likelihood : float
         Sum over rows of row weight times log p(x), for exactly these parameters.
-    history : ndarray
-        Log-likelihood at each iteration of the restart that won.
-    restart_log_likelihood : ndarray (R,)
-        Last value of each restart.
-    restart_iterations : ndarray of int (R,)
-    converged : bool
-        Whether the winner met the tolerance before the iterations ran out.
-    n_iter : int
-        Iterations of the winner.
-    updates_held : int
-        Component updates of the winner held back for lack of rows.
+    history, converged, n_iter
+        Log-likelihood at each iteration of the restart that won; whether it met the tolerance.
+    restart_log_likelihood, restart_iterations : ndarrays (R,)
+        Last value of each restart, and how many.
+    updates_held, components_small : int
+        Component updates of the winner held back for lack of rows; components with one.
     shares : ndarray (K, L), optional
         Of the levels of categories, where there are any.
     layout : Layout, optional
-        Which columns are numbers (those of means and covariances) and which are categories;
-        None where all are numbers.
-    components_small : int
-        Components of the winner of which an update was held back.
+        Which columns are numbers, those of means and covariances, and which are categories.
     """
 
     weights: np.ndarray
@@ -205,55 +195,34 @@ def fit_mixture(
     layout=None,
     covariance="full",
 ):
-    """Fit a Gaussian mixture by weighted EM and keep the best of several restarts.
+    """Fit a Gaussian mixture by weighted EM and keep the best of several restarts, a `Mixture`.
 
-    Each restart starts from uniform random responsibilities, rows summing to one, and
-    stops when the relative change of the log-likelihood falls below `tolerance`
-    (Smith & Elkan 2007, section 5). The change is taken relative to the log-likelihood of the
-    standardised rows, at least one nat a row, so that the units of the features do not
-    matter. Restarts that lag behind are not given up: the best one
-    often stands almost still near a saddle point before it rises. A component with fewer
-    than `minimum_rows` rows assigned to it (largest responsibility) is not updated in that
-    iteration.
-
-    The rows are standardised first, and the result is given in their own units again.
-    EM assumes that the mixture is the true family; with another truth it finds the
-    mixture closest in Kullback-Leibler divergence among those the restarts reach.
+    Each restart starts from uniform random responsibilities and stops when the relative change of the
+    log-likelihood, that of the standardised rows and at least one nat a row, falls below `tolerance`
+    (Smith & Elkan 2007, section 5). None is given up: the best one often stands almost still near a
+    saddle point before it rises. A component with fewer than `minimum_rows` rows assigned to it (2d
+    if None) is not updated. EM assumes that the mixture is the true family; with another truth it
+    finds the closest in Kullback-Leibler divergence that the restarts reach.
 
     Parameters
     ----------
     X : array (n, d)
         Finite; no constant feature.
     sample_weight : array (n,), optional
-        Zero or more. A row of weight two counts as two rows, in the likelihood and in
-        `minimum_rows`. Rows of weight zero are left out.
-    rng : numpy.random.Generator
-        Needed unless the start is given.
+        A row of weight two counts as two rows, in the likelihood and in `minimum_rows`.
     start : Mixture, optional
-        Start from this mixture, once, instead of at random.
+        Start from this, once, instead of at random by `rng`.
     responsibilities : array (R, n, K), optional
         Start from these; each row of each restart sums to one.
     screen : bool
-        Search with large tables in single precision: the same iterations at about half
-        the time, the last ones of each restart in double precision. The restart that wins
-        is then run again from its own start in double precision, so that what is returned
-        is what plain EM reaches, unless the search itself ended higher.
+        Search large tables in single precision, in half the time; the winner is run again from its
+        start in double precision, unless the search itself ended higher.
     covariance_floor : float
-        Least eigenvalue of a covariance on standardised features.
-    minimum_rows : int, optional
-        2d if not given.
-    feature_names : sequence of str, optional
-        For messages.
-    block : int
-        Rows treated at a time.
-    scale : array (d,), optional
-        Units of the covariance floor; the weighted standard deviations if not given.
-        Mixtures that are compared with each other need the same; of the numbers alone where
-        there is a layout.
+        Least eigenvalue of a covariance in units of `scale`: the weighted standard deviations if
+        None. Mixtures that are compared need the same.
     layout : Layout, optional
-        Which columns of `X` are numbers and which are categories; missing entries then
-        integrate out (see `counterweight.numerics.emissions`). The levels of a
-        category are smoothed, so the history is that of the log-likelihood plus the log prior.
+        Which columns are numbers and which are categories; missing entries then integrate out, and
+        the history is that of the log-likelihood plus the log prior of the smoothed levels.
     """
     if layout is None and covariance != "full":
         layout = Layout.of(np.shape(X)[1])
@@ -299,18 +268,7 @@ def fit_mixture(
             )
         first = data.inward(start, covariance_floor)
     else:
-        if responsibilities is not None:
-            responsibilities = np.asarray(responsibilities, dtype=float)
-            if responsibilities.ndim != 3 or responsibilities.shape[1:] != (n, n_components):
-                raise CounterweightError(
-                    f"Responsibilities must have the shape (restarts, {n}, {n_components}), "
-                    f"not {responsibilities.shape}."
-                )
-            moments = data.features.moments(responsibilities[:, data.used])
-        elif rng is None:
-            raise CounterweightError("A random start needs a random generator: give rng.")
-        else:
-            moments = data.features.random_moments(n_components, restarts, rng)
+        moments = _first_moments(data, n, n_components, responsibilities, restarts, rng)
         first = data.maximisation(moments, None, None, covariance_floor)
     rule = {
         "tolerance": tolerance,
@@ -323,6 +281,21 @@ def fit_mixture(
         climb = _climb(data, first, np.float64, **rule)
         return _mixture(data, climb, climb, int(np.argmax(climb.last)))
     return _best_of_screened(data, first, rule)
+
+
+def _first_moments(data, n, k, responsibilities, restarts, rng):
+    """Moments of responsibilities that are given, or else random."""
+    if responsibilities is None and rng is None:
+        raise CounterweightError("A random start needs a random generator: give rng.")
+    if responsibilities is None:
+        return data.features.random_moments(k, restarts, rng)
+    responsibilities = np.asarray(responsibilities, dtype=float)
+    if responsibilities.ndim != 3 or responsibilities.shape[1:] != (n, k):
+        raise CounterweightError(
+            f"Responsibilities must have the shape (restarts, {n}, {k}), "
+            f"not {responsibilities.shape}."
+        )
+    return data.features.moments(responsibilities[:, data.used])
 
 
 @dataclass
@@ -527,28 +500,10 @@ def fit_class_mixtures(
 ):
     """Fit a mixture to the rows of each class by weighted EM.
 
-    Both start from one mixture of all rows, or each from random starts of its own.
-
-    Parameters
-    ----------
-    X : array (n, d)
-    y : array (n,) of 0 and 1
-    components : int
-        Of each class.
-    sample_weight : array (n,), optional
-        On any scale: their mean is made 1.
-    rng : numpy.random.Generator
-        Needed unless `base` is given.
-    base : Mixture, optional
-        Mixture of all rows; it is fitted first if there is none.
-    separate : bool
-        Whether each class starts on its own.
-    layout : Layout, optional
-        Which columns are categories.
-    covariance : {"full", "diagonal", "tied"}
-        Tied: alike in the components of a class.
-    **options
-        Restarts, tolerance, max_iter and covariance_floor of `fit_mixture`.
+    Both start from one mixture of all rows, `base`, fitted first if there is none; or, if `separate`,
+    each from random starts of its own. Weights may be on any scale: their mean is made 1. Tied
+    covariances are alike in the components of a class. `options` are restarts, tolerance, max_iter
+    and covariance_floor of `fit_mixture`.
 
     Returns
     -------

@@ -149,28 +149,21 @@ def estimate_delta(
     hard=True,
     fitted=True,
 ):
-    """Delta by one of the ways.
+    """Delta by one of the ways, as a `Delta`.
 
     Parameters
     ----------
-    p : array (M,)
-        Calibrated p1 of the labeled rows, each by a model that has not seen its label.
+    p, p_target : array (M,), (N,)
+        Calibrated p1 of the labeled rows, each by a model that has not seen its label, and of the
+        target rows.
     y : array (M,) of 0 and 1
-    p_target : array (N,)
-        Calibrated p1 of the target rows.
     by : {"em", "moments", "label_only", "rate", "times", "fixed"}
         em: the prior of the target with the largest likelihood (Saerens, Latinne & Decaestecker
-        2002); the likelihood is concave, so the value that EM ends at is found directly.
-        moments: predicted shares (BBSE: Lipton, Wang & Smola 2018). label_only: means of features
-        (Rosset, Zhu, Zou & Hastie 2005, with p(s=1|y) = sigma(a + b y), so that delta = -b).
-        rate: the mean of the tilted p is the given rate. times: at equal features the odds of the
-        target are `times` as large. fixed: delta is `value`.
-    rate, times, value : float
-        What is given, by the way that asks for it.
-    X, X_target : array (M, d), (N, d)
-        Features, for label_only.
-    hard : bool
-        Of moments: shares of p >= 1/2, else means of p.
+        2002), found directly, since it is concave. moments: predicted shares (BBSE: Lipton, Wang &
+        Smola 2018), of p >= 1/2 if `hard`, else means of p. label_only: means of the features
+        `X`, `X_target` (Rosset, Zhu, Zou & Hastie 2005: p(s=1|y) = sigma(a + b y), delta = -b).
+        rate: the mean of the tilted p is `rate`. times: at equal features the odds of the target
+        are `times` as large. fixed: delta is `value`.
     fitted : bool
         Whether p was calibrated to these labels: the noise of that is then part of
         `Delta.error_labeled`. That of the model itself never is.
@@ -219,21 +212,6 @@ def estimate_delta(
         raise CounterweightError(f"The given delta is {needed[by]}; give a number.")
     number = float(np.log(number)) if by == "times" else number
     return Delta(number, by, float(tilted(p_target, number).mean()))
-
-
-def prior_log_likelihood(p_target, prior, rate):
-    """Mean log likelihood of target rows at a rate, up to a constant; concave in the rate.
-
-    Parameters
-    ----------
-    p_target : array (N,)
-        Calibrated p1.
-    prior : float
-        Share of y = 1 among labeled rows.
-    """
-    p = np.asarray(p_target, dtype=float)
-    with np.errstate(divide="ignore"):
-        return float(np.mean(np.log(p * rate / prior + (1 - p) * (1 - rate) / (1 - prior))))
 
 
 def label_scores(X, y, X_target):

@@ -61,18 +61,15 @@ CANDIDATES = 7
 class BudgetedClassifier(KeyedClassifier):
     """p(y = 1 | x) learned from no more rows than a budget, chosen by their class.
 
-    The training rows are a pool that is sorted into its classes; a row bought costs the
-    same whatever its class, and the base rate of the pool is known. The rows of a class
-    are bought in an order that hangs on their keys and the seed, so the rows of a class
-    bought for one share are among those bought for a share that needs more. Where the pool
-    has too few rows of a class, the other fills the budget: `chosen_share_` tells what was
-    got.
+    The training rows are a pool that is sorted into its classes; a row bought costs the same whatever
+    its class, and the base rate of the pool is known. The rows of a class are bought in an order that
+    hangs on their keys and the seed, so those bought for one share are among those for a share that
+    needs more. Where the pool has too few rows of a class, the other fills the budget.
 
-    Estimates are corrected from the share of class 1 in the training set to the base rate
-    of the pool, so that the threshold 1/2 is right for the 0/1 error. The two corrections
-    of a tree agree in large leaves and differ in small ones, which is where the error of
-    an unpruned tree is made: for over-sampled class 1 the odds call few small leaves
-    positive, the counts many.
+    Estimates are corrected from the share of class 1 in the training set to the base rate, so that the
+    threshold 1/2 is right for the 0/1 error. The two corrections of a tree differ in small leaves,
+    where the error of an unpruned tree is made: for over-sampled class 1 the odds call few small
+    leaves positive, the counts many.
 
     Parameters
     ----------
@@ -83,35 +80,25 @@ class BudgetedClassifier(KeyedClassifier):
 
     Attributes
     ----------
-    rows_bought_ : int
-        Different rows of the pool that were looked at or learned from.
-    chosen_share_ : float
-        Share of class 1 in the training set.
-    budget_excess_ : int or None
-        ``rows_bought_ - budget``; None for the shares that have no budget (oversampled, all).
-    base_rate_ : float
-        Share of class 1 in the pool.
+    rows_bought_, budget_excess_ : int
+        Different rows that were looked at or learned from; beyond the budget (None without one).
+    chosen_share_, base_rate_ : float
+        Share of class 1 in the training set, and in the pool.
     steps_ : numpy.ndarray, shape (k, 3)
-        Progressive sampling: rows of the training sets of a step, the share that came out
-        best, its criterion (greater is better: AUC, or minus the error).
+        Progressive sampling: rows of the sets of a step, the best share, its criterion (AUC or minus
+        the error).
     predictions_out_of_range_ : float
-        Share of the training set whose raw prediction is outside [0, 1].
     constant_, converged_ : bool
-        Whether the training set is of one class, so that the model is a constant; whether
-        the learner converged.
+        Whether the training set is of one class; whether the learner converged.
 
     Notes
     -----
-    Progressive sampling keeps to the budget because every row bought in a step is in the
-    training set at the end. Step j of 5 forms training sets of budget / 2^(6 - j) rows,
-    with shares over a beam, from the rows bought so far and those that the beam needs. The
-    first beam is as wide as the end (shares from 1/32 to 31/32) allows; then its radius
-    around the best share b is min(b, 1 - b) (2 - 1) / (2 + 1), so that even a move to the
-    edge of the beam leaves room for all rows bought, once the next set is twice as large.
-    Shares are compared by cross-validation within the bought rows: a fold is left out of
-    the training sets of all shares, and all bought rows of the fold are scored, the error
-    weighted to the base rate of the pool. No row outside of the budget is looked at. A
-    budget below 128 rows leaves out the steps with sets of fewer than 4.
+    Progressive sampling keeps to the budget because every row bought in a step is in the training set
+    at the end. Step j of 5 forms sets of budget / 2^(6 - j) rows, with shares over a beam. The first
+    beam is as wide as the end (1/32 to 31/32) allows; then its radius around the best share b is
+    min(b, 1 - b) / 3, so that even a move to its edge leaves room for all rows bought. Shares are
+    compared by cross-validation within the bought rows, the error weighted to the base rate. A budget
+    below 128 rows leaves out the steps with sets of fewer than 4.
 
     References
     ----------

@@ -40,42 +40,29 @@ def prior_correction(q, keep_rate):
     return shifted_odds(_probabilities(q), _zero_rates(keep_rate))
 
 
-def inverse_prior_correction(p, keep_rate):
-    """p(y = 1 | x) among kept rows from that of all rows: q = p / (p + l (1 - p))."""
-    return shifted_odds(_probabilities(p), 1.0 / _zero_rates(keep_rate))
-
-
 class SplineCalibrator(BaseEstimator):
     """Linear spline from a raw score to the expected reward (Mineiro 2010).
 
-    The calibration rows are cut by score into bins of equal count, half-open, the last
-    closed; above a score that fills a bin alone, the next score begins one. Each bin gives
-    a control point: the weighted means of score and reward. With the two ends (least score,
-    least reward) and (greatest score, greatest reward) the points define a linear spline.
-    On rows whose zeros were rejected, a row of reward 0 weighs 1 / l, so the control points
-    are those of all rows up to chance, also when the score itself was learned without
-    weights.
-
-    It assumes that the rows were not used to learn the score, and that zeros were
-    rejected by a known rate: with a wrong rate the spline is biased by its odds.
+    The rows are cut by score into `bins` of equal count; rows of one score are never parted. Each bin
+    gives a control point: the weighted means of score and reward. With the two ends, least and
+    greatest, these define the spline. A row of reward 0 weighs 1 / l, so the points are those of all
+    rows up to chance, also when the score was learned without weights. It assumes that the rows were
+    not used to learn the score, and that zeros were rejected by a known rate: with a wrong rate the
+    spline is biased by its odds.
 
     Parameters
     ----------
     bins : int
-        Bins asked for. Rows of one score are never parted, so ties can leave fewer.
     bounds : ((float, float), (float, float)), optional
-        Least and greatest possible score, least and greatest possible reward: for a
-        classifier ``((0, 1), (0, 1))``. A pair that is None, and None for both, means the
-        range seen in `fit`. Rewards without a natural range may say ``"flat"``: no end
-        points, and the spline is constant beyond the outer control points.
+        Least and greatest possible score and reward, for a classifier ``((0, 1), (0, 1))``; None means
+        the range seen. Rewards may say ``"flat"``: no end points, constant beyond the outer ones.
     monotone : bool
         Whether control points that fall are pooled until they rise. The paper does not.
 
     Attributes
     ----------
-    control_scores_, control_rewards_ : numpy.ndarray, shape (k,)
-        Knots of the spline, ends included; scores ascend strictly. An end at which
-        rows stand is their mean, not the bound.
+    control_scores_, control_rewards_ : ndarrays (k,)
+        Knots, ends included. An end at which rows stand is their mean, not the bound.
     n_bins_ : int
         Bins that hold rows.
     """
@@ -239,29 +226,24 @@ PULL = 300.0
 class LogOddsCalibrator(BaseEstimator):
     """log-odds of a reward of 1 as a rising function of a margin, with the offset of the rate.
 
-    Zeros that were kept at the rate l make the odds among the kept rows 1 / l times those of
-    all rows: logit q = logit p - log l. So logit q = f(margin) - log l is fitted to the kept
-    rows, without weights for the rejection, and p = 1 / (1 + exp(-f)) is given. The offset
-    takes the place of weights 1 / l, and nothing pulls the ends of f to 0 or 1. Forms of f:
+    Zeros that were kept at the rate l make the odds among the kept rows 1 / l times those of all
+    rows. So logit q = f(margin) - log l is fitted to the kept rows, without weights for the rejection,
+    and p = 1 / (1 + exp(-f)) is given; nothing pulls the ends of f to 0 or 1. Forms of f:
 
     - platt: a + b margin (Platt 1999), b >= 0;
-    - spline: continuous, linear in pieces and rising; the pieces rest on equal information,
-      the sum of q (1 - q). Slopes may change from piece to piece, and are pulled to do so
-      evenly: a pull to one slope for all, or a straight line, tells the highest probabilities
-      too low wherever the truth bends up, as it does for a linear model that is not quite
-      right. Where there is too little information for two pieces, it is platt.
+    - spline: continuous, linear in pieces and rising; the pieces rest on equal information, the sum
+      of q (1 - q), and slopes are pulled to change evenly. A pull to one slope for all tells the
+      highest probabilities too low wherever the truth bends up. With too little information for two
+      pieces it is platt.
 
-    It assumes that the rows were not used to learn the margin, and that zeros were rejected by
-    a known rate: with a wrong rate all odds are wrong by its factor.
+    It assumes that the rows were not used to learn the margin, and that zeros were rejected by a known
+    rate: with a wrong rate all odds are wrong by its factor.
 
     Attributes
     ----------
     form_ : str
-        As chosen.
-    knots_ : numpy.ndarray, shape (k,)
-        Margins at which pieces meet; none for platt.
-    coef_ : numpy.ndarray, shape (k + 2,)
-        The constant, and the slope of each piece.
+    knots_, coef_ : ndarrays (k,), (k + 2,)
+        Margins at which pieces meet; the constant, and the slope of each piece.
     center_ : float
         Margin at which f is the constant.
     converged_ : bool

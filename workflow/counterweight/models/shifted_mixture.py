@@ -77,21 +77,22 @@ class ShiftedMixtureClassifier(MixtureClassifier):
     Two generative classifiers: one of the labeled rows, and one of the unlabeled rows, which starts
     from the fit with Lemma 2 weights (or from the first: with the priors alone shifting that is
     prior shift by EM, right where features given the class are alike in both populations). EM on
-    the unlabeled rows moves it, class and component hidden. With z the responsibilities at the current
-    parameters each iteration computes the prior ``sum z_y / N``, the weights ``sum z_yc / sum z_y``,
-    the means and shares of levels weighted by ``z_yc``, and the covariances, around the new means if
-    these shift, else around the current ones; and moves each shifting parameter theta towards its
-    value theta' by the share ``1 - lambda`` (reading "keep") or ``lambda`` (reading "step").
+    the unlabeled rows moves it, class and component hidden. With z the responsibilities at the
+    current parameters each iteration computes the prior ``sum z_y / N``, the weights ``sum z_yc /
+    sum z_y``, the means and shares of levels weighted by ``z_yc``, and the covariances, around the
+    new means if these shift, else around the current ones; and moves each shifting parameter theta
+    towards its value theta' by the share ``1 - lambda`` (reading "keep") or ``lambda`` (reading
+    "step").
 
-    With `prior_rows` tau, the start counts as tau rows distributed as it says: theta' then maximises
-    the log-likelihood less tau times the Kullback-Leibler divergence of the model from its start
-    (conjugate MAP adaptation, near the start the quadratic penalty of Chelba & Acero 2006, each
-    parameter in units of its own information).
+    With `prior_rows` tau, the start counts as tau rows distributed as it says: theta' then
+    maximises the log-likelihood less tau times the Kullback-Leibler divergence of the model from
+    its start (conjugate MAP adaptation, near the start the quadratic penalty of Chelba & Acero
+    2006, each parameter in units of its own information).
 
-    With a full step the likelihood of the unlabeled rows cannot fall; with a partial one it may, and
-    the falls are counted. The shift helps when the unlabeled population differs by more than the
-    weights correct for, and when the classes are clusters of the features. Nothing ties a class to its
-    label once labels are hidden, so long runs without inertia may wander off.
+    With a full step the likelihood of the unlabeled rows cannot fall; with a partial one it may,
+    and the falls are counted. The shift helps when the unlabeled population differs by more than
+    the weights correct for, and when the classes are clusters of the features. Nothing ties a class
+    to its label once labels are hidden, so long runs without inertia may wander off.
 
     Parameters
     ----------

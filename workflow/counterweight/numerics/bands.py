@@ -20,13 +20,13 @@ WINDOW_ROWS = 60
 class CalibrationBand:
     """An interval for each row's answer, from the outcomes of labeled rows with like scores.
 
-    ``binary``: of the true rate among rows with such a score. In a window of scores the weighted rate
-    has Wilson's interval for the window's effective rows; it is moved from the window's middle to each
-    score along a recalibrated curve, so that windows may be wide. Isotonic regression then makes
-    estimate and ends rise with the score. ``number``: of a new row's outcome, by conformal prediction:
-    quantiles of the labeled rows' residuals, in units of their size at such predictions, each tail by
-    itself. It covers at least `level` of new rows, averaged over rows, if labeled rows and new ones
-    are exchangeable after weighting.
+    ``binary``: of the true rate among rows with such a score. In a window of scores the weighted
+    rate has Wilson's interval for the window's effective rows; it is moved from the window's middle
+    to each score along a recalibrated curve, so that windows may be wide. Isotonic regression then
+    makes estimate and ends rise with the score. ``number``: of a new row's outcome, by conformal
+    prediction: quantiles of the labeled rows' residuals, in units of their size at such
+    predictions, each tail by itself. It covers at least `level` of new rows, averaged over rows, if
+    labeled rows and new ones are exchangeable after weighting.
 
     Attributes
     ----------
@@ -37,8 +37,8 @@ class CalibrationBand:
 
     References
     ----------
-    Wilson (1927); Tibshirani, Foygel Barber, Candes & Ramdas (2019), *NeurIPS* 32; Lei et al. (2018),
-    *JASA* 113, section 5.2.
+    Wilson (1927); Tibshirani, Foygel Barber, Candes & Ramdas (2019), *NeurIPS* 32; Lei et al.
+    (2018), *JASA* 113, section 5.2.
     """
 
     def __init__(self, kind="binary", level=0.95):

@@ -231,15 +231,16 @@ def mean_interval(
     normal than T (Hall 1992, *J. R. Statist. Soc. B* 54, section 2), with a = skewness / 3 and
     b = skewness / 6, over n^(1/2), for a mean. For a ratio, whose error moves its own variance,
     s = skewness - 2 pull, a = (3 s - skewness) / 6, b = s / 2 - a. On the `scale` "root", for
-    rewards, T is that of the square root of the distance from the lower bound, if the value is above
-    one; "plain" is for losses and shares. The quantiles are those of t with
-    ``2 n / (kurtosis - 1)`` degrees of freedom, at least 1. Ends stay within `bounds`, of the mean
-    *and of the values averaged*.
+    rewards, T is that of the square root of the distance from the lower bound, if the value is
+    above one; "plain" is for losses and shares. The quantiles are those of t with ``2 n / (kurtosis
+    - 1)`` degrees of freedom, at least 1. Ends stay within `bounds`, of the mean *and of the values
+    averaged*.
 
-    Seen in simulation (nominal 95 %): importance-weighted values with 30 to 150 clicks, 54 settings,
-    "root": 93.8-97 % in 50, 98-99 % in the four self-normalised ones with about 10 zero rows that
-    match the policy; normal intervals 89-96 %. Log loss and Brier score, 60 settings, "plain":
-    93.5-97 %. With fewer than about 20 clicks that match the policy coverage can be anything.
+    Seen in simulation (nominal 95 %): importance-weighted values with 30 to 150 clicks, 54
+    settings, "root": 93.8-97 % in 50, 98-99 % in the four self-normalised ones with about 10 zero
+    rows that match the policy; normal intervals 89-96 %. Log loss and Brier score, 60 settings,
+    "plain": 93.5-97 %. With fewer than about 20 clicks that match the policy coverage can be
+    anything.
 
     Returns
     -------

@@ -197,12 +197,12 @@ def fit_mixture(
 ):
     """Fit a Gaussian mixture by weighted EM and keep the best of several restarts, a `Mixture`.
 
-    Each restart starts from uniform random responsibilities and stops when the relative change of the
-    log-likelihood, that of the standardised rows and at least one nat a row, falls below `tolerance`
-    (Smith & Elkan 2007, section 5). None is given up: the best one often stands almost still near a
-    saddle point before it rises. A component with fewer than `minimum_rows` rows assigned to it (2d
-    if None) is not updated. EM assumes that the mixture is the true family; with another truth it
-    finds the closest in Kullback-Leibler divergence that the restarts reach.
+    Each restart starts from uniform random responsibilities and stops when the relative change of
+    the log-likelihood, that of the standardised rows and at least one nat a row, falls below
+    `tolerance` (Smith & Elkan 2007, section 5). None is given up: the best one often stands almost
+    still near a saddle point before it rises. A component with fewer than `minimum_rows` rows
+    assigned to it (2d if None) is not updated. EM assumes that the mixture is the true family; with
+    another truth it finds the closest in Kullback-Leibler divergence that the restarts reach.
 
     Parameters
     ----------
@@ -500,10 +500,10 @@ def fit_class_mixtures(
 ):
     """Fit a mixture to the rows of each class by weighted EM.
 
-    Both start from one mixture of all rows, `base`, fitted first if there is none; or, if `separate`,
-    each from random starts of its own. Weights may be on any scale: their mean is made 1. Tied
-    covariances are alike in the components of a class. `options` are restarts, tolerance, max_iter
-    and covariance_floor of `fit_mixture`.
+    Both start from one mixture of all rows, `base`, fitted first if there is none; or, if
+    `separate`, each from random starts of its own. Weights may be on any scale: their mean is made
+    1. Tied covariances are alike in the components of a class. `options` are restarts, tolerance,
+    max_iter and covariance_floor of `fit_mixture`.
 
     Returns
     -------

@@ -14,9 +14,9 @@ def auc_estimate(y, score, weight=None, level=0.95):
 
     The share of (positive, negative) pairs, each weighted by the product of its rows' weights, that
     the scores put in the right order; ties count half. Rejection at one rate a class leaves it
-    unbiased, and a rate that varies by row is made good by weights of 1 / rate. Each score is sorted
-    once, within its class; the rarer one's distinct scores are looked up in the other. Memory beyond
-    the arguments: 10 to 54 bytes a row, 30 more where weights vary within a class.
+    unbiased, and a rate that varies by row is made good by weights of 1 / rate. Each score is
+    sorted once, within its class; the rarer one's distinct scores are looked up in the other.
+    Memory beyond the arguments: 10 to 54 bytes a row, 30 more where weights vary within a class.
 
     Parameters
     ----------
@@ -87,15 +87,16 @@ class AucMoments:
 def auc_interval(moments, level=0.95):
     """Interval (low, high) of an AUC on the logit scale, with t quantiles.
 
-    The degrees of freedom are the smaller of Welch-Satterthwaite's for the two parts of the variance
-    and ``2 V^2 / Var(V)``, by the fourth moments of the rows' placements; at least 1. At an AUC of 0
-    or 1, where the variance is 0, the k rows of the rarer class make k disjoint pairs: the far end is
-    ``(alpha/2)^(1/k)`` from the other side (Clopper & Pearson). Without variance otherwise, the AUC
-    plus and minus `agarwal_bound`.
+    The degrees of freedom are the smaller of Welch-Satterthwaite's for the two parts of the
+    variance and ``2 V^2 / Var(V)``, by the fourth moments of the rows' placements; at least 1. At
+    an AUC of 0 or 1, where the variance is 0, the k rows of the rarer class make k disjoint pairs:
+    the far end is ``(alpha/2)^(1/k)`` from the other side (Clopper & Pearson). Without variance
+    otherwise, the AUC plus and minus `agarwal_bound`.
 
     Seen in simulation (nominal 95 %, 80 settings): 93-97.5 % with at least 45 rows of each class;
-    92-98 % with 20 of one class and an AUC up to .9; 86-94 % for an AUC of .97 with 20 to 50 rows of
-    one class whose scores spread wider. Normal quantiles: 84-97 %; the plain normal interval 76-96 %.
+    92-98 % with 20 of one class and an AUC up to .9; 86-94 % for an AUC of .97 with 20 to 50 rows
+    of one class whose scores spread wider. Normal quantiles: 84-97 %; the plain normal interval
+    76-96 %.
     """
     from scipy.special import expit, logit, stdtrit
 

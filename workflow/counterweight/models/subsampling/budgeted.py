@@ -61,15 +61,15 @@ CANDIDATES = 7
 class BudgetedClassifier(KeyedClassifier):
     """p(y = 1 | x) learned from no more rows than a budget, chosen by their class.
 
-    The training rows are a pool that is sorted into its classes; a row bought costs the same whatever
-    its class, and the base rate of the pool is known. The rows of a class are bought in an order that
-    hangs on their keys and the seed, so those bought for one share are among those for a share that
-    needs more. Where the pool has too few rows of a class, the other fills the budget.
+    The training rows are a pool that is sorted into its classes; a row bought costs the same
+    whatever its class, and the base rate of the pool is known. The rows of a class are bought in an
+    order that hangs on their keys and the seed, so those bought for one share are among those for a
+    share that needs more. Where the pool has too few rows of a class, the other fills the budget.
 
-    Estimates are corrected from the share of class 1 in the training set to the base rate, so that the
-    threshold 1/2 is right for the 0/1 error. The two corrections of a tree differ in small leaves,
-    where the error of an unpruned tree is made: for over-sampled class 1 the odds call few small
-    leaves positive, the counts many.
+    Estimates are corrected from the share of class 1 in the training set to the base rate, so that
+    the threshold 1/2 is right for the 0/1 error. The two corrections of a tree differ in small
+    leaves, where the error of an unpruned tree is made: for over-sampled class 1 the odds call few
+    small leaves positive, the counts many.
 
     Parameters
     ----------
@@ -85,20 +85,20 @@ class BudgetedClassifier(KeyedClassifier):
     chosen_share_, base_rate_ : float
         Share of class 1 in the training set, and in the pool.
     steps_ : numpy.ndarray, shape (k, 3)
-        Progressive sampling: rows of the sets of a step, the best share, its criterion (AUC or minus
-        the error).
+        Progressive sampling: rows of the sets of a step, the best share, its criterion (AUC or
+        minus the error).
     predictions_out_of_range_ : float
     constant_, converged_ : bool
         Whether the training set is of one class; whether the learner converged.
 
     Notes
     -----
-    Progressive sampling keeps to the budget because every row bought in a step is in the training set
-    at the end. Step j of 5 forms sets of budget / 2^(6 - j) rows, with shares over a beam. The first
-    beam is as wide as the end (1/32 to 31/32) allows; then its radius around the best share b is
-    min(b, 1 - b) / 3, so that even a move to its edge leaves room for all rows bought. Shares are
-    compared by cross-validation within the bought rows, the error weighted to the base rate. A budget
-    below 128 rows leaves out the steps with sets of fewer than 4.
+    Progressive sampling keeps to the budget because every row bought in a step is in the training
+    set at the end. Step j of 5 forms sets of budget / 2^(6 - j) rows, with shares over a beam. The
+    first beam is as wide as the end (1/32 to 31/32) allows; then its radius around the best share b
+    is min(b, 1 - b) / 3, so that even a move to its edge leaves room for all rows bought. Shares
+    are compared by cross-validation within the bought rows, the error weighted to the base rate. A
+    budget below 128 rows leaves out the steps with sets of fewer than 4.
 
     References
     ----------

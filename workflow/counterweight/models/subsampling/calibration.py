@@ -43,19 +43,20 @@ def prior_correction(q, keep_rate):
 class SplineCalibrator(BaseEstimator):
     """Linear spline from a raw score to the expected reward (Mineiro 2010).
 
-    The rows are cut by score into `bins` of equal count; rows of one score are never parted. Each bin
-    gives a control point: the weighted means of score and reward. With the two ends, least and
-    greatest, these define the spline. A row of reward 0 weighs 1 / l, so the points are those of all
-    rows up to chance, also when the score was learned without weights. It assumes that the rows were
-    not used to learn the score, and that zeros were rejected by a known rate: with a wrong rate the
-    spline is biased by its odds.
+    The rows are cut by score into `bins` of equal count; rows of one score are never parted. Each
+    bin gives a control point: the weighted means of score and reward. With the two ends, least and
+    greatest, these define the spline. A row of reward 0 weighs 1 / l, so the points are those of
+    all rows up to chance, also when the score was learned without weights. It assumes that the rows
+    were not used to learn the score, and that zeros were rejected by a known rate: with a wrong
+    rate the spline is biased by its odds.
 
     Parameters
     ----------
     bins : int
     bounds : ((float, float), (float, float)), optional
-        Least and greatest possible score and reward, for a classifier ``((0, 1), (0, 1))``; None means
-        the range seen. Rewards may say ``"flat"``: no end points, constant beyond the outer ones.
+        Least and greatest possible score and reward, for a classifier ``((0, 1), (0, 1))``; None
+        means the range seen. Rewards may say ``"flat"``: no end points, constant beyond the outer
+        ones.
     monotone : bool
         Whether control points that fall are pooled until they rise. The paper does not.
 
@@ -227,8 +228,9 @@ class LogOddsCalibrator(BaseEstimator):
     """log-odds of a reward of 1 as a rising function of a margin, with the offset of the rate.
 
     Zeros that were kept at the rate l make the odds among the kept rows 1 / l times those of all
-    rows. So logit q = f(margin) - log l is fitted to the kept rows, without weights for the rejection,
-    and p = 1 / (1 + exp(-f)) is given; nothing pulls the ends of f to 0 or 1. Forms of f:
+    rows. So logit q = f(margin) - log l is fitted to the kept rows, without weights for the
+    rejection, and p = 1 / (1 + exp(-f)) is given; nothing pulls the ends of f to 0 or 1. Forms of
+    f:
 
     - platt: a + b margin (Platt 1999), b >= 0;
     - spline: continuous, linear in pieces and rising; the pieces rest on equal information, the sum
@@ -236,8 +238,8 @@ class LogOddsCalibrator(BaseEstimator):
       highest probabilities too low wherever the truth bends up. With too little information for two
       pieces it is platt.
 
-    It assumes that the rows were not used to learn the margin, and that zeros were rejected by a known
-    rate: with a wrong rate all odds are wrong by its factor.
+    It assumes that the rows were not used to learn the margin, and that zeros were rejected by a
+    known rate: with a wrong rate all odds are wrong by its factor.
 
     Attributes
     ----------

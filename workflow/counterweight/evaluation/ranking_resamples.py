@@ -115,17 +115,9 @@ def ranking_resamples(
 class Ranking:
     """Scored rows, reduced to what an AUC depends on.
 
-    Attributes
-    ----------
-    rare : array of int (K,)
-        Rows of the rarer class at each of its distinct scores.
-    gaps : array of int (K + 1,)
-        Rows of the other class between those scores.
-    ties : array of int (K,) or None
-        Rows of the other class at those scores.
-    rare_is_positive : bool
-    value : float
-        AUC of all rows.
+    ``rare`` (K,) are rows of the rarer class at each of its distinct scores, ``gaps`` (K + 1,)
+    those of the other class between these, ``ties`` (K,) or None those at these; ``value`` is the
+    AUC of all.
     """
 
     rare: np.ndarray

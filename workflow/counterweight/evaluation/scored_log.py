@@ -110,17 +110,10 @@ class ScoredLog:
     def merge(self, files):
         """What all partitions (files from `sort`) say together, in plain numbers.
 
-        Returns
-        -------
-        dict
-            ``rows``, ``nonzero``, ``clusters`` (about how many users; 0 without), ``binary``,
-            ``estimates`` and ``differences``: lists of dicts by ``predictions``, ``other`` (of
-            differences), ``metric``, ``value``, ``standard_error``, ``low``, ``high``.
-
-        Raises
-        ------
-        CounterweightError
-            Where the rows together are no log that can be judged.
+        ``rows``, ``nonzero``, ``clusters`` (about how many users; 0 without), ``binary``,
+        ``estimates`` and ``differences``: lists of dicts by ``predictions``, ``other`` (of
+        differences), ``metric``, ``value``, ``standard_error``, ``low``, ``high``. Rows that
+        together are no log that can be judged are refused.
         """
         counts = [read_facts(path) for path in files]
         problems = LogProblems(self._roles, self.facts["labeling"]["rows_before"])
@@ -325,13 +318,9 @@ def _run(file, groups, clusters, offset):
 class RankSums:
     """What an AUC and its influences need of rows that come by ascending score.
 
-    Attributes
-    ----------
-    positives, negatives : array (clusters,)
-        Weights of each class.
-    above, below : array (clusters,)
-        Of positive rows their weight times that of the negatives below, of negative rows their
-        weight times that of the positives below; ties count half.
+    By cluster, ``positives`` and ``negatives`` are the weights of each class; ``above`` sums of
+    positive rows their weight times that of the negatives below, ``below`` of negative rows their
+    weight times that of the positives below; ties count half.
     """
 
     def __init__(self, clusters):

@@ -304,13 +304,7 @@ def _label(job, given, known, roles=None):
         reward=given["outcome"]["options"].get("column"),
         roles=roles,
     )
-    counts = {record["metric"]: record["value"] for record in records}
-    job.log.info(
-        "%d rows of the log, %d with a reward, %d on policy",
-        counts["rows_log"],
-        counts.get("rows_nonzero", 0),
-        counts.get("rows_on_policy", 0),
-    )
+    job.log.info("%d rows of the log", records[0]["value"])
     return records
 
 
@@ -322,8 +316,7 @@ def merge_parts(job):
 
     saved, files = LogQuestion(_facts(job.given)), job.input.sums
     whole, counts = None, []
-    for file in [files] if isinstance(files, str) else files:
-        gift = read_gift(file)
+    for gift in map(read_gift, _listed(files)):
         part = saved.begun().use(gift.arrays)
         counts.append(gift.facts)
         if whole is None:
@@ -338,14 +331,11 @@ def merge_parts(job):
         "%d rows in %d partitions, %d with a reward", whole.rows, len(counts), whole.nonzero
     )
     place = {"rows": whole.rows}
-    log = {"target": "general", "part": "log"}
+    log = place | {"target": "general", "part": "log"}
     return [
-        place | {"metric": "rows_log", "value": whole.rows},
-        place | {"metric": "rows_all", "value": whole.rows},
-        place | log | {"metric": "rows_nonzero", "value": whole.nonzero},
-        place
-        | log
-        | {"metric": "smallest_propensity", "value": min(one["least"] for one in counts)},
+        *(place | {"metric": name, "value": whole.rows} for name in ("rows_log", "rows_all")),
+        log | {"metric": "rows_nonzero", "value": whole.nonzero},
+        log | {"metric": "smallest_propensity", "value": min(one["least"] for one in counts)},
     ]
 
 
@@ -411,7 +401,8 @@ def plan_evaluate(plan, study, method, at):
         others = others[: others.index(method)]
         files = [at.predictions(method), *map(at.predictions, others)]
         inputs = {"labels": at.labels, "predictions": files}
-        given = parts | {"policies": [method, *others], "bounds": _bounds(study)}
+        bounds = [study["outcome"]["options"].get(end) for end in ("low", "high")]
+        given = parts | {"policies": [method, *others], "bounds": bounds}
         given |= {"rows_before": study["labeling"]["options"]["rows_before"]}
         return Job(f"{_HERE}:evaluate_own", inputs, given, uses)
     inputs = {
@@ -482,11 +473,6 @@ def _known(job):
 
 def _reported(study):
     return [name for name, method in study["methods"].items() if method["reported"]]
-
-
-def _bounds(study):
-    """Least and largest reward, None where the log says them."""
-    return [study["outcome"]["options"].get(end) for end in ("low", "high")]
 
 
 def _listed(files):

@@ -66,22 +66,13 @@ def logged(
     keep_rate="",
     user="",
 ):
-    """Roles, actions, propensities and keep rates of some rows.
+    """Roles, actions, propensities and keep rates of some rows, floats where one may be missing.
 
     Rows that have the values of `log` (by column) belong to the log, all of them where it is empty;
-    those of `on_policy` to the policy to be evaluated, none where it is None. The other options are
-    columns, ``keep_rate=""`` where every row was kept, ``user=""`` where it stands for itself.
-
-    Returns
-    -------
-    dict of str to numpy.ndarray
-        ``role`` (number in `ROLES`, -1 for neither), ``action``, ``propensity``, ``keep_rate``, as
-        floats where a value may be missing; with users ``cluster``, see ``columns.clusters``.
-
-    Raises
-    ------
-    CounterweightError
-        When a column is missing or is text, or a row has both roles.
+    those of `on_policy` to the policy to be evaluated, none where it is None; a role is its number
+    in `ROLES`, -1 for neither. The other options are columns, ``keep_rate=""`` where every row was
+    kept, ``user=""`` where it stands for itself; with users there is ``cluster``, see
+    ``columns.clusters``. Columns that are missing or text, and rows of both roles, are refused.
     """
     log, on_policy = dict(log), on_policy and dict(on_policy)
     what = "labeling rule logged"
@@ -116,18 +107,9 @@ def own_log(
 
     Options but the rate are columns, empty for none; without propensities all are 1. `keep_rate` is
     a rate, or the column of rates. `rows_before` and `by_partition` are of the whole log: see
-    `LogProblems` and `counterweight.kinds.log`.
-
-    Returns
-    -------
-    dict of str to numpy.ndarray
-        ``propensity``, ``keep_rate``, ``weight``; ``cluster`` (int32), -1 for every row where
-        no user is named, -2 where the user is missing.
-
-    Raises
-    ------
-    CounterweightError
-        When a column is missing from the log or is text.
+    `LogProblems` and `counterweight.kinds.log`. Clusters (int32) are -1 for every row where no user
+    is named, -2 where the user is missing. A column that the log lacks, or that is text, is
+    refused.
     """
     rows = len(frame)
     rate = keep_rate if isinstance(keep_rate, str) else ""

@@ -41,15 +41,9 @@ def limited_weights(weight, limit, at):
 class Columns:
     """The columns of a log, made of its rows, and where each stands.
 
-    In order: k, k r; k w and k w r of each policy; with weights that are cut k w' r and k (w - w')
-    of each; with a reward model (``q``, ``v``) k v and k w (r - q) of each.
-
-    Parameters
-    ----------
-    policies : int
-    cut : (str, float) or None
-        How weights are limited, and at what; see `limited_weights`.
-    modelled : bool
+    In order: k, k r; k w and k w r of each policy; with weights that are cut (how, and at what, see
+    `limited_weights`) k w' r and k (w - w') of each; with a reward model (``q``, ``v``) k v and k w
+    (r - q) of each. ``limited`` and ``modelled`` are the first of these columns, None without.
     """
 
     def __init__(self, policies, cut=None, modelled=False):
@@ -131,16 +125,8 @@ class RunningSum:
 class Products:
     """Sums over rows of the products of up to four columns, taken from typical values.
 
-    Parameters
-    ----------
-    columns : Columns
-    zeros : bool
-        Whether rows are those of reward 0, which have fewer columns.
-
-    Attributes
-    ----------
-    count : int
-        Rows that stand for some.
+    Rows are those of reward 0 (`zeros`), which have fewer columns, or the others; ``count`` is the
+    number of those that stand for some.
     """
 
     def __init__(self, columns, zeros):
@@ -243,15 +229,9 @@ class Moments:
 class LogSums:
     """Sums of the columns of a log, by cluster too, and what the support is told by.
 
-    Parameters
-    ----------
-    columns : Columns
-    clusters : int
-        0 where every row stands for itself.
-    thin : float
-        Propensity below which support is thin.
-    products : bool
-        Whether to sum products of columns; else moments need a second pass over the rows.
+    `clusters` is 0 where every row stands for itself, `thin` the propensity below which support is
+    thin. With `products` those of columns are summed; else moments need a second pass over the
+    rows.
     """
 
     def __init__(self, columns, clusters=0, thin=0.01, products=True):

@@ -72,25 +72,15 @@ class Ratio:
 class Support:
     """What an estimate of the value of a policy rests on.
 
-    Attributes
-    ----------
-    rows, clusters : int
-        Of the log; of clusters about how many users they are made of, 0 where every row stands
-        for itself.
-    rows_agreed, rows_rewarded : int
-        Rows whose action the policy may take, and those of them with a reward.
-    effective_rows : float
-        ``(sum u)^2 / sum u^2``, u the weights ``k w`` of SNIPS, or the terms ``k w |r|`` of IPS.
-    largest_weight, largest_share : float
-        Largest w; largest share of one row in ``sum u``.
-    mean_weight : Ratio
-        ``sum k w / sum k``, 1 where all is right.
-    thin_share : float
-        Share of ``sum k w`` in rows whose propensity is below the option `thin`.
-    flag : str
-        ``good``, ``thin`` (few rows carry the value), ``outside`` (the policy does what the log
-        does not show) or ``doubtful`` (weights average more than 1, which right propensities
-        do not).
+    ``rows`` are those of the log, ``clusters`` about how many users they are of, 0 where every row
+    stands for itself; ``rows_agreed`` those whose action the policy may take, ``rows_rewarded``
+    those of them with a reward. ``effective_rows`` are ``(sum u)^2 / sum u^2``, u the weights ``k
+    w`` of SNIPS, or the terms ``k w |r|`` of IPS; ``largest_share`` is that of one row in ``sum
+    u``, ``largest_weight`` the largest w. ``mean_weight`` is ``sum k w / sum k``, 1 where all is
+    right, and ``thin_share`` the share of ``sum k w`` in rows whose propensity is below the option
+    `thin`. ``flag`` is ``good``, ``thin`` (few rows carry the value), ``outside`` (the policy does
+    what the log does not show) or ``doubtful`` (weights average more than 1, which right
+    propensities do not).
     """
 
     rows: int
@@ -109,25 +99,13 @@ class Support:
 class LogValues:
     """What a log says of its policies.
 
-    Attributes
-    ----------
-    logged : Ratio
-        The policy that made the log.
-    values : dict of (policy, estimator) to Ratio
-    differences : dict of (policy, other, estimator) to Ratio
-        Paired, policy minus other; the other may be `LOGGED`.
-    lifts : dict of (policy, estimator) to Ratio
-        ``value / value of the logging policy - 1``, paired.
-    lost : dict of policy to Ratio
-        Mean of what weights lost where they are limited.
-    support : dict of (policy, estimator) to Support
-    estimators : tuple of str
-        The one that answers go by first: SNIPS, or IPS where rows of reward 0 were kept at a rate
-        below 1, since the few that are left make the sum of weights uncertain, and IPS needs them
-        for their number only.
-    rows, nonzero : int
-    effective_rows : float
-        Of the weights k.
+    ``logged`` is the value of the policy that made the log, ``values`` and ``support`` go by policy
+    and estimator, ``differences`` (paired, policy minus other; the other may be `LOGGED`) by
+    policy, other and estimator, ``lifts`` (``value / value of the logging policy - 1``, paired) by
+    policy and estimator, ``lost`` (mean of what weights lost where they are limited) by policy. Of
+    the ``estimators`` the first is the one that answers go by: SNIPS, or IPS where rows of reward 0
+    were kept at a rate below 1, since the few that are left make the sum of weights uncertain, and
+    IPS needs them for their number only. ``effective_rows`` are of the weights k.
     """
 
     logged: Ratio
@@ -302,13 +280,9 @@ def _influence(asked, totals, counted=0, modelled=None):
 
     `counted` is the number of rows before any was dropped, 0 where it is not known: means over all
     rows are divided by it, and it has no part in the influence; those of a reward model (columns
-    from `modelled` on) go by the rows at hand, zeros among them. Of a lift
-    V / L - 1 the signs are those of its first order, 1 / L and -V / L^2.
-
-    Returns
-    -------
-    matrix : array (columns, estimates)
-    parts : dict of key to list of (sign, value, numerator, denominator, array (columns,))
+    from `modelled` on) go by the rows at hand, zeros among them. Of a lift V / L - 1 the signs are
+    those of its first order, 1 / L and -V / L^2. Parts are, by key, lists of (sign, value,
+    numerator, denominator, array (columns,)).
     """
     parts = {}
     for key, ratios in asked.items():

@@ -43,30 +43,14 @@ _COLUMNS = ("row", "keep_rate", "propensity", "reward", "weight", "cluster")
 
 
 def own_values(labels, predictions, others, **options):
-    """Records of the value of one policy in one study.
+    """Records of the value of one policy in one study, for ``tables.metrics_table``.
 
-    Parameters
-    ----------
-    labels : str or Path
-        Parquet of ``labeling.log_files.label_log`` of a log of one's own.
-    predictions : str or Path
-        Parquet with ``row`` and ``p``, the probability that the policy gives the logged action,
-        perhaps with ``q`` and ``v`` of a reward model; rows as in `labels`.
-    others : dict of str to path
-        Predictions of other policies that this one is compared with, by method.
-    **options
-        Of `log_values.log_values`: `OPTIONS`, ``reward_range`` and ``rows_before``.
-
-    Returns
-    -------
-    list of dict
-        For ``tables.metrics_table``; target ``general``; ``part`` says what a difference is from,
-        ``log`` for the policy that made the log.
-
-    Raises
-    ------
-    CounterweightError
-        When the files are of different rows.
+    `predictions`, of the rows of `labels`, have ``row`` and ``p``, the probability that the policy
+    gives the logged action, perhaps with ``q`` and ``v`` of a reward model; `others` are those of
+    other policies that this one is compared with, by method. Options are those of
+    `log_values.log_values`: `OPTIONS`, ``reward_range`` and ``rows_before``. ``part`` says what a
+    difference is from, ``log`` for the policy that made the log. Files of different rows are
+    refused.
     """
     own = " "  # No method is called so. It comes last, so it is compared with all others.
     return records_of(values_of_files(labels, others | {own: predictions}, **options), own, others)

@@ -171,6 +171,15 @@ class PolicyValue:
     policy takes no action that the logging policy never takes; otherwise the value is that of the
     part of the policy that the log can show. Nothing is clipped.
 
+    The value by IPS is an exact sum of r w over the non-zero rows, rounded once, over the number of
+    rows: no batch size, no order and no zero-reward row changes a bit of it.
+
+    Intervals come from the first four moments of the linearised estimate. In simulations (nominal
+    95 %) they hold the value in 93-97 % of the logs where some 50 non-zero rows match the policy
+    and some 80 zero-reward rows are left. With fewer zero rows, as at l = 0.01 in a log of 4,000,
+    those of ``dr`` fell to 92 % (85 % with 45 zero rows and weights up to 30), those of ``snips``
+    held up to 99 %; about ten weighted rewards: anything from 70 to 99 %.
+
     Parameters
     ----------
     estimators : sequence of str
@@ -188,25 +197,6 @@ class PolicyValue:
         ``(top - V bottom) / sum bottom`` with top and bottom of the ratio by user (Cochran 1977,
         section 9A.2). Where the number of rows before any was dropped is known it has no chance,
         but how it is spread over users is not: then ``top / rows``, which is on the large side.
-
-    Attributes
-    ----------
-    rows, nonzero, rows_unsupported : int
-        Rows seen, those of non-zero reward, and those whose logged action the policy never takes,
-        which are used with weight 0.
-    subsampled : bool
-        Whether a zero-reward row came with a keep rate below 1.
-
-    Notes
-    -----
-    The value by IPS is an exact sum of r w over the non-zero rows, rounded once, over the number of
-    rows: no batch size, no order and no zero-reward row changes a bit of it.
-
-    Intervals come from the first four moments of the linearised estimate. In simulations (nominal
-    95 %) they hold the value in 93-97 % of the logs where some 50 non-zero rows match the policy
-    and some 80 zero-reward rows are left. With fewer zero rows, as at l = 0.01 in a log of 4,000,
-    those of ``dr`` fell to 92 % (85 % with 45 zero rows and weights up to 30), those of ``snips``
-    held up to 99 %; about ten weighted rewards: anything from 70 to 99 %.
     """
 
     def __init__(
@@ -239,19 +229,12 @@ class PolicyValue:
             self.by_user = dict(zip(_BY_USER, np.zeros((len(_BY_USER), clusters)), strict=True))
 
     def update(self, reward, propensity, target, *, keep_rate=None, q=None, v=None, cluster=None):
-        """Add rows.
+        """Add rows; what is missing, no probability or out of range is refused.
 
         `keep_rate`, one or (n,), is the rate l at which zero-reward rows were kept; NaN is fine in
         other rows. `q` and `v` are a reward model, fitted on other rows: its prediction for the
         logged action, and its mean over the policy's actions, needed in every batch or in none.
         `cluster` (n,) is the number of each row's user.
-
-        Raises
-        ------
-        CounterweightError
-            When lengths differ; when a propensity is not in (0, 1], a target probability not
-            in [0, 1], a keep rate not in (0, 1] or missing where the reward is 0, a reward
-            missing or out of its range, or a prediction missing.
         """
         checks, start = self._checks, self.rows
         columns = checks.arrays(

@@ -262,13 +262,8 @@ def config_of(study):
 def write_costs(results):
     """Write `COSTS`: jobs, processor and wall seconds, largest memory (MB) by rule and study.
 
-    From the benchmark files that Snakemake keeps of each job, whichever run it was made in. Short
-    jobs are measured coarsely: processor time is sampled.
-
-    Parameters
-    ----------
-    results : path
-        Folder of results.
+    From the benchmark files below the folder of results that Snakemake keeps of each job, whichever
+    run it was made in. Short jobs are measured coarsely: processor time is sampled.
     """
     from counterweight.files.tables import replacing
 

@@ -92,7 +92,63 @@ def summarised(rows, test_share, keys, limits=None):
     return table.assign(low=low, high=high).join(groups[["standard_error", "rows"]].first())
 
 
-class StudyNumbers:
+class _Plan:
+    """What the plan of the report says of a study: its part of it is ``plan``."""
+
+    def methods(self, swept=None):
+        """Methods of the plan in its order; only those with a sweep, or only those without."""
+        known = list(self._methods.values())
+        return known if swept is None else [one for one in known if bool(one["sweep"]) == swept]
+
+    def method(self, source):
+        return self._methods[source]
+
+    def label(self, source):
+        """A method, selector or weighting in print."""
+        return label_of(self.plan, source, source.replace("_", " "))
+
+    def role(self, source):
+        """main, method, peer, baseline or bound (which sees what nobody knows)."""
+        return self._methods[source].get("role", "method")
+
+    @property
+    def baseline(self):
+        """Id of the method that others are compared with, or None."""
+        name = self.plan.get("baseline")
+        return name if name in self._methods else None
+
+    def measure(self, metric, measure=""):
+        """The `counterweight.reporting.wording.Measure` of a metric."""
+        return measure_of(self.plan.get("measures") or {}, metric, measure)
+
+
+class _Files:
+    """Parquet files below the folder of a study."""
+
+    def table(self, file):
+        """A Parquet file of the study as a frame, e.g. ``"features.parquet"``."""
+        return read_table(self.folder / file)
+
+    def columns(self, file):
+        """Names of the columns of a Parquet file of the study, without reading its rows."""
+        import pyarrow.parquet as pq
+
+        return pq.read_schema(self.folder / file).names
+
+    def model(self, method, repeat=0, target="general"):
+        """Named arrays of one fitted model; refused where the repeat and target are not there."""
+        path = self.folder / "models" / f"{method}.parquet"
+        rows = read_table(path)
+        rows = rows[(rows["repeat"] == repeat) & (rows["target"] == target)]
+        if rows.empty:
+            raise CounterweightError(
+                f"{path} has no model of repeat {repeat} for the target {target!r}: "
+                "delete it and run again to make it anew."
+            )
+        return model_arrays(rows)
+
+
+class StudyNumbers(_Plan, _Files):
     """The plan, the metrics and the files of one study.
 
     A number is addressed by source (a method, selector, weighting, or "labels"), metric, target,
@@ -142,30 +198,6 @@ class StudyNumbers:
     def _key(source, metric, target, place):
         return (source, target, metric, *(place.get(name, _EMPTY[name]) for name in PLACE))
 
-    # What the plan says.
-
-    def methods(self, swept=None):
-        """Methods of the plan in its order; only those with a sweep, or only those without."""
-        known = list(self._methods.values())
-        return known if swept is None else [one for one in known if bool(one["sweep"]) == swept]
-
-    def method(self, source):
-        return self._methods[source]
-
-    def label(self, source):
-        """A method, selector or weighting in print."""
-        return label_of(self.plan, source, source.replace("_", " "))
-
-    def role(self, source):
-        """main, method, peer, baseline or bound (which sees what nobody knows)."""
-        return self._methods[source].get("role", "method")
-
-    @property
-    def baseline(self):
-        """Id of the method that others are compared with, or None."""
-        name = self.plan.get("baseline")
-        return name if name in self._methods else None
-
     @property
     def main(self):
         """Id of the method that the study is about: as given away or named, else a plain one."""
@@ -186,10 +218,6 @@ class StudyNumbers:
         if chosen.empty:
             return None, ""
         return str(chosen["part"].iloc[0]), str(chosen["setting"].iloc[0])
-
-    def measure(self, metric, measure=""):
-        """The `counterweight.reporting.wording.Measure` of a metric."""
-        return measure_of(self.plan.get("measures") or {}, metric, measure)
 
     # Numbers.
 
@@ -219,11 +247,6 @@ class StudyNumbers:
                 low, high = (end[0] for end in ends)
             found = found._replace(low=low, high=high)
         return found
-
-    def estimate(self, source, metric, target="general", setting="", **place):
-        """As `get`, but None where nothing was measured."""
-        known = self.get(source, metric, target, setting=setting, **place)
-        return known if known.known else None
 
     def values(self, source, metric, target="general", **place):
         """Values by repeat; empty where nothing was measured."""
@@ -327,7 +350,7 @@ class StudyNumbers:
             for name, of, what in self._places
         )
 
-    # Rows and files, for figures.
+    # Rows, for figures.
 
     def rows(self, source, metric, target=None):
         """Rows of one metric of one source."""
@@ -339,34 +362,6 @@ class StudyNumbers:
     def means_by(self, column, source, metric, target=None):
         """Mean over repeats for each value of a column, such as ``part``, as a Series."""
         return self.rows(source, metric, target).groupby(column, sort=False)["value"].mean()
-
-    def table(self, file):
-        """A Parquet file of the study as a frame, e.g. ``"features.parquet"``."""
-        return read_table(self.folder / file)
-
-    def columns(self, file):
-        """Names of the columns of a Parquet file of the study, without reading its rows."""
-        import pyarrow.parquet as pq
-
-        return pq.read_schema(self.folder / file).names
-
-    def model(self, method, repeat=0, target="general"):
-        """Named arrays of one fitted model.
-
-        Raises
-        ------
-        CounterweightError
-            When the file or the repeat and target are not there.
-        """
-        path = self.folder / "models" / f"{method}.parquet"
-        rows = read_table(path)
-        rows = rows[(rows["repeat"] == repeat) & (rows["target"] == target)]
-        if rows.empty:
-            raise CounterweightError(
-                f"{path} has no model of repeat {repeat} for the target {target!r}: "
-                "delete it and run again to make it anew."
-            )
-        return model_arrays(rows)
 
 
 #: The one form of every table of results; see `results_table`.

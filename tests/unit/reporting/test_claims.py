@@ -18,7 +18,7 @@ from counterweight.reporting.claims import (
     verdict_of,
 )
 
-CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "smith_elkan_2007.yaml"
+CLAIMS = Path(__file__).resolve().parents[3] / "workflow" / "claims" / "smith_elkan_2007.yaml"
 ZEROES = CLAIMS.with_name("mineiro_2010.yaml")
 RULE = {
     "label": "here",

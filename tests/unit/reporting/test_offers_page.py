@@ -19,7 +19,7 @@ from counterweight.reporting.sheets import build
 from counterweight.reporting.study_page import StudyContext, study_page
 from report_example import holds
 
-CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "noor_2014.yaml"
+CLAIMS = Path(__file__).resolve().parents[3] / "workflow" / "claims" / "noor_2014.yaml"
 T_THREE = 4.302652729911275  # 97.5 % quantile of t with 2 degrees of freedom
 
 

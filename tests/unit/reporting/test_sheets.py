@@ -90,7 +90,7 @@ def test_an_estimate_is_the_corrected_interval_of_its_repeats(numbers):
     )
     assert (known.n, known.least) == (10, DRAWN.min())
     assert not numbers.get("plain", "hits", "train").known
-    assert numbers.estimate("nobody", "hits") is None
+    assert not numbers.get("nobody", "hits").known
 
 
 def test_one_repeat_has_the_interval_of_its_standard_error(numbers):

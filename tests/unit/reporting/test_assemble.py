@@ -20,7 +20,7 @@ from counterweight.reporting.render import render
 from counterweight.reporting.report_jobs import report_plan
 from counterweight.reporting.wording import interval, listing, number, percent
 
-CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "smith_elkan_2007.yaml"
+CLAIMS = Path(__file__).resolve().parents[3] / "workflow" / "claims" / "smith_elkan_2007.yaml"
 FAILURE = {
     "study": "adult_married",
     "source": "generative",
@@ -247,7 +247,7 @@ def test_renaming_every_method_changes_names_only(plan, metrics):
 
 def test_the_plan_of_the_shipped_studies_has_all_that_pages_need():
     """Pages of the shipped plan without any number: none of them breaks."""
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     from counterweight.plan.reading import with_listed_studies
     from yaml import safe_load
 

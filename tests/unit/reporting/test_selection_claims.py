@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from counterweight.reporting.claims import decide, load_claims
 
-CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "smith_elkan_2007.yaml"
+CLAIMS = Path(__file__).resolve().parents[3] / "workflow" / "claims" / "smith_elkan_2007.yaml"
 HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"
 IN_PART, DEPENDS = "holds where it could be decided", "depends"
 #: Far enough apart over ten splits that an interval holds its middle and what is near it.

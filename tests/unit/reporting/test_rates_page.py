@@ -21,7 +21,7 @@ from counterweight.reporting.pages.rates_page import PAGE
 from counterweight.reporting.sheets import build
 from counterweight.reporting.study_page import StudyContext, study_page
 
-CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "goh_2016.yaml"
+CLAIMS = Path(__file__).resolve().parents[3] / "workflow" / "claims" / "goh_2016.yaml"
 T_THREE = 4.302652729911275
 HELD = "What was asked and what came about"
 

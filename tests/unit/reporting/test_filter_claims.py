@@ -11,7 +11,7 @@ from counterweight.errors import CounterweightError
 from counterweight.reporting import claim_quantities
 from counterweight.reporting.claims import check_names, decide, load_claims
 
-CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "deng_2023.yaml"
+CLAIMS = Path(__file__).resolve().parents[3] / "workflow" / "claims" / "deng_2023.yaml"
 
 
 @pytest.fixture(scope="module")

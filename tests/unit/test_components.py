@@ -214,7 +214,7 @@ def test_imports_read_from_the_text_are_those_of_the_syntax_trees(tmp_path):
         "from counterweight.files import (\n    seeds,  # (one) of\n    jobs as work,\n)\n"
         "from counterweight.numerics import \\\n    linear\n"
         "def f():\n    import sys; from counterweight.plan import kinds\n"
-        "    return 'from counterweight.plan import paths'\n"
+        "    return 'from counterweight.plan import jobs'\n"
     )
     files = [odd, *components.PACKAGE.rglob("*.py"), *(ROOT / "scripts").glob("*.py")]
     for path in files:

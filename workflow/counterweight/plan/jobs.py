@@ -306,6 +306,8 @@ class Paths:
         steps = [("prepare", [self.prepared(dataset)])]
         if self.raw(dataset):
             steps.insert(0, ("download", self.raw(dataset)))
+        if self.columns(dataset):
+            steps.append(("columns", [self.columns(dataset)]))
         whose = {"study": "", "source": dataset}
         return [
             whose | {"stage": stage, "outputs": outputs, "log": self.log(stage, dataset)}

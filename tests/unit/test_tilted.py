@@ -23,7 +23,7 @@ from counterweight.reporting.report_jobs import report_plan
 from counterweight.reporting.sheets import build
 from scipy.special import expit, logit
 from sklearn.naive_bayes import GaussianNB
-from test_config import SMALL
+from small_config import SMALL
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "tilt.md"
 WAY = np.array([1.0, 0.7, 0.0])

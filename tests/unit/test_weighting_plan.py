@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.plan import config
-from test_config import SMALL
+from small_config import SMALL
 
 
 def study(**changes):

@@ -24,7 +24,7 @@ from counterweight.plan.reading import updated, with_listed_studies
 from counterweight.plan.stages import Stages
 from delivering import Own
 
-STUDIES = Path(__file__).resolve().parents[2] / "workflow" / "studies"
+STUDIES = Path(__file__).resolve().parents[3] / "workflow" / "studies"
 
 LENDER = {"table": "my data/Applicants 2024.csv", "id": "customer", "outcome": "default"}
 

@@ -10,22 +10,9 @@ from counterweight.errors import CounterweightError
 from counterweight.plan import config
 from counterweight.plan.reading import with_listed_studies
 from counterweight.reporting.report_jobs import study_plan
+from small_config import SMALL
 
-ROOT = Path(__file__).resolve().parents[2]
-
-SMALL = {
-    "studies": {
-        "one": {
-            "dataset": "curved",
-            "features": {"recipe": "as_is"},
-            "outcome": {"rule": "equals", "column": "label", "value": 1},
-            "labeling": {"rule": "known_propensity"},
-            "selection": [{"selector": "logistic"}],
-            "weighting": [{"weighting": "lemma2"}],
-            "models": [{"model": "logistic"}, {"model": "shifted_mixture"}],
-        }
-    }
-}
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def changed(*path, value):

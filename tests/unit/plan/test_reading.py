@@ -9,7 +9,7 @@ from counterweight.plan import components
 from counterweight.plan.config import resolve
 from counterweight.plan.reading import plan_of_files, updated, with_listed_studies
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 STUDY = {
     "dataset": "curved",
     "features": {"recipe": "as_is"},

@@ -2,7 +2,7 @@
 
 Configs are planned as `python -m counterweight.plan.reading` does, with the functions that the
 workflow plans by; some go through Snakemake itself. Mistakes in tables stand in `test_own.py` and
-`tests/unit/files/test_type_inference.py`, those of single options in `tests/unit/plan/test_config*.py`.
+`tests/unit/files/test_type_inference.py`, those of single options in `tests/unit/plan`.
 """
 
 from pathlib import Path

@@ -8,7 +8,7 @@ import pandas as pd
 from counterweight.kinds import log as kind
 from counterweight.plan import components
 from counterweight.plan.config import resolve
-from counterweight.plan.paths import StudyPaths
+from counterweight.plan.jobs import StudyPaths
 from own_logs import ENTRY
 from own_logs import Paths as Files
 

@@ -22,7 +22,7 @@ from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.models.constraints.decisions import GivenScores
 from counterweight.models.constraints.reductions import ReductionsClassifier
 from counterweight.numerics.rates import DataSets
-from counterweight.numerics.rates.values import promise_values
+from counterweight.numerics.rates.values import constraint_values
 
 ROWS, FRESH = 1200, 1_000_000
 #: Constraints by name.
@@ -83,7 +83,7 @@ def broken(asked, way, fits, who="SVM", rows=ROWS, fresh=FRESH, seed=0):
             told += 1
             continue
         p, decided = model.answers(X_new[:, seen], new)
-        found.append((promise_values(p, decided, new, asked)[:, :, 2] > 0).any(axis=0))
+        found.append((constraint_values(p, decided, new, asked)[:, :, 2] > 0).any(axis=0))
         errors.append(np.mean(decided != y_new))
         certified.append(model.certified_)
     broken_ones = np.sum(found, axis=0) if found else np.zeros(2)

@@ -13,7 +13,7 @@ from counterweight.models.constraints.decisions import named_groups, numbers_amo
 from counterweight.models.filters.candidates import traced_encoder
 from counterweight.models.training import seen_rows, settings
 from counterweight.numerics.rates.datasets import DataSets
-from counterweight.numerics.rates.values import promise_values, promises_of
+from counterweight.numerics.rates.values import constraint_values, verdicts_of
 from counterweight.plan.components import load
 from counterweight.selection.crossfit import selection_probabilities
 from counterweight.weighting.importance_weights import Rows, made_weights
@@ -294,8 +294,8 @@ def measured_promises(data, target, p, decided, options, measures=None):
     texts, decided = texts_of(options), np.asarray(decided, float)
     promises = []
     if texts:
-        values = promise_values(p, decided, samples, texts, numbers_among(options))
-        promises = [list(one) for one in promises_of(values, texts, "training")]
+        values = constraint_values(p, decided, samples, texts, numbers_among(options))
+        promises = [list(one) for one in verdicts_of(values, texts, "training")]
     found = samples.measure(p, measures or {}, options, decided=decided)
     measured = {
         name: [float(value) if np.isfinite(value) else None for value in values[::-1]]

@@ -22,7 +22,7 @@ from counterweight.evaluation.metrics import known_name
 from counterweight.files.study_data import by_repeat, found_rows
 from counterweight.files.tables import blocks, by_setting, numbers_of, setting_options
 from counterweight.fragments import Flag, Option, Text
-from counterweight.numerics.rates.values import RULES, TOLD, promise_values
+from counterweight.numerics.rates.values import RULES, TOLD, constraint_values
 
 #: The fitted models are handed over beside the predictions.
 INFORMED = True
@@ -125,11 +125,11 @@ def evaluate_rates(
             of = place | {"measure": name}
             for rule, value, error in zip(RULES, values, errors, strict=True):
                 records.append(of | {"metric": rule, "value": value, "standard_error": error})
-        wanted = asked_value(asked, numbers_of(setting))
+        wanted = requested_value(asked, numbers_of(setting))
         if wanted == wanted:
             records += _asked_records(asked, measured[asked["measure"]][0], wanted, place)
         if promises:
-            records += _promise_records(data, p, decided, promises, place)
+            records += _constraint_records(data, p, decided, promises, place)
         decided = (p > 0.5 if decided is None else decided).astype(float)
         records += _metric_records(metrics, data, p, decided, place)
         if tested[repeat][1].deployed is not None and repeat not in deployed_done:
@@ -264,15 +264,15 @@ def _deployed_records(data, place, measures):
         }
 
 
-def _promise_records(data, p, decided, promises, place):
+def _constraint_records(data, p, decided, promises, place):
     """What test rows make of each promise."""
     numbers = promises["numbers"] | numbers_of(place["setting"])
-    yield from _told_promises(
-        promise_values(p, decided, data, promises["texts"], numbers), place, place["rows"]
+    yield from _told_constraints(
+        constraint_values(p, decided, data, promises["texts"], numbers), place, place["rows"]
     )
 
 
-def _told_promises(values, place, rows):
+def _told_constraints(values, place, rows):
     for j, both in enumerate(values):
         for rule, told in zip(RULES, both, strict=True):
             told = [float(value) if np.isfinite(value) else np.nan for value in told]
@@ -299,7 +299,7 @@ def _train_records(arrays, measures, measured, place):
     """Measures and promises on training rows, and how far test values are from them."""
     if "train_promises" in arrays:
         values = np.reshape(arrays["train_promises"], (-1, len(RULES), len(TOLD)))
-        yield from _told_promises(values, place | {"target": "train"}, 0)
+        yield from _told_constraints(values, place | {"target": "train"}, 0)
     if "train_measures" not in arrays:
         return
     values = np.reshape(arrays["train_measures"], (len(measures), 2))
@@ -463,7 +463,7 @@ def _falls(objective, place):
             yield place | {"metric": "late_share", "value": share}
 
 
-def asked_value(asked, options):
+def requested_value(asked, options):
     """The value that an option asks of a measure; NaN where it asks for nothing."""
     value = options.get(asked["option"]) if asked else None
     if not isinstance(value, int | float) or isinstance(value, bool):

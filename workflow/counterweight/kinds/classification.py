@@ -373,11 +373,11 @@ def train(job):
 
 def _promises(study, method):
     """What a method is held to, where the study's protocol looks at that."""
-    from counterweight.numerics.rates.values import promises_asked
+    from counterweight.numerics.rates.values import constraints_requested
 
     protocol = study["evaluation"]["protocol"]
     looks = components.declared("protocol", protocol, "PROMISES", False)
-    return promises_asked(study, method) if looks else None
+    return constraints_requested(study, method) if looks else None
 
 
 def plan_evaluate(plan, study, method, at):

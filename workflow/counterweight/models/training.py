@@ -10,7 +10,7 @@ from counterweight.files.seeds import generator
 from counterweight.files.tables import arrow_table, by_setting, constant, numbers_of, setting_name
 from counterweight.models.classifier import positive
 from counterweight.numerics.emissions import Layout
-from counterweight.numerics.rates.values import promise_values
+from counterweight.numerics.rates.values import constraint_values
 from counterweight.plan.components import declared, load
 
 #: Begins the names of the arrays of a feature map.
@@ -238,7 +238,7 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
             numbers["train_measures"] = np.array([measured[part][:2] for part in measures], float)
         if promises:
             told = promises["numbers"] | numbers_of(name)
-            numbers["train_promises"] = promise_values(
+            numbers["train_promises"] = constraint_values(
                 seen, decided, learned, promises["texts"], told
             )
         for part, values in numbers.items():

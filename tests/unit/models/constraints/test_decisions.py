@@ -9,7 +9,7 @@ from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.models.constraints.decisions import GivenScores
 from counterweight.models.constraints.reductions import ReductionsClassifier
 from counterweight.numerics.rates import DataSets
-from counterweight.numerics.rates.values import promise_values
+from counterweight.numerics.rates.values import constraint_values
 from scipy.stats import norm
 
 ASKED = ["coverage(men) <= coverage(women) / 0.6"]
@@ -39,7 +39,7 @@ def test_constraints_at_a_confidence_hold_on_new_rows_as_often(way):
     new, broken = DataSets(None, y_new, None, members), np.zeros(2)
     for seed in range(fits):
         model, *_ = fitted(600, seed, on_infeasible="keep", **way)
-        values = promise_values(*model.answers(X_new, new), new, ASKED)
+        values = constraint_values(*model.answers(X_new, new), new, ASKED)
         broken += (values[:, :, 2] > 0).any(axis=0)
     if way:
         assert (broken / fits <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / fits)).all(), broken
@@ -55,7 +55,7 @@ def test_thresholds_of_given_scores_hold_on_new_rows_as_often(way):
     for seed in range(fits):
         X, y, own = world(600, np.random.default_rng(seed))
         model = GivenScores(constraints=ASKED, above=0.6, **way).fit(X[:, :1], y, datasets=own)
-        values = promise_values(*model.answers(X_new[:, :1]), new, ASKED)
+        values = constraint_values(*model.answers(X_new[:, :1]), new, ASKED)
         broken += (values[:, 0, 2] > 0).any()
     if way:
         assert broken / fits <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / fits), broken
@@ -74,7 +74,7 @@ def test_mixtures_hold_on_new_rows_as_often(way):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(X, y, datasets=own)
-        values = promise_values(*model.answers(X_new, new), new, ASKED)
+        values = constraint_values(*model.answers(X_new, new), new, ASKED)
         broken += (values[:, :, 2] > 0).any(axis=0)
     if way:
         assert (broken / fits <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / fits)).all(), broken

@@ -11,7 +11,7 @@ from counterweight.models.constraints.svm_baselines import ShiftedThreshold
 from counterweight.models.constraints.thresholds import MOST_CUTS, WORTH, repaired
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates
-from counterweight.numerics.rates.values import promise_values, promises_of
+from counterweight.numerics.rates.values import constraint_values, verdicts_of
 
 FORMS = (
     "recall({a}) >= {u:.3f}",
@@ -216,8 +216,8 @@ def test_promises_on_other_rows_are_judged_by_their_interval():
 def test_a_share_of_one_among_few_rows_is_not_certain():
     y = np.array([1] * 10 + [0] * 200)
     data = DataSets(None, y)
-    (one, _) = promises_of(
-        promise_values(y.astype(float), None, data, ["recall(everyone) >= 0.95"]),
+    (one, _) = verdicts_of(
+        constraint_values(y.astype(float), None, data, ["recall(everyone) >= 0.95"]),
         ["recall(everyone) >= 0.95"],
         "test",
     )

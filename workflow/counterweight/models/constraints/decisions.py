@@ -22,10 +22,10 @@ from counterweight.numerics.rates.datasets import DataSets, named_masks
 from counterweight.numerics.rates.language import BUILTIN_SETS, rates
 from counterweight.numerics.rates.values import (
     RULES,
-    plain_promises,
-    promise_values,
-    promises_of,
+    constraint_values,
+    plain_constraints,
     ratio_base,
+    verdicts_of,
 )
 from counterweight.numerics.rates.values import compile as compile_rates
 
@@ -73,7 +73,7 @@ def named_groups(options):
     if options.get("groups"):
         return list(options["groups"])
     found = []
-    for plain in plain_promises(texts_of(options)):
+    for plain in plain_constraints(texts_of(options)):
         for rate in [*rates(plain.left), *rates(plain.right)]:
             found += [name for part in rate.sets for name in part if name not in BUILTIN_SETS]
     return list(dict.fromkeys(found))
@@ -254,7 +254,7 @@ class MarginFit:
     _has_chances = True
 
     def _learn_all(self, samples, rng):
-        plains = plain_promises(self.constraints)
+        plains = plain_constraints(self.constraints)
         self.held_out_promises_, self.certified_ = [], False
         self.margins_ = np.zeros((2, len(plains)))
         self._margins = None
@@ -314,7 +314,7 @@ class MarginFit:
         """(2, m) excess and standard error by both rules, of rows of the table as they are cut."""
         p, own = self.answers(samples.X, samples)
         decided = own if decided is None else decided
-        values = promise_values(p, decided, samples, self.constraints, self._numbers())
+        values = constraint_values(p, decided, samples, self.constraints, self._numbers())
         return values[:, :, 2].T, values[:, :, 3].T
 
     def _numbers(self):
@@ -334,10 +334,10 @@ class MarginFit:
             self._matched(samples, fitted, judging, rng, plains)
         else:
             self._tested(fitted, judging, rng, plains)
-        values = promise_values(
+        values = constraint_values(
             *self.answers(samples.X, samples), judging, self.constraints, self._numbers()
         )
-        self.held_out_promises_ = promises_of(values, self.constraints, "held-out")
+        self.held_out_promises_ = verdicts_of(values, self.constraints, "held-out")
 
     def _tested(self, fitted, judging, rng, plains):
         """The first of some fits that the held-out rows certify, else the last that is feasible."""
@@ -386,7 +386,7 @@ class MarginFit:
     def _repair_judged(self, samples, judging):
         """Thresholds by which decisions hold on all rows, and on the held-out ones."""
         everyone, few = self._repair_problem(samples), self._repair_problem(judging)
-        plains = plain_promises(self.constraints)
+        plains = plain_constraints(self.constraints)
         margins = np.zeros(len(plains))
         for _ in range(ROUNDS):
             both = everyone._replace(
@@ -430,7 +430,7 @@ class MarginFit:
             own, signs = self.answers(samples.X, samples)
             signs = own > 0.5 if signs is None else signs
             p[fold == k], decided[fold == k] = own[fold == k], signs[fold == k]
-        values = promise_values(p, decided, samples, self.constraints, self._numbers())
+        values = constraint_values(p, decided, samples, self.constraints, self._numbers())
         crossed, error = values[:, :, 2].T, values[:, :, 3].T
         return np.maximum(crossed - np.mean(seen, axis=0), 0.0), error, units
 

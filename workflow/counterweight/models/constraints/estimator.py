@@ -35,7 +35,7 @@ from counterweight.numerics.rates.datasets import (
     is_sparse,
     named_masks,
 )
-from counterweight.numerics.rates.values import promise_values, promises_of
+from counterweight.numerics.rates.values import constraint_values, verdicts_of
 
 PARAMETER_OPTIONS = {
     "kappa": Number(None, "Value of the parameter kappa in the expressions.", above=0, null=True),
@@ -130,8 +130,8 @@ class Promises(NamedColumns):
         self.promises_, self.one_answer_ = [], ""
         if texts:
             p, decided = self._seen = self.answers(samples.X, samples)
-            values = promise_values(p, decided, samples, texts, numbers_among(options))
-            self.promises_ = promises_of(values, texts, "training")
+            values = constraint_values(p, decided, samples, texts, numbers_among(options))
+            self.promises_ = verdicts_of(values, texts, "training")
             decided = p > 0.5 if decided is None else decided
             self.one_answer_ = "" if 0 < decided.mean() < 1 else "yes" if decided.all() else "no"
             if self.one_answer_ and (told := self.warnings_[len(self.fit_warnings_) :]):
@@ -179,8 +179,8 @@ class Promises(NamedColumns):
         samples = self._stacked(X, y, sample_weight, datasets, deployed)
         texts = texts_of(options := vars(self))
         p, decided = self.answers(samples.X, samples)
-        values = promise_values(p, decided, samples, texts, numbers_among(options), level)
-        return promises_of(values, texts, "test", level)
+        values = constraint_values(p, decided, samples, texts, numbers_among(options), level)
+        return verdicts_of(values, texts, "test", level)
 
 
 def one_hot(X):

@@ -453,7 +453,7 @@ def _ratio(top, dtop, bottom, dbottom):
 RULES = ("deterministic", "randomised")
 #: A promise is kept that is missed by no more than this: rounding of a solver.
 ROUNDING = 1e-6
-#: What is told of a promise by each rule, in the order of the arrays of `promise_values`.
+#: What is told of a promise by each rule, in the order of the arrays of `constraint_values`.
 TOLD = ("left", "right", "excess", "standard_error")
 
 
@@ -476,14 +476,14 @@ class Promise(NamedTuple):
     verdict: str
 
 
-def plain_promises(constraints):
+def plain_constraints(constraints):
     """The plain constraints of texts, shorthands written out."""
     if isinstance(constraints, str):
         constraints = [constraints]
     return [plain for text in constraints for plain in parse_constraint(text)]
 
 
-def promise_values(p, decided, data, constraints, parameters=None, level=0.95):
+def constraint_values(p, decided, data, constraints, parameters=None, level=0.95):
     """Sides, excess and standard error of each plain constraint, by both rules.
 
     `p` (n,) are chances of a positive prediction, `decided` (n,) the deterministic predictions or
@@ -496,7 +496,7 @@ def promise_values(p, decided, data, constraints, parameters=None, level=0.95):
     """
     known = checked_parameters(parameters)
     meter = meter_of(p, data, known, decided=decided, errors=True, undefined="nan")
-    found = np.full((len(plains := plain_promises(constraints)), 2, 4), np.nan)
+    found = np.full((len(plains := plain_constraints(constraints)), 2, 4), np.nan)
     for j, plain in enumerate(plains):
         try:
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -540,14 +540,14 @@ def verdict(excess, low, high, fact=False):
     return "kept" if high <= ROUNDING else "broken" if low > ROUNDING else "undecided"
 
 
-def promises_of(values, constraints, rows, level=0.95):
-    """What `promise_values` gave, as a list of `Promise`.
+def verdicts_of(values, constraints, rows, level=0.95):
+    """What `constraint_values` gave, as a list of `Promise`.
 
     Of ``training`` `rows` the verdict is a fact, else it goes by the interval, a normal one with
     rows drawn independently.
     """
     z, told = float(ndtri(0.5 + level / 2)), []
-    for plain, both in zip(plain_promises(constraints), values, strict=True):
+    for plain, both in zip(plain_constraints(constraints), values, strict=True):
         for rule, (left, right, excess, error) in zip(RULES, both, strict=True):
             low, high = excess - z * error, excess + z * error
             says = verdict(excess, low, high, rows == "training")
@@ -556,7 +556,7 @@ def promises_of(values, constraints, rows, level=0.95):
     return told
 
 
-def promises_asked(study, method):
+def constraints_requested(study, method):
     """What a method is held to: its own constraints, else those of the main method.
 
     Those of the main method only where no number in them is swept. A dict of ``texts`` and of the

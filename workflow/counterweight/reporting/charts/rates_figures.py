@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from counterweight.evaluation.rates import RULES, asked_value
+from counterweight.evaluation.rates import RULES, requested_value
 from counterweight.files.tables import setting_options
 from counterweight.models.constraints.convex_step import ramp, upper_ramp
 from counterweight.reporting.charts import forms
@@ -86,7 +86,7 @@ class Points:
         """``(value asked, setting)`` of a method, in order of its settings."""
         options, pairs = self.study.method(source)["options"], []
         for setting in self.study.settings(source, DETERMINISTIC, "general"):
-            pairs.append((asked_value(self.asked, options | setting_options(setting)), setting))
+            pairs.append((requested_value(self.asked, options | setting_options(setting)), setting))
         return [pair for pair in pairs if not math.isnan(pair[0])]
 
     def get(self, source, measure, setting="", rule=DETERMINISTIC, target="general"):

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from counterweight.evaluation.rates import RULES, asked_value
+from counterweight.evaluation.rates import RULES, requested_value
 from counterweight.files.tables import setting_options
 from counterweight.numerics.rates.language import (
     Number,
@@ -20,7 +20,12 @@ from counterweight.numerics.rates.language import (
     parse_constraint,
     parse_expression,
 )
-from counterweight.numerics.rates.values import ROUNDING, plain_promises, promises_asked, verdict
+from counterweight.numerics.rates.values import (
+    ROUNDING,
+    constraints_requested,
+    plain_constraints,
+    verdict,
+)
 from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet
@@ -90,7 +95,7 @@ def limits_of(numbers, source, setting=""):
     protocol, own = numbers.plan["protocol"]["options"] or {}, numbers.method(source)["options"]
     measures, said = protocol.get("measures") or {}, protocol.get("asked")
     options, known = (own or {}) | setting_options(setting), {}
-    if said and not math.isnan(value := asked_value(said, options)):
+    if said and not math.isnan(value := requested_value(said, options)):
         least = said["form"] == "at_least"
         known[said["measure"], least] = Limit(said["measure"], least, value)
     takes = any(text in options for text in TEXTS)
@@ -223,8 +228,8 @@ def inline(numbers, source):
 def texts_of(numbers, source):
     """The plain promises that a method is held to, as texts; empty where none were measured."""
     methods = {one["id"]: one for one in numbers.methods()}
-    asked = promises_asked({"methods": methods, "main": numbers.plan.get("main")}, source)
-    texts = [plain.text for plain in plain_promises(asked["texts"])] if asked else []
+    asked = constraints_requested({"methods": methods, "main": numbers.plan.get("main")}, source)
+    texts = [plain.text for plain in plain_constraints(asked["texts"])] if asked else []
     found = [_excess(numbers, source, one, 0).known for one in settings_of(numbers, source)]
     return texts if any(found) else []
 

@@ -59,7 +59,7 @@ def least_correlation(name):
 @pytest.mark.parametrize("name", WEIGHTINGS)
 def test_a_gaussian_log_ratio_is_found_the_right_way_up(name, population, gaussian):
     if components.declared("weighting", name, "RATIO", "") == "outcome":
-        pytest.skip("goes by the label; its truths are in test_rosset.py")
+        pytest.skip("goes by the label; its truths are in test_outcome_selection.py")
     weights, target = weights_of(name, gaussian, population)
     share = M / (M + N)
     ratio = np.exp(gaussian[-1])

@@ -10,6 +10,7 @@ from counterweight.labeling.labeling_rules import dialled, earlier
 from counterweight.labeling.outcome_rules import equals
 from counterweight.labeling.split import describe_labels, label_rows
 from counterweight.numerics.linear import fit_logistic
+from counterweight.plan.components import declared, load, options
 from scipy.special import expit, logit
 
 ROWS = 40_000
@@ -137,3 +138,19 @@ def test_of_rows_of_one_time_the_first_of_the_file_are_older():
     np.testing.assert_array_equal(
         np.flatnonzero(earlier(frame, None, None, share=0.5, column="t")), [0, 1, 4]
     )
+
+
+def test_every_row_is_labeled_and_the_rule_says_that_it_is_complete():
+    rule = load("labeling", "everyone")
+    for rows in (0, 1, 7):
+        selected = rule(pd.DataFrame({"row": range(rows)}), None, np.random.default_rng(0))
+        assert selected.dtype == bool
+        assert selected.tolist() == [True] * rows
+    assert declared("labeling", "everyone", "COMPLETE", False) is True
+    assert options("labeling", "everyone") == {}
+
+
+def test_no_random_number_is_drawn():
+    rng = np.random.default_rng(0)
+    load("labeling", "everyone")(pd.DataFrame({"row": range(3)}), None, rng)
+    assert rng.random() == np.random.default_rng(0).random()

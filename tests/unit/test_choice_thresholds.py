@@ -175,7 +175,7 @@ def test_draws_refit_the_thresholds_and_spread_as_their_errors(moved):
 def test_a_step_at_the_optimum_stays_there():
     X, t, y, _, _ = cells(2, 1500)
     model = fitted(X, t, y, CELLS, most_components=1)
-    data, told = model._rows(X, t, y, np.ones(len(X))), model._thresholds
+    data, told = model._choice_rows(X, t, y, np.ones(len(X))), model._thresholds
     rule = model._rule(data)
     used = told.coefficients != 0
     rows, now = told.rows(X)[:, used], told.coefficients[used]

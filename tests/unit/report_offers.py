@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import report_example as example
 from counterweight.files.tables import metrics_table, model_table, write_table
-from counterweight.models.choice.offers import acceptance
+from counterweight.models.choice.acceptance import acceptance
 from counterweight.plan.components import load
 from counterweight.plan.measures import shared, table
 

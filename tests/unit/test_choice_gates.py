@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.models.choice.acceptance import acceptance
 from counterweight.models.choice.covariates import (
     as_choices,
     fit_gates,
@@ -10,7 +11,6 @@ from counterweight.models.choice.covariates import (
     gate_parameters,
     memberships,
 )
-from counterweight.models.choice.offers import acceptance
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
 from counterweight.models.choice.pricing import GatedSegments, pricer
 from counterweight.models.choice.segment_model import segment_shares

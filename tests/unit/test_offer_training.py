@@ -5,11 +5,11 @@ import pyarrow as pa
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files.study_data import StudyData
-from counterweight.models.choice import training as offer_training
+from counterweight.models.choice import offer_training
+from counterweight.models.choice.acceptance import acceptance, optimal_offer
 from counterweight.models.choice.baselines import OfferLogistic
 from counterweight.models.choice.logitboost import LogisticTree, LogitBoost
-from counterweight.models.choice.offers import acceptance, optimal_offer
-from counterweight.models.choice.training import (
+from counterweight.models.choice.offer_training import (
     PREDICTIONS,
     offer_rows,
     searched_offers,
@@ -215,8 +215,8 @@ def test_labels_of_other_rows_are_refused():
 
 def test_claims_of_best_offers_cover_what_these_bring_or_have_no_interval(caplog):
     from counterweight.labeling.offered import OfferScale
+    from counterweight.models.choice.offer_training import segment_predictions, totals_intervals
     from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
-    from counterweight.models.choice.training import segment_predictions, totals_intervals
     from scipy.special import expit
 
     scale, hits, optimism, fees = OfferScale(), [], [], []

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.offers import (
+from counterweight.models.choice.acceptance import (
     acceptance,
     expected_revenue,
     optimal_offer,

@@ -12,8 +12,8 @@ from counterweight.errors import CounterweightError
 from counterweight.files.gifts import write_gift
 from counterweight.files.tables import model_arrays, model_table, write_table
 from counterweight.labeling.encoding import fitted_encoder
+from counterweight.models.choice.offer_training import searched_offers
 from counterweight.models.choice.pricing import best_on_lines, possible, quantiles
-from counterweight.models.choice.training import searched_offers
 from counterweight.plan import components
 from scipy.special import expit
 from stage_jobs import run_script

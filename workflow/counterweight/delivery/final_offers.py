@@ -22,7 +22,7 @@ from counterweight.labeling.column_report import forms_of, types_of
 from counterweight.labeling.offered import answered_rows, offer_range
 from counterweight.labeling.stage import prepared_rows
 from counterweight.models.choice.offer_limits import as_asked, columns_asked
-from counterweight.models.choice.training import compared, scale_of, told_categories
+from counterweight.models.choice.offer_training import compared, scale_of, told_categories
 from counterweight.models.filters.candidates import learned_encoder
 
 #: People, at most, of the comparison of methods in a study that keeps no answers from them.

@@ -11,8 +11,8 @@ from counterweight.files.seeds import generator
 from counterweight.files.table_reader import row_batches
 from counterweight.labeling.offered import OfferScale
 from counterweight.models.choice.offer_limits import allotted, as_asked, columns_asked, experiment
+from counterweight.models.choice.offer_training import told_categories
 from counterweight.models.choice.pricing import FAR, Kinds, beyond, offers_made, pricer, quantiles
-from counterweight.models.choice.training import told_categories
 from counterweight.models.filters.candidates import check_frame, encoded
 from counterweight.plan.components import load
 

@@ -24,8 +24,8 @@ from counterweight.files.seeds import generator
 from counterweight.files.study_data import by_repeat
 from counterweight.files.tables import blocks, by_setting
 from counterweight.fragments import Choice, Integer, Number
-from counterweight.models.choice.offers import acceptance, optimal_offer, soft_optimal_offer
-from counterweight.models.choice.training import scale_of
+from counterweight.models.choice.acceptance import acceptance, optimal_offer, soft_optimal_offer
+from counterweight.models.choice.offer_training import scale_of
 from counterweight.numerics.gaussian_mixture import Mixture
 
 
@@ -44,7 +44,7 @@ TESTING = ErrorNames("rmse_test", "rmse_component_test", "rmse_floor_test")
 class Repeat:
     """What is known of the rows of one repeat of a study of offers, the truth included.
 
-    `scaling` is from `training.scale_of`, `density` the kind and bins of the offers' density; where
+    `scaling` is from `offer_training.scale_of`, `density` the kind and bins of the offers' density; where
     people and offers are the same as those `like`, so is the density of the offers.
     """
 
@@ -220,7 +220,7 @@ def evaluate_offers(
     Parameters
     ----------
     predictions : dict of str to array
-        Columns of ``training.PREDICTIONS``, setting as ``(codes, names)``; all rows
+        Columns of ``offer_training.PREDICTIONS``, setting as ``(codes, names)``; all rows
         of a repeat, in the order of the labels.
     labels, truth, features : dict of str to array
         Of all repeats; `truth` with ``answer`` and, where known, ``component, eta, k, p``.

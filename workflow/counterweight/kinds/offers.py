@@ -188,7 +188,7 @@ def train(job):
     from counterweight.files.jobs import train_repeats
     from counterweight.files.study_data import StudyData
     from counterweight.files.tables import model_table
-    from counterweight.models.choice.training import train_offers_repeat
+    from counterweight.models.choice.offer_training import train_offers_repeat
 
     given = job.given
     data = StudyData.read(job.input.features, job.input.labels, truth=job.input.truth)

@@ -15,14 +15,14 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import logsumexp
 
-from counterweight.models.choice.offers import (
+from counterweight.models.choice.acceptance import (
     logistic,
     mixed_acceptance,
     mixed_over,
     optimal_offer,
     soft_optimal_offer,
 )
-from counterweight.models.choice.training import searched_offers
+from counterweight.models.choice.offer_training import searched_offers
 
 #: Offers at which a draw's expected revenue is looked at; the best one is refined by a parabola.
 LOOKED = 33

@@ -4,6 +4,14 @@ import numpy as np
 from scipy.special import logsumexp
 
 from counterweight.errors import CounterweightError
+from counterweight.models.choice.acceptance import (
+    Offers,
+    acceptance,
+    checked_revenue,
+    mixed_acceptance,
+    optimal_offer,
+    soft_optimal_offer,
+)
 from counterweight.models.choice.choice_features import Features
 from counterweight.models.choice.covariates import (
     Thresholds,
@@ -16,14 +24,6 @@ from counterweight.models.choice.offer_model import (
     checked_new_rows_with_gaps,
     checked_offers,
     checked_rows_with_gaps,
-)
-from counterweight.models.choice.offers import (
-    Offers,
-    acceptance,
-    checked_revenue,
-    mixed_acceptance,
-    optimal_offer,
-    soft_optimal_offer,
 )
 from counterweight.models.choice.steps import MOST_POSITION, ChoiceRows, Choices, few_steps
 from counterweight.numerics.checks import checked_labels, checked_weights

@@ -9,8 +9,7 @@ from counterweight.errors import CounterweightError
 from counterweight.files.seeds import generator
 from counterweight.files.tables import constant, stacked
 from counterweight.labeling.offered import OfferScale, offer_range
-from counterweight.models.choice.logitboost import fold_numbers
-from counterweight.models.choice.offers import (
+from counterweight.models.choice.acceptance import (
     acceptance,
     checked_revenue,
     feasible,
@@ -18,6 +17,7 @@ from counterweight.models.choice.offers import (
     optimal_offer,
     soft_optimal_offer,
 )
+from counterweight.models.choice.logitboost import fold_numbers
 from counterweight.numerics.emissions import Layout
 from counterweight.plan.components import load
 

@@ -44,8 +44,8 @@ TESTING = ErrorNames("rmse_test", "rmse_component_test", "rmse_floor_test")
 class Repeat:
     """What is known of the rows of one repeat of a study of offers, the truth included.
 
-    `scaling` is from `offer_training.scale_of`, `density` the kind and bins of the offers' density; where
-    people and offers are the same as those `like`, so is the density of the offers.
+    `scaling` is from `offer_training.scale_of`, `density` the kind and bins of the offers' density;
+    where people and offers are the same as those `like`, so is the density of the offers.
     """
 
     def __init__(self, labels, truth, X, scaling, mixture, density, like=None):

@@ -7,8 +7,7 @@ from counterweight import load
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table
 from counterweight.labeling.encoding import TabularEncoder
-from counterweight.models.scores.classifiers import score_model, stored_score
-from counterweight.models.scores.linear import LinearScore
+from counterweight.models.score_models import LinearScore, score_model, stored_score
 from test_saved_scores import delivered, people
 
 ROWS = 300

@@ -4,9 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.labeling.encoding import TabularEncoder
-from counterweight.models.scores.boosting import BoostedScore
-from counterweight.models.scores.contributions import column_names, digits_for, most_moved
-from counterweight.models.scores.linear import LinearScore
+from counterweight.models.score_models import (
+    BoostedScore,
+    LinearScore,
+    column_names,
+    digits_for,
+    most_moved,
+)
 from counterweight.numerics.boosted_trees import raw_and_parts, trees_to_arrays
 from sklearn.ensemble import HistGradientBoostingRegressor
 

@@ -323,7 +323,7 @@ EDITS = {
     "new rows": (changed("new_survey.csv", one_less), "apply_school; report"),
     "other new rows": (setting("clicks", score="mine/clicks.csv"), "apply_clicks; report"),
     "the linear score": (
-        edited("models/scores/linear"),
+        edited("models/score_models"),
         "train lender linear*; evaluate lender linear*; *_lender; !prepare_lender; "
         "!columns_lender; page_studies; report",
     ),

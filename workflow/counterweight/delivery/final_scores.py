@@ -16,9 +16,8 @@ from counterweight.files.seeds import generator
 from counterweight.files.tables import read_columns, read_models, read_table
 from counterweight.labeling.missing_outcomes import BlankData
 from counterweight.labeling.outcome_rules import classes_as_given
-from counterweight.models.scores.classifiers import stored_score
-from counterweight.models.scores.contributions import digits_for
-from counterweight.models.scores.tilt import AT_RANDOM, ELSEWHERE, fitted_tilt
+from counterweight.models.score_models import digits_for, stored_score
+from counterweight.models.score_tilt import AT_RANDOM, ELSEWHERE, fitted_tilt
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.plan.components import configured
 from counterweight.weighting.importance_weights import effective_sample_size

@@ -24,9 +24,8 @@ from counterweight.labeling.column_statistics import (
 )
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.encoding import TabularEncoder
-from counterweight.models.scores.classifiers import stored_score
-from counterweight.models.scores.contributions import column_names, most_moved
-from counterweight.models.scores.tilt import CHANCES, ScoreTilt
+from counterweight.models.score_models import column_names, most_moved, stored_score
+from counterweight.models.score_tilt import CHANCES, ScoreTilt
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.weighting.overlap import Support
 
@@ -170,7 +169,7 @@ class SavedScores(SavedPredictor):
             A column for each column of the fit, and ``base``, the mean score over the labeled
             rows: together they sum to the log odds of a class, or to the expected number. A
             column that the model does not use has 0. See
-            `counterweight.models.scores.contributions` for what is put down to a column. They are
+            `counterweight.models.score_models` for what is put down to a column. They are
             of the score before a tilt.
 
         Raises

@@ -256,40 +256,9 @@ def plan_select(plan, study, selector, at):
 
 
 def select(job):
-    import numpy as np
+    from counterweight.selection.crossfit import selected
 
-    from counterweight.files import tables
-    from counterweight.files.seeds import generator
-    from counterweight.selection.crossfit import describe_selection, selection_probabilities
-
-    given, spec = job.given, job.given["selector"]
-    data = _data(job)
-    n = len(data.row)
-    p, fit, records = np.full(n, data.labeled.mean()), {}, []
-    if (~data.labeled).sum() < FEW:
-        job.log.info(
-            "%d rows without an outcome are too few to tell how they differ: nothing is weighted",
-            (~data.labeled).sum(),
-        )
-    else:
-        X = data.rows.dense()
-        p, _, share, converged = selection_probabilities(
-            components.load("selector", spec["selector"])(**spec["options"]),
-            X,
-            data.labeled.astype(int),
-            X[:1],
-            generator(given["seed"], given["stream"], 0, "selection"),
-            calibration=spec["calibration"],
-            n_folds=spec["folds"],
-        )
-        fit = {"converged": float(converged), "isotonic_share": share}
-        records = describe_selection(p, data.labeled.astype(int), np.ones(n))
-    ids = {"repeat": np.zeros(n, "int16"), "row": data.row}
-    role = np.where(data.labeled, "labeled", "unlabeled")
-    tables.write_table(job.output.table, ids | {"role": role, "p": p})
-    model = tables.model_table(fit or {"converged": 1.0}, 0, "")
-    tables.write_table(job.output.model, model, tables.MODEL)
-    return records + [{"metric": metric, "value": value} for metric, value in fit.items()]
+    return selected(job, _data(job).study(), FEW)
 
 
 def plan_weigh(plan, study, weighting, at):
@@ -307,41 +276,10 @@ def plan_weigh(plan, study, weighting, at):
 
 
 def weigh(job):
-    import numpy as np
+    from counterweight.weighting.importance_weights import weighed
 
-    from counterweight.files.seeds import generator
-    from counterweight.files.tables import read_columns, write_table
-    from counterweight.weighting.importance_weights import (
-        Rows,
-        describe_weights,
-        fact_records,
-        made_weights,
-    )
-
-    given, spec = job.given, job.given["weighting"]
-    weights_of = components.load("weighting", spec["weighting"])
     data = _data(job)
-    X, labeled, design = data.rows.dense(), data.labeled, data.weight[data.labeled]
-    raw = weights = np.ones(labeled.sum())
-    capped, facts = 0, []
-    if (~labeled).sum() >= FEW:
-        rng = generator(given["seed"], given["stream"], 0, f"weigh {spec['weighting']}")
-        names = tuple(data.rows.dense_names)
-        rows = Rows(X[labeled], data.y[labeled], X[~labeled], rng, names=names)
-        if job.input.selection:
-            # Where isotonic steps reach 0, the weight is at the cap.
-            rows.p = np.clip(read_columns(job.input.selection)["p"][labeled], 1e-9, 1.0)
-        raw, weights, capped = made_weights(weights_of, spec, rows)
-        facts = fact_records(rows)
-    # To mean 1 together with the design: what a model penalises does not depend on their scale.
-    final = weights * design
-    final = final / final.mean()
-    job.log.info("%d of %d rows at the cap", capped, len(weights))
-    ids = {"repeat": np.zeros(labeled.sum(), "int16"), "row": data.row[labeled]}
-    write_table(job.output.table, ids | {"weight": final})
-    target = ~labeled if spec["target"] == "unlabeled" and not labeled.all() else labeled | True
-    described = describe_weights(raw, final, X[labeled], X[target], data.rows.dense_names, capped)
-    return [{"repeat": 0, "target": spec["target"]} | record for record in described + facts]
+    return weighed(job, data.study(), data.weight[data.labeled], FEW)
 
 
 def weigh_to_target(job):
@@ -377,7 +315,7 @@ def train(job):
 
     from counterweight.files.seeds import generator
     from counterweight.files.tables import MODEL, model_table, read_columns, write_table
-    from counterweight.models.scores.classifiers import score_model
+    from counterweight.models.score_models import score_model
 
     given, method = job.given, job.given["method"]
     data = _data(job)

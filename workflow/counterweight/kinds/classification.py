@@ -227,46 +227,12 @@ def plan_select(plan, study, selector, at):
 
 
 def select(job):
-    import numpy as np
-
-    from counterweight.files import tables
-    from counterweight.files.jobs import over_repeats
-    from counterweight.files.seeds import generator
     from counterweight.files.study_data import StudyData
-    from counterweight.selection.crossfit import describe_selection, selection_probabilities
+    from counterweight.selection.crossfit import selected
 
-    given, spec = job.given, job.given["selector"]
-    data = StudyData.read(job.input.features, job.input.labels, truth=job.input.truth)
-
-    def one(repeat):
-        labels = data.labels[repeat]
-        test = data.role(repeat, "test")
-        p, share, converged = np.empty(len(test)), 0.0, True
-        if spec["oracle"]:
-            p[:] = data.truth[repeat]["p_selected"]
-        else:
-            p[~test], p[test], share, converged = selection_probabilities(
-                components.load("selector", spec["selector"])(**spec["options"]),
-                data.X[data.positions(repeat, ~test)],
-                labels["selected"][~test],
-                data.X[data.positions(repeat, test)],
-                generator(given["seed"], given["stream"], repeat, "selection"),
-                calibration=spec["calibration"],
-                n_folds=spec["folds"],
-            )
-        weight = 1.0 / labels["keep_rate"][test]
-        fit = {"converged": float(converged), "isotonic_share": share}
-        records = describe_selection(p[test], labels["selected"][test], weight)
-        records += [{"metric": metric, "value": value} for metric, value in fit.items()]
-        job.log.info("repeat %d: AUC of s %.3f", repeat, records[0]["value"])
-        table = {name: labels[name] for name in ("repeat", "row", "role")} | {"p": p}
-        model = tables.model_table(fit, repeat, "")
-        return table, model, [record | {"repeat": repeat} for record in records]
-
-    columns, models, records = zip(*over_repeats(one, data.labels, job.threads), strict=True)
-    tables.write_table(job.output.table, tables.joined(columns))
-    tables.write_table(job.output.model, tables.stacked(models), tables.MODEL)
-    return [record for part in records for record in part]
+    return selected(
+        job, StudyData.read(job.input.features, job.input.labels, truth=job.input.truth)
+    )
 
 
 def plan_weigh(plan, study, weighting, at):
@@ -280,43 +246,10 @@ def plan_weigh(plan, study, weighting, at):
 
 
 def weigh(job):
-    from counterweight.files.seeds import generator
-    from counterweight.files.study_data import StudyData, by_repeat
-    from counterweight.files.tables import joined, read_columns, write_table
-    from counterweight.weighting.importance_weights import (
-        Rows,
-        describe_weights,
-        fact_records,
-        made_weights,
-    )
+    from counterweight.files.study_data import StudyData
+    from counterweight.weighting.importance_weights import weighed
 
-    given, spec = job.given, job.given["weighting"]
-    weights_of = components.load("weighting", spec["weighting"])
-    data = StudyData.read(job.input.features, job.input.labels)
-    selected = by_repeat(read_columns(job.input.selection)) if job.input.selection else {}
-    tables, records = [], []
-    for repeat in list(data.labels)[: spec["repeats"]]:
-        labeled = data.role(repeat, "labeled")
-        p = selected[repeat]["p"][labeled] if selected else None
-        rng = generator(given["seed"], given["stream"], repeat, f"weigh {spec['weighting']}")
-        rows = Rows.of(data, repeat, spec["target"], p, rng)
-        raw, weights, capped = made_weights(weights_of, spec, rows)
-        job.log.info("repeat %d: %d of %d rows at the cap", repeat, capped, len(weights))
-        own = {name: data.labels[repeat][name][labeled] for name in ("repeat", "row")}
-        tables.append(own | {"weight": weights})
-        target = ~data.role(repeat, "test") & ~(labeled & (spec["target"] == "unlabeled"))
-        described = describe_weights(
-            raw,
-            weights,
-            data.X[data.positions(repeat, labeled)],
-            data.X[data.positions(repeat, target)],
-            data.names,
-            capped,
-        )
-        described += fact_records(rows)
-        records += [{"repeat": repeat, "target": spec["target"]} | record for record in described]
-    write_table(job.output.table, joined(tables))
-    return records
+    return weighed(job, StudyData.read(job.input.features, job.input.labels))
 
 
 def plan_train(plan, study, method, at):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.files.study_data import StudyData
 from counterweight.files.tables import read_columns, read_table
 from counterweight.labeling.column_report import forms_of, types_of
 from counterweight.labeling.columns import require
@@ -218,6 +219,20 @@ class BlankData:
         return cls(
             read_table(features), types_of(facts), read_columns(labels), max_levels, forms_of(facts)
         )
+
+    def study(self):
+        """The same rows as those of other studies: one repeat, no test rows, a `StudyData`."""
+        names = self.rows.dense_names
+        features = {"row": self.row} | dict(zip(names, self.rows.dense().T, strict=True))
+        labels = {
+            "repeat": np.zeros(len(self.row), "int16"),
+            "row": self.row,
+            "role": np.where(self.labeled, "labeled", "unlabeled"),
+            "selected": self.labeled.astype(int),
+            "keep_rate": np.ones(len(self.row)),
+            "y_general": self.y,
+        }
+        return StudyData(features, labels)
 
     @property
     def groups(self):

@@ -3,8 +3,7 @@
 import numpy as np
 
 from counterweight.fragments import Integer, Option
-from counterweight.models.classifier import BinaryClassifier
-from counterweight.models.within import class_within, stored_within
+from counterweight.models.classifier import BinaryClassifier, class_within, stored_within
 from counterweight.numerics.checks import check_options, checked_new_rows, two_class_rows
 
 #: Default of the option that is a mapping.

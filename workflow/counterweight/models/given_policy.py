@@ -5,8 +5,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Array, Choice, Number, Text
 from counterweight.labeling.log_question import PolicyColumns
-from counterweight.models.scores.boosting import BoostedScore
-from counterweight.models.scores.linear import LinearScore
+from counterweight.models.score_models import BoostedScore, LinearScore
 from counterweight.numerics.zero_rejection import keep_weights, row_uniforms
 
 KIND = "log"

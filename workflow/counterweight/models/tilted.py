@@ -10,8 +10,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Choice, Flag, Integer, Number, Option
-from counterweight.models.classifier import BinaryClassifier
-from counterweight.models.within import class_within, stored_within
+from counterweight.models.classifier import BinaryClassifier, class_within, stored_within
 from counterweight.numerics.checks import (
     check_options,
     checked_labels,

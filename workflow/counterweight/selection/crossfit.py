@@ -3,6 +3,9 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.files import tables
+from counterweight.files.jobs import over_repeats
+from counterweight.files.seeds import generator
 from counterweight.numerics.checks import (
     check_same_columns,
     checked_labels,
@@ -10,6 +13,7 @@ from counterweight.numerics.checks import (
     labels_of,
 )
 from counterweight.numerics.ranking import auc_estimate
+from counterweight.plan.components import load
 
 CALIBRATIONS = ("isotonic", "isotonic_only", "none")
 
@@ -190,3 +194,57 @@ def describe_selection(p, s, weight=None):
             for k, share in enumerate(counts)
         ]
     return records
+
+
+def selected(job, data, least=0):
+    """Write the chances to be labeled of a job of the stage select, by repeat.
+
+    Fitted to the training rows and told of the test rows; where there are none, of all. With fewer
+    unlabeled rows than `least` all have the same chance.
+    """
+    given, spec = job.given, job.given["selector"]
+
+    def one(repeat):
+        labels = data.labels[repeat]
+        test = data.role(repeat, "test")
+        shown = test if test.any() else ~test
+        p, fit, records = np.full(len(test), labels["selected"].mean()), {"converged": 1.0}, []
+        hidden = int((labels["selected"] == 0).sum())
+        if hidden < least:
+            job.log.info(
+                "%d rows without an outcome are too few to tell how they differ: nothing is "
+                "weighted",
+                hidden,
+            )
+        else:
+            if spec["oracle"]:
+                p[:], fit = (
+                    data.truth[repeat]["p_selected"],
+                    {"converged": 1.0, "isotonic_share": 0.0},
+                )
+            else:
+                X = data.X[data.positions(repeat, ~test)]
+                told = data.X[data.positions(repeat, test)] if test.any() else X[:1]
+                p[~test], of_test, share, converged = selection_probabilities(
+                    load("selector", spec["selector"])(**spec["options"]),
+                    X,
+                    labels["selected"][~test],
+                    told,
+                    generator(given["seed"], given["stream"], repeat, "selection"),
+                    calibration=spec["calibration"],
+                    n_folds=spec["folds"],
+                )
+                p[test] = of_test[: test.sum()]
+                fit = {"converged": float(converged), "isotonic_share": share}
+            weight = 1.0 / labels["keep_rate"][shown]
+            records = describe_selection(p[shown], labels["selected"][shown], weight)
+            job.log.info("repeat %d: AUC of s %.3f", repeat, records[0]["value"])
+            records += [{"metric": metric, "value": value} for metric, value in fit.items()]
+        table = {name: labels[name] for name in ("repeat", "row", "role")} | {"p": p}
+        model = tables.model_table(fit, repeat, "")
+        return table, model, [record | {"repeat": repeat} for record in records]
+
+    columns, models, records = zip(*over_repeats(one, data.labels, job.threads), strict=True)
+    tables.write_table(job.output.table, tables.joined(columns))
+    tables.write_table(job.output.model, tables.stacked(models), tables.MODEL)
+    return [record for part in records for record in part]

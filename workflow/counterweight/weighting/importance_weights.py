@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.files.seeds import generator
+from counterweight.files.study_data import by_repeat
+from counterweight.files.tables import joined, read_columns, write_table
 from counterweight.fragments import Choice
+from counterweight.plan.components import load
 
 #: The population that each weighting makes the labeled rows stand for.
 TARGET_BY_NAME = {"lemma1": "general", "lemma2": "unlabeled"}
@@ -313,3 +317,56 @@ def describe_sizes(raw, weights, capped):
             ("mean_weight", weights.mean()),
         )
     ]
+
+
+def weighed(job, data, design=None, least=0):
+    """Write the weights of the labeled rows of a job of the stage weigh, by repeat.
+
+    Parameters
+    ----------
+    job
+    data : StudyData
+    design : array (M,), optional
+        Design weights of the labeled rows. Weights then have mean 1 together with them, as what a
+        model penalises must not depend on their scale.
+    least : int
+        Unlabeled rows below which all weights are 1.
+    """
+    given, spec = job.given, job.given["weighting"]
+    weights_of = load("weighting", spec["weighting"])
+    selected = by_repeat(read_columns(job.input.selection)) if job.input.selection else {}
+    tables, records = [], []
+    for repeat in list(data.labels)[: spec["repeats"]]:
+        labeled, unlabeled = (data.role(repeat, name) for name in ("labeled", "unlabeled"))
+        raw = weights = np.ones(labeled.sum())
+        capped, facts = 0, []
+        if unlabeled.sum() >= least:
+            p = selected[repeat]["p"][labeled] if selected else None
+            if p is not None and design is not None:
+                # Where isotonic steps reach 0, the weight is at the cap.
+                p = np.clip(p, 1e-9, 1.0)
+            rng = generator(given["seed"], given["stream"], repeat, f"weigh {spec['weighting']}")
+            rows = Rows.of(data, repeat, spec["target"], p, rng)
+            raw, weights, capped = made_weights(weights_of, spec, rows)
+            facts = fact_records(rows)
+        if design is not None:
+            weights = weights * design
+            weights = weights / weights.mean()
+        job.log.info("repeat %d: %d of %d rows at the cap", repeat, capped, len(weights))
+        own = {name: data.labels[repeat][name][labeled] for name in ("repeat", "row")}
+        tables.append(own | {"weight": weights})
+        target = ~data.role(repeat, "test")
+        if spec["target"] == "unlabeled" and unlabeled.any():
+            target &= ~labeled
+        described = describe_weights(
+            raw,
+            weights,
+            data.X[data.positions(repeat, labeled)],
+            data.X[data.positions(repeat, target)],
+            data.names,
+            capped,
+        )
+        described += facts
+        records += [{"repeat": repeat, "target": spec["target"]} | record for record in described]
+    write_table(job.output.table, joined(tables))
+    return records

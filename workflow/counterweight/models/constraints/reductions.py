@@ -16,6 +16,7 @@ from scipy.optimize import linprog
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Integer, Number, Option, Text
+from counterweight.models.classifier import class_within, stored_within
 from counterweight.models.constraints.decisions import (
     CONFIDENCE_OPTIONS,
     REPAIR_OPTIONS,
@@ -25,7 +26,6 @@ from counterweight.models.constraints.decisions import (
 from counterweight.models.constraints.estimator import PARAMETER_OPTIONS, RateEstimator, two_columns
 from counterweight.models.constraints.feature_maps import dense
 from counterweight.models.costing import packed, unpacked
-from counterweight.models.within import class_within, stored_within
 from counterweight.numerics.checks import check_options
 from counterweight.numerics.rates.values import ROUNDING
 from counterweight.numerics.rates.values import compile as compile_rates

@@ -18,8 +18,7 @@ from sklearn.utils.validation import check_array, has_fit_parameter, validate_da
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Choice, Integer
 from counterweight.models.classifier import BinaryClassifier
-from counterweight.models.scores.boosting import BoostedScore
-from counterweight.models.scores.linear import LinearScore
+from counterweight.models.score_models import BoostedScore, LinearScore
 from counterweight.models.subsampling.calibration import LogOddsCalibrator, SplineCalibrator
 from counterweight.models.subsampling.learners import log_odds_of
 from counterweight.numerics.checks import check_options, mean_one_weights
@@ -365,7 +364,7 @@ class CalibratedNumbers:
         self.learner, self.bins = learner, bins
 
     def fit(self, rows, y, weight=None, *, binary, rng=None):
-        """Fit; parameters as `counterweight.models.scores.linear.LinearScore.fit`."""
+        """Fit; parameters as `counterweight.models.score_models.LinearScore.fit`."""
         order = rng.permutation(len(y))
         fold, score = np.empty(len(y), int), np.empty(len(y))
         fold[order[np.argsort(y[order] != 0, kind="stable")]] = np.arange(len(y)) % FOLDS
@@ -388,7 +387,7 @@ class CalibratedNumbers:
         return np.interp(raw, self.knots_, self.means_)
 
     def explained(self, rows):
-        """Raw score, its mean, contributions; see `counterweight.models.scores.contributions`."""
+        """Raw score, its mean, contributions; see `counterweight.models.score_models`."""
         return self.model_.explained(rows)
 
     def to_arrays(self):

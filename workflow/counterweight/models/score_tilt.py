@@ -6,8 +6,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_columns
-from counterweight.models.scores.boosting import BoostedScore
-from counterweight.models.scores.linear import LinearScore
+from counterweight.models.score_models import BoostedScore, LinearScore
 from counterweight.numerics.sensitivity import SweptMean
 from counterweight.numerics.tilt import Calibration, estimate_delta, gap_left, tilted
 

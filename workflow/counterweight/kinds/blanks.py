@@ -14,6 +14,8 @@ from counterweight.plan.mistakes import nearest
 WORDS = "studies of outcomes with blanks"
 ASKS = "what the outcome would be where it is blank"
 ROLES = ("outcome",)
+#: Roles whose columns new rows need besides the features.
+NEW_ROWS_NEED = ("id",)
 KEYS = frozenset({"selection", "weighting", "deliver", "score", "tilt"})
 #: Components of another kind that fit as well.
 TAKES = {"selector": "classification", "weighting": "classification", "model": "classification"}

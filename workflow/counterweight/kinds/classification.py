@@ -13,6 +13,8 @@ from counterweight.plan.mistakes import nearest
 WORDS = "studies of classifiers"
 ASKS = "decisions that keep promises about rates"
 ROLES = ("outcome", "promises")
+#: Roles whose columns new rows need besides the features.
+NEW_ROWS_NEED = ("id",)
 #: Another question of such a study.
 ALSO = {("outcome", "keep_rate"): "chances, learned from a log that dropped zeros"}
 KEYS = frozenset(

@@ -17,6 +17,8 @@ PAGE = {
 }
 _HERE = "counterweight.kinds.offers"
 ROLES = ("offer", "answer")
+#: Roles whose columns new rows need besides the features.
+NEW_ROWS_NEED = ("id",)
 ASKS = "which offer earns most from each person"
 
 

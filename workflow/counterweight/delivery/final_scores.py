@@ -132,28 +132,8 @@ def final_scores(job):
         names=data.rows.dense_names,
     )
     frame = read_table(paths.table)
-    seen, column = frame[data.labeled], given["outcome"]["options"]["column"]
-    y, _, words = configured("outcome", given["outcome"])(seen, data.types)
-    told = data.types.get(column), data.forms.get(column)
-    facts = {
-        "study": given["study"],
-        "outcome": column,
-        "names": list(words),
-        "classes": classes_as_given(seen[column], y, words, *told) if words else [],
-        "id": given["id"],
-        "types": dict(data.encoder.columns_),
-        "forms": {name: data.forms[name] for name in data.encoder.columns_ if name in data.forms},
-        "model": method["model"],
-        "options": method["options"],
-        "answers for": given["target"],
-        "method": method["label"],
-        "weighted": method["weights"],
-        "why": why,
-        "threshold": 0.5,
-        "digits": 2 if data.binary else digits_for(tried.y),
-        "rests_on": _assumed(data, given),
-        "tilt": None,
-    }
+    facts = _facts(given, data, tried, frame, method, why)
+    words = facts["names"]
     saved = SavedScores(facts, data.encoder, model, band, support, {})
     answers = _Answers(data, tried, methods, paths.models, given["target"])
     if given["tilt"]:
@@ -194,6 +174,32 @@ def final_scores(job):
     swept = _sensitivity(data, rows, name, answers, saved.tilt, given["tilt"], known[0])
     place = {"repeat": 0, "target": given["target"], "rows": known[2]}
     return saved, scores, records + [place | record for record in swept]
+
+
+def _facts(given, data, tried, frame, method, why):
+    """What is kept with the model: names of the outcome's classes, columns, the method."""
+    seen, column = frame[data.labeled], given["outcome"]["options"]["column"]
+    y, _, words = configured("outcome", given["outcome"])(seen, data.types)
+    told = data.types.get(column), data.forms.get(column)
+    return {
+        "study": given["study"],
+        "outcome": column,
+        "names": list(words),
+        "classes": classes_as_given(seen[column], y, words, *told) if words else [],
+        "id": given["id"],
+        "types": dict(data.encoder.columns_),
+        "forms": {name: data.forms[name] for name in data.encoder.columns_ if name in data.forms},
+        "model": method["model"],
+        "options": method["options"],
+        "answers for": given["target"],
+        "method": method["label"],
+        "weighted": method["weights"],
+        "why": why,
+        "threshold": 0.5,
+        "digits": 2 if data.binary else digits_for(tried.y),
+        "rests_on": _assumed(data, given),
+        "tilt": None,
+    }
 
 
 def mean_elsewhere(data, tried, prediction, saved, table, given):

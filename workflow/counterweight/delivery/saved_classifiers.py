@@ -135,12 +135,8 @@ class SavedClassifier(SavedPredictor):
             When there is nobody, a column is missing, or holds text instead of numbers; for
             models that go by groups also when a row is in none or in two of them.
         """
-        positive, _ = self._answered(self._like_the_fit(frame))
+        positive, _ = self._answered(self.typed(frame))
         return np.column_stack([1 - positive, positive])
-
-    def _like_the_fit(self, frame):
-        own = [name for name in self.facts.get("types", ()) if name in self.columns]
-        return self.typed(frame, names=own)
 
     def _answered(self, frame):
         """Estimates and decisions (n,) of typed rows, part by part."""
@@ -164,7 +160,7 @@ class SavedClassifier(SavedPredictor):
         Yes where the estimate is above the threshold, or where the score is above the thresholds
         that were repaired so that decisions keep the promises.
         """
-        return self._answered(self._like_the_fit(frame))[1]
+        return self._answered(self.typed(frame))[1]
 
     def scores(self, frame):
         """The released table: the id (else ``row``), ``estimate`` and ``decision``.
@@ -174,7 +170,7 @@ class SavedClassifier(SavedPredictor):
         pandas.DataFrame
             With the index of `frame`.
         """
-        return as_frame(self.scored(self._like_the_fit(frame)), frame)
+        return as_frame(self.scored(self.typed(frame)), frame)
 
     def scored(self, frame):
         """As `scores`, of rows that are typed already: a dict of str to array (n,)."""
@@ -219,7 +215,7 @@ class SavedClassifier(SavedPredictor):
         """Estimates and decisions (n,) of people with these features; the table says groups."""
         decision = None
         if hasattr(type(self.model), "SAMPLED"):
-            groups = self._groups(frame, first) if self.facts["groups"] else None
+            groups = _groups_of(self, frame, first) if self.facts["groups"] else None
             estimate, decision = self.model.answers(X, groups)
         else:
             estimate = positive(self.model, X, self.facts["target"])
@@ -233,27 +229,28 @@ class SavedClassifier(SavedPredictor):
             return estimate > threshold
         return estimate >= threshold
 
-    def _groups(self, frame, first):
-        """The groups of new rows as data sets."""
-        typed, groups = _typed(frame, self.facts["typed"], first), self.facts["groups"]
-        members = {
-            name: condition_mask(typed, condition, f"the group {name}")
-            for name, condition in groups.items()
-        }
-        counts = np.sum([members[name] for name in groups], axis=0)
-        several = np.flatnonzero(counts > 1)
-        if len(several) and getattr(self.model, "GROUPED", False):
-            raise CounterweightError(
-                f"{len(several)} people (first: row {first + several[0]}, counted from 0) are in "
-                f"more than one of the groups {listed(groups)}: correct these rows."
-            )
-        return DataSets(None, np.full(len(frame), -1), None, members)
-
     def __repr__(self):
         return (
             f"SavedClassifier({self.facts['model']} by {listed([*self.encoder.columns_], 8)}; "
             f"fitted to {self.facts['labeled']} labels)"
         )
+
+
+def _groups_of(saved, frame, first):
+    """The groups of new rows as data sets."""
+    typed, groups = _typed(frame, saved.facts["typed"], first), saved.facts["groups"]
+    members = {
+        name: condition_mask(typed, condition, f"the group {name}")
+        for name, condition in groups.items()
+    }
+    counts = np.sum([members[name] for name in groups], axis=0)
+    several = np.flatnonzero(counts > 1)
+    if len(several) and getattr(saved.model, "GROUPED", False):
+        raise CounterweightError(
+            f"{len(several)} people (first: row {first + several[0]}, counted from 0) are in "
+            f"more than one of the groups {listed(groups)}: correct these rows."
+        )
+    return DataSets(None, np.full(len(frame), -1), None, members)
 
 
 def _typed(frame, kinds, first):

@@ -9,7 +9,6 @@ from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.gifts import gift_of, made_of_gift, write_gift
 from counterweight.labeling.encoding import Feature, TabularEncoder
-from counterweight.models.filters.candidates import check_frame
 from counterweight.plan.components import reference
 
 #: Class of each kind of saved model; each has ``from_gift(gift)``.
@@ -107,7 +106,8 @@ class SavedModel:
             When a column is missing or holds something else than in the fit.
         """
         types, forms = self.facts.get("types") or {}, self.facts.get("forms")
-        names = list(types if names is None else names)
+        person = self.facts.get("id")
+        names = [name for name in types if name != person] if names is None else list(names)
         if not names or not isinstance(frame, pd.DataFrame) or not len(frame):
             return frame  # told by `encoded`
         told = {"needed": names, "forms": forms, "reading": reading, "first": first}
@@ -135,7 +135,10 @@ class SavedModel:
 
     def batches(self, frame):
         """A table in parts of `BATCH` rows, each with the number of its first row."""
-        check_frame(frame)
+        if not isinstance(frame, pd.DataFrame):
+            raise CounterweightError(
+                f"The people are of the type {type(frame).__name__}: give a data frame of pandas."
+            )
         for first in range(0, max(len(frame), 1), self.BATCH):
             yield frame.iloc[first : first + self.BATCH], first
 

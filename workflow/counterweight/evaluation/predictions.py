@@ -151,26 +151,8 @@ def evaluate_predictions(
                 place | {"metric": "largest_keep_weight", "value": weight.max()},
             ]
         user = known[repeat]["user"][where] if "user" in known[repeat] else None
-        for name, metric in metrics.items():
-            if user is not None:
-                records += _of_users(metric, y, p, user, weight, place | {"metric": name})
-                continue
-            value, error = metric(y, p, weight)
-            records.append(place | {"metric": name, "value": value, "standard_error": error})
-        if reliability:
-            predicted, observed, mass = reliability_curve(y, p, weight)
-            for name, values in (("predicted", predicted), ("observed", observed)):
-                records += [
-                    place | {"metric": f"reliability_{name}", "part": str(k), "value": value}
-                    for k, value in enumerate(values)
-                    if mass[k] > 0
-                ]
-        for share in top:
-            value, error = predicted_over_observed(y, p, weight, share, user)
-            own = {"metric": "predicted_over_observed", "part": f"top {share:g}"}
-            records.append(place | own | {"value": value, "standard_error": error})
-        clipped = int(((p < CLIP) | (p > 1 - CLIP)).sum())
-        records.append(place | {"metric": "probabilities_clipped", "value": clipped})
+        told = _of_block(metrics, y, p, weight, user, reliability, top)
+        records += [place | record for record in told]
     if compared_with is not None:
         records += compare_predictions(
             predictions, compared_with, truth, metrics, rates=every, segments=segments
@@ -178,12 +160,26 @@ def evaluate_predictions(
     return records
 
 
-def _of_users(metric, y, p, user, weight, place):
-    """A metric whose rows depend on each other within users, with its interval."""
-    found = grouped_estimate(metric, y, p, user, weight)
-    yield place | {"value": found.value, "standard_error": found.standard_error}
-    for end in ("low", "high"):
-        yield place | {"variable": end, "value": getattr(found, end)}
+def _of_block(metrics, y, p, weight, user, reliability, top):
+    """Records of the rows of one repeat, target and setting."""
+    for name, metric in metrics.items():
+        if user is not None:
+            yield from _told(grouped_estimate(metric, y, p, user, weight), {"metric": name})
+            continue
+        value, error = metric(y, p, weight)
+        yield {"metric": name, "value": value, "standard_error": error}
+    if reliability:
+        predicted, observed, mass = reliability_curve(y, p, weight)
+        for name, values in (("predicted", predicted), ("observed", observed)):
+            for k, value in enumerate(values):
+                if mass[k] > 0:
+                    yield {"metric": f"reliability_{name}", "part": str(k), "value": value}
+    for share in top:
+        value, error = predicted_over_observed(y, p, weight, share, user)
+        own = {"metric": "predicted_over_observed", "part": f"top {share:g}"}
+        yield own | {"value": value, "standard_error": error}
+    clipped = int(((p < CLIP) | (p > 1 - CLIP)).sum())
+    yield {"metric": "probabilities_clipped", "value": clipped}
 
 
 def describe_fits(models):

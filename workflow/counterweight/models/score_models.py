@@ -1,10 +1,10 @@
 """Models of an outcome on typed columns: linear, boosted trees, and classifiers of plain features.
 
-Each has ``explained(rows) -> raw, base, parts``, which says how its raw score (log odds of a class, or
-the expected number) comes about: ``base`` is its mean over the labeled rows, ``parts (n, k)`` what
-each column of `column_names` adds to it, and ``base + parts.sum(axis=1)`` is the raw score. Linear
-models give ``coef (x - mean)``, summed over the features that a column became; boosted trees give
-the changes on the way from root to leaf (see
+Each has ``explained(rows) -> raw, base, parts``, which says how its raw score (log odds of a
+class, or the expected number) comes about: ``base`` is its mean over the labeled rows, ``parts
+(n, k)`` what each column of `column_names` adds to it, and ``base + parts.sum(axis=1)`` is the
+raw score. Linear models give ``coef (x - mean)``, summed over the features that a column became;
+boosted trees give the changes on the way from root to leaf (see
 `counterweight.numerics.boosted_trees.raw_and_parts`).
 """
 

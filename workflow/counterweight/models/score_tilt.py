@@ -161,15 +161,7 @@ def fitted_tilt(asked, data, tried, prediction, blank, *, target, event, selecti
         "can show that it is so."
     ]
     if "gap" in facts:
-        low, high = (delta + side * 1.96 * facts["standard_error"] for side in (-1, 1))
-        sentences += [
-            f"The factor has a 95 % interval of {np.exp(low):.2f} to {np.exp(high):.2f}, if, "
-            "besides, features are distributed alike with and without a label among rows of the "
-            "same outcome (label shift). Otherwise it is a number without a meaning.",
-            f"Against that speaks what is left: {100 * facts['gap']:.0f} % of the difference in "
-            "feature means between rows with and without an outcome remains after the tilt; under "
-            "label shift it would be nearly 0 %.",
-        ]
+        sentences += _of_estimate(delta, facts)
     blanks = SweptMean(calibration(blank), weight=data.weight[~data.labeled])
     facts |= {
         "by": asked.get("by", next(iter(asked))),
@@ -181,6 +173,19 @@ def fitted_tilt(asked, data, tried, prediction, blank, *, target, event, selecti
     if target == "general":
         facts["chance"], chance = _chance(data, selection, rng)
     return ScoreTilt(delta, *calibration, chance), facts, sentences
+
+
+def _of_estimate(delta, facts):
+    """What an estimated tilt rests on, and what speaks against it."""
+    low, high = (delta + side * 1.96 * facts["standard_error"] for side in (-1, 1))
+    return [
+        f"The factor has a 95 % interval of {np.exp(low):.2f} to {np.exp(high):.2f}, if, "
+        "besides, features are distributed alike with and without a label among rows of the "
+        "same outcome (label shift). Otherwise it is a number without a meaning.",
+        f"Against that speaks what is left: {100 * facts['gap']:.0f} % of the difference in "
+        "feature means between rows with and without an outcome remains after the tilt; under "
+        "label shift it would be nearly 0 %.",
+    ]
 
 
 def _times(delta):

@@ -222,7 +222,7 @@ def group_masks(samples, groups, exactly=None):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SvmBaseline(LinearScore):
-    """A linear SVM, and what is needed to predict with it; see `options.SVM_OPTIONS`.
+    """A linear SVM, and what is needed to predict with it; see `SVM_OPTIONS`.
 
     `coef_` is for features in their own units (of the map's features, if there is a map).
     """
@@ -317,7 +317,7 @@ class SvmBaseline(LinearScore):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MappedSvm(SvmBaseline):
-    """The same, of a fixed map of the features if asked; see `options.MAP_OPTIONS`."""
+    """The same, of a fixed map of the features if asked; see `MAP_OPTIONS`."""
 
     features: str = "none"
     linear_part: bool = False

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.subsampling import budgeted, classifier
+from counterweight.models.subsampling import learners
 from counterweight.models.subsampling.budgeted import FACTOR, STEPS, BudgetedClassifier, Pool, beam
 
 
@@ -35,7 +35,7 @@ class _FirstFeature:
 
 def test_progressive_sampling_never_exceeds_its_budget(monkeypatch):
     """And every row it looked at is one it learns from, in 200 pools of any shape."""
-    monkeypatch.setattr(classifier, "new_learner", lambda name, min_leaf: _FirstFeature())
+    monkeypatch.setattr(learners, "new_learner", lambda name, min_leaf: _FirstFeature())
     rng = np.random.default_rng(0)
     for trial in range(200):
         n = int(rng.integers(20, 1500))

@@ -25,7 +25,7 @@ from scipy.special import expit, logit
 from sklearn.naive_bayes import GaussianNB
 from small_config import SMALL
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "tilt.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "tilt.md"
 WAY = np.array([1.0, 0.7, 0.0])
 KEEP = {"by": "em", "at_end": "keep"}
 EM, LABEL_ONLY, RATE = {"by": "em"}, {"by": "label_only"}, {"by": "rate", "rate": 0.2}

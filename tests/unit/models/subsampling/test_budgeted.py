@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.subsampling import learners
+from counterweight.models.subsampling import budgeted, learners
 from counterweight.models.subsampling.budgeted import FACTOR, STEPS, BudgetedClassifier, Pool, beam
 
 

@@ -274,7 +274,7 @@ def test_bootstrap_covers_the_spread_of_refits():
         ({"t": 1.5}, "outside \\[0, 1\\]"),
         ({"t": np.nan}, "missing or outside"),
         ({"y": 2}, "must be 0 or 1"),
-        ({"X": np.inf}, "Infinite values in feature number 0"),
+        ({"X": np.inf}, "infinity in feature number 0"),
     ],
 )
 def test_bad_values_are_told(change, message):
@@ -294,7 +294,7 @@ def test_bad_tables_are_told():
         ((X[:5], t[:5], [0, 1, 0, 1, 0]), {}, "7 parameters, but there are 5 rows"),
         ((X, t, y), {"components": 40}, "at most 18 segments"),
         ((X, t[:9], y), {}, "150 rows but offers of shape"),
-        ((X, t, y[:9]), {}, "answer of shape"),
+        ((X, t, y[:9]), {}, "label of shape"),
         ((X.astype(str) + "a", t, y), {}, "must be numbers in a table"),
         ((X, np.full(150, "a"), y), {}, "offers must be numbers"),
         ((X, t, y), {"components": 0}, "components must be a whole number"),

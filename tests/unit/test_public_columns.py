@@ -131,7 +131,9 @@ def saved_scores(folder):
 def saved_offers(folder):
     people = test_saved_offers.survey(300)
     saved = test_saved_offers.saved_of("offer_logistic", "", people)
-    return lambda frame: saved.optimal_offers(frame)["best_offer"], people[["age", "town"]]
+    return lambda frame: saved.optimal_offers(frame)["best_offer"], people[
+        ["age", "town", "customer"]
+    ]
 
 
 def saved_values(folder):

@@ -269,8 +269,7 @@ def minimise_rates(
     positive, negative : array (1 + m, n)
         P and N, all >= 0: cost of a positive and of a negative prediction. Row 0: objective.
     bounds, constants : array (m,), and (1 + m,) or None
-    start : (coefficient, intercept), RateFit or None
-        None is w = 0.
+    start : (coefficient, intercept), RateFit, or None for w = 0
     loss : {"ramp", "hinge"}
         "hinge" keeps all hinges and judges by them: one convex problem, solved once, or at three
         prices of its bounds where no point is known that keeps them.

@@ -13,11 +13,10 @@ from counterweight.delivery.saved_models import (
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.table_reader import read_people
 from counterweight.labeling.conditions import condition_mask
-from counterweight.models.classifier import positive
+from counterweight.models.classifier import positive, stored_within
 from counterweight.models.filters.candidates import TRUTHS, encoded
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.values import Promise
-from counterweight.plan.components import load
 
 #: Estimates are compared with the threshold after rounding to so many decimals, so that no
 #: decision hangs on the order in which a sum was added up.
@@ -54,12 +53,7 @@ class SavedClassifier(SavedPredictor):
 
     def __init__(self, facts, arrays):
         super().__init__(facts, arrays)
-        own = self.part("model")
-        self.model = load("model", facts["model"]).from_arrays(own)
-        # Options of an earlier version that are gone were about the fit alone.
-        known = self.model.get_params()
-        told = {name: value for name, value in facts["options"].items() if name in known}
-        self.model.set_params(**told)
+        self.model = stored_within(facts["model"], facts["options"], self.part("model"))
 
     @classmethod
     def of(cls, model, X, encoder, facts):

@@ -78,5 +78,10 @@ def class_within(name, outer, refused=ASKS):
 
 
 def stored_within(name, options, arrays):
-    """A fitted classifier from the arrays and the options that it was stored with."""
-    return load("model", name).from_arrays(arrays).set_params(**options)
+    """A fitted classifier from the arrays and the options that it was stored with.
+
+    Options that an earlier version had, and this one has not, told how to fit: they are left out.
+    """
+    model = load("model", name).from_arrays(arrays)
+    known = model.get_params(deep=False)
+    return model.set_params(**{key: value for key, value in options.items() if key in known})

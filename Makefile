@@ -73,7 +73,7 @@ test: lint
 
 # Kills runs and jobs at twenty random moments; each must end in the same bytes.
 faults: env
-	COUNTERWEIGHT_KILLS=20 $(BIN)/python -m pytest -n0 tests/unit/test_gifts.py tests/workflow/test_kills.py -k killed
+	COUNTERWEIGHT_KILLS=20 $(BIN)/python -m pytest -n0 tests/unit/tables/test_saved_form.py tests/workflow/test_kills.py -k killed
 
 # One table; some of its lines: make bench ONLY="auc value"
 bench: env

@@ -1,5 +1,5 @@
-from counterweight.files.jobs import running
-from counterweight.files.tables import METRICS, metrics_table, write_table
+from counterweight.tables.jobs import running
+from counterweight.tables.parquet import METRICS, metrics_table, write_table
 
 if __name__ == "__main__":
     with running(snakemake) as job:

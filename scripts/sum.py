@@ -1,4 +1,4 @@
-from counterweight.files.jobs import running
+from counterweight.tables.jobs import running
 
 if __name__ == "__main__":
     with running(snakemake) as job:

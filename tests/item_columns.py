@@ -1,6 +1,6 @@
 """Tables of results with packed names, as they were, in the columns that they have now.
 
-Until the columns `counterweight.files.tables.PLACE` came, a measurement had one text ``item`` in
+Until the columns `counterweight.tables.parquet.PLACE` came, a measurement had one text ``item`` in
 which settings, parts and rates were packed, rates had their rule in the name of the metric, and
 tables of results had the setting behind the method. This module takes such tables apart, so that
 `compare_results` can compare results from before with results from now, value by value.

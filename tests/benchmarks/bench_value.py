@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from counterweight.evaluation.values.policy_value import value_from_parquet
-from counterweight.files import streams
+from counterweight.tables import batches as streams
 from table import Case, require
 
 ROWS = 10_000_000

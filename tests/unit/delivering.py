@@ -3,11 +3,11 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-from counterweight.files.jobs import log
 from counterweight.plan import components
 from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
 from counterweight.plan.stages import Stages
+from counterweight.tables.jobs import log
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 #: Files that each stage makes, by role: attributes or methods of the study's paths.

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-from counterweight.kinds import log as kind
 from counterweight.plan import components
 from counterweight.plan.config import resolve
 from counterweight.plan.jobs import StudyPaths
+from counterweight.tasks import logs as kind
 from own_logs import ENTRY
 from own_logs import Paths as Files
 

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-from counterweight.files.tables import METRICS, metrics_table, write_table
-from counterweight.kinds import log as kind
 from counterweight.plan import components
 from counterweight.plan.config import resolve
 from counterweight.plan.jobs import StudyPaths
-from counterweight.plan.kinds import module_of
+from counterweight.plan.tasks import module_of
+from counterweight.tables.parquet import METRICS, metrics_table, write_table
+from counterweight.tasks import logs as kind
 
 LOGGING = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]])
 NEW = np.array([[0.2, 0.3, 0.5], [0.6, 0.2, 0.2], [0.2, 0.6, 0.2]])

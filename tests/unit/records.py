@@ -1,6 +1,6 @@
 """Helpers to look into lists of partial metric records."""
 
-from counterweight.files.tables import PLACE
+from counterweight.tables.parquet import PLACE
 
 
 def where(record):

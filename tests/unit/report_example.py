@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 from counterweight.evaluation.hidden_labels import sweep_records, turn_records
-from counterweight.files.tables import METRICS, metrics_table, model_table, write_table
 from counterweight.numerics.sensitivity import SweptMean, accuracy_parts, brier_parts
 from counterweight.plan.components import load
 from counterweight.plan.measures import shared
 from counterweight.reporting.numbers import TABLE
+from counterweight.tables.parquet import METRICS, metrics_table, model_table, write_table
 
 TARGETS = ("general", "unlabeled")
 WEIGHTINGS = (

@@ -5,12 +5,12 @@ import copy
 import numpy as np
 import pandas as pd
 import report_example as example
-from counterweight.files.tables import metrics_table, model_table, write_table
 from counterweight.numerics.geometry import imbalance_floor
 from counterweight.numerics.groups import memberships
 from counterweight.plan.components import load
 from counterweight.plan.measures import shared
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
+from counterweight.tables.parquet import metrics_table, model_table, write_table
 
 FAMILY = "balanced_filtering"
 MEASURES = shared()

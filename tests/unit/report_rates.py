@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import report_example as example
 from counterweight.evaluation.rates import RULES, at_equal, paper_cases
-from counterweight.files.tables import metrics_table, numbers_of
 from counterweight.plan.components import load
 from counterweight.plan.measures import measure_labels, of_rates, shared
+from counterweight.tables.parquet import metrics_table, numbers_of
 
 FAMILY = "dataset_constraints"
 KAPPAS = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0)

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import report_example as example
-from counterweight.files.tables import metrics_table
 from counterweight.plan import measures
 from counterweight.plan.components import load
 from counterweight.plan.measures import shared
+from counterweight.tables.parquet import metrics_table
 
 FAMILY = "subsampled_evaluation"
 RATES = (1.0, 0.5, 0.1, 0.01)

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import model_arrays, model_table
 from counterweight.numerics.groups import leaf_table
 from counterweight.plan.components import options
 from counterweight.selection.proxies.attributes import RegressionProxy, TreeProxy, joint_cells
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
+from counterweight.tables.parquet import model_arrays, model_table
 from sklearn.base import clone
 
 PROXIES = [RegressionProxy(), TreeProxy(depth=6), TreeProxy(leaves="nodes", smallest_leaf=0.05)]

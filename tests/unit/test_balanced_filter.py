@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.study_data import StudyData
 from counterweight.models.filters.balanced_filter import (
     EVERYONE,
     OPTIONS,
@@ -20,6 +19,7 @@ from counterweight.models.filters.balanced_filter import (
 )
 from counterweight.numerics.geometry import interpolated_rows
 from counterweight.numerics.linear import fit_logistic
+from counterweight.tables.study_data import StudyData
 from sklearn.base import clone
 
 
@@ -225,7 +225,7 @@ def test_parameters_are_those_of_scikit_learn_without_importing_it():
     with pytest.raises(CounterweightError, match="BalancedFilter has no parameter 'Ridge'"):
         model.set_params(Ridge=1)
     code = (
-        "import sys, counterweight.models.filters.balanced_filter, counterweight.kinds.filter\n"
+        "import sys, counterweight.models.filters.balanced_filter, counterweight.tasks.filters\n"
         "import counterweight.models.filters.seen_groups\n"
         "import counterweight.evaluation.filters.evaluate\n"
         "import counterweight.selection.proxies.split_tree\n"

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import read_table
 from counterweight.labeling.encoding import TabularEncoder
 from counterweight.models.score_models import LinearScore, score_model, stored_score
+from counterweight.tables.parquet import read_table
 from test_saved_scores import delivered, people
 
 ROWS = 300

@@ -78,7 +78,7 @@ def model_digests():
     return {name: model_digest(name) for name in components.registry("model")}
 
 
-def model_digest(name, script="train", run="counterweight.kinds.classification:train"):
+def model_digest(name, script="train", run="counterweight.tasks.classification:train"):
     return digests.code(str(ROOT / "scripts" / f"{script}.py"), run, (("model", name),))
 
 
@@ -134,7 +134,7 @@ def test_a_new_registry_entry_changes_no_digest(copy):
 
 def test_another_target_of_an_entry_in_the_same_module_changes_its_digest(copy):
     script = str(ROOT / "scripts" / "weigh.py")
-    run = "counterweight.kinds.classification:weigh"
+    run = "counterweight.tasks.classification:weigh"
 
     def lemmas():
         digests.forget()
@@ -150,12 +150,12 @@ def test_another_target_of_an_entry_in_the_same_module_changes_its_digest(copy):
 
 
 def test_of_a_kind_only_the_function_that_runs_counts(copy):
-    module = copy / "kinds" / "classification.py"
+    module = copy / "tasks" / "classification.py"
 
     def of(stage):
         digests.forget()
         script = str(ROOT / "scripts" / f"{stage}.py")
-        return digests.code(script, f"counterweight.kinds.classification:{stage}")
+        return digests.code(script, f"counterweight.tasks.classification:{stage}")
 
     stages = ("label", "select", "weigh", "train", "evaluate")
     before = {stage: of(stage) for stage in stages}
@@ -183,7 +183,7 @@ def test_every_look_up_by_name_goes_through_the_declared_ones():
     allowed = {
         "plan/components.py",
         # Runs the scripts of the stages, whole.
-        "files/forks.py",
+        "tables/fork_server.py",
         "numerics/rates/__init__.py",
         "__init__.py",
         # Loads the peer package where it is used.
@@ -211,9 +211,9 @@ def test_imports_read_from_the_text_are_those_of_the_syntax_trees(tmp_path):
     odd = tmp_path / "odd.py"
     odd.write_text(
         "import os, counterweight.errors as told\n"
-        "from counterweight.files import (\n    seeds,  # (one) of\n    jobs as work,\n)\n"
+        "from counterweight.tables import (\n    seeds,  # (one) of\n    jobs as work,\n)\n"
         "from counterweight.numerics import \\\n    linear\n"
-        "def f():\n    import sys; from counterweight.plan import kinds\n"
+        "def f():\n    import sys; from counterweight.plan import tasks as kinds\n"
         "    return 'from counterweight.plan import jobs'\n"
     )
     files = [odd, *components.PACKAGE.rglob("*.py"), *(ROOT / "scripts").glob("*.py")]

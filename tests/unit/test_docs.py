@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from counterweight.files.jobs import log
-from counterweight.files.tables import METRICS, metrics_table, write_table
 from counterweight.plan import components
 from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
 from counterweight.plan.stages import Stages
+from counterweight.tables.jobs import log
+from counterweight.tables.parquet import METRICS, metrics_table, write_table
 from delivering import OUTPUTS, SCRIPTS
 
 ROOT = SCRIPTS.parent

@@ -12,7 +12,6 @@ from counterweight.delivery import saved_filters as ft
 from counterweight.delivery.filter_certificates import describe_held_out, saved_filter
 from counterweight.delivery.saved_filters import VARIABLE, key_of_seed, own_key, read_key
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import metrics_table, write_table
 from counterweight.labeling.encoding import TabularEncoder
 from counterweight.labeling.recipes import as_is, one_hot
 from counterweight.models.filters.candidates import encoded, learned_encoder, read_candidates
@@ -21,6 +20,7 @@ from counterweight.numerics.geometry import distorted
 from counterweight.numerics.groups import imbalance, leaf_table, memberships
 from counterweight.selection.proxies.attributes import RegressionProxy, TreeProxy
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
+from counterweight.tables.parquet import metrics_table, write_table
 from counterweight.weighting.acceptance import quadratic_acceptance
 from delivering import Own
 

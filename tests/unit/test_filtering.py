@@ -13,10 +13,10 @@ from counterweight.evaluation.filters.evaluate import (
     evaluate_filter,
     theorem_bound,
 )
-from counterweight.files.study_data import StudyData
 from counterweight.models.filters.balanced_filter import coins
 from counterweight.numerics.geometry import interpolated, interpolated_rows
 from counterweight.numerics.groups import leaf_table, memberships
+from counterweight.tables.study_data import StudyData
 from records import where
 from stage_jobs import run_script
 
@@ -389,7 +389,7 @@ def test_the_scripts_hand_each_other_what_they_need(tmp_path, outcome):
     def run(stage, inputs, outputs, uses, **given):
         given |= {"seed": 1, "stream": "s", "target": None}
         names = {"study": "s", "method": "m", "selector": "tree", "weighting": "quadratic"}
-        place, log = f"kinds.filter:{stage}", tmp_path / "log"
+        place, log = f"tasks.filters:{stage}", tmp_path / "log"
         run_script(stage, place, given, inputs, outputs, log, uses, **names)
 
     rule = {"name": "equals", "options": {"column": "y", "value": 1}}

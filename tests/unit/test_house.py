@@ -77,7 +77,7 @@ def test_no_kind_of_study_is_known_by_name_outside_its_package():
     wrong = [
         f"{path.relative_to(ROOT)}: {line.strip()}"
         for path in files
-        if library / "kinds" not in path.parents
+        if library / "tasks" not in path.parents
         for line in path.read_text().splitlines()
         if branch.search(line)
     ]

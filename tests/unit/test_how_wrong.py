@@ -6,7 +6,6 @@ import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.hidden_labels import sweep_predictions
-from counterweight.files.tables import METRICS, metrics_table, read_table
 from counterweight.numerics.sensitivity import swept
 from counterweight.numerics.tilt import tilted
 from counterweight.plan.config import resolve
@@ -15,6 +14,7 @@ from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages import blanks_page as page
 from counterweight.reporting.pages.sensitivity_page import swept_of
 from counterweight.reporting.report_jobs import study_plan
+from counterweight.tables.parquet import METRICS, metrics_table, read_table
 from delivering import Own
 from scipy.special import expit, logit
 

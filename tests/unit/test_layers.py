@@ -17,8 +17,8 @@ FLOORS = {
     "errors": set(),
     "fragments": set(),
     "numerics": {"errors", "fragments"},
-    "plan": {"errors", "fragments", "numerics", "kinds"},
-    "files": {"errors", "fragments", "numerics", "plan"},
+    "plan": {"errors", "fragments", "numerics", "tasks"},
+    "tables": {"errors", "fragments", "numerics", "plan"},
 }
 #: What stands in each package of the top may import: itself, the floors, the stages before it.
 ALLOWED = FLOORS | {stage: {*FLOORS, *FLOW[:at]} for at, stage in enumerate(FLOW)}
@@ -102,8 +102,8 @@ def test_nothing_is_imported_from_a_later_stage_or_by_a_floor_from_above(package
 
 
 def test_only_the_plan_imports_the_kinds_of_study():
-    users = {name for name, names in IMPORTS.items() if "kinds" in map(room, names)}
-    assert {name for name in users if room(name) not in ("kinds", "plan")} == set()
+    users = {name for name, names in IMPORTS.items() if "tasks" in map(room, names)}
+    assert {name for name in users if room(name) not in ("tasks", "plan")} == set()
     assert [name for name, names in IMPORTS.items() if COMPOSER in names] == []
 
 
@@ -112,10 +112,10 @@ def test_no_modules_import_each_other_in_a_circle():
 
 
 def test_a_later_stage_a_floor_from_above_and_a_circle_would_be_found():
-    known = {"counterweight.models.logistic", "counterweight.files.tables"}
+    known = {"counterweight.models.logistic", "counterweight.tables.parquet"}
     text = (
         "def late():\n    from counterweight.models import logistic\n\n"
-        "import counterweight.files.tables\nfrom counterweight.plan.components import load\n"
+        "import counterweight.tables.parquet\nfrom counterweight.plan.components import load\n"
     )
     names = imported(text, known)
     assert names == known | {"counterweight.plan.components"}
@@ -163,7 +163,7 @@ def test_modules_are_no_splinters():
 def test_the_architecture_names_every_package_and_nothing_that_is_not_there():
     text = (PACKAGE.parents[1] / "ARCHITECTURE.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE)
-    assert rows[-len(FLOW) - 1 :] == [*FLOW, "kinds"]
+    assert rows[-len(FLOW) - 1 :] == [*FLOW, "tasks"]
     assert {*rows} == {
         room(name) for name, path in MODULES.items() if path.name == "__init__.py"
     } - {""}

@@ -23,7 +23,7 @@ LOOK_UPS = {"load", "configured", "declared", "locate", "options"}
 STAGES = ("label", "select", "weigh", "train", "evaluate", "deliver", "apply")
 #: Modules with look-ups that no job makes: they plan, or are what looks up.
 PLANNING = (
-    *("counterweight.plan.", "counterweight.options", "counterweight.kinds."),
+    *("counterweight.plan.", "counterweight.options", "counterweight.tasks."),
     "counterweight.reporting.report_jobs",
 )
 
@@ -158,7 +158,7 @@ def test_code_that_is_read_as_a_file_is_an_input_or_in_the_digest(small):
     }
     planning = {name for name in users if name.startswith("plan/")}
     assert users - planning == {
-        "files/forks.py",  # begins jobs, is none
+        "tables/fork_server.py",  # begins jobs, is none
         "reporting/report_jobs.py",  # plans
         "reporting/render.py",
         "reporting/claims.py",

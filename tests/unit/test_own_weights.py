@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import read_columns
 from counterweight.plan import components
+from counterweight.tables.parquet import read_columns
 from test_saved_scores import delivered, people
 
 #: What a weighting needs to be told beside its name.

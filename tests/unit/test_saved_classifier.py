@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from counterweight.files.study_data import StudyData
-from counterweight.files.tables import model_arrays, model_table
 from counterweight.models import MODELS
 from counterweight.models.training import settings, stored_model, train_repeat
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.plan.components import declared, load
+from counterweight.tables.parquet import model_arrays, model_table
+from counterweight.tables.study_data import StudyData
 
 ROWS = 400
 #: Options of each classifier, several where they change what is fitted.

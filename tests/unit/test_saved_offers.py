@@ -9,12 +9,12 @@ from counterweight import load
 from counterweight.datasets.own_table import read_typed
 from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.errors import CounterweightError
-from counterweight.files.gifts import write_gift
-from counterweight.files.tables import model_arrays, model_table, write_table
 from counterweight.labeling.encoding import fitted_encoder
 from counterweight.models.choice.offer_training import searched_offers
 from counterweight.models.choice.pricing import best_on_lines, possible, quantiles
 from counterweight.plan import components
+from counterweight.tables.parquet import model_arrays, model_table, write_table
+from counterweight.tables.saved_form import write_gift
 from scipy.special import expit
 from stage_jobs import run_script
 
@@ -306,7 +306,7 @@ def deliver(folder, *pairs):
     outputs = labels | {"metrics": str(folder / "label.parquet")}
     table = {"table": str(folder / "table.parquet")}
     run_script(
-        "label", "kinds.offers:label", given, table | {"known": []}, outputs, folder / "l.log",
+        "label", "tasks.offers:label", given, table | {"known": []}, outputs, folder / "l.log",
         uses, study="mine",
     )  # fmt: skip
     own = given | {
@@ -324,7 +324,7 @@ def deliver(folder, *pairs):
     files = {"model": "model.parquet", "offers": "offers.parquet", "csv": "offers.csv"}
     run_script(
         "deliver",
-        "kinds.offers:deliver",
+        "tasks.offers:deliver",
         own,
         table | {"columns": [], "labels": labels["labels"], "model": []},
         {role: str(folder / name) for role, name in files.items()},
@@ -338,7 +338,7 @@ def deliver(folder, *pairs):
 def apply(folder, score, model="predictive_choice"):
     run_script(
         "apply",
-        "kinds.offers:apply",
+        "tasks.offers:apply",
         {"study": "mine", "reading": {}},
         {"model": str(folder / "model.parquet"), "score": str(score)},
         {"table": str(folder / "new.parquet"), "csv": str(folder / "new_offers.csv")},
@@ -372,7 +372,7 @@ def test_a_survey_of_ones_own_is_priced_and_so_are_new_people(own, model, settin
 
 
 def test_the_plan_of_ones_own_table(own):
-    from counterweight.kinds import offers as kind
+    from counterweight.tasks import offers as kind
 
     study = {
         "id": "mine",

@@ -6,8 +6,8 @@ import pytest
 from counterweight import load
 from counterweight.delivery import saved_scores
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import read_table
-from counterweight.kinds import blanks
+from counterweight.tables.parquet import read_table
+from counterweight.tasks import missing_outcomes as blanks
 from delivering import Own
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from counterweight.files import tables
 from counterweight.numerics import groups
 from counterweight.selection.proxies.split_game import (
     Design,
@@ -15,6 +14,7 @@ from counterweight.selection.proxies.split_game import (
 )
 from counterweight.selection.proxies.split_rules import ROOT
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
+from counterweight.tables import parquet as tables
 
 CLASSES = ("linear", "stumps", "trees")
 

@@ -5,12 +5,12 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files import tables
 from counterweight.numerics import groups
 from counterweight.numerics.geometry import closest
 from counterweight.selection.proxies import split_rules
 from counterweight.selection.proxies.split_game import Design, Leaf, Limits, Mixtures, game
 from counterweight.selection.proxies.split_tree import OPTIONS, SplitTreeProxy
+from counterweight.tables import parquet as tables
 
 ALPHAS = [0.0, 0.05, 0.2, 1.0]
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from counterweight.delivery.final_classifiers import fit_method
 from counterweight.errors import CounterweightError
-from counterweight.files.study_data import StudyData
-from counterweight.files.tables import blocks
 from counterweight.models import training
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.models.training import setting_name, settings, train_repeat
+from counterweight.tables.parquet import blocks
+from counterweight.tables.study_data import StudyData
 
 ROWS = 400
 

@@ -108,7 +108,7 @@ def test_what_cannot_be_is_told(changes, sentence):
 def test_the_given_away_classifier_is_fitted_with_weights_of_rows():
     """On all labeled rows, by the same component: the weights of the final fit are its own."""
     from counterweight.delivery.final_classifiers import seen_weights
-    from counterweight.files.study_data import StudyData
+    from counterweight.tables.study_data import StudyData
     from counterweight.weighting.density_ratios import discriminator_weights
     from counterweight.weighting.importance_weights import Rows
 

@@ -109,7 +109,7 @@ def cloned(tree):
 
 NOTHING = {
     "modules that only plan": edited(
-        "files/forks",
+        "tables/fork_server",
         "plan/config",
         "plan/stages",
         "plan/jobs",
@@ -136,7 +136,9 @@ NOTHING = {
         ),
         # The first kind of the registry is that of components that name none.
         replaced(
-            "kinds/__init__", 'kinds.filter",', 'kinds.filter", "new": "counterweight.kinds.log",'
+            "tasks/__init__",
+            'tasks.filters",',
+            'tasks.filters", "new": "counterweight.tasks.logs",',
         ),
         replaced("selection/__init__", "Stage 3", "Stage three"),
         edited("Snakefile", "workflow/rules/common.smk", "workflow/rules/train.smk"),
@@ -147,7 +149,7 @@ NOTHING = {
     ),
     "the parts of kinds that plan": all_of(
         *(
-            replaced(f"kinds/{kind}", f"def {function}(", f"# edited\n\n\ndef {function}(")
+            replaced(f"tasks/{kind}", f"def {function}(", f"# edited\n\n\ndef {function}(")
             for kind, function in (
                 ("classification", "plan_train"),
                 ("classification", "finish"),
@@ -157,8 +159,8 @@ NOTHING = {
                 ("offers", "plan_evaluate"),
             )
         ),
-        replaced("kinds/classification", "    spec = study[", "    # edited\n    spec = study["),
-        replaced("kinds/offers", '"""Studies of', '"""Edited: studies of'),
+        replaced("tasks/classification", "    spec = study[", "    # edited\n    spec = study["),
+        replaced("tasks/offers", '"""Studies of', '"""Edited: studies of'),
         replaced("datasets/sources", "    source, raw = ", "    # edited\n    source, raw = "),
     ),
     "the download, where all data are generated": edited("datasets/download"),
@@ -412,8 +414,8 @@ CODE = {
     ),
     "a file of claims": (edited("workflow/claims/noor_2014.yaml"), "page_*; report"),
     # Labels are written a repeat at a time, so all that follows them follows.
-    "streams": (edited("files/streams"), "*; !download_*; !prepare_adult; !prepare_a9a"),
-    "tables": (edited("files/tables"), "*"),
+    "streams": (edited("tables/batches"), "*; !download_*; !prepare_adult; !prepare_a9a"),
+    "tables": (edited("tables/parquet"), "*"),
     "the look-up of components": (edited("plan/components"), "*"),
     "arithmetic of leaves": (
         edited("numerics/geometry"),
@@ -421,12 +423,12 @@ CODE = {
         "evaluate people *; d*_people; report",
     ),
     "a stage of one kind": (
-        replaced("kinds/classification", "def train(job):\n", "def train(job):\n    # edited\n"),
+        replaced("tasks/classification", "def train(job):\n", "def train(job):\n    # edited\n"),
         "train *; evaluate *; d*; !download_*; !* log *; !* offers *; !* people *; "
         "!d*_log; !d*_offers; !d*_people; report",
     ),
     "what a kind gives away": (
-        replaced("kinds/offers", "def deliver(job):\n", "def deliver(job):\n    # edited\n"),
+        replaced("tasks/offers", "def deliver(job):\n", "def deliver(job):\n    # edited\n"),
         "d*_offers; report",
     ),
     "a script": (edited("scripts/deliver.py"), "deliver_*; draw_people; draw_offers; report"),

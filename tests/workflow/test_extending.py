@@ -111,7 +111,7 @@ def test_the_page_has_an_example_of_every_kind_of_component():
         "METRICS",
         "PROTOCOLS",
         "FIGURES",
-        "KINDS",
+        "TASKS",
     }
     assert given == {name: f"{packages[name]}/__init__.py" for name in given}
 
@@ -153,7 +153,7 @@ def test_the_report_shows_the_examples(extended):
         *("Where the model is sure: Nearest mean", "Sure predictions beside"),
     ):
         assert text in page, text
-    from counterweight.files.tables import read_table
+    from counterweight.tables.parquet import read_table
 
     metrics = read_table(extended.results / "tables" / "metrics.parquet")
     value = metrics.groupby(["study", "source", "metric"])["value"].mean()
@@ -255,16 +255,16 @@ def test_the_page_tells_of_no_declaration_that_no_code_looks_up():
 
 def test_the_page_tells_the_functions_of_a_kind_as_its_protocol_has_them():
     """The example has all that the docstring asks of a kind without selectors, and no more."""
-    import counterweight.kinds
-    from counterweight.plan.kinds import LEFT_OUT
+    import counterweight.tasks
+    from counterweight.plan.tasks import LEFT_OUT
 
-    asked = set(re.findall(r"``(\w+)\(", counterweight.kinds.__doc__))
+    asked = set(re.findall(r"``(\w+)\(", counterweight.tasks.__doc__))
     stages = ("select", "weigh", "deliver", "apply", "sum")
     optional = {f"{prefix}{stage}" for prefix in ("plan_", "") for stage in stages} | {*LEFT_OUT}
-    (text,) = [example.text for example in examples() if "/kinds/average" in example.path]
+    (text,) = [example.text for example in examples() if "/tasks/average" in example.path]
     bound = {node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
     assert asked - optional == bound
-    assert {*LEFT_OUT} <= set(re.findall(r"``(\w+)(?:``|\()", counterweight.kinds.__doc__))
+    assert {*LEFT_OUT} <= set(re.findall(r"``(\w+)(?:``|\()", counterweight.tasks.__doc__))
 
 
 def test_signatures_in_the_page_are_those_of_the_examples():

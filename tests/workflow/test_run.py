@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 import yaml
 from counterweight import apply_filter, load
-from counterweight.files.tables import PLACE
 from counterweight.models.filters.candidates import read_candidates
 from counterweight.plan.config import resolve
 from counterweight.plan.reading import with_listed_studies
 from counterweight.reporting.report_jobs import report_plan
+from counterweight.tables.parquet import PLACE
 
 
 def test_a_run_makes_the_report_and_the_claims(finished):

@@ -11,8 +11,8 @@ import sys
 import textwrap
 
 from counterweight.plan import components
-from counterweight.plan.kinds import kind_of, module_of
 from counterweight.plan.mistakes import TYPES, nearest
+from counterweight.plan.tasks import kind_of, module_of
 
 #: Parts that a kind of study decides, each with its key in a study.
 DECIDED = {

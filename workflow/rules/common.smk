@@ -1,7 +1,7 @@
 """Helpers of all stages: the checked plan and its jobs.
 
 The plan is the config with every default spelled out (counterweight.plan.config). The kind of a
-study decides what each of its jobs reads and is told (counterweight.kinds); a rule takes its inputs
+study decides what each of its jobs reads and is told (counterweight.tasks); a rule takes its inputs
 and one job spec from there.
 """
 
@@ -23,9 +23,9 @@ os.environ.update(
 )
 
 from counterweight.errors import CounterweightError
-from counterweight.files.forks import Forks, tell
-from counterweight.files.jobs import largest_memory
-from counterweight.files.tables import replacing, swept
+from counterweight.tables.fork_server import Forks, tell
+from counterweight.tables.jobs import largest_memory
+from counterweight.tables.parquet import replacing, swept
 from counterweight.plan.own import TABLES, tables_to_keep
 from counterweight.plan.reading import planned
 from counterweight.plan.stages import Stages

@@ -14,8 +14,8 @@ import pytest
 from counterweight.datasets import download
 from counterweight.datasets.download import SourceFailed, fetch, unpack
 from counterweight.errors import CounterweightError
-from counterweight.files import tables
 from counterweight.plan.components import declared, registry
+from counterweight.tables import parquet as tables
 
 DATA = b"".join(b"%d, some, data\n" % i for i in range(20000))
 PAGE = b"<!DOCTYPE html><html><body>Access denied</body></html>"

@@ -6,11 +6,11 @@ import pytest
 from counterweight.datasets import sources
 from counterweight.datasets.own_table import new_rows, read_typed, typed_like
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import read_table
 from counterweight.labeling.column_report import forms_of, types_of
 from counterweight.plan.config import resolve
 from counterweight.plan.jobs import Paths, columns_job
 from counterweight.plan.own import with_own_tables
+from counterweight.tables.parquet import read_table
 from stage_jobs import run_script
 
 TEXT = "age,city,offer,bought\n31,Rome,10.5,yes\n,Bonn,12,no\n45,,9,no\n"

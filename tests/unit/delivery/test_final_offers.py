@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from counterweight.delivery.final_offers import _held_out_losses, chosen_method
-from counterweight.files.tables import write_table
+from counterweight.tables.parquet import write_table
 
 
 def test_losses_are_those_of_the_test_rows_of_every_world(tmp_path):

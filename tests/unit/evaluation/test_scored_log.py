@@ -10,9 +10,6 @@ from counterweight.errors import CounterweightError
 from counterweight.evaluation import scored_log as score_runs
 from counterweight.evaluation.metrics import compare_metrics, grouped_estimate, metric_estimate
 from counterweight.evaluation.scored_log import RankSums, ScoredLog
-from counterweight.files.tables import metrics_table
-from counterweight.kinds import scores as kind
-from counterweight.kinds.log import told_of
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.numerics.zero_rejection import keep_weights
 from counterweight.plan import components
@@ -20,6 +17,9 @@ from counterweight.plan.config import resolve
 from counterweight.plan.jobs import StudyPaths
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.report_jobs import study_plan
+from counterweight.tables.parquet import metrics_table
+from counterweight.tasks import prediction_logs as kind
+from counterweight.tasks.logs import told_of
 from own_logs import Paths as Files
 
 NUMBERS = ["value", "standard_error", "low", "high"]

@@ -13,7 +13,6 @@ from counterweight.datasets.adult import Adult
 from counterweight.datasets.bank_marketing import BankMarketing
 from counterweight.datasets.ca_housing import CaHousing
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import read_table, write_table
 from counterweight.init import beginning
 from counterweight.labeling.column_report import (
     check_roles,
@@ -26,6 +25,7 @@ from counterweight.labeling.column_report import (
 from counterweight.labeling.encoding import TabularEncoder
 from counterweight.labeling.target_leakage import learnt
 from counterweight.reporting.study_page import Answer, StudyContext, StudyPage, study_page
+from counterweight.tables.parquet import read_table, write_table
 
 ROWS = 600
 

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import read_columns, read_table, write_table
 from counterweight.labeling.column_statistics import (
     added,
     count_rows,
@@ -12,6 +11,7 @@ from counterweight.labeling.column_statistics import (
     drift_sentences,
 )
 from counterweight.labeling.encoding import TabularEncoder
+from counterweight.tables.parquet import read_columns, read_table, write_table
 
 TYPES = {"age": "number", "paid": "boolean", "when": "date", "town": "text", "job": "text"}
 

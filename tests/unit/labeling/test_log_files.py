@@ -9,12 +9,12 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files import streams
-from counterweight.files.tables import write_table
 from counterweight.labeling.log_files import LABELS, TRUTH, label_log
 from counterweight.labeling.logs import logged
 from counterweight.labeling.outcome_rules import above_median, reward
 from counterweight.labeling.recipes import as_is, one_hot
+from counterweight.tables import batches as streams
+from counterweight.tables.parquet import write_table
 
 
 def table(n=300, seed=0, **columns):

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from counterweight.delivery.saved_log_values import SavedValues
 from counterweight.errors import CounterweightError
-from counterweight.files.gifts import read_gift
-from counterweight.kinds import log as kind
 from counterweight.plan.jobs import Paths
+from counterweight.tables.saved_form import read_gift
+from counterweight.tasks import logs as kind
 from log_partitions import planned, through, written
 from own_logs import TRUTH, a_log
 

@@ -321,7 +321,7 @@ def test_script_writes_the_tables(tmp_path):
         }
         run_script(
             "label",
-            "kinds.offers:label",
+            "tasks.offers:label",
             {"seed": 1, "stream": "s", "repeats": 2, "test_share": 0.3} | parts,
             {name: tmp_path / f"{name}.parquet" for name in given_tables},
             outputs,

@@ -10,8 +10,6 @@ import pytest
 from counterweight.datasets.adult import Adult
 from counterweight.datasets.bank_marketing import BankMarketing
 from counterweight.errors import CounterweightError
-from counterweight.files.study_data import StudyData
-from counterweight.files.tables import read_columns, read_facts, read_table, write_table
 from counterweight.labeling.encoding import TabularEncoder, fitted_encoder
 from counterweight.labeling.recipes import BINARY, adult_binary, as_is, declare_categories, one_hot
 from counterweight.labeling.split import check_features
@@ -19,6 +17,8 @@ from counterweight.models.generative import GenerativeClassifier
 from counterweight.models.training import seen_rows
 from counterweight.numerics.emissions import Layout
 from counterweight.plan.components import options
+from counterweight.tables.parquet import read_columns, read_facts, read_table, write_table
+from counterweight.tables.study_data import StudyData
 
 TABLES = {
     "bank_marketing": (BankMarketing, {"outcome": "y", "drop": ["duration"]}),

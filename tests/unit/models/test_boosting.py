@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.gifts import read_gift, write_gift
 from counterweight.models.boosting import BINS, BoostedClassifier
+from counterweight.tables.saved_form import read_gift, write_gift
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 

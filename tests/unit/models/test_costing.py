@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.gifts import read_gift, write_gift
 from counterweight.models.costing import CostingClassifier, acceptance, packed, unpacked
 from counterweight.models.logistic import LogisticModel
+from counterweight.tables.saved_form import read_gift, write_gift
 
 BOOSTING = {"model": "gradient_boosting", "trees": 5}
 MIXTURES = {"model": "generative", "components": 1, "restarts": 1}

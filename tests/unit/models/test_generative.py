@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.generative import GenerativeClassifier
 from counterweight.numerics.gaussian_mixture import fit_mixture
+from counterweight.tables.parquet import model_arrays, model_table
 from scipy.stats import multivariate_normal
 
 

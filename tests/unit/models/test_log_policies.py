@@ -9,7 +9,6 @@ import pytest
 from counterweight.datasets.logged_clicks import LoggedClicks
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.values.policy_value import PolicyValue
-from counterweight.files.tables import MODEL, model_table, read_models, write_table
 from counterweight.labeling import log_files
 from counterweight.labeling.log_files import label_log
 from counterweight.labeling.logs import logged
@@ -18,6 +17,7 @@ from counterweight.labeling.recipes import as_is
 from counterweight.models import given_policy as reward_models
 from counterweight.models import log_policies as policies
 from counterweight.models.log_policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
+from counterweight.tables.parquet import MODEL, model_table, read_models, write_table
 from stage_jobs import run_script
 
 
@@ -431,7 +431,7 @@ def test_doubly_robust_values_of_the_generated_log_hold_the_truth(tmp_path):
     write_table(paths["known"], truth)
     run_script(
         "label",
-        "kinds.log:label",
+        "tasks.logs:label",
         given={
             "features": {"name": "as_is", "options": {"columns": ["device", "segment"]}},
             "outcome": {"name": "reward", "options": {"column": "reward"}},
@@ -449,7 +449,7 @@ def test_doubly_robust_values_of_the_generated_log_hold_the_truth(tmp_path):
         options = {"probability": name, "action": f"{name}_action", "reward_by": ["segment"]}
         run_script(
             "train",
-            "kinds.log:train",
+            "tasks.logs:train",
             given={"method": {"model": "column_policy", "options": options}},
             inputs={name: paths[name] for name in ("table", "features", "labels")},
             outputs={"model": paths["model"], "predictions": paths["preds"]},

@@ -6,11 +6,11 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import model_arrays, model_table
 from counterweight.models import shifted_mixture
 from counterweight.models.generative import GenerativeClassifier
 from counterweight.models.shifted_mixture import ShiftedMixtureClassifier
 from counterweight.numerics.emissions import Layout
+from counterweight.tables.parquet import model_arrays, model_table
 from scipy.stats import multivariate_normal
 
 SHARE = 0.4

@@ -9,8 +9,6 @@ import pytest
 import yaml
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.predictions import describe_fits
-from counterweight.files.study_data import StudyData
-from counterweight.files.tables import metrics_table
 from counterweight.models.logistic import LogisticModel
 from counterweight.models.tilted import DELTA, OPTIONS, Calibrated, TiltedClassifier
 from counterweight.models.training import train_repeat
@@ -21,6 +19,8 @@ from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages.selection_page import TILTS, assumptions
 from counterweight.reporting.report_jobs import report_plan
 from counterweight.reporting.sheets import build
+from counterweight.tables.parquet import metrics_table
+from counterweight.tables.study_data import StudyData
 from scipy.special import expit, logit
 from sklearn.naive_bayes import GaussianNB
 from small_config import SMALL

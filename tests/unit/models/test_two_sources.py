@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.logistic import LogisticModel
 from counterweight.models.two_sources import TwoSourceClassifier
+from counterweight.tables.parquet import model_arrays, model_table
 from scipy.special import expit
 from scipy.stats import multivariate_normal
 

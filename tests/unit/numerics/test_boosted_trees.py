@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.gifts import read_gift, write_gift
 from counterweight.numerics.boosted_trees import raw_predict, trees_to_arrays
+from counterweight.tables.saved_form import read_gift, write_gift
 from scipy.special import expit
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 

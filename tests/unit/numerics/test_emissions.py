@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.generative import GenerativeClassifier
 from counterweight.numerics.emissions import Emission, Layout, MixedRows, mixed_log_density
 from counterweight.numerics.gaussian_mixture import ClassMixtures, Mixture, fit_mixture
+from counterweight.tables.parquet import model_arrays, model_table
 from scipy.stats import multivariate_normal
 
 #: Two numbers, a category of three levels in columns of their own, one of codes 0 to 3.

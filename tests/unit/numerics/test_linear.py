@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.logistic import LogisticModel
 from counterweight.numerics.linear import expit, fit_logistic, logistic_probability, logit
+from counterweight.tables.parquet import model_arrays, model_table
 from scipy import special
 from sklearn.linear_model import LogisticRegression
 

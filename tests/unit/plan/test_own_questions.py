@@ -14,7 +14,6 @@ import pytest
 import yaml
 from counterweight.datasets.own_table import read_typed
 from counterweight.errors import CounterweightError
-from counterweight.files.table_reader import header_of
 from counterweight.labeling.kept_log import kept_log, kept_numbers
 from counterweight.plan import config, reading
 from counterweight.plan.digests import Contents
@@ -22,6 +21,7 @@ from counterweight.plan.jobs import Paths
 from counterweight.plan.own import TABLES, tables_to_keep, with_own_tables
 from counterweight.plan.reading import updated, with_listed_studies
 from counterweight.plan.stages import Stages
+from counterweight.tables.table_reader import header_of
 from delivering import Own
 
 STUDIES = Path(__file__).resolve().parents[3] / "workflow" / "studies"

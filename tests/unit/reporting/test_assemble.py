@@ -259,7 +259,7 @@ def test_the_plan_of_the_shipped_studies_has_all_that_pages_need():
 
 
 def test_findings_go_through_their_file(tmp_path, pages):
-    from counterweight.files.tables import read_table, write_table
+    from counterweight.tables.parquet import read_table, write_table
 
     finding = pages[blocks.INDEX].sections[0].blocks[0]
     row = {"study": "s"} | {name: getattr(finding, name) for name, _ in assemble.FINDINGS[1:]}

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 import report_filter as filters
 from counterweight.evaluation.intervals import paired_interval
-from counterweight.files.tables import metrics_table, write_table
 from counterweight.plan import config
 from counterweight.reporting import blocks, sheets
 from counterweight.reporting.numbers import TABLE, StudyNumbers
@@ -14,6 +13,7 @@ from counterweight.reporting.pages import filters_page
 from counterweight.reporting.pages import filters_page as page
 from counterweight.reporting.report_jobs import report_plan
 from counterweight.reporting.study_page import StudyContext, study_page
+from counterweight.tables.parquet import metrics_table, write_table
 from report_example import holds
 
 GIVEN = {"method": "alpha_beta", "setting": "alpha=0.2", "repeat": 0}

@@ -14,7 +14,6 @@ import report_offers as offers
 import report_rates as rates
 import report_subsampled as subsampled
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import read_table, setting_options
 from counterweight.plan import components
 from counterweight.plan.components import declared, registry
 from counterweight.reporting.charts import forms
@@ -28,6 +27,7 @@ from counterweight.reporting.charts.filters_figures import (
 from counterweight.reporting.charts.forms import draw_study, drawn
 from counterweight.reporting.charts.offers_figures import choice_model, past_offers
 from counterweight.reporting.numbers import StudyNumbers
+from counterweight.tables.parquet import read_table, setting_options
 from matplotlib.text import Text
 
 FIGURES = sorted(registry("figure"))

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 import report_rates as rates
 from counterweight.evaluation.rates import RULES
-from counterweight.files.tables import metrics_table
 from counterweight.plan.components import reference
 from counterweight.reporting import PAGES
 from counterweight.reporting.blocks import Section, Sentence, Table
@@ -20,6 +19,7 @@ from counterweight.reporting.pages.promises_page import Limit, asked_measures, l
 from counterweight.reporting.pages.rates_page import PAGE
 from counterweight.reporting.sheets import build
 from counterweight.reporting.study_page import StudyContext, study_page
+from counterweight.tables.parquet import metrics_table
 
 CLAIMS = Path(__file__).resolve().parents[3] / "workflow" / "claims" / "goh_2016.yaml"
 T_THREE = 4.302652729911275

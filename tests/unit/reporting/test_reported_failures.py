@@ -3,8 +3,8 @@
 import os
 
 import pytest
-from counterweight.files.tables import METRICS, metrics_table, write_table
 from counterweight.reporting.failures import failure_of, first_failure, measurements_and_failures
+from counterweight.tables.parquet import METRICS, metrics_table, write_table
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from counterweight.evaluation.intervals import normal_interval, paired_interval
-from counterweight.files.tables import metrics_table
 from counterweight.reporting.numbers import Estimate, StudyNumbers
 from counterweight.reporting.sheets import (
     Bound,
@@ -16,6 +15,7 @@ from counterweight.reporting.sheets import (
 )
 from counterweight.reporting.study_page import everything, small_chart
 from counterweight.reporting.wording import Measure
+from counterweight.tables.parquet import metrics_table
 
 DRAWN = np.random.default_rng(7).normal(0.7, 0.02, 10)
 GAIN = np.random.default_rng(8).normal(0.05, 0.005, 10)

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 import report_example as example
 import report_subsampled as subsampled
-from counterweight.files.tables import metrics_table, write_table
 from counterweight.plan.components import load, reference
 from counterweight.reporting import PAGES as OF_COMPONENTS
 from counterweight.reporting.numbers import TABLE, Estimate, StudyNumbers
@@ -16,6 +15,7 @@ from counterweight.reporting.pages import logs_page, selection_page, subsampling
 from counterweight.reporting.sheets import Holds, Line, build
 from counterweight.reporting.study_page import StudyContext, study_page
 from counterweight.reporting.wording import Measure
+from counterweight.tables.parquet import metrics_table, write_table
 
 T_THREE = 4.302652729911275  # 97.5 % quantile of t with 2 degrees of freedom
 SUBSAMPLING = "counterweight.reporting.pages.subsampling_page:PAGE"

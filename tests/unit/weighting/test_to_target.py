@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.gifts import read_gift
-from counterweight.files.tables import read_columns, read_table
-from counterweight.kinds import blanks
 from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
+from counterweight.tables.parquet import read_columns, read_table
+from counterweight.tables.saved_form import read_gift
+from counterweight.tasks import missing_outcomes as blanks
 from delivering import Own
 
 STAGES = (("select", "selectors"), ("weigh", "weightings"), ("train", "methods"))

@@ -5,7 +5,7 @@ from scipy.special import expit
 
 from counterweight.datasets.published import Published, drawn, in_published_format
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import replacing
+from counterweight.tables.parquet import replacing
 
 TITLE = "a9a (Adult as 123 binary features)"
 LICENCE = "none stated by LIBSVM; derived from Adult, CC BY 4.0 (DOI 10.24432/C5XW20)"

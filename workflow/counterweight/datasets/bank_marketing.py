@@ -3,7 +3,7 @@
 import numpy as np
 
 from counterweight.datasets.published import Published, drawn, expect, read_fields
-from counterweight.files.tables import replacing
+from counterweight.tables.parquet import replacing
 
 TITLE = "Bank Marketing"
 LICENCE = "CC BY 4.0 (UCI Machine Learning Repository, DOI 10.24432/C5K306)"

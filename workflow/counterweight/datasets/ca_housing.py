@@ -3,7 +3,7 @@
 import numpy as np
 
 from counterweight.datasets.published import Published, read_fields
-from counterweight.files.tables import replacing
+from counterweight.tables.parquet import replacing
 
 TITLE = "California Housing"
 LICENCE = (

@@ -19,7 +19,7 @@ import zlib
 from pathlib import Path
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.tables import replacing, sha256
+from counterweight.tables.parquet import replacing, sha256
 
 log = logging.getLogger("counterweight")
 

@@ -6,7 +6,7 @@ from scipy.special import expit, softmax
 
 from counterweight.datasets.published import chosen
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import ROW_GROUP
+from counterweight.tables.parquet import ROW_GROUP
 
 SIMULATED = True
 ROWS = 1000000

@@ -4,9 +4,9 @@ import difflib
 from dataclasses import dataclass, field
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files import fields
-from counterweight.files.table_reader import check_header, is_parquet, read_columns, row_batches
-from counterweight.files.type_inference import (
+from counterweight.tables import fields
+from counterweight.tables.table_reader import check_header, is_parquet, read_columns, row_batches
+from counterweight.tables.type_inference import (
     EXPECTED,
     Column,
     Unclear,
@@ -38,7 +38,7 @@ class TypedTable:
     or Int64, booleans as Int64, dates as float64 days since 1970-01-01, text as ``str``. By column,
     ``types`` says ``"number"``, ``"boolean"``, ``"date"`` or ``"text"``; ``made`` what was made of
     it, also of one that was left out; ``doubts`` what a person should look at; ``forms`` how its
-    texts were read (see `counterweight.files.fields`).
+    texts were read (see `counterweight.tables.fields`).
     """
 
     frame: object

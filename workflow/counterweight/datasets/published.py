@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.tables import replacing, write_table
+from counterweight.tables.parquet import replacing, write_table
 
 
 def drawn(shares, group, rng):

@@ -11,8 +11,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from counterweight.errors import ENVIRONMENT, CounterweightError, holds_password, listed
-from counterweight.files.table_reader import check_header, first_line
-from counterweight.files.tables import replacing
+from counterweight.tables.parquet import replacing
+from counterweight.tables.table_reader import check_header, first_line
 
 #: Databases, each with the driver that SQLAlchemy is to use and its package.
 DRIVERS = {

@@ -74,7 +74,7 @@ def prepare_job(dataset, plan, paths):
 
 def _files(settings):
     """Files of a table of one's own: itself, the parts of its folder, what a query reads."""
-    from counterweight.files.table_reader import parts_of
+    from counterweight.tables.table_reader import parts_of
 
     if "query" in settings:
         return files_of(settings["query"]["sql"], settings["query"]["url"])
@@ -94,7 +94,7 @@ def fetch(job):
 
 def generate(job):
     """Draw a twin of a data set in its upstream format, with its truth."""
-    from counterweight.files.seeds import generator
+    from counterweight.tables.seeds import generator
 
     given = job.given
     rng = generator(given["seed"], given["dataset"], 0, "generate")
@@ -105,7 +105,7 @@ def generate(job):
 
 def prepare(job):
     """Raw files to one typed table, nulls for what is missing."""
-    from counterweight.files.tables import sha256, write_table
+    from counterweight.tables.parquet import sha256, write_table
 
     name = job.given["dataset"]
     first = next(iter(components.declared("dataset", name, "FILES")))
@@ -125,7 +125,7 @@ def prepare(job):
 def read_typed(job):
     """A table of the user's own whose columns have roles: typed, with what reading made of it."""
     from counterweight.datasets import own_table
-    from counterweight.files.tables import write_table
+    from counterweight.tables.parquet import write_table
 
     told, path = job.given, job.given.get("path")
     if "query" in told:
@@ -145,9 +145,9 @@ def read_typed(job):
 
 def simulate(job):
     """Draw the table of a data set whose model is known."""
-    from counterweight.files.seeds import generator
-    from counterweight.files.streams import writing
-    from counterweight.files.tables import write_table
+    from counterweight.tables.batches import writing
+    from counterweight.tables.parquet import write_table
+    from counterweight.tables.seeds import generator
 
     given = job.given
     rng = generator(given["seed"], given["dataset"], 0, "simulate")

@@ -8,9 +8,6 @@ import numpy as np
 
 from counterweight.delivery.saved_filters import ACCEPTED, SavedFilter
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.gifts import versions
-from counterweight.files.study_data import StudyData
-from counterweight.files.tables import numbers_of
 from counterweight.models.filters.balanced_filter import filtered
 from counterweight.models.filters.candidates import traced_encoder
 from counterweight.numerics.estimate import ratio_mean
@@ -26,6 +23,9 @@ from counterweight.numerics.groups import (
 )
 from counterweight.plan.components import load
 from counterweight.selection.proxies import split_rules
+from counterweight.tables.parquet import numbers_of
+from counterweight.tables.saved_form import versions
+from counterweight.tables.study_data import StudyData
 
 # Make the filter that a study gives away: at one setting, with what held-out rows tell of it.
 # References

@@ -4,9 +4,6 @@ import numpy as np
 
 from counterweight.delivery.saved_classifiers import SavedClassifier
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.seeds import generator
-from counterweight.files.study_data import StudyData
-from counterweight.files.tables import setting_name
 from counterweight.labeling.column_report import forms_of, types_of
 from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.constraints.decisions import named_groups, numbers_among, texts_of
@@ -16,6 +13,9 @@ from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.values import constraint_values, verdicts_of
 from counterweight.plan.components import load
 from counterweight.selection.crossfit import selection_probabilities
+from counterweight.tables.parquet import setting_name
+from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import StudyData
 from counterweight.weighting.importance_weights import Rows, made_weights
 
 #: What the given of a job tells of its study, kept with the model.

@@ -14,14 +14,14 @@ from counterweight.delivery.filter_certificates import (
 )
 from counterweight.delivery.saved_filters import ACCEPTED, DECIDED
 from counterweight.errors import CounterweightError
-from counterweight.files.seeds import generator
-from counterweight.files.study_data import StudyData
-from counterweight.files.tables import read_columns, read_models, read_table
 from counterweight.labeling.column_report import forms_of, types_of
 from counterweight.labeling.stage import feature_frame
 from counterweight.models.filters.balanced_filter import acceptances, filter_rows, true_groups
 from counterweight.numerics.groups import group_names, memberships, target_shares
 from counterweight.plan.components import load
+from counterweight.tables.parquet import read_columns, read_models, read_table
+from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import StudyData
 
 #: Tables of a method that may be given away.
 TABLES = ("proxy", "weights", "metrics")
@@ -35,7 +35,7 @@ def final_filter(job, frame, key):
     Parameters
     ----------
     job
-        Of the stage deliver, as ``counterweight.kinds.filter`` plans it.
+        Of the stage deliver, as ``counterweight.tasks.filters`` plans it.
     frame : pandas.DataFrame
         The prepared table.
     key : counterweight.delivery.saved_filters.Key

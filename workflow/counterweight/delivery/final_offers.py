@@ -7,10 +7,13 @@ import pandas as pd
 
 from counterweight.delivery.saved_offers import SavedOffers, tell_offers
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.gifts import write_answers
-from counterweight.files.seeds import generator
-from counterweight.files.study_data import by_repeat
-from counterweight.files.tables import (
+from counterweight.labeling.column_report import forms_of, types_of
+from counterweight.labeling.offered import answered_rows, offer_range
+from counterweight.labeling.stage import prepared_rows
+from counterweight.models.choice.offer_limits import as_asked, columns_asked
+from counterweight.models.choice.offer_training import compared, scale_of, told_categories
+from counterweight.models.filters.candidates import learned_encoder
+from counterweight.tables.parquet import (
     by_setting,
     metrics_table,
     read_columns,
@@ -18,12 +21,9 @@ from counterweight.files.tables import (
     read_table,
     write_table,
 )
-from counterweight.labeling.column_report import forms_of, types_of
-from counterweight.labeling.offered import answered_rows, offer_range
-from counterweight.labeling.stage import prepared_rows
-from counterweight.models.choice.offer_limits import as_asked, columns_asked
-from counterweight.models.choice.offer_training import compared, scale_of, told_categories
-from counterweight.models.filters.candidates import learned_encoder
+from counterweight.tables.saved_form import write_answers
+from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import by_repeat
 
 #: People, at most, of the comparison of methods in a study that keeps no answers from them.
 COMPARED = 1500

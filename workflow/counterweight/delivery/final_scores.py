@@ -12,14 +12,14 @@ from counterweight.evaluation.cross_validation import (
     robust_records,
 )
 from counterweight.evaluation.hidden_labels import TargetRows, sensitivity_records
-from counterweight.files.seeds import generator
-from counterweight.files.tables import read_columns, read_models, read_table
 from counterweight.labeling.missing_outcomes import BlankData
 from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.score_models import digits_for, stored_score
 from counterweight.models.score_tilt import AT_RANDOM, ELSEWHERE, fitted_tilt
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.plan.components import configured
+from counterweight.tables.parquet import read_columns, read_models, read_table
+from counterweight.tables.seeds import generator
 from counterweight.weighting.importance_weights import effective_sample_size
 from counterweight.weighting.overlap import Support, overlap
 from counterweight.weighting.to_target import OUTCOME, weighted_to_target, words_for

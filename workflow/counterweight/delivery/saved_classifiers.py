@@ -11,12 +11,12 @@ from counterweight.delivery.saved_models import (
     feature_arrays,
 )
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.table_reader import read_people
 from counterweight.labeling.conditions import condition_mask
 from counterweight.models.classifier import positive, stored_within
 from counterweight.models.filters.candidates import TRUTHS, encoded
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.values import Promise
+from counterweight.tables.table_reader import read_people
 
 #: Estimates are compared with the threshold after rounding to so many decimals, so that no
 #: decision hangs on the order in which a sum was added up.
@@ -183,7 +183,7 @@ class SavedClassifier(SavedPredictor):
         ----------
         path : str
         reading : dict, optional
-            How the text is read; see `counterweight.files.table_reader`.
+            How the text is read; see `counterweight.tables.table_reader`.
 
         Yields
         ------

@@ -15,14 +15,14 @@ import numpy as np
 from counterweight.datasets.own_table import new_rows, typed_like
 from counterweight.delivery.saved_models import SavedModel, as_frame
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.gifts import read_sealed, whole, write_sealed
-from counterweight.files.tables import addressed
 from counterweight.labeling.column_report import forms_of, types_of
 from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.models.filters.candidates import encoded
 from counterweight.numerics.filters import canonical_ids, drawn_parts, person_uniforms
 from counterweight.numerics.geometry import interpolated_rows
 from counterweight.plan.components import load
+from counterweight.tables.parquet import addressed
+from counterweight.tables.saved_form import read_sealed, whole, write_sealed
 
 #: Variable of the environment that holds the key itself, as text.
 VARIABLE = "COUNTERWEIGHT_FILTER_KEY"

@@ -9,9 +9,9 @@ import pandas as pd
 from counterweight.delivery.saved_models import SavedModel
 from counterweight.evaluation.values.log_values import LOGGED
 from counterweight.evaluation.values.own_values import values_of_log
-from counterweight.files.gifts import write_csv
-from counterweight.files.tables import write_table
 from counterweight.labeling.log_question import LogQuestion
+from counterweight.tables.parquet import write_table
+from counterweight.tables.saved_form import write_csv
 
 log = logging.getLogger("counterweight")
 _RATIO = ("value", "low", "high", "standard_error")
@@ -79,7 +79,7 @@ class SavedValues(SavedModel):
     def tables(self, rows, reading=None):
         """Values and comparisons as dicts of columns, from the same passes over a log.
 
-        ``reading`` says how the text of a file is read, see `counterweight.files.table_reader`.
+        ``reading`` says how the text of a file is read, see `counterweight.tables.table_reader`.
         """
         known = values_of_log(self.question, rows, reading)
         self._compare(known)

@@ -7,9 +7,9 @@ import pandas as pd
 
 from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.gifts import gift_of, made_of_gift, write_gift
 from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.plan.components import reference
+from counterweight.tables.saved_form import gift_of, made_of_gift, write_gift
 
 #: Class of each kind of saved model; each has ``from_gift(gift)``.
 LOADERS = {
@@ -62,11 +62,11 @@ class SavedModel:
 
     @classmethod
     def from_gift(cls, gift):
-        """From a `counterweight.files.gifts.Gift`."""
+        """From a `counterweight.tables.saved_form.Gift`."""
         return cls(gift.facts, gift.arrays)
 
     def save(self, path):
-        """Write it as one Parquet file; errors as `counterweight.files.gifts.write_gift`."""
+        """Write it as one Parquet file; errors as `counterweight.tables.saved_form.write_gift`."""
         write_gift(path, *self.to_gift())
 
     @classmethod

@@ -6,15 +6,15 @@ import pandas as pd
 from counterweight.datasets.own_table import typed_like
 from counterweight.delivery.saved_models import BATCH, SavedModel, as_frame, feature_arrays
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.gifts import writing_answers
-from counterweight.files.seeds import generator
-from counterweight.files.table_reader import row_batches
 from counterweight.labeling.offered import OfferScale
 from counterweight.models.choice.offer_limits import allotted, as_asked, columns_asked, experiment
 from counterweight.models.choice.offer_training import told_categories
 from counterweight.models.choice.pricing import FAR, Kinds, beyond, offers_made, pricer, quantiles
 from counterweight.models.filters.candidates import check_frame, encoded
 from counterweight.plan.components import load
+from counterweight.tables.saved_form import writing_answers
+from counterweight.tables.seeds import generator
+from counterweight.tables.table_reader import row_batches
 
 #: Bootstrap draws, and the share of them that an interval holds.
 DRAWS, LEVEL = 60, 0.9

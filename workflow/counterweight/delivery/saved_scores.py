@@ -14,8 +14,6 @@ from counterweight.delivery.saved_models import (
     classes_array,
 )
 from counterweight.errors import CounterweightError
-from counterweight.files.gifts import writing_answers
-from counterweight.files.table_reader import row_batches
 from counterweight.labeling.column_statistics import (
     added,
     count_rows,
@@ -27,6 +25,8 @@ from counterweight.labeling.encoding import TabularEncoder
 from counterweight.models.score_models import column_names, most_moved, stored_score
 from counterweight.models.score_tilt import CHANCES, ScoreTilt
 from counterweight.numerics.bands import CalibrationBand
+from counterweight.tables.saved_form import writing_answers
+from counterweight.tables.table_reader import row_batches
 from counterweight.weighting.overlap import Support
 
 log = logging.getLogger("counterweight")
@@ -222,7 +222,7 @@ class SavedScores(SavedPredictor):
         return drift_sentences(describe_new(self.encoder, counts))
 
     def to_gift(self):
-        """Kind, facts and arrays for `counterweight.files.gifts.write_gift`."""
+        """Kind, facts and arrays for `counterweight.tables.saved_form.write_gift`."""
         facts, arrays = dict(self.facts), {}
         columns_of = {
             "encoder": self.encoder.to_table(),
@@ -284,7 +284,7 @@ def score_file(model, new, table, csv, reading=None, batch=BATCH):
     table, csv : str
         Where the scores go.
     reading : dict, optional
-        How the text is read; see `counterweight.files.table_reader`.
+        How the text is read; see `counterweight.tables.table_reader`.
     batch : int
         Rows at a time; answers do not depend on it.
 

@@ -13,9 +13,9 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.influence import LeftOut, Ratio, row_mean
 from counterweight.evaluation.metrics import accuracy, auc, brier, log_loss, metric_of, squared_loss
-from counterweight.files.tables import read_columns
 from counterweight.numerics.checks import as_numbers, checked_labels, checked_weights
 from counterweight.numerics.estimate import Estimate, mean_interval, scaled_weights
+from counterweight.tables.parquet import read_columns
 
 KIND = "blanks"
 OPTIONS = {}

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.files.study_data import by_repeat, found_rows
-from counterweight.files.tables import blocks, setting_name
 from counterweight.numerics.sensitivity import (
     MOST,
     TWICE,
@@ -22,6 +20,8 @@ from counterweight.numerics.sensitivity import (
     turns_at,
 )
 from counterweight.numerics.tilt import Calibration
+from counterweight.tables.parquet import blocks, setting_name
+from counterweight.tables.study_data import by_repeat, found_rows
 
 #: Least rows on each side for a sweep to say anything.
 LEAST = 20

@@ -20,13 +20,13 @@ from counterweight.evaluation.offer_regressions import (
 )
 from counterweight.evaluation.offer_value import offer_density, offer_value, single_offer
 from counterweight.evaluation.options import LEVEL
-from counterweight.files.seeds import generator
-from counterweight.files.study_data import by_repeat
-from counterweight.files.tables import blocks, by_setting
 from counterweight.fragments import Choice, Integer, Number
 from counterweight.models.choice.acceptance import acceptance, optimal_offer, soft_optimal_offer
 from counterweight.models.choice.offer_training import scale_of
 from counterweight.numerics.gaussian_mixture import Mixture
+from counterweight.tables.parquet import blocks, by_setting
+from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import by_repeat
 
 
 class ErrorNames(NamedTuple):

@@ -13,9 +13,9 @@ from counterweight.evaluation.metrics import (
     predicted_over_observed,
     reliability_curve,
 )
-from counterweight.files.study_data import by_repeat, found_rows
-from counterweight.files.tables import blocks, by_setting
 from counterweight.fragments import Array, Flag, Text
+from counterweight.tables.parquet import blocks, by_setting
+from counterweight.tables.study_data import by_repeat, found_rows
 
 #: Numbers that a fitted model may carry, and the metric that reports them.
 FITTED = {

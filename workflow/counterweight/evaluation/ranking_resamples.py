@@ -12,9 +12,6 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.options import RATES
 from counterweight.evaluation.predictions import evaluate_predictions
-from counterweight.files.seeds import generator
-from counterweight.files.study_data import by_repeat
-from counterweight.files.tables import blocks
 from counterweight.fragments import Array, Integer, Number, Option
 from counterweight.numerics.ranking import (
     agarwal_bound,
@@ -23,6 +20,9 @@ from counterweight.numerics.ranking import (
     auc_moments,
     places,
 )
+from counterweight.tables.parquet import blocks
+from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import by_repeat
 
 KIND = "classification"
 

@@ -19,10 +19,10 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics import known_name
-from counterweight.files.study_data import by_repeat, found_rows
-from counterweight.files.tables import blocks, by_setting, numbers_of, setting_options
 from counterweight.fragments import Flag, Option, Text
 from counterweight.numerics.rates.values import RULES, TOLD, constraint_values
+from counterweight.tables.parquet import blocks, by_setting, numbers_of, setting_options
+from counterweight.tables.study_data import by_repeat, found_rows
 
 #: The fitted models are handed over beside the predictions.
 INFORMED = True

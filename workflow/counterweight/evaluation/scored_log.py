@@ -26,11 +26,11 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics import CLIP, interval_of
 from counterweight.evaluation.values.log_values import users_behind
-from counterweight.files.tables import read_facts, replacing
 from counterweight.labeling.columns import CLUSTERS, refuse_outside
 from counterweight.labeling.log_files import looked_at
 from counterweight.labeling.logs import LogProblems, column_of, roles_of
 from counterweight.numerics.zero_rejection import keep_weights
+from counterweight.tables.parquet import read_facts, replacing
 
 KIND = "scores"
 OPTIONS = {}
@@ -62,7 +62,7 @@ class ScoredLog:
         """Write the sorted runs of one partition to `path`, with what is counted in it.
 
         `rows` are the partition, a frame or a file; `reading` says how its text is read (see
-        `counterweight.files.table_reader`), `keys` are columns that the names of its folders say.
+        `counterweight.tables.table_reader`), `keys` are columns that the names of its folders say.
         What single rows have wrong is refused.
         """
         problems = LogProblems(self._roles)

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.tables import read_table
 from counterweight.labeling.column_statistics import level_counts, levels_kept
 from counterweight.labeling.conditions import like_codes
 from counterweight.labeling.target_leakage import KEEP
 from counterweight.plan.components import columns_by_role
+from counterweight.tables.parquet import read_table
 
 #: Roles that no `keep` makes a feature.
 NEVER = ("id", "outcome")
@@ -441,7 +441,7 @@ def recorded_columns(job):
 
     Parameters
     ----------
-    job : counterweight.files.jobs.Running
+    job : counterweight.tables.jobs.Running
         With ``input.columns``, and ``roles`` among what it is told.
     """
     columns = read_table(job.input.columns)

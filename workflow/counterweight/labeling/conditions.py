@@ -11,10 +11,10 @@ import numpy as np
 from pandas.api.types import is_numeric_dtype
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.fields import TRUTHS
 from counterweight.fragments import Option
 from counterweight.labeling.columns import require
 from counterweight.numerics.zero_rejection import drawing_order
+from counterweight.tables.fields import TRUTHS
 
 log = logging.getLogger("counterweight")
 #: Data sets that every study has; no other may take their names.

@@ -10,11 +10,11 @@ import numpy as np
 
 from counterweight.datasets.own_table import new_rows, typed_like
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.streams import batches, column_names, row_count, together, writing
-from counterweight.files.tables import ROW_GROUP, read_table, write_table
 from counterweight.labeling.columns import CLUSTERS, check_finite
 from counterweight.labeling.logs import ROLES, LogProblems, logged_reward, own_log, present
 from counterweight.numerics.zero_rejection import keep_weights
+from counterweight.tables.batches import batches, column_names, row_count, together, writing
+from counterweight.tables.parquet import ROW_GROUP, read_table, write_table
 
 #: Labels of a log, of a log of one's own, and what is known of policies.
 LABELS = (
@@ -255,7 +255,7 @@ def _labeled(table, wanted, outputs, stack, layout, problems, reward, rules):
 
 
 def _ascending(rows, last):
-    from counterweight.files.study_data import check_row_ids
+    from counterweight.tables.study_data import check_row_ids
 
     check_row_ids(np.concatenate([[last], rows]))
     return rows[-1] if len(rows) else last

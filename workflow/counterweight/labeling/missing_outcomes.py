@@ -3,11 +3,11 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.files.study_data import StudyData
-from counterweight.files.tables import read_columns, read_table
 from counterweight.labeling.column_report import forms_of, types_of
 from counterweight.labeling.columns import require
 from counterweight.labeling.encoding import TabularEncoder
+from counterweight.tables.parquet import read_columns, read_table
+from counterweight.tables.study_data import StudyData
 
 LABELS = (
     ("repeat", "int16"),

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.seeds import generator
-from counterweight.files.study_data import check_row_ids
 from counterweight.fragments import Array, Choice, Number, Option, Text
 from counterweight.labeling.columns import refuse_outside, require
 from counterweight.labeling.conditions import equal, kinds_of
 from counterweight.labeling.split import check_features, size_records
 from counterweight.labeling.target_leakage import of_offers
+from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import check_row_ids
 
 
 class OfferScale:

@@ -5,8 +5,6 @@ import json
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.files.table_reader import place_of
-from counterweight.files.tables import read_arrow, read_facts, replacing, write_table
 from counterweight.labeling.column_report import (
     check_roles,
     column_report,
@@ -21,6 +19,8 @@ from counterweight.labeling.outcome_rules import accepts
 from counterweight.labeling.outcome_rules import given as outcome_of
 from counterweight.labeling.target_leakage import KEEP, Secret, learnt, of_offers
 from counterweight.plan.components import columns_by_role
+from counterweight.tables.parquet import read_arrow, read_facts, replacing, write_table
+from counterweight.tables.table_reader import place_of
 
 
 def tell_columns(job):

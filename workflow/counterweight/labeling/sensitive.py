@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.seeds import generator
-from counterweight.files.study_data import check_row_ids
 from counterweight.fragments import Choice, Flag, Option
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.split import check_features, size_records
 from counterweight.numerics.filters import least_rows
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
+from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import check_row_ids
 
 log = logging.getLogger("counterweight")
 #: Studies with this labeling rule are about whom to collect, not about classes.

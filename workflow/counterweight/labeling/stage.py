@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError
-from counterweight.files import streams
-from counterweight.files.seeds import generator
-from counterweight.files.tables import read_table, write_table
 from counterweight.labeling.column_report import features_of, recorded_columns, without_advice
 from counterweight.labeling.column_statistics import level_counts
 from counterweight.labeling.target_leakage import learnt
 from counterweight.plan.components import labeling_rules
+from counterweight.tables import batches as streams
+from counterweight.tables.parquet import read_table, write_table
+from counterweight.tables.seeds import generator
 
 
 def prepared_rows(job, known=None):
@@ -20,7 +20,7 @@ def prepared_rows(job, known=None):
 
     Parameters
     ----------
-    job : counterweight.files.jobs.Running
+    job : counterweight.tables.jobs.Running
         With ``input.table``, perhaps ``input.columns``, and, in ``given``, ``seed``, ``stream``
         and the rules of `counterweight.plan.jobs.labeling_of`.
     known : str, optional

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import read_columns
 from counterweight.models.score_models import BoostedScore, LinearScore
 from counterweight.numerics.sensitivity import SweptMean
 from counterweight.numerics.tilt import Calibration, estimate_delta, gap_left, tilted
+from counterweight.tables.parquet import read_columns
 
 #: Models of the chance of an outcome, by the name that a saved file has.
 CHANCES = {"linear": LinearScore, "boosting": BoostedScore}

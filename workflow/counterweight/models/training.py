@@ -6,12 +6,12 @@ import itertools
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.seeds import generator
-from counterweight.files.tables import arrow_table, by_setting, constant, numbers_of, setting_name
 from counterweight.models.classifier import positive
 from counterweight.numerics.emissions import Layout
 from counterweight.numerics.rates.values import constraint_values
 from counterweight.plan.components import declared, load
+from counterweight.tables.parquet import arrow_table, by_setting, constant, numbers_of, setting_name
+from counterweight.tables.seeds import generator
 
 #: Begins the names of the arrays of a feature map.
 MAP = "map_"

@@ -25,7 +25,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 #: What a data set is that no module brings: a table of one's own, described in the config.
 OWN = "own_table"
 STAGES = {
-    "kind": ("kinds", "KINDS"),
+    "kind": ("tasks", "TASKS"),
     "dataset": ("datasets", "DATASETS"),
     "features": ("labeling", "FEATURES"),
     "outcome": ("labeling", "OUTCOMES"),

@@ -15,7 +15,7 @@ from pathlib import Path
 import yaml
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.plan import components, kinds
+from counterweight.plan import components, tasks
 from counterweight.plan.jobs import RESERVED
 from counterweight.plan.measures import sections_of
 from counterweight.plan.methods import (
@@ -483,8 +483,8 @@ def _resolved_study(name, study, plan):
     for key, told_of in conditions.items():
         if found := condition_mistakes(f"studies.{name}.{key}", told_of):
             raise CounterweightError(together(found))
-    kinds.check_parts(name, study)
-    kind = kinds.module_of(study)
+    tasks.check_parts(name, study)
+    kind = tasks.module_of(study)
     kind.complete(name, study, plan)
     rule = study["labeling"]["rule"]
     if components.declared("labeling", rule, "COMPLETE", False) and "unlabeled" in study["targets"]:

@@ -2,7 +2,7 @@
 
 A job's code is its script, the function of a kind of study that it runs, and the components that
 it looks up by name, each with all that it imports. Library modules count whole. A module of
-`counterweight.kinds` serves every stage of a study, so of it only the function counts, with what
+`counterweight.tasks` serves every stage of a study, so of it only the function counts, with what
 that function names in its module; otherwise an edit of one stage would re-run all of them.
 
 A look-up by name cannot be seen in the imports. So each job declares its look-ups, and

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from counterweight.plan import components, digests, kinds
+from counterweight.plan import components, digests, tasks
 
 
 @dataclass(frozen=True)
@@ -257,7 +257,7 @@ class Paths:
         def chain(source, steps, measured=True):
             return {"study": name, "source": source, "steps": steps, "measured": measured}
 
-        kind = kinds.module_of(study)
+        kind = tasks.module_of(study)
         parts = kind.parts(self.plan, study)
         before = [step("sum", part, at.sums(part)) for part in parts]
         labeled = (before or self._dataset_steps(study["dataset"])) + [

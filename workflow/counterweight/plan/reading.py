@@ -287,7 +287,7 @@ def plan_of_files(files, home=HOME):
 
 def main(files):
     """Say what would run, or what is wrong; return the exit status."""
-    from counterweight.kinds.own_studies import check_headers
+    from counterweight.tasks.own_studies import check_headers
 
     try:
         plan = plan_of_files(files, HOME)

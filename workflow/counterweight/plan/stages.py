@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from counterweight.errors import CounterweightError
-from counterweight.plan import kinds
+from counterweight.plan import tasks
 from counterweight.plan.digests import Contents
 from counterweight.plan.jobs import Paths, columns_job
 
@@ -47,7 +47,7 @@ class Stages:
             planned = getattr(report_jobs, f"{stage}_job")
             return planned(self.plan, self.paths, *([name] if name else []))
         study = self.plan["studies"][name]
-        planned = getattr(kinds.module_of(study), f"plan_{stage}")
+        planned = getattr(tasks.module_of(study), f"plan_{stage}")
         return planned(self.plan, study, *([item] if item else []), self.paths.study(name))
 
     def _spec(self, stage, name="", item=""):
@@ -60,7 +60,7 @@ class Stages:
         studies = self.plan["studies"]
         asked = [("prepare", name) for name in self.plan["datasets"]]
         for name, study in studies.items():
-            parts = kinds.module_of(study).parts(self.plan, study)
+            parts = tasks.module_of(study).parts(self.plan, study)
             asked += [("sum", name, part) for part in parts]
             asked += [("weigh", name, weighting) for weighting in study["weightings"]]
             asked += [("deliver", name)] + [("apply", name)] * bool(study["score"])
@@ -77,7 +77,7 @@ class Stages:
         return found | ({job.key: _digest_of_key(job.key)} if job.key else {})
 
     def _content(self, path):
-        from counterweight.files.table_reader import parts_of
+        from counterweight.tables.table_reader import parts_of
 
         with contextlib.suppress(OSError, CounterweightError):
             if not os.path.isdir(path):
@@ -132,13 +132,13 @@ class Stages:
         return job.inputs | {"key": job.key if there and VARIABLE not in os.environ else []}
 
     def applied(self):
-        """Study whose gift is applied to new rows; see `counterweight.plan.kinds.applied`."""
+        """Study whose gift is applied to new rows; see `counterweight.plan.tasks.applied`."""
         giving = [
             name
             for name, study in self.plan["studies"].items()
             if self.job("apply", name) and not study["score"]
         ]
-        return kinds.applied(self.plan, giving)
+        return tasks.applied(self.plan, giving)
 
 
 def _digest_of_key(path):

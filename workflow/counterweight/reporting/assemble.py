@@ -14,8 +14,6 @@ from pathlib import Path
 import yaml
 
 from counterweight.errors import CounterweightError
-from counterweight.files.jobs import log
-from counterweight.files.tables import METRICS, read_table, replacing, sha256, write_table
 from counterweight.plan.components import reference
 from counterweight.reporting import blocks
 from counterweight.reporting.blocks import (
@@ -54,6 +52,8 @@ from counterweight.reporting.wording import (
     splits,
     unpacked,
 )
+from counterweight.tables.jobs import log
+from counterweight.tables.parquet import METRICS, read_table, replacing, sha256, write_table
 
 #: Layout of the findings of a family, for the index.
 FINDINGS = tuple(

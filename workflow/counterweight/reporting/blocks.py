@@ -265,7 +265,7 @@ def write_costs(results):
     From the benchmark files below the folder of results that Snakemake keeps of each job, whichever
     run it was made in. Short jobs are measured coarsely: processor time is sampled.
     """
-    from counterweight.files.tables import replacing
+    from counterweight.tables.parquet import replacing
 
     kept = Path(results, "benchmarks")
     costs = {}

@@ -1,7 +1,7 @@
 """Quantities that the rules of claims compare, taken from the metrics.
 
 Where a metric has several values (settings, parts, steps ...) each is a *place*, named by the
-columns `counterweight.files.tables.PLACE`.
+columns `counterweight.tables.parquet.PLACE`.
 """
 
 import difflib
@@ -10,9 +10,9 @@ import fnmatch
 import numpy as np
 import pandas as pd
 
-from counterweight.files.tables import PLACE, numbers_of
 from counterweight.reporting.failures import failure_of, last_line
 from counterweight.reporting.wording import measure_of
+from counterweight.tables.parquet import PLACE, numbers_of
 
 #: One number from the values of all places, for each repeat.
 AGGREGATES = {

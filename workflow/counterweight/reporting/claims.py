@@ -19,7 +19,6 @@ import yaml
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.intervals import paired_interval
-from counterweight.files.tables import PLACE
 from counterweight.plan.components import schema_path
 from counterweight.reporting import wording
 from counterweight.reporting.claim_quantities import (
@@ -33,6 +32,7 @@ from counterweight.reporting.claim_quantities import (
     unknown,
     values_of,
 )
+from counterweight.tables.parquet import PLACE
 
 #: Verdicts of claims, from the outcomes of their conditions; see `verdict_of`.
 VERDICTS = (
@@ -386,7 +386,7 @@ def _plain(outcome):
 def decide(claims, metrics, plan, failures=()):
     """Verdict of every claim from the metrics, in columns `LAYOUT`, one row for each claim.
 
-    `metrics` are in the layout `counterweight.files.tables.METRICS`; `failures` explain why one is
+    `metrics` are in the layout `tables.parquet.METRICS`; `failures` explain why one is
     missing. ``verdict`` is one of `VERDICTS`, as `verdict_of` says. ``effect``, ``low`` and
     ``high`` belong to the first rule and are in ``unit``; so do ``splits_for`` and
     ``splits_against``, the repeats whose own difference satisfies the comparison or contradicts it

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from counterweight.errors import listed
-from counterweight.files.tables import METRICS, read_table
 from counterweight.reporting import blocks
+from counterweight.tables.parquet import METRICS, read_table
 
 
 def first_failure(chain, dated=False):

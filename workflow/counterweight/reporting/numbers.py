@@ -18,8 +18,8 @@ from counterweight.evaluation.intervals import (
     normal_interval,
     paired_interval,
 )
-from counterweight.files.tables import PLACE, model_arrays, read_table, setting_options
 from counterweight.reporting.wording import label_of, measure_of, setting_label
+from counterweight.tables.parquet import PLACE, model_arrays, read_table, setting_options
 
 #: What a number is addressed by, beside its repeat.
 KEYS = ("source", "target", "metric", *PLACE)
@@ -154,7 +154,7 @@ class StudyNumbers(_Plan, _Files):
     A number is addressed by source (a method, selector, weighting, or "labels"), metric, target,
     and where it has one by its place: ``measure, setting, part, variable, step, keep_rate``. `plan`
     is the study's part of the plan of the report, `metrics` have the layout
-    `counterweight.files.tables.METRICS` (rows of other studies are dropped), `printed` are figures
+    `counterweight.tables.parquet.METRICS` (rows of other studies are dropped), `printed` are figures
     of the papers, from `counterweight.reporting.claims.load_claims`.
     """
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from counterweight import __version__
-from counterweight.plan import components, digests, kinds, measures
+from counterweight.plan import components, digests, measures, tasks
 from counterweight.plan.jobs import Job
 from counterweight.plan.methods import in_print, sees_truth
 from counterweight.reporting import PAGES
@@ -213,7 +213,7 @@ def report_plan(plan):
 def has_column_report(plan, study):
     """Whether a study's page tells what columns were taken for: its own table is read whole."""
     own = plan["datasets"][study["dataset"]].get("roles")
-    return bool(own) and not kinds.module_of(study).parts(plan, study)
+    return bool(own) and not tasks.module_of(study).parts(plan, study)
 
 
 def _folder(plan, name):
@@ -251,8 +251,8 @@ def study_plan(study, metrics=()):
     keys += ("main", "baseline", "figures", "columns", "keep_rate")
     shown = {key: study[key] for key in keys}
     shown["new_rows"] = bool(study["score"])
-    shown["sheets"] = kinds.module_of(study).PAGE | _page_of(study)
-    shown |= kinds.module_of(study).shown(study)
+    shown["sheets"] = tasks.module_of(study).PAGE | _page_of(study)
+    shown |= tasks.module_of(study).shown(study)
     protocol, options = study["evaluation"]["protocol"], study["evaluation"]["options"]
     shown["protocol"] = {
         "name": protocol,

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from counterweight.files.tables import setting_options
+from counterweight.tables.parquet import setting_options
 
 MINUS = "\N{MINUS SIGN}"
 #: Options of settings in print, where a letter is the field's own word.

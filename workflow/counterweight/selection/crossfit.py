@@ -3,9 +3,6 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.files import tables
-from counterweight.files.jobs import over_repeats
-from counterweight.files.seeds import generator
 from counterweight.numerics.checks import (
     check_same_columns,
     checked_labels,
@@ -14,6 +11,9 @@ from counterweight.numerics.checks import (
 )
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.plan.components import load
+from counterweight.tables import parquet as tables
+from counterweight.tables.jobs import over_repeats
+from counterweight.tables.seeds import generator
 
 CALIBRATIONS = ("isotonic", "isotonic_only", "none")
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.files.seeds import generator
-from counterweight.files.study_data import by_repeat
-from counterweight.files.tables import joined, read_columns, write_table
 from counterweight.fragments import Choice
 from counterweight.plan.components import load
+from counterweight.tables.parquet import joined, read_columns, write_table
+from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import by_repeat
 
 #: The population that each weighting makes the labeled rows stand for.
 TARGET_BY_NAME = {"lemma1": "general", "lemma2": "unlabeled"}
@@ -144,7 +144,7 @@ class Rows:
 
     @classmethod
     def of(cls, data, repeat, target, p=None, rng=None):
-        """Rows of one repeat of a study (`counterweight.files.study_data.StudyData`)."""
+        """Rows of one repeat of a study (`counterweight.tables.study_data.StudyData`)."""
         labels = data.labels[repeat]
         masks = [data.role(repeat, name) for name in ("labeled", "unlabeled")]
         X_labeled, X_unlabeled = (data.X[data.positions(repeat, mask)] for mask in masks)

@@ -6,11 +6,11 @@ import numpy as np
 
 from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.table_reader import read_columns
-from counterweight.files.tables import read_table
 from counterweight.fragments import Array, Choice, Option, Text
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.conditions import equal
+from counterweight.tables.parquet import read_table
+from counterweight.tables.table_reader import read_columns
 from counterweight.weighting.importance_weights import describe_sizes
 from counterweight.weighting.sample import Sample
 from counterweight.weighting.targets import trim_weights

@@ -10,7 +10,6 @@ from counterweight.delivery.saved_log_values import tables_of
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.values.log_values import log_values
 from counterweight.evaluation.values.policy_value import PolicyValue
-from counterweight.kinds.log import own_study
 from counterweight.labeling import log_files
 from counterweight.labeling.columns import CLUSTERS, clusters
 from counterweight.models.given_policy import GivenPolicy
@@ -19,6 +18,7 @@ from counterweight.reporting.pages.logs_page import table
 from counterweight.reporting.pages.own_logs_page import PAGE
 from counterweight.reporting.report_jobs import study_plan
 from counterweight.reporting.study_page import StudyContext, study_page
+from counterweight.tasks.logs import own_study
 from own_logs import CHANCE, ENTRY, TRUTH, a_log, planned, run_study
 
 

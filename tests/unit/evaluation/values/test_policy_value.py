@@ -16,10 +16,10 @@ from counterweight.evaluation.values.policy_value import (
     value_from_parquet,
 )
 from counterweight.evaluation.values.value_sums import ExactSum
-from counterweight.files import tables
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.numerics.log_sums import RunningSum
 from counterweight.numerics.zero_rejection import keep_weights, kept_rows
+from counterweight.tables import parquet as tables
 from scipy import stats
 
 SLOPES = np.array([-0.6, -0.2, 0.2, 0.6])

@@ -56,7 +56,7 @@ def test_an_oracle_is_one_model_for_each_component(model):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("oracle", [False, True])
 def test_a_stored_model_predicts_the_same(model, oracle):
-    from counterweight.files.tables import model_arrays, model_table
+    from counterweight.tables.parquet import model_arrays, model_table
 
     X, t, y, _, component = drawn(600)
     X[::7, 1] = np.nan

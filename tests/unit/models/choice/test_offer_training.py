@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.study_data import StudyData
 from counterweight.models.choice import offer_training
 from counterweight.models.choice.acceptance import acceptance, optimal_offer
 from counterweight.models.choice.baselines import OfferLogistic
@@ -15,6 +14,7 @@ from counterweight.models.choice.offer_training import (
     searched_offers,
     train_offers_repeat,
 )
+from counterweight.tables.study_data import StudyData
 from scipy.special import expit
 
 

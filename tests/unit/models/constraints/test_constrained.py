@@ -5,12 +5,12 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.constraints.constrained import OPTIONS, ConstrainedClassifier
 from counterweight.models.constraints.convex_step import ramp
 from counterweight.models.constraints.feature_maps import FeatureMap
 from counterweight.numerics.rates import DataSets, measure
 from counterweight.numerics.rates import compile as compile_rates
+from counterweight.tables.parquet import model_arrays, model_table
 from scipy import sparse
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.seeds import generator
-from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.subsampling import subsampled
 from counterweight.models.subsampling.learners import Boosting, Tree, new_learner
 from counterweight.models.subsampling.subsampled import SubsampledClassifier
 from counterweight.numerics.linear import fit_logistic
+from counterweight.tables.parquet import model_arrays, model_table
+from counterweight.tables.seeds import generator
 from threadpoolctl import threadpool_limits
 
 LEARNERS = ("sgd", "logistic", "boosting", "tree")

@@ -12,8 +12,6 @@ import logging
 
 import numpy as np
 
-from counterweight.files.seeds import generator
-from counterweight.files.tables import by_setting, numbers_of
 from counterweight.fragments import Number
 from counterweight.models.filters.balanced_filter import (
     accept_probability,
@@ -26,6 +24,8 @@ from counterweight.models.filters.balanced_filter import (
 from counterweight.numerics.filters import disclosure, drawn_parts, part_counts
 from counterweight.numerics.geometry import distorted, imbalance_floor, interpolated_rows
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
+from counterweight.tables.parquet import by_setting, numbers_of
+from counterweight.tables.seeds import generator
 
 log = logging.getLogger("counterweight")
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from counterweight.evaluation.options import LEVEL
 from counterweight.evaluation.values.log_values import LOGGED, log_values, values_of_sums
-from counterweight.files import streams
 from counterweight.fragments import Choice, Integer, Number
 from counterweight.labeling.columns import CLUSTERS
 from counterweight.labeling.log_files import rows_in_step
+from counterweight.tables import batches as streams
 
 KIND = "log"
 OPTIONS = {

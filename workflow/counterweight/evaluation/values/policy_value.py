@@ -29,10 +29,10 @@ from counterweight.evaluation.values.value_sums import (
     value_interval,
     zero_sums,
 )
-from counterweight.files import streams
 from counterweight.numerics.estimate import Estimate
 from counterweight.numerics.log_sums import RunningSum
 from counterweight.numerics.zero_rejection import checked_rates, keep_weights
+from counterweight.tables import batches as streams
 
 #: Estimators by name, as files and the protocol call them.
 ESTIMATORS = ("ips", "ips_lost", "snips", "dr")

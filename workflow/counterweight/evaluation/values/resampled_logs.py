@@ -16,13 +16,13 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.options import LEVEL, RATES
 from counterweight.evaluation.values.policy_value import PolicyValue
-from counterweight.files import streams
-from counterweight.files.seeds import generator
-from counterweight.files.tables import read_columns
 from counterweight.fragments import Choice, Integer, Option
 from counterweight.labeling.columns import CLUSTERS
 from counterweight.labeling.log_files import of_role, rows_in_step
 from counterweight.numerics.zero_rejection import row_uniforms
+from counterweight.tables import batches as streams
+from counterweight.tables.parquet import read_columns
+from counterweight.tables.seeds import generator
 
 KIND = "log"
 OPTIONS = {

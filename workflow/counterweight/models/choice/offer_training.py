@@ -6,8 +6,6 @@ import numpy as np
 import pyarrow as pa
 
 from counterweight.errors import CounterweightError
-from counterweight.files.seeds import generator
-from counterweight.files.tables import constant, stacked
 from counterweight.labeling.offered import OfferScale, offer_range
 from counterweight.models.choice.acceptance import (
     acceptance,
@@ -20,6 +18,8 @@ from counterweight.models.choice.acceptance import (
 from counterweight.models.choice.logitboost import fold_numbers
 from counterweight.numerics.emissions import Layout
 from counterweight.plan.components import load
+from counterweight.tables.parquet import constant, stacked
+from counterweight.tables.seeds import generator
 
 log = logging.getLogger("counterweight")
 

@@ -6,8 +6,6 @@ import numpy as np
 import pyarrow as pa
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.seeds import generator
-from counterweight.files.tables import blocks, numbers_of
 from counterweight.fragments import Array, Choice, Number
 from counterweight.numerics.checks import (
     check_options,
@@ -18,6 +16,8 @@ from counterweight.numerics.checks import (
 from counterweight.numerics.estimator import Parameters
 from counterweight.numerics.groups import group_names, memberships
 from counterweight.plan.components import load
+from counterweight.tables.parquet import blocks, numbers_of
+from counterweight.tables.seeds import generator
 
 log = logging.getLogger("counterweight")
 

@@ -3,7 +3,6 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import model_arrays, numbers_of
 from counterweight.reporting.charts import forms
 from counterweight.reporting.wording import (
     MINUS,
@@ -13,6 +12,7 @@ from counterweight.reporting.wording import (
     setting_label,
     shortened,
 )
+from counterweight.tables.parquet import model_arrays, numbers_of
 
 #: Text under each figure.
 CAPTION_BY_NAME = {

@@ -28,11 +28,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path as Outline
 
-from counterweight.files.jobs import log
-from counterweight.files.tables import read_table, replacing, write_table
 from counterweight.plan.components import load
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.wording import capital, interval, number, places_for
+from counterweight.tables.jobs import log
+from counterweight.tables.parquet import read_table, replacing, write_table
 
 #: Okabe and Ito's palette, told apart under all common forms of colour blindness.
 BLUE, ORANGE, GREEN = "#0072B2", "#E69F00", "#009E73"

@@ -3,9 +3,9 @@
 import numpy as np
 
 from counterweight.evaluation.intervals import normal_interval
-from counterweight.files.tables import numbers_of, setting_options
 from counterweight.reporting.charts import forms
 from counterweight.reporting.numbers import Estimate
+from counterweight.tables.parquet import numbers_of, setting_options
 
 #: Text under each figure.
 CAPTION_BY_NAME = {

@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from counterweight.evaluation.rates import RULES, requested_value
-from counterweight.files.tables import setting_options
 from counterweight.models.constraints.convex_step import ramp, upper_ramp
 from counterweight.reporting.charts import forms
 from counterweight.reporting.wording import setting_label
+from counterweight.tables.parquet import setting_options
 
 #: Text under each figure.
 CAPTION_BY_NAME = {

@@ -3,10 +3,10 @@
 import numpy as np
 from matplotlib.ticker import LogLocator
 
-from counterweight.files.tables import setting_options
 from counterweight.reporting.charts import forms
 from counterweight.reporting.pages.sensitivity_page import swept_of
 from counterweight.reporting.wording import shortened
+from counterweight.tables.parquet import setting_options
 
 #: Text under each figure.
 CAPTION_BY_NAME = {

@@ -4,7 +4,6 @@ import functools
 from dataclasses import replace
 
 from counterweight.errors import CounterweightError
-from counterweight.files.gifts import read_gift
 from counterweight.numerics.sensitivity import TWICE
 from counterweight.reporting import blocks
 from counterweight.reporting.pages.selection_page import SELECTORS, WEIGHTS, fits
@@ -19,6 +18,7 @@ from counterweight.reporting.pages.sensitivity_page import (
 from counterweight.reporting.sheets import Column, Sheet, each_method, in_words, told
 from counterweight.reporting.study_page import Answer, StudyPage
 from counterweight.reporting.wording import capital, listing, number, percent
+from counterweight.tables.saved_form import read_gift
 
 #: Whom answers are for, in print.
 FOR = {"general": "everyone in the table", "unlabeled": "the rows without an outcome"}

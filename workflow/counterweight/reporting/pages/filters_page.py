@@ -2,7 +2,6 @@
 
 import math
 
-from counterweight.files.tables import setting_options
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
 from counterweight.reporting.sheets import (
@@ -25,6 +24,7 @@ from counterweight.reporting.wording import (
     percent,
     setting_label,
 )
+from counterweight.tables.parquet import setting_options
 
 #: Limit at which methods are compared, and those that sheets show: the measured ones next to them.
 MIDDLE, LEVELS = 0.2, (0.05, 0.1, 0.2, 0.4, 0.8)

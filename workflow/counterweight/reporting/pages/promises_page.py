@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from counterweight.evaluation.rates import RULES, requested_value
-from counterweight.files.tables import setting_options
 from counterweight.numerics.rates.language import (
     Number,
     Operation,
@@ -30,6 +29,7 @@ from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet
 from counterweight.reporting.wording import Measure, count, listing, percent, setting_label
+from counterweight.tables.parquet import setting_options
 
 #: Options of models that hold constraints.
 TEXTS = ("constraint", "constraints")

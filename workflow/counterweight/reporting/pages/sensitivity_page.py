@@ -3,11 +3,11 @@
 import math
 from dataclasses import dataclass
 
-from counterweight.files.tables import setting_name, setting_options
 from counterweight.numerics.sensitivity import MOST, TWICE, turn_sentence
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet, in_words
 from counterweight.reporting.wording import number, percent, places_for
+from counterweight.tables.parquet import setting_name, setting_options
 
 #: What is swept: metric, what it is called in a title, what hidden labels say of it elsewhere.
 SWEPT = (

@@ -5,7 +5,6 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from counterweight.files.tables import numbers_of, setting_options
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.logs_page import COVERAGE
 from counterweight.reporting.pages.selection_page import COMPARED, fits, kept, results_sheet, sizes
@@ -34,6 +33,7 @@ from counterweight.reporting.wording import (
     percent,
     setting_label,
 )
+from counterweight.tables.parquet import numbers_of, setting_options
 
 #: The rate of which an answer speaks: the nearest to it that a study has.
 _HARSH = 0.01

@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.tables import blocks
 from counterweight.numerics.checks import check_options, checked_rows
 from counterweight.numerics.estimator import NamedColumns, Parameters
 from counterweight.numerics.groups import checked_memberships
+from counterweight.tables.parquet import blocks
 
 
 class Proxy(NamedColumns, Parameters):

@@ -1,4 +1,4 @@
-"""The kinds of study: one module each, all with the same protocol.
+"""The tasks, or kinds of study: one module each, all with the same protocol.
 
 The labeling rule of a study declares its kind (`KIND`), and so do the components that fit only one
 kind. Nothing outside this package knows a kind by name. A new kind is one module and one entry.
@@ -9,7 +9,7 @@ A module is read in two places. When a run is planned (no numpy there):
     What its studies are called in sentences, e.g. "studies of classifiers".
 ``KEYS``
     Keys of a study that have a meaning for it, out of those that not every kind has
-    (`counterweight.plan.kinds.OWN_KEYS`). Others are refused.
+    (`counterweight.plan.tasks.OWN_KEYS`). Others are refused.
 ``complete(name, study, plan)``
     Fixes what its studies have no choice in, and checks what is its own. Changes `study`.
 ``plan_label(plan, study, at)``, ``plan_select(plan, study, selector, at)``,
@@ -21,7 +21,7 @@ A module is read in two places. When a run is planned (no numpy there):
     Its pages in the report, each as ``module:function``: ``table`` gives its table for one target,
     ``sections`` what stands on its page.
 
-And what it may leave out where there is nothing of the sort (`counterweight.plan.kinds.LEFT_OUT`):
+And what it may leave out where there is nothing of the sort (`counterweight.plan.tasks.LEFT_OUT`):
 
 ``ROLES``, ``ASKS``, ``own_study(entry)``
     For a table of one's own: the keys that ask for this kind, what is then asked, in words, and
@@ -51,18 +51,18 @@ And what it may leave out where there is nothing of the sort (`counterweight.pla
 When a job runs: ``label(job)``, ``select(job)``, ``weigh(job)``, ``train(job)``,
 ``evaluate(job)``, ``deliver(job)``, ``apply(job)``: each reads ``job.input``, goes by
 ``job.given``, and writes ``job.output`` except for metrics: label, select, weigh and evaluate
-return those as records (see `counterweight.files.tables.metrics_table`). These functions import
+return those as records (see `counterweight.tables.parquet.metrics_table`). These functions import
 what they need themselves, so that the digest of a job holds that and no more. Work that comes in
 parts (repeats, or partitions of a log) goes side by side by
-`counterweight.files.jobs.over_repeats`, which takes any list of parts; merging them is the
+`counterweight.tables.jobs.over_repeats`, which takes any list of parts; merging them is the
 function's own.
 """
 
-KINDS = {
-    "classification": "counterweight.kinds.classification",
-    "log": "counterweight.kinds.log",
-    "scores": "counterweight.kinds.scores",
-    "offers": "counterweight.kinds.offers",
-    "filter": "counterweight.kinds.filter",
-    "blanks": "counterweight.kinds.blanks",
+TASKS = {
+    "classification": "counterweight.tasks.classification",
+    "log": "counterweight.tasks.logs",
+    "scores": "counterweight.tasks.prediction_logs",
+    "offers": "counterweight.tasks.offers",
+    "filter": "counterweight.tasks.filters",
+    "blanks": "counterweight.tasks.missing_outcomes",
 }

@@ -1,6 +1,6 @@
 """Studies of logged actions: the value of policies from a log, read as a stream.
 
-Protocol: see `counterweight.kinds`. Who logged each row takes the place of who is labeled; a
+Protocol: see `counterweight.tasks`. Who logged each row takes the place of who is labeled; a
 method is a policy, and its prediction is the probability that it gives to the logged action.
 A log of one's own has no truth: its policies are compared with each other and with the one that
 made it, and their values are delivered.
@@ -17,9 +17,9 @@ import re
 from pathlib import Path
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.kinds.own_studies import checked_rate, checked_reward, refuse_columns
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
+from counterweight.tasks.own_studies import checked_rate, checked_reward, refuse_columns
 
 WORDS = "studies of logged actions"
 KEYS = frozenset({"score"})
@@ -35,7 +35,7 @@ PAGE = {
 }
 #: Keys of a table of one's own that its labeling rule takes as they are.
 OPTIONAL = ("keep_rate", "rows_before", "user", "weight", "by_partition")
-_HERE = "counterweight.kinds.log"
+_HERE = "counterweight.tasks.logs"
 #: What a file of sums says it is.
 SUMS = "sums of a log"
 
@@ -195,7 +195,7 @@ def files_of_parts(plan, study):
 @functools.lru_cache(8)
 def _named_files(path, changed):
     from counterweight.datasets.sources import ABSENT
-    from counterweight.files.table_reader import parts_of
+    from counterweight.tables.table_reader import parts_of
 
     named = {}
     for file, keys in parts_of(path, ABSENT):
@@ -216,8 +216,8 @@ def plan_sum(plan, study, part, at):
 
 def sum_part(job):
     """Sums of one partition, and what is counted in it."""
-    from counterweight.files.gifts import write_gift
     from counterweight.labeling.log_question import LogQuestion
+    from counterweight.tables.saved_form import write_gift
 
     saved = LogQuestion(_facts(job.given))
     (file,) = job.input.files
@@ -289,8 +289,8 @@ def label_own(job):
 
 
 def _label(job, given, known, roles=None):
-    from counterweight.files.seeds import generator
     from counterweight.labeling.log_files import label_log
+    from counterweight.tables.seeds import generator
 
     recipe, outcome, rule = components.labeling_rules(given)
     records = label_log(
@@ -310,9 +310,9 @@ def _label(job, given, known, roles=None):
 
 def merge_parts(job):
     """Merged sums, checked as one log; metric records of its sizes."""
-    from counterweight.files.gifts import read_gift, write_gift
-    from counterweight.files.tables import write_table
     from counterweight.labeling.log_question import LogQuestion
+    from counterweight.tables.parquet import write_table
+    from counterweight.tables.saved_form import read_gift, write_gift
 
     saved, files = LogQuestion(_facts(job.given)), job.input.sums
     whole, counts = None, []
@@ -341,9 +341,9 @@ def merge_parts(job):
 
 def _columns(job):
     """Types of the columns of the log and how their texts were read, by the column report."""
-    from counterweight.files.tables import read_table
     from counterweight.labeling.column_report import forms_of, recorded_columns, types_of
     from counterweight.labeling.log_files import types_of_table
+    from counterweight.tables.parquet import read_table
 
     if not job.input.columns:
         return types_of_table(job.input.table), {}
@@ -371,9 +371,9 @@ def plan_train(plan, study, method, at):
 
 
 def train(job):
-    from counterweight.files.streams import writing
-    from counterweight.files.tables import MODEL, model_table, write_table
     from counterweight.labeling.log_files import log_rows
+    from counterweight.tables.batches import writing
+    from counterweight.tables.parquet import MODEL, model_table, write_table
 
     method = job.given["method"]
     policy = components.load("model", method["model"])(**method["options"])
@@ -417,7 +417,7 @@ def plan_evaluate(plan, study, method, at):
 
 def evaluate(job):
     from counterweight.evaluation.predictions import describe_fits
-    from counterweight.files.tables import read_models
+    from counterweight.tables.parquet import read_models
 
     given = job.given
     records = components.configured("protocol", given["protocol"])(
@@ -463,8 +463,8 @@ def evaluate_parts(job):
 
 def _known(job):
     from counterweight.evaluation.values.own_values import values_of_parts
-    from counterweight.files.gifts import read_gift
     from counterweight.labeling.log_question import LogQuestion
+    from counterweight.tables.saved_form import read_gift
 
     question = LogQuestion(_facts(job.given))
     sums = question.begun().use(read_gift(job.input.labels).arrays)

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from counterweight.datasets.own_table import new_rows, read_typed, typed_like, typed_value
 from counterweight.errors import CounterweightError
-from counterweight.files import table_reader as texts
-from counterweight.files.table_reader import place_of, read_people
+from counterweight.tables import table_reader as texts
+from counterweight.tables.table_reader import place_of, read_people
 
 TEXT = 'id,näme,x\n1,"a, b",0.5\n2,ü,\n3,"say ""ö""",-2\n'
 

@@ -10,11 +10,11 @@ import time
 
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files.jobs import logged, over_repeats
+from counterweight.tables.jobs import logged, over_repeats
 
 SCRIPT = """
 import json, sys
-from counterweight.files.jobs import DEFERRED, defer
+from counterweight.tables.jobs import DEFERRED, defer
 defer()
 defer()
 
@@ -58,12 +58,12 @@ def test_a_deferred_module_is_loaded_when_something_of_it_is_asked_for():
 
 def test_a_submodule_of_a_deferred_module_is_imported_from_the_loaded_one():
     script = """
-from counterweight.files.jobs import defer
+from counterweight.tables.jobs import defer
 defer()
 import pandas.api.types
 import sys
 
-from counterweight.files.jobs import logged
+from counterweight.tables.jobs import logged
 print(pandas.api.types.is_list_like([1]), "pandas.core.api" in sys.modules)
 """
     assert run(script).split() == ["True", "True"]
@@ -72,7 +72,7 @@ print(pandas.api.types.is_list_like([1]), "pandas.core.api" in sys.modules)
 def test_threads_that_ask_at_once_get_the_loaded_module():
     script = """
 from concurrent.futures import ThreadPoolExecutor
-from counterweight.files.jobs import defer
+from counterweight.tables.jobs import defer
 defer()
 import pandas
 with ThreadPoolExecutor(8) as pool:

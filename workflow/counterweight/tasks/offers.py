@@ -1,6 +1,6 @@
 """Studies of offers and answers: who would accept what, and the offer that pays most.
 
-Protocol: see `counterweight.kinds`.
+Protocol: see `counterweight.tasks`.
 """
 
 import itertools
@@ -15,7 +15,7 @@ PAGE = {
     "table": "counterweight.reporting.pages.offers_page:table",
     "page": "counterweight.reporting.pages.offers_page:PAGE",
 }
-_HERE = "counterweight.kinds.offers"
+_HERE = "counterweight.tasks.offers"
 ROLES = ("offer", "answer")
 #: Roles whose columns new rows need besides the features.
 NEW_ROWS_NEED = ("id",)
@@ -187,10 +187,10 @@ def plan_train(plan, study, method, at):
 
 
 def train(job):
-    from counterweight.files.jobs import train_repeats
-    from counterweight.files.study_data import StudyData
-    from counterweight.files.tables import model_table
     from counterweight.models.choice.offer_training import train_offers_repeat
+    from counterweight.tables.jobs import train_repeats
+    from counterweight.tables.parquet import model_table
+    from counterweight.tables.study_data import StudyData
 
     given = job.given
     data = StudyData.read(job.input.features, job.input.labels, truth=job.input.truth)
@@ -227,7 +227,7 @@ def plan_evaluate(plan, study, method, at):
 
 
 def evaluate(job):
-    from counterweight.files.tables import read_columns, read_models
+    from counterweight.tables.parquet import read_columns, read_models
 
     given = job.given
     known = components.load("dataset", given["dataset"]) if given["dataset"] else None

@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 from counterweight.delivery.saved_models import load
 from counterweight.errors import CounterweightError
-from counterweight.files import gifts
-from counterweight.files.gifts import LAYOUT, SEAL, made_of_gift, read_gift, write_gift
-from counterweight.files.tables import write_table
+from counterweight.tables import saved_form as gifts
+from counterweight.tables.parquet import write_table
+from counterweight.tables.saved_form import LAYOUT, SEAL, made_of_gift, read_gift, write_gift
 
 
 def test_a_gift_comes_back_as_it_was(tmp_path):

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
-from counterweight.files.tables import (
+from counterweight.tables.parquet import (
     METRICS,
     arrow_column,
     arrow_table,
@@ -59,7 +59,8 @@ def test_slices_chunks_and_nulls_become_what_arrow_makes_of_them(kind):
 def test_a_table_of_measurements_needs_no_pandas(tmp_path):
     code = (
         "import sys\n"
-        "from counterweight.files.tables import METRICS, metrics_table, read_columns, write_table\n"
+        "from counterweight.tables.parquet import METRICS, metrics_table\n"
+        "from counterweight.tables.parquet import read_columns, write_table\n"
         "records = [{'metric': 'accuracy', 'value': 0.5, 'step': 3}, {'metric': 'auc', 'value': 1}]"
         "\n"
         "write_table('m.parquet', metrics_table('one', 'two', records), METRICS)\n"

@@ -7,7 +7,7 @@ import re
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.rates.language import RATES, Rate, nodes, parse_constraint, rates
 from counterweight.plan import components
-from counterweight.plan.kinds import module_of
+from counterweight.plan.tasks import module_of
 
 #: Words of a condition that is written out; see `counterweight.labeling.conditions`.
 WRITTEN_OUT = ("column", "all")
@@ -390,7 +390,7 @@ def check_headers(plan):
 
 
 def _names(path, absent, reading):
-    from counterweight.files.table_reader import check_header, header_of
+    from counterweight.tables.table_reader import check_header, header_of
 
     names = [name for name in header_of(path, absent=absent, reading=reading) if name.strip()]
     check_header(path, names)

@@ -1,14 +1,14 @@
 """Studies of balanced filters: proxies, acceptance by leaf, the filter to take away.
 
-Protocol: see `counterweight.kinds`. The sensitive groups of the test rows are what is hidden; the
+Protocol: see `counterweight.tasks`. The sensitive groups of the test rows are what is hidden; the
 selection models are proxies, and the weights are the acceptance of their leaves.
 """
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.kinds.own_studies import balanced as own_study
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
 from counterweight.plan.mistakes import nearest
+from counterweight.tasks.own_studies import balanced as own_study
 
 WORDS = "studies of balanced filters"
 ASKS = "a filter that balances groups"
@@ -21,7 +21,7 @@ PAGE = {
     "page": "counterweight.reporting.pages.filters_page:PAGE",
 }
 __all__ = ["own_study"]
-_HERE = "counterweight.kinds.filter"
+_HERE = "counterweight.tasks.filters"
 #: Setting that promises how much a filter tells about groups at most; others only trade.
 LIMIT = "alpha"
 
@@ -235,12 +235,12 @@ def select(job):
     """Fit a proxy in every repeat; the table is that of its leaves."""
     import pyarrow as pa
 
-    from counterweight.files import tables
-    from counterweight.files.jobs import over_repeats
-    from counterweight.files.seeds import generator
-    from counterweight.files.study_data import StudyData
     from counterweight.numerics.groups import group_names, leaf_table, memberships, target_shares
     from counterweight.selection.proxies.proxy import leaf_columns, reach_sentence
+    from counterweight.tables import parquet as tables
+    from counterweight.tables.jobs import over_repeats
+    from counterweight.tables.seeds import generator
+    from counterweight.tables.study_data import StudyData
 
     given, spec = job.given, job.given["selector"]
     data = StudyData.read(job.input.features, job.input.labels)
@@ -293,10 +293,10 @@ def weigh(job):
     """The probability of acceptance in each leaf of a proxy."""
     import numpy as np
 
-    from counterweight.files.tables import joined, read_columns, write_table
     from counterweight.numerics.geometry import realised
     from counterweight.numerics.groups import disclosivity, imbalance, target_shares
     from counterweight.selection.proxies.proxy import leaf_tables
+    from counterweight.tables.parquet import joined, read_columns, write_table
     from counterweight.weighting.acceptance import setting_name
 
     spec = job.given["weighting"]
@@ -354,10 +354,10 @@ def plan_train(plan, study, method, at):
 
 
 def train(job):
-    from counterweight.files.jobs import train_repeats
-    from counterweight.files.study_data import StudyData
-    from counterweight.files.tables import model_table, read_columns, read_models
     from counterweight.models.filters.balanced_filter import acceptances, train_filter_repeat
+    from counterweight.tables.jobs import train_repeats
+    from counterweight.tables.parquet import model_table, read_columns, read_models
+    from counterweight.tables.study_data import StudyData
 
     given = job.given
     data = StudyData.read(job.input.features, job.input.labels)
@@ -390,10 +390,10 @@ def plan_evaluate(plan, study, method, at):
 
 
 def evaluate(job):
-    from counterweight.files.jobs import over_repeats
-    from counterweight.files.study_data import StudyData, by_repeat
-    from counterweight.files.tables import read_columns, read_models
     from counterweight.models.filters.balanced_filter import acceptances
+    from counterweight.tables.jobs import over_repeats
+    from counterweight.tables.parquet import read_columns, read_models
+    from counterweight.tables.study_data import StudyData, by_repeat
 
     given = job.given
     data = StudyData.read(job.input.features, job.input.labels, truth=job.input.truth)
@@ -492,15 +492,15 @@ def plan_deliver(plan, study, at):
 def deliver(job):
     from counterweight.delivery.final_filters import delivered_records, final_filter
     from counterweight.delivery.saved_filters import decided, key_of_seed, own_key
-    from counterweight.files.gifts import write_answers
-    from counterweight.files.tables import (
+    from counterweight.models.filters.card import card
+    from counterweight.tables.parquet import (
         METRICS,
         metrics_table,
         read_table,
         replacing,
         write_table,
     )
-    from counterweight.models.filters.card import card
+    from counterweight.tables.saved_form import write_answers
 
     given = job.given
     told = given["key"]
@@ -546,9 +546,9 @@ def plan_apply(plan, study, at):
 
 def apply(job):
     from counterweight.delivery.saved_filters import SavedFilter, decided, tell_drift
-    from counterweight.files.gifts import write_answers
-    from counterweight.files.tables import read_table
     from counterweight.models.filters.candidates import read_candidates
+    from counterweight.tables.parquet import read_table
+    from counterweight.tables.saved_form import write_answers
 
     if not job.input.score:
         raise CounterweightError(

@@ -50,7 +50,7 @@ def kind_of(part, name, undeclared=None):
 
 
 def module_of(study):
-    """What the module of a study's kind has, by the protocol in `counterweight.kinds`."""
+    """What the module of a study's kind has, by the protocol in `counterweight.tasks`."""
     return SimpleNamespace(**LEFT_OUT | vars(components.load("kind", study["kind"])))
 
 

@@ -13,8 +13,8 @@ import pytest
 if sys.platform != "linux":
     pytest.skip("jobs are forks on Linux only", allow_module_level=True)
 
-from counterweight.files import forks as module
-from counterweight.files.forks import Ended, Forks, tell
+from counterweight.tables import fork_server as module
+from counterweight.tables.fork_server import Ended, Forks, tell
 
 
 @pytest.fixture(scope="module", params=["fork", "plain"])
@@ -85,12 +85,12 @@ def test_a_log_has_the_reason_unless_it_has_one_of_its_own(tmp_path):
 #: Runs a script in a fork, and is killed meanwhile.
 MASTER = """
 import sys
-from counterweight.files.forks import Forks
+from counterweight.tables.fork_server import Forks
 Forks(sys.argv[1] == "fork", ()).begun(sys.argv[2])[1]()
 """
 ORPHAN = """
 import os, sys, time
-from counterweight.files import jobs
+from counterweight.tables import jobs
 jobs.end_with(int(os.environ.pop(jobs.PARENT)))
 
 def part(number):
@@ -147,7 +147,7 @@ def test_neither_a_long_folder_nor_a_script_without_a_guard_matters(tmp_path):
     (tmp_path / "job.py").write_text("open('said', 'a').write('once ')")
     caller = tmp_path / "caller.py"
     caller.write_text(
-        "from counterweight.files.forks import Forks\n"
+        "from counterweight.tables.fork_server import Forks\n"
         "assert Forks(loaded=()).begun('job.py')[1]().status == 0\n"
     )
     environment = os.environ | {"TMPDIR": str(deep)}

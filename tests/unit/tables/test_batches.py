@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files import streams, tables
+from counterweight.tables import streams, tables
 
 LAYOUT = (("row", "int32"), ("role", "string"), ("x", "float64"))
 

@@ -1,6 +1,6 @@
 """Studies of a table of one's own with blank outcomes: an answer for every row, and for new ones.
 
-Protocol: see `counterweight.kinds`. Nobody knows the hidden outcomes, so methods are tried on
+Protocol: see `counterweight.tasks`. Nobody knows the hidden outcomes, so methods are tried on
 labeled rows that they did not learn from, weighted to the rows that the answers are for. What is
 given away is fitted on all labeled rows.
 """
@@ -27,7 +27,7 @@ PAGE = {
     "table": "counterweight.reporting.pages.selection_page:table",
     "page": "counterweight.reporting.pages.blanks_page:PAGE",
 }
-_HERE = "counterweight.kinds.blanks"
+_HERE = "counterweight.tasks.missing_outcomes"
 #: The weighting to a target that is not the rest of the table, and what it is called in a config.
 ELSEWHERE, TARGET_KEYS = "to_target", ("table", "margins")
 #: Rows without an outcome below which nothing is made up for.
@@ -194,7 +194,7 @@ def _population(plan, study, at, weighting):
     """Files of a target that is not the rest of the table, and how they are read."""
     from pathlib import Path
 
-    from counterweight.files.table_reader import parts_of
+    from counterweight.tables.table_reader import parts_of
 
     path = weighting["options"]["table"]
     files = [path] if path else []
@@ -223,10 +223,10 @@ def plan_label(plan, study, at):
 
 
 def label(job):
-    from counterweight.files.seeds import generator
-    from counterweight.files.tables import read_table, write_table
     from counterweight.labeling.column_report import features_of, recorded_columns, types_of
     from counterweight.labeling.missing_outcomes import LABELS, describe_blanks, label_blanks
+    from counterweight.tables.parquet import read_table, write_table
+    from counterweight.tables.seeds import generator
 
     given = job.given
     columns = recorded_columns(job)
@@ -287,7 +287,7 @@ def weigh(job):
 def weigh_to_target(job):
     import numpy as np
 
-    from counterweight.files.tables import write_table
+    from counterweight.tables.parquet import write_table
     from counterweight.weighting.to_target import describe_to_target, weighted_to_target
 
     spec = job.given["weighting"]
@@ -315,9 +315,9 @@ def train(job):
     """Fits for each fold, whose predictions are of the rows left out, and one on all labeled."""
     import numpy as np
 
-    from counterweight.files.seeds import generator
-    from counterweight.files.tables import MODEL, model_table, read_columns, write_table
     from counterweight.models.score_models import score_model
+    from counterweight.tables.parquet import MODEL, model_table, read_columns, write_table
+    from counterweight.tables.seeds import generator
 
     given, method = job.given, job.given["method"]
     data = _data(job)
@@ -429,8 +429,8 @@ def plan_deliver(plan, study, at):
 
 def deliver(job):
     from counterweight.delivery.final_scores import final_scores
-    from counterweight.files.gifts import write_answers
-    from counterweight.files.tables import metrics_table, write_table
+    from counterweight.tables.parquet import metrics_table, write_table
+    from counterweight.tables.saved_form import write_answers
 
     saved, scores, records = final_scores(job)
     saved.save(job.output.model)

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.files import tables
-from counterweight.files.gifts import write_answers
+from counterweight.tables import parquet as tables
+from counterweight.tables.saved_form import write_answers
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path):
@@ -100,7 +100,7 @@ def test_what_a_killed_writer_left_is_swept_and_nothing_else(tmp_path):
     (tmp_path / "deep").mkdir()
     code = (
         "import os, signal, sys\n"
-        "from counterweight.files.tables import replacing\n"
+        "from counterweight.tables.parquet import replacing\n"
         "with replacing(sys.argv[1]) as path:\n"
         "    path.write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -117,7 +117,7 @@ def test_what_a_killed_writer_left_is_swept_and_nothing_else(tmp_path):
 def test_a_job_that_is_stopped_says_so_with_its_memory(tmp_path):
     code = (
         "import os, signal, sys\n"
-        "from counterweight.files.jobs import logged\n"
+        "from counterweight.tables.jobs import logged\n"
         "with logged(sys.argv[1]):\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
     )

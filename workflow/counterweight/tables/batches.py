@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.tables import ROW_GROUP, _opened, arrow_schema, numpy_column, replacing
+from counterweight.tables.parquet import ROW_GROUP, _opened, arrow_schema, numpy_column, replacing
 
 #: Rows a batch: a row group of ours.
 BATCH = ROW_GROUP

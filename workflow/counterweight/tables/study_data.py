@@ -3,7 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import blocks, read_columns, read_facts
+from counterweight.tables.parquet import blocks, read_columns, read_facts
 
 
 def by_repeat(columns):

@@ -299,7 +299,7 @@ def train_repeats(job, one):
 
     ``one(repeat)`` gives both, two lists of Arrow tables.
     """
-    from counterweight.files.tables import MODEL, stacked, write_table
+    from counterweight.tables.parquet import MODEL, stacked, write_table
 
     repeats = job.given["repeats"]
 

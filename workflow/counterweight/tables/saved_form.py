@@ -22,7 +22,7 @@ from importlib import metadata
 from pathlib import Path
 
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import (
+from counterweight.tables.parquet import (
     ROW_GROUP,
     addressed,
     arrow_schema,

@@ -5,8 +5,8 @@ from contextlib import suppress
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files import fields
-from counterweight.files.table_reader import MISSING, place_of
+from counterweight.tables import fields
+from counterweight.tables.table_reader import MISSING, place_of
 
 #: Integers from here on have more than 15 digits: names of things rather than numbers.
 LONG = 10**15

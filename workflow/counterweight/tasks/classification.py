@@ -1,14 +1,14 @@
 """Studies of classifiers: outcomes of which some are missing, or promised rates.
 
-Protocol: see `counterweight.kinds`.
+Protocol: see `counterweight.tasks`.
 """
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.kinds.own_studies import of_classifiers as own_study
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of, weighing_of
 from counterweight.plan.methods import looked_up
 from counterweight.plan.mistakes import nearest
+from counterweight.tasks.own_studies import of_classifiers as own_study
 
 WORDS = "studies of classifiers"
 ASKS = "decisions that keep promises about rates"
@@ -33,7 +33,7 @@ PAGE = {
     "page": "counterweight.reporting.pages.selection_page:PAGE",
 }
 __all__ = ["own_study"]
-_HERE = "counterweight.kinds.classification"
+_HERE = "counterweight.tasks.classification"
 
 
 def complete(name, study, plan):
@@ -159,7 +159,7 @@ def _settings(method):
     """Names of the settings of a method, from its sweep; the one setting "" without any."""
     import itertools
 
-    from counterweight.files.tables import setting_name
+    from counterweight.tables.parquet import setting_name
 
     sweep = method["sweep"] or {}
     points = itertools.product(*sweep.values())
@@ -229,8 +229,8 @@ def plan_select(plan, study, selector, at):
 
 
 def select(job):
-    from counterweight.files.study_data import StudyData
     from counterweight.selection.crossfit import selected
+    from counterweight.tables.study_data import StudyData
 
     return selected(
         job, StudyData.read(job.input.features, job.input.labels, truth=job.input.truth)
@@ -248,7 +248,7 @@ def plan_weigh(plan, study, weighting, at):
 
 
 def weigh(job):
-    from counterweight.files.study_data import StudyData
+    from counterweight.tables.study_data import StudyData
     from counterweight.weighting.importance_weights import weighed
 
     return weighed(job, StudyData.read(job.input.features, job.input.labels))
@@ -275,10 +275,10 @@ def plan_train(plan, study, method, at):
 
 
 def train(job):
-    from counterweight.files.jobs import train_repeats
-    from counterweight.files.study_data import StudyData
-    from counterweight.files.tables import model_table, read_models
     from counterweight.models.training import train_repeat
+    from counterweight.tables.jobs import train_repeats
+    from counterweight.tables.parquet import model_table, read_models
+    from counterweight.tables.study_data import StudyData
 
     given = job.given
     data = StudyData.read(
@@ -353,7 +353,7 @@ def plan_evaluate(plan, study, method, at):
 
 def evaluate(job):
     from counterweight.evaluation.predictions import describe_fits, describe_moves
-    from counterweight.files.tables import read_columns, read_models
+    from counterweight.tables.parquet import read_columns, read_models
 
     given = job.given
     metrics = {name: components.load("metric", name) for name in given["metrics"]}
@@ -389,7 +389,7 @@ def evaluate(job):
 
 def _compared_with(job):
     """Predictions of the method that this one is compared with, and segments of the rows."""
-    from counterweight.files.tables import read_columns, read_table
+    from counterweight.tables.parquet import read_columns, read_table
 
     other = read_columns(job.input.compared_with, categories=["target", "setting"])
     segment = job.given["protocol"]["options"]["segment"]
@@ -460,14 +460,14 @@ def _id_of(plan, study):
 
 def deliver(job):
     from counterweight.delivery.final_classifiers import final_classifier
-    from counterweight.files.gifts import write_answers
-    from counterweight.files.tables import (
+    from counterweight.tables.parquet import (
         metrics_table,
         read_columns,
         read_facts,
         read_table,
         write_table,
     )
+    from counterweight.tables.saved_form import write_answers
 
     _, outcome, _ = components.labeling_rules(job.given)
     saved, scores = final_classifier(
@@ -513,8 +513,8 @@ def plan_apply(plan, study, at):
 
 def apply(job):
     from counterweight.delivery.saved_classifiers import SavedClassifier
-    from counterweight.files.gifts import write_answers
-    from counterweight.files.tables import joined
+    from counterweight.tables.parquet import joined
+    from counterweight.tables.saved_form import write_answers
 
     saved = SavedClassifier.read(job.input.model)
     tables, sums, first = [], 0.0, 0

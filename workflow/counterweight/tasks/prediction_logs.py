@@ -1,6 +1,6 @@
 """Studies of predictions that a log holds: AUC, losses and calibration, a job a partition.
 
-Protocol: see `counterweight.kinds`. A job sorts the scores of each file, one merges them in the
+Protocol: see `counterweight.tasks`. A job sorts the scores of each file, one merges them in the
 place of labeling; a file that changed is sorted anew alone. A method is a column of predictions.
 """
 
@@ -8,10 +8,10 @@ import os
 from pathlib import Path
 
 from counterweight.errors import CounterweightError
-from counterweight.kinds.log import identities
-from counterweight.kinds.own_studies import checked_rate, checked_reward, refuse_columns
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, protocol_of
+from counterweight.tasks.logs import identities
+from counterweight.tasks.own_studies import checked_rate, checked_reward, refuse_columns
 
 WORDS = "studies of predictions that a log holds"
 KEYS = frozenset()
@@ -22,7 +22,7 @@ PAGE = {
     "table": "counterweight.reporting.pages.selection_page:table",
     "page": "counterweight.reporting.pages.own_logs_page:PREDICTIONS",
 }
-_HERE = "counterweight.kinds.scores"
+_HERE = "counterweight.tasks.prediction_logs"
 #: What a file of merged sums says it is.
 MERGED = "measures of predictions"
 
@@ -78,7 +78,7 @@ def question_of(study):
 
 def parts(plan, study):
     """Files of the log by the names of their jobs; a log in one file is one partition."""
-    from counterweight.kinds.log import files_of_parts
+    from counterweight.tasks.logs import files_of_parts
 
     path = plan["datasets"][study["dataset"]].get("path")
     if not path:
@@ -99,8 +99,8 @@ def plan_sum(plan, study, part, at):
 def sort(job):
     """Sorted scores of one partition."""
     from counterweight.evaluation.scored_log import ScoredLog
-    from counterweight.files.tables import read_facts
-    from counterweight.kinds.log import told_of
+    from counterweight.tables.parquet import read_facts
+    from counterweight.tasks.logs import told_of
 
     (file,) = job.input.files
     if not Path(file).exists():
@@ -121,8 +121,8 @@ def plan_label(plan, study, at):
 def merge(job):
     """Measures of all partitions together; metric records of their sizes."""
     from counterweight.evaluation.scored_log import ScoredLog
-    from counterweight.files.gifts import write_gift
-    from counterweight.files.tables import write_table
+    from counterweight.tables.parquet import write_table
+    from counterweight.tables.saved_form import write_gift
 
     files = job.input.sums
     merged = ScoredLog(job.given).merge([files] if isinstance(files, str) else list(files))
@@ -153,7 +153,7 @@ def plan_evaluate(plan, study, method, at):
 
 def evaluate(job):
     """Records of one column of predictions, compared with those before it."""
-    from counterweight.files.gifts import read_gift
+    from counterweight.tables.saved_form import read_gift
 
     given, ids = job.given, job.given["ids"]
     (name,) = (label for label, method in ids.items() if method == given["method"])
@@ -174,8 +174,8 @@ def deliver(job):
     """Tables of measures and comparisons."""
     import pandas as pd
 
-    from counterweight.files.gifts import read_gift, write_csv
-    from counterweight.files.tables import write_table
+    from counterweight.tables.parquet import write_table
+    from counterweight.tables.saved_form import read_gift, write_csv
 
     merged = read_gift(job.input.labels).facts
     for name, lines in (("measures", "estimates"), ("comparisons", "differences")):

@@ -41,7 +41,7 @@ def algorithm_one():
     """The model of Algorithm 1."""
     table, _ = EighteenSegments.simulate(9000, np.random.default_rng(SEED))
     X = table[["x1", "x2"]].to_numpy()
-    model = PredictiveChoiceModel(most_components=25, restarts=10, tolerance=1e-6)
+    model = PredictiveChoiceModel(most_components=25, n_init=10, tol=1e-6)
     rng = np.random.default_rng(SEED)
     return model.fit(X, table.answer_uniform, table.offer_uniform, rng=rng)
 
@@ -66,8 +66,8 @@ def fixed_steps(n):
     """Peak bytes of a fixed number of EM steps with the data laid out anew, and their seconds."""
     rng = np.random.default_rng(SEED)
     X, t, y = rows_of(n, rng)
-    rule = {"floor": 1e-3, "minimum_rows": 4.0, "tolerance": 0.0, "iterations": STEPS}
-    search = Search(ChoiceRows(X[:5000], t[:5000], y[:5000]), rng, restarts=1, **rule)
+    rule = {"floor": 1e-3, "minimum_rows": 4.0, "tol": 0.0, "iterations": STEPS}
+    search = Search(ChoiceRows(X[:5000], t[:5000], y[:5000]), rng, n_init=1, **rule)
     start = search.random(SEGMENTS)
     _, seconds, _ = timed(lambda: climb(ChoiceRows(X, t, y), start, **rule))
     tracemalloc.start()
@@ -102,7 +102,7 @@ def a_million(moved=False):
         encoder,
         method={
             "model": "predictive_choice",
-            "options": {"components": 3, "restarts": 3}
+            "options": {"components": 3, "n_init": 3}
             | ({"thresholds": "additive"} if moved else {}),
         },
         setting="soft",

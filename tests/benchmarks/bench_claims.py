@@ -36,7 +36,7 @@ def one(policy, seed):
     train = table.part.to_numpy() == "train"
     X, scale = table[list(FEATURES)].to_numpy(), OfferScale(0.0, 1.0, "up")
     t, y = table[f"offer_{policy}"].to_numpy(), table[f"answer_{policy}"].to_numpy(float)
-    model = PredictiveChoiceModel(components=20, restarts=5)
+    model = PredictiveChoiceModel(components=20, n_init=5)
     model.fit(X[train], y[train], t[train], rng=rng)
     said = segment_predictions(model, X, t, scale)
     rows = {"X": X, "t": t, "train": train, "answer": y[train]}

@@ -119,7 +119,7 @@ def cases():
     start /= start.sum(axis=2, keepdims=True)
 
     # No component of ours is held back for lack of rows, since theirs has no such rule.
-    rule = {"responsibilities": start, "tolerance": TOLERANCE, "minimum_rows": 0}
+    rule = {"responsibilities": start, "tol": TOLERANCE, "minimum_rows": 0}
     ours = partial(fit_mixture, X, COMPONENTS, **rule)
     each = ours().restart_log_likelihood
 
@@ -129,8 +129,8 @@ def cases():
             warnings.simplefilter("ignore", ConvergenceWarning)
             for responsibilities, own in zip(start, each, strict=True):
                 # Theirs compares the absolute change of the mean log-likelihood.
-                tolerance = TOLERANCE * max(abs(own) / len(X), 1.0)
-                found.append(StartedMixture(responsibilities, tolerance).fit(X).score(X) * len(X))
+                tol = TOLERANCE * max(abs(own) / len(X), 1.0)
+                found.append(StartedMixture(responsibilities, tol).fit(X).score(X) * len(X))
         return found
 
     def mclust():

@@ -61,7 +61,7 @@ def test_the_same_fit_gives_the_same_numbers(proxy):
 
 def test_regression_finds_the_minimum_of_its_loss():
     X, Z, _ = world()
-    proxy = RegressionProxy(tolerance=1e-14).fit(X, Z, classes=[3])
+    proxy = RegressionProxy(tol=1e-14).fit(X, Z, classes=[3])
     scores = X @ proxy.coef_ + proxy.intercept_
     p = np.exp(scores - scores.max(axis=1, keepdims=True))
     residual = p / p.sum(axis=1, keepdims=True) - Z
@@ -73,7 +73,7 @@ def test_regression_finds_the_minimum_of_its_loss():
 
 def test_regression_recovers_the_coefficients_of_the_world():
     X, Z, _ = world(60_000)
-    coef = RegressionProxy(ridge=1e-8, tolerance=1e-12).fit(X, Z, classes=[3]).coef_
+    coef = RegressionProxy(l2=1e-8, tol=1e-12).fit(X, Z, classes=[3]).coef_
     contrast = coef - coef.mean(axis=1, keepdims=True)
     truth = np.array([[2, -2, 0], [0, 0, 0.2], [0, 0, 0], [0, 0, 0]], float)
     truth -= truth.mean(axis=1, keepdims=True)
@@ -146,7 +146,7 @@ def test_bad_input_is_told_in_a_sentence():
 @pytest.mark.parametrize(
     ("proxy", "said"),
     [
-        (RegressionProxy(ridge=-1), "ridge must be a number above 0, not -1"),
+        (RegressionProxy(l2=-1), "l2 must be a number above 0, not -1"),
         (RegressionProxy(iterations=0), "whole number at least 1"),
         (TreeProxy(depth=0), "whole number at least 1 and at most 30"),
         (TreeProxy(smallest_leaf=2), "at most 0.5"),
@@ -160,7 +160,7 @@ def test_wrong_options_are_told(proxy, said):
 
 
 def test_a_proxy_is_cloned_with_its_options():
-    for proxy in (RegressionProxy(ridge=0.3), TreeProxy(depth=3, leaves="nodes"), SplitTreeProxy()):
+    for proxy in (RegressionProxy(l2=0.3), TreeProxy(depth=3, leaves="nodes"), SplitTreeProxy()):
         again = clone(proxy)
         assert type(again) is type(proxy) and again.get_params() == proxy.get_params()
     assert TreeProxy(leaves="nodes").get_params()["leaves"] == "nodes"

@@ -87,9 +87,9 @@ def test_the_fit_is_that_of_logistic_regression_on_the_accepted_rows():
     X, y = rows()
     X = np.column_stack([X, np.ones(len(X))])
     kept = X[:, 0] + X[:, 2] > 5.0
-    model = BalancedFilter(ridge=1e-6).fit(X, y, {EVERYONE: np.ones(len(X), bool), "s": kept})
+    model = BalancedFilter(l2=1e-6).fit(X, y, {EVERYONE: np.ones(len(X), bool), "s": kept})
     for name, mask in ((EVERYONE, np.ones(len(X), bool)), ("s", kept)):
-        coef, intercept, _, _ = fit_logistic(X[mask], y[mask], ridge=1e-6)
+        coef, intercept, _, _ = fit_logistic(X[mask], y[mask], l2=1e-6)
         wanted = 1 / (1 + np.exp(-(X @ coef + intercept)))
         np.testing.assert_allclose(model.predict(X)[name], wanted, atol=2e-3)
         assert model.converged_[name] and model.coef_[name][-1] == 0
@@ -99,7 +99,7 @@ def test_the_fit_is_that_of_logistic_regression_on_the_accepted_rows():
 def test_the_gradient_vanishes_at_the_fit():
     X, y = rows()
     kept = X[:, 0] > 0
-    model = BalancedFilter(ridge=1e-3).fit(X, y, {EVERYONE: np.ones(len(X), bool), "s": kept})
+    model = BalancedFilter(l2=1e-3).fit(X, y, {EVERYONE: np.ones(len(X), bool), "s": kept})
     scale = X.std(axis=0)
     slope = (model.predict(X[kept])["s"] - y[kept]) @ (X[kept] - X.mean(axis=0)) / scale
     np.testing.assert_allclose(slope / kept.sum() + 1e-3 * model.coef_["s"] * scale, 0, atol=1e-4)
@@ -218,9 +218,9 @@ def test_acceptances_are_read_by_leaf_whatever_their_order():
 
 
 def test_parameters_are_those_of_scikit_learn_without_importing_it():
-    model = BalancedFilter(ridge=0.5)
+    model = BalancedFilter(l2=0.5)
     assert clone(model).get_params() == model.get_params() and clone(model) is not model
-    assert repr(model) == "BalancedFilter(ridge=0.5)" and repr(BalancedFilter()).endswith("()")
+    assert repr(model) == "BalancedFilter(l2=0.5)" and repr(BalancedFilter()).endswith("()")
     assert model.set_params(classifier="none") is model and model.classifier == "none"
     with pytest.raises(CounterweightError, match="BalancedFilter has no parameter 'Ridge'"):
         model.set_params(Ridge=1)

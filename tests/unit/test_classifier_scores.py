@@ -14,11 +14,11 @@ ROWS = 300
 CASES = {
     "logistic": {},
     "map_adapted": {"penalty": 0.01},
-    "gradient_boosting": {"trees": 20},
+    "gradient_boosting": {"max_iter": 20},
     "bickel_joint": {"loss": "exponential"},
     "costing": {"classifier": {"model": "logistic"}, "models": 5},
     "tilted": {"classifier": {"model": "logistic"}, "delta": {"by": "times", "times": 0.5}},
-    "generative": {"components": 1, "restarts": 1},
+    "generative": {"components": 1, "n_init": 1},
 }
 
 
@@ -74,7 +74,7 @@ def test_logistic_regression_is_the_linear_score_with_its_contributions(table):
     rows, y, weight = table
     seen = np.arange(ROWS) < 200
     linear = LinearScore(penalty=2.0).fit(rows.take(seen), y[seen], weight[seen], binary=True)
-    model = fitted(table, "logistic", {"ridge": 0.01})
+    model = fitted(table, "logistic", {"l2": 0.01})
     np.testing.assert_allclose(model.predict(rows), linear.predict(rows))
     for mine, theirs in zip(model.explained(rows), linear.explained(rows), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-9)

@@ -58,8 +58,8 @@ LABELED = {
         {"model": "logistic", "name": "weighted", "weights": "lemma1"},
         {"model": "logistic", "name": "other", "weights": "lemma1", "selector": "b"},
         {"model": "logistic", "name": "seeing", "oracle": True},
-        {"model": "logistic", "name": "free", "ridge": 0.5},
-        {"model": "logistic", "name": "said", "ridge": 2.0, "label": "As said", "role": "peer"},
+        {"model": "logistic", "name": "free", "l2": 0.5},
+        {"model": "logistic", "name": "said", "l2": 2.0, "label": "As said", "role": "peer"},
         {"model": "generative", "name": "moved"},
     ],
 }
@@ -222,7 +222,7 @@ def test_labels_are_composed_of_what_components_are_called():
         "Logistic regression (Lemma 1)",
         "Logistic regression (Lemma 1, logistic regression (calibration none))",
         "Logistic regression (oracle)",
-        "Logistic regression (ridge = 0.5)",
+        "Logistic regression (l2 = 0.5)",
         "As said",
         "Class mixtures",
     ]

@@ -53,15 +53,15 @@ STUDY = {
         {
             "model": "reductions",
             "name": "reduced",
-            "classifier": {"model": "gradient_boosting", "trees": 5},
+            "classifier": {"model": "gradient_boosting", "max_iter": 5},
             "constraints": [PROMISE],
             "fits": 6,
         },
-        {"model": "gradient_boosting", "name": "boosted", "trees": 10},
+        {"model": "gradient_boosting", "name": "boosted", "max_iter": 10},
         {
             "model": "costing",
             "name": "costing",
-            "classifier": {"model": "gradient_boosting", "trees": 5},
+            "classifier": {"model": "gradient_boosting", "max_iter": 5},
             "models": 3,
         },
         {"model": "map_adapted", "name": "adapted"},
@@ -272,7 +272,7 @@ def test_a_tilt_is_given_away_with_the_classifiers_within(tmp_path):
     frame = blank(people(800), np.random.default_rng(3))
     new = frame.drop(columns=["hired", "old"])
     new.to_csv(tmp_path / "new.csv", index=False)
-    trees = {"model": "gradient_boosting", "trees": 5}
+    trees = {"model": "gradient_boosting", "max_iter": 5}
     tilt = {"model": "tilted", "delta": {"by": "times", "times": 0.5}, "selection": trees}
     study = BLANKS | {"models": [*BLANKS["models"], tilt], "selection": [{"selector": "logistic"}]}
     made, _ = own(tmp_path, ("tilted", ""), str(tmp_path / "new.csv"), study, frame, OLD)

@@ -30,9 +30,9 @@ ABOVE = "the first column is the score, and nothing is learned but thresholds un
 OFFERS = {"check_estimators_pickle": "an offer cannot be missing"}
 #: Options with which the checks of a class go by their small tables.
 SMALL = {
-    "BoostedClassifier": {"trees": 5},
+    "BoostedClassifier": {"max_iter": 5},
     "CostingClassifier": {"models": 3},
-    "GenerativeClassifier": {"components": 1, "restarts": 2},
+    "GenerativeClassifier": {"components": 1, "n_init": 2},
     "ShiftedMixtureClassifier": {"components": 1},
     "TwoSourceClassifier": {"components": 1},
     "TiltedClassifier": {"folds": 2, "delta": {"by": "em"}},
@@ -40,7 +40,7 @@ SMALL = {
     "NeymanPearsonSVM": {"target": 0.5},
     "ReductionsClassifier": {"fits": 5},
     "ShiftedThreshold": {"constraint": "coverage(everyone) <= 0.99"},
-    "PredictiveChoiceModel": {"restarts": 2, "most_components": 2},
+    "PredictiveChoiceModel": {"n_init": 2, "most_components": 2},
 }
 #: Checks that fail, by class, and why.
 EXPECTED = {
@@ -181,7 +181,7 @@ def test_boosting_takes_missing_values_as_its_trees_do(rows):
     X, y = rows
     X = X.copy()
     X[y == 1, 1] = np.nan
-    model = BoostedClassifier(trees=20).fit(X, y)
+    model = BoostedClassifier(max_iter=20).fit(X, y)
     assert model.score(X, y) == 1
     loaded = BoostedClassifier.from_arrays(model.to_arrays())
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))

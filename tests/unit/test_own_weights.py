@@ -52,7 +52,7 @@ def test_by_name_alone(tmp_path):
             {"weights": "bickel", "target": {"margins": {"age": {"mean": 40}}}},
             "weights cannot be combined with a target of its own",
         ),
-        ({"weights": {"weighting": "bickel", "ridgee": 1}}, "did you mean 'ridge'"),
+        ({"weights": {"weighting": "bickel", "l22": 1}}, "did you mean 'l2'"),
     ],
 )
 def test_what_cannot_be_is_told(entry, sentence, tmp_path):

@@ -96,7 +96,7 @@ def promised(name, **options):
 
 
 def shifted(folder):
-    start = cw.GenerativeClassifier(components=1, restarts=1).fit(X, Y, rng=rng()).to_arrays()
+    start = cw.GenerativeClassifier(components=1, n_init=1).fit(X, Y, rng=rng()).to_arrays()
     told = {"X_unlabeled": HIDDEN, "starts": {"labeled": start, "unlabeled": start}}
     return chances(cw.ShiftedMixtureClassifier(iterations=1).fit(X, Y, selected_share=0.5, **told))
 
@@ -171,14 +171,14 @@ def sample(folder):
     return lambda frame: ours.adjust(frame).weights, target
 
 
-QUICK = {"components": 1, "restarts": 1}
+QUICK = {"components": 1, "n_init": 1}
 UNLABELED = {"X_unlabeled": HIDDEN}
 ONE = "coverage(men) <= coverage(women) / 0.9"
 #: For each public name a function of a folder that gives what answers for a frame: for that of the
 #: fit, or for the frame that comes beside it.
 CASES = {
     "LogisticModel": classifier("LogisticModel"),
-    "BoostedClassifier": classifier("BoostedClassifier", trees=5),
+    "BoostedClassifier": classifier("BoostedClassifier", max_iter=5),
     "CostingClassifier": classifier("CostingClassifier", {"rng": rng()}, models=2),
     "AdaptedLogistic": classifier("AdaptedLogistic", penalty=0.01),
     "JointClassifier": classifier("JointClassifier", UNLABELED),
@@ -187,7 +187,9 @@ CASES = {
     "TwoSourceClassifier": classifier("TwoSourceClassifier", UNLABELED | {"rng": rng()}, **QUICK),
     "TiltedClassifier": classifier("TiltedClassifier", UNLABELED, folds=2),
     "SubsampledClassifier": classifier("SubsampledClassifier", {"rng": rng()}, keep_rate=0.5),
-    "BudgetedClassifier": classifier("BudgetedClassifier", {"rng": rng()}, budget=100, min_leaf=5),
+    "BudgetedClassifier": classifier(
+        "BudgetedClassifier", {"rng": rng()}, budget=100, min_samples_leaf=5
+    ),
     "OnePassClassifier": lambda folder: one_pass("OnePassClassifier"),
     "OnePassRegressor": lambda folder: one_pass("OnePassRegressor"),
     "CalibratedSubsampleClassifier": lambda folder: chances(
@@ -197,8 +199,8 @@ CASES = {
         cw.CalibratedSubsampleRegressor(cw.OnePassRegressor()).fit(X, Y).predict
     ),
     "LogisticSelector": selector("LogisticSelector"),
-    "GradientBoostingSelector": selector("GradientBoostingSelector", trees=5),
-    "GaussianMixtureSelector": selector("GaussianMixtureSelector", components=1, restarts=1),
+    "GradientBoostingSelector": selector("GradientBoostingSelector", max_iter=5),
+    "GaussianMixtureSelector": selector("GaussianMixtureSelector", components=1, n_init=1),
     "PredictiveChoiceModel": offers("PredictiveChoiceModel", **QUICK),
     "OfferLogistic": offers("OfferLogistic"),
     "OfferNaiveBayes": offers("OfferNaiveBayes"),

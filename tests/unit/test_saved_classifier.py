@@ -13,17 +13,17 @@ ROWS = 400
 #: Options of each classifier, several where they change what is fitted.
 CASES = {
     "logistic": [{}],
-    "costing": [{"models": 3}, {"classifier": {"model": "gradient_boosting", "trees": 4}}],
+    "costing": [{"models": 3}, {"classifier": {"model": "gradient_boosting", "max_iter": 4}}],
     "map_adapted": [{}, {"penalty": 0.01}],
     "bickel_joint": [{"loss": "logistic"}, {"loss": "exponential"}],
-    "gradient_boosting": [{"trees": 20}, {"leaves": 2, "trees": 3}],
-    "generative": [{"components": 2, "restarts": 2}],
+    "gradient_boosting": [{"max_iter": 20}, {"max_leaf_nodes": 2, "max_iter": 3}],
+    "generative": [{"components": 2, "n_init": 2}],
     "shifted_mixture": [{"iterations": 2}, {"iterations": 2, "start": "labeled", "prior_rows": 50}],
-    "two_sources": [{"components": 1, "restarts": 1, "max_iter": 5}],
+    "two_sources": [{"components": 1, "n_init": 1, "max_iter": 5}],
     "tilted": [
         {},
         {
-            "classifier": {"model": "generative", "components": 2, "restarts": 2},
+            "classifier": {"model": "generative", "components": 2, "n_init": 2},
             "delta": {"by": "fixed", "value": 0.5, "slopes": {"b": -0.2}},
             "folds": 3,
         },
@@ -61,7 +61,7 @@ CASES = {
         {"constraints": ["coverage(men) <= coverage(women) / kappa"], "kappa": 0.9, "fits": 6},
         {
             "constraints": ["coverage(everyone) <= 0.3", "recall(men) >= 0.2"],
-            "classifier": {"model": "gradient_boosting", "trees": 4},
+            "classifier": {"model": "gradient_boosting", "max_iter": 4},
             "fits": 5,
         },
     ],

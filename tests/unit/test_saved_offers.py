@@ -23,7 +23,7 @@ FAMILY = [
     for name in components.registry("model")
     if components.declared("model", name, "KIND", "") == "offers"
 ]
-QUICK = {"predictive_choice": {"components": 2, "restarts": 2}}
+QUICK = {"predictive_choice": {"components": 2, "n_init": 2}}
 SETTINGS = [(name, "") for name in FAMILY if name != "predictive_choice"]
 SETTINGS += [("predictive_choice", "hard"), ("predictive_choice", "soft")]
 PRICE = {"low": 0.0, "high": 60.0, "direction": "down", "revenue": None, "column": "price"}
@@ -69,13 +69,13 @@ def family():
     return {pair: saved_of(*pair) for pair in SETTINGS}
 
 
-def same(one, other, tolerance=1e-12):
+def same(one, other, tol=1e-12):
     """Offers and decisions exactly, numbers to a tolerance."""
     assert [*one.columns] == [*other.columns]
     for name in one:
         a, b = one[name].to_numpy(), other[name].to_numpy()
         if name in ("best_p", "best_revenue", "segment_p", "p", "revenue"):
-            assert np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True), name
+            assert np.allclose(a, b, rtol=tol, atol=tol, equal_nan=True), name
         else:
             assert pd.Series(a).equals(pd.Series(b)), name
 

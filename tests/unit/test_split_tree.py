@@ -132,7 +132,7 @@ def test_the_best_response_is_the_paired_regression_of_the_costs():
     X, Z = world(9, n=300)
     rng = np.random.default_rng(9)
     w = rng.random(300)
-    design = Design(X, Z, 4, weighted=False, ridge=0)
+    design = Design(X, Z, 4, weighted=False, l2=0)
     leaf = Leaf(design, split_rules.ROOT, 0, w)
     leaf.prepare()
     g = rng.normal(size=4)
@@ -149,7 +149,7 @@ def test_the_lagrangian_of_the_rows_is_linear_in_the_group_sums():
     X, Z = world(10, n=400)
     rng = np.random.default_rng(10)
     w, h, r, alpha = rng.random(400), rng.random(400), Z.mean(axis=0), 0.07
-    leaf = Leaf(Design(X, Z, 4, weighted=True, ridge=0), split_rules.ROOT, 0, w)
+    leaf = Leaf(Design(X, Z, 4, weighted=True, l2=0), split_rules.ROOT, 0, w)
     limits = Limits(leaf, r, alpha, 4.0)
     N = (w * h) @ Z / leaf.mass
     over, under = Z - r - alpha, r - Z - alpha
@@ -162,7 +162,7 @@ def test_the_lagrangian_of_the_rows_is_linear_in_the_group_sums():
 
 def test_the_mixture_is_optimal_and_its_multipliers_prove_it():
     X, Z = world(11)
-    leaf = Leaf(Design(X, Z, 4, weighted=True, ridge=1e-6), split_rules.ROOT, 0, np.ones(len(X)))
+    leaf = Leaf(Design(X, Z, 4, weighted=True, l2=1e-6), split_rules.ROOT, 0, np.ones(len(X)))
     leaf.prepare()
     r = Z.mean(axis=0)
     limits = Limits(leaf, r, 0.05, 15.0)
@@ -308,7 +308,7 @@ def test_options_are_the_constructors():
         ({"most_leaves": 2.5}, "must be a whole number at least 1"),
         ({"smallest_leaf": 0.9}, "at least 0 and at most 0.5"),
         ({"gamma": 1}, "above 0 and below 1"),
-        ({"ridge": float("nan")}, "must be a number at least 0"),
+        ({"l2": float("nan")}, "must be a number at least 0"),
     ],
 )
 def test_wrong_options_are_told(change, said):

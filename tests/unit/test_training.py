@@ -90,9 +90,9 @@ def test_weights_of_other_rows_are_refused(columns):
 
 
 def test_every_setting_of_a_sweep_is_fitted_on_its_own(columns):
-    sweep = {"ridge": [1.0, 1e-6]}
+    sweep = {"l2": [1.0, 1e-6]}
     fitted, predictions = trained(data(columns), method(sweep=sweep))
-    alone = trained(data(columns), method(ridge=1e-6))[1]
+    alone = trained(data(columns), method(l2=1e-6))[1]
     names = [setting_name(setting) for setting in settings(sweep)]
     assert [t["setting"][0].as_py() for t in predictions[:2]] == names
     np.testing.assert_array_equal(predictions[1]["p"].to_numpy(), alone[0]["p"].to_numpy())
@@ -100,7 +100,7 @@ def test_every_setting_of_a_sweep_is_fitted_on_its_own(columns):
 
 
 def test_sharing_a_mixture_between_targets_changes_nothing(columns):
-    spec = method("generative", components=2, restarts=3)
+    spec = method("generative", components=2, n_init=3)
     together = trained(data(columns), spec)[1][1]
     alone = train_repeat(data(columns), spec, 0, ["unlabeled"], seed=1, study="s")[1][0]
     np.testing.assert_array_equal(together["p"].to_numpy(), alone["p"].to_numpy())

@@ -12,7 +12,7 @@ from counterweight.plan import components
 N = 240
 #: Quick settings, and options without a default.
 OPTIONS = {
-    "generative": {"components": 6, "restarts": 2},
+    "generative": {"components": 6, "n_init": 2},
     "constrained": {"steps": 2, "constraints": ["coverage(everyone) <= 0.4"]},
     "retrained": {"steps": 2, "batches": ["left", "right"]},
     "covariance_constraint": {"groups": ["left", "right"], "c": 0.1},

@@ -147,7 +147,7 @@ def test_a_damaged_raw_file_is_refused_in_one_sentence(again, damage):
             "Unknown key studies.twin.labelling; did you mean 'labeling'?",
         ),
         (
-            lambda config: config | {"model_defaults": {"generative": {"tolerance": "1e-7"}}},
+            lambda config: config | {"model_defaults": {"generative": {"tol": "1e-7"}}},
             "write 1.0e-7",
         ),
     ],

@@ -78,7 +78,7 @@ MISTAKES = {
         "tables:\n  a: {table: mine.csv, outcome: y}\n  a: {table: mine.csv, outcome: y}\n",
         "the key a stands there a second time",
     ),
-    "option twice": (study(new="ridge: 1, ridge: 2"), "the key ridge stands there a second time"),
+    "option twice": (study(new="l2: 1, l2: 2"), "the key l2 stands there a second time"),
     "JSON": ('{"repeats": 0}', "repeats is 0"),
     "byte order mark": ("\ufeffrepeats: 0\n", "repeats is 0"),
     "Windows lines": (b"repeats: 0\r\n", "repeats is 0"),
@@ -132,10 +132,10 @@ MISTAKES = {
     "decimal comma": ("test_share: 0,4\n", "test_share must be of type number, not text"),
     "share of nothing": ("test_share: 0\n", "test_share is 0"),
     "share of all": ("test_share: 1\n", "test_share is 1"),
-    "option not a number": (study(new="ridge: .nan"), "models[0].ridge is nan"),
-    "option infinite": (study(new="ridge: .inf"), "models[0].ridge is inf"),
-    "option negative": (study(new="ridge: -1"), "models[0].ridge is -1"),
-    "option a word": (study(new="ridge: big"), "models[0].ridge must be of type number"),
+    "option not a number": (study(new="l2: .nan"), "models[0].l2 is nan"),
+    "option infinite": (study(new="l2: .inf"), "models[0].l2 is inf"),
+    "option negative": (study(new="l2: -1"), "models[0].l2 is -1"),
+    "option a word": (study(new="l2: big"), "models[0].l2 must be of type number"),
     "too few rows": ("datasets: {adult: {rows: 0}}\n", "datasets.adult.rows is 0"),
     # What to run.
     "unknown key": ("repeets: 3\n", "did you mean 'repeats'"),
@@ -177,15 +177,15 @@ MISTAKES = {
     "model": (study("{model: logistic, FIRST}", "{model: logistik}"), "did you mean 'logistic'"),
     "models nothing": (study()[: study().index("models:")] + "models:\n", "must be of type list"),
     "no models": (study()[: study().index("models:")] + "models: []\n", "models is empty"),
-    "unknown option": (study(new="rigde: 1"), "did you mean 'ridge'"),
+    "unknown option": (study(new="l22: 1"), "did you mean 'l2'"),
     "nobody's baseline": (study() + "    baseline: nobody\n", "is none of its methods"),
     "paired with itself": (study() + "    paired_with: mine\n", "which is no other study"),
     "paired with nobody": (study() + "    paired_with: you\n", "which is no other study"),
     "sweep of nothing": (study(new="sweep: {}"), "sweep is empty"),
-    "sweep without values": (study(new="sweep: {ridge: []}"), "sweep.ridge is empty"),
-    "sweep of one": (study(new="sweep: {ridge: 1}"), "sweep.ridge must be of type list"),
-    "sweep twice": (study(new="sweep: {ridge: [1, 1.0]}"), "twice: each is one setting"),
-    "sweep not a number": (study(new="sweep: {ridge: [.nan]}"), "sweep.ridge[0] is nan"),
+    "sweep without values": (study(new="sweep: {l2: []}"), "sweep.l2 is empty"),
+    "sweep of one": (study(new="sweep: {l2: 1}"), "sweep.l2 must be of type list"),
+    "sweep twice": (study(new="sweep: {l2: [1, 1.0]}"), "twice: each is one setting"),
+    "sweep not a number": (study(new="sweep: {l2: [.nan]}"), "sweep.l2[0] is nan"),
     "sweep of no option": (study(new="sweep: {rigde: [1]}"), "did you mean 'ridge'"),
     "sweep of 16,900": (
         study("logistic, FIRST", f"gradient_boosting, sweep: {{trees: {MANY}, leaves: {MANY}}}"),
@@ -368,11 +368,7 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(home, content, words, monk
 
 @pytest.mark.parametrize(
     "content",
-    [
-        STUDY.replace("FIRST", f"sweep: {{ridge: {MANY}}}"),
-        study() + "    title: <b>\n",
-        "seed: 5\n",
-    ],
+    [STUDY.replace("FIRST", f"sweep: {{l2: {MANY}}}"), study() + "    title: <b>\n", "seed: 5\n"],
     ids=["a sweep of 130 settings", "HTML in a title", "one key"],
 )
 def test_what_is_no_mistake_is_planned(home, content, monkeypatch, capsys):

@@ -155,7 +155,7 @@ def test_a_table_of_ones_own_gives_offers_by_config_alone(again):
         },
         "targets": ["general"],
         "evaluation": {"protocol": "offers"},
-        "models": [{"model": "predictive_choice", "components": 2, "restarts": 2}],
+        "models": [{"model": "predictive_choice", "components": 2, "n_init": 2}],
     }
     again.config = config
     run = again.run("results/mine/offers.parquet")

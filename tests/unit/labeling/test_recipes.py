@@ -313,14 +313,14 @@ def test_a_model_is_told_what_the_recipe_declares(tmp_path):
     numbers, _ = layout.split(X)
     flag = X[:, data.names.index("income_missing")] == 1
     np.testing.assert_array_equal(np.isnan(numbers[:, 1]), flag)
-    model = GenerativeClassifier(components=1, restarts=1)
+    model = GenerativeClassifier(components=1, n_init=1)
     model.fit(X, y, weight, rng=np.random.default_rng(0), **told)
     # The mean of incomes that are there, not of medians put in their place.
     seen = (y == 1) & ~flag
     assert model.means_[1, 0, 1] == pytest.approx(
         X[seen, data.names.index("income")].mean(), abs=0.02
     )
-    plain = GenerativeClassifier(components=1, restarts=1, categories="none")
+    plain = GenerativeClassifier(components=1, n_init=1, categories="none")
     plain.fit(X, y, weight, rng=np.random.default_rng(0), **told)
     assert plain.mixtures_.layout is None
 

@@ -21,11 +21,11 @@ def sample(n=700, seed=0):
     return X[seen], y[seen], X[~seen]
 
 
-def objective(loss, target, ridge=1e-3):
+def objective(loss, target, l2=1e-3):
     X, y, hidden = sample()
     Z = np.column_stack([np.ones(700), np.concatenate([X, hidden])])
     design = np.random.default_rng(1).uniform(0.5, 1.5, len(y))
-    return Objective(Z, y, design, loss, target, ridge)
+    return Objective(Z, y, design, loss, target, l2)
 
 
 @pytest.mark.parametrize(("loss", "target"), BOTH)
@@ -41,7 +41,7 @@ def test_derivatives_are_those_of_finite_differences(loss, target):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_with_v_fixed_it_is_weighted_logistic_regression(target):
-    made = objective("logistic", target, ridge=0.0)
+    made = objective("logistic", target, l2=0.0)
     v = np.array([0.4, -0.8, 0.1])
     p = expit(made.labeled @ v)
     share = len(p) / 700

@@ -17,7 +17,7 @@ def sample():
 
 
 def answers(X, y, weights=None, new=None):
-    model = BoostedClassifier(trees=15).fit(X, y, weights)
+    model = BoostedClassifier(max_iter=15).fit(X, y, weights)
     return model.predict_proba(X if new is None else new)[:, 1]
 
 
@@ -55,7 +55,7 @@ def test_heavy_rows_are_answered_as_they_ask():
 
 def test_it_is_saved_as_numbers(sample, tmp_path):
     X, y, weights = sample
-    model = BoostedClassifier(trees=8, leaves=4).fit(X, y, weights)
+    model = BoostedClassifier(max_iter=8, max_leaf_nodes=4).fit(X, y, weights)
     write_gift(tmp_path / "model.parquet", "test", {}, model.to_arrays())
     again = BoostedClassifier.from_arrays(read_gift(tmp_path / "model.parquet").arrays)
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
@@ -77,6 +77,6 @@ def test_what_cannot_be_fitted_is_told(sample, options, change, message):
 
 def test_other_features_in_new_rows_are_refused(sample):
     X, y, _ = sample
-    model = BoostedClassifier(trees=2).fit(X, y)
+    model = BoostedClassifier(max_iter=2).fit(X, y)
     with pytest.raises(CounterweightError, match="3 features"):
         model.predict_proba(X[:, :2])

@@ -17,13 +17,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 FITTED = [
-    LogisticModel(ridge=1e-3),
+    LogisticModel(l2=1e-3),
     CostingClassifier(models=3),
     AdaptedLogistic(penalty=0.01),
-    BoostedClassifier(trees=10),
-    GenerativeClassifier(components=2, restarts=2),
+    BoostedClassifier(max_iter=10),
+    GenerativeClassifier(components=2, n_init=2),
     SubsampledClassifier(keep_rate=0.5, correction="prior"),
-    BudgetedClassifier(budget=200, min_leaf=5),
+    BudgetedClassifier(budget=200, min_samples_leaf=5),
 ]
 
 

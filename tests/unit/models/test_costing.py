@@ -7,8 +7,8 @@ from counterweight.models.costing import CostingClassifier, acceptance, packed, 
 from counterweight.models.logistic import LogisticModel
 from counterweight.tables.saved_form import read_gift, write_gift
 
-BOOSTING = {"model": "gradient_boosting", "trees": 5}
-MIXTURES = {"model": "generative", "components": 1, "restarts": 1}
+BOOSTING = {"model": "gradient_boosting", "max_iter": 5}
+MIXTURES = {"model": "generative", "components": 1, "n_init": 1}
 
 
 def sample(n=800, seed=0):

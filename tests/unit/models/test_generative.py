@@ -18,7 +18,7 @@ def _labeled(n=800, seed=0):
 
 
 def _fit(X, y, weights=None, seed=0, **options):
-    options = {"components": 2, "restarts": 4} | options
+    options = {"components": 2, "n_init": 4} | options
     return GenerativeClassifier(**options).fit(X, y, weights, rng=np.random.default_rng(seed))
 
 
@@ -42,7 +42,7 @@ def test_one_component_is_quadratic_discriminant_analysis():
 def test_shared_start_continues_the_mixture_of_all_rows():
     X, y = _labeled()
     model = _fit(X, y)
-    base = fit_mixture(X, 2, restarts=4, rng=np.random.default_rng(0))
+    base = fit_mixture(X, 2, n_init=4, rng=np.random.default_rng(0))
     np.testing.assert_allclose(model.base_.means, base.means, rtol=1e-12, atol=1e-12)
     for c in (0, 1):
         part = fit_mixture(X[y == c], 2, start=base, scale=X.std(axis=0))
@@ -76,7 +76,7 @@ def test_weights_shift_the_prior():
 def test_integer_weights_equal_repeated_rows_from_the_same_start():
     X, y = _labeled()
     counts = np.random.default_rng(2).integers(1, 4, len(y))
-    base = fit_mixture(X, 2, restarts=2, rng=np.random.default_rng(0))
+    base = fit_mixture(X, 2, n_init=2, rng=np.random.default_rng(0))
     options = {"components": 2, "max_iter": 40}
     one = GenerativeClassifier(**options).fit(X, y, counts, rng=None, base=base)
     other = GenerativeClassifier(**options).fit(
@@ -131,7 +131,7 @@ def test_a_covariance_floor_that_binds_in_both_classes_moves_no_boundary():
     y = np.repeat([0, 1], n)
     spike = np.where(rng.random(2 * n) < 0.5, 0.0, (1 + y) * rng.normal(10, 1, 2 * n))
     X = np.column_stack([rng.normal(size=2 * n), spike])
-    model = GenerativeClassifier(components=2, restarts=3, covariance_floor=1e-3)
+    model = GenerativeClassifier(components=2, n_init=3, reg_covar=1e-3)
     model.fit(X, y, rng=np.random.default_rng(1))
     at_spike = np.linalg.eigvalsh(model.covariances_)[..., 0].min(axis=1)
     assert at_spike[0] == pytest.approx(at_spike[1], rel=0.05)

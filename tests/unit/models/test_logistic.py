@@ -17,8 +17,8 @@ def sample(n=600, seed=0):
 
 def test_without_a_penalty_it_is_the_weighted_fit():
     X, y, weights = sample()
-    found = AdaptedLogistic(ridge=0, penalty=0).fit(X, y, weights)
-    expected = LogisticModel(ridge=0).fit(X, y, weights)
+    found = AdaptedLogistic(l2=0, penalty=0).fit(X, y, weights)
+    expected = LogisticModel(l2=0).fit(X, y, weights)
     np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6)
     assert found.intercept_ == pytest.approx(expected.intercept_, rel=1e-6)
     assert found.converged_
@@ -34,9 +34,9 @@ def test_with_a_large_penalty_it_is_the_background():
 
 def test_equal_weights_change_nothing_at_any_penalty():
     X, y, _ = sample()
-    expected = LogisticModel(ridge=0).fit(X, y)
+    expected = LogisticModel(l2=0).fit(X, y)
     for penalty in (1e-4, 1.0):
-        found = AdaptedLogistic(ridge=0, penalty=penalty).fit(X, y, np.full(600, 3.0))
+        found = AdaptedLogistic(l2=0, penalty=penalty).fit(X, y, np.full(600, 3.0))
         np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-5)
 
 
@@ -83,7 +83,7 @@ def test_any_classifier_with_coefficients_may_be_the_background():
 def test_separable_labels_are_no_trouble_with_a_penalty():
     X = np.linspace(-1, 1, 50)[:, None]
     y = (X[:, 0] > 0).astype(int)
-    found = AdaptedLogistic(ridge=1e-2, penalty=0.1).fit(X, y, np.linspace(1, 2, 50))
+    found = AdaptedLogistic(l2=1e-2, penalty=0.1).fit(X, y, np.linspace(1, 2, 50))
     assert found.converged_ and np.isfinite(found.coef_).all()
 
 

@@ -23,7 +23,7 @@ def gain(shift, seed=0):
     new, truth, who = world(shift, seed=seed + 100)
     losses = []
     for selection in (False, True):
-        model = SelectionAwareClassifier(selection=selection, trees=40)
+        model = SelectionAwareClassifier(selection=selection, max_iter=40)
         model.fit(X[s == 1], y[s == 1], X_unlabeled=X[s == 0], y_unlabeled=y[s == 0])
         p = positive(model, new, "general", who)
         losses.append(-np.where(truth == 1, np.log(p), np.log1p(-p)))
@@ -44,7 +44,7 @@ def test_seeing_s_helps_nothing_where_labels_are_missing_at_random():
 def test_a_model_comes_back_from_its_arrays():
     X, y, s = world(1.0, rows=600)
     for selection in (False, True):
-        model = SelectionAwareClassifier(selection=selection, trees=5)
+        model = SelectionAwareClassifier(selection=selection, max_iter=5)
         model.fit(X[s == 1], y[s == 1], X_unlabeled=X[s == 0], y_unlabeled=y[s == 0])
         back = SelectionAwareClassifier.from_arrays(model.to_arrays())
         np.testing.assert_array_equal(back.predict_proba(X, s), model.predict_proba(X, s))

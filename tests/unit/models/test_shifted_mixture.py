@@ -28,7 +28,7 @@ def case():
     hidden = rng.normal(size=(700, 2)) * 1.3 + np.where(
         rng.random((700, 1)) < 0.6, [2.5, 0.5], [0.3, 1.5]
     )
-    options = {"components": 2, "restarts": 3, "max_iter": 50}
+    options = {"components": 2, "n_init": 3, "max_iter": 50}
     labeled = GenerativeClassifier(**options).fit(X, y, rng=rng)
     weighted = GenerativeClassifier(**options).fit(X, y, np.exp(X[:, 0] / 2), rng=rng)
     starts = {"labeled": labeled.to_arrays(), "unlabeled": weighted.to_arrays()}
@@ -286,7 +286,7 @@ def test_prior_shift_is_recovered_where_it_holds():
     rng = np.random.default_rng(1)
     y, hidden_y = rng.random(3000) < 0.6, rng.random(6000) < 0.2
     X, hidden = (rng.normal(size=(len(v), 2)) + 1.5 * v[:, None] for v in (y, hidden_y))
-    labeled = GenerativeClassifier(components=1, restarts=1).fit(X, y.astype(int), rng=rng)
+    labeled = GenerativeClassifier(components=1, n_init=1).fit(X, y.astype(int), rng=rng)
     model = ShiftedMixtureClassifier(
         start="labeled", inertia=0.0, iterations=200, shifts="priors"
     ).fit(X, X_unlabeled=hidden, starts={"labeled": labeled.to_arrays()}, selected_share=1 / 3)
@@ -307,7 +307,7 @@ def test_categories_shift_with_the_means(covariance):
 
     X = rows(y, np.array([0.1, 0.6]))
     hidden = rows(hidden_y, np.array([0.3, 0.9]))
-    fitted = GenerativeClassifier(components=1, restarts=1, covariance=covariance)
+    fitted = GenerativeClassifier(components=1, n_init=1, covariance=covariance)
     fitted.fit(X, y.astype(int), rng=rng, categories=layout)
     starts = {"labeled": fitted.to_arrays()}
     options = {"start": "labeled", "inertia": 0.0, "iterations": 100}
@@ -325,6 +325,6 @@ def test_categories_shift_with_the_means(covariance):
             again.predict_proba(X, target), model.predict_proba(X, target)
         )
     with pytest.raises(CounterweightError, match="or other categories"):
-        plain = GenerativeClassifier(components=1, restarts=1).fit(X[:, :2], y.astype(int), rng=rng)
+        plain = GenerativeClassifier(components=1, n_init=1).fit(X[:, :2], y.astype(int), rng=rng)
         both = starts | {"unlabeled": plain.to_arrays()}
         ShiftedMixtureClassifier().fit(X, **(given | {"starts": both}))

@@ -199,7 +199,7 @@ def test_what_cannot_be_fitted_is_refused_in_a_sentence():
 def planned(**item):
     made = copy.deepcopy(SMALL)
     made["studies"]["one"]["models"] = [{"model": "logistic"}, {"model": "tilted", **item}]
-    made["model_defaults"] = {"generative": {"restarts": 3}}
+    made["model_defaults"] = {"generative": {"n_init": 3}}
     return config.resolve(made)["studies"]["one"]["methods"]
 
 
@@ -210,9 +210,9 @@ def test_the_config_spells_out_the_classifier_within_and_declares_it():
         "model": "generative",
         **{name: node["default"] for name, node in known.items()},
         "components": 2,
-        "restarts": 3,
+        "n_init": 3,
     }
-    assert method["options"]["selection"] == {"model": "logistic", "ridge": 1e-6}
+    assert method["options"]["selection"] == {"model": "logistic", "l2": 1e-6}
     assert looked_up(method) == (
         ("model", "tilted"),
         ("model", "generative"),
@@ -222,7 +222,7 @@ def test_the_config_spells_out_the_classifier_within_and_declares_it():
     swept = planned(sweep={"classifier": [{"model": "logistic"}, {"model": "generative"}]})[
         "tilted"
     ]
-    assert swept["sweep"]["classifier"][1]["restarts"] == 3
+    assert swept["sweep"]["classifier"][1]["n_init"] == 3
     assert ("model", "generative") in looked_up(swept)
 
 
@@ -231,7 +231,7 @@ def test_the_config_spells_out_the_classifier_within_and_declares_it():
     [
         ({"classifier": {"model": "logistics"}}, r"did you mean 'logistic'"),
         ({"classifier": {"model": "logistic", "rigde": 1}}, r"classifier\.rigde; did you mean"),
-        ({"classifier": {"ridge": 1.0}}, r"classifier lacks the key 'model'"),
+        ({"classifier": {"l2": 1.0}}, r"classifier lacks the key 'model'"),
         ({"classifier": "logistic"}, r"classifier must be of type mapping, not text"),
         ({"delta": {"by": "times"}}, r"delta lacks the key 'times'"),
         ({"delta": {"by": "fixed"}}, r"delta lacks the key 'value'"),

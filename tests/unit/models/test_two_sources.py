@@ -25,14 +25,14 @@ def _planted(n=4000, share=0.4, seed=0):
 
 
 def _fit(X, y, hidden, weight=None, **options):
-    options = {"components": 1, "restarts": 1} | options
+    options = {"components": 1, "n_init": 1} | options
     model = TwoSourceClassifier(**options)
     return model.fit(X, y, weight, X_unlabeled=hidden, rng=np.random.default_rng(0))
 
 
 def test_planted_sources_are_recovered_where_one_line_is_wrong():
     X, y, hidden, hidden_y = _planted(8000)
-    model = _fit(X, y, hidden, tolerance=1e-8, max_iter=1000)
+    model = _fit(X, y, hidden, tol=1e-8, max_iter=1000)
     assert model.converged_
     assert model.first_share_ == pytest.approx(0.4, abs=0.05)
     np.testing.assert_allclose(model.sources_[0].means[0], FIRST, atol=0.06)
@@ -47,7 +47,7 @@ def test_planted_sources_are_recovered_where_one_line_is_wrong():
 @pytest.mark.parametrize("components", [1, 3])
 def test_log_likelihood_never_falls_and_is_that_of_the_model(components):
     X, y, hidden, _ = _planted(1500)
-    model = _fit(X, y, hidden, components=components, tolerance=1e-12, max_iter=60)
+    model = _fit(X, y, hidden, components=components, tol=1e-12, max_iter=60)
     values = model.log_likelihood_
     assert len(values) > 10
     assert np.diff(values).min() >= -1e-7 * abs(values[-1])
@@ -81,7 +81,7 @@ def test_twice_the_weight_of_a_row_is_the_row_twice():
     """Weights count beside unlabeled rows at mean 1, so all rows are there twice in the other."""
     X, y, hidden, _ = _planted(600)
     counts = np.repeat([1, 3], 300)
-    options = {"max_iter": 8, "tolerance": 1e-12}
+    options = {"max_iter": 8, "tol": 1e-12}
     one = _fit(X, y, hidden, counts, **options)
     rows = np.repeat(np.arange(600), counts)
     other = _fit(X[rows], y[rows], np.repeat(hidden, 2, axis=0), **options)

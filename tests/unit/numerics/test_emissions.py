@@ -49,8 +49,8 @@ def _drawn(rng, shares):
     return (rng.random(len(shares))[:, None] > np.cumsum(shares, axis=1)).sum(axis=1)
 
 
-def _responsibilities(n, k, restarts, seed=2):
-    values = np.random.default_rng(seed).random((restarts, n, k))
+def _responsibilities(n, k, n_init, seed=2):
+    values = np.random.default_rng(seed).random((n_init, n, k))
     return values / values.sum(axis=2, keepdims=True)
 
 
@@ -122,7 +122,7 @@ def test_penalised_log_likelihood_never_falls(covariance, missing):
         responsibilities=_responsibilities(len(X), 4, 3),
         layout=LAYOUT,
         covariance=covariance,
-        tolerance=1e-10,
+        tol=1e-10,
         max_iter=300,
         minimum_rows=40,
     )
@@ -167,7 +167,7 @@ def test_one_component_is_means_variances_and_smoothed_shares():
             1,
             sample_weight=weights,
             rng=np.random.default_rng(0),
-            restarts=1,
+            n_init=1,
             layout=LAYOUT,
             covariance=covariance,
         )
@@ -189,13 +189,7 @@ def test_missing_numbers_of_one_gaussian_are_those_of_maximum_likelihood():
     y = 2 * x + rng.normal(size=400)
     y[x > 0.3] = np.nan
     mixture = fit_mixture(
-        np.column_stack([x, y]),
-        1,
-        rng=rng,
-        restarts=1,
-        layout=Layout.of(2),
-        tolerance=1e-14,
-        max_iter=5000,
+        np.column_stack([x, y]), 1, rng=rng, n_init=1, layout=Layout.of(2), tol=1e-14, max_iter=5000
     )
     there = ~np.isnan(y)
     slope, constant = np.polyfit(x[there], y[there], 1)
@@ -211,7 +205,7 @@ def test_missing_numbers_of_one_gaussian_are_those_of_maximum_likelihood():
 def test_planted_segments_of_categories_are_recovered(missing, covariance):
     X, segment = _planted(8000, missing=missing, more=True)
     options = {"layout": MORE, "covariance": covariance}
-    mixture = fit_mixture(X, 2, rng=np.random.default_rng(0), restarts=4, **options)
+    mixture = fit_mixture(X, 2, rng=np.random.default_rng(0), n_init=4, **options)
     order = np.argsort(-mixture.weights)
     np.testing.assert_allclose(mixture.weights[order], [0.6, 0.4], atol=0.03)
     expected = np.hstack([*BY_SEGMENT, *BY_SEGMENT])
@@ -223,7 +217,7 @@ def test_planted_segments_of_categories_are_recovered(missing, covariance):
 
 def test_gaussians_alone_cannot_see_those_segments():
     X, segment = _planted(3000)
-    numbers = fit_mixture(X[:, :2], 2, rng=np.random.default_rng(0), restarts=4)
+    numbers = fit_mixture(X[:, :2], 2, rng=np.random.default_rng(0), n_init=4)
     joint = numbers.component_log_density(X[:, :2]) + np.log(numbers.weights)
     right = np.mean((joint[:, 1] > joint[:, 0]) == segment)
     assert max(right, 1 - right) < 0.7
@@ -277,7 +271,7 @@ def test_other_wrong_rows_are_refused():
 def test_rows_with_nothing_but_categories():
     X, segment = _planted(4000, more=True)
     layout = Layout((), ((0, 1, 2), (3,), (4,), (5,)), MORE.levels)
-    mixture = fit_mixture(X[:, 2:], 2, rng=np.random.default_rng(0), restarts=4, layout=layout)
+    mixture = fit_mixture(X[:, 2:], 2, rng=np.random.default_rng(0), n_init=4, layout=layout)
     joint = mixture.component_log_density(X[:, 2:]) + np.log(mixture.weights)
     right = np.mean((joint[:, 1] > joint[:, 0]) == segment)
     assert max(right, 1 - right) > np.mean(_bayes(X, MORE) == segment) - 0.01
@@ -299,7 +293,7 @@ def test_single_precision_search_ends_where_double_does(covariance):
 def test_classes_of_categories_are_told_apart_and_stored():
     X, segment = _planted(3000)
     y = (np.random.default_rng(0).random(len(X)) < np.where(segment, 0.9, 0.1)).astype(int)
-    model = GenerativeClassifier(components=2, restarts=3)
+    model = GenerativeClassifier(components=2, n_init=3)
     model.fit(X, y, rng=np.random.default_rng(0), categories=LAYOUT)
     assert np.mean(model.predict(X) == y) > 0.85
     arrays = model_arrays(model_table(model.to_arrays(), 0, "general").to_pandas())
@@ -315,7 +309,7 @@ def test_classes_of_categories_are_told_apart_and_stored():
 def test_diagonal_classes_without_a_category_are_stored():
     X = _planted(500)[0][:, :2]
     y = (X[:, 0] > 3).astype(int)
-    model = GenerativeClassifier(components=1, restarts=1, covariance="diagonal")
+    model = GenerativeClassifier(components=1, n_init=1, covariance="diagonal")
     model.fit(X, y, rng=np.random.default_rng(0))
     arrays = model_arrays(model_table(model.to_arrays(), 0, "general").to_pandas())
     again = ClassMixtures.from_arrays(arrays)
@@ -328,7 +322,7 @@ def test_naive_bayes_is_one_component_of_categories():
     """Bayes' rule with independent categories, by counting."""
     X, segment = _planted(500)
     layout = Layout((), ((0, 1, 2), (3,)), (3, 4))
-    model = GenerativeClassifier(components=1, restarts=1)
+    model = GenerativeClassifier(components=1, n_init=1)
     model.fit(X[:, 2:], segment, rng=np.random.default_rng(0), categories=layout)
     _, codes = layout.split(X[:, 2:])
     joint = np.tile(np.log(np.bincount(segment) / len(segment)), (len(X), 1))

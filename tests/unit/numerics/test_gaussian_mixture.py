@@ -31,8 +31,8 @@ def _rough(n=600, d=3, seed=1):
     return X + 10.0
 
 
-def _responsibilities(n, k, restarts, seed=2):
-    values = np.random.default_rng(seed).random((restarts, n, k))
+def _responsibilities(n, k, n_init, seed=2):
+    values = np.random.default_rng(seed).random((n_init, n, k))
     return values / values.sum(axis=2, keepdims=True)
 
 
@@ -74,7 +74,7 @@ def test_integer_weights_equal_repeated_rows(minimum_rows):
 def test_one_component_is_the_weighted_mean_and_covariance():
     X = _rough()
     weights = np.random.default_rng(4).random(len(X))
-    mixture = fit_mixture(X, 1, sample_weight=weights, restarts=2, rng=np.random.default_rng(0))
+    mixture = fit_mixture(X, 1, sample_weight=weights, n_init=2, rng=np.random.default_rng(0))
     mean = np.average(X, axis=0, weights=weights)
     covariance = np.cov(X.T, aweights=weights, ddof=0)
     np.testing.assert_allclose(mixture.means[0], mean, rtol=1e-10)
@@ -86,7 +86,7 @@ def test_one_component_is_the_weighted_mean_and_covariance():
 def test_log_likelihood_is_that_of_the_returned_parameters():
     X = _rough()
     weights = np.random.default_rng(5).random(len(X))
-    mixture = fit_mixture(X, 3, sample_weight=weights, restarts=3, rng=np.random.default_rng(0))
+    mixture = fit_mixture(X, 3, sample_weight=weights, n_init=3, rng=np.random.default_rng(0))
     assert weights @ mixture.log_density(X) == pytest.approx(mixture.log_likelihood, rel=1e-11)
     assert mixture.history[-1] == mixture.log_likelihood
     assert mixture.log_likelihood == mixture.restart_log_likelihood.max()
@@ -105,7 +105,7 @@ def test_log_likelihood_never_falls(seed):
     X = _rough(seed=seed)
     weights = np.random.default_rng(seed).random(len(X))
     mixture = fit_mixture(
-        X, 5, sample_weight=weights, restarts=4, rng=np.random.default_rng(seed), tolerance=1e-9
+        X, 5, sample_weight=weights, n_init=4, rng=np.random.default_rng(seed), tol=1e-9
     )
     assert len(mixture.history) > 10
     assert np.diff(mixture.history).min() >= -1e-10 * abs(mixture.log_likelihood)
@@ -113,9 +113,7 @@ def test_log_likelihood_never_falls(seed):
 
 def test_log_likelihood_never_falls_when_components_are_held():
     X = _rough(400)
-    mixture = fit_mixture(
-        X, 4, restarts=1, rng=np.random.default_rng(1), minimum_rows=90, tolerance=1e-9
-    )
+    mixture = fit_mixture(X, 4, n_init=1, rng=np.random.default_rng(1), minimum_rows=90, tol=1e-9)
     assert mixture.updates_held > 0
     assert 1 <= mixture.components_small <= min(mixture.updates_held, len(mixture.weights))
     assert np.diff(mixture.history).min() >= -1e-10 * abs(mixture.log_likelihood)
@@ -126,9 +124,7 @@ def test_log_likelihood_never_falls_at_the_covariance_floor():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 2))
     X[:200, 1] = 1.5
-    mixture = fit_mixture(
-        X, 3, restarts=4, rng=rng, tolerance=1e-10, covariance_floor=1e-3, minimum_rows=0
-    )
+    mixture = fit_mixture(X, 3, n_init=4, rng=rng, tol=1e-10, reg_covar=1e-3, minimum_rows=0)
     scaled = mixture.covariances / np.outer(X.std(axis=0), X.std(axis=0))
     assert np.linalg.eigvalsh(scaled).min() == pytest.approx(1e-3, rel=1e-6)
     assert np.diff(mixture.history).min() >= -1e-10 * abs(mixture.log_likelihood)
@@ -179,7 +175,7 @@ def test_affine_map_of_the_rows_maps_the_mixture():
     matrix = np.array([[2.0, 0.3, 0.0], [0.0, 0.5, 1.0], [-1.0, 0.0, 4.0]])
     shift = np.array([100.0, -3.0, 0.0])
     start = _responsibilities(len(X), 3, 1)
-    options = {"responsibilities": start, "tolerance": 0.0, "max_iter": 40}
+    options = {"responsibilities": start, "tol": 0.0, "max_iter": 40}
     one = fit_mixture(X, 3, **options)
     other = fit_mixture(X @ matrix.T + shift, 3, **options)
     np.testing.assert_allclose(other.weights, one.weights, rtol=1e-7)
@@ -193,7 +189,7 @@ def test_affine_map_of_the_rows_maps_the_mixture():
 
 def test_known_mixture_is_recovered():
     X = _known(20000)
-    mixture = fit_mixture(X, 3, restarts=8, rng=np.random.default_rng(0))
+    mixture = fit_mixture(X, 3, n_init=8, rng=np.random.default_rng(0))
     order = [int(np.argmin(((mixture.means - m) ** 2).sum(axis=1))) for m in TRUE_MEANS]
     assert sorted(order) == [0, 1, 2]
     # Four standard errors of a share, a mean and a covariance of the smallest component.
@@ -215,7 +211,7 @@ def test_agrees_with_scikit_learn_from_the_same_start():
             self._initialize(X, start[0])
 
     theirs = Started(3, tol=1e-12, max_iter=2000, reg_covar=0).fit(X)
-    ours = fit_mixture(X, 3, responsibilities=start, tolerance=1e-13)
+    ours = fit_mixture(X, 3, responsibilities=start, tol=1e-13)
     assert ours.log_likelihood == pytest.approx(theirs.score(X) * len(X), rel=1e-9)
     np.testing.assert_allclose(ours.weights, theirs.weights_, rtol=1e-6)
     np.testing.assert_allclose(ours.means, theirs.means_, rtol=1e-6, atol=1e-6)
@@ -225,7 +221,7 @@ def test_agrees_with_scikit_learn_from_the_same_start():
 @pytest.mark.parametrize("block", [7, 64, 5000])
 def test_blocks_do_not_change_the_result(block):
     X = _rough()
-    options = {"restarts": 3, "max_iter": 30}
+    options = {"n_init": 3, "max_iter": 30}
     one = fit_mixture(X, 3, rng=np.random.default_rng(0), **options)
     other = fit_mixture(X, 3, rng=np.random.default_rng(0), block=block, **options)
     _assert_same(one, other)
@@ -233,11 +229,11 @@ def test_blocks_do_not_change_the_result(block):
 
 def test_features_made_anew_each_time_change_nothing(monkeypatch):
     X = _rough()
-    one = fit_mixture(X, 3, restarts=2, rng=np.random.default_rng(0))
+    one = fit_mixture(X, 3, n_init=2, rng=np.random.default_rng(0))
     monkeypatch.setattr(
         "counterweight.numerics.mixture_steps.QuadraticRows.__init__.__defaults__", (1024, 0)
     )
-    other = fit_mixture(X, 3, restarts=2, rng=np.random.default_rng(0))
+    other = fit_mixture(X, 3, n_init=2, rng=np.random.default_rng(0))
     np.testing.assert_allclose(one.means, other.means, rtol=1e-8)
 
 
@@ -245,17 +241,17 @@ def test_rows_of_weight_zero_change_nothing():
     X = _rough()
     extra = np.vstack([X, np.full((40, 3), 1e6)])
     weights = np.r_[np.ones(len(X)), np.zeros(40)]
-    one = fit_mixture(X, 3, restarts=3, rng=np.random.default_rng(0))
-    other = fit_mixture(extra, 3, sample_weight=weights, restarts=3, rng=np.random.default_rng(0))
+    one = fit_mixture(X, 3, n_init=3, rng=np.random.default_rng(0))
+    other = fit_mixture(extra, 3, sample_weight=weights, n_init=3, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(one.means, other.means)
 
 
 def test_component_with_few_rows_is_kept_and_the_others_share_the_rest():
     X = _rough(300)
-    first = fit_mixture(X, 3, restarts=1, rng=np.random.default_rng(0))
+    first = fit_mixture(X, 3, n_init=1, rng=np.random.default_rng(0))
     far = np.array([0.1, 0.5, 0.4])
     start = type(first)(far, first.means + [[1e3], [0], [0]], first.covariances)
-    mixture = fit_mixture(X, 3, start=start, max_iter=5, tolerance=0.0)
+    mixture = fit_mixture(X, 3, start=start, max_iter=5, tol=0.0)
     assert mixture.updates_held == 5
     assert mixture.components_small == 1
     assert mixture.weights[0] == pytest.approx(0.1, abs=1e-14)
@@ -266,22 +262,22 @@ def test_component_with_few_rows_is_kept_and_the_others_share_the_rest():
 
 def test_start_from_a_fitted_mixture_stays_there():
     X = _known(2000)
-    first = fit_mixture(X, 3, restarts=4, rng=np.random.default_rng(0), tolerance=1e-12)
-    again = fit_mixture(X, 3, start=first, tolerance=1e-9)
+    first = fit_mixture(X, 3, n_init=4, rng=np.random.default_rng(0), tol=1e-12)
+    again = fit_mixture(X, 3, start=first, tol=1e-9)
     assert again.n_iter == 1
     _assert_same(first, again, rtol=1e-4, atol=1e-4)
 
 
 def test_the_same_seed_gives_the_same_bytes():
     X = _rough()
-    one, other = (fit_mixture(X, 3, restarts=3, rng=np.random.default_rng(9)) for _ in range(2))
+    one, other = (fit_mixture(X, 3, n_init=3, rng=np.random.default_rng(9)) for _ in range(2))
     assert one.means.tobytes() == other.means.tobytes()
     assert one.history.tobytes() == other.history.tobytes()
 
 
 def test_search_in_single_precision_finds_what_plain_em_finds():
     X = np.hstack([_rough(8000, d=5, seed=s) for s in (5, 6)])[:4500]
-    options = {"restarts": 6, "tolerance": 1e-5}
+    options = {"n_init": 6, "tol": 1e-5}
     plain = fit_mixture(X, 4, rng=np.random.default_rng(1), screen=False, **options)
     fast = fit_mixture(X, 4, rng=np.random.default_rng(1), **options)
     assert len(X) * (1 + 10 + 55) > gaussian_mixture.SCREEN_SIZE
@@ -334,7 +330,7 @@ def test_single_precision_log_likelihood_is_corrected_for_rounding():
 
 
 def test_running_out_of_iterations_is_reported():
-    mixture = fit_mixture(_rough(), 4, restarts=2, rng=np.random.default_rng(0), max_iter=3)
+    mixture = fit_mixture(_rough(), 4, n_init=2, rng=np.random.default_rng(0), max_iter=3)
     assert not mixture.converged
     assert mixture.n_iter == 3
     assert len(mixture.history) == 4
@@ -367,11 +363,11 @@ def _with(value, at=(3, 1)):
         (lambda: _fit(sample_weight=-np.ones(100)), "100 of 100 weights are negative"),
         (lambda: _fit(sample_weight=np.full(100, np.nan)), "not finite"),
         (lambda: _fit(sample_weight=np.ones(7)), "7 weights for 100 rows"),
-        (lambda: _fit(tolerance=-1.0), "tolerance must be"),
+        (lambda: _fit(tol=-1.0), "tol must be"),
         (lambda: _fit(k=0), "components must be"),
-        (lambda: _fit(restarts=0), "restarts must be"),
+        (lambda: _fit(n_init=0), "n_init must be"),
         (lambda: _fit(max_iter=0), "max_iter must be"),
-        (lambda: _fit(covariance_floor=0.0), "covariance_floor must"),
+        (lambda: _fit(reg_covar=0.0), "reg_covar must"),
         (lambda: _fit(responsibilities=np.ones((2, 3, 4))), "Responsibilities must have"),
         (lambda: fit_mixture(_rough(100), 2), "give rng"),
     ],
@@ -384,7 +380,7 @@ def test_bad_input_is_explained(call, message):
 def test_the_units_of_the_features_do_not_move_the_stop():
     X = _rough()
     fits = [
-        fit_mixture(X * scale, 3, restarts=3, rng=np.random.default_rng(1))
+        fit_mixture(X * scale, 3, n_init=3, rng=np.random.default_rng(1))
         for scale in (1e-8, 1.0, 1e8)
     ]
     assert len({fit.n_iter for fit in fits}) == 1

@@ -20,8 +20,8 @@ def sample(n=400, seed=0):
 def test_integer_weights_equal_repeated_rows():
     X, y = sample()
     weights = np.random.default_rng(1).integers(0, 4, len(y))
-    one = fit_logistic(X, y, weights, ridge=0)
-    other = fit_logistic(np.repeat(X, weights, axis=0), np.repeat(y, weights), ridge=0)
+    one = fit_logistic(X, y, weights, l2=0)
+    other = fit_logistic(np.repeat(X, weights, axis=0), np.repeat(y, weights), l2=0)
     np.testing.assert_allclose(one[0], other[0], rtol=1e-6)
     assert one[1] == pytest.approx(other[1], rel=1e-6)
 
@@ -37,7 +37,7 @@ def test_the_scale_of_the_weights_does_not_matter():
 def test_score_equations_hold_at_the_optimum():
     X, y = sample()
     weights = np.random.default_rng(2).random(len(y))
-    coef, intercept, _, converged = fit_logistic(X, y, weights, ridge=0)
+    coef, intercept, _, converged = fit_logistic(X, y, weights, l2=0)
     residual = weights * (y - logistic_probability(X, coef, intercept))
     standard = (X - X.mean(0)) / X.std(0)
     assert converged
@@ -45,19 +45,19 @@ def test_score_equations_hold_at_the_optimum():
     assert abs(residual.sum()) < 1e-5
 
 
-@pytest.mark.parametrize("ridge", [0, 1e-6, 0.1])
+@pytest.mark.parametrize("l2", [0, 1e-6, 0.1])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_fit_is_that_of_scikit_learn_after_as_many_steps(seed, ridge):
+def test_the_fit_is_that_of_scikit_learn_after_as_many_steps(seed, l2):
     X, y = sample(seed=seed)
     X = (X - X.mean(0)) / X.std(0)
     weights = np.random.default_rng(seed).exponential(size=len(y))
     peer = LogisticRegression(
-        C=1 / (ridge * len(y)) if ridge else np.inf, solver="newton-cholesky", tol=1e-8
+        C=1 / (l2 * len(y)) if l2 else np.inf, solver="newton-cholesky", tol=1e-8
     )
     center = np.average(X, axis=0, weights=weights)
     scale = np.sqrt(np.average((X - center) ** 2, axis=0, weights=weights))
     peer.fit((X - center) / scale, y, sample_weight=weights / weights.mean())
-    coef, intercept, steps, converged = fit_logistic(X, y, weights, ridge)
+    coef, intercept, steps, converged = fit_logistic(X, y, weights, l2)
     assert converged and steps == peer.n_iter_[0]
     np.testing.assert_allclose(coef, peer.coef_[0] / scale, rtol=1e-9)
     assert intercept == pytest.approx(peer.intercept_[0] - coef @ center, abs=1e-9)
@@ -66,7 +66,7 @@ def test_the_fit_is_that_of_scikit_learn_after_as_many_steps(seed, ridge):
 def test_classes_that_can_be_told_apart_end_at_the_penalty():
     X = np.r_[-np.ones(50), np.ones(50)][:, None]
     y = (X[:, 0] > 0).astype(int)
-    coef, intercept, _, converged = fit_logistic(X, y, ridge=1e-6)
+    coef, intercept, _, converged = fit_logistic(X, y, l2=1e-6)
     # The slope of the mean log loss, with the sign of each row at z = coef, is that of the penalty.
     assert converged and intercept == pytest.approx(0, abs=1e-6)
     assert 1 / (1 + np.exp(coef[0])) == pytest.approx(1e-6 * coef[0], rel=1e-2)

@@ -50,7 +50,7 @@ def changed(*path, value):
         (("studies", "one", "models"), [{"model": "logistic"}] * 2, "second method called"),
         (("studies", "One"), {}, "One"),
         (("studies", "one", "weighting", 0, "max_weight"), 0, "max_weight is 0"),
-        (("model_defaults",), {"generative": {"restart": 1}}, "did you mean 'restarts'"),
+        (("model_defaults",), {"generative": {"n_ini": 1}}, "did you mean 'n_init'"),
         (
             ("studies", "one", "models", 1, "sweep"),
             {"inertia": [0.5, 3]},
@@ -63,7 +63,7 @@ def changed(*path, value):
             "has 10100 settings",
         ),
         (("test_share",), float("nan"), "test_share is nan: give a number"),
-        (("studies", "one", "models", 0, "ridge"), float("inf"), r"models\[0\].ridge is inf"),
+        (("studies", "one", "models", 0, "l2"), float("inf"), r"models\[0\].l2 is inf"),
         (("studies", "one", "weighting", 0, "max_weight"), float("nan"), "max_weight is nan"),
         (("repeats",), 1e30, "greater than the maximum"),
         (("studies", 1), {}, "studies has the name 1, which YAML does not read as text"),
@@ -99,9 +99,9 @@ def test_models_that_begin_from_others_bring_them_along():
 
 
 def test_model_defaults_reach_every_use():
-    made = copy.deepcopy(SMALL) | {"model_defaults": {"generative": {"restarts": 3}}}
+    made = copy.deepcopy(SMALL) | {"model_defaults": {"generative": {"n_init": 3}}}
     methods = config.resolve(made)["studies"]["one"]["methods"]
-    assert methods["generative-lemma2"]["options"]["restarts"] == 3
+    assert methods["generative-lemma2"]["options"]["n_init"] == 3
 
 
 @pytest.mark.parametrize("overlay", [None, "paper.yaml", "demo.yaml"])

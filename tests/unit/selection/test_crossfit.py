@@ -29,7 +29,7 @@ def test_fitted_weights_follow_the_true_ratio():
 def test_isotonic_probabilities_have_the_right_mean_and_keep_the_order():
     X, _, s = mar(4000)
     fitted, new, share, _ = selection_probabilities(
-        GradientBoostingSelector(trees=20),
+        GradientBoostingSelector(max_iter=20),
         X,
         s,
         X[:100],

@@ -120,7 +120,7 @@ def test_what_the_target_has_and_the_sample_lacks_is_said(answers, reference):
     reference.loc[0, "age"] = 200.0
     adjusted = Sample(answers, columns=["age", "region"]).adjust(reference, trim=2)
     # The levels that are there keep their shares of one another.
-    table = Sample(answers, columns=["region"]).adjust(reference, ridge=1e-8).balance()
+    table = Sample(answers, columns=["region"]).adjust(reference, l2=1e-8).balance()
     assert np.allclose(table.loc[1:, "adjusted"], table.loc[1:, "target"] / 0.98, atol=1e-4)
     text = adjusted.summary()
     assert "The target has region = east (2% of it), and the sample has no row" in text
@@ -128,7 +128,7 @@ def test_what_the_target_has_and_the_sample_lacks_is_said(answers, reference):
     assert "cut to 2 times the mean" in text
     assert adjusted.largest <= 2 + 1e-9
     with pytest.raises(CounterweightError, match="region = east"):
-        Sample(answers, columns=["age", "region"]).adjust(reference, ridge=0)
+        Sample(answers, columns=["age", "region"]).adjust(reference, l2=0)
     with pytest.raises(CounterweightError, match="region = east"):
         Sample(answers, columns=["age", "region"]).adjust(reference, "rake")
 
@@ -140,7 +140,7 @@ def test_missing_values_move_nothing_unless_both_tables_have_some(answers, refer
     assert len(adjusted.notes) >= 2 and "count as the target's mean" in adjusted.notes[0]
     assert np.isclose(adjusted.mean_difference_after, 0, atol=0.02)
     reference.loc[::3, "age"] = np.nan
-    table = Sample(answers, columns=["age"]).adjust(reference, ridge=1e-6).balance()
+    table = Sample(answers, columns=["age"]).adjust(reference, l2=1e-6).balance()
     assert list(table["level"]) == ["", "missing"]
     assert np.isclose(table.loc[1, "adjusted"], 1 / 3, atol=0.001)
 

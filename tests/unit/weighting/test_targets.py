@@ -60,13 +60,13 @@ def test_raking_equals_exact_tilting_on_the_levels(rng):
     one_hot, other = (
         np.hstack([np.eye(3)[table[:, 0]], np.eye(2)[table[:, 1]]]) for table in (codes, target)
     )
-    tilted = cbps_weights(one_hot, other, base, ridge=0)
+    tilted = cbps_weights(one_hot, other, base, l2=0)
     np.testing.assert_allclose(tilted, rake(codes, margins, base), rtol=1e-7)
 
 
 def test_means_are_met_exactly_where_they_can_be(tables):
     X, T = tables
-    w = cbps_weights(X, T, ridge=0)
+    w = cbps_weights(X, T, l2=0)
     np.testing.assert_allclose(w @ X / w.sum(), T.mean(axis=0), atol=1e-8)
     assert np.isclose(w.sum(), len(T))
     # The first-order condition: log weights are linear in the features.
@@ -74,7 +74,7 @@ def test_means_are_met_exactly_where_they_can_be(tables):
     fit = A @ np.linalg.lstsq(A, np.log(w), rcond=None)[0]
     np.testing.assert_allclose(fit, np.log(w), atol=1e-8)
     # A ridge allows for a difference, and costs less.
-    loose = cbps_weights(X, T, ridge=0.1)
+    loose = cbps_weights(X, T, l2=0.1)
     assert design_effect(loose) < design_effect(w)
     capped = cbps_weights(X, T, most_effect=1.1)
     assert 1.09 < design_effect(capped) <= 1.1
@@ -83,10 +83,10 @@ def test_means_are_met_exactly_where_they_can_be(tables):
 
 def test_odds_are_the_density_ratio_of_shifted_normals(rng):
     X, T = rng.normal(size=(60_000, 1)), rng.normal(size=(60_000, 1)) + 0.5
-    w = odds_weights(X, T, ridge=1e-8)
+    w = odds_weights(X, T, l2=1e-8)
     truth = np.exp(0.5 * X[:, 0] - 0.125)
     assert np.abs(w / w.mean() / truth - 1).max() < 0.1
-    tilted = cbps_weights(X, T, ridge=0)
+    tilted = cbps_weights(X, T, l2=0)
     assert np.abs(tilted / tilted.mean() / truth - 1).max() < 0.1
 
 
@@ -164,9 +164,9 @@ def test_what_cannot_be_met_is_one_sentence(rng):
         post_stratify([0, 1], [5, 5, 10])
     np.testing.assert_allclose(post_stratify([0, 1], [5, 5, 10], strict=False), 10)
     with pytest.raises(CounterweightError, match="feature number 1 stays"):
-        cbps_weights(np.column_stack([rng.random(9), np.zeros(9)]), np.ones((5, 2)) / 2, ridge=0)
+        cbps_weights(np.column_stack([rng.random(9), np.zeros(9)]), np.ones((5, 2)) / 2, l2=0)
     with pytest.raises(CounterweightError, match="number 0 stays"):
-        cbps_weights(rng.random((9, 1)), np.full((5, 1), 4.0), ridge=0)
+        cbps_weights(rng.random((9, 1)), np.full((5, 1), 4.0), l2=0)
     with pytest.raises(CounterweightError, match="2 features and the target 1"):
         odds_weights(np.ones((3, 2)), np.ones((3, 1)))
     with pytest.raises(CounterweightError, match="design weights alone"):

@@ -252,7 +252,7 @@ def check_useful(saved):
             f"nearer to the target (now off by {left:.3f}) within "
             f"{saved.facts['setting'] or 'its only setting'} and with leaves as large as asked. "
             "Nothing is given away: bring more rows or columns, allow a larger alpha, or take "
-            "smaller leaves (smallest_leaf_rows, smallest_leaf)."
+            "smaller leaves (min_samples_leaf, smallest_leaf)."
         )
 
 

@@ -70,7 +70,7 @@ OPTIONS_BY_NAME = {
         "d2_rows": Integer(9000, "Rows of d2, labeled, a random sample.", minimum=1),
         "d3_rows": Integer(14000, "Rows of d3, not labeled, a random sample.", minimum=1),
         "sharpness": Number(1.0, "Power of 4 p (1 - p) that d1 is sampled by; 0 for a random sample.", minimum=0),
-        "ridge": Number(0.001, "Penalty of the deployed model on standardised coefficients, for each row.", minimum=0),
+        "l2": Number(0.001, "Penalty of the deployed model on standardised coefficients, for each row.", minimum=0),
     },
     "present": {
         "where": Option({}, "Columns with the value that labeled rows have; {} for every row whose outcome is there.", type="object"),
@@ -277,7 +277,7 @@ def deployed(
     d2_rows=9000,
     d3_rows=14000,
     sharpness=1.0,
-    ridge=0.001,
+    l2=0.001,
 ):
     """A deployed model, and the three data sets of the churn experiment.
 
@@ -313,7 +313,7 @@ def deployed(
     order = rng.permutation(n)
     ends = np.cumsum([sizes["deployed"], sizes["d2"], sizes["d3"]])
     learned, second, third, candidates = np.split(order, ends)
-    score = _deployed_score(X, y, learned, ridge)
+    score = _deployed_score(X, y, learned, l2)
     # Exponential draws over weights, smallest first: sampling one by one without replacement.
     # log(4 p (1 - p)) = 2 log 2 - |s| - 2 log(1 + exp(-|s|)), in logarithms lest it underflows.
     away = np.abs(score[candidates])
@@ -353,7 +353,7 @@ def _scaled(sizes, n):
     return sizes
 
 
-def _deployed_score(X, y, learned, ridge):
+def _deployed_score(X, y, learned, l2):
     """Log odds of every row by a logistic regression on the rows `learned`."""
     from counterweight.numerics.linear import fit_logistic
 
@@ -369,9 +369,7 @@ def _deployed_score(X, y, learned, ridge):
             "labeling.deployed_rows."
         )
     log.info("deployed model: %d rows, %d features", len(learned), int(varied.sum()))
-    coef, intercept, _, converged = fit_logistic(
-        X[np.ix_(learned, varied)], y[learned], ridge=ridge
-    )
+    coef, intercept, _, converged = fit_logistic(X[np.ix_(learned, varied)], y[learned], l2=l2)
     if not converged:
         log.warning("the deployed model did not converge")
     return X[:, varied] @ coef + intercept

@@ -35,7 +35,7 @@ class JointClassifier(BinaryClassifier):
 
     Over v (selection, a = v'x) and w (label, f = w'x), both with a constant, it minimises
 
-        sum_{s=1} omega(a_i) l(y_i f_i) + sum_all l(s_i a_i) + n ridge/2 (|v|^2 + |w|^2),
+        sum_{s=1} omega(a_i) l(y_i f_i) + sum_all l(s_i a_i) + n l2/2 (|v|^2 + |w|^2),
 
     y and s in -1 and 1, where omega is the weight of a labeled row by the selection model itself:
     share / (1 - share) p(s=-1|x) / p(s=1|x) towards unlabeled rows, share / p(s=1|x) towards all.
@@ -51,7 +51,7 @@ class JointClassifier(BinaryClassifier):
 
     Parameters
     ----------
-    ridge : float
+    l2 : float
         Penalty on the coefficients of standardised features, for each row.
     loss : {"logistic", "exponential"}
 
@@ -76,8 +76,8 @@ class JointClassifier(BinaryClassifier):
 
     UNLABELED = TARGETED = True
 
-    def __init__(self, ridge=1e-6, loss="logistic"):
-        self.ridge = ridge
+    def __init__(self, l2=1e-6, loss="logistic"):
+        self.l2 = l2
         self.loss = loss
 
     def fit(self, X, y, sample_weight=None, *, X_unlabeled=None, rng=None):
@@ -113,7 +113,7 @@ class JointClassifier(BinaryClassifier):
         Z = np.column_stack([np.ones(len(both)), (both - centre) / scale])
         fits = []
         for target in TARGETS:
-            objective = Objective(Z, y, design, self.loss, target, self.ridge)
+            objective = Objective(Z, y, design, self.loss, target, self.l2)
             found = objective.minimised()
             fits.append((*found, objective.least_curvature(found[0])))
         ends, steps, converged, curvatures = zip(*fits, strict=True)
@@ -178,7 +178,7 @@ class Objective:
     design : array (M,)
     """
 
-    def __init__(self, Z, y, design, loss, target, ridge):
+    def __init__(self, Z, y, design, loss, target, l2):
         self.Z, self.y = Z, checked_labels(y, len(y))
         self.labeled = Z[: len(y)]
         self.sign_y, self.sign_s = 2.0 * y - 1, np.where(np.arange(len(Z)) < len(y), 1.0, -1.0)
@@ -188,7 +188,7 @@ class Objective:
         self.per_score = 2.0 if loss == "exponential" else 1.0
         share = len(y) / len(Z)
         self.factor = share if target == "general" else share / (1 - share)
-        self.ridge = ridge * np.tile(np.r_[0.0, np.ones(Z.shape[1] - 1)], 2)
+        self.l2 = l2 * np.tile(np.r_[0.0, np.ones(Z.shape[1] - 1)], 2)
 
     def _losses(self, z):
         """Loss of margins (n,), with its first and second derivative."""
@@ -225,8 +225,8 @@ class Objective:
         """Objective and gradient (2k,), as means over the n rows."""
         n = len(self.Z)
         value, by_a, by_f, *_ = self.parts(theta)
-        gradient = np.r_[by_a @ self.Z, by_f @ self.labeled] / n + self.ridge * theta
-        return value / n + self.ridge @ theta**2 / 2, gradient
+        gradient = np.r_[by_a @ self.Z, by_f @ self.labeled] / n + self.l2 * theta
+        return value / n + self.l2 @ theta**2 / 2, gradient
 
     def hessian(self, theta):
         """Second derivatives (2k, 2k), as means over the n rows."""
@@ -235,7 +235,7 @@ class Objective:
         crossed = (self.labeled * by_af[:, None]).T @ self.labeled
         told = (self.labeled * by_ff[:, None]).T @ self.labeled
         whole = np.block([[chosen, crossed], [crossed.T, told]]) / len(self.Z)
-        return whole + np.diag(self.ridge)
+        return whole + np.diag(self.l2)
 
     def least_curvature(self, theta):
         """Least eigenvalue of the second derivatives over its largest, least over some points.
@@ -254,10 +254,10 @@ class Objective:
         """Theta (2k,) of the selection model alone, and of the classifier with its weights."""
         n, m, X = len(self.Z), len(self.y), self.Z[:, 1:]
         s = np.arange(n) < m
-        coef, intercept, *_ = fit_logistic(X, s.astype(int), self.design, self.ridge[-1])
+        coef, intercept, *_ = fit_logistic(X, s.astype(int), self.design, self.l2[-1])
         v = np.r_[intercept, coef] / self.per_score
         weight = self.design[:m] * self.omega(v)[0]
-        coef, intercept, *_ = fit_logistic(X[:m], self.y, weight, self.ridge[-1])
+        coef, intercept, *_ = fit_logistic(X[:m], self.y, weight, self.l2[-1])
         return np.r_[v, np.r_[intercept, coef] / self.per_score]
 
     def minimised(self):

@@ -36,7 +36,7 @@ class BoostedClassifier(BinaryClassifier):
 
     Parameters
     ----------
-    trees, leaves, least_rows : int
+    max_iter, max_leaf_nodes, min_samples_leaf : int
         Number of trees, largest number of leaves of each, least rows in a leaf. A row counts
         once there, whatever its weight.
     learning_rate : float
@@ -54,11 +54,11 @@ class BoostedClassifier(BinaryClassifier):
     BLANKS = True
     converged_ = True
 
-    def __init__(self, trees=100, learning_rate=0.1, leaves=15, least_rows=20):
-        self.trees = trees
+    def __init__(self, max_iter=100, learning_rate=0.1, max_leaf_nodes=15, min_samples_leaf=20):
+        self.max_iter = max_iter
         self.learning_rate = learning_rate
-        self.leaves = leaves
-        self.least_rows = least_rows
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
 
     def fit(self, X, y, sample_weight=None, *, rng=None):
         """Fit; rows of weight 0 are left out. Nothing is drawn by `rng`.
@@ -105,7 +105,7 @@ class SelectionAwareClassifier(BinaryClassifier):
 
     Parameters
     ----------
-    trees, learning_rate, leaves, least_rows
+    max_iter, learning_rate, max_leaf_nodes, min_samples_leaf
         As of `counterweight.models.boosting.BoostedClassifier`.
 
     Attributes
@@ -116,11 +116,18 @@ class SelectionAwareClassifier(BinaryClassifier):
     UNLABELED = SELECTED = True
     converged_ = True
 
-    def __init__(self, trees=100, learning_rate=0.1, leaves=15, least_rows=20, selection=True):
-        self.trees = trees
+    def __init__(
+        self,
+        max_iter=100,
+        learning_rate=0.1,
+        max_leaf_nodes=15,
+        min_samples_leaf=20,
+        selection=True,
+    ):
+        self.max_iter = max_iter
         self.learning_rate = learning_rate
-        self.leaves = leaves
-        self.least_rows = least_rows
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
         self.selection = selection
 
     def fit(self, X, y, unweighted=None, *, X_unlabeled, y_unlabeled=None, rng=None):

@@ -11,13 +11,13 @@ from counterweight.numerics.gaussian_mixture import ClassMixtures, fit_class_mix
 
 OPTIONS = {
     "components": Integer(6, "Gaussian components of each class.", minimum=1),
-    "restarts": Integer(25, "Random starts of EM; the one with the best log-likelihood is kept.", minimum=1),
-    "tolerance": Number(1.0e-7, "EM stops when the log-likelihood changes by less than this share.", minimum=0, below=1),
+    "n_init": Integer(25, "Random starts of EM; the one with the best log-likelihood is kept.", minimum=1),
+    "tol": Number(1.0e-7, "EM stops when the log-likelihood changes by less than this share.", minimum=0, below=1),
     "max_iter": Integer(2000, "Most EM iterations of one start.", minimum=1),
     "start": Choice("shared", ["shared", "separate"],
         "shared: both classes start from one mixture of all rows; separate: each class has random starts of its own."),
     "draw": Integer(0, "Number of the set of random starts: another number, another set.", minimum=0),
-    "covariance_floor": Number(1.0e-6, "Least eigenvalue of a covariance of standardised features.", above=0, below=1),
+    "reg_covar": Number(1.0e-6, "Least eigenvalue of a covariance of standardised features.", above=0, below=1),
     "covariance": Choice("full", ["full", "diagonal", "tied"], "One matrix for each component; variances only; or one matrix for all components of a class."),
     "categories": Choice("auto", ["auto", "none"],
         "auto: features that the recipe declares categories are categories; none: they are numbers like all others."),
@@ -51,7 +51,7 @@ class GenerativeClassifier(MixtureClassifier):
 
     Parameters
     ----------
-    components, restarts, tolerance, max_iter, start, draw, covariance_floor, covariance, categories
+    components, n_init, tol, max_iter, start, draw, reg_covar, covariance, categories
         See `OPTIONS`. `draw` does nothing here: the caller seeds `rng` by it.
     random_state : int, Generator or None
         Where `fit` is given no `rng`.
@@ -76,12 +76,12 @@ class GenerativeClassifier(MixtureClassifier):
     """
 
     components: int = 6
-    restarts: int = 25
-    tolerance: float = 1e-7
+    n_init: int = 25
+    tol: float = 1e-7
     max_iter: int = 2000
     start: str = "shared"
     draw: int = 0
-    covariance_floor: float = 1e-6
+    reg_covar: float = 1e-6
     covariance: str = "full"
     categories: str = "auto"
     random_state: object = 0
@@ -120,10 +120,10 @@ class GenerativeClassifier(MixtureClassifier):
             rng=rng,
             base=base,
             separate=self.start == "separate",
-            restarts=self.restarts,
-            tolerance=self.tolerance,
+            n_init=self.n_init,
+            tol=self.tol,
             max_iter=self.max_iter,
-            covariance_floor=self.covariance_floor,
+            reg_covar=self.reg_covar,
             covariance=self.covariance,
             layout=categories if self.categories == "auto" else None,
         )

@@ -31,7 +31,7 @@ class LogisticModel(BinaryClassifier):
 
     Parameters
     ----------
-    ridge : float
+    l2 : float
         Penalty on the coefficients of standardised features, for each row.
 
     Attributes
@@ -47,13 +47,13 @@ class LogisticModel(BinaryClassifier):
     Smith & Elkan (2007), section 3.
     """
 
-    def __init__(self, ridge=1e-6):
-        self.ridge = ridge
+    def __init__(self, l2=1e-6):
+        self.l2 = l2
 
     def fit(self, X, y, sample_weight=None, *, rng=None):
         """Fit; `rng` is accepted and not needed, since the optimum is unique."""
         self.coef_, self.intercept_, self.n_iter_, self.converged_ = fit_logistic(
-            X, y, sample_weight, self.ridge
+            X, y, sample_weight, self.l2
         )
         return self
 
@@ -102,7 +102,7 @@ class AdaptedLogistic(BinaryClassifier):
 
     Parameters
     ----------
-    ridge : float
+    l2 : float
         Of the background model.
     penalty : float, optional
         None: that of `PENALTIES` with the smallest weighted log loss of labeled rows that neither
@@ -129,8 +129,8 @@ class AdaptedLogistic(BinaryClassifier):
     lot", on MAP adaptation; Sugiyama, Krauledat & Mueller (2007) on weighted cross-validation.
     """
 
-    def __init__(self, ridge=1e-6, penalty=None, folds=5, random_state=0):
-        self.ridge = ridge
+    def __init__(self, l2=1e-6, penalty=None, folds=5, random_state=0):
+        self.l2 = l2
         self.penalty = penalty
         self.folds = folds
         self.random_state = random_state
@@ -183,7 +183,7 @@ class AdaptedLogistic(BinaryClassifier):
     def _path(self, X, y, weights, penalties, background):
         """Coefficients, constant, steps and convergence by penalty, each from the one before."""
         if background is None:
-            coef, intercept, _, sound = fit_logistic(X, y, None, self.ridge)
+            coef, intercept, _, sound = fit_logistic(X, y, None, self.l2)
         else:
             coef, intercept = np.asarray(background.coef_, float), float(background.intercept_)
             sound = True

@@ -185,7 +185,7 @@ class BoostedScore:
 
     Parameters
     ----------
-    trees, leaves, least_rows : int
+    max_iter, max_leaf_nodes, min_samples_leaf : int
     learning_rate : float
 
     Attributes
@@ -197,11 +197,11 @@ class BoostedScore:
 
     converged_ = True
 
-    def __init__(self, trees=100, learning_rate=0.1, leaves=15, least_rows=20):
-        self.trees = trees
+    def __init__(self, max_iter=100, learning_rate=0.1, max_leaf_nodes=15, min_samples_leaf=20):
+        self.max_iter = max_iter
         self.learning_rate = learning_rate
-        self.leaves = leaves
-        self.least_rows = least_rows
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
 
     def fit(self, rows, y, weight=None, *, binary, rng=None):
         """Fit; parameters as `LinearScore.fit`."""

@@ -17,8 +17,8 @@ from counterweight.numerics.mixture_steps import Parameters, QuadraticRows, maxi
 
 OPTIONS = {
     "components": Integer(3, "Gaussian components of each source.", minimum=1),
-    "restarts": Integer(5, "Random starts of the mixture that each source begins from.", minimum=1),
-    "tolerance": Number(1.0e-6, "EM stops when the log-likelihood rises by less than this share of it.", above=0, below=1),
+    "n_init": Integer(5, "Random starts of the mixture that each source begins from.", minimum=1),
+    "tol": Number(1.0e-6, "EM stops when the log-likelihood rises by less than this share of it.", above=0, below=1),
     "max_iter": Integer(100, "Most EM iterations.", minimum=1),
     **RIDGE,
 }  # fmt: skip
@@ -62,7 +62,7 @@ class TwoSourceClassifier(BinaryClassifier):
 
     Parameters
     ----------
-    components, restarts, tolerance, max_iter, ridge
+    components, n_init, tol, max_iter, l2
         See `OPTIONS`.
     random_state : int, Generator or None
         Where `fit` is given no `rng`.
@@ -89,10 +89,10 @@ class TwoSourceClassifier(BinaryClassifier):
     """
 
     components: int = 3
-    restarts: int = 5
-    tolerance: float = 1e-6
+    n_init: int = 5
+    tol: float = 1e-6
     max_iter: int = 100
-    ridge: float = 1e-6
+    l2: float = 1e-6
     random_state: object = 0
 
     UNLABELED = TARGETED = True
@@ -125,14 +125,14 @@ class TwoSourceClassifier(BinaryClassifier):
         both = np.concatenate([X, hidden])
         scaled = Standardised(both, np.ones(len(both)))
         Z, H = np.split(scaled.features.rows, [len(X)])
-        run = _Fit(Z, y, weight, H, ridge=self.ridge)
+        run = _Fit(Z, y, weight, H, l2=self.l2)
         values, converged = [], False
-        sources, share = run.start(self.components, self.restarts, rng)
+        sources, share = run.start(self.components, self.n_init, rng)
         while True:
             value, resp = run.expectation(sources, share)
             values.append(value - len(both) * np.log(scaled.scale).sum())
             rise = values[-1] - values[-2] if len(values) > 1 else np.inf
-            converged = bool(rise <= self.tolerance * max(abs(value), len(both)))
+            converged = bool(rise <= self.tol * max(abs(value), len(both)))
             if converged or len(values) > self.max_iter:
                 break
             sources, share = run.maximisation(sources, *resp)
@@ -206,15 +206,15 @@ class TwoSourceClassifier(BinaryClassifier):
 class _Fit:
     """The rows of a fit, standardised, and its EM steps."""
 
-    def __init__(self, Z, y, weight, H, ridge):
-        self.Z, self.y, self.weight, self.H, self.ridge = Z, y, weight, H, ridge
+    def __init__(self, Z, y, weight, H, l2):
+        self.Z, self.y, self.weight, self.H, self.l2 = Z, y, weight, H, l2
         self.sign = 2.0 * y - 1.0
         self.labeled = QuadraticRows(Z, weight)
         self.unlabeled = QuadraticRows(H, np.ones(len(H)))
 
-    def start(self, k, restarts, rng):
+    def start(self, k, n_init, rng):
         """Mixtures of the unlabeled and of the labeled rows; sources told by features alone."""
-        options = {"restarts": restarts, "rng": rng, "tolerance": 1e-5}
+        options = {"n_init": n_init, "rng": rng, "tol": 1e-5}
         options |= {"scale": np.ones(self.Z.shape[1])}
         first = fit_mixture(self.H, k, **options)
         second = fit_mixture(self.Z, k, sample_weight=self.weight, **options)
@@ -262,6 +262,6 @@ class _Fit:
     def _regression(self, part):
         """Coefficients and constant of the label, from the rows that are of a source in part."""
         coef, intercept, *_ = fit_logistic(
-            self.Z, self.y, np.maximum(self.weight * part, 1e-12), self.ridge
+            self.Z, self.y, np.maximum(self.weight * part, 1e-12), self.l2
         )
         return coef, intercept

@@ -19,10 +19,10 @@ from counterweight.numerics.checks import number_table
 NODE = ("tree", "feature", "threshold", "missing_left", "left", "right", "set", "value")
 #: Options of the models that `fit_trees` fits.
 TREES = {
-    "trees": Integer(100, "Number of trees.", minimum=1),
+    "max_iter": Integer(100, "Number of trees.", minimum=1),
     "learning_rate": Number(0.1, "Shrinkage of each tree.", above=0, maximum=1),
-    "leaves": Integer(15, "Largest number of leaves.", minimum=2),
-    "least_rows": Integer(20, "Least rows in a leaf.", minimum=1),
+    "max_leaf_nodes": Integer(15, "Largest number of leaves.", minimum=2),
+    "min_samples_leaf": Integer(20, "Least rows in a leaf.", minimum=1),
 }  # fmt: skip
 #: Rows handled at once, and leaves that one word of bits holds.
 BATCH, WORD = 1 << 13, 64
@@ -53,10 +53,10 @@ def fit_trees(X, y, weight=None, *, options, binary=True, categorical=None, bins
 
     component = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
     return component(
-        max_iter=options["trees"],
+        max_iter=options["max_iter"],
         learning_rate=options["learning_rate"],
-        max_leaf_nodes=options["leaves"],
-        min_samples_leaf=options["least_rows"],
+        max_leaf_nodes=options["max_leaf_nodes"],
+        min_samples_leaf=options["min_samples_leaf"],
         max_bins=bins,
         early_stopping=False,
         categorical_features=categorical,

@@ -246,7 +246,7 @@ class MixedParameters(NamedTuple):
     covariances: np.ndarray
     shares: np.ndarray
 
-    def restarts(self, index):
+    def n_init(self, index):
         """The mixtures at `index` of the batch."""
         return MixedParameters(*(values[:, index] for values in self))
 

@@ -36,10 +36,10 @@ from counterweight.numerics.mixture_steps import (
 
 LIMITS = {
     "components": {"type": "integer", "minimum": 1},
-    "restarts": {"type": "integer", "minimum": 1},
-    "tolerance": {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
+    "n_init": {"type": "integer", "minimum": 1},
+    "tol": {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
     "max_iter": {"type": "integer", "minimum": 1},
-    "covariance_floor": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    "reg_covar": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
 }
 #: Relative change of the log-likelihood at which a restart goes on in double precision;
 #: the corrected log-likelihood in single precision is seldom worse than this.
@@ -180,14 +180,14 @@ def fit_mixture(
     n_components,
     *,
     sample_weight=None,
-    restarts=25,
-    tolerance=1e-7,
+    n_init=25,
+    tol=1e-7,
     max_iter=2000,
     rng=None,
     start=None,
     responsibilities=None,
     screen=True,
-    covariance_floor=1e-6,
+    reg_covar=1e-6,
     minimum_rows=None,
     feature_names=None,
     block=1984,
@@ -199,7 +199,7 @@ def fit_mixture(
 
     Each restart starts from uniform random responsibilities and stops when the relative change of
     the log-likelihood, that of the standardised rows and at least one nat a row, falls below
-    `tolerance` (Smith & Elkan 2007, section 5). None is given up: the best one often stands almost
+    `tol` (Smith & Elkan 2007, section 5). None is given up: the best one often stands almost
     still near a saddle point before it rises. A component with fewer than `minimum_rows` rows
     assigned to it (2d if None) is not updated. EM assumes that the mixture is the true family; with
     another truth it finds the closest in Kullback-Leibler divergence that the restarts reach.
@@ -217,7 +217,7 @@ def fit_mixture(
     screen : bool
         Search large tables in single precision, in half the time; the winner is run again from its
         start in double precision, unless the search itself ended higher.
-    covariance_floor : float
+    reg_covar : float
         Least eigenvalue of a covariance in units of `scale`: the weighted standard deviations if
         None. Mixtures that are compared need the same.
     layout : Layout, optional
@@ -234,10 +234,10 @@ def fit_mixture(
     check_options(
         {
             "components": n_components,
-            "restarts": restarts,
-            "tolerance": tolerance,
+            "n_init": n_init,
+            "tol": tol,
             "max_iter": max_iter,
-            "covariance_floor": covariance_floor,
+            "reg_covar": reg_covar,
         },
         LIMITS,
     )
@@ -266,16 +266,11 @@ def fit_mixture(
             raise CounterweightError(
                 f"The mixture to start from has {np.shape(start.means)[1]} features, the rows {d}."
             )
-        first = data.inward(start, covariance_floor)
+        first = data.inward(start, reg_covar)
     else:
-        moments = _first_moments(data, n, n_components, responsibilities, restarts, rng)
-        first = data.maximisation(moments, None, None, covariance_floor)
-    rule = {
-        "tolerance": tolerance,
-        "max_iter": max_iter,
-        "floor": covariance_floor,
-        "minimum_rows": minimum_rows,
-    }
+        moments = _first_moments(data, n, n_components, responsibilities, n_init, rng)
+        first = data.maximisation(moments, None, None, reg_covar)
+    rule = {"tol": tol, "max_iter": max_iter, "floor": reg_covar, "minimum_rows": minimum_rows}
     size = used * data.features.width
     if first.weights.shape[1] == 1 or not screen or size < SCREEN_SIZE:
         climb = _climb(data, first, np.float64, **rule)
@@ -283,12 +278,12 @@ def fit_mixture(
     return _best_of_screened(data, first, rule)
 
 
-def _first_moments(data, n, k, responsibilities, restarts, rng):
+def _first_moments(data, n, k, responsibilities, n_init, rng):
     """Moments of responsibilities that are given, or else random."""
     if responsibilities is None and rng is None:
         raise CounterweightError("A random start needs a random generator: give rng.")
     if responsibilities is None:
-        return data.features.random_moments(k, restarts, rng)
+        return data.features.random_moments(k, n_init, rng)
     responsibilities = np.asarray(responsibilities, dtype=float)
     if responsibilities.ndim != 3 or responsibilities.shape[1:] != (n, k):
         raise CounterweightError(
@@ -319,11 +314,11 @@ def _best_of_screened(data, first, rule):
     thousand to another optimum than double precision does, better as often as worse. So the
     winner's own end is kept where running it again from its start ends lower.
     """
-    tolerance = max(DOUBLE_FROM, 1.5 * rule["tolerance"])
-    rough = _climb(data, first, np.float32, **(rule | {"tolerance": tolerance}))
+    tol = max(DOUBLE_FROM, 1.5 * rule["tol"])
+    rough = _climb(data, first, np.float32, **(rule | {"tol": tol}))
     screened = _climb(data, rough.parameters, np.float64, iterations=rough.iterations, **rule)
     index = int(np.argmax(screened.last))
-    again = _climb(data, first.restarts([index]), np.float64, **rule)
+    again = _climb(data, first.n_init([index]), np.float64, **rule)
     if again.last[0] < screened.last[index] - SAME_OPTIMUM * np.abs(screened.last[index]):
         return _mixture(data, screened, screened, index, _path(rough, index)[:-1])
     screened.last[index] = again.last[0]
@@ -337,18 +332,18 @@ def _path(climb, index):
     return values[~np.isnan(values)]
 
 
-def _mixture(data, winner, restarts, index, earlier=()):
+def _mixture(data, winner, n_init, index, earlier=()):
     """The result, from the climb of the winner at `index` and that of all restarts.
 
     `earlier` are values of the winner's iterations before that climb.
     """
-    best = winner.parameters.restarts([index])
+    best = winner.parameters.n_init([index])
     return Mixture(
         **data.outward(best),
         log_likelihood=float(winner.last[index] - np.sum(data.log_prior(best))),
         history=np.concatenate([earlier, _path(winner, index)]),
-        restart_log_likelihood=restarts.last,
-        restart_iterations=restarts.iterations,
+        restart_log_likelihood=n_init.last,
+        restart_iterations=n_init.iterations,
         converged=bool(winner.converged[index]),
         n_iter=int(winner.iterations[index]),
         updates_held=int(winner.updates_held[index]),
@@ -356,20 +351,20 @@ def _mixture(data, winner, restarts, index, earlier=()):
     )
 
 
-def _climb(data, parameters, dtype, *, tolerance, max_iter, floor, minimum_rows, iterations=0):
+def _climb(data, parameters, dtype, *, tol, max_iter, floor, minimum_rows, iterations=0):
     """Run EM on a batch of mixtures until each has converged.
 
     In single precision a restart also stops when its log-likelihood falls, which only
     rounding can make it do.
     """
-    restarts = parameters.weights.shape[1]
-    live = np.arange(restarts)
+    n_init = parameters.weights.shape[1]
+    live = np.arange(n_init)
     climb = _Climb(
         parameters=type(parameters)(*(values.copy() for values in parameters)),
-        last=np.full(restarts, -np.inf),
-        iterations=np.zeros(restarts, dtype=int) + iterations,
-        converged=np.zeros(restarts, dtype=bool),
-        updates_held=np.zeros(restarts, dtype=int),
+        last=np.full(n_init, -np.inf),
+        iterations=np.zeros(n_init, dtype=int) + iterations,
+        converged=np.zeros(n_init, dtype=bool),
+        updates_held=np.zeros(n_init, dtype=int),
         ever_held=np.zeros(parameters.weights.shape, dtype=bool),
         history=[],
     )
@@ -383,11 +378,11 @@ def _climb(data, parameters, dtype, *, tolerance, max_iter, floor, minimum_rows,
             )
         change = current - climb.last[live]
         climb.last[live] = current
-        climb.history.append(np.full(restarts, np.nan))
+        climb.history.append(np.full(n_init, np.nan))
         climb.history[-1][live] = current
         # Relative to the likelihood of standardised rows: units must not move the stop.
         size = np.maximum(np.abs(statistics.log_likelihood), data.total)
-        done = np.abs(change) <= tolerance * size
+        done = np.abs(change) <= tol * size
         if dtype == np.float32:
             done |= change < 0
         climb.converged[live[done]] = True
@@ -395,7 +390,7 @@ def _climb(data, parameters, dtype, *, tolerance, max_iter, floor, minimum_rows,
         if not keep.all():
             for final, values in zip(climb.parameters, parameters, strict=True):
                 final[:, live[~keep]] = values[:, ~keep]
-            parameters = parameters.restarts(keep)
+            parameters = parameters.n_init(keep)
             live = live[keep]
         if not len(live):
             return climb
@@ -503,7 +498,7 @@ def fit_class_mixtures(
     Both start from one mixture of all rows, `base`, fitted first if there is none; or, if
     `separate`, each from random starts of its own. Weights may be on any scale: their mean is made
     1. Tied covariances are alike in the components of a class. `options` are restarts, tolerance,
-    max_iter and covariance_floor of `fit_mixture`.
+    max_iter and reg_covar of `fit_mixture`.
 
     Returns
     -------

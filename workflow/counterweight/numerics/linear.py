@@ -12,11 +12,11 @@ log = logging.getLogger("counterweight")
 
 #: Option of the models that `fit_logistic` fits.
 RIDGE = {
-    "ridge": Number(1e-6, "Penalty on standardised coefficients, for each row; 0 for none.", minimum=0),
+    "l2": Number(1e-6, "Penalty on standardised coefficients, for each row; 0 for none.", minimum=0),
 }  # fmt: skip
 
 
-def fit_logistic(X, y, sample_weight=None, ridge=1e-6, max_iter=200):
+def fit_logistic(X, y, sample_weight=None, l2=1e-6, max_iter=200):
     """Minimise the weighted log loss plus a small ridge on standardised features.
 
     Parameters
@@ -26,8 +26,8 @@ def fit_logistic(X, y, sample_weight=None, ridge=1e-6, max_iter=200):
     sample_weight : array, shape (n,), optional
         Scaled to mean 1 before the fit, so the ridge means the same for any scale; rows of
         weight 0 are left out.
-    ridge : float
-        Penalty ``n/2 * ridge * |coef|^2`` on the coefficients of standardised features.
+    l2 : float
+        Penalty ``n/2 * l2 * |coef|^2`` on the coefficients of standardised features.
 
     Returns
     -------
@@ -37,8 +37,8 @@ def fit_logistic(X, y, sample_weight=None, ridge=1e-6, max_iter=200):
     iterations : int
     converged : bool
     """
-    if not (np.isfinite(ridge) and ridge >= 0):
-        raise CounterweightError(f"ridge is {ridge}; it must be a number from 0 up.")
+    if not (np.isfinite(l2) and l2 >= 0):
+        raise CounterweightError(f"l2 is {l2}; it must be a number from 0 up.")
     X, y, weights = two_class_rows(X, y, sample_weight, "Logistic regression")
     center = np.average(X, axis=0, weights=weights)
     scale = np.sqrt(np.average((X - center) ** 2, axis=0, weights=weights))
@@ -51,19 +51,19 @@ def fit_logistic(X, y, sample_weight=None, ridge=1e-6, max_iter=200):
         )
     scale[constant] = 1.0
     standard = np.where(constant, 0.0, (X - center) / scale)
-    found, steps, converged = _newton(standard, y, weights / len(X), ridge, max_iter)
+    found, steps, converged = _newton(standard, y, weights / len(X), l2, max_iter)
     coef = np.where(constant, 0.0, found[:-1] / scale)
     return coef, float(found[-1] - coef @ center), steps, converged
 
 
-def _newton(X, y, share, ridge, max_iter, tol=1e-8):
-    """Newton steps for the mean log loss plus ``ridge/2 |coef|^2``; the intercept is last.
+def _newton(X, y, share, l2, max_iter, tol=1e-8):
+    """Newton steps for the mean log loss plus ``l2/2 |coef|^2``; the intercept is last.
 
     Each step is halved until the loss falls. It ends where the gradient and the expected fall are
     below `tol`, as scikit-learn's ``newton-cholesky`` does, with the same steps.
     """
     rows = np.column_stack([X, np.ones(len(X))])
-    penalty = np.append(np.full(X.shape[1], float(ridge)), 0.0)
+    penalty = np.append(np.full(X.shape[1], float(l2)), 0.0)
     found, score = np.zeros(rows.shape[1]), np.zeros(len(rows))
     value, chance = share.sum() * np.log(2.0), np.full(len(rows), 0.5)
     gradient = rows.T @ (share * (chance - y))

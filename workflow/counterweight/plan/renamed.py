@@ -16,7 +16,19 @@ log = logging.getLogger("counterweight")
 
 #: Options: new name by old one, by kind and name of the component; ``(kind, "*")`` is of all
 #: components of a kind, ``"*"`` of all.
-OPTION_RENAMES = {}
+OPTION_RENAMES = {
+    "*": {
+        "tolerance": "tol",
+        "restarts": "n_init",
+        "covariance_floor": "reg_covar",
+        "ridge": "l2",
+        "trees": "max_iter",
+        "leaves": "max_leaf_nodes",
+        "least_rows": "min_samples_leaf",
+        "min_leaf": "min_samples_leaf",
+        "smallest_leaf_rows": "min_samples_leaf",
+    }
+}
 #: Names of components: new by old one, by kind, such as ``{"metric": {"old": "new"}}``.
 COMPONENT_RENAMES = {}
 #: Keys of the config, of a study, and of a person's table: new by old one, by where they stand.

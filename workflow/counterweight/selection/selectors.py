@@ -15,12 +15,12 @@ OPTIONS_BY_NAME = {
     "logistic": RIDGE,
     "gradient_boosting": {
         **TREES,
-        "leaves": Integer(31, "Largest number of leaves.", minimum=2),
+        "max_leaf_nodes": Integer(31, "Largest number of leaves.", minimum=2),
     },
     "gaussian_mixture": {
         "components": Integer(6, "Gaussian components of each mixture.", minimum=1),
-        "restarts": Integer(5, "Random starts of the mixture of all rows.", minimum=1),
-        "tolerance": Number(1e-6, "Relative change of the log-likelihood at which EM stops.", above=0),
+        "n_init": Integer(5, "Random starts of the mixture of all rows.", minimum=1),
+        "tol": Number(1e-6, "Relative change of the log-likelihood at which EM stops.", above=0),
     },
     "better_of_two": {},
     "known": {},
@@ -39,11 +39,11 @@ class LogisticSelector(NamedColumns, BaseEstimator):
 
     Parameters
     ----------
-    ridge : float
+    l2 : float
     """
 
-    def __init__(self, ridge=1e-6):
-        self.ridge = ridge
+    def __init__(self, l2=1e-6):
+        self.l2 = l2
 
     def prepare(self, X, rng):
         """Nothing is shared between the folds."""
@@ -51,7 +51,7 @@ class LogisticSelector(NamedColumns, BaseEstimator):
 
     def fit(self, X, s, *, rng=None, shared=None):
         """Fit on rows X, shape (n, d), with labeled or not s, shape (n,)."""
-        self.coef_, self.intercept_, _, self.converged_ = fit_logistic(X, s, ridge=self.ridge)
+        self.coef_, self.intercept_, _, self.converged_ = fit_logistic(X, s, l2=self.l2)
         return self
 
     def predict(self, X):
@@ -64,16 +64,16 @@ class GradientBoostingSelector(NamedColumns, BaseEstimator):
 
     Parameters
     ----------
-    trees : int
+    max_iter : int
     learning_rate : float
-    leaves, least_rows : int
+    max_leaf_nodes, min_samples_leaf : int
     """
 
-    def __init__(self, trees=100, learning_rate=0.1, leaves=31, least_rows=20):
-        self.trees = trees
+    def __init__(self, max_iter=100, learning_rate=0.1, max_leaf_nodes=31, min_samples_leaf=20):
+        self.max_iter = max_iter
         self.learning_rate = learning_rate
-        self.leaves = leaves
-        self.least_rows = least_rows
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
 
     def prepare(self, X, rng):
         """Nothing is shared between the folds."""
@@ -98,24 +98,22 @@ class GaussianMixtureSelector(NamedColumns, BaseEstimator):
 
     Parameters
     ----------
-    components, restarts : int
-    tolerance : float
+    components, n_init : int
+    tol : float
     """
 
-    def __init__(self, components=6, restarts=5, tolerance=1e-6):
+    def __init__(self, components=6, n_init=5, tol=1e-6):
         self.components = components
-        self.restarts = restarts
-        self.tolerance = tolerance
+        self.n_init = n_init
+        self.tol = tol
 
     def prepare(self, X, rng):
         """The mixture of p(x) that all folds start from."""
-        return fit_mixture(
-            X, self.components, restarts=self.restarts, tolerance=self.tolerance, rng=rng
-        )
+        return fit_mixture(X, self.components, n_init=self.n_init, tol=self.tol, rng=rng)
 
     def fit(self, X, s, *, rng=None, shared=None):
         """Fit on rows X, shape (n, d), with labeled or not s, shape (n,)."""
-        options = {"restarts": self.restarts, "tolerance": self.tolerance}
+        options = {"n_init": self.n_init, "tol": self.tol}
         self.mixtures_, fitted, _ = fit_class_mixtures(
             X, s, self.components, rng=rng, base=shared, **options
         )
@@ -133,7 +131,7 @@ TRIED = 0.3
 
 def _both(rows):
     """Logistic regression, with a penalty that is that of one row, and boosting."""
-    return LogisticSelector(ridge=1.0 / rows), GradientBoostingSelector()
+    return LogisticSelector(l2=1.0 / rows), GradientBoostingSelector()
 
 
 class BetterOfTwoSelector(NamedColumns, BaseEstimator):

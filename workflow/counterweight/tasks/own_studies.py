@@ -267,7 +267,7 @@ def balanced(entry):
     # A certified filter is chosen among more careful ones, too.
     alphas = [0.0, *(alpha * part for part in ((0.25, 0.5, 0.75, 1.0) if certified else (1.0,)))]
     proxy = {"selector": "split_tree", "alphas": [round(float(one), 10) for one in alphas]}
-    proxy |= {"smallest_leaf": 0.1, "smallest_leaf_rows": 100}
+    proxy |= {"smallest_leaf": 0.1, "min_samples_leaf": 100}
     proxies, models = [proxy], [{"model": "balanced_filter", "weights": "quadratic"}]
     limits = {name: entry[name] for name in ("least_accepted", "most_distorted") if name in entry}
     if certified:

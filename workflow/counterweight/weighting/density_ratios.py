@@ -29,7 +29,7 @@ OPTIONS_BY_NAME = {
             "Rows that the kernel is approximated by (Nystroem); as many as there are rows for the exact kernel. 300 to "
             "1000 unless given, fewer for more labeled rows.", minimum=2, null=True),
         "slack": Number(None, "How far the mean weight may be from 1; (sqrt(M) - 1) / sqrt(M) for M labeled rows unless given.", minimum=0, null=True),
-        "tolerance": Number(1e-4, "The search stops when 50 steps gain less than this share of the squared moment distance of unit weights.", above=0),
+        "tol": Number(1e-4, "The search stops when 50 steps gain less than this share of the squared moment distance of unit weights.", above=0),
     },
 }  # fmt: skip
 LABEL_BY_NAME = {
@@ -41,7 +41,7 @@ VALUE_LABELS = TARGET_LABELS
 VALUE_LABELS_BY_NAME = {"shimodaira": TARGET_LABELS | {"exponent": {}}}
 
 
-def discriminator_weights(rows, *, target="general", ridge=1e-6):
+def discriminator_weights(rows, *, target="general", l2=1e-6):
     """Weights p(s=1)/p(s=0) exp(-v'x) of a logistic regression of s on x.
 
     First stage of Bickel et al.: v is fitted to who is labeled alone; the second stage is any
@@ -51,7 +51,7 @@ def discriminator_weights(rows, *, target="general", ridge=1e-6):
 
     Parameters
     ----------
-    ridge : float
+    l2 : float
         Penalty on standardised coefficients, for each row.
 
     Returns
@@ -63,7 +63,7 @@ def discriminator_weights(rows, *, target="general", ridge=1e-6):
     """
     X = np.concatenate([rows.X_labeled, rows.X_unlabeled])
     s = np.arange(len(X)) < len(rows.X_labeled)
-    coef, intercept, *_ = fit_logistic(X, s.astype(int), ridge=ridge)
+    coef, intercept, *_ = fit_logistic(X, s.astype(int), l2=l2)
     with np.errstate(over="ignore"):
         return from_odds(np.exp(-(rows.X_labeled @ coef + intercept)), rows.share, target)
 
@@ -152,14 +152,7 @@ NUMBERS, LANDMARKS = 4_000_000, (300, 1000)
 
 
 def matching_weights(
-    rows,
-    *,
-    target="general",
-    bound=1000.0,
-    bandwidth=1.0,
-    landmarks=None,
-    slack=None,
-    tolerance=1e-4,
+    rows, *, target="general", bound=1000.0, bandwidth=1.0, landmarks=None, slack=None, tol=1e-4
 ):
     """Weights whose weighted mean in the feature space of a Gaussian kernel is the target's.
 
@@ -175,7 +168,7 @@ def matching_weights(
 
     Parameters
     ----------
-    bound, bandwidth, landmarks, slack, tolerance
+    bound, bandwidth, landmarks, slack, tol
         See `OPTIONS`.
 
     Returns
@@ -202,7 +195,7 @@ def matching_weights(
     # Towards everybody each labeled row is one of the target's, too.
     own = 1 / len(goal) if target == "general" else 0.0
     problem = Matching(Z, aim, missed, own)
-    weights = problem.solved(bound, slack, tolerance)
+    weights = problem.solved(bound, slack, tol)
     for name, made in (("moment_distance_before", np.ones(len(X))), ("moment_distance", weights)):
         # Up to what the landmarks miss of the target's own mean, which no weight changes.
         rows.facts[name] = max(2 * problem.value(made) / len(X), 0.0)
@@ -289,7 +282,7 @@ class Matching:
         gap = self.Z.T @ b / rows - self.aim
         return self.Z @ gap + self.missed * (b / rows - self.own)
 
-    def solved(self, bound, slack, tolerance):
+    def solved(self, bound, slack, tol):
         """The weights of least value in the box and band of `projected`, (M,)."""
         rows = len(self.Z)
         steepest = np.linalg.eigvalsh(self.Z.T @ self.Z / rows)[-1] + self.missed.max() / rows
@@ -302,7 +295,7 @@ class Matching:
         for number in range(STEPS):
             if number % 50 == 0:
                 known.append(self.value(b))
-                if number and known[-2] - known[-1] <= tolerance * abs(known[0]):
+                if number and known[-2] - known[-1] <= tol * abs(known[0]):
                     break
             new = step(ahead)
             if (ahead - new) @ (new - b) > 0:

@@ -277,7 +277,7 @@ class Sample:
         method=None,
         *,
         weights=None,
-        ridge=1e-3,
+        l2=1e-3,
         most_effect=None,
         trim=None,
         bins=10,
@@ -296,7 +296,7 @@ class Sample:
             means as well. Raking and post-stratification to a table cut its numbers into `bins`.
         weights : array, shape (n,), optional
             Weights from elsewhere, to be judged instead of made.
-        ridge : float
+        l2 : float
             Of cbps and ipw; see `cbps_weights` and `odds_weights`.
         most_effect : float, optional
             Of cbps: the largest design effect to pay.
@@ -327,7 +327,7 @@ class Sample:
             columns, total = _of_margins(self.frame, target)
             other, notes = None, []
             total = self.weight.sum() if total is None else total
-        options = {"ridge": ridge, "most_effect": most_effect, "bins": bins}
+        options = {"l2": l2, "most_effect": most_effect, "bins": bins}
         made = _METHODS_OF[method](columns, self.weight, other, options, weights)
         weights, influence, converged = made
         weights = weights * (total / weights.sum())
@@ -384,25 +384,25 @@ class Sample:
 def _balanced(columns, weight, other, options, _):
     """Covariate-balancing propensity; to means exactly where the ridge is 0."""
     X = Coded(columns)
-    mean = np.concatenate([_reachable(c, weight, options["ridge"]) for c in columns])
+    mean = np.concatenate([_reachable(c, weight, options["l2"]) for c in columns])
     known = np.concatenate([c.spread for c in columns])
     fit = fit_balance(
         X,
         mean,
         weight,
-        options["ridge"],
+        options["l2"],
         None if np.isnan(known).any() else known**2,
         options["most_effect"],
     )
     names = [f"{c.name} = {label}" if label else c.name for c in columns for label in c.labels]
-    require_means(fit, options["ridge"], names)
+    require_means(fit, options["l2"], names)
     target = Coded(columns, "other") if other is not None else None
     return fit.weights, _residuals(X, target, other, fit.center, fit.scale), fit.converged
 
 
-def _reachable(column, weight, ridge):
+def _reachable(column, weight, l2):
     """Target's means; the levels that the sample has stand for those that it lacks."""
-    if column.is_number or not ridge:
+    if column.is_number or not l2:
         return column.mean
     seen = column.means(weight) > 0
     share = column.mean[seen].sum()
@@ -415,7 +415,7 @@ def _odds(columns, weight, other, options, _):
             "ipw compares rows with rows, and the target has margins only: use cbps or rake."
         )
     X, X_target = Coded(columns), Coded(columns, "other")
-    fit = fit_odds(X, X_target, weight, other, options["ridge"])
+    fit = fit_odds(X, X_target, weight, other, options["l2"])
 
     def influence(w, centered):
         Z = standard(X, fit.center, fit.scale)
@@ -436,7 +436,7 @@ def _odds(columns, weight, other, options, _):
 
 def _raked(columns, weight, other, options, _):
     if other is None and any(c.is_number for c in columns):
-        return _balanced(columns, weight, other, {"ridge": 0.0, "most_effect": None}, _)
+        return _balanced(columns, weight, other, {"l2": 0.0, "most_effect": None}, _)
     cut = _as_margins(columns, weight, other, options["bins"])
     margins = [column.mean for column in cut]
     codes = [column.own for column in cut]

@@ -66,7 +66,7 @@ def moments(X, weight):
     return mean, variance
 
 
-def fit_balance(X, mean, weight, ridge, variance=None, most_effect=None, tolerance=1e-10):
+def fit_balance(X, mean, weight, l2, variance=None, most_effect=None, tol=1e-10):
     """Exponential tilt of design weights to the target's means.
 
     Parameters
@@ -77,7 +77,7 @@ def fit_balance(X, mean, weight, ridge, variance=None, most_effect=None, toleran
     weight : array, shape (n,)
     variance : array, shape (d,), optional
         Of the target, for the scale; without it the sample's serves.
-    tolerance : float
+    tol : float
         Largest derivative of the dual, in standard deviations, when it stops.
 
     Returns
@@ -87,8 +87,8 @@ def fit_balance(X, mean, weight, ridge, variance=None, most_effect=None, toleran
     """
     from scipy.optimize import brentq
 
-    if not (np.isfinite(ridge) and ridge >= 0):
-        raise CounterweightError(f"ridge is {ridge}; it must be a number from 0 up.")
+    if not (np.isfinite(l2) and l2 >= 0):
+        raise CounterweightError(f"l2 is {l2}; it must be a number from 0 up.")
     own, spread = moments(X, weight)
     scale = np.sqrt(spread if variance is None else (spread + variance) / 2)
     varies = spread > 1e-24 * (1 + own**2)
@@ -97,10 +97,10 @@ def fit_balance(X, mean, weight, ridge, variance=None, most_effect=None, toleran
     fixed = np.where(varies, 0.0, (own - mean) / scale)
     Z = standard(X, mean, np.where(varies, scale, np.inf))
 
-    def fitted(ridge, coef, tolerance=tolerance):
-        return _tilted(Z, weight, ridge, coef, tolerance, fixed)._replace(center=mean, scale=scale)
+    def fitted(l2, coef, tol=tol):
+        return _tilted(Z, weight, l2, coef, tol, fixed)._replace(center=mean, scale=scale)
 
-    fit = fitted(ridge, np.zeros(X.shape[1]))
+    fit = fitted(l2, np.zeros(X.shape[1]))
     if most_effect is None or design_effect(fit.weights) <= most_effect:
         return fit
     if not design_effect(weight) <= most_effect:
@@ -115,7 +115,7 @@ def fit_balance(X, mean, weight, ridge, variance=None, most_effect=None, toleran
         reached.append(fitted(np.exp(log_ridge), reached[-1].coef, 1e-4))
         return np.log(design_effect(reached[-1].weights) / most_effect) + 1e-3
 
-    low, high = np.log(max(ridge, 1e-8)), np.log(10.0)
+    low, high = np.log(max(l2, 1e-8)), np.log(10.0)
     while excess(high) > 0 and high < 20:
         low, high = high, high + 5
     root = brentq(excess, low, high, xtol=0.01) if excess(low) > 0 > excess(high) else high
@@ -126,7 +126,7 @@ def fit_balance(X, mean, weight, ridge, variance=None, most_effect=None, toleran
     return fit
 
 
-def fit_odds(X, X_target, weight, target_weight, ridge, tolerance=1e-9):
+def fit_odds(X, X_target, weight, target_weight, l2, tol=1e-9):
     """Penalised logistic regression of sample (1) against target (0); see `odds_weights`.
 
     Returns
@@ -134,8 +134,8 @@ def fit_odds(X, X_target, weight, target_weight, ridge, tolerance=1e-9):
     Fitted
         `center` and `scale` are those of the two tables put together.
     """
-    if not (np.isfinite(ridge) and ridge > 0):
-        raise CounterweightError(f"ridge is {ridge}; it must be a number above 0.")
+    if not (np.isfinite(l2) and l2 > 0):
+        raise CounterweightError(f"l2 is {l2}; it must be a number above 0.")
     own, spread = moments(X, weight)
     other, spread_target = moments(X_target, target_weight)
     center = (own + other) / 2
@@ -146,7 +146,7 @@ def fit_odds(X, X_target, weight, target_weight, ridge, tolerance=1e-9):
     tables = [standard(table, center, np.where(varies, scale, np.inf)) for table in (X, X_target)]
     masses = [weight / weight.sum() / 2, target_weight / target_weight.sum() / 2]
     theta = np.zeros(X.shape[1] + 1)
-    penalty = np.r_[0.0, np.full(X.shape[1], ridge)]
+    penalty = np.r_[0.0, np.full(X.shape[1], l2)]
     # Signed log odds: positive where the row is told right.
     margins = [np.zeros(len(mass)) for mass in masses]
     value = _log_loss(margins, masses)
@@ -158,7 +158,7 @@ def fit_odds(X, X_target, weight, target_weight, ridge, tolerance=1e-9):
             lean = mass * miss
             gradient = gradient - sign * np.r_[lean.sum(), weighted_sums(Z, lean)]
         steep, steepest = steepest, np.abs(gradient).max()
-        converged = steepest <= tolerance
+        converged = steepest <= tol
         if curvature is None or (steepest > FALLEN * steep and not converged):
             curvature = np.diag(penalty)
             for Z, mass, miss in zip(tables, masses, wrong, strict=True):
@@ -204,7 +204,7 @@ class Standard:
         return made
 
 
-def _tilted(Z, weight, ridge, coef, tolerance, fixed):
+def _tilted(Z, weight, l2, coef, tol, fixed):
     """Newton steps on log sum d exp(z b) + ridge/2 |b|^2."""
     used = weight > 0
     base = np.where(used, weight, 1.0)
@@ -213,21 +213,21 @@ def _tilted(Z, weight, ridge, coef, tolerance, fixed):
     converged, curvature, steepest = False, None, 0.0
     eta = log_base + times(Z, coef)
     value, w = _normal(eta)
-    value += ridge / 2 * coef @ coef
+    value += l2 / 2 * coef @ coef
     # Nothing reaches a mean that is fixed elsewhere: what is asked exactly is then not begun.
-    hopeless = not ridge and np.abs(fixed).max(initial=0.0) > 1e-9
+    hopeless = not l2 and np.abs(fixed).max(initial=0.0) > 1e-9
     for _ in range(200):
         g = weighted_sums(Z, w)
-        gradient = g + ridge * coef
+        gradient = g + l2 * coef
         steep, steepest = steepest, np.abs(gradient).max(initial=0.0)
-        converged = steepest <= tolerance
+        converged = steepest <= tol
         if curvature is None or (steepest > FALLEN * steep and not converged):
-            curvature = gram(Z, w)[0] - np.outer(g, g) + ridge * np.eye(len(g))
+            curvature = gram(Z, w)[0] - np.outer(g, g) + l2 * np.eye(len(g))
         if hopeless:
             g, converged = np.zeros_like(g), False
         if hopeless or converged:
             break
-        if not ridge and value < floor:
+        if not l2 and value < floor:
             # Below what any weights that met the means would allow: there are none.
             break
         step = -solved(curvature, gradient)
@@ -235,7 +235,7 @@ def _tilted(Z, weight, ridge, coef, tolerance, fixed):
         for _ in range(40):
             tried = coef + size * step
             now, w = _normal(eta + size * move)
-            now += ridge / 2 * tried @ tried
+            now += l2 / 2 * tried @ tried
             if now <= value + 1e-4 * size * slope + 1e-14:
                 break
             size /= 2
@@ -310,7 +310,7 @@ def weighted_sums(Z, w):
 ROUNDED = 0.005
 
 
-def odds_weights(X, X_target, weight=None, target_weight=None, *, ridge=1e-4):
+def odds_weights(X, X_target, weight=None, target_weight=None, *, l2=1e-4):
     """Odds of being in the target, by logistic regression of sample against target.
 
     With p(s = 1 | x) of the two tables put together, each of total weight 1/2, the density ratio
@@ -324,7 +324,7 @@ def odds_weights(X, X_target, weight=None, target_weight=None, *, ridge=1e-4):
     weight : array, shape (n,), optional
         Design weights; only their ratios count.
     target_weight : array, shape (t,), optional
-    ridge : float
+    l2 : float
         Penalty ``ridge / 2 * |coef|^2`` on the coefficients of standardised features, against
         the mean log loss. Above 0 there are finite weights whatever the overlap.
 
@@ -334,10 +334,10 @@ def odds_weights(X, X_target, weight=None, target_weight=None, *, ridge=1e-4):
         Weights that sum to the target's total weight.
     """
     X, X_target, weight, target_weight = _checked(X, X_target, weight, target_weight)
-    return fit_odds(X, X_target, weight, target_weight, ridge).weights
+    return fit_odds(X, X_target, weight, target_weight, l2).weights
 
 
-def cbps_weights(X, X_target, weight=None, target_weight=None, *, ridge=1e-4, most_effect=None):
+def cbps_weights(X, X_target, weight=None, target_weight=None, *, l2=1e-4, most_effect=None):
     """Covariate-balancing propensity: the odds whose balance equations hold.
 
     The just-identified form for the target (ATT) of Imai & Ratkovic (2014): the odds of the
@@ -351,7 +351,7 @@ def cbps_weights(X, X_target, weight=None, target_weight=None, *, ridge=1e-4, mo
     ----------
     X, X_target, weight, target_weight
         As in `odds_weights`.
-    ridge : float
+    l2 : float
         The means may be off by ``ridge * coef`` standard deviations; 0 for exact balance.
     most_effect : float, optional
         The design effect (Kish) is not to pass this; the ridge grows until it does not.
@@ -363,14 +363,14 @@ def cbps_weights(X, X_target, weight=None, target_weight=None, *, ridge=1e-4, mo
     """
     X, X_target, weight, target_weight = _checked(X, X_target, weight, target_weight)
     mean, variance = moments(X_target, target_weight)
-    fit = fit_balance(X, mean, weight, ridge, variance, most_effect)
-    require_means(fit, ridge)
+    fit = fit_balance(X, mean, weight, l2, variance, most_effect)
+    require_means(fit, l2)
     return fit.weights * target_weight.sum()
 
 
-def require_means(fit, ridge, names=None):
+def require_means(fit, l2, names=None):
     """Refuse weights that were to meet the target's means exactly and do not."""
-    if ridge or fit.converged:
+    if l2 or fit.converged:
         return
     worst = int(np.argmax(np.abs(fit.gap)))
     name = f"number {worst}" if names is None else names[worst]
@@ -381,7 +381,7 @@ def require_means(fit, ridge, names=None):
     )
 
 
-def rake(codes, margins, weight=None, *, names=None, most_steps=1000, tolerance=1e-11):
+def rake(codes, margins, weight=None, *, names=None, most_steps=1000, tol=1e-11):
     """Design weights multiplied, margin by margin, until each has its known totals.
 
     Iterative proportional fitting (Deming & Stephan 1940; the multiplicative case of Deville &
@@ -400,7 +400,7 @@ def rake(codes, margins, weight=None, *, names=None, most_steps=1000, tolerance=
         Of the margins, for messages.
     most_steps : int
         Rounds over all margins.
-    tolerance : float
+    tol : float
         Largest difference of a share when it stops.
     """
     columns = list(codes) if isinstance(codes, list | tuple) else list(np.asarray(codes).T)
@@ -435,7 +435,7 @@ def rake(codes, margins, weight=None, *, names=None, most_steps=1000, tolerance=
             now = np.bincount(level, mass, len(share))
             gaps.append(np.abs(now - share).max())
             mass *= np.divide(share, now, out=np.zeros_like(share), where=now > 0)[level]
-        if max(gaps) <= tolerance:
+        if max(gaps) <= tol:
             break
         if not mass.any():
             break
@@ -444,7 +444,7 @@ def rake(codes, margins, weight=None, *, names=None, most_steps=1000, tolerance=
             np.abs(np.bincount(level, mass, len(share)) - share).max()
             for level, share in zip(levels, shares, strict=True)
         ]
-    if not max(gaps) <= max(tolerance, 1e-9):
+    if not max(gaps) <= max(tol, 1e-9):
         worst = int(np.argmax(gaps))
         raise CounterweightError(
             f"The margins cannot be met together: after {most_steps} rounds the shares of margin "

@@ -127,4 +127,4 @@ def test_bad_input_is_told():
         OfferLogistic().fit(np.where(X[0, 0] == X, np.inf, X), y, t)
     with pytest.raises(CounterweightError, match="is expecting 2 features"):
         OfferLogistic().fit(X, y, t).predict_acceptance(X[:, :1], t)
-    assert OPTIONS_BY_NAME["offer_logistic"]["ridge"]["default"] == 1e-6
+    assert OPTIONS_BY_NAME["offer_logistic"]["l2"]["default"] == 1e-6

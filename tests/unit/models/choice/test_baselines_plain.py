@@ -33,7 +33,7 @@ def test_a_tree_is_that_of_scikit_learn_with_smoothed_leaves():
     seed = int(np.random.default_rng(3).integers(2**31))
     asked = {"criterion": "entropy", "min_samples_leaf": 30, "random_state": seed}
     theirs = DecisionTreeClassifier(**asked).fit(Z, y)
-    model = OfferTree(least_rows=30).fit(X, y, t, rng=np.random.default_rng(3))
+    model = OfferTree(min_samples_leaf=30).fit(X, y, t, rng=np.random.default_rng(3))
     new, offers, _ = people(200, 1)
     rows = np.bincount(theirs.apply(Z))
     share = theirs.predict_proba(np.column_stack([new, offers]))[:, 1]
@@ -74,16 +74,16 @@ def test_a_group_of_one_kind_of_answer_gets_one_probability():
 
 def test_starting_curves_by_lines_are_least_squares_of_each_segment():
     X, t, y = people()
-    rule = {"floor": 1e-3, "minimum_rows": 4.0, "tolerance": 0.0, "iterations": 1}
+    rule = {"floor": 1e-3, "minimum_rows": 4.0, "tol": 0.0, "iterations": 1}
     data = ChoiceRows(X, t, y)
-    search = Search(data, np.random.default_rng(0), restarts=1, curves="regression", **rule)
+    search = Search(data, np.random.default_rng(0), n_init=1, curves="regression", **rule)
     members = np.zeros((len(search.points), 2))
     members[:300, 0] = members[300:, 1] = 1.0
     u, answers = search.answers
     for own, curve in zip((slice(0, 300), slice(300, None)), search._lines(members), strict=True):
         slope, height = np.polyfit(u[own], answers[own], 1)
         np.testing.assert_allclose(curve, [4 * (height - 0.5), 4 * slope], rtol=1e-9)
-    options = {"components": 1, "restarts": 1, "moves": False}
+    options = {"components": 1, "n_init": 1, "moves": False}
     lines, plain = (
         PredictiveChoiceModel(**options, curves=curves).fit(X, y, t, rng=np.random.default_rng(0))
         for curves in ("regression", "random")

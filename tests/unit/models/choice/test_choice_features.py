@@ -16,7 +16,7 @@ FIRST = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.2, 0.7]])
 SECOND = np.array([[0.7, 0.1, 0.1, 0.1], [0.1, 0.1, 0.7, 0.1], [0.1, 0.6, 0.1, 0.2]])
 SHARES, ETA, K = np.array([0.4, 0.35, 0.25]), np.array([0.2, 0.8, 0.5]), np.array([9.0, 12.0, 6.0])
 TWO = Layout.of(7, [(0, 1, 2), (3, 4, 5, 6)])
-QUICK = {"most_components": 4, "restarts": 4}
+QUICK = {"most_components": 4, "n_init": 4}
 
 
 def one_binary(seed, n=3000):
@@ -110,7 +110,7 @@ def test_categories_that_are_noise_cost_nothing():
         rng = np.random.default_rng(100 + seed)
         noise = [np.eye(12)[rng.integers(12, size=len(X))] for _ in range(2)]
         layout = Layout.of(31, [(0, 1, 2), (3, 4, 5, 6), range(7, 19), range(19, 31)])
-        options = {"most_components": 4, "restarts": 2}
+        options = {"most_components": 4, "n_init": 2}
         plain = fitted(X, t, y, TWO, **options)
         noisy = fitted(np.hstack([X, *noise]), t, y, layout, **options)
         error = distance(noisy.predict_acceptance(np.hstack([X, *noise]), t), p)
@@ -139,7 +139,7 @@ def test_the_objective_never_falls_and_missing_categories_are_left_out_of_the_li
     parts = zip(codes.T, (first, second), strict=True)
     seen = [np.where(c[:, None] >= 0, logs[:, c].T, 0) for c, logs in parts]
     np.testing.assert_allclose(data.log_joint(start), np.log(1 / 3) + sum(seen), atol=1e-12)
-    rule = {"tolerance": 0.0, "iterations": 60, "floor": 1e-3, "minimum_rows": 2.0}
+    rule = {"tol": 0.0, "iterations": 60, "floor": 1e-3, "minimum_rows": 2.0}
     path = np.ravel(climb(data, start, **rule).history)
     assert np.diff(path[~np.isnan(path)]).min() > -1e-9 * abs(path[0])
 

@@ -43,7 +43,7 @@ def mixed(seed, n=2500):
 
 
 def fitted(X, t, y, layout, **options):
-    options = {"most_components": 4, "restarts": 2} | options
+    options = {"most_components": 4, "n_init": 2} | options
     rng = np.random.default_rng(0)
     return PredictiveChoiceModel(**options).fit(X, y, t, rng=rng, categories=layout)
 
@@ -96,7 +96,7 @@ def test_noise_moves_nothing_and_numbers_alone_are_as_before():
 def test_the_likelihood_does_not_fall_and_one_segment_is_a_logistic_regression():
     X, t, y, _, _ = cells(0, 1200)
     model = fitted(X, t, y, CELLS, most_components=1)
-    plain = OfferLogistic(ridge=1e-9).fit(X, y, t)
+    plain = OfferLogistic(l2=1e-9).fit(X, y, t)
     np.testing.assert_allclose(
         model.predict_acceptance(X, t), plain.predict_acceptance(X, t), atol=2e-3
     )

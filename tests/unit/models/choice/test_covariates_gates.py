@@ -34,7 +34,7 @@ def people(n=4000, seed=0):
 
 
 def fit(X, t, y, seed=1, **options):
-    asked = {"most_components": 3, "restarts": 3, "membership": "gates"} | options
+    asked = {"most_components": 3, "n_init": 3, "membership": "gates"} | options
     return PredictiveChoiceModel(**asked).fit(X, y, t, rng=np.random.default_rng(seed))
 
 
@@ -147,7 +147,7 @@ def test_gated_offers_are_given_away(known):
     frame = pd.DataFrame(X[:1500], columns=["a", "b", "c"])
     encoder = fitted_encoder(frame)
     offer = {"low": 0, "high": 1, "direction": "up", "revenue": None, "column": "aid"}
-    options = {"components": 2, "restarts": 2, "membership": "gates"}
+    options = {"components": 2, "n_init": 2, "membership": "gates"}
     saved = SavedOffers.fitted(
         encoder.transform(frame),
         t[:1500],

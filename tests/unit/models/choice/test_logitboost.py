@@ -23,7 +23,7 @@ def drawn(rows=1500, seed=0):
 def test_enough_steps_reach_maximum_likelihood():
     Z, y = drawn()
     coef, intercept, log_odds, _ = boosted(Z, y, 5000)
-    exact, constant, _, _ = fit_logistic(Z, y, ridge=0)
+    exact, constant, _, _ = fit_logistic(Z, y, l2=0)
     # Many |z| are cut here: a cut that changed w z would end elsewhere.
     assert (np.abs(1 / (y - 1 + expit(log_odds))) > 3).any()
     assert np.allclose(coef, exact, rtol=1e-3, atol=2e-4)

@@ -32,7 +32,7 @@ def truth(frame, price):
 
 def saved_of(frame, model="offer_logistic", setting="", **more):
     encoder = fitted_encoder(frame, drop=("price", "bought", "grade"))
-    options = {"components": 2, "restarts": 2} if model == "predictive_choice" else {}
+    options = {"components": 2, "n_init": 2} if model == "predictive_choice" else {}
     return SavedOffers.fitted(
         encoder.transform(frame),
         frame["price"].to_numpy(),

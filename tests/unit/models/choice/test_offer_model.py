@@ -8,7 +8,7 @@ from counterweight.errors import CounterweightError
 from scipy.special import expit
 from sklearn.model_selection import cross_val_score
 
-SEGMENTS = PredictiveChoiceModel(restarts=2, most_components=2)
+SEGMENTS = PredictiveChoiceModel(n_init=2, most_components=2)
 MODELS = [OfferLogistic(), LogitBoost(iterations=20), OfferTree(random_state=3), SEGMENTS]
 
 
@@ -44,8 +44,8 @@ def test_people_without_an_answer_are_no_examples(model):
 
 def test_a_random_state_stands_for_a_generator_and_scores_are_cross_validated():
     X, y, t = people()
-    model = PredictiveChoiceModel(restarts=2, most_components=2, random_state=7)
-    asked = PredictiveChoiceModel(restarts=2, most_components=2)
+    model = PredictiveChoiceModel(n_init=2, most_components=2, random_state=7)
+    asked = PredictiveChoiceModel(n_init=2, most_components=2)
     by_rng = asked.fit(X, y, t, rng=np.random.default_rng(7))
     np.testing.assert_array_equal(model.fit(X, y, t).eta_, by_rng.eta_)
     rows = np.column_stack([X, t])

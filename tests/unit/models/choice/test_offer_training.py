@@ -228,7 +228,7 @@ def test_claims_of_best_offers_cover_what_these_bring_or_have_no_interval(caplog
         eta, k = np.array([0.2, 0.5, 0.7])[kind], np.array([9.0, 5.0, 7.0])[kind]
         y = (rng.random(900) < expit(k * (t - eta))).astype(int)
         train = np.arange(900) < 600
-        model = PredictiveChoiceModel(components=3, restarts=3)
+        model = PredictiveChoiceModel(components=3, n_init=3)
         model.fit(X[train], y[train], t[train], rng=rng)
         said = segment_predictions(model, X, t, scale)
         rows = {"X": X, "t": t, "train": train, "answer": y[train].astype(float)}

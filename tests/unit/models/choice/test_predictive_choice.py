@@ -248,7 +248,7 @@ def test_prior_centres_slopes_that_the_data_do_not_show():
 
 def test_selection_by_completed_likelihood_is_an_option(model):
     X, t, y = people(0)[:3]
-    found = fitted(X, t, y, most_components=3, selection="complete", moves=False, restarts=3)
+    found = fitted(X, t, y, most_components=3, selection="complete", moves=False, n_init=3)
     assert found.log_likelihood_ <= model.log_likelihood_ + 0.5
 
 
@@ -263,7 +263,7 @@ def test_bootstrap_covers_the_spread_of_refits():
     assert np.quantile(enrolment, 0.05) < estimate.sum() < np.quantile(enrolment, 0.95)
     others = []
     for seed in range(1, 13):
-        other = fitted(*people(seed)[:3], components=3, restarts=3)
+        other = fitted(*people(seed)[:3], components=3, n_init=3)
         others.append(other.predict_acceptance(new_X, new_t).sum())
     assert 0.5 < np.std(enrolment) / np.std(others) < 1.8
 
@@ -300,11 +300,11 @@ def test_bad_tables_are_told():
         ((X, t, y), {"components": 0}, "components must be a whole number"),
         ((X, t, y), {"components": "many"}, "components must be a whole number"),
         ((X, t, y), {"assignment": "firm"}, "assignment must be one of"),
-        ((X, t, y), {"covariance_floor": 0}, "covariance_floor"),
+        ((X, t, y), {"reg_covar": 0}, "reg_covar"),
     ):
         with pytest.raises(CounterweightError, match=message):
             fitted(*arguments, **options)
-    capped = fitted(X[:40], t[:40], y[:40], most_components=30, restarts=2, covariance="full")
+    capped = fitted(X[:40], t[:40], y[:40], most_components=30, n_init=2, covariance="full")
     assert capped.components_capped_ == 5 and len(capped.sizes_) == 5
     with pytest.raises(CounterweightError, match="is expecting 2 features"):
         capped.predict_segments(X[:, :1])

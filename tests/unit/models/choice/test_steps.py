@@ -127,7 +127,7 @@ def test_the_objective_never_falls(seed):
         t = np.round(t)
     prior = Prior(np.zeros(2), np.ones(2)) if seed == 5 else None
     data = ChoiceRows(rows, t, y, rng.random(n))
-    done = climb(data, batch(rng, 5, 8, 2), tolerance=1e-7, iterations=300, prior=prior, **RULE)
+    done = climb(data, batch(rng, 5, 8, 2), tol=1e-7, iterations=300, prior=prior, **RULE)
     for path in np.array(done.history).T:
         path = path[~np.isnan(path)]
         assert np.diff(path).min() >= -1e-10 * abs(path[-1])
@@ -140,11 +140,11 @@ def test_models_of_a_batch_do_not_touch_each_other_and_blocks_do_not_matter(monk
     rows = rng.normal(size=(1000, 2))
     data = ChoiceRows(rows, *answers(rng, 1000))
     models = batch(rng, 3, 4, 2)
-    together = climb(data, models, tolerance=1e-6, iterations=50, **RULE)
-    alone = climb(data, models.restarts([2]), tolerance=1e-6, iterations=50, **RULE)
+    together = climb(data, models, tol=1e-6, iterations=50, **RULE)
+    alone = climb(data, models.n_init([2]), tol=1e-6, iterations=50, **RULE)
     np.testing.assert_allclose(together.last[2], alone.last[0], rtol=1e-10)
     monkeypatch.setattr("counterweight.models.choice.steps.BLOCK", 1000)
-    smaller = climb(data, models, tolerance=1e-6, iterations=50, **RULE)
+    smaller = climb(data, models, tol=1e-6, iterations=50, **RULE)
     np.testing.assert_allclose(together.last, smaller.last, rtol=1e-10)
 
 
@@ -163,7 +163,7 @@ def test_values_missing_at_random_leave_the_gaussian_right():
         np.array([[[0.0, 1.0]]]),
         np.empty((1, 1, 0)),
     )
-    found = climb(data, start, tolerance=1e-9, iterations=500, **RULE).parameters
+    found = climb(data, start, tol=1e-9, iterations=500, **RULE).parameters
     np.testing.assert_allclose(found.means[0, 0], [0, 0], atol=0.04)
     np.testing.assert_allclose(found.covariances[0, 0], covariance, atol=0.05)
     assert np.nanmean(rows[:, 1]) < -0.5

@@ -36,7 +36,7 @@ def test_without_constraints_one_hinge_step_is_liblinears_svm():
 
     X, y, _, _ = world()
     svm = LinearSVC(loss="hinge", C=1, intercept_scaling=1, tol=1e-8, max_iter=10**6).fit(X, y)
-    ours = ConstrainedClassifier(loss="hinge", steps=1, tolerance=1e-7).fit(X, y)
+    ours = ConstrainedClassifier(loss="hinge", steps=1, tol=1e-7).fit(X, y)
     assert ours.penalty_ == pytest.approx(2 / len(y))
 
     def liblinear(u):
@@ -103,7 +103,7 @@ def test_whole_weights_equal_repeated_rows():
     times = rng.integers(1, 4, len(y))
     again = np.repeat(np.arange(len(y)), times)
     texts = ["recall(labeled) >= 0.85"]
-    options = {"constraints": texts, "loss": "hinge", "steps": 1, "tolerance": 1e-9}
+    options = {"constraints": texts, "loss": "hinge", "steps": 1, "tol": 1e-9}
     options["penalty"] = 0.01
     one = ConstrainedClassifier(**options, on_infeasible="keep").fit(X, y, times)
     two = ConstrainedClassifier(**options, on_infeasible="keep").fit(X[again], y[again])
@@ -112,9 +112,9 @@ def test_whole_weights_equal_repeated_rows():
 
 def test_sets_by_mask_equal_sets_as_separate_rows():
     X, y, male, _ = world()
-    masked = fair(X, y, male, tolerance=1e-8, steps=1)
+    masked = fair(X, y, male, tol=1e-8, steps=1)
     rows = {"male": (X[male], None), "female": (X[~male], None)}
-    separate = ConstrainedClassifier(**FAIR, tolerance=1e-8, steps=1).fit(X, y, datasets=rows)
+    separate = ConstrainedClassifier(**FAIR, tol=1e-8, steps=1).fit(X, y, datasets=rows)
     assert np.allclose(masked.decision_function(X), separate.decision_function(X), atol=1e-3)
 
 
@@ -139,8 +139,8 @@ def test_hidden_labels_count_for_coverage_only():
 def test_standardised_features_have_no_unit():
     X, y, male, _ = world()
     unit = np.array([1000.0, 0.01, 1.0])
-    one = fair(X, y, male, standardise=True, steps=1, tolerance=1e-9)
-    two = fair(X * unit + 5, y, male, standardise=True, steps=1, tolerance=1e-9)
+    one = fair(X, y, male, standardise=True, steps=1, tol=1e-9)
+    two = fair(X * unit + 5, y, male, standardise=True, steps=1, tol=1e-9)
     assert np.allclose(one.decision_function(X), two.decision_function(X * unit + 5), atol=1e-3)
 
 

@@ -190,7 +190,7 @@ def test_certified_interval_holds_the_optimum(m):
     X, positive, negative, bounds = problem(10 + m, m, n=25, d=3)
     true = reference(X, positive, negative, bounds, PENALTY)
     for method in ("newton", "cutting_plane"):
-        fit = first_step(X, positive, negative, bounds, method=method, tolerance=1e-6)
+        fit = first_step(X, positive, negative, bounds, method=method, tol=1e-6)
         state = fit.states[0]
         assert state.lower - 1e-7 <= true <= state.upper + 1e-7
         assert state.upper == pytest.approx(true, abs=1e-5)
@@ -219,7 +219,7 @@ def test_steps_equal_a_qp_library(m):
         sparse.csc_matrix(P), q, sparse.csc_matrix(A), b, cones, settings
     ).solve()
     for method in ("newton", "cutting_plane"):
-        fit = first_step(X, positive, negative, bounds, tolerance=1e-7, method=method)
+        fit = first_step(X, positive, negative, bounds, tol=1e-7, method=method)
         assert fit.states[0].upper == pytest.approx(solved.obj_val, abs=1e-6)
         np.testing.assert_allclose(fit.coefficient, solved.x[:d], atol=5e-3)
 
@@ -238,7 +238,7 @@ def test_interior_point_and_newton_agree_on_whole_steps(m, feasible):
         rows.regularisation(PENALTY),
     )
     zero = np.zeros(rows.shape[1])
-    options = {"tolerance": 1e-7, "margin": np.zeros(m)}
+    options = {"tol": 1e-7, "margin": np.zeros(m)}
     # Without a point that keeps the bounds they may be broken at a price.
     options |= {"anchor": (zero, rows.scores(zero))} if feasible and m else {"limit": 2.0}
     begun = start_state(step, zero)
@@ -261,7 +261,7 @@ def test_unconstrained_step_equals_liblinear():
     y = np.where(negative[0] > 0, 1, -1)
     for C in (0.1, 1.0):
         penalty = 2 / (n * C)
-        fit = minimise_rates(X, positive, negative, [], penalty=penalty, steps=1, tolerance=1e-7)
+        fit = minimise_rates(X, positive, negative, [], penalty=penalty, steps=1, tol=1e-7)
         svm = LinearSVC(loss="hinge", C=C, tol=1e-7, max_iter=10**6, random_state=0).fit(X, y)
         values = []
         for u in (
@@ -278,7 +278,7 @@ def test_unconstrained_step_equals_liblinear():
 def test_cutting_plane_and_newton_agree(m):
     X, positive, negative, bounds = problem(40 + m, m, n=300)
     # One step: later ones depend on the side of rows that lie on a bound's kink.
-    options = {"penalty": PENALTY, "tolerance": 1e-7, "steps": 1}
+    options = {"penalty": PENALTY, "tol": 1e-7, "steps": 1}
     whole = minimise_rates(X, positive, negative, bounds, **options)
     cut = minimise_rates(X, positive, negative, bounds, method="cutting_plane", **options)
     np.testing.assert_allclose(cut.objective, whole.objective, atol=2e-4)
@@ -320,7 +320,7 @@ def test_printed_values_of_a9a():
 
 def test_warm_start_of_another_bound_ends_at_the_same_optimum():
     X, positive, negative, bounds = problem(50, 1)
-    options = {"penalty": PENALTY, "steps": 1, "tolerance": 1e-8}
+    options = {"penalty": PENALTY, "steps": 1, "tol": 1e-8}
     near = minimise_rates(X, positive, negative, bounds * 1.02, **options)
     cold = minimise_rates(X, positive, negative, bounds, **options)
     warm = minimise_rates(X, positive, negative, bounds, warm=near, **options)

@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 
 CELLS = 6
 PARITY = "coverage(male) <= coverage(female) / kappa"
-BOOSTING = {"model": "gradient_boosting", "trees": 15, "leaves": 4}
+BOOSTING = {"model": "gradient_boosting", "max_iter": 15, "max_leaf_nodes": 4}
 
 
 def world(rows=600, seed=0, hidden=0.0):
@@ -66,7 +66,7 @@ def test_the_mixture_has_the_value_of_a_program_over_all_classifiers(seed, const
     problem = compile_rates("error(labeled)", constraints, data, {"kappa": 1.0})
     value = least(problem, every)
     assert value is not None
-    model = ReductionsClassifier(constraints=constraints, kappa=1.0, fits=60, tolerance=1e-9)
+    model = ReductionsClassifier(constraints=constraints, kappa=1.0, fits=60, tol=1e-9)
     model.fit(samples=data)
     assert model.converged_ and model.feasible_
     assert model.gap_ <= 1e-9
@@ -89,7 +89,7 @@ def test_the_gap_bounds_how_far_a_mixture_is_from_the_best_one(fits):
         def respond(cost, every=every):
             return every[np.argmin(every @ cost)]
 
-        found = best_mixture(problem, respond, most=100.0, tolerance=1e-12, fits=fits)
+        found = best_mixture(problem, respond, most=100.0, tol=1e-12, fits=fits)
         over = max(found.violations.max(), 0.0)
         assert found.objective + 100 * over * (over > 1e-6) - value <= found.gap + 1e-9
         # The largest violation of a mixture is at most that gap and the objective's range by price.
@@ -99,7 +99,10 @@ def test_the_gap_bounds_how_far_a_mixture_is_from_the_best_one(fits):
 
 @pytest.mark.parametrize(
     "spec, plain",
-    [({"model": "logistic"}, LogisticModel()), (BOOSTING, BoostedClassifier(trees=15, leaves=4))],
+    [
+        ({"model": "logistic"}, LogisticModel()),
+        (BOOSTING, BoostedClassifier(max_iter=15, max_leaf_nodes=4)),
+    ],
 )
 def test_without_a_constraint_it_is_the_plain_weighted_fit(spec, plain):
     data = world(hidden=0.3)
@@ -218,7 +221,7 @@ def test_unusable_input_is_told_in_a_sentence():
     refused("cannot be used in reductions", classifier={"model": "constrained"})
     refused("same for all classifiers", objective="0 * error(labeled)")
     refused("fits must be a whole number at least 1", fits=0)
-    refused("tolerance must be a number above 0", tolerance=0.0)
+    refused("tol must be a number above 0", tol=0.0)
     refused("kappa", constraints=[PARITY])
     with pytest.raises(CounterweightError, match="not fitted yet"):
         ReductionsClassifier().predict(data.X)

@@ -187,7 +187,7 @@ def test_mostly_empty_features_are_standardised_as_dense_ones_are():
     X = (rng.random((500, 6)) < 0.15) * (1.0 + 0.0 * rng.random((500, 6)))
     X[:, 0] += 3.0 * (rng.random(500) < 0.2)
     y = (X @ [1, -1, 0.5, 0.2, 0, 0] + rng.normal(size=500) > 0.2).astype(int)
-    asked = {"constraints": ["coverage(everyone) <= 0.3"], "steps": 1, "tolerance": 1e-9}
+    asked = {"constraints": ["coverage(everyone) <= 0.3"], "steps": 1, "tol": 1e-9}
     one = ConstrainedClassifier(**asked, standardise=True).fit(X, y)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     two = ConstrainedClassifier(**asked).fit(Z, y)
@@ -197,7 +197,7 @@ def test_mostly_empty_features_are_standardised_as_dense_ones_are():
 def test_features_beside_a_map_are_standardised():
     X, y, men = credit(400)
     asked = {"features": "fourier", "feature_count": 10, "linear_part": True, "loss": "hinge"}
-    asked |= {"standardise": True, "tolerance": 1e-9}
+    asked |= {"standardise": True, "tol": 1e-9}
     unit = np.array([1e3, 1e-2, 1, 1, 10, 1, 1, 1, 1])
     one = ConstrainedClassifier(**asked).fit(X, y)
     two = ConstrainedClassifier(**asked).fit(X * unit, y)
@@ -242,7 +242,7 @@ def test_a_start_that_no_step_improved_is_told():
     y = (X[:, 0] > 0).astype(int)
     cost = np.array([(y == 0) / 200, np.ones(200) / 200]), np.array([(y == 1) / 200, np.zeros(200)])
     fit = minimise_rates(X, *cost, [0.6], penalty=0.1, steps=8)
-    again = minimise_rates(X, *cost, [0.6], penalty=0.1, steps=1, start=fit, tolerance=1e-2)
+    again = minimise_rates(X, *cost, [0.6], penalty=0.1, steps=1, start=fit, tol=1e-2)
     assert fit.accepted > 0
     assert again.accepted == 0 and "No step was accepted" in again.messages[0]
 

@@ -92,7 +92,7 @@ def test_svm_has_the_objective_of_liblinear(bias, form):
     data = world(500, seed=3)
     weight = np.random.default_rng(1).uniform(0.5, 2, len(data))
     X = data.X if bias != "regularised" else np.column_stack([data.X, np.ones(len(data))])
-    found = HingeRows(form(data.X), data.y, weight, penalty=0.01, bias=bias).solve(tolerance=1e-9)
+    found = HingeRows(form(data.X), data.y, weight, penalty=0.01, bias=bias).solve(tol=1e-9)
     assert 0 <= found.gap <= 1e-9
     cost = weight / weight.sum() * 2 / 0.01
     if bias == "free":
@@ -118,10 +118,10 @@ def test_equal_rows_and_weights_are_the_same_thing():
     data = world(200)
     times = np.random.default_rng(2).integers(1, 4, len(data))
     options = {"penalty": 0.02}
-    once = HingeRows(data.X, data.y, times.astype(float), **options).solve(tolerance=1e-10)
+    once = HingeRows(data.X, data.y, times.astype(float), **options).solve(tol=1e-10)
     again = np.repeat(np.arange(len(data)), times)
     many = HingeRows(data.X[again], data.y[again], np.ones(len(again)), **options)
-    np.testing.assert_allclose(many.solve(tolerance=1e-10).coefficient, once.coefficient, atol=1e-6)
+    np.testing.assert_allclose(many.solve(tol=1e-10).coefficient, once.coefficient, atol=1e-6)
 
 
 def test_a_loose_bound_on_the_means_changes_nothing():

@@ -35,7 +35,7 @@ class _FirstFeature:
 
 def test_progressive_sampling_never_exceeds_its_budget(monkeypatch):
     """And every row it looked at is one it learns from, in 200 pools of any shape."""
-    monkeypatch.setattr(learners, "new_learner", lambda name, min_leaf: _FirstFeature())
+    monkeypatch.setattr(learners, "new_learner", lambda name, min_samples_leaf: _FirstFeature())
     rng = np.random.default_rng(0)
     for trial in range(200):
         n = int(rng.integers(20, 1500))
@@ -176,7 +176,7 @@ def test_counts_in_a_leaf_are_corrected_as_weiss_and_provost_print_them():
     X = np.repeat([[0.0], [1.0]], [1000, 200], axis=0)
     X[900:1000], X[1000:1010] = 1.0, 0.0
     y = np.repeat([0, 1], [1000, 200])
-    model = _fit(X, y, budget=400, share=0.5, min_leaf=20)
+    model = _fit(X, y, budget=400, share=0.5, min_samples_leaf=20)
     bought = budgeted.Pool(y, np.arange(1200), int(np.random.default_rng(3).integers(2**62))).rows(
         200, 200
     )
@@ -185,7 +185,7 @@ def test_counts_in_a_leaf_are_corrected_as_weiss_and_provost_print_them():
         ones, zeros = int(y[here].sum()), int((y[here] == 0).sum())
         wanted = (ones + 1) / (ones + 5 * zeros + 2)
         assert np.isclose(model.predict_proba([[x]])[0, 1], wanted)
-        odds = _fit(X, y, budget=400, share=0.5, min_leaf=20, correction="odds")
+        odds = _fit(X, y, budget=400, share=0.5, min_samples_leaf=20, correction="odds")
         wanted = (ones + 1) / (ones + 1 + 5 * (zeros + 1))
         assert np.isclose(odds.predict_proba([[x]])[0, 1], wanted)
 
@@ -217,7 +217,7 @@ def test_swept_numbers_are_stored():
         ({"budget": 10.5}, "budget must be a whole number .*, not 10.5"),
         ({"budget": "x"}, "budget must be .*, not 'x'"),
         ({"folds": 1}, "folds must be .*, not 1"),
-        ({"min_leaf": 0}, "min_leaf must be .*, not 0"),
+        ({"min_samples_leaf": 0}, "min_samples_leaf must be .*, not 0"),
         ({"keys": np.zeros(100, int)}, "more than once"),
     ],
 )

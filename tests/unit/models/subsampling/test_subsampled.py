@@ -159,9 +159,9 @@ def test_an_overflow_of_the_descent_is_told():
 def test_leaves_of_the_tree_are_laplace_smoothed():
     X = np.repeat([[0.0], [1.0]], [4, 6], axis=0)
     y = np.r_[[1, 0, 0, 0], np.ones(6, int)]
-    tree = Tree(min_leaf=4).fit(X, y, None, np.random.default_rng(0))
+    tree = Tree(min_samples_leaf=4).fit(X, y, None, np.random.default_rng(0))
     assert np.allclose(tree.score(np.array([[0.0], [1.0]])), [2 / 6, 7 / 8])
-    twice = Tree(min_leaf=4).fit(X, y, np.full(10, 2.0), np.random.default_rng(0))
+    twice = Tree(min_samples_leaf=4).fit(X, y, np.full(10, 2.0), np.random.default_rng(0))
     assert np.allclose(twice.score(np.array([[0.0], [1.0]])), [3 / 10, 13 / 14])
 
 
@@ -197,7 +197,7 @@ def test_one_class_left_gives_a_constant_that_says_so(caplog):
         ({"keep_rate": "half"}, "keep_rate must be .* or balanced, not 'half'"),
         ({"correction": "both"}, "correction must be one of none, weights"),
         ({"learner": "forest"}, "learner must be one of sgd, .*, not 'forest'"),
-        ({"min_leaf": 0}, "min_leaf must be .*, not 0"),
+        ({"min_samples_leaf": 0}, "min_samples_leaf must be .*, not 0"),
         ({"calibration_share": 1}, "calibration_share must be .*, not 1"),
         ({"keys": np.zeros(100, int)}, "99 keys stand more than once"),
         ({"keys": np.arange(99)}, "100 rows but 99 keys"),

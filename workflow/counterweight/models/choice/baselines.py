@@ -33,7 +33,7 @@ OPTIONS_BY_NAME = {
     "offer_logistic": {**BASELINE_OPTIONS, **RIDGE},
     "offer_naive_bayes": ORACLE_OPTIONS,
     "offer_tree": {
-        "least_rows": Integer(20, "Least training rows of a leaf.", minimum=1),
+        "min_samples_leaf": Integer(20, "Least training rows of a leaf.", minimum=1),
         **ORACLE_OPTIONS,
     },
 }
@@ -222,7 +222,7 @@ class OfferLogistic(OfferBaseline):
     ``log p / (1 - p) = a + b'x + k t``, with interactions ``+ c'x t``. Without them every
     person's curve has the same slope; with them the slope is linear in x. Both assume
     log-odds that are linear in the features, which segments break. No constraint keeps the
-    slope in t from being negative. `ridge` is of `linear.fit_logistic`.
+    slope in t from being negative. `l2` is of `linear.fit_logistic`.
 
     Attributes
     ----------
@@ -234,16 +234,16 @@ class OfferLogistic(OfferBaseline):
 
     STORED = ("coef", "intercept", "iterations", "converged")
 
-    ridge: float = 1e-6
+    l2: float = 1e-6
 
     def _fit(self, Z, y, rng):
-        coef, intercept, iterations, converged = fit_logistic(Z, y, ridge=self.ridge)
+        coef, intercept, iterations, converged = fit_logistic(Z, y, l2=self.l2)
         found = {"coef": coef, "intercept": intercept, "iterations": iterations}
         return found | {"converged": float(converged)}
 
     def refitted(self, Z, y, times):
         """``coef, intercept`` of the same model on rows of the design taken so many times."""
-        return fit_logistic(Z, y, times, ridge=self.ridge)[:2]
+        return fit_logistic(Z, y, times, l2=self.l2)[:2]
 
     def _constant(self, log_odds, p):
         return super()._constant(log_odds, p) | {"converged": 1.0}
@@ -332,13 +332,13 @@ class OfferTree(NodeTables, OfferBaseline):
 
     NODES = {"column": int, "threshold": float, "left": int, "right": int, "chance": float}
 
-    least_rows: int = 20
+    min_samples_leaf: int = 20
 
     def _fit(self, Z, y, rng):
         from sklearn.tree import DecisionTreeClassifier
 
         seed = int(rng.integers(2**31))
-        asked = {"criterion": "entropy", "min_samples_leaf": self.least_rows}
+        asked = {"criterion": "entropy", "min_samples_leaf": self.min_samples_leaf}
         grown = DecisionTreeClassifier(**asked, random_state=seed).fit(Z, y)
         leaf, tree = grown.apply(Z), grown.tree_
         rows = np.bincount(leaf, minlength=tree.node_count)

@@ -179,7 +179,7 @@ class Mover:
         rows = np.column_stack([self.design[:, columns], self.t])
         return _Line(rows, self.y, self.row_weights, [len(self.blocks[at]) for at in kept])
 
-    def settled(self, data, parameters, columns, moves, *, tolerance, iterations, **rule):
+    def settled(self, data, parameters, columns, moves, *, tol, iterations, **rule):
         """Segments, curves and thresholds best together: `Climb`, columns, moves (p,).
 
         In turn EM runs with the thresholds held, and curves and thresholds rise together with the
@@ -187,7 +187,7 @@ class Mover:
         a time, that no longer pay for their parameters beside the segments. Other arguments are of
         `steps.climb`; `data` has the offers that were made.
         """
-        asked = {"tolerance": tolerance, "iterations": iterations} | rule
+        asked = {"tol": tol, "iterations": iterations} | rule
         while True:
             run, moves = self._settled(data, parameters, columns, moves, **asked)
             parameters, blocks = run.parameters, [b for b in self.blocks if {*b} <= {*columns}]
@@ -227,18 +227,14 @@ class Mover:
             worth.append(float(moves[at] @ part @ moves[at]) - half_log * len(block))
         return worth
 
-    def _settled(self, data, parameters, columns, moves, *, tolerance, iterations, **rule):
+    def _settled(self, data, parameters, columns, moves, *, tol, iterations, **rule):
         rows, before = self.design[:, columns], -np.inf
         for _ in range(ROUNDS):
             run = climb(
-                data.moved(rows @ moves),
-                parameters,
-                tolerance=tolerance,
-                iterations=iterations,
-                **rule,
+                data.moved(rows @ moves), parameters, tol=tol, iterations=iterations, **rule
             )
             parameters = run.parameters
-            if run.last[0] - before <= tolerance * float(data.total):
+            if run.last[0] - before <= tol * float(data.total):
                 break
             before = run.last[0]
             curves, moves = risen(data, parameters, rows, moves, rule.get("prior"))

@@ -40,10 +40,10 @@ OFFERS = True
 OPTIONS = {
     "components": Integer(None, "Number of segments; null: the number of least description length.", minimum=1, null=True),
     "most_components": Integer(10, "Largest number of segments tried when components is null.", minimum=1),
-    "restarts": Integer(10, "Random starts for each number of segments.", minimum=1),
-    "tolerance": Number(1e-6, "EM stops when the log-likelihood of a row rises by less.", minimum=0, below=1),
+    "n_init": Integer(10, "Random starts for each number of segments.", minimum=1),
+    "tol": Number(1e-6, "EM stops when the log-likelihood of a row rises by less.", minimum=0, below=1),
     "iterations": Integer(1000, "Largest number of EM steps of a start.", minimum=1),
-    "covariance_floor": Number(1e-3,
+    "reg_covar": Number(1e-3,
         "Least variance of a segment, as a share of that of a feature. It is larger for features of few values, which "
         "segments would shrink to otherwise.", above=0, below=1),
     "covariance": Choice("auto", ["auto", "full", "diagonal", "tied"],
@@ -154,10 +154,10 @@ class PredictiveChoiceModel(ResampledModel):
 
     components: int | None = None
     most_components: int = 10
-    restarts: int = 10
-    tolerance: float = 1e-6
+    n_init: int = 10
+    tol: float = 1e-6
     iterations: int = 1000
-    covariance_floor: float = 1e-3
+    reg_covar: float = 1e-3
     covariance: str = "auto"
     categories: str = "auto"
     membership: str = "features"
@@ -227,7 +227,7 @@ class PredictiveChoiceModel(ResampledModel):
         self.n_features_in_ = X.shape[1]
         told = None if self.categories == "none" else categories
         self._features = Features.fitted(
-            X, row_weights, self.covariance_floor, told, self.categories == "auto", feature_names
+            X, row_weights, self.reg_covar, told, self.categories == "auto", feature_names
         )
         used = self._features
         self.features_used_, self.centre_, self.scale_ = used.numbers, used.centre, used.scale
@@ -279,7 +279,7 @@ class PredictiveChoiceModel(ResampledModel):
         means = share @ numbers
         gaps = numbers - means[:, None]
         spread = np.einsum("jn,jna,jnb->jab", share, gaps, gaps)
-        spread += self.covariance_floor * np.eye(len(self.scale_))
+        spread += self.reg_covar * np.eye(len(self.scale_))
         self.means_ = self.centre_ + self.scale_ * means
         self.covariances_ = spread * np.outer(self.scale_, self.scale_)
         marks = gate_design(data)[:, 1 + len(self.scale_) :]
@@ -325,7 +325,7 @@ class PredictiveChoiceModel(ResampledModel):
         whole, self._features = self._features, made.features
         data = self._choice_rows(X, t, y, row_weights)
         best = made.best[made.chosen]
-        steps = {"tolerance": self.tolerance, "iterations": self.iterations}
+        steps = {"tol": self.tol, "iterations": self.iterations}
         run, columns, moves = mover.settled(
             data, best.parameters, columns, moves, **steps, **made.rule
         )
@@ -354,8 +354,8 @@ class PredictiveChoiceModel(ResampledModel):
             search = Search(
                 data,
                 rng,
-                restarts=self.restarts,
-                tolerance=self.tolerance,
+                n_init=self.n_init,
+                tol=self.tol,
                 iterations=self.iterations,
                 selection=self.selection,
                 moves=self.moves,
@@ -436,10 +436,10 @@ class PredictiveChoiceModel(ResampledModel):
                 pooled[1] = self.prior_slope
             prior = Prior(pooled, 1.0 / deviations**2)
         least = data.rows.shape[1] + 2.0
-        return {"floor": self.covariance_floor, "minimum_rows": least, "prior": prior}
+        return {"floor": self.reg_covar, "minimum_rows": least, "prior": prior}
 
     def _finish(self, data, best, rule, jacobian):
-        steps = {"tolerance": self.tolerance * POLISH, "iterations": self.iterations}
+        steps = {"tol": self.tol * POLISH, "iterations": self.iterations}
         last = climb(data, best.parameters, **steps, **rule)
         parameters = last.parameters
         first = parameters.means if len(self.centre_) else parameters.shares
@@ -464,7 +464,7 @@ class PredictiveChoiceModel(ResampledModel):
         self._count(gamma, mass, data)
         self.shares_ = parameters.shares[:, 0]
         least = np.linalg.eigvalsh(parameters.covariances[:, 0])[:, :1]
-        self.covariances_at_floor_ = int((least <= self.covariance_floor * (1 + 1e-6)).sum())
+        self.covariances_at_floor_ = int((least <= self.reg_covar * (1 + 1e-6)).sum())
         self.updates_held_ = int(best.held + last.held[0])
 
     @staticmethod

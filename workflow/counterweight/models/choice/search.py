@@ -58,7 +58,7 @@ class Best(NamedTuple):
 class Search:
     """Best models by J, of `ChoiceRows`.
 
-    `restarts` are the random starts for each J; `selection` ("observed", "complete") decides
+    `n_init` are the random starts for each J; `selection` ("observed", "complete") decides
     between finished models of the same J: the observed log-likelihood or, as in the paper's
     Algorithm 1, the expected one of the completed data; `moves` says whether splits and merges are
     tried, `curves` ("random", "regression") what random starts answer (see
@@ -70,8 +70,8 @@ class Search:
         data,
         rng,
         *,
-        restarts,
-        tolerance,
+        n_init,
+        tol,
         iterations,
         floor,
         minimum_rows,
@@ -80,9 +80,9 @@ class Search:
         moves=True,
         curves="random",
     ):
-        self.data, self.rng, self.restarts = data, rng, restarts
+        self.data, self.rng, self.n_init = data, rng, n_init
         self.rule = {"floor": floor, "minimum_rows": minimum_rows, "prior": prior}
-        self.tolerance, self.iterations = tolerance, iterations
+        self.tol, self.iterations = tol, iterations
         self.selection, self.moves, self.curves = selection, moves, curves
         n, self.width = data.rows.shape
         self.emission = data.emission
@@ -132,9 +132,9 @@ class Search:
         """Run starts of j segments; True when one beats the best so far by `GAIN`."""
         if j == 1:
             # One segment has one optimum.
-            starts, origin = starts.restarts(slice(0, 1)), ["random"]
+            starts, origin = starts.n_init(slice(0, 1)), ["random"]
         origin = np.array(origin if origin is not None else [name] * starts.weights.shape[1])
-        rule = self.rule | {"tolerance": 0.0}
+        rule = self.rule | {"tol": 0.0}
         paths = np.empty((0, len(origin)))
         finish = min(FINISHED, len(origin))
         for round_, steps in enumerate(SHORT):
@@ -143,14 +143,12 @@ class Search:
             left = max(int(np.ceil(GO_ON * len(origin))), finish) if round_ == 0 else finish
             run = climb(self.brief, starts, iterations=steps, **rule)
             best = np.argsort(-run.last, kind="stable")[:left]
-            starts, origin = run.parameters.restarts(best), origin[best]
+            starts, origin = run.parameters.n_init(best), origin[best]
             if self.brief is self.data:
                 paths = np.vstack([paths[:, best], np.array(run.history)[:, best]])
             else:
                 paths = paths[:, best]
-        run = climb(
-            self.data, starts, iterations=self.iterations, **self.rule, tolerance=self.tolerance
-        )
+        run = climb(self.data, starts, iterations=self.iterations, **self.rule, tol=self.tol)
         before = self.best[j].score if j in self.best else -np.inf
         complete = self.selection == "complete"
         statistics = self.data.expectation(run.parameters, entropy=complete, moments=False)
@@ -164,7 +162,7 @@ class Search:
                 continue
             path = np.concatenate([paths[:, index], [row[index] for row in run.history]])
             self.best[j] = Best(
-                run.parameters.restarts([index]),
+                run.parameters.n_init([index]),
                 float(run.last[index]),
                 float(statistics.log_likelihood[index]),
                 score,
@@ -183,7 +181,7 @@ class Search:
 
     def random(self, j):
         """Starts from a few steps of k-means after k-means++ seeds, (K=j, R=restarts)."""
-        r = self.restarts
+        r = self.n_init
         points, w = self.points, self.point_weights
         m, d = len(points), self.width
         squares = np.square(points).sum(axis=1)

@@ -44,7 +44,7 @@ class Choices(NamedTuple):
     curves: np.ndarray
     shares: np.ndarray
 
-    def restarts(self, index):
+    def n_init(self, index):
         """The models at `index` of the batch."""
         return Choices(*(values[:, index] for values in self))
 
@@ -302,10 +302,10 @@ def curve_step(curves, gradient, curvature, prior=None, stride=STRIDE):
     return result
 
 
-def fit_curves(t, y, weights, start=None, prior=None, tolerance=1e-12, iterations=100):
+def fit_curves(t, y, weights, start=None, prior=None, tol=1e-12, iterations=100):
     """Weighted logistic regressions with slopes between bounds, the M-step in full: (J, 2).
 
-    Newton's method with halved steps until the largest is below `tolerance`, relative to the size
+    Newton's method with halved steps until the largest is below `tol`, relative to the size
     of the parameters; each step respects the bounds exactly, so does the optimum. Columns are
     position a = k (1/2 - eta) and slope k; `weights` (J, n) are responsibilities times row weights.
     """
@@ -334,7 +334,7 @@ def fit_curves(t, y, weights, start=None, prior=None, tolerance=1e-12, iteration
                 break
             step[worse] *= 0.5
         curves, current = curves + step, after
-        if (np.abs(step) <= tolerance * (1.0 + np.abs(curves))).all():
+        if (np.abs(step) <= tol * (1.0 + np.abs(curves))).all():
             break
     return curves
 
@@ -349,29 +349,29 @@ class Climb(NamedTuple):
     held: np.ndarray
     history: list
 
-    def restarts(self, index):
+    def n_init(self, index):
         """The models at `index` of the batch, without the path."""
-        return Climb(self.parameters.restarts(index), *(v[index] for v in self[1:5]), [])
+        return Climb(self.parameters.n_init(index), *(v[index] for v in self[1:5]), [])
 
 
-def climb(data, parameters, *, tolerance, iterations, floor, minimum_rows, prior=None):
-    """`Climb`: EM of a batch of models until the objective of each rises by less than `tolerance`.
+def climb(data, parameters, *, tol, iterations, floor, minimum_rows, prior=None):
+    """`Climb`: EM of a batch of models until the objective of each rises by less than `tol`.
 
     The part of an M-step that describes the features is exact. Its choice part is one Newton step,
     which comes almost free with the E-step. If the objective (log-likelihood plus log prior) falls
-    after it, the step is halved until it does not: the objective never falls. `tolerance` is per
+    after it, the step is halved until it does not: the objective never falls. `tol` is per
     unit of row weight, `floor` the least eigenvalue of a covariance; a segment with
     responsibilities below `minimum_rows` in all keeps its Gaussian and weight.
     """
-    restarts = parameters.weights.shape[1]
-    live = np.arange(restarts)
+    n_init = parameters.weights.shape[1]
+    live = np.arange(n_init)
     final = Choices(*(values.copy() for values in parameters))
-    last = np.full(restarts, -np.inf)
-    count, halved = np.zeros(restarts, dtype=int), np.zeros(restarts, dtype=int)
-    converged, held_back = np.zeros(restarts, dtype=bool), np.zeros(restarts, dtype=int)
+    last = np.full(n_init, -np.inf)
+    count, halved = np.zeros(n_init, dtype=int), np.zeros(n_init, dtype=int)
+    converged, held_back = np.zeros(n_init, dtype=bool), np.zeros(n_init, dtype=int)
     step = np.zeros_like(parameters.curves)
     history = []
-    total = np.broadcast_to(data.total, restarts)
+    total = np.broadcast_to(data.total, n_init)
     while True:
         # After the last step it is the objective alone that matters.
         statistics = data.expectation(parameters, moments=bool((count[live] < iterations).any()))
@@ -380,15 +380,15 @@ def climb(data, parameters, *, tolerance, iterations, floor, minimum_rows, prior
         fell = ~(current >= before - 1e-12 * np.abs(before)) & (halved[live] < HALVINGS)
         rose = current - before
         last[live] = np.where(fell, before, np.maximum(current, before))
-        history.append(np.full(restarts, np.nan))
+        history.append(np.full(n_init, np.nan))
         history[-1][live[~fell]] = current[~fell]
-        done = ~fell & (rose <= tolerance * total[live])
+        done = ~fell & (rose <= tol * total[live])
         converged[live[done]] = True
         keep = ~done & ((count[live] < iterations) | fell)
         if not keep.all():
             for target, values in zip(final, parameters, strict=True):
                 target[:, live[~keep]] = values[:, ~keep]
-            parameters, step, fell = parameters.restarts(keep), step[:, keep], fell[keep]
+            parameters, step, fell = parameters.n_init(keep), step[:, keep], fell[keep]
             live = live[keep]
         if not len(live):
             return Climb(final, last, count, converged, held_back, history)

@@ -65,7 +65,7 @@ OPTIONS = {
     "method": Choice("newton", ["newton", "cutting_plane"],
         "Solver of the convex step: newton solves it whole with its constraints; cutting_plane goes by cuts over the "
         "multipliers (Algorithm 2)."),
-    "tolerance": Number(1.0e-5, "Certified gap at which a convex step is solved, as a share of the objective's total cost.", above=0),
+    "tol": Number(1.0e-5, "Certified gap at which a convex step is solved, as a share of the objective's total cost.", above=0),
     "start": Choice("best", ["zero", "svm", "deployed", "best"],
         "zero: w = 0; svm: the unconstrained fit, scaled and shifted to meet the constraints. best: from these, from "
         "the unconstrained fit with the threshold, or the thresholds by group, of least cost, and from an imitation of "
@@ -161,7 +161,7 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     steps: int = 8
     bias: str = "regularised"
     method: str = "newton"
-    tolerance: float = 1e-5
+    tol: float = 1e-5
     start: str = "best"
     path_steps: int | None = 3
     features: str = "none"

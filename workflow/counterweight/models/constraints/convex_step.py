@@ -168,7 +168,7 @@ def solve_whole(
     step,
     state,
     *,
-    tolerance,
+    tol,
     margin,
     limit=np.inf,
     anchor=None,
@@ -189,7 +189,7 @@ def solve_whole(
     step : ConvexStep
     state : ConvexState
         Start: w, hinge slopes and multipliers.
-    tolerance : float
+    tol : float
         Certified gap (upper minus lower bound) at which to stop.
     margin : float or array (m,)
         How much inside the bounds to aim, so that rounding does not end outside.
@@ -211,12 +211,12 @@ def solve_whole(
         value, g = step.value(f, w)
         best.upper = value + limit @ np.maximum(g, 0.0) if m else value
     gap, sharp, stiff = np.inf, sharpness, np.full(m, stiffness)
-    asked = tolerance
+    asked = tol
     newtons, strict = 0, 0.02
     for _ in range(most):
         smooth = Smooth.of(step, state, sharp, stiff, margin, limit)
         if relative is not None and np.isfinite(best.upper):
-            asked = min(tolerance, max(relative * (best.upper - step.constant[0]), 1e-12))
+            asked = min(tol, max(relative * (best.upper - step.constant[0]), 1e-12))
         accuracy = max(min(1e-4, strict * gap), strict * asked)
         w, f, above, below, v, count, solved = newton(smooth, w, f, accuracy, 50)
         newtons += count
@@ -252,7 +252,7 @@ class _Hinges(NamedTuple):
     sign: np.ndarray
     cost: np.ndarray
     rows: object
-    ridge: np.ndarray
+    l2: np.ndarray
     priced: np.ndarray
 
     def spread(self, values):
@@ -285,13 +285,13 @@ class _System:
         rows, cost, priced = hinges.rows, hinges.cost, hinges.priced
         w, f, xi, t, a, b, v, s, u, free = point
         z = hinges.sign * f[hinges.row]
-        self.rest_w = hinges.ridge * w + rows.combine(hinges.spread(a))
+        self.rest_w = hinges.l2 * w + rows.combine(hinges.spread(a))
         self.rest_xi = cost[0] + v @ cost[1:] - a - b
         self.rest_t = xi - 0.5 - z - t
         self.rest_s = cost[1:] @ xi + fixed + s - u
         self.bend = 1.0 / (t / a + xi / b)
         matrix = rows.gram(np.bincount(hinges.row, self.bend, rows.shape[0]))
-        matrix[np.diag_indices_from(matrix)] += hinges.ridge + 1e-14 * matrix.trace() / len(matrix)
+        matrix[np.diag_indices_from(matrix)] += hinges.l2 + 1e-14 * matrix.trace() / len(matrix)
         self.factor = cho_factor(matrix, lower=True)
         # Of each constraint: how xi falls with v at fixed w, and along w.
         spent = cost[1:] * (xi / b)
@@ -356,7 +356,7 @@ class _System:
         return total / max(2 * len(a) + len(v) + priced.sum(), 1)
 
 
-def solve_interior(step, state, *, tolerance, margin, limit=np.inf, anchor=None, most=60):
+def solve_interior(step, state, *, tol, margin, limit=np.inf, anchor=None, most=60):
     """Solve a convex step with its constraints on the normal matrix of all its hinges.
 
     Hinge k has a slack xi_k >= 0 with t_k = xi_k - 1/2 - z_k >= 0; constraint j, on sums of the
@@ -367,7 +367,7 @@ def solve_interior(step, state, *, tolerance, margin, limit=np.inf, anchor=None,
     """
     from scipy.linalg import LinAlgError
 
-    rows, ridge, n, m = step.rows, step.regularisation, step.rows.shape[0], len(step.constant) - 1
+    rows, l2, n, m = step.rows, step.regularisation, step.rows.shape[0], len(step.constant) - 1
     limit = np.broadcast_to(np.asarray(limit, float), (m,))
     up = np.flatnonzero(step.positive.any(axis=0))
     down = np.flatnonzero(step.negative.any(axis=0))
@@ -376,7 +376,7 @@ def solve_interior(step, state, *, tolerance, margin, limit=np.inf, anchor=None,
     cost = np.concatenate([step.positive[:, up], step.negative[:, down]], axis=1)
     fixed = step.constant[1:] + margin
     priced = np.isfinite(limit)
-    hinges = _Hinges(row, sign, cost, rows, ridge, priced)
+    hinges = _Hinges(row, sign, cost, rows, l2, priced)
     best = ConvexState(state.w, np.zeros(n), np.zeros(n), np.zeros(m))
     if anchor is not None:
         best.w, best.upper = anchor[0], step.value(anchor[1], anchor[0])[0]
@@ -406,7 +406,7 @@ def solve_interior(step, state, *, tolerance, margin, limit=np.inf, anchor=None,
         upper, point = reached(step, w, f, anchor, limit)
         if upper < best.upper:
             best.upper, best.w = upper, point
-        if best.gap <= tolerance:
+        if best.gap <= tol:
             break
         point = _Point(w, f, xi, t, a, b, v, s, u, free)
         try:
@@ -504,7 +504,7 @@ class CutModel:
         return np.array([moment.sum() / area.sum()]) if area.sum() > 0 else top
 
 
-def cutting_plane(step, state, *, tolerance, margin, limit=np.inf, anchor=None, most=300):
+def cutting_plane(step, state, *, tol, margin, limit=np.inf, anchor=None, most=300):
     """Solve a convex step by cuts over the multipliers, each from one weighted SVM (Algorithm 2).
 
     Cuts are shallow: while the bounds are far apart, SVMs are solved to half their
@@ -540,17 +540,17 @@ def cutting_plane(step, state, *, tolerance, margin, limit=np.inf, anchor=None, 
             mixed = weights @ np.array(points)
             keep(mixed, step.rows.scores(mixed))
         best.evaluations = count
-        if best.gap <= tolerance:
+        if best.gap <= tol:
             break
         # A box that holds the model's maximum back is widened, once a cut.
         wide = (top >= model.width * (1 - 1e-9)) & (model.width < np.minimum(limit, WIDEST))
         if count >= 2 and wide.any():
             model.width = np.where(wide, np.minimum(4 * model.width, limit), model.width)
         v = first if count == 0 else model.centre(best.lower)
-        accuracy = max(0.2 * tolerance, 0.25 * max(high - best.lower, 0.0)) if count > 1 else 1e-3
-        accuracy = max(min(accuracy, 1e-3), 0.2 * tolerance)
+        accuracy = max(0.2 * tol, 0.25 * max(high - best.lower, 0.0)) if count > 1 else 1e-3
+        accuracy = max(min(accuracy, 1e-3), 0.2 * tol)
         begun = ConvexState(svm.w, svm.above, svm.below, v[:0])
-        svm = solve_whole(step.at(v), begun, tolerance=accuracy, margin=np.zeros(0))
+        svm = solve_whole(step.at(v), begun, tol=accuracy, margin=np.zeros(0))
         if svm.lower > best.lower:
             best.lower, best.multipliers = svm.lower, v
             best.above, best.below = svm.above, svm.below
@@ -567,22 +567,22 @@ ENOUGH = 6e-3
 MOST_PRODUCTS = 5e8
 
 
-def solve_step(step, state, anchor, limit, method, tolerance, relative=None, rough=False):
+def solve_step(step, state, anchor, limit, method, tol, relative=None, rough=False):
     """One convex step by the chosen method; a rough one with a gap of `ENOUGH` if that is hard."""
-    margin = np.full(len(step.constant) - 1, 0.1 * tolerance)
-    shared = {"tolerance": tolerance, "margin": margin, "limit": limit, "anchor": anchor}
+    margin = np.full(len(step.constant) - 1, 0.1 * tol)
+    shared = {"tol": tol, "margin": margin, "limit": limit, "anchor": anchor}
     if method == "newton" or len(step.constant) == 1:
         n, d = step.rows.shape
         patience = PATIENCE if step.rows.is_sparse or n * d * d <= MOST_PRODUCTS else np.inf
         state = solve_whole(step, state, **shared, relative=relative, patience=patience)
         if rough and len(step.constant) > 2 and state.gap <= ENOUGH:
             return state
-        asked = tolerance
+        asked = tol
         if relative is not None:
-            asked = min(tolerance, max(relative * (state.upper - step.constant[0]), 1e-12))
+            asked = min(tol, max(relative * (state.upper - step.constant[0]), 1e-12))
         if state.gap <= asked or patience == np.inf:
             return state
-        state = _better(state, solve_interior(step, state, **shared | {"tolerance": asked}))
+        state = _better(state, solve_interior(step, state, **shared | {"tol": asked}))
         if state.gap <= asked:
             return state
         return _better(state, solve_whole(step, state, **shared, relative=relative))

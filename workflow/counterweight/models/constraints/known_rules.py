@@ -318,18 +318,18 @@ def logistic(rows, positive, negative, penalty):
     Gives its coordinates: accurate enough to be cut by thresholds, not to be read.
     """
     positive, negative = np.ravel(positive), np.ravel(negative)
-    both, ridge = positive + negative, rows.regularisation(penalty)
+    both, l2 = positive + negative, rows.regularisation(penalty)
     found, f = np.zeros(rows.shape[1]), np.zeros(rows.shape[0])
 
     def loss(w, f):
-        return both @ np.logaddexp(0, f) - negative @ f + ridge @ (w * w) / 2
+        return both @ np.logaddexp(0, f) - negative @ f + l2 @ (w * w) / 2
 
     value = loss(found, f)
     for _ in range(STEPS):
         p = expit(f)
-        gradient = rows.combine(both * p - negative) + ridge * found
+        gradient = rows.combine(both * p - negative) + l2 * found
         hessian = rows.gram(both * p * (1 - p))
-        hessian[np.diag_indices_from(hessian)] += ridge + 1e-9 * hessian.trace() / len(hessian)
+        hessian[np.diag_indices_from(hessian)] += l2 + 1e-9 * hessian.trace() / len(hessian)
         move = -np.linalg.solve(hessian, gradient)
         along, fall, length = rows.scores(move), -gradient @ move, 1.0
         while True:

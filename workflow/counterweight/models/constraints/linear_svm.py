@@ -49,13 +49,13 @@ class HingeRows:
         self.above, self.below = self.rows.merge(np.array([share * (y == 0), share * (y == 1)]))
         self.regularisation = self.rows.regularisation(self.penalty)
 
-    def solve(self, direction=None, value=0.0, start=None, tolerance=1e-6):
+    def solve(self, direction=None, value=0.0, start=None, tol=1e-6):
         """The least objective among all w, or those with direction @ w = value, as a `LinearSvm`.
 
         Proximal steps on the hinges' slopes (the dual), each a smooth convex problem that Newton's
         method solves on the d x d normal matrix. They converge to the optimum itself, however soft
         the smoothing. `direction` (d,), in features, says nothing of the bias; `start` is a
-        `LinearSvm`; `tolerance` the certified gap at which to stop.
+        `LinearSvm`; `tol` the certified gap at which to stop.
         """
         coordinates = self.rows.shape[1]
         w = np.zeros(coordinates)
@@ -74,7 +74,7 @@ class HingeRows:
         if start is not None:
             slopes, sharpness = ((f > -0.5) * 1.0, (f < 0.5) * 1.0), 4.0
         for _ in range(OUTER):
-            accuracy = max(min(1e-4, 0.02 * (upper - lower)), 0.02 * tolerance)
+            accuracy = max(min(1e-4, 0.02 * (upper - lower)), 0.02 * tol)
             w, f, slopes, count = self._smooth_minimum(w, f, slopes, sharpness, line, accuracy)
             steps += count
             losses = self.above @ np.maximum(0.0, 0.5 + f) + self.below @ np.maximum(0.0, 0.5 - f)
@@ -82,7 +82,7 @@ class HingeRows:
             if objective < upper:
                 best, upper = w, objective
             lower = max(lower, self._dual(slopes, line, value))
-            if upper - lower <= tolerance:
+            if upper - lower <= tol:
                 break
             sharpness *= 3.0
         intercept = 0.0 if self.bias == "none" else float(best[-1])
@@ -176,7 +176,7 @@ def best_penalty(X, y, weight, penalty, penalties, bias, rng):
         )
     errors = {}
     for penalty in sorted(penalties, reverse=True):
-        svm = HingeRows(X[kept], y[kept], weight[kept], penalty, bias).solve(tolerance=1e-4)
+        svm = HingeRows(X[kept], y[kept], weight[kept], penalty, bias).solve(tol=1e-4)
         wrong = (np.asarray(X[held] @ svm.coefficient).ravel() + svm.intercept > 0) != (y[held] > 0)
         errors[penalty] = float(weight[held] @ wrong)
     return min(errors, key=errors.get)

@@ -155,12 +155,12 @@ class _Problem:
         )
 
 
-def _check_words(loss, method, steps, tolerance):
+def _check_words(loss, method, steps, tol):
     for name, value, allowed in (("loss", loss, LOSSES), ("method", method, METHODS)):
         if value not in allowed:
             raise CounterweightError(f"Unknown {name} {value!r}: choose {', '.join(allowed)}.")
-    if steps < 1 or not tolerance > 0:
-        raise CounterweightError("Steps and tolerance must be above 0.")
+    if steps < 1 or not tol > 0:
+        raise CounterweightError("Steps and tol must be above 0.")
 
 
 def _checked(X, positive, negative, bounds, constants, penalty):
@@ -210,7 +210,7 @@ def _first_w(rows, start):
     return np.append(coefficient, float(intercept))
 
 
-def _search(problem, w, steps, tolerance):
+def _search(problem, w, steps, tol):
     """A point with smaller violations: elastic steps without the objective."""
     quiet = copy.copy(problem)
     quiet.positive, quiet.negative = problem.positive.copy(), problem.negative.copy()
@@ -223,8 +223,8 @@ def _search(problem, w, steps, tolerance):
         solved = solve_whole(
             step,
             start_state(step, w),
-            tolerance=0.1 * tolerance,
-            margin=np.full(len(step.constant) - 1, tolerance),
+            tol=0.1 * tol,
+            margin=np.full(len(step.constant) - 1, tol),
             limit=1.0,
         )
         f_new = problem.rows.scores(solved.w)
@@ -250,7 +250,7 @@ def minimise_rates(
     loss="ramp",
     bias="regularised",
     method="newton",
-    tolerance=1e-5,
+    tol=1e-5,
     warm=None,
     svm_gap=SVM_GAP,
     early=1.0,
@@ -275,7 +275,7 @@ def minimise_rates(
         prices of its bounds where no point is known that keeps them.
     method : {"newton", "cutting_plane"}
         How a convex step is solved: whole, or by cuts over the multipliers (Algorithm 2).
-    tolerance : float
+    tol : float
         Certified gap of each of the convex `steps`, as a share of the objective's total cost; of
         those before the last one in units of `early`. Where that is above 1 these may leave a
         larger gap with several constraints, if less takes long; so may the last, if another run
@@ -285,9 +285,9 @@ def minimise_rates(
         starts its search there, and ends within the same certified gap.
     svm_gap : float or None
         Share of its objective that the gap of a first step without constraints, a plain SVM, may
-        have; None: `tolerance` says it alone.
+        have; None: `tol` says it alone.
     """
-    _check_words(loss, method, steps, tolerance)
+    _check_words(loss, method, steps, tol)
     positive, negative, bounds, constants = _checked(
         X, positive, negative, bounds, constants, penalty
     )
@@ -295,11 +295,11 @@ def minimise_rates(
     constant = constants - np.append(0.0, bounds)
     problem = _Problem(rows, rows.merge(positive), rows.merge(negative), constant, penalty)
     path = _Path(problem, loss, _first_w(rows, start))
-    shared = {"method": method, "tolerance": tolerance}
+    shared = {"method": method, "tol": tol}
     path.descend(steps, **shared, warm=warm, svm_gap=svm_gap, early=early, goes_on=goes_on)
     fit, w, over = path.fit()
     if not fit.feasible and loss == "ramp":
-        w = _search(problem, w, 5, tolerance)
+        w = _search(problem, w, 5, tol)
         left = problem.ramp_values(rows.scores(w), w)[1]
         if left.max() <= ROUNDING:
             first = w[: rows.features], w[rows.features :].sum()
@@ -344,7 +344,7 @@ class _Path:
         """Whether the last point breaks a constraint."""
         return self.excess[-1].max(initial=0.0) > ROUNDING
 
-    def descend(self, steps, *, method, tolerance, warm, svm_gap, early, goes_on):
+    def descend(self, steps, *, method, tol, warm, svm_gap, early, goes_on):
         """Take the steps; arguments are those of `minimise_rates`."""
         problem, by_ramp, settled = self.problem, self.loss == "ramp", False
         unit = problem.scale[0] / problem.scale[1:]
@@ -360,7 +360,7 @@ class _Path:
                 continue
             step = problem.step(self.f if by_ramp else np.zeros_like(self.f))
             within = step.rates(self.f)[1:].max(initial=-np.inf) <= ROUNDING
-            exact = tolerance * (early if t < steps - 1 else 1.0)
+            exact = tol * (early if t < steps - 1 else 1.0)
             state = solve_step(
                 step,
                 self._begun(step, within, warm.states[t : t + 1] if warm is not None else ()),

@@ -156,10 +156,10 @@ class DistinctRows:
 
     def regularisation(self, penalty):
         """Penalty of each coordinate of w, the bias last."""
-        ridge = np.full(self.shape[1], float(penalty))
+        l2 = np.full(self.shape[1], float(penalty))
         if self.bias == "free":
-            ridge[-1] = 0.0
-        return ridge
+            l2[-1] = 0.0
+        return l2
 
     def merge(self, costs):
         """Sum costs, shape (k, n), over equal rows: shape (k, distinct rows)."""

@@ -58,7 +58,7 @@ class Mixture(NamedTuple):
     gap: float
 
 
-def best_mixture(problem, respond, *, most, tolerance, fits, begun=()):
+def best_mixture(problem, respond, *, most, tol, fits, begun=()):
     """Mixture of least objective under constraints, over the classifiers that answer prices.
 
     Prices follow exponentiated gradient (with steps by the violations so far) and, in turn, the
@@ -74,7 +74,7 @@ def best_mixture(problem, respond, *, most, tolerance, fits, begun=()):
         small, bool (n,). Each call is a new classifier.
     most : float
         Largest sum of prices, in total costs of the objective.
-    tolerance : float
+    tol : float
         Gap at which to stop, in total costs of the objective, once answers bring no more than that.
     fits : int
         Most calls of `respond`.
@@ -110,9 +110,9 @@ def best_mixture(problem, respond, *, most, tolerance, fits, begun=()):
         values = np.array(found)
         shares, prices = _priced(values, top)
         reached = shares @ values[:, 0] + top * max((shares @ values[:, 1:]).max(), 0.0)
-        if reached < lowest - tolerance * scale:
+        if reached < lowest - tol * scale:
             lowest, idle = reached, 0
-        near = _gap(values, shares, asked, top) <= tolerance * scale
+        near = _gap(values, shares, asked, top) <= tol * scale
         if near and (idle >= PATIENCE or not prices.any()):
             break
         if not near and len(asked) % 2 == 0:
@@ -183,7 +183,7 @@ OPTIONS = {
         "Classifier that is fitted to weighted rows, again and again: model, and its options.",
         type="object", **{"x-component-with-options": ["model", "model"]}),
     "fits": Integer(40, "Most fits of the classifier.", minimum=1),
-    "tolerance": Number(1.0e-3,
+    "tol": Number(1.0e-3,
         "Duality gap at which fits end, as a share of the objective's total cost, once eight of them in a row bring no "
         "more than that.", above=0),
     "most": Number(100.0, "Largest sum of the constraints' multipliers, in total costs of the objective.", above=0),
@@ -265,7 +265,7 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
     target: float | None = None
     classifier: dict | None = None
     fits: int = 40
-    tolerance: float = 1e-3
+    tol: float = 1e-3
     most: float = 100.0
     confidence: float | None = None
     held_out: float = 0.0
@@ -359,7 +359,7 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
             problem,
             respond,
             most=self.most,
-            tolerance=self.tolerance,
+            tol=self.tol,
             fits=self.fits,
             begun=[says for _, says in pool],
         )
@@ -372,7 +372,7 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
         self.excess_ = best.violations
         self.objective_, self.gap_ = best.objective, best.gap
         total = (problem.positive[0] + problem.negative[0]).sum()
-        self.converged_ = bool(best.gap <= self.tolerance * total)
+        self.converged_ = bool(best.gap <= self.tol * total)
         self.feasible_ = bool(best.violations.max(initial=0.0) <= ROUNDING)
         self.constraints_, self.fits_ = problem.names, len(pool) - before
         share = self.shares_ @ np.array([pool[at][1].mean() for at in used])

@@ -103,9 +103,9 @@ def repaired(rows, w, costs, penalty):
     score, its largest violation (0 where there is none), and its objective with the penalty.
     """
     f = rows.scores(w)
-    ridge = rows.regularisation(penalty)
+    l2 = rows.regularisation(penalty)
     kept = w if rows.bias == "none" else np.append(w[:-1], 0.0)
-    weight = ridge @ (kept * kept)
+    weight = l2 @ (kept * kept)
     bias = 0.0 if rows.bias == "none" else w[-1]
     shifts = np.zeros(1)
     if rows.bias != "none":
@@ -118,7 +118,7 @@ def repaired(rows, w, costs, penalty):
             missed = values[1:].max(initial=0.0)
             cost = values[0] + scale**2 * weight / 2
             if rows.bias == "regularised":
-                cost += ridge[-1] / 2 * (scale * bias + place) ** 2
+                cost += l2[-1] / 2 * (scale * bias + place) ** 2
             key = (max(missed, 1e-12), cost)
             if best is None or key < best[0]:
                 best = key, scale, place
@@ -259,12 +259,12 @@ class Search:
 
     def _on_the_way(self, w, base):
         """The best start between one that meets the constraints and a fit without them."""
-        f, g, ridge = *map(self.rows.scores, (w, base)), self.rows.regularisation(self.penalty)
+        f, g, l2 = *map(self.rows.scores, (w, base)), self.rows.regularisation(self.penalty)
         found = []
         for share in WAY:
             values, v = self.costs.values(ramp(f + share * (g - f))), w + share * (base - w)
             if not found or (values[1:] <= self.costs.slack).all():
-                found.append((v, 0.0, values[0] + ridge @ (v * v) / 2))
+                found.append((v, 0.0, values[0] + l2 @ (v * v) / 2))
         return min(found, key=lambda one: one[2])
 
     def _share(self, w):
@@ -470,7 +470,7 @@ def fit_settings(models, data, rng):
             problem.constants,
             model.penalty_,
             method=model.method,
-            tolerance=model.tolerance,
+            tol=model.tol,
             loss=model.loss,
         )
         if not begun.bases and len(problem.names):

@@ -320,7 +320,7 @@ class NeymanPearsonSVM(SvmBaseline):
         for share in sorted(self.shares):
             shared = _shared(y[kept], weight[kept], share)
             hinges = HingeRows(X[kept], y[kept], shared, penalty, self.bias)
-            svm = hinges.solve(tolerance=1e-4, start=svm)
+            svm = hinges.solve(tol=1e-4, start=svm)
             positive = np.asarray(X[held] @ svm.coefficient).ravel() + svm.intercept > 0
             rates.append(
                 [

@@ -255,7 +255,7 @@ OPTIONS = {
     "settings": Array([0, 0.1, 0.2, 0.4, 0.8, 1.0],
         "Values of alpha or eta at which it is trained; those that the method has not are passed over.",
         items={"type": "number", "minimum": 0, "maximum": 1}, uniqueItems=True),
-    "ridge": Number(1e-4, "Penalty on standardised coefficients, for each row.", above=0),
+    "l2": Number(1e-4, "Penalty on standardised coefficients, for each row.", above=0),
 }  # fmt: skip
 LABEL = "{weights} {selector}"
 #: All training rows, unfiltered.
@@ -272,7 +272,7 @@ def setting_name(knob, value):
 class BalancedFilter(Parameters):
     """Logistic regressions on accepted rows, one for each setting of a filter.
 
-    Each minimises mean log loss + ridge/2 |coef|^2, the coefficients in units of the standard
+    Each minimises mean log loss + l2/2 |coef|^2, the coefficients in units of the standard
     deviations of all training rows, so that the penalty is the same at every setting. The
     accepted rows have equal weight: the classifier is that of somebody who collects only
     them. The paper makes no claim about such a classifier.
@@ -283,7 +283,7 @@ class BalancedFilter(Parameters):
         ``"logistic"`` or ``"none"``.
     settings : sequence of float
         Values of alpha or eta.
-    ridge : float
+    l2 : float
 
     Attributes
     ----------
@@ -296,8 +296,8 @@ class BalancedFilter(Parameters):
         Settings without a classifier: one class only among the accepted rows, or no row.
     """
 
-    def __init__(self, classifier="logistic", settings=(0, 0.1, 0.2, 0.4, 0.8, 1.0), ridge=1e-4):
-        self.classifier, self.settings, self.ridge = classifier, settings, ridge
+    def __init__(self, classifier="logistic", settings=(0, 0.1, 0.2, 0.4, 0.8, 1.0), l2=1e-4):
+        self.classifier, self.settings, self.l2 = classifier, settings, l2
 
     def asked(self, grid):
         """Settings of a method's grid that get a classifier, in the order of the grid."""
@@ -328,13 +328,13 @@ class BalancedFilter(Parameters):
         X, y = checked_rows(X), np.asarray(y, dtype=float)
         known = ~np.isnan(y)
         checked_labels(y[known], int(known.sum()), "outcome")
-        check_options(self.get_params(), {name: OPTIONS[name] for name in ("classifier", "ridge")})
+        check_options(self.get_params(), {name: OPTIONS[name] for name in ("classifier", "l2")})
         self.coef_, self.intercept_, self.n_iter_, self.converged_ = {}, {}, {}, {}
         self.rows_ = {name: int(np.sum(mask)) for name, mask in accepted.items()}
         self.missing_ = []
         if self.classifier == "none" or not known.any():
             return self
-        solver, done = _Solver(X, np.where(known, y, 0.0), self.ridge), {}
+        solver, done = _Solver(X, np.where(known, y, 0.0), self.l2), {}
         for name, mask in accepted.items():
             used = known & mask
             if not used.any() or np.ptp(y[used]) == 0:
@@ -378,7 +378,7 @@ class _Solver:
     first one ended.
     """
 
-    def __init__(self, X, y, ridge):
+    def __init__(self, X, y, l2):
         from scipy.linalg import solve_triangular
 
         self.center, self.scale = X.mean(axis=0), X.std(axis=0)
@@ -388,12 +388,12 @@ class _Solver:
         share = min(max(y.mean(), 0.01), 0.99)
         curvature = share * (1 - share)
         hessian = curvature * (standard.T @ standard) / len(X)
-        hessian[np.diag_indices_from(hessian)] += ridge
+        hessian[np.diag_indices_from(hessian)] += l2
         # Coordinates v with coefficients w = root v, in which the curvature is about 1.
         self.root = solve_triangular(np.linalg.cholesky(hessian), np.eye(len(hessian)), lower=True)
         self.root = self.root.T
         self.rows = np.column_stack([standard @ self.root, np.full(len(X), 1 / np.sqrt(curvature))])
-        self.penalty = ridge * (self.root.T @ self.root)
+        self.penalty = l2 * (self.root.T @ self.root)
         self.sign, self.start = np.where(y > 0, 1.0, -1.0), None
 
     def solve(self, used):

@@ -26,7 +26,7 @@ OPTIONS = {
     "neighbours": Integer(5,
         "Neighbours among which SMOTE makes up rows; a group and outcome of no more rows than these has its rows "
         "repeated instead.", minimum=1),
-    "ridge": Number(1e-4, "Penalty on standardised coefficients, for each row.", above=0),
+    "l2": Number(1e-4, "Penalty on standardised coefficients, for each row.", above=0),
 }  # fmt: skip
 LABEL = "{by}, groups seen"
 ROLE = "bound"
@@ -48,7 +48,7 @@ class SeenGroupsClassifier(BalancedFilter):
     ----------
     by : str
     neighbours : int
-    ridge : float
+    l2 : float
 
     Attributes
     ----------
@@ -61,8 +61,8 @@ class SeenGroupsClassifier(BalancedFilter):
     #: What `BalancedFilter.asked` goes by: the setting of `OwnGroupProxy`.
     classifier, settings, sees_groups = "logistic", (), True
 
-    def __init__(self, by="sampling", neighbours=5, ridge=1e-4):
-        self.by, self.neighbours, self.ridge = by, neighbours, ridge
+    def __init__(self, by="sampling", neighbours=5, l2=1e-4):
+        self.by, self.neighbours, self.l2 = by, neighbours, l2
 
     def fit(self, X, y, accepted, *, chance, Z, rng):
         """Fit at every setting.
@@ -103,7 +103,7 @@ class SeenGroupsClassifier(BalancedFilter):
                 self.missing_.append(name)
                 continue
             self.taught_[name] = np.average(Z[at], axis=0, weights=weight)
-            fitted = fit_logistic(made, y[at], weight, self.ridge)
+            fitted = fit_logistic(made, y[at], weight, self.l2)
             self.coef_[name], self.intercept_[name], steps, converged = fitted
             self.n_iter_[name], self.converged_[name] = int(steps), bool(converged)
         return self

@@ -73,7 +73,7 @@ class BudgetedClassifier(KeyedClassifier):
 
     Parameters
     ----------
-    learner, budget, share, criterion, correction, folds, min_leaf
+    learner, budget, share, criterion, correction, folds, min_samples_leaf
         See `OPTIONS`.
     random_state : int, Generator or None
         Where `fit` is given no `rng`.
@@ -112,7 +112,7 @@ class BudgetedClassifier(KeyedClassifier):
     criterion: str = "auc"
     correction: str = "counts"
     folds: int = 5
-    min_leaf: int = 2
+    min_samples_leaf: int = 2
     random_state: object = 0
 
     SWEPT = (

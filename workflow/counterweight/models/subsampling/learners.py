@@ -17,7 +17,7 @@ from counterweight.numerics.zero_rejection import key_order
 LEARNER_NAMES = ["sgd", "logistic", "boosting", "tree"]
 #: Option of the models that may learn by a tree.
 LEAF = {
-    "min_leaf": Integer(2, "Least rows in a leaf; learner tree only.", minimum=1),
+    "min_samples_leaf": Integer(2, "Least rows in a leaf; learner tree only.", minimum=1),
 }  # fmt: skip
 #: Passes of stochastic gradient descent over the rows.
 PASSES = 10
@@ -28,15 +28,15 @@ LEAST_SPREAD = 0.05
 LEAST_CHANCE = 1e-9
 
 
-def new_learner(name, min_leaf=2):
+def new_learner(name, min_samples_leaf=2):
     """A new learner.
 
     Parameters
     ----------
-    min_leaf : int
+    min_samples_leaf : int
         Least rows in a leaf of the tree; the others have none.
     """
-    return Tree(min_leaf) if name == "tree" else LEARNERS[name]()
+    return Tree(min_samples_leaf) if name == "tree" else LEARNERS[name]()
 
 
 def stored_learner(name, arrays):
@@ -235,15 +235,15 @@ class Tree(_Learner):
 
     STORED = ("ones", "zeros", "feature", "threshold", "left", "right")
 
-    def __init__(self, min_leaf=2):
-        self.min_leaf = min_leaf
+    def __init__(self, min_samples_leaf=2):
+        self.min_samples_leaf = min_samples_leaf
 
     def fit(self, X, y, weight, rng):
         from sklearn.tree import DecisionTreeClassifier
 
         tree = DecisionTreeClassifier(
             criterion="entropy",
-            min_samples_leaf=self.min_leaf,
+            min_samples_leaf=self.min_samples_leaf,
             random_state=int(rng.integers(2**31)),
         ).fit(X, y, sample_weight=weight)
         tree, classes = tree.tree_, tree.classes_
@@ -378,7 +378,7 @@ class KeyedClassifier(BinaryClassifier):
             return ConstantModel(y, weight)
         # Learners are faster without weights, and the fit is the same.
         weight = None if (weight == 1).all() else weight
-        learner = new_learner(self.learner, self.min_leaf)
+        learner = new_learner(self.learner, self.min_samples_leaf)
         return learner.fit(X, y, weight, np.random.default_rng(seed))
 
     def _use(self, learner, X):

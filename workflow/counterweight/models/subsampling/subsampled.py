@@ -173,7 +173,7 @@ class SubsampledClassifier(KeyedClassifier):
 
     Parameters
     ----------
-    learner, keep_rate, correction, bins, calibration_share, folds, rounds, min_leaf
+    learner, keep_rate, correction, bins, calibration_share, folds, rounds, min_samples_leaf
         See `OPTIONS`.
     random_state : int, Generator or None
         Where `fit` is given no `rng`.
@@ -208,7 +208,7 @@ class SubsampledClassifier(KeyedClassifier):
     calibration_share: float = 0.5
     folds: int = 5
     rounds: int = 2
-    min_leaf: int = 2
+    min_samples_leaf: int = 2
     random_state: object = 0
 
     SWEPT = (

@@ -25,9 +25,9 @@ KIND = "filter"
 
 OPTIONS_BY_NAME = {
     "regression_proxy": {
-        "ridge": Number(1e-4, "Penalty on standardised coefficients, for each row.", above=0),
+        "l2": Number(1e-4, "Penalty on standardised coefficients, for each row.", above=0),
         "iterations": Integer(150, "Most steps of the optimiser (L-BFGS).", minimum=1),
-        "tolerance": Number(1e-6, "Relative gain of the loss in one step at which the optimiser stops.", above=0),
+        "tol": Number(1e-6, "Relative gain of the loss in one step at which the optimiser stops.", above=0),
     },
     "tree_proxy": {
         "depth": Integer(20, "Most splits between the root and a node.", minimum=1, maximum=30),
@@ -150,9 +150,9 @@ class RegressionProxy(_AttributeProxy):
 
     Parameters
     ----------
-    ridge : float
+    l2 : float
     iterations : int
-    tolerance : float
+    tol : float
 
     Attributes
     ----------
@@ -166,10 +166,10 @@ class RegressionProxy(_AttributeProxy):
 
     options_ = OPTIONS_BY_NAME["regression_proxy"]
 
-    def __init__(self, ridge=1e-4, iterations=150, tolerance=1e-6):
-        self.ridge = ridge
+    def __init__(self, l2=1e-4, iterations=150, tol=1e-6):
+        self.l2 = l2
         self.iterations = iterations
-        self.tolerance = tolerance
+        self.tol = tol
 
     def _learn(self, X, cells, which):
         center, scale = X.mean(axis=0), X.std(axis=0)
@@ -177,7 +177,7 @@ class RegressionProxy(_AttributeProxy):
         scale = np.where(constant, 1.0, scale)
         standard = np.where(constant, 0.0, (X - center) / scale)
         coef, intercept, steps, self.converged_ = _multinomial(
-            standard, which, len(cells), self.ridge, self.iterations, self.tolerance
+            standard, which, len(cells), self.l2, self.iterations, self.tol
         )
         if not self.converged_:
             log.warning(
@@ -211,7 +211,7 @@ class RegressionProxy(_AttributeProxy):
         return proxy
 
 
-def _multinomial(X, which, n_cells, ridge, iterations, tolerance):
+def _multinomial(X, which, n_cells, l2, iterations, tol):
     """Multinomial logistic regression on standardised features.
 
     Parameters
@@ -233,7 +233,7 @@ def _multinomial(X, which, n_cells, ridge, iterations, tolerance):
     n, d = X.shape
     if n_cells == 1:
         return np.zeros((d, 1)), np.zeros(1), 0, True
-    root = np.linalg.cholesky(X.T @ X / n + ridge * np.eye(d))
+    root = np.linalg.cholesky(X.T @ X / n + l2 * np.eye(d))
     design = np.hstack([solve_triangular(root, X.T, lower=True).T, np.ones((n, 1))])
     share = np.bincount(which, minlength=n_cells) / n
     spread = np.sqrt(share * (1 - share))
@@ -254,15 +254,15 @@ def _multinomial(X, which, n_cells, ridge, iterations, tolerance):
         scores[rows, which] -= 1.0
         gradient = design.T @ scores / n
         coef = solve_triangular(root, free[:-1], lower=True, trans="T")
-        gradient[:-1] += ridge * solve_triangular(root, coef, lower=True)
-        return value + ridge / 2 * (coef**2).sum(), (gradient / spread).ravel()
+        gradient[:-1] += l2 * solve_triangular(root, coef, lower=True)
+        return value + l2 / 2 * (coef**2).sum(), (gradient / spread).ravel()
 
     start = np.zeros((d + 1, n_cells))
     start[-1] = np.log(share) * spread
     options = {
         "maxiter": int(iterations),
         "maxfun": 3 * int(iterations),
-        "ftol": tolerance,
+        "ftol": tol,
         "gtol": 1e-5,
         "maxcor": 20,
     }

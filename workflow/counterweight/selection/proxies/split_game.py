@@ -222,7 +222,7 @@ class Design:
         Groups of the first class; its block of `Z` sums to 1 in each row.
     weighted : bool
         Regress inside a leaf by its weights, else unweighted over all rows.
-    ridge : float
+    l2 : float
         Added to the diagonal of the Gram matrix per unit of weight, 1e-9 at least: one-hot
         features are not of full rank.
     hypotheses : str
@@ -231,7 +231,7 @@ class Design:
         Of the trees, where these are the hypotheses.
     """
 
-    def __init__(self, X, Z, first, *, weighted, ridge, hypotheses="linear", depth=2):
+    def __init__(self, X, Z, first, *, weighted, l2, hypotheses="linear", depth=2):
         self.raw = X
         self.mean = X.mean(axis=0)
         spread = X.std(axis=0)
@@ -242,7 +242,7 @@ class Design:
         self.X[:, :d] /= self.scale
         self.X[:, d] = 1.0
         self.Z, self.first = Z, first
-        self.weighted, self.ridge = weighted, ridge
+        self.weighted, self.l2 = weighted, l2
         self.hypotheses, self.depth = HYPOTHESES[hypotheses], depth
         self.factor = self.tried = None
 
@@ -276,7 +276,7 @@ class Design:
         from scipy.linalg import cho_factor
 
         gram = gram.copy()
-        gram[np.diag_indices_from(gram)] += max(self.ridge, 1e-9) * weight
+        gram[np.diag_indices_from(gram)] += max(self.l2, 1e-9) * weight
         return cho_factor(gram)
 
 

@@ -42,12 +42,12 @@ OPTIONS = {
     "stop_distance": Number(None, "A tree grows until the distance to the target is at most this; the target then counts as reached.", minimum=0, null=True),
     "smallest_drop": Number(None, "Least relative drop of the distance by a split.", minimum=0, maximum=1, null=True),
     "smallest_leaf": Number(None, "Least share of the training rows in a leaf; 0 for one row.", minimum=0, maximum=0.5, null=True),
-    "smallest_leaf_rows": Integer(1, "Least training rows in a leaf, where that is more than the share.", minimum=1),
+    "min_samples_leaf": Integer(1, "Least training rows in a leaf, where that is more than the share.", minimum=1),
     "thresholds": Integer(5, "Levels Q of the split objective that are tried in each leaf.", minimum=1),
     "rounds": Integer(8, "Most rounds of the game between Learner and Auditor at each level.", minimum=1),
     "epsilon": Number(1e-4, "The search of a split ends when a further hypothesis would gain less than this share of the distance.", minimum=0),
     "oracle_rows": Choice("leaf", ["all", "leaf"], "Rows of the oracle's regressions: all, unweighted, or those of the leaf by their weights."),
-    "ridge": Number(1e-6, "Ridge penalty of the oracle's regressions on standardised features, per unit of weight.", minimum=0),
+    "l2": Number(1e-6, "Ridge penalty of the oracle's regressions on standardised features, per unit of weight.", minimum=0),
     "target": Array(None, "Shares to aim at, in the order of the groups; null for equal shares.", items={"type": "number", "minimum": 0}, null=True),
     "hypotheses": Choice("linear", ["linear", "stumps", "trees"],
         "What splits are mixed of: half-spaces by regressions of the groups, stumps (one feature against a cut), or "
@@ -153,12 +153,12 @@ hypotheses, hypothesis_depth, solver
         stop_distance=None,
         smallest_drop=None,
         smallest_leaf=None,
-        smallest_leaf_rows=1,
+        min_samples_leaf=1,
         thresholds=5,
         rounds=8,
         epsilon=1e-4,
         oracle_rows="leaf",
-        ridge=1e-6,
+        l2=1e-6,
         target=None,
         hypotheses="linear",
         hypothesis_depth=2,
@@ -174,12 +174,12 @@ hypotheses, hypothesis_depth, solver
         self.stop_distance = stop_distance
         self.smallest_drop = smallest_drop
         self.smallest_leaf = smallest_leaf
-        self.smallest_leaf_rows = smallest_leaf_rows
+        self.min_samples_leaf = min_samples_leaf
         self.thresholds = thresholds
         self.rounds = rounds
         self.epsilon = epsilon
         self.oracle_rows = oracle_rows
-        self.ridge = ridge
+        self.l2 = l2
         self.target = target
         self.hypotheses = hypotheses
         self.hypothesis_depth = hypothesis_depth
@@ -221,7 +221,7 @@ hypotheses, hypothesis_depth, solver
             Z,
             classes[0],
             weighted=self.oracle_rows == "leaf",
-            ridge=self.ridge,
+            l2=self.l2,
             hypotheses=self.hypotheses,
             depth=self.hypothesis_depth,
         )
@@ -235,7 +235,7 @@ hypotheses, hypothesis_depth, solver
             rounds=self.rounds,
             epsilon=self.epsilon,
             solver=self.solver,
-            smallest=max(self._rule("smallest_leaf") * len(X), float(self.smallest_leaf_rows)),
+            smallest=max(self._rule("smallest_leaf") * len(X), float(self.min_samples_leaf)),
             smallest_drop=self._rule("smallest_drop"),
             stop=self._rule("stop_distance"),
             height=self.height,
@@ -282,7 +282,7 @@ hypotheses, hypothesis_depth, solver
 
         Metrics: distance (to the hull or cone of the leaves), reached (1 where it is at most
         `stop_distance`), leaves, height, splits, disclosivity (in sample),
-        smallest_leaf_rows (weight of the smallest leaf, in training rows), and how the
+        min_samples_leaf (weight of the smallest leaf, in training rows), and how the
         distance fell split by split (`counterweight.selection.proxies.split_growth`). With the
         preset paper also lemma3_case, a counterexample to Lemma 3 as printed; with the solver
         printed beyond_budget, how far its answers were beyond alpha before they were repaired.
@@ -298,7 +298,7 @@ hypotheses, hypothesis_depth, solver
                 "height": float(max(split_rules.depth(self.splits_, leaf) for leaf in leaves)),
                 "splits": float(len(split_rules.ancestors(self.splits_, leaves))),
                 "disclosivity": disclosivity(self.mass_[t], self.shares_[t], self.base_),
-                "smallest_leaf_rows": float(self.mass_[t].min() * self.rows_),
+                "min_samples_leaf": float(self.mass_[t].min() * self.rows_),
             }
             made = [self.splits_[s].beyond for s in split_rules.ancestors(self.splits_, leaves)]
             if made and not np.isnan(made).any():

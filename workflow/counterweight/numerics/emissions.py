@@ -246,7 +246,7 @@ class MixedParameters(NamedTuple):
     covariances: np.ndarray
     shares: np.ndarray
 
-    def n_init(self, index):
+    def restarts(self, index):
         """The mixtures at `index` of the batch."""
         return MixedParameters(*(values[:, index] for values in self))
 

@@ -318,7 +318,7 @@ def _best_of_screened(data, first, rule):
     rough = _climb(data, first, np.float32, **(rule | {"tol": tol}))
     screened = _climb(data, rough.parameters, np.float64, iterations=rough.iterations, **rule)
     index = int(np.argmax(screened.last))
-    again = _climb(data, first.n_init([index]), np.float64, **rule)
+    again = _climb(data, first.restarts([index]), np.float64, **rule)
     if again.last[0] < screened.last[index] - SAME_OPTIMUM * np.abs(screened.last[index]):
         return _mixture(data, screened, screened, index, _path(rough, index)[:-1])
     screened.last[index] = again.last[0]
@@ -332,18 +332,18 @@ def _path(climb, index):
     return values[~np.isnan(values)]
 
 
-def _mixture(data, winner, n_init, index, earlier=()):
+def _mixture(data, winner, restarts, index, earlier=()):
     """The result, from the climb of the winner at `index` and that of all restarts.
 
     `earlier` are values of the winner's iterations before that climb.
     """
-    best = winner.parameters.n_init([index])
+    best = winner.parameters.restarts([index])
     return Mixture(
         **data.outward(best),
         log_likelihood=float(winner.last[index] - np.sum(data.log_prior(best))),
         history=np.concatenate([earlier, _path(winner, index)]),
-        restart_log_likelihood=n_init.last,
-        restart_iterations=n_init.iterations,
+        restart_log_likelihood=restarts.last,
+        restart_iterations=restarts.iterations,
         converged=bool(winner.converged[index]),
         n_iter=int(winner.iterations[index]),
         updates_held=int(winner.updates_held[index]),
@@ -390,7 +390,7 @@ def _climb(data, parameters, dtype, *, tol, max_iter, floor, minimum_rows, itera
         if not keep.all():
             for final, values in zip(climb.parameters, parameters, strict=True):
                 final[:, live[~keep]] = values[:, ~keep]
-            parameters = parameters.n_init(keep)
+            parameters = parameters.restarts(keep)
             live = live[keep]
         if not len(live):
             return climb

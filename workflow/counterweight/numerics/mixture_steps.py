@@ -41,7 +41,7 @@ class Parameters(NamedTuple):
     means: np.ndarray
     covariances: np.ndarray
 
-    def n_init(self, index):
+    def restarts(self, index):
         """The mixtures at `index` of the batch."""
         return Parameters(*(values[:, index] for values in self))
 

@@ -132,7 +132,7 @@ class Search:
         """Run starts of j segments; True when one beats the best so far by `GAIN`."""
         if j == 1:
             # One segment has one optimum.
-            starts, origin = starts.n_init(slice(0, 1)), ["random"]
+            starts, origin = starts.restarts(slice(0, 1)), ["random"]
         origin = np.array(origin if origin is not None else [name] * starts.weights.shape[1])
         rule = self.rule | {"tol": 0.0}
         paths = np.empty((0, len(origin)))
@@ -143,7 +143,7 @@ class Search:
             left = max(int(np.ceil(GO_ON * len(origin))), finish) if round_ == 0 else finish
             run = climb(self.brief, starts, iterations=steps, **rule)
             best = np.argsort(-run.last, kind="stable")[:left]
-            starts, origin = run.parameters.n_init(best), origin[best]
+            starts, origin = run.parameters.restarts(best), origin[best]
             if self.brief is self.data:
                 paths = np.vstack([paths[:, best], np.array(run.history)[:, best]])
             else:
@@ -162,7 +162,7 @@ class Search:
                 continue
             path = np.concatenate([paths[:, index], [row[index] for row in run.history]])
             self.best[j] = Best(
-                run.parameters.n_init([index]),
+                run.parameters.restarts([index]),
                 float(run.last[index]),
                 float(statistics.log_likelihood[index]),
                 score,

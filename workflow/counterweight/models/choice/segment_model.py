@@ -244,7 +244,7 @@ class ResampledModel(SegmentModel):
         apart = self._apart(new_X)
         for first, refitted, coefficients in refits:
             for number in range(refitted.weights.shape[1]):
-                one = refitted.n_init([number])
+                one = refitted.restarts([number])
                 position, k = one.curves[:, 0].T
                 shares = self._assigned(segment_shares(new, one), assignment)
                 moved = new_t if apart is None else new_t - apart @ coefficients[number]
@@ -291,7 +291,7 @@ class ResampledModel(SegmentModel):
         found, tried = np.empty((3, draws)), np.linspace(0.0, 1.0, 1001) if grid is None else grid
         for first, refitted, coefficients in refits:
             for number in range(refitted.weights.shape[1]):
-                one = refitted.n_init([number])
+                one = refitted.restarts([number])
                 position, k = one.curves[:, 0].T
                 eta = 0.5 - position / k
                 moves = None if apart is None else apart @ coefficients[number]

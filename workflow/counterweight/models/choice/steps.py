@@ -44,7 +44,7 @@ class Choices(NamedTuple):
     curves: np.ndarray
     shares: np.ndarray
 
-    def n_init(self, index):
+    def restarts(self, index):
         """The models at `index` of the batch."""
         return Choices(*(values[:, index] for values in self))
 
@@ -349,9 +349,9 @@ class Climb(NamedTuple):
     held: np.ndarray
     history: list
 
-    def n_init(self, index):
+    def restarts(self, index):
         """The models at `index` of the batch, without the path."""
-        return Climb(self.parameters.n_init(index), *(v[index] for v in self[1:5]), [])
+        return Climb(self.parameters.restarts(index), *(v[index] for v in self[1:5]), [])
 
 
 def climb(data, parameters, *, tol, iterations, floor, minimum_rows, prior=None):
@@ -388,7 +388,7 @@ def climb(data, parameters, *, tol, iterations, floor, minimum_rows, prior=None)
         if not keep.all():
             for target, values in zip(final, parameters, strict=True):
                 target[:, live[~keep]] = values[:, ~keep]
-            parameters, step, fell = parameters.n_init(keep), step[:, keep], fell[keep]
+            parameters, step, fell = parameters.restarts(keep), step[:, keep], fell[keep]
             live = live[keep]
         if not len(live):
             return Climb(final, last, count, converged, held_back, history)

@@ -120,7 +120,7 @@ class SplitTreeProxy(Proxy):
     Parameters
     ----------
     alphas, preset, hull, splits, gamma, height, most_leaves, stop_distance, smallest_drop, \
-smallest_leaf, smallest_leaf_rows, thresholds, rounds, epsilon, oracle_rows, ridge, target, \
+smallest_leaf, min_samples_leaf, thresholds, rounds, epsilon, oracle_rows, l2, target, \
 hypotheses, hypothesis_depth, solver
         See `OPTIONS`.
 
@@ -282,7 +282,7 @@ hypotheses, hypothesis_depth, solver
 
         Metrics: distance (to the hull or cone of the leaves), reached (1 where it is at most
         `stop_distance`), leaves, height, splits, disclosivity (in sample),
-        min_samples_leaf (weight of the smallest leaf, in training rows), and how the
+        smallest_leaf_rows (weight of the smallest leaf, in training rows), and how the
         distance fell split by split (`counterweight.selection.proxies.split_growth`). With the
         preset paper also lemma3_case, a counterexample to Lemma 3 as printed; with the solver
         printed beyond_budget, how far its answers were beyond alpha before they were repaired.
@@ -298,7 +298,7 @@ hypotheses, hypothesis_depth, solver
                 "height": float(max(split_rules.depth(self.splits_, leaf) for leaf in leaves)),
                 "splits": float(len(split_rules.ancestors(self.splits_, leaves))),
                 "disclosivity": disclosivity(self.mass_[t], self.shares_[t], self.base_),
-                "min_samples_leaf": float(self.mass_[t].min() * self.rows_),
+                "smallest_leaf_rows": float(self.mass_[t].min() * self.rows_),
             }
             made = [self.splits_[s].beyond for s in split_rules.ancestors(self.splits_, leaves)]
             if made and not np.isnan(made).any():

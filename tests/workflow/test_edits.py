@@ -113,7 +113,8 @@ NOTHING = {
         "plan/config",
         "plan/stages",
         "plan/jobs",
-        "plan/kinds",
+        "plan/tasks",
+        "plan/renamed",
         "plan/digests",
         "plan/methods",
         "plan/reading",
@@ -154,8 +155,8 @@ NOTHING = {
                 ("classification", "plan_train"),
                 ("classification", "finish"),
                 ("classification", "train"),
-                ("filter", "plan_weigh"),
-                ("log", "complete"),
+                ("filters", "plan_weigh"),
+                ("logs", "complete"),
                 ("offers", "plan_evaluate"),
             )
         ),
@@ -319,7 +320,8 @@ CODE = {
     "a data set": (edited("datasets/adult"), f"download_adult; prepare_adult; {OF_ADULT}"),
     "simulated data sets, drawn and known": (
         edited("datasets/simulated_points", "datasets/simulated_offers"),
-        f"prepare_rare_clicks; prepare_three_segments; {CLICKS}; {RANKING}; {OFFERS}",
+        "prepare_rare_clicks; prepare_three_segments; prepare_curved; "
+        f"{CLICKS}; {RANKING}; {OFFERS}; {CURVED}",
     ),
     "the check of raw files": (
         replaced(
@@ -359,10 +361,10 @@ CODE = {
             "models/subsampling/budgeted",
             "models/log_policies",
             "models/choice/baselines",
-            "models/constraints/group_thresholds",
+            "models/constraints/svm_baselines",
         ),
         "* clicks tree-progressive; * log stochastic; * offers offer_logistic; "
-        "* rates thresholds; draw_clicks; draw_log; draw_offers; draw_rates; deliver_offers; "
+        "* offers predictive_choice; * rates thresholds; draw_clicks; draw_log; draw_offers; draw_rates; deliver_offers; "
         "report",
     ),
     "the card of a filter": (edited("models/filters/card"), "d*_people; report"),
@@ -371,7 +373,7 @@ CODE = {
         "train people *; evaluate people *; d*_people; report",
     ),
     "metrics of predictions": (
-        edited("evaluation/metrics/metrics"),
+        edited("evaluation/metrics"),
         "evaluate *; !evaluate people *; d*; !download_*; !draw_people; !deliver_*; report",
     ),
     "one protocol of each family": (
@@ -387,7 +389,10 @@ CODE = {
         "!deliver_offers; report",
     ),
     "the claims": (edited("reporting/claims"), "page_*; report"),
-    "what all pages have": (edited("reporting/render", "reporting/sheets"), "page_*; report"),
+    "what all pages have": (
+        edited("reporting/render", "reporting/sheets"),
+        "page_*; draw_twin; draw_curved; report",
+    ),
     "the pages of one family": (
         edited("reporting/pages/offers_page"),
         "page_predictive_choice; report",
@@ -395,7 +400,7 @@ CODE = {
     "a chart": (edited("reporting/charts/offers_figures"), "draw_offers; report"),
     "words of pages and of charts": (edited("reporting/wording"), "draw_*; report"),
     "a component's name in print": (
-        replaced("models/logistic", 'LABEL = "Logistic', 'LABEL = "Plain logistic'),
+        replaced("models/logistic", '"logistic": "Logistic', '"logistic": "Plain logistic'),
         "draw_twin; draw_curved; draw_clicks; draw_ranking; report",
     ),
     "what is known of a measure": (
@@ -438,7 +443,11 @@ CODE = {
         "* held constrained-lemma1; * people *; d*_people",
     ),
     "where a registry points to, in the same module": (
-        replaced("weighting/__init__", "lemmas:general_weights", "lemmas:unlabeled_weights"),
+        replaced(
+            "weighting/__init__",
+            "importance_weights:general_weights",
+            "importance_weights:unlabeled_weights",
+        ),
         "weigh * lemma1-*; * *-lemma1; draw_twin; draw_curved; report",
     ),
     "a docstring of a module": (

@@ -186,7 +186,7 @@ MISTAKES = {
     "sweep of one": (study(new="sweep: {l2: 1}"), "sweep.l2 must be of type list"),
     "sweep twice": (study(new="sweep: {l2: [1, 1.0]}"), "twice: each is one setting"),
     "sweep not a number": (study(new="sweep: {l2: [.nan]}"), "sweep.l2[0] is nan"),
-    "sweep of no option": (study(new="sweep: {rigde: [1]}"), "did you mean 'ridge'"),
+    "sweep of no option": (study(new="sweep: {l22: [1]}"), "did you mean 'l2'"),
     "sweep of 16,900": (
         study("logistic, FIRST", f"gradient_boosting, sweep: {{trees: {MANY}, leaves: {MANY}}}"),
         "has 16900 settings",

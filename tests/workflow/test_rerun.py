@@ -42,7 +42,7 @@ def test_an_edited_model_recomputes_that_model_only(again):
 
 def test_an_edited_helper_recomputes_what_imports_it(again):
     # What hidden labels could make of metrics goes by calibrated chances, so by this helper, too.
-    again.append("workflow/counterweight/evaluation/metrics/sensitivity.py", "# edited\n")
+    again.append("workflow/counterweight/evaluation/hidden_labels.py", "# edited\n")
     swept = again.plan()
     assert any(job.startswith("evaluate ") for job in swept)
     again.append("workflow/counterweight/numerics/linear.py", "# edited\n")
@@ -65,6 +65,12 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
     expected |= {f"{rule} held constrained-lemma1" for rule in ("train", "evaluate")}
     expected |= {f"{rule} offers offer_logistic" for rule in ("train", "evaluate")}
     expected.add("deliver_offers")
+    # Rules of labeling, selectors and SVMs are a module each, and one of each goes by it.
+    studies = ("twin", "twin_kept", "held", "curved", "clicks", "ranking", "rates")
+    expected |= {f"label {study}" for study in studies}
+    expected |= {"select twin gradient_boosting", "select curved known", "train twin generative"}
+    expected |= {f"weigh twin {weights}-gradient_boosting" for weights in ("lemma1", "lemma2")}
+    expected |= {"weigh curved lemma1-known", "train rates thresholds"}
     drawn = {"curved", "clicks", "ranking", "offers", "log", "rates"}
     expected |= {f"draw_{study}" for study in drawn}
     assert again.plan() == with_pages(expected | LEMMA2) | swept

@@ -64,7 +64,7 @@ def test_it_is_saved_as_numbers(sample, tmp_path):
 @pytest.mark.parametrize(
     ("options", "change", "message"),
     [
-        ({"trees": 0}, {}, "trees must be"),
+        ({"max_iter": 0}, {}, "max_iter must be"),
         ({}, {"y": np.zeros(900, int)}, "Gradient boosting needs both classes"),
         ({}, {"sample_weight": -np.ones(900)}, "negative"),
     ],

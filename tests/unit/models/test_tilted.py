@@ -230,7 +230,7 @@ def test_the_config_spells_out_the_classifier_within_and_declares_it():
     ("item", "match"),
     [
         ({"classifier": {"model": "logistics"}}, r"did you mean 'logistic'"),
-        ({"classifier": {"model": "logistic", "rigde": 1}}, r"classifier\.rigde; did you mean"),
+        ({"classifier": {"model": "logistic", "l22": 1}}, r"classifier\.l22; did you mean"),
         ({"classifier": {"l2": 1.0}}, r"classifier lacks the key 'model'"),
         ({"classifier": "logistic"}, r"classifier must be of type mapping, not text"),
         ({"delta": {"by": "times"}}, r"delta lacks the key 'times'"),

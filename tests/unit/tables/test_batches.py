@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.tables import streams, tables
+from counterweight.tables import batches as streams
+from counterweight.tables import parquet as tables
 
 LAYOUT = (("row", "int32"), ("role", "string"), ("x", "float64"))
 

@@ -107,7 +107,7 @@ def own_log(
 
     Options but the rate are columns, empty for none; without propensities all are 1. `keep_rate` is
     a rate, or the column of rates. `rows_before` and `by_partition` are of the whole log: see
-    `LogProblems` and `counterweight.tasks.logs`. Clusters (int32) are -1 for every row where no user
+    `LogProblems` and `tasks.logs`. Clusters (int32) are -1 for every row where no user
     is named, -2 where the user is missing. A column that the log lacks, or that is text, is
     refused.
     """

@@ -45,6 +45,8 @@ class BoostedClassifier(BinaryClassifier):
     ----------
     arrays_ : dict of str to array
         The trees as numbers; see `counterweight.numerics.boosted_trees`.
+    n_iter_ : int
+        Number of trees.
 
     References
     ----------
@@ -74,6 +76,7 @@ class BoostedClassifier(BinaryClassifier):
         X, y, weights = two_class_rows(X, y, sample_weight, "Gradient boosting", blanks=True)
         weights = None if (weights == 1).all() else weights
         model = fit_trees(X, y, weights, options=self.get_params(), bins=BINS)
+        self.n_iter_ = model.n_iter_
         self.arrays_ = trees_to_arrays(model)
         return self
 

@@ -276,10 +276,6 @@ def main():
     print(f"{given['results']}/{blocks.PARTIAL} shows what there is and marks what failed.")
 
 
-if __name__ == "__main__":
-    main()
-
-
 # The pages above those of studies: the index, a page a family, the claims, the glossary.
 
 
@@ -455,3 +451,7 @@ def drawings(folder, name, plan, results=None):
             (folder / f"{figure}-narrow.svg").read_text(encoding="utf-8"),
             data,
         )
+
+
+if __name__ == "__main__":
+    main()

@@ -154,7 +154,7 @@ class StudyNumbers(_Plan, _Files):
     A number is addressed by source (a method, selector, weighting, or "labels"), metric, target,
     and where it has one by its place: ``measure, setting, part, variable, step, keep_rate``. `plan`
     is the study's part of the plan of the report, `metrics` have the layout
-    `counterweight.tables.parquet.METRICS` (rows of other studies are dropped), `printed` are figures
+    `tables.parquet.METRICS` (rows of other studies are dropped), `printed` are figures
     of the papers, from `counterweight.reporting.claims.load_claims`.
     """
 

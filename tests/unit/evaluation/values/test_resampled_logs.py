@@ -8,7 +8,8 @@ from counterweight.errors import CounterweightError
 from counterweight.evaluation.values.log_values import log_values
 from counterweight.evaluation.values.policy_value import PolicyValue
 from counterweight.evaluation.values.resampled_logs import OPTIONS, ShortLogs, policy_value
-from counterweight.tables import streams, tables
+from counterweight.tables import batches as streams
+from counterweight.tables import parquet as tables
 from records import where
 
 TRUTH = (

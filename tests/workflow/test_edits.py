@@ -364,8 +364,8 @@ CODE = {
             "models/constraints/svm_baselines",
         ),
         "* clicks tree-progressive; * log stochastic; * offers offer_logistic; "
-        "* offers predictive_choice; * rates thresholds; draw_clicks; draw_log; draw_offers; draw_rates; deliver_offers; "
-        "report",
+        "* offers predictive_choice; * rates thresholds; draw_clicks; draw_log; draw_offers; "
+        "draw_rates; deliver_offers; report",
     ),
     "the card of a filter": (edited("models/filters/card"), "d*_people; report"),
     "filters": (

@@ -2,7 +2,10 @@
 
 import ast
 import re
+import shutil
 import statistics
+import subprocess
+import sys
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
@@ -139,9 +142,20 @@ def planned_jobs(plan):
     return {asked: job for asked in names if (job := stages.job(*asked))}
 
 
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """A folder in which the tables of the examples are drawn."""
+    folder = tmp_path_factory.mktemp("drawn")
+    (folder / "examples").mkdir()
+    shutil.copy(ROOT / "examples" / "tables.py", folder / "examples")
+    subprocess.run([sys.executable, folder / "examples" / "tables.py"], check=True)
+    return folder
+
+
 @pytest.mark.parametrize("config", ["", *CONFIGS], ids=["config.yaml", *CONFIGS])
-def test_no_job_loads_a_later_stage_by_import_or_by_name(config, monkeypatch):
-    monkeypatch.setattr(reading, "check_folders", lambda *_: None)  # tables of examples are drawn
+def test_no_job_loads_a_later_stage_by_import_or_by_name(config, drawn, monkeypatch):
+    monkeypatch.setattr(reading, "check_folders", lambda *_: None)  # none is made
+    monkeypatch.chdir(drawn)
     jobs = planned_jobs(reading.plan_of_files([ROOT / config] if config else [], ROOT))
     assert {asked[0] for asked in jobs} >= {"prepare", "label", "train", "evaluate"}
     late = {}

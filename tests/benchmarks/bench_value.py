@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from counterweight.evaluation.values.policy_value import value_from_parquet
-from counterweight.tables import batches as streams
+from counterweight.tables import batches
 from table import Case, require
 
 ROWS = 10_000_000
@@ -23,9 +23,9 @@ def write_log(path, rows):
     """A log of one reward, two probabilities and a row number."""
     rng = np.random.default_rng(0)
     layout = (("row", "int32"), *((name, "float64") for name in COLUMNS))
-    with streams.writing(path, layout) as log:
-        for start in range(0, rows, streams.BATCH):
-            n = min(streams.BATCH, rows - start)
+    with batches.writing(path, layout) as log:
+        for start in range(0, rows, batches.BATCH):
+            n = min(batches.BATCH, rows - start)
             log.write(
                 {
                     "row": np.arange(start, start + n),

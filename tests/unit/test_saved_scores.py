@@ -7,7 +7,7 @@ from counterweight import load
 from counterweight.delivery import saved_scores
 from counterweight.errors import CounterweightError
 from counterweight.tables.parquet import read_table
-from counterweight.tasks import missing_outcomes as blanks
+from counterweight.tasks import missing_outcomes
 from delivering import Own
 
 
@@ -107,7 +107,7 @@ def test_estimates_follow_the_truth(study):
 
 def test_deliver_does_not_read_what_is_hidden(study):
     _, own, _ = study
-    inputs = blanks.plan_deliver(own.plan, own.study, own.at).inputs.values()
+    inputs = missing_outcomes.plan_deliver(own.plan, own.study, own.at).inputs.values()
     assert own.at.truth not in [path for path in inputs if isinstance(path, str)]
 
 

@@ -14,7 +14,7 @@ from counterweight.selection.proxies.split_game import (
 )
 from counterweight.selection.proxies.split_rules import ROOT
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
-from counterweight.tables import parquet as tables
+from counterweight.tables import parquet
 
 CLASSES = ("linear", "stumps", "trees")
 
@@ -74,7 +74,7 @@ def test_trees_of_every_class_keep_alpha_and_are_stored_whole(hypotheses, splits
     X, Z = world(2)
     options = {"alphas": [0.0, 0.1, 0.3], "hypotheses": hypotheses, "splits": splits}
     proxy = SplitTreeProxy(**options).fit(X, Z, classes=[3])
-    stored = tables.model_arrays(tables.model_table(proxy.to_arrays(), 0, "").to_pydict())
+    stored = parquet.model_arrays(parquet.model_table(proxy.to_arrays(), 0, "").to_pydict())
     again = SplitTreeProxy.from_arrays(stored)
     some = np.arange(17) * 5
     for alpha, (_, member), (_, few) in zip(
@@ -152,5 +152,5 @@ def test_trees_by_algorithm_3_as_printed_keep_alpha_after_the_repair():
         assert groups.disclosivity(mass, A, Z.mean(axis=0)) <= alpha + 1e-9
     told = {r["setting"]: r["value"] for r in proxy.describe() if r["metric"] == "beyond_budget"}
     assert told and min(told.values()) >= 0 and len(proxy.trees_[-1]) > 1
-    stored = tables.model_arrays(tables.model_table(proxy.to_arrays(), 0, "").to_pydict())
+    stored = parquet.model_arrays(parquet.model_table(proxy.to_arrays(), 0, "").to_pydict())
     assert SplitTreeProxy.from_arrays(stored).describe() == proxy.describe()

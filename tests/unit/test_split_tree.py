@@ -10,7 +10,7 @@ from counterweight.numerics.geometry import closest
 from counterweight.selection.proxies import split_rules
 from counterweight.selection.proxies.split_game import Design, Leaf, Limits, Mixtures, game
 from counterweight.selection.proxies.split_tree import OPTIONS, SplitTreeProxy
-from counterweight.tables import parquet as tables
+from counterweight.tables import parquet
 
 ALPHAS = [0.0, 0.05, 0.2, 1.0]
 
@@ -197,7 +197,7 @@ def test_the_closest_point_of_two_leaves_is_on_the_segment():
 def test_a_row_gets_the_same_leaf_among_other_rows_and_from_the_stored_proxy(splits):
     X, Z = world(12)
     proxy = SplitTreeProxy(alphas=ALPHAS, splits=splits).fit(X, Z, classes=[4])
-    stored = tables.model_arrays(tables.model_table(proxy.to_arrays(), 0, "").to_pydict())
+    stored = parquet.model_arrays(parquet.model_table(proxy.to_arrays(), 0, "").to_pydict())
     again = SplitTreeProxy.from_arrays(stored, [f"x{i}" for i in range(X.shape[1])])
     some = np.random.default_rng(0).permutation(len(X))[:7]
     for (_, full), (setting, few) in zip(proxy.leaves(X), again.leaves(X[some]), strict=True):
@@ -212,7 +212,7 @@ def test_a_row_gets_the_same_leaf_among_other_rows_and_from_the_stored_proxy(spl
 def test_a_proxy_without_any_split_can_be_stored():
     X, Z = world(13)
     proxy = SplitTreeProxy(alphas=[0]).fit(X, Z, classes=[4])
-    stored = tables.model_arrays(tables.model_table(proxy.to_arrays(), 0, "").to_pydict())
+    stored = parquet.model_arrays(parquet.model_table(proxy.to_arrays(), 0, "").to_pydict())
     [(setting, weights)] = SplitTreeProxy.from_arrays(stored).leaves(X)
     assert setting == "alpha=0"
     assert (weights == 1).all()

@@ -15,7 +15,7 @@ from counterweight.datasets import download
 from counterweight.datasets.download import SourceFailed, fetch, unpack
 from counterweight.errors import CounterweightError
 from counterweight.plan.components import declared, registry
-from counterweight.tables import parquet as tables
+from counterweight.tables import parquet
 
 DATA = b"".join(b"%d, some, data\n" % i for i in range(20000))
 PAGE = b"<!DOCTYPE html><html><body>Access denied</body></html>"
@@ -365,14 +365,14 @@ def test_download_without_end_is_stopped(server, folder, monkeypatch):
 
 
 def test_unwritable_folder_is_told(server, folder, monkeypatch):
-    opened = tables.os.open
+    opened = parquet.os.open
 
     def refused(path, flags, *mode, **options):
-        if flags & tables.os.O_EXCL:
+        if flags & parquet.os.O_EXCL:
             raise PermissionError(13, "Permission denied", str(folder))
         return opened(path, flags, *mode, **options)
 
-    monkeypatch.setattr(tables.os, "open", refused)
+    monkeypatch.setattr(parquet.os, "open", refused)
     server.answers["/a"] = [serve(DATA)]
     text = refusal(server, folder, "/a")
     assert "Permission denied" in text

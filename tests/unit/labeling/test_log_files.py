@@ -13,7 +13,7 @@ from counterweight.labeling.log_files import LABELS, TRUTH, label_log
 from counterweight.labeling.logs import logged
 from counterweight.labeling.outcome_rules import above_median, reward
 from counterweight.labeling.recipes import as_is, one_hot
-from counterweight.tables import batches as streams
+from counterweight.tables import batches
 from counterweight.tables.parquet import write_table
 
 
@@ -173,9 +173,9 @@ def test_files_do_not_depend_on_the_batches(tmp_path, monkeypatch):
 
     def digests(folder, size):
         if size:
-            ours = streams.batches
+            ours = batches.batches
             monkeypatch.setattr(
-                streams, "batches", lambda path, *rest, **named: ours(path, size=size)
+                batches, "batches", lambda path, *rest, **named: ours(path, size=size)
             )
         _, records = run(folder, frame, **AB)
         return records, [

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from counterweight.delivery.saved_models import load
 from counterweight.errors import CounterweightError
-from counterweight.tables import saved_form as gifts
+from counterweight.tables import saved_form
 from counterweight.tables.parquet import write_table
 from counterweight.tables.saved_form import LAYOUT, SEAL, made_of_gift, read_gift, write_gift
 
@@ -42,7 +42,7 @@ def test_facts_that_json_has_no_form_for_leave_nothing_behind(tmp_path):
 
 
 def test_another_form_is_refused_in_a_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(gifts, "FORMAT", 99)
+    monkeypatch.setattr(saved_form, "FORMAT", 99)
     write_gift(tmp_path / "model.parquet", "scores", {}, {})
     monkeypatch.undo()
     with pytest.raises(CounterweightError, match="form 99.*reads the form 1: load it with that"):
@@ -165,8 +165,8 @@ def test_texts_that_a_spreadsheet_would_compute_are_escaped_and_come_back(tmp_pa
     plain = ["a", "'a", "-5", "+4912", "-1.5e-3", "-3,5", "", "a=b", "7"]
     columns = {"=id": ids + plain, "x": np.linspace(-1, 1, len(ids + plain))}
     files = tmp_path / "a.parquet", tmp_path / "a.csv"
-    gifts.write_answers(*files, columns)
-    gifts.write_csv(tmp_path / "b.csv", columns)
+    saved_form.write_answers(*files, columns)
+    saved_form.write_csv(tmp_path / "b.csv", columns)
     for file in (tmp_path / "a.csv", tmp_path / "b.csv"):
         read = pd.read_csv(file, dtype={"'=id": str}, keep_default_na=False, lineterminator="\n")
         assert read["'=id"].tolist() == [f"'{one}" for one in ids] + plain
@@ -175,5 +175,5 @@ def test_texts_that_a_spreadsheet_would_compute_are_escaped_and_come_back(tmp_pa
         assert back.tolist() == ids + plain
     kept = pd.read_parquet(files[0])
     assert kept["=id"].tolist() == ids + plain and kept["x"].tolist() == columns["x"].tolist()
-    gifts.write_answers(*files, pd.DataFrame(columns).astype({"=id": "category"}))
+    saved_form.write_answers(*files, pd.DataFrame(columns).astype({"=id": "category"}))
     assert "'=1+1\"," in files[1].read_text()

@@ -8,7 +8,7 @@ from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.tables.saved_form import read_gift
-from counterweight.tasks import missing_outcomes as blanks
+from counterweight.tasks import missing_outcomes
 from delivering import Own
 
 STAGES = (("select", "selectors"), ("weigh", "weightings"), ("train", "methods"))
@@ -188,11 +188,11 @@ def test_the_population_is_an_input_of_what_depends_on_it(people, by_table):
     own, _, _ = by_table
     path = str(folder / "population.csv")
     weighting = next(iter(own.study["weightings"]))
-    inputs = blanks.plan_weigh(own.plan, own.study, weighting, own.at).inputs
+    inputs = missing_outcomes.plan_weigh(own.plan, own.study, weighting, own.at).inputs
     assert inputs["population"] == [path] and "selection" not in inputs
-    assert blanks.plan_deliver(own.plan, own.study, own.at).inputs["population"] == [path]
+    assert missing_outcomes.plan_deliver(own.plan, own.study, own.at).inputs["population"] == [path]
     for stage, item in (("label", ""), ("select", "better_of_two"), ("train", "linear")):
-        planned = getattr(blanks, f"plan_{stage}")
+        planned = getattr(missing_outcomes, f"plan_{stage}")
         job = planned(own.plan, own.study, *([item] if item else []), own.at)
         assert path not in str(job.inputs) + str(job.given)
 

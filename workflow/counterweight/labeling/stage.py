@@ -10,7 +10,7 @@ from counterweight.labeling.column_report import features_of, recorded_columns, 
 from counterweight.labeling.column_statistics import level_counts
 from counterweight.labeling.target_leakage import learnt
 from counterweight.plan.components import labeling_rules
-from counterweight.tables import batches as streams
+from counterweight.tables import batches
 from counterweight.tables.parquet import read_table, write_table
 from counterweight.tables.seeds import generator
 
@@ -149,7 +149,7 @@ def write_repeats(job, features, repeats, describe):
             if not writers:
                 for path, table in zip((job.output.labels, job.output.truth), tables, strict=True):
                     layout = [(field.name, str(field.type)) for field in table.schema]
-                    writers.append(files.enter_context(streams.writing(path, layout)))
+                    writers.append(files.enter_context(batches.writing(path, layout)))
             for writer, table in zip(writers, tables, strict=True):
                 columns = zip(table.column_names, table.combine_chunks().columns, strict=True)
                 writer.write({name: column.chunk(0) for name, column in columns})

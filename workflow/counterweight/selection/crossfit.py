@@ -11,7 +11,7 @@ from counterweight.numerics.checks import (
 )
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.plan.components import load
-from counterweight.tables import parquet as tables
+from counterweight.tables import parquet
 from counterweight.tables.jobs import over_repeats
 from counterweight.tables.seeds import generator
 
@@ -241,10 +241,10 @@ def selected(job, data, least=0):
             job.log.info("repeat %d: AUC of s %.3f", repeat, records[0]["value"])
             records += [{"metric": metric, "value": value} for metric, value in fit.items()]
         table = {name: labels[name] for name in ("repeat", "row", "role")} | {"p": p}
-        model = tables.model_table(fit, repeat, "")
+        model = parquet.model_table(fit, repeat, "")
         return table, model, [record | {"repeat": repeat} for record in records]
 
     columns, models, records = zip(*over_repeats(one, data.labels, job.threads), strict=True)
-    tables.write_table(job.output.table, tables.joined(columns))
-    tables.write_table(job.output.model, tables.stacked(models), tables.MODEL)
+    parquet.write_table(job.output.table, parquet.joined(columns))
+    parquet.write_table(job.output.model, parquet.stacked(models), parquet.MODEL)
     return [record for part in records for record in part]

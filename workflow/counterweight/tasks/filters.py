@@ -237,7 +237,7 @@ def select(job):
 
     from counterweight.numerics.groups import group_names, leaf_table, memberships, target_shares
     from counterweight.selection.proxies.proxy import leaf_columns, reach_sentence
-    from counterweight.tables import parquet as tables
+    from counterweight.tables import parquet
     from counterweight.tables.jobs import over_repeats
     from counterweight.tables.seeds import generator
     from counterweight.tables.study_data import StudyData
@@ -270,12 +270,12 @@ def select(job):
         reach = [[values[key, s] for s in proxy.settings_] for key in ("distance", "reached")]
         far = reach_sentence(proxy.settings_, *reach, abs(Z.mean(axis=0) - target).max())
         job.log.info("repeat %d: %d settings; %s", repeat, len(leaves), far)
-        return tables.model_table(proxy.to_arrays(), repeat, ""), leaves, records
+        return parquet.model_table(proxy.to_arrays(), repeat, ""), leaves, records
 
     models, leaves, records = zip(*over_repeats(one, seen, job.threads), strict=True)
     leaves = [pa.table(part) for parts in leaves for part in parts]
-    tables.write_table(job.output.model, tables.stacked(models), tables.MODEL)
-    tables.write_table(job.output.table, tables.stacked(leaves))
+    parquet.write_table(job.output.model, parquet.stacked(models), parquet.MODEL)
+    parquet.write_table(job.output.table, parquet.stacked(leaves))
     return [record for part in records for record in part]
 
 

@@ -19,7 +19,7 @@ from counterweight.evaluation.values.value_sums import ExactSum
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.numerics.log_sums import RunningSum
 from counterweight.numerics.zero_rejection import keep_weights, kept_rows
-from counterweight.tables import parquet as tables
+from counterweight.tables import parquet
 from scipy import stats
 
 SLOPES = np.array([-0.6, -0.2, 0.2, 0.6])
@@ -271,7 +271,7 @@ def test_a_parquet_log_gives_what_its_arrays_give(tmp_path):
     rows["rate"] = np.full(200_000, 0.5)
     rows["reward"] = rows["reward"].astype("int8")
     rows["other"] = np.zeros(200_000)
-    tables.write_table(tmp_path / "log.parquet", rows)
+    parquet.write_table(tmp_path / "log.parquet", rows)
     for size in (1000, 10**6):
         found = value_from_parquet(
             tmp_path / "log.parquet",
@@ -290,7 +290,7 @@ def test_a_parquet_log_gives_what_its_arrays_give(tmp_path):
     )
     close(found["ips_lost"], ips(*three, keep_rate=0.5))
     dropped = some(rows, rows["reward"] != 0)
-    tables.write_table(tmp_path / "few.parquet", dropped)
+    parquet.write_table(tmp_path / "few.parquet", dropped)
     few = value_from_parquet(
         tmp_path / "few.parquet", target="target", rows=200_000, estimators=["ips"]
     )

@@ -8,8 +8,7 @@ from counterweight.errors import CounterweightError
 from counterweight.evaluation.values.log_values import log_values
 from counterweight.evaluation.values.policy_value import PolicyValue
 from counterweight.evaluation.values.resampled_logs import OPTIONS, ShortLogs, policy_value
-from counterweight.tables import batches as streams
-from counterweight.tables import parquet as tables
+from counterweight.tables import batches, parquet
 from records import where
 
 TRUTH = (
@@ -42,15 +41,15 @@ def study(tmp_path_factory):
         "reward": (rng.random(n) < 0.02 + 0.06 * x).astype(float),
     }
     predictions = {"row": labels["row"], "p": target, "q": np.full(n, 0.04), "v": 0.02 + 0.06 * x}
-    tables.write_table(folder / "labels.parquet", labels)
-    tables.write_table(folder / "predictions.parquet", predictions)
+    parquet.write_table(folder / "labels.parquet", labels)
+    parquet.write_table(folder / "predictions.parquet", predictions)
     lines = {
         "policy": ["", "fixed"],
         "value": [VALUE, 0.06],
         "standard_error": [0.01, 0.0],
         "rows": [1000, 0],
     }
-    tables.write_table(folder / "truth.parquet", lines, TRUTH)
+    parquet.write_table(folder / "truth.parquet", lines, TRUTH)
     return folder
 
 
@@ -73,8 +72,8 @@ def values(records, metric, *place):
 
 
 def log_columns(folder):
-    labels = tables.read_columns(folder / "labels.parquet")
-    predictions = tables.read_columns(folder / "predictions.parquet")
+    labels = parquet.read_columns(folder / "labels.parquet")
+    predictions = parquet.read_columns(folder / "predictions.parquet")
     used = labels["role"] == "log"
     return {
         "reward": labels["reward"][used],
@@ -111,7 +110,7 @@ def test_every_metric_of_the_protocol_is_there(records):
     assert len(values(found, "ratio_bias", "n=250")) == 20
     assert (len(values(found, "covered_whole")) > 0) == (kind == "bootstrap")
     assert all(r["target"] == "general" for r in found)
-    table = tables.metrics_table("study", "method", found)
+    table = parquet.metrics_table("study", "method", found)
     assert table.num_rows == len(found) and table.column("value").null_count == 0
 
 
@@ -236,8 +235,8 @@ def test_short_logs_do_not_depend_on_the_batches(study):
 
 
 def test_without_a_reward_model_there_is_no_doubly_robust_value(study, tmp_path):
-    few = tables.read_columns(study / "predictions.parquet", ["row", "p"])
-    tables.write_table(tmp_path / "predictions.parquet", few)
+    few = parquet.read_columns(study / "predictions.parquet", ["row", "p"])
+    parquet.write_table(tmp_path / "predictions.parquet", few)
     found = policy_value(
         study / "labels.parquet",
         tmp_path / "predictions.parquet",
@@ -258,8 +257,8 @@ def test_the_same_call_gives_the_same_records_and_seeds_differ(study):
 
 
 def altered(study, tmp_path, name, **columns):
-    found = tables.read_columns(study / f"{name}.parquet")
-    tables.write_table(tmp_path / f"{name}.parquet", found | columns)
+    found = parquet.read_columns(study / f"{name}.parquet")
+    parquet.write_table(tmp_path / f"{name}.parquet", found | columns)
     other = "predictions" if name == "labels" else "labels"
     (tmp_path / f"{other}.parquet").write_bytes((study / f"{other}.parquet").read_bytes())
     (tmp_path / "truth.parquet").write_bytes((study / "truth.parquet").read_bytes())
@@ -267,12 +266,12 @@ def altered(study, tmp_path, name, **columns):
 
 
 def test_predictions_of_other_rows_are_refused(study, tmp_path):
-    rows = tables.read_columns(study / "predictions.parquet")["row"].copy()
+    rows = parquet.read_columns(study / "predictions.parquet")["row"].copy()
     rows[700] += 1
     with pytest.raises(CounterweightError, match="line 700 has the row id 2101, not 2100"):
         run(altered(study, tmp_path, "predictions", row=rows))
-    short = tables.read_columns(study / "predictions.parquet")
-    tables.write_table(tmp_path / "predictions.parquet", {k: v[:-1] for k, v in short.items()})
+    short = parquet.read_columns(study / "predictions.parquet")
+    parquet.write_table(tmp_path / "predictions.parquet", {k: v[:-1] for k, v in short.items()})
     with pytest.raises(CounterweightError, match="13000 rows but .* has 12999"):
         run(tmp_path)
 
@@ -293,7 +292,7 @@ def test_logs_that_cannot_be_evaluated_are_refused(study, tmp_path):
 
 
 def test_estimates_that_do_not_exist_are_counted(study, tmp_path):
-    labels = tables.read_columns(study / "labels.parquet")
+    labels = parquet.read_columns(study / "labels.parquet")
     useful = np.flatnonzero((labels["role"] == "log") & (labels["reward"] == 0))[:50]
     p = np.zeros(len(labels["row"]))
     p[useful] = 0.5
@@ -316,7 +315,7 @@ def test_files_are_read_in_step_whatever_their_row_groups(study, tmp_path):
         (study / "labels.parquet", ("row", "role"), ("role",)),
         (tmp_path / "predictions.parquet", ("row", "p"), ()),
     )
-    parts = list(streams.together(sources, 1000))
+    parts = list(batches.together(sources, 1000))
     assert sum(len(ours["row"]) for ours, _ in parts) == ROWS + 1000
     assert all(np.array_equal(ours["row"], theirs["row"]) for ours, theirs in parts)
     assert all(len(ours["role"][0]) == len(ours["row"]) for ours, _ in parts)
@@ -337,11 +336,11 @@ def by_users(folder, seed=0, users=150, rows=3_000):
         "cluster": user.astype("int32"),
     }
     folder.mkdir(exist_ok=True)
-    tables.write_table(folder / "labels.parquet", labels)
+    parquet.write_table(folder / "labels.parquet", labels)
     p = np.where(rng.random(rows) < 0.5, 0.3, 0.7)
-    tables.write_table(folder / "predictions.parquet", {"row": labels["row"], "p": p})
+    parquet.write_table(folder / "predictions.parquet", {"row": labels["row"], "p": p})
     lines = {"policy": [""], "value": [0.2], "standard_error": [0.0], "rows": [0]}
-    tables.write_table(folder / "truth.parquet", lines, TRUTH)
+    parquet.write_table(folder / "truth.parquet", lines, TRUTH)
     return labels, p
 
 
@@ -357,7 +356,7 @@ def test_users_are_drawn_whole_and_their_intervals_hold_the_log(tmp_path):
         ]
         held[name] = np.mean(found)
         assert len(found) == 400
-        tables.write_table(
+        parquet.write_table(
             tmp_path / "labels.parquet",
             {key: values for key, values in labels.items() if key != "cluster"},
         )
@@ -371,7 +370,7 @@ def test_values_are_the_same_and_errors_larger_where_rows_belong_to_users(tmp_pa
     labels, _ = by_users(tmp_path)
     grouped = run(tmp_path, keep_rates=[1.0], resample=resample)
     del labels["cluster"]
-    tables.write_table(tmp_path / "labels.parquet", labels)
+    parquet.write_table(tmp_path / "labels.parquet", labels)
     plain = run(tmp_path, keep_rates=[1.0], resample=resample)
     for one, other in zip(
         *([r for r in records if r["metric"] == "whole_value"] for records in (grouped, plain)),

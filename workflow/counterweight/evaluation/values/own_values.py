@@ -11,7 +11,7 @@ from counterweight.evaluation.values.log_values import LOGGED, log_values, value
 from counterweight.fragments import Choice, Integer, Number
 from counterweight.labeling.columns import CLUSTERS
 from counterweight.labeling.log_files import rows_in_step
-from counterweight.tables import batches as streams
+from counterweight.tables import batches
 
 KIND = "log"
 OPTIONS = {
@@ -90,7 +90,7 @@ def records_of(known, own, others):
 
 def values_of_files(labels, predictions, **options):
     """`LogValues` of the policies of a study, by files of their predictions."""
-    modelled = all("q" in streams.column_names(path) for path in predictions.values())
+    modelled = all("q" in batches.column_names(path) for path in predictions.values())
     return log_values(
         lambda: _batches(labels, predictions, modelled),
         list(predictions),
@@ -102,7 +102,7 @@ def values_of_files(labels, predictions, **options):
 
 def has_clusters(labels):
     """Whether the rows of a log belong to users."""
-    first = next(iter(streams.batches(labels, ["cluster"], 1)), None)
+    first = next(iter(batches.batches(labels, ["cluster"], 1)), None)
     return first is not None and bool(first["cluster"][0] >= 0)
 
 

@@ -32,7 +32,7 @@ from counterweight.evaluation.values.value_sums import (
 from counterweight.numerics.estimate import Estimate
 from counterweight.numerics.log_sums import RunningSum
 from counterweight.numerics.zero_rejection import checked_rates, keep_weights
-from counterweight.tables import batches as streams
+from counterweight.tables import batches
 
 #: Estimators by name, as files and the protocol call them.
 ESTIMATORS = ("ips", "ips_lost", "snips", "dr")
@@ -101,7 +101,7 @@ def value_from_parquet(
     estimators=("ips", "snips"),
     reward_range=None,
     level=0.95,
-    size=streams.BATCH,
+    size=batches.BATCH,
 ):
     """Value of a policy from a Parquet log, read once and a batch of rows at a time.
 
@@ -146,7 +146,7 @@ def value_from_parquet(
     names = {key: name for key, name in names.items() if name is not None}
     log = PolicyValue(estimators, reward_range=reward_range, level=level, names=names)
     columns = dict.fromkeys(names.values())
-    for batch in streams.ahead(streams.log_batches(path, columns, size)):
+    for batch in batches.ahead(batches.log_batches(path, columns, size)):
         rated = {"keep_rate": None if by_row else keep_rate}
         log.update(**rated | {key: batch[name] for key, name in names.items()})
     _warned(log)

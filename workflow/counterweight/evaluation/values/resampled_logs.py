@@ -20,7 +20,7 @@ from counterweight.fragments import Choice, Integer, Option
 from counterweight.labeling.columns import CLUSTERS
 from counterweight.labeling.log_files import of_role, rows_in_step
 from counterweight.numerics.zero_rejection import row_uniforms
-from counterweight.tables import batches as streams
+from counterweight.tables import batches
 from counterweight.tables.parquet import read_columns
 from counterweight.tables.seeds import generator
 
@@ -136,8 +136,8 @@ class LogReader:
 
     def __init__(self, labels, predictions):
         self.labels, self.predictions = labels, predictions
-        modelled = {"q", "v"} <= set(streams.column_names(predictions))
-        there = streams.column_names(labels)
+        modelled = {"q", "v"} <= set(batches.column_names(predictions))
+        there = batches.column_names(labels)
         self._labels = ["row", "role", "propensity", "reward"]
         self._labels += [name for name in ("keep_rate", "cluster") if name in there]
         self._columns = ("row", "p", "q", "v") if modelled else ("row", "p")
@@ -145,7 +145,7 @@ class LogReader:
 
     def count(self):
         """Number of rows of role ``log``."""
-        roles = streams.batches(self.labels, ["role"], categories=["role"])
+        roles = batches.batches(self.labels, ["role"], categories=["role"])
         return sum(int(of_role(batch["role"]).sum()) for batch in roles)
 
     def __iter__(self):

@@ -233,16 +233,9 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
         """
         from counterweight.models.constraints.starts import fit_settings
 
-        models = [cls(**options) for options in settings]
-        same = [
-            {name: value for name, value in vars(model).items() if name not in PARAMETER_OPTIONS}
-            for model in models
-        ]
-        alone = models[0].confidence is not None or models[0].held_out
-        if alone or any(options != same[0] for options in same):
+        models = cls._swept(settings)
+        if models is None:
             return None
-        for model in models:
-            check_options(vars(model), cls._options)
         fit_settings(models, data, rng)
         if models[0].map_ is not None:
             models[0].map_.remembered = []

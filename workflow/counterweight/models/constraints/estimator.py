@@ -358,6 +358,25 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
         self._fit(samples, rng)
         self._settle(samples)
 
+    @classmethod
+    def _swept(cls, settings):
+        """Models of the settings of a sweep that may share a fit, their options checked.
+
+        None where they differ in more than numbers of the constraints, or have margins of their
+        own.
+        """
+        models = [cls(**options) for options in settings]
+        same = [
+            {name: value for name, value in vars(model).items() if name not in PARAMETER_OPTIONS}
+            for model in models
+        ]
+        alone = models[0].confidence is not None or models[0].held_out
+        if alone or any(options != same[0] for options in same):
+            return None
+        for model in models:
+            check_options(vars(model), cls._options)
+        return models
+
     def predict(self, X, **sets):
         """The second class where the probability of the positive prediction is above 1/2.
 

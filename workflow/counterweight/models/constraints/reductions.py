@@ -26,7 +26,6 @@ from counterweight.models.constraints.decisions import (
 from counterweight.models.constraints.estimator import PARAMETER_OPTIONS, RateEstimator, two_columns
 from counterweight.models.constraints.feature_maps import dense
 from counterweight.models.costing import packed, unpacked
-from counterweight.numerics.checks import check_options
 from counterweight.numerics.rates.values import ROUNDING
 from counterweight.numerics.rates.values import compile as compile_rates
 
@@ -314,17 +313,10 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
         None where they differ in more than numbers of the constraints, or have margins of their
         own.
         """
-        models = [cls(**options) for options in settings]
-        same = [
-            {name: value for name, value in vars(model).items() if name not in PARAMETER_OPTIONS}
-            for model in models
-        ]
-        alone = models[0].confidence is not None or models[0].held_out
-        if alone or any(options != same[0] for options in same):
+        models, pool = cls._swept(settings), []
+        if models is None:
             return None
-        pool = []
         for model in models:
-            check_options(vars(model), cls._options)
             model.n_features_in_ = data.X.shape[1]
             model._fit_pooled(data, rng, pool)
             model._settle(data)

@@ -116,7 +116,7 @@ def study(source, names, **changes):
         ],
         "tables": [],
         "figures": [],
-        "sheets": load("kind", "classification").PAGE,
+        "sheets": load("task", "classification").PAGE,
         **changes,
     }
 

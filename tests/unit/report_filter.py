@@ -98,7 +98,7 @@ def study(name, source="download", repeats=3, **changes):
         "test_share": 1 / 3,
         "targets": ["general"],
         "baseline": "alpha_beta",
-        "sheets": load("kind", "filter").PAGE,
+        "sheets": load("task", "filter").PAGE,
         "keep_rate": 1.0,
         "columns": ["imbalance"],
         "measures": MEASURES,

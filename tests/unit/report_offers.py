@@ -103,7 +103,7 @@ def study(name, title, source="simulated", **changes):
         "weightings": [],
         "tables": [{"target": "general", "title": ""}],
         "figures": figures,
-        "sheets": load("kind", "offers").PAGE,
+        "sheets": load("task", "offers").PAGE,
         "keep_rate": 1.0,
         "columns": ["rmse", "log_loss"],
         "offer": offer,

@@ -70,7 +70,7 @@ def study(title, methods, options, **changes):
         "weightings": [],
         "tables": [],
         "figures": [],
-        "sheets": load("kind", "classification").PAGE,
+        "sheets": load("task", "classification").PAGE,
         "keep_rate": 1.0,
         "columns": ["accuracy", "auc"],
         "protocol": {"name": "rates", "options": options},

@@ -48,7 +48,7 @@ def study(title, methods, source="download", **changes):
         "weightings": [],
         "tables": [],
         "figures": [],
-        "sheets": load("kind", "classification").PAGE,
+        "sheets": load("task", "classification").PAGE,
         "keep_rate": 1.0,
         "measures": measures.shared(),
         "labels": {"measure": ESTIMATORS},
@@ -63,7 +63,7 @@ def log_study(title, names, model, **changes):
     return study(
         title,
         methods,
-        sheets=load("kind", "log").PAGE,
+        sheets=load("task", "log").PAGE,
         columns=["value"],
         test_share=0.0,
         repeats=1,
@@ -179,7 +179,7 @@ def metrics(plan, seed=0):
     for name, settings in plan["studies"].items():
         for one in settings["methods"]:
             make = _classification
-            if settings["sheets"] is load("kind", "log").PAGE:
+            if settings["sheets"] is load("task", "log").PAGE:
                 make = _value
             records = list(make(one, settings, rng))
             frames.append(metrics_table(name, one["id"], records).to_pandas())
@@ -190,10 +190,10 @@ def metrics(plan, seed=0):
 
 def _labels(settings):
     numbers = {"rows_all": 45211.0, "rows_test": 18084.0}
-    if settings["sheets"] is load("kind", "log").PAGE:
+    if settings["sheets"] is load("task", "log").PAGE:
         place = {"target": "general", "part": "log", "standard_error": 0.0001, "rows": 452949}
         yield place | {"metric": "reward_mean", "value": 0.009}
-    if settings["sheets"] is load("kind", "log").PAGE:
+    if settings["sheets"] is load("task", "log").PAGE:
         numbers = {
             "rows_log": 452949.0,
             "rows_on_policy": 4077727.0,

@@ -68,7 +68,7 @@ def test_a_script_is_short_and_belongs_to_one_rule(path):
 
 def test_no_kind_of_study_is_known_by_name_outside_its_package():
     """Neither in the library nor in the rules; registries and declarations apart."""
-    words = "|".join(registry("kind"))
+    words = "|".join(registry("task"))
     branch = re.compile(
         rf"(?:kind|task)\"?\]?\s*(?:==|!=|in)\s*[(\[{{]*\s*\"(?:{words})\"|(?:study|settings|shown)\[\"(?:task|kind)\"\]\s*(?:[!=]=|in\b)"
     )

@@ -125,7 +125,7 @@ def test_each_function_of_a_kind_looks_up_what_its_job_declares(which, request):
 
 def test_the_small_run_has_a_job_of_every_function_of_every_kind(small):
     run = {job.run for job in small.values()}
-    for text in components.registry("kind").values():
+    for text in components.registry("task").values():
         functions = digests._definitions(components.path_of(text))[0]
         assert {f"{text}:{name}" for name in STAGES if name in functions} <= run
 

@@ -67,7 +67,7 @@ def test_every_public_name_is_told_with_its_docstring(reference):
 
 def test_the_overview_says_which_parts_fit_which():
     text = "\n".join(options.overview())
-    for kind in components.registry("kind"):
+    for kind in components.registry("task"):
         own, borrowed = options.fitting(kind)
         assert own["labeling"] and own["model"] and own["protocol"]
         for names in (*own.values(), *borrowed.values()):

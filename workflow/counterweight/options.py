@@ -80,7 +80,7 @@ def fitting(kind):
 
     Borrowed are those of the kind that it ``TAKES`` from.
     """
-    takes = module_of({"kind": kind}).TAKES
+    takes = module_of({"task": kind}).TAKES
 
     def of(part, wanted):
         # An outcome rule that declares no kind goes with every one.
@@ -101,15 +101,15 @@ def overview():
             yield from textwrap.wrap(said, WIDTH, initial_indent=begin, subsequent_indent=" " * 14)
 
     yield "A study is made of parts; its labeling rule decides which others go with it."
-    for kind in components.registry("kind"):
-        module = module_of({"kind": kind})
+    for kind in components.registry("task"):
+        module = module_of({"task": kind})
         yield f"\n{module.WORDS} ({kind})"
         own, borrowed = fitting(kind)
         for part, key in DECIDED.items():
             yield from line(key, own[part])
             other = module.TAKES.get(part)
             if other:
-                words = module_of({"kind": other}).WORDS
+                words = module_of({"task": other}).WORDS
                 yield from line("" if own[part] else key, borrowed[part], f"{BORROWED} {words}: ")
         if module.ROLES:
             keys = ", ".join(f"`{key}`" for key in module.ROLES)
@@ -137,7 +137,7 @@ def words_of(kind, name):
         return ""
     undeclared = "" if kind == "outcome" else None
     known = kind_of(kind, name, undeclared)
-    return module_of({"kind": known}).WORDS if known else ""
+    return module_of({"task": known}).WORDS if known else ""
 
 
 def _options(options, indent, needed=None):

@@ -278,7 +278,7 @@ LOG = {
 
 def test_a_study_of_logged_actions_has_one_target_and_no_split():
     study = config.resolve({"studies": {"one": LOG}})["studies"]["one"]
-    assert (study["kind"], study["targets"], study["repeats"]) == ("log", ["general"], 1)
+    assert (study["task"], study["targets"], study["repeats"]) == ("log", ["general"], 1)
     assert (study["test_share"], study["columns"]) == (0.0, ["value"])
     assert study["baseline"] == "uniform_policy"
 

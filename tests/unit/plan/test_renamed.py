@@ -3,10 +3,11 @@
 import logging
 
 import pytest
+import yaml
 from counterweight.errors import CounterweightError
 from counterweight.plan import config, renamed
 from counterweight.plan.own import with_own_tables
-from counterweight.plan.reading import planned
+from counterweight.plan.reading import planned, with_listed_studies
 
 STUDY = {
     "dataset": "curved",
@@ -51,7 +52,7 @@ def test_old_words_of_a_study_make_the_same_plan(words, caplog):
     old["studies"] = {"one": STUDY | {"held_back": 0.25, "models": [plain, item]}}
     expected = config.resolve(new)
     assert not caplog.records
-    assert config.resolve(old) == expected
+    assert config.resolve(renamed.with_new_names(old)) == expected
     assert any(
         text.startswith("`runs` is now `repeats`: write the new name") for text in told(caplog)
     )
@@ -61,6 +62,14 @@ def test_old_words_of_a_study_make_the_same_plan(words, caplog):
     assert any("`most_steps` is now `iterations` in model_defaults" in one for one in told(caplog))
     assert len(told(caplog)) == 7
     assert {record.levelno for record in caplog.records} == {logging.WARNING}
+
+
+def test_old_words_of_a_listed_file_are_read_as_well(words, tmp_path):
+    """Once each: the config itself, and every file of studies that it lists."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump({"studies": {"one": STUDY | {"held_back": 0.25}}}))
+    made = with_listed_studies({"studies_of": [str(file)]}, {}, tmp_path)
+    assert made["studies"]["one"] == STUDY | {"test_share": 0.25}
 
 
 def test_an_old_option_of_another_component_stays_a_mistake(words):

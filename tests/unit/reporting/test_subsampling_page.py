@@ -447,7 +447,7 @@ def test_what_subsamples_brings_the_page_of_its_studies():
         ("protocol", "ranking_resamples"),
     ):
         assert OF_COMPONENTS[f"{part} {name}"] == SUBSAMPLING
-    assert load("kind", "log").PAGE["page"] == PAGES["logged_value"]
+    assert load("task", "log").PAGE["page"] == PAGES["logged_value"]
 
 
 def test_a_negative_factor_turns_an_estimate_round():

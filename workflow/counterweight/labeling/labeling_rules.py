@@ -73,11 +73,13 @@ OPTIONS_BY_NAME = {
         "l2": Number(0.001, "Penalty of the deployed model on standardised coefficients, for each row.", minimum=0),
     },
     "present": {
-        "where": Option({}, "Columns with the value that labeled rows have; {} for every row whose outcome is there.", type="object"),
+        "where": Option({},
+            "Columns with the value that labeled rows have; {} for every row whose outcome is there.", type="object", **{"x-condition": "by column"}),
     },
     "answered": {
         "column": Text(..., "Column of the outcome, blank where not known."),
-        "where": Option(None, "Condition of rows whose outcome may be seen, as in samples; null: all that have one.", type="object", null=True),
+        "where": Option(None,
+            "Condition of rows whose outcome may be seen, as in samples; null: all that have one.", type="object", null=True, **{"x-condition": "whole"}),
         "decision": Text(None, "Column of old decisions, which rates such as churn compare with.", null=True),
         "decided": Option(1, "Value of that column that counts as a yes.", type=["string", "number", "boolean"]),
         "refused": NEGATIVE,

@@ -25,7 +25,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 #: What a data set is that no module brings: a table of one's own, described in the config.
 OWN = "own_table"
 STAGES = {
-    "kind": ("tasks", "TASKS"),
+    "task": ("tasks", "TASKS"),
     "dataset": ("datasets", "DATASETS"),
     "features": ("labeling", "FEATURES"),
     "outcome": ("labeling", "OUTCOMES"),
@@ -40,8 +40,17 @@ STAGES = {
 
 
 def schema_path(name):
-    """A JSON schema of this package."""
+    """File of a JSON schema of this package."""
     return PACKAGE / "plan" / "schemas" / name
+
+
+@functools.lru_cache(None)
+def schema(name):
+    """The JSON schema of a ``config``, or of a table of one's ``own``; it is not to be changed."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a safe one, in C where there is one
+    return yaml.load(schema_path(f"{name}.schema.yaml").read_text(encoding="utf-8"), loader)
 
 
 @functools.lru_cache(None)

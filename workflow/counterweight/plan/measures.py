@@ -344,12 +344,6 @@ def check_rates(name, study):
     rule = study["labeling"]["rule"]
     made = components.declared("labeling", rule, "SAMPLES", [])
     sets = [*made, *study["samples"]]
-    taken = sorted(set(study["samples"]) & set(BUILTIN_SETS))
-    if taken:
-        raise CounterweightError(
-            f"studies.{name}.samples names {taken[0]!r}, which every study has: choose another "
-            "name."
-        )
     if twice := sorted(set(study["samples"]) & set(made)):
         raise CounterweightError(
             f"studies.{name}.samples names {twice[0]!r}, which the labeling rule {rule} makes: "

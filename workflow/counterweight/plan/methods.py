@@ -5,7 +5,7 @@ import string
 
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
-from counterweight.plan.mistakes import nearest, told
+from counterweight.plan.mistakes import nearest, none_of, refuse_all, told
 
 #: Settings that a sweep may have.
 MOST_SETTINGS = 10_000
@@ -19,19 +19,16 @@ def options_of(kind, name, given):
 
 def spelled_out(model, options, plan):
     """Options of a model in which each component within, such as a classifier, has its own."""
-    return options | {
-        option: {key: options[option][key]}
-        | options_of(kind, options[option][key], _given(kind, options[option], key, plan))
-        for option, (kind, key) in within(model).items()
-        if option in options
-    }
+    made = dict(options)
+    for option, (kind, key) in _within(model).items():
+        if option in options:
+            part = options[option]
+            defaults = plan["model_defaults"].get(part[key], {}) if kind == "model" else {}
+            made[option] = {key: part[key]} | options_of(kind, part[key], defaults | part)
+    return made
 
 
-def _given(kind, part, key, plan):
-    return (plan["model_defaults"].get(part[key], {}) if kind == "model" else {}) | part
-
-
-def within(model):
+def _within(model):
     """Options of a model that name a component of their own: kind and key, by option."""
     return {
         option: tuple(node["x-component-with-options"])
@@ -42,13 +39,12 @@ def within(model):
 
 def looked_up(method):
     """The components that a method looks up: its model, and those that its options name."""
+    sweep = method["sweep"] or {}
     points = [method["options"]]
-    points += [
-        {option: value} for option in method["sweep"] or {} for value in method["sweep"][option]
-    ]
+    points += [{option: value} for option in sweep for value in sweep[option]]
     named = [
         (kind, point[option][key])
-        for option, (kind, key) in within(method["model"]).items()
+        for option, (kind, key) in _within(method["model"]).items()
         for point in points
         if option in point
     ]
@@ -63,7 +59,7 @@ def resolved_weightings(where, items, study):
     """
     weightings, names = {}, set()
     for index, item in enumerate(items):
-        kind = item["weighting"]
+        kind, place = item["weighting"], f"{where}.weighting[{index}]"
         name = item.get("name", kind)
         if name in names:
             raise CounterweightError(
@@ -74,8 +70,8 @@ def resolved_weightings(where, items, study):
         needs_p = components.declared("weighting", kind, "NEEDS_P", True)
         if needs_p and not study["selectors"]:
             raise CounterweightError(
-                f"{where}.weighting[{index}] is {kind}, which goes by p(s=1|x), and the study has "
-                "no selection model to give it: add one under selection."
+                f"{place} is {kind}, which goes by p(s=1|x), and the study has no selection model "
+                "to give it: add one under selection."
             )
         options = options_of("weighting", kind, item)
         made = {
@@ -89,121 +85,110 @@ def resolved_weightings(where, items, study):
         }
         selectors = study["selectors"] if needs_p else [None]
         if item.get("selector"):
-            selectors = [
-                _known_selector(f"{where}.weighting[{index}]", item["selector"], selectors)
-            ]
+            selectors = [_known_selector(place, item["selector"], selectors)]
         for selector in selectors:
             weightings[f"{name}-{selector}" if selector else name] = made | {"selector": selector}
     return weightings
 
 
 def resolved_method(where, item, study, plan):
-    given = plan["model_defaults"].get(item["model"], {}) | item
+    """A method as the plan has it, but for what it begins from, its label and its draws."""
+    model, weights, oracle = item["model"], item.get("weights"), item.get("oracle", False)
+    given = plan["model_defaults"].get(model, {}) | item
+    starts = components.declared("model", model, "STARTS")
+    if starts and (weights or oracle):
+        raise CounterweightError(
+            f"{where}: the model {model} takes no weights and no oracle, since it begins from "
+            "fitted models that have them: leave the keys out."
+        )
+    if oracle and weights:
+        raise CounterweightError(
+            f"{where} is an oracle with weights: an oracle learns from the target population "
+            "itself, so leave out one of the two keys."
+        )
+    if item.get("selector") and not (weights or starts):
+        raise CounterweightError(
+            f"{where} names a selector but no weights: add weights, or drop it."
+        )
     method = {
-        "model": item["model"],
+        "model": model,
         "weights": None,
-        "oracle": item.get("oracle", False),
+        "oracle": oracle,
         "repeats": min(item.get("repeats", study["repeats"]), study["repeats"]),
         "sweep": item.get("sweep"),
-        "options": spelled_out(item["model"], options_of("model", item["model"], given), plan),
+        "options": spelled_out(model, options_of("model", model, given), plan),
         "reported": True,
         "starts": {},
         "role": item.get("role"),
         "draws": [],
     }
-    starts = components.declared("model", item["model"], "STARTS")
-    if starts and (item.get("weights") or item.get("oracle")):
-        raise CounterweightError(
-            f"{where}: the model {item['model']} takes no weights and no oracle, since it begins "
-            "from fitted models that have them: leave the keys out."
-        )
-    if item.get("oracle") and item.get("weights"):
-        raise CounterweightError(
-            f"{where} is an oracle with weights: an oracle learns from the target population "
-            "itself, so leave out one of the two keys."
-        )
-    for option in method["sweep"] or {}:
-        allowed = components.options("model", item["model"])
-        if option not in allowed:
-            raise CounterweightError(
-                f"{where}.sweep varies {option!r}, which is no option of {item['model']}"
-                f"{nearest(option, allowed) or '.'} Options: {', '.join(allowed)}."
-            )
-        _check_sweep(where, option, allowed[option], method["sweep"][option])
-    settings = math.prod(map(len, (method["sweep"] or {}).values()))
-    if settings > MOST_SETTINGS:
-        raise CounterweightError(
-            f"{where}.sweep has {settings} settings, each a fit in every repeat: at most "
-            f"{MOST_SETTINGS}; try fewer values."
-        )
     if method["sweep"]:
+        _check_sweep(where, model, method["sweep"])
         method["sweep"] = {
-            option: [spelled_out(item["model"], {option: value}, plan)[option] for value in values]
+            option: [spelled_out(model, {option: value}, plan)[option] for value in values]
             for option, values in method["sweep"].items()
         }
-    if item.get("selector") and not (item.get("weights") or starts):
-        raise CounterweightError(
-            f"{where} names a selector but no weights: add weights, or drop it."
-        )
-    if item.get("weights"):
-        method["weights"] = _weighting(where, item["weights"], item.get("selector"), study)
+    if weights:
+        method["weights"] = _weighting(where, weights, item.get("selector"), study)
         most = study["weightings"][method["weights"]]["repeats"]
         method["repeats"] = min(method["repeats"], most)
     return method
 
 
-def _check_sweep(where, option, node, values):
-    from jsonschema import Draft202012Validator
-
-    mistakes = []
-    for index, value in enumerate(values):
-        if value in values[:index]:
-            mistakes.append(f"{where}.sweep.{option} has {value!r} twice: each is one setting.")
-        mistakes += told(Draft202012Validator(node), value, (where, "sweep", option, index))
-    if mistakes:
-        raise CounterweightError("\n".join(mistakes))
+def _check_sweep(where, model, sweep):
+    """Refuse a sweep of what is no option, or no value of it, or of too many settings."""
+    allowed = components.options("model", model)
+    for option, values in sweep.items():
+        if option not in allowed:
+            unknown = f"{where}.sweep varies {option!r}, which is no option of {model}"
+            raise none_of(unknown, option, allowed, "Options")
+        mistakes = []
+        for index, value in enumerate(values):
+            if value in values[:index]:
+                mistakes.append(f"{where}.sweep.{option} has {value!r} twice: each is one setting.")
+            mistakes += told(allowed[option], value, (where, "sweep", option, index))
+        refuse_all(mistakes)
+    settings = math.prod(map(len, sweep.values()))
+    if settings > MOST_SETTINGS:
+        raise CounterweightError(
+            f"{where}.sweep has {settings} settings, each a fit in every repeat: at most "
+            f"{MOST_SETTINGS}; try fewer values."
+        )
 
 
 def _weighting(where, weights, selector, study):
     """Id of the weighting that a method names, of the selection model that it names."""
     specs = study["weightings"]
-    named = {identity: spec for identity, spec in specs.items() if spec["name"] == weights}
-    if not named:
-        known = list(dict.fromkeys(spec["name"] for spec in specs.values()))
-        listed = f" It computes: {', '.join(known)}." if known else ""
+    known = [spec["selector"] for spec in specs.values() if spec["name"] == weights]
+    if not known:
+        names = list(dict.fromkeys(spec["name"] for spec in specs.values()))
+        listed = f" It computes: {', '.join(names)}." if names else ""
         raise CounterweightError(
             f"{where} uses the weighting {weights!r}, which the study does not compute: add "
-            f"{{weighting: {weights}}} under weighting{nearest(weights, known) or '.'}{listed}"
+            f"{{weighting: {weights}}} under weighting{nearest(weights, names) or '.'}{listed}"
         )
-    if weights in specs:
-        if selector:
-            raise CounterweightError(
-                f"{where} names a selector, and the weighting {weights!r} goes by none: drop it."
-            )
-        return weights
-    known = [spec["selector"] for spec in named.values()]
-    return f"{weights}-{_known_selector(where, selector or known[0], known)}"
+    if weights not in specs:
+        return f"{weights}-{_known_selector(where, selector or known[0], known)}"
+    if selector:
+        raise CounterweightError(
+            f"{where} names a selector, and the weighting {weights!r} goes by none: drop it."
+        )
+    return weights
 
 
 def _known_selector(where, selector, known):
     if selector not in known:
-        raise CounterweightError(
-            f"{where}.selector is {selector!r}, which the study does not fit"
-            f"{nearest(selector, known) or '.'} Its selection models: {', '.join(map(str, known))}."
-        )
+        unknown = f"{where}.selector is {selector!r}, which the study does not fit"
+        raise none_of(unknown, selector, known, "Its selection models")
     return selector
 
 
 def method_id(item, study):
     """Name of a method: model, weights, selector unless the first, oracle."""
-    parts = [item["model"]]
-    if item.get("weights"):
-        parts.append(item["weights"])
-        if item.get("selector") and item["selector"] != next(iter(study["selectors"])):
-            parts.append(item["selector"])
-    if item.get("oracle"):
-        parts.append("oracle")
-    return "-".join(parts)
+    parts = [item["model"], item.get("weights")]
+    first = next(iter(study["selectors"]), None)
+    parts += [item.get("selector")] if parts[1] and item.get("selector") != first else []
+    return "-".join(filter(None, [*parts, "oracle" if item.get("oracle") else None]))
 
 
 def add_draws(where, items, study, plan):
@@ -228,9 +213,7 @@ def add_draws(where, items, study, plan):
                 )
             drawn = resolved_method(place, other, study, plan)
             drawn |= {key: method[key] for key in ("label", "role") if key in method}
-            found = next(
-                (o for o, m in methods.items() if not begins and _same_fit(m, drawn)), None
-            )
+            found = None if begins else _found(methods, drawn)
             if found is None:
                 found = f"{identity}-draw-{draw}"
                 methods[found] = drawn | {"draw_of": identity}
@@ -246,17 +229,16 @@ def add_starts(where, identity, item, study, plan, draw=0):
     method = methods[identity]
     starts = components.declared("model", method["model"], "STARTS") or {}
     for role, start in starts.items():
-        unless = start.get("unless", {})
-        start = {key: value for key, value in start.items() if key != "unless"}
+        start = dict(start)
         if any(
             method["options"][option] == value and option not in (method["sweep"] or {})
-            for option, value in unless.items()
+            for option, value in start.pop("unless", {}).items()
         ):
             continue
         if draw and "draw" in components.options("model", start["model"]):
-            start = start | {"draw": draw}
+            start["draw"] = draw
         if start.get("weights") and item.get("selector"):
-            start = start | {"selector": item["selector"]}
+            start["selector"] = item["selector"]
         try:
             begun = resolved_method(where, start, study, plan) | {"repeats": method["repeats"]}
         except CounterweightError as error:
@@ -264,21 +246,24 @@ def add_starts(where, identity, item, study, plan, draw=0):
                 f"{where}: the model {method['model']} begins from a {start['model']} model with "
                 f"{start.get('weights', 'no')} weights. {error}"
             ) from error
-        found = next((other for other, known in methods.items() if _same_fit(known, begun)), None)
+        found = _found(methods, begun)
         if found is None:
             found = method_id(start, study)
             if found in methods:
                 found = f"{found}-start-of-{identity}"
-            if draw:
-                found += f"-{draw}"
+            found += f"-{draw}" if draw else ""
             methods[found] = begun | {"reported": False}
         method["starts"][role] = found
 
 
-def _same_fit(one, other):
-    """Whether `one` is the same fit as `other`, in at least as many repeats."""
+def _found(methods, wanted):
+    """A method that is the same fit as the one that is wanted, in at least as many repeats."""
     keys = ("model", "weights", "oracle", "sweep", "options")
-    return one["repeats"] >= other["repeats"] and all(one[key] == other[key] for key in keys)
+    for identity, known in methods.items():
+        same = all(known[key] == wanted[key] for key in keys)
+        if same and known["repeats"] >= wanted["repeats"]:
+            return identity
+    return None
 
 
 #: Longest text of an option that stands in a label.
@@ -287,106 +272,82 @@ _LONGEST = 40
 _MOST = 4
 
 
-def add_labels(name, study, given):
+def add_labels(name, study, items):
     """Give selectors, weightings and methods of a study their labels, and methods their roles.
 
     The study gets ``labels`` of selectors and weightings by id, and ``main``; its methods ``label``
-    and ``role``. `given` has labels that the config gives, by id, of ``selection``, ``weighting``
-    and ``models``.
+    and ``role``. `items` are those of the config by id, by ``selector``, ``weighting`` and
+    ``model``; those with a ``label`` have it.
     """
-    selectors = _selector_labels(study["selectors"], given["selection"])
-    several = len(study["selectors"]) > 1
-    named = _weighting_labels(study["weightings"], given["weighting"])
-    study["labels"] = {"selectors": selectors, "weightings": {}}
-    for identity, part in study["weightings"].items():
-        by = f" by {selectors[part['selector']]}" if several and part["selector"] else ""
-        study["labels"]["weightings"][identity] = named[part["name"]] + by
-    labels = _method_labels(study, named, given["models"])
+    selectors, named, firsts = {}, {}, {}
+    for identity, spec in study["selectors"].items():
+        own = {key: spec[key] for key in spec if key not in ("selector", "oracle", "options")}
+        options = spec["options"] | own
+        base = firsts.setdefault(("selector", spec["selector"]), options)
+        selectors[identity] = _label("selector", spec["selector"], options, base)
+    selectors = _unique(selectors, items["selector"])
+    for spec in study["weightings"].values():
+        options = spec["options"] | {"max_weight": spec["max_weight"]}
+        base = firsts.setdefault(("weighting", spec["weighting"]), options)
+        named[spec["name"]] = _label("weighting", spec["weighting"], options, base)
+    named = _unique(named, items["weighting"])
+    several = len(selectors) > 1
+    weightings = {
+        identity: named[part["name"]]
+        + (f" by {selectors[part['selector']]}" if several and part["selector"] else "")
+        for identity, part in study["weightings"].items()
+    }
+    study["labels"] = {"selectors": selectors, "weightings": weightings}
+    labels, first = {}, next(iter(selectors), None)
     for identity, method in study["methods"].items():
-        method["label"] = labels[identity]
+        base = firsts.setdefault(("model", method["model"]), method)
+        base = base["options"] | dict.fromkeys(base["sweep"] or {})
+        weights, parts = study["weightings"].get(method["weights"], {}), {}
+        if weights:
+            parts["weights"] = named[weights["name"]]
+        if by := weights.get("selector"):
+            # That of all is said only where the label of the model asks for it.
+            parts["first selector" if by == first else "selector"] = selectors[by]
+        if method["oracle"]:
+            parts["oracle"] = "oracle"
+        told_as = "model", method["model"], method["options"], base
+        labels[identity] = _label(*told_as, parts, method["sweep"] or {})
+    for identity, label in _unique(labels, items["model"]).items():
+        study["methods"][identity]["label"] = label
     _add_roles(name, study)
 
 
-def _declared(kind, name):
-    """The label of a component; its name in words where it declares none."""
+def _label(kind, name, options, base, further=(), swept=()):
+    """Label of a component: as it declares it, with what sets it apart from the first of its name.
+
+    Parts and options that the declared label names are put into it; `further` parts come first.
+    """
     words = name.replace("_", " ")
-    if kind in ("model", "dataset"):
-        words = words[:1].upper() + words[1:]
-    return components.declared(kind, name, "LABEL", words)
-
-
-def _selector_labels(selectors, given):
-    labels, firsts = {}, {}
-    for identity, spec in selectors.items():
-        kind = spec["selector"]
-        values = components.declared("selector", kind, "VALUE_LABELS", {})
-        options = spec["options"] | {
-            key: spec[key] for key in spec if key not in ("selector", "oracle", "options")
-        }
-        base = firsts.setdefault(kind, options)
-        apart = [
-            in_print(key, value, values) for key, value in options.items() if value != base[key]
-        ]
-        labels[identity] = _with(_declared("selector", kind), apart)
-    return _unique(labels, given)
-
-
-def _weighting_labels(weightings, given):
-    """Names of weightings in print, by the name that models use, whatever the selector."""
-    labels, firsts = {}, {}
-    for spec in weightings.values():
-        kind = spec["weighting"]
-        values = components.declared("weighting", kind, "VALUE_LABELS", {})
-        pattern = _declared("weighting", kind)
-        fields = {part for _, part, _, _ in string.Formatter().parse(pattern) if part}
-        options = spec["options"] | {"max_weight": spec["max_weight"]}
-        base = firsts.setdefault(kind, options)
-        shown = {field: in_print(field, options[field], values) for field in fields}
-        apart = [
-            in_print(key, value, values)
-            for key, value in options.items()
-            if key not in fields and value != base[key]
-        ]
-        labels[spec["name"]] = _with(pattern.format(**shown), apart)
-    return _unique(labels, given)
-
-
-def _method_labels(study, weightings, given):
-    labels, firsts = {}, {}
-    for identity, method in study["methods"].items():
-        model, options, swept = method["model"], method["options"], method["sweep"] or {}
-        values = components.declared("model", model, "VALUE_LABELS", {})
-        pattern = _declared("model", model)
-        fields = {part for _, part, _, _ in string.Formatter().parse(pattern) if part}
-        base = firsts.setdefault(model, method)
-        weights = study["weightings"].get(method["weights"], {})
-        parts = {}
-        if weights:
-            parts["weights"] = weightings[weights["name"]]
-            by, first = weights["selector"], next(iter(study["selectors"]), None)
-            if by and ("selector" in fields or by != first):
-                parts["selector"] = study["labels"]["selectors"][by]
-        if method["oracle"]:
-            parts["oracle"] = "oracle"
-        for option, value in options.items():
-            other = base["options"][option]
-            if option in (base["sweep"] or {}) and option not in swept:
-                other = None
-            if option in fields:
-                parts[option] = in_print(option, value, values) if option not in swept else ""
-                parts[option] = parts[option] or f"by {option.replace('_', ' ')}"
-            elif option not in swept and value != other:
-                parts[option] = in_print(option, value, values)
-        shown = {field: parts.pop(field, field) for field in fields}
-        text = pattern.format(**shown)
-        labels[identity] = _with(text[:1].upper() + text[1:], list(parts.values()), bool(fields))
-    return _unique(labels, given)
+    words = words[:1].upper() + words[1:] if kind == "model" else words
+    pattern = components.declared(kind, name, "LABEL", words)
+    values = components.declared(kind, name, "VALUE_LABELS", {})
+    fields = {part for _, part, _, _ in string.Formatter().parse(pattern) if part}
+    parts = dict(further)
+    first = parts.pop("first selector", None)
+    if first and "selector" in fields:
+        parts["selector"] = first
+    for option, value in options.items():
+        if option in fields:
+            text = in_print(option, value, values) if option not in swept else ""
+            parts[option] = text or f"by {option.replace('_', ' ')}"
+        elif option not in swept and value != base[option]:
+            parts[option] = in_print(option, value, values)
+    label = pattern.format(**{field: parts.pop(field, field) for field in fields})
+    label = label[:1].upper() + label[1:] if kind == "model" else label
+    apart = list(parts.values())[:_MOST]
+    if fields and kind == "model":
+        return ", ".join([label, *apart])
+    return f"{label} ({', '.join(apart)})" if apart else label
 
 
 def in_print(option, value, labels):
     """The value of an option in print: by its label, else ``option = value``."""
-    known = labels.get(option, {})
-    name = option.replace("_", " ")
+    known, name = labels.get(option, {}), option.replace("_", " ")
     if isinstance(value, str | int | float | bool) and value in known:
         return known[value]
     if isinstance(value, bool):
@@ -406,15 +367,9 @@ def in_print(option, value, labels):
     return f"{name} of its own"
 
 
-def _with(label, parts, plain=False):
-    parts = parts[:_MOST]
-    if not parts:
-        return label
-    return ", ".join([label, *parts]) if plain else f"{label} ({', '.join(parts)})"
-
-
-def _unique(labels, given):
+def _unique(labels, items):
     """Labels as given, else as composed; with the identifier where another one has the same."""
+    given = {identity: item["label"] for identity, item in items.items() if "label" in item}
     labels = labels | given
     taken = list(labels.values())
     return {
@@ -430,10 +385,8 @@ def _add_roles(name, study):
     methods = {key: one for key, one in study["methods"].items() if one["reported"]}
     main = study.get("main")
     if main is not None and main not in methods:
-        raise CounterweightError(
-            f"studies.{name}.main is {main!r}, which is none of its methods"
-            f"{nearest(main, methods) or '.'} Methods: {', '.join(methods)}."
-        )
+        unknown = f"studies.{name}.main is {main!r}, which is none of its methods"
+        raise none_of(unknown, main, methods, "Methods")
     for identity, method in study["methods"].items():
         default = components.declared("model", method["model"], "ROLE", "method")
         if identity == main:
@@ -444,11 +397,8 @@ def _add_roles(name, study):
             default = "baseline"
         method["role"] = method["role"] or default
     if main is None:
-        ranked = [
-            [key for key, one in methods.items() if one["role"] == role]
-            for role in ("main", "method", "peer", "baseline", "bound")
-        ]
-        study["main"] = next(names[0] for names in ranked if names)
+        order = ("main", "method", "peer", "baseline", "bound")
+        study["main"] = min(methods, key=lambda one: order.index(methods[one]["role"]))
         if methods[study["main"]]["role"] == "method":
             methods[study["main"]]["role"] = "main"
 

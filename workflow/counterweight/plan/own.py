@@ -5,48 +5,36 @@ tables and nothing else. What is said of the columns decides the kind of study: 
 keys that ask for it (``ROLES``) and makes the study (``own_study``).
 """
 
+import contextlib
 import json
 import os
 import re
 from pathlib import Path
 
-import yaml
-
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.digests import Contents
 from counterweight.plan.jobs import RESERVED
-from counterweight.plan.mistakes import brief, nearest, together, told
+from counterweight.plan.mistakes import brief, nearest, refuse_all, told
 
-SCHEMA = components.schema_path("own.schema.yaml")
 #: Keys that go to the data set; those that name columns are its roles.
 SOURCE = ("reading", "columns")
 ROLES = ("id", "weight", "time", "group", "user", "action", "propensity")
+#: Keys that its study has, too.
+PASSED_ON = ("title", "question", "score", "limits", "experiment")
 #: Keys that name files.
 FILES = ("table", "score")
 #: Where a run writes down which tables it is about, below its results.
 TABLES = "provenance/tables.json"
 #: Keys of every table, whatever is asked; what has no meaning for a kind of study is told of these
 #: with its studies.
-EVERY = frozenset(
-    {*SOURCE, *ROLES, *FILES, "name", "title", "question", "limits", "experiment", "study"}
-)
+EVERY = frozenset({*SOURCE, *ROLES, *FILES, *PASSED_ON, "name", "study"})
 #: Roles that a column has alone, and those that it may have beside each.
 ALONE = {
     "id": ("group", "user", "labeled", "groups"),
     "outcome": ("labeled", "groups"),
     **dict.fromkeys(("offer", "answer", "reward", "keep_rate", "weight"), ()),
 }
-
-
-def own_keys():
-    """Keys of a table of one's own, with their schema."""
-    return _loaded(SCHEMA)
-
-
-def _loaded(path):
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a safe one, in C where there is one
-    return yaml.load(path.read_text(encoding="utf-8"), loader)
 
 
 def with_own_tables(config, given, beside=()):
@@ -58,22 +46,21 @@ def with_own_tables(config, given, beside=()):
     """
     if not {"table", "tables"} & config.keys():
         return config
-    full = own_keys()
-    several = config.get("tables", {})
+    keys, several = components.schema("own")["properties"], config.get("tables", {})
     if not isinstance(several, dict) or ("tables" in config and not several):
         raise CounterweightError(
             "tables must be a mapping of names to tables, each with the key table and what its "
             "columns are."
         )
     entries = {str(name): entry for name, entry in several.items()}
-    own = {key: config[key] for key in full["properties"] if key in config}
-    known = _loaded(components.schema_path("config.schema.yaml"))["properties"].keys() | own.keys()
+    own = {key: config[key] for key in keys if key in config}
+    known = components.schema("config")["properties"].keys() | own.keys()
     strange = [key for key in given if key not in known and key != "tables"]
     if strange:
-        allowed = [*full["properties"], "tables", *known - own.keys()]
+        allowed = [*keys, "tables", *known - own.keys()]
         raise CounterweightError(
             f"Unknown key {strange[0]}{nearest(strange[0], allowed) or '.'} Allowed of a table: "
-            f"{', '.join(full['properties'])}."
+            f"{', '.join(keys)}."
         )
     if "table" in config:
         entries[own.get("name") or name_of(own["table"])] = own
@@ -82,16 +69,16 @@ def with_own_tables(config, given, beside=()):
             f"{listed(own)} stands beside tables: put it under one of the tables, "
             f"{listed(entries)}."
         )
-    rest = {key: value for key, value in config.items() if key not in (*own, "tables")}
     studies, datasets = {}, {}
     for name, entry in entries.items():
         where = f"tables.{name}" if name in several else ""
-        _check(name, entry, full, where)
+        _check(name, entry, where)
         entry = entry | {key: _found(entry[key], beside) for key in FILES if key in entry}
         if isinstance(entry.get("target"), dict) and "table" in entry["target"]:
             path = _found(entry["target"]["table"], beside)
             entry = entry | {"target": entry["target"] | {"table": path}}
-        datasets[name], studies[name] = _made(name, entry, where)
+        datasets[name], studies[name] = _made(name, entry, f"{where}: " if where else "")
+    rest = {key: value for key, value in config.items() if key not in (*own, "tables")}
     return rest | {
         "studies_of": [],
         "studies": studies,
@@ -137,9 +124,11 @@ def check_place(plan, config, given):
     """
     if not _is_own(plan) or ("name" in config if "table" in config else "results" in given):
         return
-    key = "name" if "table" in config else "results"
-    folder, known = Path(plan["results"]), _tables_in(plan["results"])
-    if known is None:
+    key, known = "name" if "table" in config else "results", None
+    folder = Path(plan["results"])
+    with contextlib.suppress(OSError, ValueError):
+        known = json.loads((folder / TABLES).read_text(encoding="utf-8"))
+    if not isinstance(known, dict):
         # Every run has its logs there, also one that another workflow makes.
         strange = folder.is_dir() and any(folder.iterdir()) and not (folder / "logs").is_dir()
         if "results" not in given and strange:
@@ -148,8 +137,8 @@ def check_place(plan, config, given):
                 f"did: set {key} to another word, or remove {folder}."
             )
         return
-    for name, path in _tables_of(plan).items():
-        before = known.get(name, path)
+    for name, path in tables_to_keep(plan).items():
+        before = str(known.get(name, path))
         if os.path.exists(before) and not _same(before, path):
             raise CounterweightError(
                 f"{folder} holds what was made of {before}, which is still there, and the table "
@@ -160,22 +149,8 @@ def check_place(plan, config, given):
 
 def tables_to_keep(plan):
     """What a run writes down as it begins, for `check_place`: path by own table; None of others."""
-    return _tables_of(plan) if _is_own(plan) else None
-
-
-def _tables_of(plan):
-    """Path by data set, of those that are read from files."""
-    found = {name: dataset.get("path") for name, dataset in plan["datasets"].items()}
-    return {name: path for name, path in found.items() if path}
-
-
-def _tables_in(results):
-    """The same as a run wrote it down; None where none did."""
-    try:
-        found = json.loads((Path(results) / TABLES).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return {name: str(path) for name, path in found.items()} if isinstance(found, dict) else None
+    paths = {name: dataset.get("path") for name, dataset in plan["datasets"].items()}
+    return {name: path for name, path in paths.items() if path} if _is_own(plan) else None
 
 
 def _same(one, other):
@@ -196,9 +171,7 @@ def _found(path, folders):
     return os.path.relpath(there[0]) if there else path
 
 
-def _check(name, entry, full, where):
-    from jsonschema import Draft202012Validator
-
+def _check(name, entry, where):
     if not re.fullmatch("[a-z][a-z0-9_]*", name):
         raise CounterweightError(
             f"A table is called {name!r}: begin with a small letter, and use small letters, "
@@ -209,10 +182,7 @@ def _check(name, entry, full, where):
             f"The table is called {name!r}, and so is a data set of the library: set name to "
             "another word."
         )
-    path = tuple(where.split(".")) if where else ()
-    mistakes = told(Draft202012Validator(full), entry, path)
-    if mistakes:
-        raise CounterweightError(together(mistakes))
+    refuse_all(told(components.schema("own"), entry, tuple(where.split(".")) if where else ()))
 
 
 class _Asked(dict):
@@ -235,54 +205,44 @@ class _Asked(dict):
         return super().get(key, default)
 
 
-def _question(kind, entry):
-    """What an entry asks of a kind, in words: the question of most of its keys."""
-    ways = {kind.ROLES: kind.ASKS} | getattr(kind, "ALSO", {})
-    return ways[max((keys for keys in ways if {*keys} <= entry.keys()), key=len)]
-
-
 def _check_one_role(place, roles, columns):
     """Refuse a column that is to be two things at once, or that has a role and is not read."""
-    ignored = (columns or {}).get("ignore") or ()
-    held = {}
+    ignored, held = (columns or {}).get("ignore") or (), {}
     for role, names in components.columns_by_role(roles).items():
-        for name in [names] if isinstance(names, str) else names:
+        for name in map(str, [names] if isinstance(names, str) else names):
             if name in ignored:
                 raise CounterweightError(
                     f"{place}columns.ignore names {name!r}, and so does {role}: keep one of the "
                     "two."
                 )
-            for other in held.setdefault(str(name), []):
-                if any(
-                    one in ALONE and two not in (one, *ALONE[one])
-                    for one, two in ((other, role), (role, other))
-                ):
+            for other in held.setdefault(name, []):
+                pairs = ((other, role), (role, other))
+                if any(one in ALONE and two not in (one, *ALONE[one]) for one, two in pairs):
                     raise CounterweightError(
                         f"{place}{other} and {role} both name the column {name!r}, which cannot be "
                         "both: name another column for one of them."
                     )
-            held[str(name)].append(role)
+            held[name].append(role)
 
 
-def _made(name, entry, where):
-    """The data set and the study of a table."""
-    kinds = {kind: components.load("kind", kind) for kind in components.registry("kind")}
+def _task_of(entry, place):
+    """The module of the task that an entry asks for, and what it asks in words."""
+    modules = [components.load("task", task) for task in components.registry("task")]
     ways = [
-        (kind, keys, words)
-        for kind, module in kinds.items()
+        (module, keys, words)
+        for module in modules
         for keys, words in {
             getattr(module, "ROLES", ()): getattr(module, "ASKS", ""),
             **getattr(module, "ALSO", {}),
         }.items()
         if keys
     ]
+    # The largest claim of each task, the first of equal ones.
     asked = {}
-    for one, keys, _ in ways:
-        if {*keys} <= entry.keys() and len(keys) > len(asked.get(one, ())):
-            asked[one] = keys
-    fitting = list(asked)
-    place = f"{where}: " if where else ""
-    if not fitting:
+    for module, keys, words in ways:
+        if {*keys} <= entry.keys() and len(keys) > len(asked.get(module, ((),))[0]):
+            asked[module] = keys, words
+    if not asked:
         begun = {key for _, keys, _ in ways for key in keys if key in entry}
         said = "; ".join(f"{' and '.join(keys)} ({words})" for _, keys, words in ways)
         raise CounterweightError(
@@ -290,29 +250,31 @@ def _made(name, entry, where):
             + (f", {listed(sorted(begun))} alone is none" if begun else "")
             + f": say which columns are {said}."
         )
-    kind = max(fitting, key=lambda one: len(asked[one]))
+    task = max(asked, key=lambda one: len(asked[one][0]))
     # An entry with roles of two families is asked twice over: the larger claim wins, a tie is told.
-    rivals = [one for one in fitting if one != kind and not {*asked[one]} <= {*asked[kind]}]
-    if rivals:
-        raise CounterweightError(
-            f"{place}the columns ask two questions, {kinds[kind].ASKS} and "
-            f"{kinds[rivals[0]].ASKS}: make two tables of it under tables, one for each."
-        )
-    if isinstance(entry.get("target"), dict) and not hasattr(kinds[kind], "TARGET_KEYS"):
+    for rival, (keys, _) in asked.items():
+        if rival != task and not {*keys} <= {*asked[task][0]}:
+            raise CounterweightError(
+                f"{place}the columns ask two questions, {task.ASKS} and {rival.ASKS}: make two "
+                "tables of it under tables, one for each."
+            )
+    return task, asked[task][1]
+
+
+def _made(name, entry, place):
+    """The data set and the study of a table."""
+    task, question = _task_of(entry, place)
+    targets = hasattr(task, "TARGET_KEYS")
+    if isinstance(entry.get("target"), dict) and not targets:
         raise CounterweightError(
             f"{place}a target of its own is for tables with an outcome: leave target out."
         )
-    meant = {"tilt": "tilt" in kinds[kind].KEYS, "weights": hasattr(kinds[kind], "TARGET_KEYS")}
-    strange = [key for key, fits in meant.items() if key in entry and not fits]
-    if strange:
-        raise CounterweightError(
-            f"{place}{strange[0]} is for tables whose outcome has blanks, and this one asks for "
-            f"{kinds[kind].ASKS}: leave {strange[0]} out."
-        )
-    table = entry["table"]
-    dataset = {key: entry[key] for key in SOURCE if key in entry}
-    dataset |= {"query": table} if isinstance(table, dict) else {"path": table}
-    dataset["roles"] = {key: entry[key] for key in ROLES if key in entry}
+    for key, fits in {"tilt": "tilt" in task.KEYS, "weights": targets}.items():
+        if key in entry and not fits:
+            raise CounterweightError(
+                f"{place}{key} is for tables whose outcome has blanks, and this one asks for "
+                f"{task.ASKS}: leave {key} out."
+            )
     for key, said in entry.items():
         if isinstance(said, dict) and "negative" in said and "positive" not in said:
             raise CounterweightError(
@@ -320,20 +282,21 @@ def _made(name, entry, where):
                 f"by {key}.positive."
             )
     asked_of = _Asked(entry)
-    study = kinds[kind].own_study(asked_of)
+    study = task.own_study(asked_of)
     unused = [key for key in entry if key not in asked_of.asked | EVERY]
     if unused:
         rows = " and give a table, or a query, of the rows that are meant"
         raise CounterweightError(
-            f"{place}{unused[0]} has no meaning in a table that asks "
-            f"{_question(kinds[kind], entry)}: leave it out{rows * (unused[0] == 'labeled')}."
+            f"{place}{unused[0]} has no meaning in a table that asks {question}: leave it "
+            f"out{rows * (unused[0] == 'labeled')}."
         )
-    dataset["roles"] |= study.pop("roles", {})
+    table = entry["table"]
+    dataset = {key: entry[key] for key in SOURCE if key in entry}
+    dataset |= {"query": table} if isinstance(table, dict) else {"path": table}
+    dataset["roles"] = {key: entry[key] for key in ROLES if key in entry} | study.pop("roles", {})
     _check_one_role(place, dataset["roles"], entry.get("columns"))
     study = {"dataset": name, "family": "studies", "repeats": 1} | study
-    for key in ("title", "question", "score", "limits", "experiment"):
-        if key in entry:
-            study[key] = entry[key]
+    study |= {key: entry[key] for key in PASSED_ON if key in entry}
     changes = entry.get("study", {})
     if "dataset" in changes:
         raise CounterweightError(

@@ -22,7 +22,7 @@ import yaml
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan.config import HOME, check_folders, resolve
-from counterweight.plan.mistakes import nearest, secrets_in, together, unseen_in
+from counterweight.plan.mistakes import none_of, refuse_all, secrets_in, unseen_in
 from counterweight.plan.own import check_place, name_of, place_of, with_own_tables
 from counterweight.plan.renamed import with_new_names
 
@@ -47,21 +47,21 @@ class _Plain(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             part, counted = waiting.pop()
             if id(part) in sizes and not counted:
                 if sizes[id(part)] is None:
-                    self._refuse("it has an anchor within itself: write it out", part)
+                    _refuse("it has an anchor within itself: write it out", part)
                 continue
             below = self._below(part)
-            if counted or not below:
-                known = [sizes[id(one)] for one in below]
-                size = 1 + sum(size for size, _ in known)
-                depth = 1 + max((depth for _, depth in known), default=0)
-                if size > MOST_ENTRIES:
-                    self._refuse("anchors in anchors make too many entries of it: write less", part)
-                if depth > MOST_DEPTH:
-                    self._refuse("it is nested too deeply: write it flatter", part)
-                sizes[id(part)] = size, depth
-            else:
+            if below and not counted:
                 sizes[id(part)] = None
                 waiting += [(part, True), *((one, False) for one in below)]
+                continue
+            known = [sizes[id(one)] for one in below]
+            size = 1 + sum(size for size, _ in known)
+            depth = 1 + max((depth for _, depth in known), default=0)
+            if size > MOST_ENTRIES:
+                _refuse("anchors in anchors make too many entries of it: write less", part)
+            if depth > MOST_DEPTH:
+                _refuse("it is nested too deeply: write it flatter", part)
+            sizes[id(part)] = size, depth
         return super().construct_document(node)
 
     def _below(self, part):
@@ -72,26 +72,21 @@ class _Plain(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             known = set()
             for key, _ in part.value:
                 if isinstance(key.value, str) and key.value in known:
-                    self._refuse(f"the key {key.value} stands there a second time", key)
+                    _refuse(f"the key {key.value} stands there a second time", key)
                 known.add(key.value if isinstance(key.value, str) else id(key))
             return [one for pair in part.value for one in pair]
         if _NUMBERS.fullmatch(part.value) and part.tag in _READ:
             told = f"{part.value} is read as {self.construct_object(part)}"
             plain = part.value.lstrip("+-0").replace("_", "") or "0"
             write = f"write {plain}, or " if plain.isdigit() else ""
-            self._refuse(f"{told}: {write}put it in quotes where it is a text", part)
+            _refuse(f"{told}: {write}put it in quotes where it is a text", part)
         if len(part.value) > MOST_DIGITS and part.tag == _READ[0]:
-            self._refuse(f"a number has {len(part.value)} digits", part)
+            _refuse(f"a number has {len(part.value)} digits", part)
         return []
 
-    @staticmethod
-    def _refuse(problem, node):
-        raise _Odd(problem=problem, problem_mark=node.start_mark)
 
-
-def check_files(paths):
-    """What config files hold; one that says a key twice is refused: YAML takes the last."""
-    return [_read(path, "config file") for path in paths]
+def _refuse(problem, node):
+    raise _Odd(problem=problem, problem_mark=node.start_mark)
 
 
 def with_listed_studies(config, given, folder, beside=()):
@@ -151,7 +146,7 @@ def _listed_studies(entries, folder):
     studies, files, families = {}, {}, {}
     for entry in entries:
         path = _path(entry, folder)
-        content = _content_of(path)
+        content = with_new_names(_content_of(path))
         families = updated(families, content.get("families") or {})
         for name, study in content["studies"].items():
             if name in studies:
@@ -172,10 +167,8 @@ def _path(entry, folder):
         path = folder / f"{entry}.yaml"
         if not path.is_file():
             names = sorted(other.stem for other in folder.glob("*.yaml"))
-            raise CounterweightError(
-                f"studies_of lists {entry!r}, but there is no file {entry}.yaml in {folder}"
-                f"{nearest(entry, names) or '.'} Files there: {', '.join(names)}."
-            )
+            lacking = f"studies_of lists {entry!r}, but there is no file {entry}.yaml in {folder}"
+            raise none_of(lacking, entry, names, "Files there")
         return path
     path = Path(entry)
     if not path.is_file():
@@ -247,40 +240,33 @@ def planned(config, given, files, home=HOME):
     ``config.yaml``; `files` every config file that was read; `home` the checkout whose studies may
     be listed by name.
     """
-    read = check_files(files)
-    if found := secrets_in(config) or unseen_in(config):
-        raise CounterweightError(together(found))
+    # Also for keys that stand twice, of which Snakemake's reader takes the last.
+    read = [_read(file, "config file") for file in files]
+    refuse_all(secrets_in(config) or unseen_in(config))
     config, given = with_new_names(config), with_new_names(given, quiet=True)
     beside = [Path(file).parent for file in files]
     plan = resolve(with_listed_studies(config, given, home / "workflow" / "studies", beside))
-    plan |= place_of(plan, given, _run_name(files, read))
+    # A run of several studies is called as the config file that has them.
+    held = zip(files, (part if isinstance(part, dict) else {} for part in read), strict=True)
+    keys = ("tables", "table", "studies")
+    runs = [name_of(str(file)) for file, part in held if any(part.get(key) for key in keys)]
+    plan |= place_of(plan, given, (runs or ["own"])[0])
     check_folders(plan, given, home)
     check_place(plan, config, given)
     return plan
 
 
-def _run_name(files, read):
-    """What a run of several studies is called: as the config file that has them."""
-    for file, content in zip(files, read, strict=True):
-        if isinstance(content, dict) and {"tables", "table", "studies"} & {
-            key for key, value in content.items() if value
-        }:
-            return name_of(str(file))
-    return "own"
-
-
 def plan_of_files(files, home=HOME):
     """The plan of ``config.yaml`` with config files on top, in their order."""
     first = home / "config.yaml"
-    base, *others = check_files([first, *files])
-    for file, other in zip(files, others, strict=True):
+    base, given = _read(first, "config file"), {}
+    for file in files:
+        other = _read(file, "config file")
         if not isinstance(other, dict):
             raise CounterweightError(
                 f"The config file {file} must have keys and values, such as `repeats: 3`; it holds "
                 f"{'nothing' if other is None else 'something else'}."
             )
-    given = {}
-    for other in others:
         given = updated(given, other)
     return planned(updated(base, given), given, [first, *files], home)
 

@@ -4,10 +4,7 @@ Whoever renames a key, an option or a component puts the old word here, and nowh
 counts only where the new word is known and the old one is not, so it may stand before the renaming.
 """
 
-import functools
 import logging
-
-import yaml
 
 from counterweight.plan import components
 from counterweight.plan.mistakes import where_in
@@ -39,36 +36,27 @@ _LISTS = {"metrics": "metric", "columns": "metric", "figures": "figure"}
 
 
 def with_new_names(config, quiet=False):
-    """A config in which every old word is its new one; mistakes stay as they are.
+    """A config, whole or in part, in which old words are the new ones; mistakes stay as they are.
 
-    Parameters
-    ----------
-    config : mapping
-        As people write it, whole or in part; it is not changed.
-    quiet : bool
-        Whether no warning is to say what was renamed.
+    It is not changed itself. `quiet`: no warning says what was renamed.
     """
-    if not (OPTION_RENAMES or COMPONENT_RENAMES or any(KEY_RENAMES.values())):
-        return config
-    names = _Names(quiet)
-    tables = _properties("own.schema.yaml")
-    known = _properties("config.schema.yaml")
+    names, tables = _Names(quiet), components.schema("own")["properties"]
+    known = components.schema("config")["properties"]
     config = names.keys("config", names.keys("table", config, tables, ()), known, ())
-    for name, entry in _pairs(config.get("tables")):
+    studies = [("studies", name) for name in _mapping(config.get("studies"))] + [("study",)]
+    for name, entry in _mapping(config.get("tables")).items():
         entry = names.keys("table", entry, tables, ("tables", name))
         config = _put(config, ("tables", name), entry)
+        studies.append(("tables", name, "study"))
     parts = known["studies"]["additionalProperties"]["properties"]
-    studies = [("studies", name) for name, _ in _pairs(config.get("studies"))]
-    studies += [("tables", name, "study") for name, _ in _pairs(config.get("tables"))]
-    for path in [*studies, ("study",)]:
+    for path in studies:
         study = _at(config, path)
         if isinstance(study, dict):
             config = _put(config, path, names.study(study, parts, path))
     defaults = {}
-    for model, options in _pairs(config.get("model_defaults")):
+    for model, options in _mapping(config.get("model_defaults")).items():
         model = names.component("model", model, ("model_defaults",))
-        path = ("model_defaults", model)
-        defaults[model] = names.options("model", model, options, path)
+        defaults[model] = names.options("model", model, options, ("model_defaults", model))
     config = config | {"model_defaults": defaults} if defaults else config
     return names.lists(config, ())
 
@@ -105,15 +93,12 @@ class _Names:
 
     def keys(self, place, part, known, path):
         """A config, a study or a table in which old keys are their new ones."""
-        if not isinstance(part, dict):
-            return part
-        for old, new in KEY_RENAMES[place].items():
+        for old, new in KEY_RENAMES[place].items() if isinstance(part, dict) else ():
             *above, last = old.split(".")
             inner, node = _at(part, above), known
             for key in above:
                 node = (node or {}).get(key, {}).get("properties")
-            renames = {last: new.split(".")[-1]}
-            changed = self.moved(inner, renames, node, (*path, *above))
+            changed = self.moved(inner, {last: new.split(".")[-1]}, node, (*path, *above))
             part = _put(part, above, changed) if changed is not inner else part
         return part
 
@@ -136,16 +121,14 @@ class _Names:
         """Options of a component, those of a sweep, and those of components within."""
         if not isinstance(name, str) or name not in components.registry(kind):
             return part
-        declared = components.options(kind, name)
-        renames = {}
+        declared, renames = components.options(kind, name), {}
         for which in ("*", (kind, "*"), (kind, name)):
             renames |= OPTION_RENAMES.get(which, {})
         part = self.moved(part, renames, declared, path)
         if not isinstance(part, dict):
             return part
         if "sweep" in part:
-            sweep = self.moved(part["sweep"], renames, declared, (*path, "sweep"))
-            part = part | {"sweep": sweep}
+            part = part | {"sweep": self.moved(part["sweep"], renames, declared, (*path, "sweep"))}
         for option, node in declared.items():
             if option in part and "x-component-with-options" in node:
                 inner = self.part(*node["x-component-with-options"], part[option], (*path, option))
@@ -155,16 +138,13 @@ class _Names:
     def study(self, study, known, path):
         study = self.keys("study", study, known, path)
         for key, node in known.items():
-            if "x-component-with-options" in node:
-                kind = node["x-component-with-options"]
-                if key in study:
-                    study = study | {key: self.part(*kind, study[key], (*path, key))}
-            elif "x-component-with-options" in node.get("items", {}):
-                kind = node["items"]["x-component-with-options"]
-                if isinstance(study.get(key), list):
-                    items = enumerate(study[key])
-                    made = [self.part(*kind, item, (*path, key, at)) for at, item in items]
-                    study = study | {key: made}
+            for one, several in ((node, False), (node.get("items", {}), True)):
+                if "x-component-with-options" in one and key in study:
+                    kind, place, said = one["x-component-with-options"], (*path, key), study[key]
+                    if several and isinstance(said, list):
+                        items = enumerate(said)
+                        said = [self.part(*kind, item, (*place, at)) for at, item in items]
+                    study = study | {key: said if several else self.part(*kind, said, place)}
         return self.lists(study, path)
 
     def lists(self, part, path):
@@ -174,14 +154,8 @@ class _Names:
         return part
 
 
-@functools.cache
-def _properties(name):
-    text = components.schema_path(name).read_text(encoding="utf-8")
-    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))["properties"]
-
-
-def _pairs(part):
-    return list(part.items()) if isinstance(part, dict) else []
+def _mapping(part):
+    return part if isinstance(part, dict) else {}
 
 
 def _at(part, path):

@@ -45,22 +45,22 @@ def kind_of(part, name, undeclared=None):
 
     Where it declares none: `undeclared`, by default the first of the registry.
     """
-    default = undeclared or next(iter(components.registry("kind")))
+    default = undeclared or next(iter(components.registry("task")))
     return components.declared(part, name, "KIND", default)
 
 
 def module_of(study):
     """What the module of a study's kind has, by the protocol in `counterweight.tasks`."""
-    return SimpleNamespace(**LEFT_OUT | vars(components.load("kind", study["kind"])))
+    return SimpleNamespace(**LEFT_OUT | vars(components.load("task", study["task"])))
 
 
 def check_parts(name, study):
     """Refuse components and keys of a study that belong to another kind than its labeling rule.
 
-    Sets ``study["kind"]``.
+    Sets ``study["task"]``.
     """
     rule = study["labeling"]["rule"]
-    study["kind"] = own = kind_of("labeling", rule)
+    study["task"] = own = kind_of("labeling", rule)
     kind = module_of(study)
     parts = [
         ("outcome.rule", "outcome", study["outcome"]["rule"]),
@@ -87,7 +87,7 @@ def check_parts(name, study):
             ]
             raise CounterweightError(
                 f"studies.{name}.{where} is {chosen!r}, which is for "
-                f"{components.load('kind', other).WORDS}; the labeling rule {rule} makes "
+                f"{components.load('task', other).WORDS}; the labeling rule {rule} makes "
                 f"{kind.WORDS}: choose one of {listed(fitting)}."
             )
     _refuse_meaningless(name, study, kind)

@@ -474,7 +474,7 @@ def _of_new_rows(study, dataset, names, reading):
     new = _names(path, "give the table of new rows", reading)
     needed = {"columns.keep": (dataset.get("columns") or {}).get("keep") or ()}
     needed |= {key: held for key, held in roles.items() if key.split(".")[0] == "limits"}
-    needs = getattr(components.load("kind", study["kind"]), "NEW_ROWS_NEED", ())
+    needs = getattr(components.load("task", study["task"]), "NEW_ROWS_NEED", ())
     # Another log is valued without a reward model.
     own = {key: held for key, held in roles.items() if key != "reward_model.by"}
     needed |= {key: held for key, held in own.items() if needs == "roles" or key in needs}

@@ -12,7 +12,7 @@ TOLD = {"rosset": {"features": ["age"], "moments": "squares"}, "heckman": {"excl
 WEIGHTINGS = [
     name
     for name in components.registry("weighting")
-    if components.declared("weighting", name, "KIND", "classification") == "classification"
+    if components.task_of("weighting", name) == "classification"
 ]
 SMALL = {
     "models": [{"model": "linear"}, {"model": "linear", "weights": "chosen"}],

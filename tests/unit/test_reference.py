@@ -76,7 +76,7 @@ def test_the_overview_says_which_parts_fit_which():
     assert "quadratic" not in options.fitting("classification")[0]["weighting"]
     assert options.fitting("filter")[0]["weighting"] == ["equal", "quadratic", "relaxed"]
     assert "no_outcome" not in options.fitting("offers")[0]["outcome"]
-    assert "lemma1" in options.fitting("blanks")[1]["weighting"]
+    assert "lemma1" in options.fitting("missing_outcomes")[1]["weighting"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from counterweight.models import MODELS
 from counterweight.models.training import settings, stored_model, train_repeat
 from counterweight.numerics.rates.datasets import DataSets
-from counterweight.plan.components import declared, load
+from counterweight.plan.components import load, task_of
 from counterweight.tables.parquet import model_arrays, model_table
 from counterweight.tables.study_data import StudyData
 
@@ -133,7 +133,7 @@ def proba(data, model):
 def classifiers():
     # One of them asks hidden labels, which no study gives away.
     names = [name for name in MODELS if name != "selection_aware"]
-    kinds = {name: declared("model", name, "KIND", "classification") for name in names}
+    kinds = {name: task_of("model", name) for name in names}
     return [name for name, kind in kinds.items() if kind == "classification"]
 
 

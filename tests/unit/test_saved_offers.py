@@ -19,9 +19,7 @@ from scipy.special import expit
 from stage_jobs import run_script
 
 FAMILY = [
-    name
-    for name in components.registry("model")
-    if components.declared("model", name, "KIND", "") == "offers"
+    name for name in components.registry("model") if components.task_of("model", name) == "offers"
 ]
 QUICK = {"predictive_choice": {"components": 2, "n_init": 2}}
 SETTINGS = [(name, "") for name in FAMILY if name != "predictive_choice"]

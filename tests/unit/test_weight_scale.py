@@ -51,9 +51,9 @@ def rows():
 def predictions(name, X, y, weight):
     """Predictions for the rows of a fit with these weights."""
     component, rng = components.load("model", name), np.random.default_rng(1)
-    kind = components.declared("model", name, "KIND", "classification")
+    kind = components.task_of("model", name)
     model = component(**OPTIONS.get(name, {}))
-    if kind == "blanks":
+    if kind == "missing_outcomes":
         frame = pd.DataFrame({"row": np.arange(N), "a": X[:, 0], "b": X[:, 1]})
         encoded = TabularEncoder(max_levels=50).fit(
             frame, ["a", "b"], {"a": "number", "b": "number"}

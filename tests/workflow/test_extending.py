@@ -15,7 +15,7 @@ from counterweight.plan.components import PACKAGE, STAGES
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 #: What components are called where stages look at an attribute of one, not at its source.
-LOOKED_AT = {"component", "dataset", "kind", "known", "made", "model", "policy", "proxy"}
+LOOKED_AT = {"component", "dataset", "known", "made", "model", "policy", "proxy", "task"}
 #: A study of what is there already, small enough to be run twice.
 BEFORE = {
     "repeats": 2,
@@ -171,7 +171,7 @@ def test_the_report_shows_the_examples(extended):
 
 
 def test_the_examples_change_the_job_specs_of_no_study_there_is(copied, small):
-    """Of all kinds of study, stage by stage, without running them."""
+    """Of all tasks, stage by stage, without running them."""
     copy = copied(small)
 
     def specs():
@@ -235,7 +235,7 @@ def test_every_declaration_that_code_looks_up_stands_on_the_page(name):
 
 def test_the_declarations_that_are_looked_up_are_found():
     names = set(looked_up())
-    assert names >= {"OPTIONS", "KIND", "FILES", "STARTS", "SWEPT", "SAMPLED", "KEPT", "REUSED"}
+    assert names >= {"OPTIONS", "TASK", "FILES", "STARTS", "SWEPT", "SAMPLED", "KEPT", "REUSED"}
     assert names >= {"LAYOUT", "whole_table", "simulate_batches", "mixture", "CAPTION"}
     (call,) = ast.parse("components.declared('model', name, 'NEW', 1)").body
     assert list(asked_by(call.value)) == ["NEW"]
@@ -253,8 +253,8 @@ def test_the_page_tells_of_no_declaration_that_no_code_looks_up():
     assert tables_of_page() <= set(looked_up()) | of_its_base_class
 
 
-def test_the_page_tells_the_functions_of_a_kind_as_its_protocol_has_them():
-    """The example has all that the docstring asks of a kind without selectors, and no more."""
+def test_the_page_tells_the_functions_of_a_task_as_its_protocol_has_them():
+    """The example has all that the docstring asks of a task without selectors, and no more."""
     import counterweight.tasks
     from counterweight.plan.tasks import LEFT_OUT
 

@@ -1,6 +1,6 @@
 """Which parts there are, which fit which, and what their options allow.
 
-``python -m counterweight.options`` says which parts make up each kind of study;
+``python -m counterweight.options`` says which parts make up the studies of each task;
 ``python -m counterweight.options model`` lists all parts of a sort with their options, and
 ``python -m counterweight.options tilted`` one part by its name.
 """
@@ -12,9 +12,9 @@ import textwrap
 
 from counterweight.plan import components
 from counterweight.plan.mistakes import TYPES, nearest
-from counterweight.plan.tasks import kind_of, module_of
+from counterweight.plan.tasks import module_of
 
-#: Parts that a kind of study decides, each with its key in a study.
+#: Parts that a task decides, each with its key in a study.
 DECIDED = {
     "labeling": "labeling",
     "outcome": "outcome",
@@ -23,7 +23,7 @@ DECIDED = {
     "model": "models",
     "protocol": "evaluation",
 }
-#: Parts that go with every kind, as far as the data have what they ask for.
+#: Parts that go with every task, as far as the data have what they ask for.
 FREE = {"dataset": "dataset", "features": "features", "metric": "metrics", "figure": "figures"}
 BOUNDS = {
     "minimum": "from {}",
@@ -31,7 +31,7 @@ BOUNDS = {
     "maximum": "to {}",
     "exclusiveMaximum": "below {}",
 }
-#: Said before parts that a kind takes from another one.
+#: Said before parts that a task takes from another one.
 BORROWED = "also, where what they need is there, of"
 WIDTH = 100
 
@@ -75,46 +75,43 @@ def default_of(node, needed=True):
     return f"default {json.dumps(value, ensure_ascii=False) if value != '' else 'empty'}"
 
 
-def fitting(kind):
-    """Names of the parts that go with a kind of study, by part, and those that it borrows.
-
-    Borrowed are those of the kind that it ``TAKES`` from.
-    """
-    takes = module_of({"task": kind}).TAKES
+def fitting(task):
+    """Names of the parts that go with a task, by part, and those that it borrows (``TAKES``)."""
 
     def of(part, wanted):
-        # An outcome rule that declares no kind goes with every one.
-        undeclared = wanted if part == "outcome" else None
-        return [n for n in components.registry(part) if kind_of(part, n, undeclared) == wanted]
+        # An outcome rule that declares no task goes with every one.
+        default = wanted if part == "outcome" else None
+        names = components.registry(part)
+        return [name for name in names if components.task_of(part, name, default) == wanted]
 
-    own = {part: of(part, kind) for part in DECIDED}
-    return own, {part: of(part, other) for part, other in takes.items()}
+    takes = module_of({"task": task}).TAKES
+    return (
+        {part: of(part, task) for part in DECIDED},
+        {part: of(part, other) for part, other in takes.items()},
+    )
 
 
 def overview():
-    """Lines that say which parts go with which kind of study."""
+    """Lines that say which parts go with which task."""
 
     def line(key, names, before=""):
-        if names:
-            said = f"{before}{', '.join(names)}"
-            begin = f"  {key:<11} "
-            yield from textwrap.wrap(said, WIDTH, initial_indent=begin, subsequent_indent=" " * 14)
+        said, begin = f"{before}{', '.join(names)}", f"  {key:<11} "
+        return textwrap.wrap(said, WIDTH, initial_indent=begin, subsequent_indent=" " * 14)
 
     yield "A study is made of parts; its labeling rule decides which others go with it."
-    for kind in components.registry("task"):
-        module = module_of({"task": kind})
-        yield f"\n{module.WORDS} ({kind})"
-        own, borrowed = fitting(kind)
+    for task in components.registry("task"):
+        module, (own, borrowed) = module_of({"task": task}), fitting(task)
+        yield f"\n{module.WORDS} ({task})"
         for part, key in DECIDED.items():
-            yield from line(key, own[part])
-            other = module.TAKES.get(part)
-            if other:
-                words = module_of({"task": other}).WORDS
-                yield from line("" if own[part] else key, borrowed[part], f"{BORROWED} {words}: ")
+            if own[part]:
+                yield from line(key, own[part])
+            if borrowed.get(part):
+                words = module_of({"task": module.TAKES[part]}).WORDS
+                before = f"{BORROWED} {words}: "
+                yield from line("" if own[part] else key, borrowed[part], before)
         if module.ROLES:
-            keys = ", ".join(f"`{key}`" for key in module.ROLES)
-            yield from line("own table", [f"keys {keys}"])
-    yield "\nevery kind, where the data have what they ask for"
+            yield from line("own table", [f"`{key}`" for key in module.ROLES], "keys ")
+    yield "\nevery task, where the data have what they ask for"
     for part, key in FREE.items():
         yield from line(key, components.registry(part))
     yield "\nOptions, and what they allow: python -m counterweight.options model, or of one part"
@@ -133,10 +130,8 @@ def described(kind, names=None):
 
 def words_of(kind, name):
     """Which studies a part is for, in words; "" where it says nothing or goes with all."""
-    if kind not in DECIDED:
-        return ""
-    undeclared = "" if kind == "outcome" else None
-    known = kind_of(kind, name, undeclared)
+    default = "" if kind == "outcome" else None
+    known = components.task_of(kind, name, default) if kind in DECIDED else ""
     return module_of({"task": known}).WORDS if known else ""
 
 

@@ -1,6 +1,6 @@
 """Helpers of all stages: the checked plan and its jobs.
 
-The plan is the config with every default spelled out (counterweight.plan.config). The kind of a
+The plan is the config with every default spelled out (counterweight.plan.config). The task of a
 study decides what each of its jobs reads and is told (counterweight.tasks); a rule takes its inputs
 and one job spec from there.
 """

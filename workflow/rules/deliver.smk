@@ -1,6 +1,6 @@
 """What a study gives away: offers, a filter with its card.
 
-Needs: what its method fitted, and the labels. Makes: files of the study's own folder, by its kind.
+Needs: what its method fitted, and the labels. Makes: files of the study's own folder, by its task.
 """
 
 for study_name in STUDIES:

@@ -2,7 +2,7 @@
 
 Needs: a prepared table. Makes: features, labels (what may be seen) and truth (what is hidden;
 only evaluation and oracle methods read it), and their sizes as metrics. What is hidden depends on
-the kind of study: outcomes, answers, groups; of logged actions, what a policy was worth.
+the task: outcomes, answers, groups; of logged actions, what a policy was worth.
 """
 
 

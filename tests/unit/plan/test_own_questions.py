@@ -37,7 +37,7 @@ def test_a_table_with_an_outcome_becomes_a_study_of_blanks():
     plan = planned(LENDER | {"score": "new.csv", "labeled": {"where": {"approved": True}}})
     (name,) = plan["studies"]
     study = plan["studies"][name]
-    assert name == "applicants_2024" and study["task"] == "blanks"
+    assert name == "applicants_2024" and study["task"] == "missing_outcomes"
     assert study["score"] == "new.csv"
     assert study["labeling"] == {"rule": "present", "options": {"where": {"approved": True}}}
     dataset = plan["datasets"][name]

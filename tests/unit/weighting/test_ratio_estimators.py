@@ -15,7 +15,7 @@ M, N = 3000, 4000
 WEIGHTINGS = [
     name
     for name in components.registry("weighting")
-    if components.declared("weighting", name, "KIND", "classification") == "classification"
+    if components.task_of("weighting", name) == "classification"
 ]
 POPULATIONS = ("general", "unlabeled")
 

@@ -17,7 +17,7 @@ from counterweight.numerics.checks import as_numbers, checked_labels, checked_we
 from counterweight.numerics.estimate import Estimate, mean_interval, scaled_weights
 from counterweight.tables.parquet import read_columns
 
-KIND = "blanks"
+TASK = "missing_outcomes"
 OPTIONS = {}
 LABEL = "cross-validated on labeled rows, weighted to the target"
 

@@ -160,7 +160,7 @@ def rmse(p, truth, rows):
 
 log = logging.getLogger("counterweight")
 
-KIND = "offers"
+TASK = "offers"
 OPTIONS = {
     "density": Choice("estimated", ["estimated", "uniform"],
         "How the logged offers came about: to be estimated given the features, or known to be uniform on the declared "

@@ -24,7 +24,7 @@ from counterweight.tables.parquet import blocks
 from counterweight.tables.seeds import generator
 from counterweight.tables.study_data import by_repeat
 
-KIND = "classification"
+TASK = "classification"
 
 OPTIONS = {
     "keep_rates": Option([1.0, 0.1, 0.01], "Rates at which the rows of one class are kept.", **RATES),

@@ -32,7 +32,7 @@ from counterweight.labeling.logs import LogProblems, column_of, roles_of
 from counterweight.numerics.zero_rejection import keep_weights
 from counterweight.tables.parquet import read_facts, replacing
 
-KIND = "scores"
+TASK = "prediction_logs"
 OPTIONS = {}
 #: Coverage of the intervals.
 LEVEL = 0.95

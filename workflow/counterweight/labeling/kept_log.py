@@ -12,7 +12,7 @@ from counterweight.labeling.columns import floats
 from counterweight.labeling.logs import LogProblems
 
 #: Studies with ``kept_numbers`` learn numbers, and answer for every row.
-KIND_BY_NAME = {"kept_numbers": "blanks"}
+TASK_BY_NAME = {"kept_numbers": "missing_outcomes"}
 #: ``kept_log`` gets features and outcome, and tells the rate at which each row was kept.
 FEATURES_BY_NAME = {"kept_log": True}
 COMPLETE_BY_NAME = {"kept_log": True}

@@ -28,7 +28,7 @@ from counterweight.numerics.checks import checked_labels, checked_rows
 
 log = logging.getLogger("counterweight")
 #: Studies with this labeling rule are about outcomes of which some are blank.
-KIND_BY_NAME = {"present": "blanks"}
+TASK_BY_NAME = {"present": "missing_outcomes"}
 #: The rule may label all rows; elsewhere that is a mistake, since nothing is to correct.
 COMPLETE_BY_NAME = {"everyone": True, "answered": True}
 #: These get features and outcome, and answer with a dict.

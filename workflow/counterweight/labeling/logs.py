@@ -10,8 +10,8 @@ from counterweight.numerics.checks import note_wrong
 
 #: Studies with these labeling rules are about a log, not about classes; `scored_log` about
 #: predictions that a log holds.
-KIND = "log"
-KIND_BY_NAME = {"scored_log": "scores"}
+TASK = "log"
+TASK_BY_NAME = {"scored_log": "prediction_logs"}
 #: The value of its policies is known to nobody.
 OWN_LOG_BY_NAME = {"own_log": True}
 #: Options of every log of one's own.

@@ -72,7 +72,7 @@ class OfferScale:
 
 
 #: Studies with this labeling rule are about offers, not about classes.
-KIND = "offers"
+TASK = "offers"
 OPTIONS = {
     "offer": Text("offer", "Column of the offer that was made, in its own units."),
     "low": Number(0.0, "Least offer that can be made, in its own units; null for the least that was made.", null=True),

@@ -24,7 +24,7 @@ from counterweight.labeling.conditions import (
     told_apart,
 )
 
-KIND_BY_NAME = {"given": "blanks", "no_outcome": "filter"}
+TASK_BY_NAME = {"given": "missing_outcomes", "no_outcome": "filter"}
 OPTIONS_BY_NAME = {
     "equals": {
         "column": Text(..., "Column of the prepared table."),

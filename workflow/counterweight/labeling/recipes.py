@@ -19,7 +19,7 @@ from counterweight.labeling.encoding import fitted_encoder
 NOISE = {
     "noise": Number(0.0, "Half-width of the uniform noise on every feature; 0 for none.", minimum=0),
 }  # fmt: skip
-KIND_BY_NAME = {"typed": "blanks"}
+TASK_BY_NAME = {"typed": "missing_outcomes"}
 OPTIONS_BY_NAME = {
     "one_hot": {
         "drop": Array([], "Columns that become no feature, beside the outcome.", items={"type": "string"}),

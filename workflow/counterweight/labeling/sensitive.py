@@ -17,7 +17,7 @@ from counterweight.tables.study_data import check_row_ids
 
 log = logging.getLogger("counterweight")
 #: Studies with this labeling rule are about whom to collect, not about classes.
-KIND = "filter"
+TASK = "filter"
 OPTIONS = {
     "group": Option(...,
         "Sensitive columns whose groups are to be balanced, one or several.",

@@ -1,4 +1,4 @@
-"""What stage 2 reads and writes for every kind of study whose table is held in memory."""
+"""What stage 2 reads and writes for every task whose table is held in memory."""
 
 import contextlib
 

@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.estimator import Estimator
-from counterweight.plan.components import declared, load
+from counterweight.plan.components import declared, load, task_of
 
 #: What a classifier within may not ask for beyond rows, labels and weights.
 ASKS = ("SAMPLED", "KEYED", "UNLABELED", "TARGETED")
@@ -67,7 +67,7 @@ def class_within(name, outer, refused=ASKS):
         When it is no classifier, cannot be saved, or asks for more than it can be given.
     """
     component = load("model", name)
-    fits = declared("model", name, "KIND", "classification") == "classification"
+    fits = task_of("model", name) == "classification"
     fits = fits and declared("model", name, "STARTS") is None and hasattr(component, "from_arrays")
     if not fits or any(getattr(component, asked, False) for asked in refused):
         raise CounterweightError(

@@ -8,7 +8,7 @@ from counterweight.labeling.log_question import PolicyColumns
 from counterweight.models.score_models import BoostedScore, LinearScore
 from counterweight.numerics.zero_rejection import keep_weights, row_uniforms
 
-KIND = "log"
+TASK = "log"
 OPTIONS = {
     "probability": Text("", "Column of the probability that the policy gives to the logged action."),
     "takes": Text("", "Column of the action that a deterministic policy takes, in place of probability."),

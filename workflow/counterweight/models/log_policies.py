@@ -95,7 +95,7 @@ def positions(levels, values):
 log = logging.getLogger("counterweight")
 
 #: These models are for logs of actions.
-KIND = "log"
+TASK = "log"
 OPTIONS_BY_NAME = {
     "uniform_policy": {
         "actions": Integer(0, "Actions that it chooses from; 0 for as many as the log shows.", minimum=0),

@@ -23,9 +23,13 @@ from counterweight.numerics.boosted_trees import (
 )
 from counterweight.numerics.checks import checked_weights
 from counterweight.numerics.linear import fit_logistic
-from counterweight.plan.components import declared, load
+from counterweight.plan.components import load, task_of
 
-KIND_BY_NAME = {"linear": "blanks", "boosting": "blanks", "given_predictions": "scores"}
+TASK_BY_NAME = {
+    "linear": "missing_outcomes",
+    "boosting": "missing_outcomes",
+    "given_predictions": "prediction_logs",
+}
 OPTIONS_BY_NAME = {
     "linear": {
         "penalty": Number(1.0, "Penalty on the coefficients of standardised features, in all.", above=0),
@@ -60,14 +64,14 @@ def score_model(name, options, target):
     target : {"general", "unlabeled"}
         Whom answers are for; only classifiers that know two populations ask.
     """
-    if declared("model", name, "KIND", "classification") == "blanks":
+    if task_of("model", name) == "missing_outcomes":
         return load("model", name)(**options)
     return ClassifierScore(name, options, target)
 
 
 def stored_score(name, options, target, arrays):
     """The same, fitted, from its arrays."""
-    if declared("model", name, "KIND", "classification") == "blanks":
+    if task_of("model", name) == "missing_outcomes":
         return load("model", name).from_arrays(arrays)
     return ClassifierScore(name, options, target).with_arrays(arrays)
 

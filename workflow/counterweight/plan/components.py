@@ -153,7 +153,7 @@ def locate(kind, name):
     if _declared_uses is not None and (kind, name) not in _declared_uses:
         raise RuntimeError(
             f"This job looks up the {kind} {name!r}, which it does not declare: add it to the uses "
-            "of the job in its kind, so that the digest covers it."
+            "of the job in its task, so that the digest covers it."
         )
     module, _, attribute = known[name].partition(":")
     return module, attribute
@@ -223,6 +223,20 @@ def declared(kind, name, constant, default=None):
         return by_name[name]
     value = _literal(module, constant)
     return default if value is _ABSENT else value
+
+
+#: Tasks by the names that modules of version 1.0 declare as their `KIND`.
+_OLD_TASKS = {"blanks": "missing_outcomes", "scores": "prediction_logs"}
+
+
+def task_of(kind, name, undeclared=None):
+    """The task that a component is made for.
+
+    Where it declares none: `undeclared`, by default the first of the registry.
+    """
+    task = declared(kind, name, "TASK") or declared(kind, name, "KIND")
+    default = next(iter(registry("task"))) if undeclared is None else undeclared
+    return _OLD_TASKS.get(task, task or default)
 
 
 def options(kind, name):

@@ -1,6 +1,6 @@
 """Digests of all code that a job may load, and of files of one's own: what decides what runs again.
 
-A job's code is its script, the function of a kind of study that it runs, and the components that
+A job's code is its script, the function of a task that it runs, and the components that
 it looks up by name, each with all that it imports. Library modules count whole. A module of
 `counterweight.tasks` serves every stage of a study, so of it only the function counts, with what
 that function names in its module; otherwise an edit of one stage would re-run all of them.

@@ -7,7 +7,7 @@ from counterweight.plan import components, digests, tasks
 
 @dataclass(frozen=True)
 class Job:
-    """One job of a stage, as a kind of study (or a source of data) plans it.
+    """One job of a stage, as a task (or a source of data) plans it.
 
     Attributes
     ----------
@@ -257,8 +257,8 @@ class Paths:
         def chain(source, steps, measured=True):
             return {"study": name, "source": source, "steps": steps, "measured": measured}
 
-        kind = tasks.module_of(study)
-        parts = kind.parts(self.plan, study)
+        task = tasks.module_of(study)
+        parts = task.parts(self.plan, study)
         before = [step("sum", part, at.sums(part)) for part in parts]
         labeled = (before or self._dataset_steps(study["dataset"])) + [
             step("label", "labels", at.metrics("labels"), at.labels)
@@ -290,7 +290,7 @@ class Paths:
                 measured = step("evaluate", method, at.metrics(method))
                 yield chain(method, trained[method] + [measured])
         steps = labeled
-        for stage, planned in (("deliver", kind.plan_deliver), ("apply", kind.plan_apply)):
+        for stage, planned in (("deliver", task.plan_deliver), ("apply", task.plan_apply)):
             job = planned(self.plan, study, at)
             if not job or (stage == "apply" and not study["score"]):
                 continue

@@ -1,7 +1,7 @@
 """Tables of one's own: ten lines of config become a data set and a study.
 
 A config that is given with ``table``, or with several under ``tables`` by name, is about these
-tables and nothing else. What is said of the columns decides the kind of study: each kind names the
+tables and nothing else. What is said of the columns decides the task: each task names the
 keys that ask for it (``ROLES``) and makes the study (``own_study``).
 """
 
@@ -26,7 +26,7 @@ PASSED_ON = ("title", "question", "score", "limits", "experiment")
 FILES = ("table", "score")
 #: Where a run writes down which tables it is about, below its results.
 TABLES = "provenance/tables.json"
-#: Keys of every table, whatever is asked; what has no meaning for a kind of study is told of these
+#: Keys of every table, whatever is asked; what has no meaning for a task is told of these
 #: with its studies.
 EVERY = frozenset({*SOURCE, *ROLES, *FILES, *PASSED_ON, "name", "study"})
 #: Roles that a column has alone, and those that it may have beside each.

@@ -1,12 +1,12 @@
-"""The kind of a study: found by its labeling rule, asked for its jobs."""
+"""The task of a study: found by its labeling rule, asked for its jobs."""
 
 from types import SimpleNamespace
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
-from counterweight.plan.mistakes import nearest
+from counterweight.plan.mistakes import none_of
 
-#: Keys of a study that only some kinds know; each with what it is where it is left out.
+#: Keys of a study that only some tasks know; each with what it is where it is left out.
 OWN_KEYS = {
     "selection": [],
     "weighting": [],
@@ -24,7 +24,13 @@ OWN_KEYS = {
     "paired_with": None,
     "bootstrap": 0,
 }
-#: What a kind may leave out; each as it is for one that has nothing of the sort.
+#: Keys of single entries of a study that only some tasks know (`ITEM_KEYS`).
+OWN_ITEM_KEYS = {
+    "selection": ("calibration", "folds"),
+    "weighting": ("max_weight",),
+    "models": ("draws",),
+}
+#: What a task may leave out; each as it is for one that has nothing of the sort.
 LEFT_OUT = {
     "ROLES": (),
     "ASKS": "",
@@ -40,94 +46,68 @@ LEFT_OUT = {
 }
 
 
-def kind_of(part, name, undeclared=None):
-    """Kind of study that a component is made for.
-
-    Where it declares none: `undeclared`, by default the first of the registry.
-    """
-    default = undeclared or next(iter(components.registry("task")))
-    return components.declared(part, name, "KIND", default)
-
-
 def module_of(study):
-    """What the module of a study's kind has, by the protocol in `counterweight.tasks`."""
+    """What the module of a study's task has, by the protocol in `counterweight.tasks`."""
     return SimpleNamespace(**LEFT_OUT | vars(components.load("task", study["task"])))
 
 
 def check_parts(name, study):
-    """Refuse components and keys of a study that belong to another kind than its labeling rule.
-
-    Sets ``study["task"]``.
-    """
+    """Set ``study["task"]``; refuse components and keys that belong to another one."""
     rule = study["labeling"]["rule"]
-    study["task"] = own = kind_of("labeling", rule)
-    kind = module_of(study)
+    study["task"] = own = components.task_of("labeling", rule)
+    task = module_of(study)
+    lists = {"selection": "selector", "weighting": "weighting", "models": "model"}
+    used = {key: part for key, part in lists.items() if key in (*task.KEYS, "models")}
     parts = [
         ("outcome.rule", "outcome", study["outcome"]["rule"]),
         ("evaluation.protocol", "protocol", study["evaluation"]["protocol"]),
     ]
     parts += [
         (f"{key}[{index}].{part}", part, item[part])
-        for key, part in (
-            ("selection", "selector"),
-            ("weighting", "weighting"),
-            ("models", "model"),
-        )
+        for key, part in used.items()
         for index, item in enumerate(study[key])
-        if key == "models" or key in kind.KEYS
     ]
     for where, part, chosen in parts:
-        # Outcomes that declare no kind fit all.
+        # Outcomes that declare no task fit all.
         default = own if part == "outcome" else None
-        other = kind_of(part, chosen, default)
-        fit = {own, kind.TAKES.get(part, own)}
+        fit = {own, task.TAKES.get(part, own)}
+        other = components.task_of(part, chosen, default)
         if other not in fit:
-            fitting = [
-                word for word in components.registry(part) if kind_of(part, word, default) in fit
-            ]
+            every = components.registry(part)
+            fitting = [word for word in every if components.task_of(part, word, default) in fit]
             raise CounterweightError(
                 f"studies.{name}.{where} is {chosen!r}, which is for "
                 f"{components.load('task', other).WORDS}; the labeling rule {rule} makes "
-                f"{kind.WORDS}: choose one of {listed(fitting)}."
+                f"{task.WORDS}: choose one of {listed(fitting)}."
             )
-    _refuse_meaningless(name, study, kind)
-
-
-def _refuse_meaningless(name, study, kind):
-    keys = [
+    strange = [
         key
         for key, absent in OWN_KEYS.items()
-        if key not in kind.KEYS and study.get(key, absent) != absent
+        if key not in task.KEYS and study.get(key, absent) != absent
     ]
-    items = {"selection": ("calibration", "folds"), "weighting": ("max_weight",)}
-    items["models"] = ("draws",)
-    keys += [
-        f"{part}[{index}].{key}"
-        for part in items
-        if part in (*kind.KEYS, "models")
-        for index, item in enumerate(study[part])
-        for key in items[part]
-        if key in item and key not in kind.ITEM_KEYS.get(part, ())
+    strange += [
+        f"{key}[{index}].{word}"
+        for key in used
+        for index, item in enumerate(study[key])
+        for word in OWN_ITEM_KEYS[key]
+        if word in item and word not in task.ITEM_KEYS.get(key, ())
     ]
-    if keys:
+    if strange:
         raise CounterweightError(
-            f"studies.{name}.{keys[0]} has no meaning for {kind.WORDS}: leave it out{kind.HINT}."
+            f"studies.{name}.{strange[0]} has no meaning for {task.WORDS}: leave it out{task.HINT}."
         )
 
 
 def applied(plan, giving):
-    """Study whose gift `snakemake apply` applies: the one that the config names, or the only one.
+    """Study whose saved model `snakemake apply` applies: the one that is named, or the only one.
 
-    None where no study in `giving` gives away what new rows can be put to. One that is named and
-    gives nothing is refused, and candidates where several could decide on them.
+    None where no study in `giving` delivers what new rows can be put to. One that is named and
+    delivers nothing is refused, and candidates where several could decide on them.
     """
     chosen = plan["filter_study"]
     if chosen and chosen not in giving:
-        raise CounterweightError(
-            f"filter_study is {chosen!r}, which is no study that gives a filter away"
-            f"{nearest(chosen, giving) or '.'} Studies with the key filter: "
-            f"{', '.join(giving) or 'none'}."
-        )
+        unknown = f"filter_study is {chosen!r}, which is no study that gives a filter away"
+        raise none_of(unknown, chosen, giving, "Studies with the key filter")
     if plan["candidates"] and not chosen and len(giving) > 1:
         raise CounterweightError(
             f"candidates are given, and {len(giving)} studies give a filter away "

@@ -1,14 +1,14 @@
-"""The tasks, or kinds of study: one module each, all with the same protocol.
+"""The tasks: what a study asks. One module each, all with the same protocol.
 
-The labeling rule of a study declares its kind (`KIND`), and so do the components that fit only one
-kind. Nothing outside this package knows a kind by name. A new kind is one module and one entry.
+The labeling rule of a study declares its task (`TASK`), and so do the components that fit only one
+task. Nothing outside this package knows a task by name. A new task is one module and one entry.
 
 A module is read in two places. When a run is planned (no numpy there):
 
 ``WORDS``
     What its studies are called in sentences, e.g. "studies of classifiers".
 ``KEYS``
-    Keys of a study that have a meaning for it, out of those that not every kind has
+    Keys of a study that have a meaning for it, of those that not every task has
     (`counterweight.plan.tasks.OWN_KEYS`). Others are refused.
 ``complete(name, study, plan)``
     Fixes what its studies have no choice in, and checks what is its own. Changes `study`.
@@ -23,15 +23,15 @@ A module is read in two places. When a run is planned (no numpy there):
 
 And what it may leave out where there is nothing of the sort (`counterweight.plan.tasks.LEFT_OUT`):
 
-``ROLES``, ``ASKS``, ``own_study(entry)``
-    For a table of one's own: the keys that ask for this kind, what is then asked, in words, and
-    the study that is made of the entry (`counterweight.plan.own`). ``ALSO`` are further keys that
-    ask for this kind, with what is then asked.
+``ROLES``, ``ASKS``, ``ALSO``, ``own_study(entry)``
+    For a table of one's own: the keys that ask for this task, what is then asked, in words,
+    further keys that do, with their words, and the study that is made of the entry
+    (`counterweight.plan.own`).
 ``NEW_ROWS_NEED``
     Roles whose columns new rows must have beside the features; ``"roles"`` for all, where new rows
     are asked for nothing else.
 ``TAKES``
-    Kind whose components fit as well, by part: ``{"selector": "classification"}``.
+    Task whose components fit as well, by part: ``{"selector": "classification"}``.
 ``ITEM_KEYS``
     Keys of single entries, beyond a component's options, with their defaults:
     ``{"selection": {...}}``.
@@ -43,8 +43,8 @@ And what it may leave out where there is nothing of the sort (`counterweight.pla
     Names of the partitions of its table that are summed by jobs of their own, before labeling and
     in place of a prepared table, and the job of each; none by default.
 ``plan_deliver(plan, study, at)``, ``plan_apply(plan, study, at)``
-    The job of what a study gives away, and of its use on new rows, with their outputs, as many as
-    the kind likes; None for a study that has none.
+    The job of what a study delivers, and of its use on new rows, with their outputs, as many as
+    the task likes; None for a study that has none.
 ``shown(study)``
     What its pages of the report need to know of a study beyond what all do.
 
@@ -52,17 +52,16 @@ When a job runs: ``label(job)``, ``select(job)``, ``weigh(job)``, ``train(job)``
 ``evaluate(job)``, ``deliver(job)``, ``apply(job)``: each reads ``job.input``, goes by
 ``job.given``, and writes ``job.output`` except for metrics: label, select, weigh and evaluate
 return those as records (see `counterweight.tables.parquet.metrics_table`). These functions import
-what they need themselves, so that the digest of a job holds that and no more. Work that comes in
-parts (repeats, or partitions of a log) goes side by side by
-`counterweight.tables.jobs.over_repeats`, which takes any list of parts; merging them is the
-function's own.
+what they need themselves, so that the digest of a job holds that and no more. Work in parts
+(repeats, or partitions of a log) goes side by side by `counterweight.tables.jobs.over_repeats`,
+which takes any list of parts; merging them is the function's own.
 """
 
 TASKS = {
     "classification": "counterweight.tasks.classification",
     "log": "counterweight.tasks.logs",
-    "scores": "counterweight.tasks.prediction_logs",
+    "prediction_logs": "counterweight.tasks.prediction_logs",
     "offers": "counterweight.tasks.offers",
     "filter": "counterweight.tasks.filters",
-    "blanks": "counterweight.tasks.missing_outcomes",
+    "missing_outcomes": "counterweight.tasks.missing_outcomes",
 }

@@ -37,7 +37,7 @@ from counterweight.numerics.geometry import (
     realised,
 )
 
-KIND = "filter"
+TASK = "filter"
 OPTIONS = {
     "etas": Array([],
         "Probabilities with which a row's leaf is replaced by one drawn uniformly; for proxies of one setting only, [] "

@@ -15,7 +15,7 @@ from counterweight.weighting.importance_weights import describe_sizes
 from counterweight.weighting.sample import Sample
 from counterweight.weighting.targets import trim_weights
 
-KIND = "blanks"
+TASK = "missing_outcomes"
 #: Whom its weights stand for takes the place of everybody in the table.
 TARGET = "general"
 LABEL = "weights to the target"

@@ -29,7 +29,7 @@ from counterweight.tables.seeds import generator
 
 log = logging.getLogger("counterweight")
 
-KIND = "filter"
+TASK = "filter"
 OPTIONS = {
     "delta": Number(0.05, "Probability with which the bound of Theorem 3 may fail.", above=0, below=1),
     "gamma": Number(0.1, "Share by which a split shrinks the distance in Theorem 3.", above=0, below=1),

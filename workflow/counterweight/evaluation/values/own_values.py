@@ -13,7 +13,7 @@ from counterweight.labeling.columns import CLUSTERS
 from counterweight.labeling.log_files import rows_in_step
 from counterweight.tables import batches
 
-KIND = "log"
+TASK = "log"
 OPTIONS = {
     "thin": Number(0.01, "Propensity below which the log shows an action too rarely to tell much.", minimum=0, maximum=1),
     "anytime": Integer(0,

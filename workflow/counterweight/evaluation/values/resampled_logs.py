@@ -24,7 +24,7 @@ from counterweight.tables import batches
 from counterweight.tables.parquet import read_columns
 from counterweight.tables.seeds import generator
 
-KIND = "log"
+TASK = "log"
 OPTIONS = {
     "keep_rates": Option([1.0, 0.5, 0.1, 0.01], "Rates at which the zero-reward rows of the log are kept.", **RATES),
     "resamplings": Integer(200, "Number of resamplings of the log.", minimum=2),

@@ -20,7 +20,7 @@ from counterweight.numerics.linear import RIDGE, fit_logistic
 log = logging.getLogger("counterweight")
 
 #: These models are for offers with yes/no answers.
-KIND = "offers"
+TASK = "offers"
 ROLE = "peer"
 ORACLE_OPTIONS = {
     "per_component": Flag(False, "One model for each true component (an oracle: it must be told the component of the rows that it predicts)."),

@@ -13,7 +13,7 @@ from counterweight.models.choice.baselines import (
     leaves,
 )
 
-KIND = "offers"
+TASK = "offers"
 ROLE = "peer"
 OPTIONS_BY_NAME = {
     "logitboost": {

@@ -34,7 +34,7 @@ from counterweight.numerics.checks import check_options, checked_labels, checked
 
 log = logging.getLogger("counterweight")
 
-KIND = "offers"
+TASK = "offers"
 #: Its people are priced by segments, hard or soft; a study with such a method gives offers away.
 OFFERS = True
 OPTIONS = {

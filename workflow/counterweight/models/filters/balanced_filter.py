@@ -248,7 +248,7 @@ class _Only:
                 yield name, M
 
 
-KIND = "filter"
+TASK = "filter"
 OPTIONS = {
     "classifier": Choice("logistic", ["logistic", "none"],
         "What is trained on the accepted rows, to see what the filter does to a model; none to leave it out."),

@@ -18,7 +18,7 @@ from counterweight.numerics.checks import (
 )
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 
-KIND = "filter"
+TASK = "filter"
 OPTIONS = {
     "by": Choice("sampling", ["sampling", "reweighting", "smote"],
         "How the training rows are balanced: rows are drawn, all rows are weighted, or rows of small groups are made "

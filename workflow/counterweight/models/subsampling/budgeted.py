@@ -20,7 +20,7 @@ from counterweight.numerics.zero_rejection import drawing_order
 
 log = logging.getLogger("counterweight")
 
-KIND = "classification"
+TASK = "classification"
 OPTIONS = {
     "learner": Choice("tree", LEARNER_NAMES, "What learns from the bought rows."),
     "budget": Integer(1000, "Rows that may be bought.", minimum=4),

@@ -326,7 +326,7 @@ def _held_out(nonzero, kept, keys, share, seed):
     return aside
 
 
-KIND = "blanks"
+TASK = "missing_outcomes"
 OPTIONS = {
     "learner": Choice("boosting", ["linear", "boosting"], "What learns from the rows as they are, without weights."),
     "bins": Integer(20, "Bins of equal count of the calibration.", minimum=1),

@@ -112,7 +112,7 @@ class MarginNoise:
 
 log = logging.getLogger("counterweight")
 
-KIND = "classification"
+TASK = "classification"
 OPTIONS = {
     "learner": Choice("logistic", LEARNER_NAMES, "What learns from the kept rows."),
     "keep_rate": Option(0.1,

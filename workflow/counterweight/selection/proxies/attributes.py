@@ -21,7 +21,7 @@ from counterweight.numerics.geometry import closest
 from counterweight.numerics.groups import block_starts, checked_target, disclosivity, leaf_table
 from counterweight.selection.proxies.proxy import Proxy
 
-KIND = "filter"
+TASK = "filter"
 
 OPTIONS_BY_NAME = {
     "regression_proxy": {

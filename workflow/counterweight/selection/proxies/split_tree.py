@@ -96,7 +96,7 @@ def checked_alphas(alphas):
 # The (alpha, beta)-proxy: a tree whose leaves tell little about anybody's group.
 # Algorithm 4 of Deng et al. (2023) with the splits of Algorithm 3, over a grid of alpha.
 
-KIND = "filter"
+TASK = "filter"
 LABEL = "(α,β)-proxy"
 VALUE_LABELS = {
     "hull": {"cone": "relaxed"},

@@ -6,6 +6,7 @@ from counterweight.errors import CounterweightError
 from counterweight.plan.components import options
 from counterweight.weighting.density_ratios import (
     GRID,
+    Matching,
     information_criterion,
     matching_weights,
     median_distance,
@@ -198,6 +199,43 @@ def test_without_weights_the_criterion_is_that_of_takeuchi():
     eta = X[:, 0] * coef[0] + constant
     fit = 2 * (np.logaddexp(0, eta) - y * eta).sum()
     assert information_criterion(X, y, ones, 0.0) - fit == pytest.approx(4, abs=0.2)
+
+
+def test_of_a_line_the_criterion_has_a_closed_form():
+    """Equal weights: rows, and twice the sum of squared residuals by leverage over the noise."""
+    X, y, _, _ = world(300, 2, True, binary=False)
+    Z = np.column_stack([np.ones(300), X])
+    hat = Z @ np.linalg.pinv(Z)
+    left = y - hat @ y
+    noise = left @ left / 300
+    expected = 300 + 2 * left**2 @ np.diag(hat) / noise
+    assert information_criterion(X, y, np.full(300, 3.0), 0.0) == pytest.approx(expected)
+
+
+def test_weights_of_the_criterion_are_those_of_its_definition():
+    X, y, s, p = world(400, 3, True, binary=False)
+    X, y, ratio = X[s], y[s], general_weights(p[s], s.mean())
+    ratio = ratio / ratio.mean()
+    Z = np.column_stack([np.ones(len(X)), X])
+    left = y - Z @ np.linalg.lstsq(Z, y, rcond=None)[0]
+    noise = left @ left / len(y)
+    W = ratio**0.5
+    coef = np.linalg.solve((Z * W[:, None]).T @ Z, (Z * W[:, None]).T @ y)
+    left = y - Z @ coef
+    J = (Z * (ratio * W * left**2 / noise**2)[:, None]).T @ Z
+    H = (Z * (W / noise)[:, None]).T @ Z
+    expected = ratio @ left**2 / noise + 2 * np.trace(np.linalg.solve(H, J))
+    assert information_criterion(X, y, ratio, 0.5) == pytest.approx(expected)
+
+
+def test_the_slope_is_that_of_the_value():
+    rng = np.random.default_rng(0)
+    problem = Matching(rng.normal(size=(7, 3)), rng.normal(size=3), rng.random(7), 0.1)
+    b = rng.random(7)
+    for k, slope in enumerate(problem.slope(b)):
+        step = np.where(np.arange(7) == k, 1e-5, 0)
+        change = problem.value(b + step) - problem.value(b - step)
+        assert change / 2e-5 == pytest.approx(slope, abs=1e-8)
 
 
 @pytest.mark.parametrize("binary", [True, False])

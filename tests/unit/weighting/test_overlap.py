@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.weighting.overlap import Support, overlap
+from counterweight.weighting.overlap import CUTS, Corners, Support, _upper_corner, overlap
 from scipy.special import expit
+from scipy.stats import multivariate_normal, norm
 
 
 @pytest.fixture
@@ -173,3 +174,51 @@ def test_overlap_counts_unlabeled_rows_below_the_labeled():
     assert overlap(p, s, np.where(p == 0.1, 0, 1.0))["below"] == 0
     with pytest.raises(CounterweightError, match="both labeled and unlabeled"):
         overlap(p, np.ones(801, bool))
+
+
+def test_overlap_of_a_few_rows_by_hand():
+    p = np.array([0.2, 0.4, 0.8, 0.1, 0.2, 0.5])
+    s = np.array([True, True, True, False, False, False])
+    found = overlap(p, s, np.array([1.0, 1, 2, 3, 2, 1]), bins=2)
+    assert found["least"] == 0.2
+    # A row at the least of the labeled is not below it.
+    assert found["below"] == pytest.approx(3 / 6)
+    np.testing.assert_allclose(found["edges"], [0, 0.5, 1])
+    np.testing.assert_allclose(found["labeled"], [0.5, 0.5])
+    np.testing.assert_allclose(found["unlabeled"], [5 / 6, 1 / 6])
+
+
+def test_the_corner_of_two_normals_is_scipys():
+    rng = np.random.default_rng(0)
+    h, k = rng.normal(size=(2, 20))
+    for rho in (-0.7, 0.0, 0.5):
+        below = multivariate_normal([0, 0], [[1, rho], [rho, 1]])
+        truth = [below.cdf([-a, -b]) for a, b in zip(h, k, strict=True)]
+        np.testing.assert_allclose(_upper_corner(h, k, rho), truth, atol=1e-4)
+
+
+def test_rows_on_the_edge_of_a_corner_are_not_in_it():
+    pad = np.full(CUTS - 1, 2.0)
+    corners = Corners(
+        *(np.array([k]) for k in (0, 1)),
+        *(np.array([sign]) for sign in (1.0, -1.0)),
+        np.r_[1.0, pad][None],
+        np.r_[0.5, np.full(CUTS - 1, 0.25)][None],
+    )
+    Z = np.array([[1.5, -0.5], [1.5, -0.6], [1.0, -0.6], [2.5, -0.3], [2.5, -0.25], [2.0, -0.3]])
+    assert corners.hold(Z)[:, 0].tolist() == [False, True, False, True, False, False]
+
+
+def test_an_empty_corner_is_as_strong_as_the_rows_that_would_lie_there():
+    """Related scores leave a corner empty by themselves; unrelated ones with a hole do not."""
+    rng = np.random.default_rng(1)
+    numbers = np.array([-1, -1])
+    related = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], 4000).astype(np.float32)
+    assert Corners.find(related, numbers)[1].max(initial=0) < 20
+    plain = rng.normal(size=(4000, 2)).astype(np.float32)
+    plain = plain[~((plain[:, 0] > 1) & (plain[:, 1] > 1))]
+    found, strength = Corners.find(plain, numbers)
+    best = int(np.argmax(strength))
+    # Without those rows the others are somewhat related, which explains a part of the hole.
+    assert 0.4 < strength[best] / (len(plain) * norm.sf(1) ** 2) < 1
+    assert {found.sign_first[best], found.sign_second[best]} == {1.0}

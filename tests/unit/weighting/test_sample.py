@@ -70,6 +70,37 @@ def test_differences_are_those_of_their_definition(answers, reference):
     assert np.isclose(adjusted.largest, w.max() / w.mean())
 
 
+def test_a_share_is_that_of_the_rows_with_the_value(answers, reference):
+    answers.loc[:9, "sex"] = None
+    adjusted = Sample(answers, columns=["age"]).adjust(reference)
+    told = answers["sex"].notna()
+    share = np.average(answers["sex"][told] == "m", weights=adjusted.weights[told])
+    mean = adjusted.mean("sex", equals="m")
+    assert mean.value == pytest.approx(share)
+    assert mean.rows == len(answers) - 10
+
+
+def test_known_shares_have_the_spread_of_a_share(answers):
+    adjusted = Sample(answers, weight="design_weight").adjust({"sex": {"f": 0.4, "m": 0.6}})
+    table = adjusted.balance().set_index(["column", "level"])
+    own = np.average(answers["sex"] == "m", weights=answers["design_weight"])
+    assert table.loc[("sex", "m"), "before"] == pytest.approx((own - 0.6) / np.sqrt(0.24))
+    known = Sample(answers).adjust({"age": {"mean": 50.0, "sd": 4.0}}).balance()
+    assert known["before"][0] == pytest.approx((answers["age"].mean() - 50) / 4)
+
+
+def test_weights_given_without_adjustment_are_a_plain_ratio(answers, reference):
+    """The error of a weighted mean: the root of the sum of squared w (y - mean), sum of w 1."""
+    w = np.arange(1.0, 801) / np.arange(1.0, 801).sum()
+    mean = Sample(answers, columns=["sex"]).adjust(reference, weights=w).mean("hours")
+    value = w @ answers["hours"]
+    assert mean.value == pytest.approx(value)
+    error = np.sqrt((w**2 * (answers["hours"] - value) ** 2).sum())
+    assert mean.standard_error == pytest.approx(error, rel=5e-3)
+    assert mean.effective_rows == pytest.approx(1 / (w**2).sum())
+    assert mean.largest_weight == pytest.approx(800 * w.max())
+
+
 @pytest.mark.parametrize("method", ["cbps", "ipw", "rake", "poststratify"])
 def test_every_method_leaves_a_sample_of_itself_alone(method, answers):
     sample = Sample(answers, id="person", weight="design_weight", columns=["age", "sex", "region"])

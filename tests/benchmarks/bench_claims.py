@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
 
 from counterweight.datasets.simulated_offers import FEATURES, Admissions  # noqa: E402
 from counterweight.labeling.offered import OfferScale  # noqa: E402
-from counterweight.models.choice.acceptance import acceptance  # noqa: E402
+from counterweight.models.choice.offer_model import acceptance  # noqa: E402
 from counterweight.models.choice.offer_training import segment_predictions, totals_intervals  # noqa: E402
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel  # noqa: E402
 

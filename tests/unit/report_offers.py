@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import report_example as example
-from counterweight.models.choice.acceptance import acceptance
+from counterweight.models.choice.offer_model import acceptance
 from counterweight.plan.components import load
 from counterweight.plan.measures import shared, table
 from counterweight.tables.parquet import metrics_table, model_table, write_table

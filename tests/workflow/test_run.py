@@ -127,7 +127,7 @@ def test_every_person_gets_an_offer(finished):
     assert offers.notna().all(axis=None)
     assert offers["best_offer"].between(0, 1).all()
     # The best offer is within what was offered to such people; so is nearly every past one.
-    within = offers["offer"].between(offers["made_from"], offers["made_to"])
+    within = offers["offer"].between(offers["offered_min"], offers["offered_max"])
     assert within.mean() > 0.97
     assert (offers["best_revenue"] >= offers["revenue"] - 1e-6)[within].all()
 

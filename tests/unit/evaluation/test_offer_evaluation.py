@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.offer_evaluation import OPTIONS, drawn, evaluate_offers
-from counterweight.models.choice.acceptance import acceptance, expected_revenue, optimal_offer
+from counterweight.models.choice.offer_model import acceptance, expected_revenue, optimal_offer
 from counterweight.numerics.gaussian_mixture import Mixture
 from records import where
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import report_offers as offers
-from counterweight.evaluation.offer_regressions import PRINTED_REGRESSIONS
 from counterweight.plan.config import resolve
 from counterweight.plan.measures import table
 from counterweight.reporting.blocks import Table
@@ -17,6 +16,7 @@ from counterweight.reporting.report_jobs import study_plan
 from counterweight.reporting.sheets import build
 from counterweight.reporting.study_page import StudyContext, study_page
 from counterweight.tables.parquet import metrics_table, write_table
+from printed_tables import PRINTED_REGRESSIONS
 from report_example import holds
 
 CLAIMS = Path(__file__).resolve().parents[3] / "workflow" / "claims" / "noor_2014.yaml"

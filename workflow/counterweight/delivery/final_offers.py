@@ -1,4 +1,4 @@
-"""What a study of offers gives away: one method fitted on every answer, and offers for people."""
+"""What a study of offers delivers: one method fitted on every answer, and offers for people."""
 
 from functools import partial
 
@@ -42,13 +42,11 @@ def final_offers(job):
     labels = read_columns(job.input.labels)
     first, layout = by_repeat(labels)[0], rule(frame)
     at, answers = answered_rows(frame, features, layout, outcome)
-    rows = frame["row"].to_numpy()
-    held = None
+    rows, held = frame["row"].to_numpy(), None
     if len(given["candidates"]) > 1:
         held = _held_out_losses(job, labels, rows[at], answers)
     if layout["world"] is not None:
-        # Of worlds drawn anew each repeat has its own; the model that is given away is of the
-        # first.
+        # Of worlds drawn anew each repeat has its own; the model that is delivered is of the first.
         own = layout["world"][at] == 0
         at, answers = at[own], answers[own]
     saved, losses = _fitted(job, frame, features, labels, at, answers, layout["offer"], held)
@@ -59,15 +57,17 @@ def final_offers(job):
     table = saved.named(people) | saved.priced(X)
     if given["id"] not in table:
         table["row"] = people["row"].to_numpy("int64")
-    columns, records = as_asked(
-        saved,
-        X,
-        people.reset_index(drop=True),
-        given.get("limits"),
-        given.get("experiment"),
-        generator(given["seed"], given["stream"], 0, "experiment"),
-    )
-    made = _made(saved, people, X, first, layout["offer"][people.index.to_numpy()])
+    rng = generator(given["seed"], given["stream"], 0, "experiment")
+    asked = given.get("limits"), given.get("experiment"), rng
+    columns, records = as_asked(saved, X, people.reset_index(drop=True), *asked)
+    # What was offered to people, and what the model says of it; null where nothing was.
+    offers = layout["offer"][people.index.to_numpy()]
+    inside = (offers >= saved.scale.low) & (offers <= saved.scale.high)
+    p = np.full(len(X), np.nan)
+    p[inside] = saved.accepted(X[inside], offers[inside])
+    role = pd.Series(first["role"], index=first["row"]).reindex(people["row"]).fillna("")
+    made = {"role": role.to_numpy(str), "offer": offers, "p": p}
+    made["revenue"] = p * saved.scale.revenue(offers)
     table = pd.DataFrame(table | columns | made)
     write_answers(job.output.offers, job.output.csv, table)
     if hasattr(job.output, "metrics"):
@@ -89,10 +89,10 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
     encoder = learned_encoder(frame, names, given["features"], answer, gift="model")
     X, offers = features.set_index("row").loc[rows].to_numpy(dtype=float), made[at]
     offer = options | {"column": options["offer"], "low": low, "high": high}
-    declared = features.attrs.get("categories")
-    asked = partial(told_categories, names=names, categories=declared)
+    categories, answers = features.attrs.get("categories"), answers.astype(float)
+    asked = partial(told_categories, names=names, categories=categories)
     scaled = scale_of(offer)[0].scaled(offers)
-    chosen, losses = chosen_method(job, X, scaled, answers.astype(float), asked, held)
+    chosen, losses = chosen_method(job, X, scaled, answers, asked, held)
     stored = None
     everyone = (first["role"] == "train").all() and np.array_equal(first["row"], rows)
     if everyone and job.input.model:
@@ -108,12 +108,12 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
     saved = SavedOffers.fitted(
         X,
         offers,
-        answers.astype(float),
+        answers,
         encoder,
         method=chosen,
         setting=chosen["setting"],
         offer=offer,
-        categories=declared,
+        categories=categories,
         rng=generator(given["seed"], given["stream"], 0, f"final {chosen['model']}"),
         stored=stored,
         facts=facts,
@@ -170,7 +170,7 @@ def chosen_method(job, X, t, answers, asked, losses=None):
         losses, refusals = compared(X, t, answers, candidates, rng, asked, **most)
         how = "cross-validated"
     if len(refusals) == len(candidates):
-        raise CounterweightError(f"No method can be given away. {refusals[0]}")
+        raise CounterweightError(f"No method can be delivered. {refusals[0]}")
     known = {}
     for place, one in enumerate(candidates):
         if place in refusals:
@@ -181,23 +181,13 @@ def chosen_method(job, X, t, answers, asked, losses=None):
     # Methods that come to the same fit differ by rounding: the first one of them is taken.
     least = min(losses) + SAME
     chosen = next(one for one, loss in zip(candidates, losses, strict=True) if loss <= least)
-    job.log.info("given away: %s", _name(chosen))
+    job.log.info("delivered: %s", _name(chosen))
     return chosen, known
 
 
-def _made(saved, people, X, labels, offers):
-    """What was offered to people, and what the model says of it; null where nothing was."""
-    role = pd.Series(labels["role"], index=labels["row"]).reindex(people["row"]).fillna("")
-    inside = (offers >= saved.scale.low) & (offers <= saved.scale.high)
-    p = np.full(len(X), np.nan)
-    p[inside] = saved.accepted(X[inside], offers[inside])
-    revenue = p * saved.scale.revenue(offers)
-    return {"role": role.to_numpy(str), "offer": offers, "p": p, "revenue": revenue}
-
-
 def _comparison(given, saved, losses, count):
-    """Records of the method that is given away and of those that it was chosen from."""
-    # A page of one's own table is about the method that is given away.
+    """Records of the method that is delivered and of those that it was chosen from."""
+    # A page of one's own table is about the method that is delivered.
     metric = "delivered" if given["everybody"] else "given_away"
     place = {"part": saved.facts["method"], "setting": saved.facts["setting"]}
     return [{"metric": metric, "value": 1.0, "rows": count} | place] + [

@@ -1,10 +1,10 @@
-"""What a study of offers gives away: the fit on every answer, and offers for anybody by it."""
+"""The saved model of a study of offers: the fit on every answer, and offers for anybody by it."""
 
 import numpy as np
 import pandas as pd
 
 from counterweight.datasets.own_table import typed_like
-from counterweight.delivery.saved_models import BATCH, SavedModel, as_frame, feature_arrays
+from counterweight.delivery.saved_models import BATCH, PEOPLE, SavedModel, as_frame, feature_arrays
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.offered import OfferScale
 from counterweight.models.choice.offer_limits import allotted, as_asked, columns_asked, experiment
@@ -22,8 +22,6 @@ DRAWS, LEVEL = 60, 0.9
 NUMBERS = 1 << 24
 #: What to do where new rows are not there.
 ABSENT = "correct the path of the new rows in the config (score)"
-#: Offers are rounded to this many digits of the width of their range.
-DIGITS = 6
 
 
 class SavedOffers(SavedModel):
@@ -79,32 +77,16 @@ class SavedOffers(SavedModel):
     ):
         """Fit a method (``model``, ``options``) on all people with an offer and an answer.
 
-        Parameters
-        ----------
-        X : array (n, d)
-            Their features, by `encoder`.
-        offers, answers : array (n,)
-            In the user's units; 0 and 1.
-        setting : str
-            ``hard`` or ``soft`` for a model of segments; else empty.
-        offer : dict
-            See the class; ``low`` and ``high`` are numbers.
-        rng : numpy.random.Generator
-            For the fit, then the draws.
-        stored : dict of str to array, optional
-            A fit on these very rows, by ``to_arrays``, instead of a new one.
-        facts, categories : dict, optional
-            More to be kept; which features are categories, as `declare_categories` says it.
-
-        Raises
-        ------
-        CounterweightError
-            For an oracle, which nobody could tell the component of a new person, and whatever
-            the model refuses.
+        Features X (n, d) are by `encoder`, `offers` (n,) in the user's units, `answers` 0 and 1;
+        `setting` is hard or soft for a model of segments, else empty; `offer` as in the class, ``low``
+        and ``high`` numbers. `rng` is for the fit, then the draws. `stored` is a fit on these very rows
+        (``to_arrays``) instead of a new one, `facts` more to be kept, `categories` as
+        `declare_categories` says it. Refused is an oracle, which nobody could tell the component of a
+        new person, and whatever the model refuses.
         """
         if method["options"].get("per_component"):
             raise CounterweightError(
-                f"{method['model']} with per_component cannot be given away, since nobody knows "
+                f"{method['model']} with per_component cannot be delivered, since nobody knows "
                 "the component of a new person: choose another method in deliver."
             )
         kind = load("model", method["model"])
@@ -117,14 +99,13 @@ class SavedOffers(SavedModel):
         arrays = {f"model.{name}": values for name, values in stored.items()}
         arrays |= feature_arrays(encoder, X)
         arrays["feature.least"] = [X[:, own].sum(axis=1).min() for own in _texts(encoder).values()]
-        about = own.about(X)
-        if getattr(own, "closeness", None):
-            kinds, which, close = own.kinds, about["kind"], own.closeness(about)
+        if own.kinds is not None:
+            about, kinds = own.about(X), own.kinds
+            which, close = about["kind"], own.closeness(about)
         else:
             made = Kinds.fitted(X, rng)
             arrays |= {f"kinds.{name}": values for name, values in made.to_arrays().items()}
-            which, close = made.told(X)
-            kinds = len(made.centres)
+            (which, close), kinds = made.told(X), len(made.centres)
         arrays["far"] = np.quantile(close, FAR, method="inverted_cdf")
         arrays["made"] = offers_made(offers, which, kinds)
         if own.has_draws:
@@ -142,8 +123,6 @@ class SavedOffers(SavedModel):
         }
         return cls({"id": None} | (facts or {}) | known, arrays)
 
-    # New people.
-
     def optimal_offers(self, frame):
         """The offer of largest expected revenue for each person of a table.
 
@@ -159,7 +138,7 @@ class SavedOffers(SavedModel):
             The id, else ``row`` from 0 where the fit had none; ``best_offer`` and its
             interval ``low``, ``high`` (`LEVEL` of the bootstrap draws; null for models without
             draws); ``best_p``, the chance that it is accepted, and ``best_revenue``, that chance
-            times the revenue; ``made_from``, ``made_to``, what was offered to such people;
+            times the revenue; ``offered_min``, ``offered_max``, what was offered to such people;
             ``supported``, whether the fit has seen such people; ``reason``, why not, or why the
             offer is at an end of what was made; for models of segments ``segment``,
             ``segment_p``, ``eta``, ``k`` (scaled) and ``eta_offer``, the offer that half of the
@@ -196,20 +175,7 @@ class SavedOffers(SavedModel):
         ]
         return np.concatenate(parts)
 
-    def allot(
-        self,
-        frame,
-        *,
-        capacity=None,
-        confidence=None,
-        budget=None,
-        quality=None,
-        share=None,
-        revenue=None,
-        spent=None,
-        skip=True,
-        points=21,
-    ):
+    def allot(self, frame, **limits):
         """Offers that earn most together under limits on those who are expected to accept.
 
         Offers are those of the grid, else `points` of them evenly over what was made to anybody;
@@ -235,9 +201,9 @@ class SavedOffers(SavedModel):
             the declared revenue otherwise.
         spent : float, callable or sequence of (offer, amount), optional
             Cost of an offer, whether or not it is accepted.
-        skip : bool
+        skip : bool, default True
             Whether a person may get no offer.
-        points : int
+        points : int, default 21
 
         Returns
         -------
@@ -251,29 +217,20 @@ class SavedOffers(SavedModel):
         CounterweightError
             As `optimal_offers`; without any limit; where limits cannot be kept.
         """
-        named = [revenue] if isinstance(revenue, str) else []
-        if quality is not None:
-            named.append(quality["column"] if isinstance(quality, dict) else quality[0])
-        columns, found = allotted(
-            self,
-            self.encoded(frame),
-            self._typed(frame, named),
-            capacity=capacity,
-            confidence=confidence,
-            budget=budget,
-            quality=quality,
-            share=share,
-            revenue=revenue,
-            spent=spent,
-            skip=skip,
-            points=points,
-        )
+        own = self.asked_columns(frame, columns_asked(limits))
+        columns, found = allotted(self, self.encoded(frame), own, **limits)
         return as_frame(self.named(frame) | columns, frame), found
 
-    def experiment(self, frame, rng, *, how="around", levels=7, spread=0.1, least=0.02):
+    def experiment(self, frame, rng, **asked):
         """The next offers, drawn near the best ones with chances that are told.
 
-        See `counterweight.models.choice.offer_limits.experiment`.
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        rng : numpy.random.Generator
+        **asked
+            ``how``, ``levels``, ``spread``, ``least``: see
+            `counterweight.models.choice.offer_limits.experiment`.
 
         Returns
         -------
@@ -281,11 +238,8 @@ class SavedOffers(SavedModel):
             The id, ``tried_offer``, ``tried_p`` (its chance), ``best_level``, and expected
             revenues: ``tried_revenue`` of the experiment, ``level_revenue`` of the best level.
         """
-        asked = {"how": how, "levels": levels, "spread": spread, "least": least}
         made = experiment(self, self.encoded(frame), rng, **asked)
         return as_frame(self.named(frame) | made, frame)
-
-    # Encoded people, batch by batch.
 
     def encoded(self, frame):
         """Features (n, d) of a whole table, encoded batch by batch."""
@@ -297,33 +251,26 @@ class SavedOffers(SavedModel):
             return about["kind"], self._pricer.closeness(about)
         return self._kinds.told(X)
 
-    def encode(self, frame, first=0, where="The table of people", reading=None):
+    def encode(self, frame, first=0, where=PEOPLE, reading=None):
         """Features (n, d) of a table; `first` is the number of its first row, `where` its file."""
         frame = self.typed(frame, where, reading, first)
         return encoded(frame, self.encoder, people="people", gift="model", first=first)
 
-    def asked_columns(self, frame, names, first=0, where="The table of people", reading=None):
-        """Columns of a table that limits name, typed as those of the fit."""
+    def asked_columns(self, frame, names, first=0, where=PEOPLE, reading=None):
+        """Columns of a table that limits name, typed as in the fit where it had them."""
         absent = [name for name in names if name not in frame]
         if absent:
             raise CounterweightError(
                 f"{where} has no column {absent[0]!r}, which limits name: add it, or change limits."
             )
-        told = self.facts.get("asked") or {}
-        if told.get("types"):
-            asked = {"needed": names, "forms": told["forms"], "reading": reading, "first": first}
-            frame = typed_like(where, frame, told["types"], **asked)
-        return frame[list(names)]
-
-    def _typed(self, frame, names):
-        """A table whose columns of some names are typed as those of the fit, as far as known."""
         asked = self.facts.get("asked") or {}
         types, forms = ((self.facts.get(k) or {}) | asked.get(k, {}) for k in ("types", "forms"))
-        known = [name for name in names if name in types and name in frame]
-        if not known:
-            return frame
-        typed = typed_like("The table of people", frame, types, needed=known, forms=forms)
-        return frame.assign(**{name: typed[name].to_numpy() for name in known})
+        known = [name for name in names if name in types]
+        if known:
+            how = {"needed": known, "forms": forms, "reading": reading, "first": first}
+            typed = typed_like(where, frame, types, **how)
+            frame = frame.assign(**{name: typed[name].to_numpy() for name in known})
+        return frame[list(names)]
 
     def accepted(self, X, offers):
         """Chance (n,) that people with these features accept their offers."""
@@ -351,16 +298,18 @@ class SavedOffers(SavedModel):
         scaled_grid = None if grid is None else np.sort(scale.scaled(grid))
         asked = (about, kind, bounds, scale.scaled_revenue(), scaled_grid)
         least, most = made[kind].T
-        offers = self._rounded(own.best(*asked))
-        if grid is None:
-            offers = np.clip(offers, least, most)
+
+        def rounded(t):
+            """Offers in the user's units; those of a grid exactly, others where any were made."""
+            offers = self._rounded(t)
+            return offers if grid is not None else np.clip(offers, least, most)
+
+        offers = rounded(own.best(*asked))
         low = high = np.full(len(X), np.nan)
         if own.has_draws:
             shares = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
             ends = own.ends(*asked, self.part("draw"), lambda best: quantiles(best, shares))
-            low, high = np.sort(self._rounded(ends), axis=0)
-            if grid is None:
-                low, high = np.clip(low, least, most), np.clip(high, least, most)
+            low, high = np.sort(rounded(ends), axis=0)
             low, high = np.minimum(low, offers), np.maximum(high, offers)
         p = own.accept(about, np.clip(scale.scaled(offers), 0.0, 1.0))
         supported, reason = self._reasons(X, close, offers, least, most)
@@ -373,8 +322,8 @@ class SavedOffers(SavedModel):
             "high": high,
             "best_p": p,
             "best_revenue": p * scale.revenue(offers),
-            "made_from": least,
-            "made_to": most,
+            "offered_min": least,
+            "offered_max": most,
             "supported": supported,
             "reason": reason,
         } | told
@@ -382,20 +331,19 @@ class SavedOffers(SavedModel):
     def _rounded(self, t):
         """Offers in the user's units, rounded; those of a grid exactly."""
         grid, offers = self.facts["offer"]["grid"], self.scale.offers(t)
-        if grid is not None:
-            grid = np.unique(np.asarray(grid, float))
-            after = np.clip(np.searchsorted(grid, offers), 1, max(len(grid) - 1, 1))
-            after = np.minimum(after, len(grid) - 1)
-            before = np.maximum(after - 1, 0)
-            nearer = offers - grid[before] < grid[after] - offers
-            return np.where(nearer, grid[before], grid[after])
-        return np.round(offers, DIGITS - int(np.ceil(np.log10(self.scale.width))))
+        if grid is None:
+            return self.scale.rounded(offers)
+        grid = np.unique(np.asarray(grid, float))
+        after = np.clip(np.searchsorted(grid, offers), 1, max(len(grid) - 1, 1))
+        after = np.minimum(after, len(grid) - 1)
+        before = np.maximum(after - 1, 0)
+        nearer = offers - grid[before] < grid[after] - offers
+        return np.where(nearer, grid[before], grid[after])
 
     def _reasons(self, X, close, offers, least, most):
         """Whether the fit has seen such people and offers, and a text that says why not."""
         column = self.facts["offer"]["column"] or "offer"
-        texts = [""]
-        code = np.zeros(len(X), int)
+        texts, code = [""], np.zeros(len(X), int)
 
         def say(which, text):
             if which.any():
@@ -403,16 +351,14 @@ class SavedOffers(SavedModel):
                 texts.append(text)
 
         say(close < self.arrays["far"], "unlike nearly everybody whom an offer was made to")
-        places = _texts(self.encoder)
-        for (name, own), sum_ in zip(places.items(), self.arrays["feature.least"], strict=True):
-            say(X[:, own].sum(axis=1) < sum_, f"a value of {name} that was never seen")
+        least_seen = zip(_texts(self.encoder).items(), self.arrays["feature.least"], strict=True)
+        for (name, own), seen in least_seen:
+            say(X[:, own].sum(axis=1) < seen, f"a value of {name} that was never seen")
         first = beyond(X, self.arrays["feature.low"], self.arrays["feature.high"])
         for at in np.unique(first[first >= 0]):
             say(first == at, f"{self.encoder.features_[at].column} beyond what was seen")
-        say(
-            (offers < least) | (offers > most),
-            f"no {column} to choose from was made to such people",
-        )
+        wrong = (offers < least) | (offers > most)
+        say(wrong, f"no {column} to choose from was made to such people")
         supported = code == 0
         inside = (least > self.scale.low, most < self.scale.high)
         say((offers == most) & inside[1], f"the largest {column} that was made to such people")
@@ -430,10 +376,9 @@ class SavedOffers(SavedModel):
 
 def _texts(encoder):
     """Places of the features of each text column."""
-    kinds = encoder.columns_
     return {
         column: [at for at, one in enumerate(encoder.features_) if one.column == column]
-        for column, kind in kinds.items()
+        for column, kind in encoder.columns_.items()
         if kind == "text"
     }
 
@@ -441,14 +386,8 @@ def _texts(encoder):
 def tell_offers(log, table, offer):
     """Say in the log what was offered, and for how many the fit says little."""
     prices = table["best_offer"]
-    log.info(
-        "%s for %d people: median %.6g, from %.6g to %.6g",
-        offer,
-        len(table),
-        prices.median(),
-        prices.min(),
-        prices.max(),
-    )
+    told = offer, len(table), prices.median(), prices.min(), prices.max()
+    log.info("%s for %d people: median %.6g, from %.6g to %.6g", *told)
     for reason, count in table["reason"][table["reason"] != ""].value_counts().items():
         log.info("%d of %d people: %s", count, len(table), reason)
 
@@ -458,7 +397,7 @@ def price_file(job):
     saved = SavedOffers.read(job.input.model)
     new, reading = str(job.input.score), job.given["reading"]
     limits, tried = (job.given.get(key) for key in ("limits", "experiment"))
-    together, names = bool(limits or tried), columns_asked(limits)
+    names = columns_asked(limits)
     priced, waiting, sums, first = [], [], 0.0, 0
     with writing_answers(job.output.table, job.output.csv) as write:
         for part in row_batches(new, absent=ABSENT, rows=saved.BATCH, reading=reading):
@@ -466,7 +405,7 @@ def price_file(job):
             X = saved.encode(people, first, new, reading)
             sums = sums + saved.sums(X)
             offers = pd.DataFrame(saved.named(people, first) | saved.priced(X))
-            if together:
+            if limits or tried:
                 # Limits are of all of them at once.
                 own = saved.asked_columns(people, names, first, new, reading)
                 waiting.append((offers, X, own))
@@ -476,7 +415,7 @@ def price_file(job):
             first += len(people)
         if not first:
             raise CounterweightError(f"{new} has no row: there is nobody to price.")
-        if together:
+        if waiting:
             offers, X, own = zip(*waiting, strict=True)
             offers, own = (pd.concat(parts, ignore_index=True) for parts in (offers, own))
             rng = None

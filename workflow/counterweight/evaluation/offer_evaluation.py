@@ -5,28 +5,26 @@ References
 Noor, W., Dailey, M. N., Haddawy, P. (2014), section 4.
 """
 
+import functools
 import logging
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.metrics import metric_estimate
-from counterweight.evaluation.offer_regressions import (
-    imbalance,
-    overlap_class,
-    regress,
-    regression_records,
-)
 from counterweight.evaluation.offer_value import offer_density, offer_value, single_offer
 from counterweight.evaluation.options import LEVEL
 from counterweight.fragments import Choice, Integer, Number
-from counterweight.models.choice.acceptance import acceptance, optimal_offer, soft_optimal_offer
+from counterweight.models.choice.offer_model import acceptance, optimal_offer, soft_optimal_offer
 from counterweight.models.choice.offer_training import scale_of
 from counterweight.numerics.gaussian_mixture import Mixture
 from counterweight.tables.parquet import blocks, by_setting
 from counterweight.tables.seeds import generator
 from counterweight.tables.study_data import by_repeat
+
+log = logging.getLogger("counterweight")
 
 
 class ErrorNames(NamedTuple):
@@ -62,29 +60,25 @@ class Repeat:
         self.t, self.offer = labels["t"], labels["offer"]
         self.X, (self.scale, self.grid) = X, scaling
         self.train = labels["role"] == "train"
-        self.used = ~self.train if (~self.train).any() else self.train
-        self.roles = [(TRAINING, self.train)]
-        if (~self.train).any():
-            self.roles.append((TESTING, ~self.train))
+        tested = bool((~self.train).any())
+        self.used = ~self.train if tested else self.train
+        self.roles = [(TRAINING, self.train), (TESTING, ~self.train)][: 1 + tested]
         self.p = self.truth.get("p")
         self.curved = self.p is not None and {"eta", "k"} <= set(self.truth)
         self.mixture = None
         if mixture is not None and X.shape[1] == np.shape(mixture["means"])[1]:
             self.mixture = Mixture(*(mixture[name] for name in ("weights", "means", "covariances")))
-        self._density, self._made, self._like = density, None, like
+        self._density, self._like = density, like
 
-    @property
+    @functools.cached_property
     def density(self):
         """Distribution of the logged offers given the features, of all rows."""
-        if self._made is None and self._like is not None:
-            like, given = self._like, (self.t, self.X)
-            pairs = zip(given, (like.t, like.X), strict=True)
+        if self._like is not None:
+            pairs = ((self.t, self._like.t), (self.X, self._like.X))
             if all(np.array_equal(*pair, equal_nan=True) for pair in pairs):
-                self._made = like.density
-        if self._made is None:
-            kind, bins = self._density
-            self._made = offer_density(self.X, self.t, kind, bins)
-        return self._made
+                return self._like.density
+        kind, bins = self._density
+        return offer_density(self.X, self.t, kind, bins)
 
     def posterior(self):
         """True p(component | x), (n, J), and the curves of the components; or None."""
@@ -106,7 +100,8 @@ class Repeat:
         joint = np.exp(joint - joint.max(axis=1, keepdims=True))
         return joint / joint.sum(axis=1, keepdims=True), curves
 
-    def component_facts(self):
+    @functools.cached_property
+    def facts(self):
         """What each true component is like, as columns, as far as it is known."""
         if "component" not in self.truth:
             return {}
@@ -123,16 +118,6 @@ class Repeat:
             facts["overlap"] = overlaps(self.mixture.means, self.mixture.covariances)[held]
         return facts
 
-    def fact_records(self):
-        """`component_facts` as records."""
-        facts = self.component_facts()
-        return [
-            {"metric": f"component_{name}", "part": str(j), "value": float(value)}
-            for name, values in facts.items()
-            if name != "component"
-            for j, value in zip(facts["component"], values, strict=True)
-        ]
-
     def floor_records(self):
         """RMSE by the true parameters where only the component is unknown: hard and soft."""
         known = self.posterior()
@@ -147,7 +132,7 @@ class Repeat:
                 "metric": names.floor,
                 "setting": name,
                 "value": rmse(p, self.p, rows),
-                "rows": int(rows.sum()),
+                "rows": rows.sum(),
             }
             for name, p in said.items()
             for names, rows in self.roles
@@ -157,8 +142,6 @@ class Repeat:
 def rmse(p, truth, rows):
     return float(np.sqrt(np.mean((p[rows] - truth[rows]) ** 2)))
 
-
-log = logging.getLogger("counterweight")
 
 TASK = "offers"
 OPTIONS = {
@@ -176,17 +159,9 @@ LABEL = "acceptance, enrolment and revenue"
 STEEPEST = 30.0
 #: Numbers of a fitted model that are reported as they are.
 COUNTS = (
-    "slopes_at_bound",
-    "monotone_active",
-    "one_answer_segments",
-    "covariances_at_floor",
-    "updates_held",
-    "rows_missing",
-    "components_capped",
-    "one_answer_models",
-    "cells_filled",
-    "iterations",
-    "leaves",
+    *("slopes_at_bound", "monotone_active", "one_answer_segments", "covariances_at_floor"),
+    *("updates_held", "rows_missing", "components_capped", "one_answer_models", "cells_filled"),
+    *("iterations", "leaves"),
 )
 #: Totals with a bootstrap interval, stored for each assignment.
 INTERVALS = (
@@ -195,6 +170,97 @@ INTERVALS = (
 )
 #: Fewest components for the regressions of the paper's Tables 5 to 7.
 LEAST_COMPONENTS = 8
+#: Largest overlaps of the classes very small, small and medium: the printed ones leave gaps.
+OVERLAP_UP_TO = (0.045, 0.155, 0.28)
+
+
+class Regression(NamedTuple):
+    """A multiple linear regression with intercept, by ordinary least squares.
+
+    ``beta`` are standardised coefficients (standard deviations of the outcome for each of the
+    variable), ``coefficient`` and the rest in the variables' own units; ``p`` of the two-sided t
+    test, ``low, high`` the interval of the given level.
+    """
+
+    names: tuple
+    beta: np.ndarray
+    coefficient: np.ndarray
+    standard_error: np.ndarray
+    p: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    intercept: float
+    r2: float
+    adjusted_r2: float
+    rows: int
+
+
+def regress(columns, outcome, level=0.95):
+    """`Regression` of an outcome (n,) on named columns; `level` is that of its intervals.
+
+    Tests and intervals assume independent errors of one variance that are about normal. Refused
+    where a value is not finite, rows are too few, a column or the outcome is constant, or a column
+    is a combination of others.
+    """
+    import statsmodels.api as sm
+
+    names = tuple(columns)
+    X = np.column_stack([np.asarray(columns[name], dtype=float) for name in names])
+    y = np.asarray(outcome, dtype=float)
+    rows = len(y)
+    if X.shape[0] != rows or not (np.isfinite(X).all() and np.isfinite(y).all()):
+        raise CounterweightError(
+            "A regression needs one finite value of each variable for each component."
+        )
+    if rows < len(names) + 2:
+        raise CounterweightError(
+            f"{rows} components are too few for a regression on {listed(names)}: at least "
+            f"{len(names) + 2} are needed."
+        )
+    told = zip((*names, "outcome"), (*X.T, y), strict=True)
+    flat = [name for name, values in told if np.ptp(values) <= 1e-12 * np.abs(values).max()]
+    if flat:
+        raise CounterweightError(f"The same in all components: {listed(flat)}; leave it out.")
+    centred = (X - X.mean(axis=0)) / X.std(axis=0)
+    if np.linalg.matrix_rank(centred, tol=1e-9 * np.sqrt(rows)) < len(names):
+        raise CounterweightError(
+            f"Of {listed(names)} one is a combination of the others in these components: leave "
+            "one out."
+        )
+    fit = sm.OLS(y, sm.add_constant(X, has_constant="add")).fit()
+    beta = fit.params[1:] * X.std(axis=0) / y.std()
+    each = (fit.params[1:], fit.bse[1:], fit.pvalues[1:], *fit.conf_int(alpha=1 - level)[1:].T)
+    whole = (float(value) for value in (fit.params[0], fit.rsquared, fit.rsquared_adj))
+    return Regression(names, beta, *each, *whole, rows)
+
+
+def overlap_class(overlap):
+    """Overlaps in [0, 1] as 1 (very small) to 4 (high), as in Tables 3 and 4."""
+    return 1.0 + np.searchsorted(OVERLAP_UP_TO, np.asarray(overlap, dtype=float))
+
+
+def imbalance(share):
+    """``(1/2 - P(Y = 1))^2``, the paper's measure."""
+    return (0.5 - np.asarray(share, dtype=float)) ** 2
+
+
+def regression_records(regression, kind=""):
+    """Metric records of a regression; `kind` says which it is, the part of each.
+
+    By variable ``regression_beta, regression_coefficient`` (with its standard error),
+    ``regression_p, regression_low, regression_high``; of the whole regression
+    ``regression_r2, regression_adjusted_r2``.
+    """
+    records, place = [], {"part": kind, "rows": regression.rows}
+    for at, variable in enumerate(regression.names):
+        for name in ("beta", "coefficient", "p", "low", "high"):
+            value = float(getattr(regression, name)[at])
+            record = place | {"variable": variable, "metric": f"regression_{name}", "value": value}
+            if name == "coefficient":
+                record["standard_error"] = float(regression.standard_error[at])
+            records.append(record)
+    whole = {name: getattr(regression, name) for name in ("r2", "adjusted_r2")}
+    return records + [place | {"metric": f"regression_{n}", "value": v} for n, v in whole.items()]
 
 
 def evaluate_offers(
@@ -217,6 +283,14 @@ def evaluate_offers(
 ):
     """Records of one method in one study, for ``tables.metrics_table``; see `OPTIONS`.
 
+    Root mean squared errors are over the training rows, as in the paper, and over the test rows in
+    ``..._test``. Sums (enrolment, revenue) and scores are over the test rows, or over the training
+    rows where a study has no others; values from the log are then of offers that were fitted to the
+    same answers, and flatter them. The standard error of ``enrolment_actual`` is the binomial noise
+    of that count. ``enrolment_error`` and ``revenue_error`` are the distances of the predicted sums
+    from the true expected ones, as shares of these. ``best_offer`` is the median over people,
+    ``.._low`` and ``.._high`` the quartiles.
+
     Parameters
     ----------
     predictions : dict of str to array
@@ -231,80 +305,67 @@ def evaluate_offers(
     mixture : callable, optional
         ``mixture(repeat)`` gives ``weights, means, covariances`` of the features of that
         world, the components numbered as in the truth.
-
-    Notes ----- Root mean squared errors are over the training rows, as in the paper, and over the
-    test rows in ``..._test``. Sums (enrolment, revenue) and scores are over the test rows, or over
-    the training rows where a study has no others; values from the log are then of offers that were
-    fitted to the same answers, and flatter them. The standard error of ``enrolment_actual`` is the
-    binomial noise of that count. ``enrolment_error`` and ``revenue_error`` are the distances of the
-    predicted sums from the true expected ones, as shares of these. ``best_offer`` is the median
-    over people, ``.._low`` and ``.._high`` the quartiles.
     """
     scaling = scale_of(offer, labels["offer"])
     labels, truth = by_repeat(labels), by_repeat(truth)
     X = np.column_stack([values for name, values in features.items() if name != "row"])
-    records, seen = [], {}
+    records, seen, (codes, names) = [], {}, predictions["setting"]
+    columns = {name: v for name, v in predictions.items() if not isinstance(v, tuple)}
     for part in blocks(predictions, "repeat", "setting"):
         repeat = int(predictions["repeat"][part.start])
-        codes, names = predictions["setting"]
-        own = {
-            name: values[part]
-            for name, values in predictions.items()
-            if not isinstance(values, tuple)
-        }
+        own = {name: values[part] for name, values in columns.items()}
+        place = {"repeat": repeat, "target": "general"}
         if repeat not in seen:
             at = np.searchsorted(features["row"], labels[repeat]["row"])
             drew = None if mixture is None else mixture(repeat)
             rows, like = (labels[repeat], truth[repeat], X[at]), next(iter(seen.values()), None)
-            seen[repeat] = Repeat(*rows, scaling, drew, (density, bins), like)
+            known = seen[repeat] = Repeat(*rows, scaling, drew, (density, bins), like)
             fresh = generator(seed, stream, repeat, "divergence")
             arrays = models.get((repeat, "general"), {})
-            shared = _fit_records(arrays) + seen[repeat].floor_records()
-            shared += seen[repeat].fact_records()
-            shared += _divergence(arrays, seen[repeat].mixture, draws, fresh)
-            records += [{"repeat": repeat, "target": "general"} | record for record in shared]
+            shared = _fit_records(arrays) + known.floor_records()
+            shared += [
+                {"metric": f"component_{name}", "part": str(j), "value": float(value)}
+                for name, values in known.facts.items()
+                if name != "component"
+                for j, value in zip(known.facts["component"], values, strict=True)
+            ]
+            shared += _divergence(arrays, known.mixture, draws, fresh)
+            records += [place | record for record in shared]
         if not np.array_equal(own["row"], labels[repeat]["row"]):
             raise CounterweightError(
                 f"Predictions of repeat {repeat} are not of the rows of its labels: delete the "
                 "predictions of the study and run again."
             )
-        setting = names[codes[part.start]]
+        place["setting"] = setting = names[codes[part.start]]
         measured = _setting_records(own, seen[repeat], setting, least_spread)
         measured += _policy_records(own, seen[repeat], bandwidth, level)
-        place = {"repeat": repeat, "target": "general", "setting": setting}
         records += [place | record for record in measured]
     return records
 
 
 def _setting_records(own, known, setting, least_spread):
+    """What the predictions of one setting come to, beside the answers and the truth."""
     used, records = known.used, []
     count = int(used.sum())
     p, answer = own["p"], known.answer[used]
 
-    def add(metric, value, error=float("nan"), rows=count, part=""):
-        records.append(
-            {
-                "metric": metric,
-                "value": float(value),
-                "standard_error": error,
-                "rows": rows,
-                "part": part,
-            }
-        )
+    def add(metric, value, rows=count, **more):
+        records.append({"metric": metric, "value": float(value), "rows": rows} | more)
 
     for name in ("log_loss", "brier", "auc"):
         if name == "auc" and answer.min() == answer.max():
             add("auc_missing", 1)
             continue
         estimate = metric_estimate(name, answer, p[used])
-        add(name, estimate.value, estimate.standard_error)
+        add(name, estimate.value, standard_error=estimate.standard_error)
     earned = known.scale.revenue(known.offer)[used]
     chance = (known.p if known.p is not None else p)[used]
     noise = chance * (1 - chance)
+    error = float(np.sqrt(noise.sum())), float(np.sqrt((noise * earned**2).sum()))
     add("enrolment_predicted", p[used].sum())
-    add("enrolment_actual", answer.sum(), float(np.sqrt(noise.sum())))
+    add("enrolment_actual", answer.sum(), standard_error=error[0])
     add("revenue_predicted", own["revenue"][used].sum())
-    add("revenue_actual", (answer * earned).sum(), float(np.sqrt((noise * earned**2).sum())))
+    add("revenue_actual", (answer * earned).sum(), standard_error=error[1])
     add("enrolment_claimed", own["best_p"][used].sum())
     add("revenue_claimed", own["best_revenue"][used].sum())
     quartiles = np.quantile(own["best_offer"][used], [0.5, 0.25, 0.75])
@@ -320,41 +381,46 @@ def _setting_records(own, known, setting, least_spread):
             add(names.every, rmse(p, known.p, rows), rows=int(rows.sum()))
     if known.curved:
         eta, k = (known.truth[name][used] for name in ("eta", "k"))
-        offers = own["best_offer"][used]
-        true_p = acceptance(known.scale.scaled(offers), eta, k)
+        offers, scale = own["best_offer"][used], known.scale
+        true_p = acceptance(scale.scaled(offers), eta, k)
         add("enrolment_optimal_true", true_p.sum())
-        add("revenue_optimal_true", (true_p * known.scale.revenue(offers)).sum())
-        best = optimal_offer(eta, k, revenue=known.scale.scaled_revenue(), grid=known.grid)
+        add("revenue_optimal_true", (true_p * scale.revenue(offers)).sum())
+        best = optimal_offer(eta, k, revenue=scale.scaled_revenue(), grid=known.grid)
         best_p = acceptance(best, eta, k)
-        add("revenue_best_possible", (best_p * known.scale.revenue(known.scale.offers(best))).sum())
+        add("revenue_best_possible", (best_p * scale.revenue(scale.offers(best))).sum())
         add("enrolment_best_possible", best_p.sum())
     if "component" in known.truth and known.p is not None:
         records += _component_records(p, known)
-    segment = own["segment"]
-    if (segment >= 0).all():
-        train = known.train
+    if (own["segment"] >= 0).all():
         if setting != "soft":
             best = single_offer(own["eta"][used], own["k"][used], known.scale)
             for metric, value in best.items():
                 add(metric, value)
             add("steeper_change", rmse(*steeper(own["eta"], own["k"], known.t), used))
-        held = np.unique(segment[train])
-        spreads = np.array([np.std(known.t[train & (segment == j)]) for j in held])
-        still = spreads < least_spread
-        add("offer_variation", still.mean(), rows=int(train.sum()))
-        for j, spread in zip(held, spreads, strict=True):
-            rows = int((train & (segment == j)).sum())
-            add("offer_spread", spread, rows=rows, part=str(j))
-        if still.any() and setting != "soft":
-            log.warning(
-                "In %d of %d segments the offers hardly vary (standard deviation below %g on the "
-                "scale of 0 to 1): their slopes, and gains claimed from them, rest on the form of "
-                "the curve rather than on the data.",
-                int(still.sum()),
-                len(held),
-                least_spread,
-            )
+        records += _spread_records(own["segment"], known, setting, least_spread)
     return records
+
+
+def _spread_records(segment, known, setting, least_spread):
+    """How much offers varied within the segments that people are assigned to."""
+    train = known.train
+    held, rows = np.unique(segment[train], return_counts=True)
+    spreads = np.array([np.std(known.t[train & (segment == j)]) for j in held])
+    still = spreads < least_spread
+    if still.any() and setting != "soft":
+        log.warning(
+            "In %d of %d segments the offers hardly vary (standard deviation below %g on the "
+            "scale of 0 to 1): their slopes, and gains claimed from them, rest on the form of "
+            "the curve rather than on the data.",
+            int(still.sum()),
+            len(held),
+            least_spread,
+        )
+    whole = {"metric": "offer_variation", "value": float(still.mean()), "rows": int(train.sum())}
+    return [whole] + [
+        {"metric": "offer_spread", "value": float(spread), "rows": int(count), "part": str(j)}
+        for j, spread, count in zip(held, spreads, rows, strict=True)
+    ]
 
 
 def steeper(eta, k, t):
@@ -364,9 +430,8 @@ def steeper(eta, k, t):
 
 def _component_records(p, known):
     """RMSE of each true component, and what it depends on."""
-    component, records = known.truth["component"].astype(int), []
-    facts = known.component_facts()
-    errors = []
+    component, records, errors = known.truth["component"].astype(int), [], []
+    facts = known.facts
     for j in facts["component"]:
         for names, rows in known.roles:
             rows = rows & (component == j)
@@ -381,13 +446,13 @@ def _component_records(p, known):
     columns = {name: facts[name] for name in ("imbalance", "overlap", "eta", "k")}
     columns["overlap"] = overlap_class(columns["overlap"])
     try:
+        # The variant with overlap is that of Table 5, the one without of Tables 6 and 7.
         fitted = {"with_overlap": regress(columns, errors)}
         columns.pop("overlap")
         fitted["without_overlap"] = regress(columns, errors)
     except CounterweightError as error:
         log.warning("No regression of the errors by component: %s", error)
         return records + [{"metric": "regression_missing", "value": 1.0}]
-    # The variant with overlap is that of Table 5, the one without of Tables 6 and 7.
     for kind, regression in fitted.items():
         records += regression_records(regression, kind)
     return records
@@ -395,10 +460,8 @@ def _component_records(p, known):
 
 def _policy_records(own, known, bandwidth, level):
     """Value of the method's best offers from the logged ones, as sums over the rows."""
-    used = known.used
-    count = int(used.sum())
-    density = known.density
-    density = type(density)(density.edges, density.levels, density.probability[used])
+    used, count = known.used, int(known.used.sum())
+    density = replace(known.density, probability=known.density.probability[used])
     value = offer_value(
         known.t[used],
         known.answer[used],
@@ -408,61 +471,56 @@ def _policy_records(own, known, bandwidth, level):
         bandwidth=bandwidth,
         level=level,
     )
-    records = [
-        {"metric": metric, "value": float(number), "rows": count}
-        for metric, number in (
-            ("offers_matched", value.rows_matched),
-            ("offers_unsupported", value.rows_unsupported),
-            ("offers_between", value.rows_between),
-            ("offers_beyond", value.rows_beyond),
-            ("offers_bandwidth", value.bandwidth),
-            ("revenue_smoothing", count * value.smoothing),
-        )
-        if np.isfinite(number)
-    ]
+    told = {
+        "offers_matched": value.rows_matched,
+        "offers_unsupported": value.rows_unsupported,
+        "offers_between": value.rows_between,
+        "offers_beyond": value.rows_beyond,
+        "offers_bandwidth": value.bandwidth,
+        "revenue_smoothing": count * value.smoothing,
+    }
+    errors = {}
     for name in ("ips", "snips"):
         estimate = getattr(value, name)
         if estimate is None or not np.isfinite(estimate.standard_error):
-            records.append({"metric": "values_missing", "value": 1.0, "rows": count})
+            told[f"{name}_missing"] = 1.0
             continue
         for end, number in (("", estimate.value), ("_low", estimate.low), ("_high", estimate.high)):
-            record = {"metric": f"revenue_{name}{end}", "value": count * number, "rows": count}
-            if not end:
-                record["standard_error"] = count * estimate.standard_error
-            if np.isfinite(number):
-                records.append(record)
-    return records
+            told[f"revenue_{name}{end}"] = count * number
+        errors[f"revenue_{name}"] = {"standard_error": count * estimate.standard_error}
+    return [
+        {"metric": "values_missing" if metric.endswith("_missing") else metric}
+        | {"value": float(number), "rows": count}
+        | errors.get(metric, {})
+        for metric, number in told.items()
+        if np.isfinite(number)
+    ]
 
 
 def _fit_records(arrays):
     """What the fitted model says of itself."""
-    records = [
-        {"metric": name, "value": float(np.ravel(arrays[name]).sum())}
-        for name in COUNTS
-        if name in arrays
-    ]
+    told = {name: np.ravel(arrays[name]).sum() for name in COUNTS if name in arrays}
     if "means" in arrays and "weights" in arrays:
-        records.append({"metric": "components_chosen", "value": float(len(arrays["weights"]))})
+        told["components_chosen"] = len(arrays["weights"])
     if "log_likelihood" in arrays:
-        records.append({"metric": "log_likelihood", "value": float(arrays["log_likelihood"])})
+        told["log_likelihood"] = arrays["log_likelihood"]
     if "converged" in arrays:
-        records.append({"metric": "converged", "value": float(np.mean(arrays["converged"]))})
+        told["converged"] = np.mean(arrays["converged"])
     if "history" in arrays and np.size(arrays["history"]) > 1:
         history = np.ravel(arrays["history"])
         drop = max(0.0, -float(np.diff(history).min())) / max(abs(float(history[-1])), 1e-300)
-        records.append({"metric": "likelihood_drop", "value": drop})
+        told["likelihood_drop"] = drop
     if {"eta", "k"} <= set(arrays):
         eta, k = np.ravel(arrays["eta"]), np.ravel(arrays["k"])
         searched = soft_optimal_offer(np.eye(len(eta)), eta, k)
-        gap = np.abs(optimal_offer(eta, k) - searched).max()
-        records.append({"metric": "closed_form_gap", "value": float(gap)})
+        told["closed_form_gap"] = np.abs(optimal_offer(eta, k) - searched).max()
+    records = [{"metric": name, "value": float(value)} for name, value in told.items()]
     for metric, name in (("mdl", "mdl"), ("log_likelihood", "log_likelihoods")):
         if name in arrays and "sizes" in arrays:
+            pairs = zip(np.ravel(arrays["sizes"]), np.ravel(arrays[name]), strict=True)
             records += [
                 {"metric": metric, "value": float(value), "step": int(size)}
-                for size, value in zip(
-                    np.ravel(arrays["sizes"]), np.ravel(arrays[name]), strict=True
-                )
+                for size, value in pairs
                 if np.isfinite(value)
             ]
     for setting, own in by_setting(arrays).items():
@@ -477,21 +535,17 @@ def _fit_records(arrays):
 
 def _divergence(arrays, true, draws, rng):
     """KL(true || fitted) of the mixtures of x, by points drawn from the true one."""
-    if true is None or not {"weights", "means", "covariances"} <= set(arrays) or "shares" in arrays:
+    names = ("weights", "means", "covariances")
+    if true is None or not {*names} <= set(arrays) or "shares" in arrays:
         return []
-    fitted = Mixture(*(np.asarray(arrays[name]) for name in ("weights", "means", "covariances")))
+    fitted = Mixture(*(np.asarray(arrays[name]) for name in names))
     if fitted.means.shape[1:] != true.means.shape[1:]:
         return []
     X = drawn(true, draws, rng)
     values = true.log_density(X) - fitted.log_density(X)
-    return [
-        {
-            "metric": "kl",
-            "value": float(values.mean()),
-            "rows": draws,
-            "standard_error": float(values.std(ddof=1) / np.sqrt(draws)),
-        }
-    ]
+    error = float(values.std(ddof=1) / np.sqrt(draws))
+    told = {"metric": "kl", "value": float(values.mean()), "rows": draws}
+    return [told | {"standard_error": error}]
 
 
 def drawn(mixture, count, rng):

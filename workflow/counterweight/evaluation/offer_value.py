@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.acceptance import acceptance
+from counterweight.models.choice.offer_model import acceptance
 from counterweight.numerics.checks import checked_labels
 from counterweight.numerics.estimate import Estimate, ratio_mean
 

@@ -63,6 +63,10 @@ class OfferScale:
         at_zero, at_one = self.revenue(self.offers([0.0, 1.0])).tolist()
         return at_zero, at_one - at_zero
 
+    def rounded(self, offers):
+        """Offers in the user's units to `DIGITS` digits of the width of the range."""
+        return np.round(offers, DIGITS - int(np.ceil(np.log10(self.width))))
+
     def scaled_choice(self, eta, k):
         """Threshold and slope on [0, 1] of acceptance logistic(+-k (d - eta)) in the user's units.
 
@@ -71,7 +75,8 @@ class OfferScale:
         return self.scaled(eta), np.asarray(k, dtype=float) * self.width
 
 
-#: Studies with this labeling rule are about offers, not about classes.
+#: Digits of the width of the range that offers are rounded to.
+DIGITS = 6
 TASK = "offers"
 OPTIONS = {
     "offer": Text("offer", "Column of the offer that was made, in its own units."),

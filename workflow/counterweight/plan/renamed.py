@@ -24,7 +24,11 @@ OPTION_RENAMES = {
         "least_rows": "min_samples_leaf",
         "min_leaf": "min_samples_leaf",
         "smallest_leaf_rows": "min_samples_leaf",
-    }
+    },
+    ("model", "logistic_tree"): {
+        "smallest_leaf": "min_samples_leaf",
+        "smallest_split": "min_samples_split",
+    },
 }
 #: Names of components: new by old one, by kind, such as ``{"metric": {"old": "new"}}``.
 COMPONENT_RENAMES = {}

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from counterweight.models.choice.acceptance import expected_revenue, soft_optimal_offer
 from counterweight.models.choice.baselines import OfferLogistic
 from counterweight.models.choice.covariates import Mover, few_steps_apart
+from counterweight.models.choice.offer_model import expected_revenue, soft_optimal_offer
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
 from counterweight.models.choice.pricing import pricer, quantiles
 from counterweight.numerics.emissions import Layout

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.acceptance import acceptance
 from counterweight.models.choice.covariates import (
     as_choices,
     fit_gates,
@@ -11,8 +10,9 @@ from counterweight.models.choice.covariates import (
     gate_parameters,
     memberships,
 )
+from counterweight.models.choice.offer_model import acceptance
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
-from counterweight.models.choice.pricing import GatedSegments, pricer
+from counterweight.models.choice.pricing import pricer
 from counterweight.models.choice.segment_model import segment_shares
 from counterweight.models.choice.steps import ChoiceRows, fit_curves
 from counterweight.numerics.emissions import Emission
@@ -109,7 +109,7 @@ def test_a_stored_model_prices_the_same_and_draws_spread(known):
         )
     prior = memberships(model._choice_rows(X, t, y, np.ones(len(X))), _told(model))[0]
     np.testing.assert_allclose(model.predict_segments(X).T, prior, rtol=1e-8)
-    assert isinstance(pricer(again, "soft"), GatedSegments)
+    assert pricer(again, "soft").kinds is None
     batch, moves = model.refitted(X, y, t, rng=np.random.default_rng(0), draws=8)
     assert moves is None and batch.weights.shape == (2, 8)
     eta = 0.5 - batch.curves[..., 0] / batch.curves[..., 1]

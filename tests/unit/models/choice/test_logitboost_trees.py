@@ -59,12 +59,12 @@ def test_increasing_transformations_leave_the_groups_of_a_split():
 def test_no_split_for_constant_rows_or_too_small_sides():
     y = np.array([0, 1] * 10)
     assert best_split(np.ones((20, 2)), y) is None
-    assert best_split(np.arange(4.0)[:, None], np.array([0, 0, 1, 1]), smallest_leaf=3) is None
+    assert best_split(np.arange(4.0)[:, None], np.array([0, 0, 1, 1]), min_samples_leaf=3) is None
 
 
 def test_a_tree_without_split_is_its_root_model():
     X, t, y, _ = crossed(300)
-    model = LogisticTree(smallest_split=10**6)
+    model = LogisticTree(min_samples_split=10**6)
     model.fit(X, y, t, rng=np.random.default_rng(0))
     Z = np.column_stack([X, t])
     tree = model.models_[0]
@@ -128,7 +128,7 @@ def test_pruning_is_nested_and_each_subtree_is_best_at_its_charge():
 def test_two_kinds_of_people_are_told_apart_and_noise_is_pruned():
     X, t, y, p = crossed()
     model = LogisticTree().fit(X, y, t, rng=np.random.default_rng(0))
-    line = LogisticTree(smallest_split=10**6).fit(X, y, t, rng=np.random.default_rng(0))
+    line = LogisticTree(min_samples_split=10**6).fit(X, y, t, rng=np.random.default_rng(0))
     errors = [np.sqrt(np.mean((m.predict_acceptance(X, t) - p) ** 2)) for m in (model, line)]
     assert errors[0] < 0.5 * errors[1]
     rng = np.random.default_rng(2)

@@ -5,15 +5,10 @@ import pyarrow as pa
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.choice import offer_training
-from counterweight.models.choice.acceptance import acceptance, optimal_offer
 from counterweight.models.choice.baselines import OfferLogistic
 from counterweight.models.choice.logitboost import LogisticTree, LogitBoost
-from counterweight.models.choice.offer_training import (
-    PREDICTIONS,
-    offer_rows,
-    searched_offers,
-    train_offers_repeat,
-)
+from counterweight.models.choice.offer_model import acceptance, optimal_offer, searched_offers
+from counterweight.models.choice.offer_training import PREDICTIONS, offer_rows, train_offers_repeat
 from counterweight.tables.study_data import StudyData
 from scipy.special import expit
 
@@ -101,7 +96,7 @@ def trained(model, offer=None, truth=None, labels=None, features=None, **options
 @pytest.mark.parametrize("model", METHODS)
 def test_predictions_have_the_columns_and_no_missing_values(model):
     _, table = trained(model)
-    for (name, kind), field in zip(PREDICTIONS, table.schema, strict=True):
+    for (name, kind), field in zip(PREDICTIONS.items(), table.schema, strict=True):
         text = pa.types.is_dictionary(field.type) or pa.types.is_string(field.type)
         assert field.name == name and (text or field.type == pa.type_for_alias(kind))
         assert table[name].null_count == 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from counterweight.datasets.simulated_offers import ThreeSegments
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.acceptance import optimal_offer
+from counterweight.models.choice.offer_model import optimal_offer
 from counterweight.models.choice.predictive_choice import OPTIONS, PredictiveChoiceModel
 from scipy.special import expit, logsumexp
 

@@ -8,18 +8,11 @@ from scipy.special import expit
 
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Flag, Integer
-from counterweight.models.choice.offer_model import (
-    OfferModel,
-    checked_new_rows_with_gaps,
-    checked_offers,
-    checked_rows_with_gaps,
-)
-from counterweight.numerics.checks import checked_labels
+from counterweight.models.choice.offer_model import OfferModel, checked_offers
 from counterweight.numerics.linear import RIDGE, fit_logistic
 
 log = logging.getLogger("counterweight")
 
-#: These models are for offers with yes/no answers.
 TASK = "offers"
 ROLE = "peer"
 ORACLE_OPTIONS = {
@@ -53,10 +46,9 @@ FLOOR = 1e-9
 class OfferDesign:
     """Columns that the baselines see: features, offer, perhaps their products.
 
-    A missing value becomes the mean of the training rows, ``fill_`` (d,), and each feature with a
-    missing value in training, ``marked_``, gets a column that is 1 where it is missing. A feature
-    without any value in training is 0 throughout. ``cells_filled_`` counts missing values of
-    training.
+    A missing value becomes the mean of the training rows, ``fill_`` (d,), 0 where there is none,
+    and each feature with a missing value in training, ``marked_``, gets a column that is 1 where it
+    is missing. ``cells_filled_`` counts missing values of training.
     """
 
     def __init__(self, interactions=False):
@@ -64,7 +56,6 @@ class OfferDesign:
 
     def fit(self, X):
         """Learn the means that stand for missing values."""
-        X = checked_rows_with_gaps(X)
         missing = np.isnan(X)
         self.cells_filled_ = int(missing.sum())
         known = np.maximum((~missing).sum(axis=0), 1)
@@ -74,11 +65,11 @@ class OfferDesign:
 
     def columns(self, X, t):
         """Design matrix (n, p): features, marks, offer, products."""
-        X = checked_new_rows_with_gaps(X, len(self.fill_))
-        missing = np.isnan(X)
-        parts = [np.where(missing, self.fill_, X), missing[:, self.marked_].astype(float)]
-        t = checked_offers(t, len(X))
-        features = np.hstack(parts)
+        X = np.asarray(X, dtype=float)
+        missing, t = np.isnan(X), checked_offers(t, len(X))
+        features = np.hstack(
+            [np.where(missing, self.fill_, X), missing[:, self.marked_].astype(float)]
+        )
         products = features * t[:, None] if self.interactions else np.empty((len(X), 0))
         return np.column_stack([features, t, products])
 
@@ -89,11 +80,9 @@ class OfferBaseline(OfferModel):
 
     A subclass gives ``_fit(Z, y, rng)``, the arrays of one model, and their names, ``STORED``.
     Where the log-odds are not linear, it also gives ``_constant(log_odds, p)``, the arrays of a
-    model with one probability, and ``_probability(arrays, Z)``.
-
-    Where all answers of a model's rows are alike there is nothing to learn from; it then
-    gives (accepted + 1/2) / (rows + 1) to everyone, and is counted in
-    `one_answer_models_`.
+    model with one probability, and ``_probability(arrays, Z)``. Where all answers of a model's rows
+    are alike there is nothing to learn from; it then gives (accepted + 1/2) / (rows + 1) to
+    everyone, and is counted in ``one_answer_models_``.
     """
 
     interactions: bool = False
@@ -118,7 +107,6 @@ class OfferBaseline(OfferModel):
         X, t = self._parted(X, t, fitting=True)
         self.design_ = OfferDesign(self.interactions).fit(X)
         Z = self.design_.columns(X, t)
-        y = checked_labels(y, len(Z), "answer")
         self.share_accepted_ = (y.sum() + 0.5) / (len(y) + 1)
         groups = self._groups(component, len(Z))
         self.components_ = np.unique(groups)
@@ -144,7 +132,7 @@ class OfferBaseline(OfferModel):
         """p(accept | x, offer), (n,).
 
         An oracle is told the true `component` (n,) of these rows. Rows of one that had no training
-        row get the overall share of accepted offers; their number is `rows_unseen_component_`.
+        row get the overall share of accepted offers; their number is ``rows_unseen_component_``.
         """
         Z = self.design_.columns(*self._parted(X, t))
         groups = self._groups(component, len(Z))
@@ -202,6 +190,7 @@ class OfferBaseline(OfferModel):
         design.fill_ = np.atleast_1d(np.asarray(arrays["fill"], dtype=float))
         design.marked_ = np.asarray(arrays["marked"])[:-1].astype(int)
         design.cells_filled_ = int(arrays["cells_filled"])
+        model.n_features_in_ = len(design.fill_)
         model.share_accepted_ = float(arrays["share_accepted"])
         model.one_answer_models_ = int(arrays["one_answer_models"])
         model.models_ = model._unstacked(arrays, len(model.components_))
@@ -255,11 +244,7 @@ class OfferNaiveBayes(OfferBaseline):
 
     Columns are independent and normal given the answer, the offer among them, so that log-odds are
     quadratic in each. Where columns go together, as merit and aid do, evidence counts twice.
-
-    Attributes
-    ----------
-    models_ : list of dict
-        ``linear`` (p,), ``square`` (p,), ``constant``: the log-odds of each model.
+    ``models_`` have ``linear`` (p,), ``square`` (p,), ``constant``: the log-odds of each model.
     """
 
     STORED = ("linear", "square", "constant")
@@ -288,7 +273,7 @@ class NodeTables:
     ``COUNTS`` are numbers of a whole tree.
     """
 
-    COUNTS = ()
+    NODES, COUNTS = {"column": int, "threshold": float, "left": int, "right": int}, ()
 
     def _stacked(self, models):
         together = {name: np.concatenate([one[name] for one in models]) for name in self.NODES}
@@ -322,27 +307,21 @@ class OfferTree(NodeTables, OfferBaseline):
     """Classification tree (CART, by entropy) of the answer by features and offer.
 
     A leaf gives (accepted + 1/2) / (rows + 1). Curves are steps, and may fall where they should
-    rise.
-
-    Attributes
-    ----------
-    models_ : list of dict
-        By node: ``column`` (-1 for a leaf), ``threshold``, ``left``, ``right``, ``chance``.
+    rise. ``models_`` have by node ``column`` (-1 for a leaf), ``threshold``, ``left``, ``right``,
+    ``chance``.
     """
 
-    NODES = {"column": int, "threshold": float, "left": int, "right": int, "chance": float}
+    NODES = NodeTables.NODES | {"chance": float}
 
     min_samples_leaf: int = 20
 
     def _fit(self, Z, y, rng):
         from sklearn.tree import DecisionTreeClassifier
 
-        seed = int(rng.integers(2**31))
         asked = {"criterion": "entropy", "min_samples_leaf": self.min_samples_leaf}
-        grown = DecisionTreeClassifier(**asked, random_state=seed).fit(Z, y)
+        grown = DecisionTreeClassifier(**asked, random_state=int(rng.integers(2**31))).fit(Z, y)
         leaf, tree = grown.apply(Z), grown.tree_
-        rows = np.bincount(leaf, minlength=tree.node_count)
-        yes = np.bincount(leaf, y, minlength=tree.node_count)
+        rows, yes = (np.bincount(leaf, w, minlength=tree.node_count) for w in (None, y))
         return {
             "column": np.where(tree.children_left < 0, -1, tree.feature),
             "threshold": tree.threshold,
@@ -353,7 +332,7 @@ class OfferTree(NodeTables, OfferBaseline):
 
     def _constant(self, log_odds, p):
         own = {name: np.full(1, -1) for name in ("column", "left", "right")}
-        return own | {"threshold": np.zeros(1), "chance": np.full(1, 1 / (1 + np.exp(-log_odds)))}
+        return own | {"threshold": np.zeros(1), "chance": np.full(1, expit(log_odds))}
 
     def _probability(self, arrays, Z):
         # The tree cuts numbers of single precision.

@@ -19,11 +19,13 @@ model of the features, too. A missing number counts as the mean of its feature, 
 as none of its levels.
 """
 
+from dataclasses import replace
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from counterweight.models.choice.choice_features import Features
+from counterweight.models.choice.offer_model import logistic
 from counterweight.models.choice.steps import (
     LEAST_SLOPE,
     MOST_POSITION,
@@ -69,7 +71,7 @@ class Thresholds:
 
     def moves(self, X):
         """s(x) of each row, (n,)."""
-        return self.rows(X) @ self.coefficients
+        return self.rows(np.asarray(X, dtype=float)) @ self.coefficients
 
     def to_arrays(self):
         return {
@@ -81,15 +83,14 @@ class Thresholds:
     @classmethod
     def from_arrays(cls, arrays, features):
         """From `to_arrays`, and the features of the segments; None where nothing moves."""
-        told = np.asarray(arrays.get("threshold_coefficients", ()), dtype=float).reshape(-1)
+        categories, told, pairs = (
+            np.reshape(arrays.get(f"threshold_{name}", ()), -1)
+            for name in ("categories", "coefficients", "pairs")
+        )
         if not len(told):
             return None
-        used, pairs = (
-            np.asarray(arrays.get(f"threshold_{name}", ())).astype(int).reshape(-1)
-            for name in ("categories", "pairs")
-        )
-        own = Features(**(features.__dict__ | {"categories": used}))
-        return cls(own, told, pairs.reshape(-1, 2))
+        own = replace(features, categories=categories.astype(int))
+        return cls(own, told.astype(float), pairs.astype(int).reshape(-1, 2))
 
 
 def columns_of(numbers, codes, levels, pairs=()):
@@ -119,20 +120,15 @@ class Mover:
     def __init__(self, X, t, y, row_weights, features):
         self.features, self.t, self.y, self.row_weights = features, t, y, row_weights
         levels, width = features.levels, len(features.numbers)
-        self.pairs = [
-            (one, other)
-            for one in range(len(levels))
-            for other in range(one + 1, len(levels))
-            if levels[one] * levels[other] <= MOST_CELLS
-        ][:MOST_PAIRS]
+        pairs = combinations(range(len(levels)), 2)
+        self.pairs = [(a, b) for a, b in pairs if levels[a] * levels[b] <= MOST_CELLS][:MOST_PAIRS]
         rows = columns_of(*features.split(X), levels, self.pairs)
         self.blocks, kept, first = [[column] for column in range(width)], [*range(width)], width
         wide = np.eye(rows.shape[1])
-        for many in (*levels, *(levels[one] * levels[other] for one, other in self.pairs)):
+        for many in (*levels, *(levels[a] * levels[b] for a, b in self.pairs)):
             own = np.arange(first, first + many)
             mass = row_weights @ rows[:, own]
-            for column, share in zip(own, mass / max(mass.sum(), 1e-300), strict=True):
-                wide[own, column] -= share
+            wide[np.ix_(own, own)] -= mass / max(mass.sum(), 1e-300)
             # What nobody has, moves nothing.
             wide[own[mass == 0]] = 0.0
             others = own[(mass > 0) & (own != own[mass.argmax()])]
@@ -159,15 +155,13 @@ class Mover:
             kept.pop(int(np.argmin(worth)))
         left = [*range(len(self.pairs))]
         while left:
-            others = [
-                [one for one in kept if one - len(self.features.numbers) not in self.pairs[at]]
-                for at in left
-            ]
             gains = [fit.score(self.design[:, self.blocks[alone + at]], half_log) for at in left]
             best = int(np.argmax(gains))
             if gains[best] <= 0:
                 break
-            kept = [*others[best], alone + left.pop(best)]
+            pair = left.pop(best)
+            own = [len(self.features.numbers) + one for one in self.pairs[pair]]
+            kept = [*(one for one in kept if one not in own), alone + pair]
             fit = self._fit(kept)
         if not kept or not fit.matters:
             return [], np.empty(0)
@@ -189,19 +183,25 @@ class Mover:
         """
         asked = {"tol": tol, "iterations": iterations} | rule
         while True:
-            run, moves = self._settled(data, parameters, columns, moves, **asked)
-            parameters, blocks = run.parameters, [b for b in self.blocks if {*b} <= {*columns}]
+            rows, before = self.design[:, columns], -np.inf
+            for _ in range(ROUNDS):
+                run = climb(data.moved(rows @ moves), parameters, **asked)
+                parameters = run.parameters
+                if run.last[0] - before <= tol * float(data.total):
+                    break
+                before = run.last[0]
+                curves, moves = risen(data, parameters, rows, moves, rule.get("prior"))
+                parameters = parameters._replace(curves=curves)
+            blocks = [block for block in self.blocks if {*block} <= {*columns}]
             order = [column for block in blocks for column in block]
             moves = moves[[columns.index(column) for column in order]]
             columns = order
-            worth = self._worth(data, parameters, columns, moves, blocks)
+            worth = self._worth(data, parameters, columns, moves, blocks) if columns else []
             if min(worth, default=0.0) >= 0:
                 return run, columns, moves
             left = {*blocks[int(np.argmin(worth))]}
             kept = [at for at, column in enumerate(columns) if column not in left]
             columns, moves = [columns[at] for at in kept], moves[kept]
-            if not columns:
-                return self._settled(data, parameters, [], moves, **asked)[0], [], moves
 
     def _worth(self, data, parameters, columns, moves, blocks):
         """Wald's statistic of each block beside the segments, less what its parameters cost."""
@@ -210,12 +210,12 @@ class Mover:
         place, k = (data.t - rows @ moves - 0.5)[:, None], parameters.curves[:, 0, 1]
         weight, size = share * chance * (1 - chance), len(k)
         # Derivatives of the log-odds by position and slope of a segment, and by moves.
-        own = np.stack([np.ones_like(place), place], axis=-1)
+        own = np.column_stack([np.ones_like(place), place])
         information = np.zeros((2 * size + len(columns),) * 2)
         for j in range(size):
             at = slice(2 * j, 2 * j + 2)
-            curve = own[:, 0] * weight[:, j, None]
-            information[at, at] = curve.T @ own[:, 0]
+            curve = own * weight[:, j, None]
+            information[at, at] = curve.T @ own
             information[at, 2 * size :] = -k[j] * curve.T @ rows
             information[2 * size :, at] = information[at, 2 * size :].T
         information[2 * size :, 2 * size :] = (rows * (weight @ k**2)[:, None]).T @ rows
@@ -227,20 +227,6 @@ class Mover:
             worth.append(float(moves[at] @ part @ moves[at]) - half_log * len(block))
         return worth
 
-    def _settled(self, data, parameters, columns, moves, *, tol, iterations, **rule):
-        rows, before = self.design[:, columns], -np.inf
-        for _ in range(ROUNDS):
-            run = climb(
-                data.moved(rows @ moves), parameters, tol=tol, iterations=iterations, **rule
-            )
-            parameters = run.parameters
-            if run.last[0] - before <= tol * float(data.total):
-                break
-            before = run.last[0]
-            curves, moves = risen(data, parameters, rows, moves, rule.get("prior"))
-            parameters = parameters._replace(curves=curves)
-        return run, moves
-
     def thresholds(self, columns, moves):
         """`Thresholds` of moves by some columns of the design."""
         return Thresholds(self.features, self.wide[:, columns] @ moves, self.pairs)
@@ -251,13 +237,11 @@ class _Line:
 
     def __init__(self, rows, y, row_weights, sizes):
         self.coef, intercept, _, _ = fit_logistic(rows, y, row_weights)
-        odds = np.clip(rows @ self.coef + intercept, -30, 30)
-        chance = 1 / (1 + np.exp(-odds))
-        full = np.column_stack([rows, np.ones(len(rows))])
-        weight = row_weights * chance * (1 - chance)
-        information = (full * weight[:, None]).T @ full
+        chance = logistic(np.clip(rows @ self.coef + intercept, -30, 30))
+        self.full = np.column_stack([rows, np.ones(len(rows))])
+        self.rest, self.weight = row_weights * (y - chance), row_weights * chance * (1 - chance)
+        information = (self.full * self.weight[:, None]).T @ self.full
         self.covariance = np.linalg.pinv(information, hermitian=True)
-        self.rest, self.weight, self.full = row_weights * (y - chance), weight, full
         ends = np.cumsum([0, *sizes])
         self.places = [range(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
         # Acceptance rises with the offer beyond doubt.
@@ -349,13 +333,16 @@ def _newton(data, parameters, rows):
 
 def _shares(data, parameters):
     """Responsibilities times row weights (n, K), chance of the other answer, sign (n, 1)."""
-    a, k = parameters.curves[:, 0].T
-    sign = (2.0 * data.y - 1.0)[:, None]
-    odds = sign * (a + k * (data.t - 0.5)[:, None])
-    logs = data.log_joint(parameters) - np.logaddexp(0.0, -odds)
-    share = np.exp(logs - logs.max(axis=1, keepdims=True))
-    share *= (data.row_weights / share.sum(axis=1))[:, None]
+    curves, sign = parameters.curves[:, 0], (2.0 * data.y - 1.0)[:, None]
+    odds = sign * (curves[:, 0] + curves[:, 1] * (data.t - 0.5)[:, None])
+    share = _posterior(data.log_joint(parameters) + data.log_answer(curves), data.row_weights)
     return share, 1 / (1 + np.exp(np.clip(odds, -500, 500))), sign
+
+
+def _posterior(logs, row_weights):
+    """Shares (n, K) by logs up to a constant, times row weights."""
+    share = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return share * (row_weights / share.sum(axis=1))[:, None]
 
 
 class Gated(NamedTuple):
@@ -374,7 +361,7 @@ class Gated(NamedTuple):
 
 
 def gate_design(data):
-    """What gates are linear in, (n, 1 + a + L), of `ChoiceRows`."""
+    """What gates are linear in, (n, 1 + a + L): 1, numbers, indicators, of `ChoiceRows`."""
     rows = columns_of(data.rows, data.codes, data.emission.levels)
     return np.column_stack([np.ones(len(rows)), rows])
 
@@ -473,15 +460,11 @@ def gates_by_size(data, starts, prior):
     """
     rows, found = gate_design(data), {}
     for size, (joint, curves) in sorted(starts.items()):
-        odds = (2.0 * data.y - 1.0)[:, None] * (
-            curves[:, 0] + (data.t[:, None] - 0.5) * curves[:, 1]
-        )
         # Members by the features alone, and by the answers, too.
         tries = []
-        for logs in (joint, joint - np.logaddexp(0.0, -odds)):
-            shares = np.exp(logs - logs.max(axis=1, keepdims=True))
-            shares *= (data.row_weights / shares.sum(axis=1))[:, None]
-            tries.append(fit_gates(data, discriminant(rows, shares.T), curves, prior, rows=rows))
+        for logs in (joint, joint + data.log_answer(curves)):
+            gates = discriminant(rows, _posterior(logs, data.row_weights).T)
+            tries.append(fit_gates(data, gates, curves, prior, rows=rows))
         if size - 1 in found:
             tries.append(_split_gates(data, found[size - 1], prior, rows))
         found[size] = max(tries, key=lambda one: one.objective)
@@ -493,9 +476,7 @@ def memberships(data, found):
     logs = found.gates @ gate_design(data).T
     prior = np.exp(logs - logs.max(axis=0))
     prior /= prior.sum(axis=0)
-    sign, u = 2.0 * data.y - 1.0, data.t - 0.5
-    odds = sign * (found.curves[:, :1] + found.curves[:, 1:] * u)
-    joint = prior * np.exp(-np.logaddexp(0.0, -odds))
+    joint = prior * np.exp(data.log_answer(found.curves).T)
     return prior, joint / joint.sum(axis=0)
 
 
@@ -515,12 +496,3 @@ def _split_gates(data, found, prior, rows):
     gates[largest, 1:] += 0.5 * lean
     gates[-1, 1:] -= 0.5 * lean
     return fit_gates(data, gates, curves, prior, rows=rows)
-
-
-def gate_draws(data, told, curves, prior, rng, count):
-    """Bootstrap draws as batches of one: number, `Choices`, None; see `ResampledModel.refits`."""
-    rows, n = gate_design(data), len(data.rows)
-    for number in range(count):
-        times = np.bincount(rng.integers(n, size=n), minlength=n) * data.row_weights
-        one = fit_gates(data, told, curves, prior, times, rows, GATE_DRAWN_STEPS)
-        yield number, as_choices(one.gates, one.curves, data.rows.shape[1]), None

@@ -28,8 +28,8 @@ OPTIONS_BY_NAME = {
     },
     "logistic_tree": {
     **BASELINE_OPTIONS,
-    "smallest_split": Integer(15, "A node of fewer rows is not split.", minimum=2),
-    "smallest_leaf": Integer(2, "Least number of rows on either side of a split.", minimum=1),
+    "min_samples_split": Integer(15, "A node of fewer rows is not split.", minimum=2),
+    "min_samples_leaf": Integer(2, "Least number of rows on either side of a split.", minimum=1),
     "most_iterations": Integer(200, "Largest number of boosting steps a node that cross-validation tries.", minimum=1),
     "folds": Integer(5, "Folds of both cross-validations: number of steps, and pruning.", minimum=2),
     "criterion": Choice("log_loss", ["log_loss", "misclassification"],
@@ -80,11 +80,9 @@ class Boost:
 
     def step(self):
         """Add one line: its column (-1 where nothing was gained), slope, level on the log-odds."""
-        p = 0.5 * (1.0 + np.tanh(0.5 * self.log_odds))
-        residual = self.y - p
+        residual = self.y - 0.5 * (1.0 + np.tanh(0.5 * self.log_odds))
         # |z| = 1 / p(y), so the weight is |y - p| times p(y), and |y - p| / 3 where cut.
-        own = 1.0 - np.abs(residual)
-        weight = np.abs(residual) * np.maximum(own, 1.0 / Z_LIMIT)
+        weight = np.abs(residual) * np.maximum(1.0 - np.abs(residual), 1.0 / Z_LIMIT)
         weight = np.maximum(weight, 1e-12)
         moments = self.both @ weight
         total, response, width = weight.sum(), residual.sum(), len(self.lines)
@@ -96,9 +94,6 @@ class Boost:
         best = int(np.argmax(gain))
         slope = covariance[best] / spread[best] if usable[best] else 0.0
         level = response / total - slope * mean[best]
-        return self._moved(best, slope, level)
-
-    def _moved(self, best, slope, level):
         line, before = self.lines[best], self.log_odds
         for _ in range(30):
             self.log_odds = before + level + slope * line
@@ -149,8 +144,12 @@ def cross_validated_iterations(Z, y, rng, *, folds=5, most=500, patience=50, cri
     ]
     held = [np.zeros(len(own)) for _, _, own in parts]
     sizes = np.array([len(own) for _, _, own in parts], dtype=float)
-    losses = [_mean_loss(criterion, held, parts, sizes)]
-    moving = [True] * len(parts)
+
+    def mean_loss():
+        own = [loss(criterion, odds, y) for odds, (_, _, y) in zip(held, parts, strict=True)]
+        return float(np.dot(own, sizes) / sizes.sum())
+
+    losses, moving = [mean_loss()], [True] * len(parts)
     while len(losses) <= most and any(moving):
         for k, (boost, columns, _) in enumerate(parts):
             if moving[k]:
@@ -158,21 +157,15 @@ def cross_validated_iterations(Z, y, rng, *, folds=5, most=500, patience=50, cri
                 moving[k] = best >= 0
                 if moving[k]:
                     held[k] = held[k] + level + slope * columns[:, best]
-        losses.append(_mean_loss(criterion, held, parts, sizes))
+        losses.append(mean_loss())
         if len(losses) - 1 - int(np.argmin(losses)) >= patience:
             break
     return int(np.argmin(losses)), np.array(losses)
 
 
-def _mean_loss(criterion, held, parts, sizes):
-    own = [loss(criterion, log_odds, y) for log_odds, (_, _, y) in zip(held, parts, strict=True)]
-    return float(np.dot(own, sizes) / sizes.sum())
-
-
 def boosted(Z, y, iterations, coef=None, intercept=0.0):
     """Linear model after at most so many steps: coef (p,), intercept, log-odds (n,), steps."""
-    boost = Boost(Z, y, coef, intercept)
-    steps = 0
+    boost, steps = Boost(Z, y, coef, intercept), 0
     while steps < iterations and boost.step()[0] >= 0:
         steps += 1
     return boost.coef, boost.intercept, boost.log_odds, steps
@@ -218,13 +211,7 @@ class LogitBoost(OfferBaseline):
         return boosted(np.repeat(Z, times, axis=0), np.repeat(y, times), steps)[:2]
 
 
-def _entropy(positive, count):
-    """Bits of a share of positives."""
-    share = positive / count
-    return (entr(share) + entr(1 - share)) / np.log(2)
-
-
-def best_split(Z, y, smallest_leaf=2):
+def best_split(Z, y, min_samples_leaf=2):
     """Two-way split with the largest information gain: column, threshold, gain; None if none.
 
     Candidates are the midpoints between neighbouring values of each column. As in C4.5
@@ -232,20 +219,25 @@ def best_split(Z, y, smallest_leaf=2):
     split needs a gain above the charge. Which rows go where depends on the order of the
     values alone, so any increasing transformation of a column gives the same two groups.
     """
+
+    def entropy(positive, count):
+        share = positive / count
+        return (entr(share) + entr(1 - share)) / np.log(2)
+
     count, total = len(y), y.sum()
     order = np.argsort(Z, axis=0, kind="stable")
     values = np.take_along_axis(Z, order, axis=0)
     allowed = values[1:] > values[:-1]
     candidates = allowed.sum(axis=0)
     left = np.arange(1, count)[:, None]
-    allowed &= (left >= smallest_leaf) & (count - left >= smallest_leaf)
+    allowed &= (left >= min_samples_leaf) & (count - left >= min_samples_leaf)
     columns = np.flatnonzero(allowed.any(axis=0))
     if not len(columns):
         return None
     positive = np.cumsum(y[order[:, columns]], axis=0)[:-1]
-    after = left * _entropy(positive, left)
-    after += (count - left) * _entropy(total - positive, count - left)
-    gain = np.where(allowed[:, columns], _entropy(total, count) - after / count, -np.inf)
+    after = left * entropy(positive, left)
+    after += (count - left) * entropy(total - positive, count - left)
+    gain = np.where(allowed[:, columns], entropy(total, count) - after / count, -np.inf)
     at = gain.argmax(axis=0)
     worth = gain[at, np.arange(len(columns))] - np.log2(candidates[columns]) / count
     # Rounding must not choose between columns that are equally good: the first one wins.
@@ -274,23 +266,20 @@ class _Tree:
 
     def arrays(self, split=None):
         """Arrays of the tree, or of the subtree in which the nodes in `split` are split."""
-        if split is None:
-            split = np.array(self.column) >= 0
+        split = np.array(self.column) >= 0 if split is None else split
         order = [0]
         for node in order:
-            if split[node]:
-                order += [self.left[node], self.right[node]]
+            order += [self.left[node], self.right[node]] if split[node] else []
         inner, number = split[order], np.full(len(split), -1)
         number[order] = np.arange(len(order))
-
-        def of_split(values, leaf):
-            return np.where(inner, np.asarray(values)[order], leaf)
-
+        leaf = {
+            "column": (self.column, -1),
+            "threshold": (self.threshold, 0.0),
+            "left": (number[self.left], -1),
+            "right": (number[self.right], -1),
+        }
         return {
-            "column": of_split(self.column, -1),
-            "threshold": of_split(self.threshold, 0.0),
-            "left": of_split(number[self.left], -1),
-            "right": of_split(number[self.right], -1),
+            **{name: np.where(inner, np.array(v)[order], none) for name, (v, none) in leaf.items()},
             "coef": np.array(self.coef)[order],
             "intercept": np.array(self.intercept)[order],
         }
@@ -322,28 +311,23 @@ class _Tree:
                 totals.append(below[0, 2])
                 alphas.append(float(weakest))
             for node in inner[link <= weakest + 1e-12]:
-                if alive[node]:
-                    self._cut(node, alive, last, len(alphas) - 2)
-                    change = np.array([risk[node], 1.0, held[node]]) - below[node]
-                    while node >= 0:
-                        below[node] += change
-                        node = parent[node]
+                if not alive[node]:
+                    continue
+                branch = [node]
+                for one in branch:
+                    if alive[one]:
+                        alive[one], last[one] = False, len(alphas) - 2
+                        branch += [self.left[one], self.right[one]]
+                change = np.array([risk[node], 1.0, held[node]]) - below[node]
+                while node >= 0:
+                    below[node] += change
+                    node = parent[node]
         totals.append(below[0, 2])
         return np.array(alphas), last, np.array(totals)
 
-    def _cut(self, node, alive, last, number):
-        """Make a node a leaf; `number` is the last subtree in which it was none."""
-        queue = [node]
-        while queue:
-            node = queue.pop()
-            if alive[node]:
-                alive[node], last[node] = False, number
-                queue += [self.left[node], self.right[node]]
-
     def held_losses(self, Z, y, criterion):
         """Summed loss of rows in each node that they pass, by that node's model."""
-        sums = np.zeros(len(self.column))
-        stack = [(0, np.arange(len(y)))]
+        sums, stack = np.zeros(len(self.column)), [(0, np.arange(len(y)))]
         while stack:
             node, rows = stack.pop()
             if len(rows):
@@ -356,12 +340,12 @@ class _Tree:
         return sums
 
 
-def grow(Z, y, iterations, *, smallest_split=15, smallest_leaf=2, criterion="log_loss"):
+def grow(Z, y, iterations, *, min_samples_split=15, min_samples_leaf=2, criterion="log_loss"):
     """A full tree of LogitBoost models.
 
     The root's model is boosted for `iterations` steps; each child goes on from its parent's
     model for as many steps on its own rows. A node is split while it has both answers, at
-    least `smallest_split` rows and a split that is worth it (`best_split`).
+    least `min_samples_split` rows and a split that is worth it (`best_split`).
     """
     tree = _Tree()
 
@@ -372,9 +356,9 @@ def grow(Z, y, iterations, *, smallest_split=15, smallest_leaf=2, criterion="log
     stack = [(node(np.arange(len(y)), None, 0.0), np.arange(len(y)))]
     while stack:
         number, rows = stack.pop()
-        if len(rows) < smallest_split or y[rows].min() == y[rows].max():
+        if len(rows) < min_samples_split or y[rows].min() == y[rows].max():
             continue
-        split = best_split(Z[rows], y[rows], smallest_leaf)
+        split = best_split(Z[rows], y[rows], min_samples_leaf)
         if split is None:
             continue
         column, threshold, _ = split
@@ -399,13 +383,11 @@ class LogisticTree(NodeTables, OfferBaseline):
 
     As in Landwehr, Hall & Frank (2005): LogitBoost models in the nodes, a child's grown from
     its parent's; CART pruning, its charge for each leaf chosen by cross-validation (on ties
-    the smaller tree). Simpler than there, and to be said with any result:
-
-    - the number of boosting steps is cross-validated at the root and used in every node (their
-      faster variant, Weka's default);
-    - splits are two-way, on numbers (categories come as columns of 0 and 1), by information
-      gain less C4.5's charge for the choice of threshold, not by gain ratio;
-    - the folds that choose the pruning grow their trees with the root's number of steps.
+    the smaller tree). Simpler than there, and to be said with any result: the number of boosting steps
+    is cross-validated at the root and used in every node (their faster variant, Weka's default);
+    splits are two-way, on numbers (categories come as columns of 0 and 1), by information gain
+    less C4.5's charge for the choice of threshold, not by gain ratio; the folds that choose the
+    pruning grow their trees with the root's number of steps.
 
     References
     ----------
@@ -413,26 +395,18 @@ class LogisticTree(NodeTables, OfferBaseline):
     Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees, chapter 3.
     """
 
-    NODES = {
-        "column": int,
-        "threshold": float,
-        "left": int,
-        "right": int,
-        "coef": float,
-        "intercept": float,
-    }
+    NODES = NodeTables.NODES | {"coef": float, "intercept": float}
     COUNTS = ("iterations", "leaves")
 
-    smallest_split: int = 15
-    smallest_leaf: int = 2
+    min_samples_split: int = 15
+    min_samples_leaf: int = 2
     most_iterations: int = 200
     folds: int = 5
     criterion: str = "log_loss"
 
     def _fit(self, Z, y, rng):
-        steps, _ = cross_validated_iterations(
-            Z, y, rng, folds=self.folds, most=self.most_iterations, criterion=self.criterion
-        )
+        how = {"folds": self.folds, "criterion": self.criterion}
+        steps, _ = cross_validated_iterations(Z, y, rng, most=self.most_iterations, **how)
         tree = self._grown(Z, y, steps)
         alphas, last, _ = tree.weakest_links()
         chosen = self._pruning(Z, y, steps, alphas, rng) if len(alphas) > 1 else 0
@@ -440,14 +414,11 @@ class LogisticTree(NodeTables, OfferBaseline):
         return arrays | {"iterations": steps, "leaves": int((arrays["column"] < 0).sum())}
 
     def _grown(self, Z, y, steps):
-        return grow(
-            Z,
-            y,
-            steps,
-            smallest_split=self.smallest_split,
-            smallest_leaf=self.smallest_leaf,
-            criterion=self.criterion,
-        )
+        how = {
+            "min_samples_split": self.min_samples_split,
+            "min_samples_leaf": self.min_samples_leaf,
+        }
+        return grow(Z, y, steps, **how, criterion=self.criterion)
 
     def _pruning(self, Z, y, steps, alphas, rng):
         """Number of the subtree with the least cross-validated loss."""

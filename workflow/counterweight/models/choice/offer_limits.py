@@ -71,15 +71,12 @@ def allot(p, worth, limits, spent=0.0, skip=True, confidence=None, allowed=None)
     independent), else in expectation. Refused where no assignment keeps the limits, or numbers are
     not finite.
     """
-    p = np.asarray(p, dtype=float)
-    people = _People(p, worth, spent, limits, skip, allowed)
+    programme = _Programme(np.asarray(p, dtype=float), worth, spent, limits, skip, allowed)
     bounds = np.array([limit.bound for limit in limits], dtype=float)
-    if confidence is None:
-        return people.solved(bounds)
-    found = people.solved(bounds)
-    at = [limit.name for limit in limits].index("capacity")
-    for _ in range(ROUNDS):
-        chosen = people.chances(found.choice)
+    found = programme.solved(bounds)
+    at = None if confidence is None else [limit.name for limit in limits].index("capacity")
+    for _ in range(0 if confidence is None else ROUNDS):
+        chosen = programme.chances(found.choice)
         deviation = np.sqrt((chosen * (1 - chosen)).sum())
         tight = bounds.copy()
         # Half a person: the number that accepts is whole.
@@ -89,12 +86,12 @@ def allot(p, worth, limits, spent=0.0, skip=True, confidence=None, allowed=None)
                 f"A capacity of {bounds[at]:g} cannot be kept with a confidence of {confidence:g}: "
                 "ask for less of one of them."
             )
-        found = people.solved(tight)
+        found = programme.solved(tight)
     return found
 
 
-class _People:
-    """Chances and revenues of people, evaluated at multipliers."""
+class _Programme:
+    """Chances and revenues of people (n, m), evaluated at multipliers of the limits."""
 
     def __init__(self, p, worth, spent, limits, skip, allowed=None):
         n, m = p.shape
@@ -125,8 +122,7 @@ class _People:
             own = value.argmax(axis=1)
             best = value[np.arange(len(own)), own]
             if self.skip:
-                own = np.where(best > 0, own, -1)
-                best = np.maximum(best, 0.0)
+                own, best = np.where(best > 0, own, -1), np.maximum(best, 0.0)
             choice[some] = own
             total += float(best.sum())
         return total, self.use(choice).sum(axis=0), choice
@@ -151,34 +147,28 @@ class _People:
         """`Allotment` under limits with these bounds."""
         names, count = [limit.name for limit in self.limits], len(bounds)
         total, use, choice = self.at(np.zeros(count))
-        free, greedy = total, self._greedy(choice, bounds)
-        cuts, least = [(total, bounds - use, choice)], (total, np.zeros(count))
-        weights, most = np.ones(1), self._largest()
+        greedy = float("nan")
+        if not ((self.rows < 0).any() or (self.offers < 0).any()):
+            own, uses = self.earned(choice), self.use(choice)
+            order = np.argsort(-own, kind="stable")
+            fits = (uses[order].cumsum(axis=0) <= bounds * (1 + 1e-12)).all(axis=1)
+            greedy = float(own[order[: _first(~fits)]].sum())
+        cuts, weights, least = [(total, bounds - use, choice)], np.ones(1), (total, np.zeros(count))
         if (use > bounds).any():
-            least, weights = self._lowered(cuts, bounds, least, most)
+            least, weights = self._lowered(cuts, bounds, least)
         choice = self._rounded(cuts, weights, bounds, least[1])
-        used = self.use(choice).sum(axis=0)
-        return Allotment(
-            choice,
-            float(self.earned(choice).sum()),
-            least[0],
-            dict(zip(names, used.tolist(), strict=True)),
-            dict(zip(names, least[1].tolist(), strict=True)),
-            greedy,
-            free,
-        )
+        used, value = self.use(choice).sum(axis=0), float(self.earned(choice).sum())
+        used, multipliers = (dict(zip(names, v.tolist(), strict=True)) for v in (used, least[1]))
+        return Allotment(choice, value, least[0], used, multipliers, greedy, total)
 
-    def _largest(self):
+    def _lowered(self, cuts, bounds, least):
+        """Least dual value with its multipliers, and the weights of the cuts' assignments."""
         scale = np.abs(self.worth).max() + np.abs(self.spent).max()
         sizes = np.abs(self.rows).max(axis=0) * np.abs(self.offers).max(axis=1)
-        return 4.0 * scale / np.maximum(sizes, 1e-12)
-
-    def _lowered(self, cuts, bounds, least, most):
-        """Least dual value with its multipliers, and the weights of the cuts' assignments."""
+        most = 4.0 * scale / np.maximum(sizes, 1e-12)
         count, ceiling, before = len(bounds), 1e9 * most, -np.inf
         for _ in range(PASSES):
-            slopes = np.array([slope for _, slope, _ in cuts])
-            starts = np.array([start for start, _, _ in cuts])
+            starts, slopes = (np.array([cut[at] for cut in cuts]) for at in (0, 1))
             size = max(abs(least[0]), 1e-12)
             master = linprog(
                 np.append(np.zeros(count), 1.0),
@@ -253,22 +243,22 @@ class _People:
         others. First come those who earn most for the share of the room that they take.
         """
         room = 1e-9 * np.maximum(np.abs(bounds), 1e-9)
-        earned, uses = [self.earned(one) for one in choices], [self.use(one) for one in choices]
+        earned, uses = (np.array([of(one) for one in choices]) for of in (self.earned, self.use))
+        rows = np.arange(len(choice))
         for _ in range(REPAIRS):
             own, use = self.earned(choice), self.use(choice)
             left = bounds + room - use.sum(axis=0)
-            gains = np.array([other - own for other in earned])
-            more = np.array([other - use for other in uses])
+            gains, more = earned - own, uses - use
             gains[(more > left).any(axis=2)] = 0.0
             taken = (np.maximum(more, 0.0) / np.maximum(left, 1e-300)).max(axis=2)
             rate = np.where(gains > 0, gains / np.maximum(taken, 1e-12), 0.0)
-            best, rows = rate.argmax(axis=0), np.arange(len(choice))
+            best = rate.argmax(axis=0)
             order = np.argsort(-rate[best, rows], kind="stable")
             order = order[rate[best, rows][order] > 0]
             if not len(order):
                 break
             fits = (more[best, rows][order].cumsum(axis=0) <= left).all(axis=1)
-            order = order[: len(fits) if fits.all() else max(int(fits.argmin()), 1)]
+            order = order[: max(_first(~fits), 1)]
             choice = choice.copy()
             choice[order] = choices[best[order], order]
         return choice
@@ -283,8 +273,7 @@ class _People:
         order = movers[np.argsort(-more[movers], kind="stable")]
         made, left = choices[low].copy(), bound - totals[low]
         while len(order):
-            fits = more[order].cumsum() <= left * (1 + 1e-12)
-            number = len(fits) if fits.all() else int(fits.argmin())
+            number = _first(more[order].cumsum() > left * (1 + 1e-12))
             made[order[:number]] = choices[high][order[:number]]
             left -= float(more[order[:number]].sum())
             # Who does not fit is passed over for those who use less.
@@ -292,21 +281,15 @@ class _People:
             order = order[more[order] <= left]
         return made
 
-    def _greedy(self, choice, bounds):
-        if (self.rows < 0).any() or (self.offers < 0).any():
-            return float("nan")
-        earned, use = self.earned(choice), self.use(choice)
-        order = np.argsort(-earned, kind="stable")
-        running = use[order].cumsum(axis=0)
-        fits = (running <= bounds * (1 + 1e-12)).all(axis=1)
-        number = len(fits) if fits.all() else int(fits.argmin())
-        return float(earned[order[:number]].sum())
+
+def _first(marks):
+    """Place of the first mark (n,); n where there is none."""
+    return int(marks.argmax()) if marks.any() else len(marks)
 
 
-#: Digits of the width of the range that offers are rounded to, and by how much ends may differ.
-DIGITS, MARGIN = 6, 1e-6
-#: What limits are called, and the words that a decider has for them.
-SUM_LIMITS = ("capacity", "budget")
+#: By how much ends may differ, in widths of the range of offers.
+MARGIN = 1e-6
+#: Limits of a mean among those who accept.
 MEAN_LIMITS = ("quality", "share")
 
 
@@ -315,8 +298,7 @@ def levels_of(saved, points):
     grid, made = saved.facts["offer"]["grid"], saved.arrays["made"]
     if grid is not None:
         return np.unique(np.asarray(grid, dtype=float))
-    digits = DIGITS - int(np.ceil(np.log10(saved.scale.width)))
-    return np.unique(np.round(np.linspace(made.min(), made.max(), int(points)), digits))
+    return np.unique(saved.scale.rounded(np.linspace(made.min(), made.max(), int(points))))
 
 
 def choices(saved, X, offers):
@@ -330,9 +312,8 @@ def choices(saved, X, offers):
     t = np.clip(saved.scale.scaled(offers), 0.0, 1.0)
 
     def of(at):
-        own = saved._pricer
-        about = own.about(X[at])
-        p = own.accept_each(about, t)
+        about = saved._pricer.about(X[at])
+        p = saved._pricer.accept_each(about, t)
         return {"p": p, "kind": saved.kinds_of(about, X[at])[0]}
 
     found = saved._by_parts(of, len(X))
@@ -431,7 +412,7 @@ def experiment(saved, X, rng, *, how="around", levels=7, spread=0.1, least=0.02)
             "lower least, or take fewer levels."
         )
     earned = np.where(fits, p * saved.scale.revenue(offers), -np.inf)
-    best = earned.argmax(axis=1)
+    best, count = earned.argmax(axis=1), fits.sum(axis=1)[:, None]
     if how == "thompson":
         weights = _draws_best(saved, X, offers)
     else:
@@ -439,14 +420,11 @@ def experiment(saved, X, rng, *, how="around", levels=7, spread=0.1, least=0.02)
         weights = np.exp(-0.5 * np.minimum(away**2, 1e3))
     weights = np.where(fits, weights, 0.0)
     total = weights.sum(axis=1, keepdims=True)
-    weights = np.where(
-        total > 0, weights / np.maximum(total, 1e-300), fits / fits.sum(axis=1)[:, None]
-    )
-    chances = np.where(fits, least + (1 - least * fits.sum(axis=1)[:, None]) * weights, 0.0)
+    weights = np.where(total > 0, weights / np.maximum(total, 1e-300), fits / count)
+    chances = np.where(fits, least + (1 - least * count) * weights, 0.0)
     running = chances.cumsum(axis=1)
     drawn = (rng.random(len(X))[:, None] * running[:, -1:] >= running).sum(axis=1)
-    drawn = np.minimum(drawn, len(offers) - 1)
-    rows = np.arange(len(X))
+    drawn, rows = np.minimum(drawn, len(offers) - 1), np.arange(len(X))
     return {
         "tried_offer": offers[drawn],
         "tried_p": chances[rows, drawn],
@@ -462,7 +440,7 @@ def _draws_best(saved, X, offers):
     if not own.has_draws:
         raise CounterweightError(
             f"{saved.facts['model']} has no bootstrap draws to choose by: take how: around, or "
-            "give away another method (deliver)."
+            "deliver another method (deliver)."
         )
     scaled = saved.scale.scaled(offers)
     order = np.argsort(scaled)
@@ -475,8 +453,7 @@ def _draws_best(saved, X, offers):
 
     def of(at):
         about = own.about(X[at])
-        kind = saved.kinds_of(about, X[at])[0]
-        asked = about, kind, ends, saved.scale.scaled_revenue(), grid
+        asked = about, saved.kinds_of(about, X[at])[0], ends, saved.scale.scaled_revenue(), grid
         return {"shares": own.ends(*asked, saved.part("draw"), shares).T}
 
     found = np.empty((len(X), len(offers)))
@@ -487,48 +464,42 @@ def _draws_best(saved, X, offers):
 def as_asked(saved, X, frame, limits=None, tried=None, rng=None):
     """Columns of people, and records for the page, of a config's ``limits`` and ``experiment``."""
     columns, records = {}, []
+
+    def add(metric, value, **more):
+        records.append({"metric": metric, "value": float(value), **more, "rows": len(X)})
+
     if limits:
         own, found = allotted(saved, X, frame, **limits)
         columns |= {f"allotted_{name}": values for name, values in own.items()}
-        # A mean is told as such, among those who accept.
-        bounds = {name: limits[name] for name in SUM_LIMITS if limits.get(name) is not None}
-        bounds |= {name: limits[name]["least"] for name in MEAN_LIMITS if limits.get(name)}
-        chance = own["p"]
-        for name in found.used.keys() & set(MEAN_LIMITS):
-            least = bounds[name]
-            found.used[name] = least - found.used[name] / max(float(chance.sum()), 1e-300)
-        facts = {
-            "allotted_revenue": found.value,
-            "allotted_bound": found.dual,
-            "allotted_free": found.free,
-            "allotted_greedy": found.greedy,
-            "allotted_none": float((found.choice < 0).sum()),
-        }
-        records += [
-            {"metric": name, "value": float(v)} for name, v in facts.items() if np.isfinite(v)
-        ]
+        facts = {"revenue": found.value, "bound": found.dual, "free": found.free}
+        facts |= {"greedy": found.greedy, "none": (found.choice < 0).sum()}
+        for name, value in facts.items():
+            if np.isfinite(value):
+                add(f"allotted_{name}", value)
         for name, used in found.used.items():
-            limit = {"limit_used": used, "limit_price": found.multipliers[name]}
-            if name in bounds:
-                limit["limit_bound"] = float(bounds[name])
-            records += [{"metric": metric, "value": v, "part": name} for metric, v in limit.items()]
+            bound = limits[name]
+            if name in MEAN_LIMITS:
+                # A mean is told as such, among those who accept.
+                bound = bound["least"]
+                used = bound - used / max(float(own["p"].sum()), 1e-300)
+            add("limit_used", used, part=name)
+            add("limit_price", found.multipliers[name], part=name)
+            add("limit_bound", bound, part=name)
         if (sure := limits.get("confidence")) is not None:
-            records.append({"metric": "limit_confidence", "value": sure, "part": "capacity"})
-        records = [one | {"rows": len(X)} for one in records]
+            add("limit_confidence", sure, part="capacity")
     if tried:
         own = experiment(saved, X, rng, **tried)
-        sums = {name: float(own.pop(name).sum()) for name in ("tried_revenue", "level_revenue")}
+        for name in ("tried_revenue", "level_revenue"):
+            add(name, own.pop(name).sum())
         columns |= own
-        records += [{"metric": name, "value": v, "rows": len(X)} for name, v in sums.items()]
-        low = {"metric": "tried_least_p", "value": float(own["tried_p"].min()), "rows": len(X)}
-        records.append(low)
+        add("tried_least_p", own["tried_p"].min())
     return columns, records
 
 
 def columns_asked(limits):
     """Columns of the table that limits name."""
     limits = limits or {}
-    named = [limits[name]["column"] for name in MEAN_LIMITS if limits.get(name)]
+    named = [_parts(limits[name], "column")[0] for name in MEAN_LIMITS if limits.get(name)]
     revenue = limits.get("revenue")
     return list(dict.fromkeys(named + [revenue] * isinstance(revenue, str)))
 
@@ -586,6 +557,7 @@ def _numbers(frame, name):
 
 
 def _marked(frame, name, value):
+    """1.0 where a column has a value, as it is or in print."""
     own = _column(frame, name)
     hit = (own == value).fillna(False).to_numpy(dtype=bool)
     if not hit.any():

@@ -7,15 +7,14 @@ import pyarrow as pa
 
 from counterweight.errors import CounterweightError
 from counterweight.labeling.offered import OfferScale, offer_range
-from counterweight.models.choice.acceptance import (
+from counterweight.models.choice.logitboost import fold_numbers
+from counterweight.models.choice.offer_model import (
     acceptance,
-    checked_revenue,
+    best_offers,
     feasible,
     mixed_acceptance,
-    optimal_offer,
-    soft_optimal_offer,
+    searched_offers,
 )
-from counterweight.models.choice.logitboost import fold_numbers
 from counterweight.numerics.emissions import Layout
 from counterweight.plan.components import load
 from counterweight.tables.parquet import constant, stacked
@@ -24,23 +23,11 @@ from counterweight.tables.seeds import generator
 log = logging.getLogger("counterweight")
 
 #: Columns of a table of predictions, in order; ``setting`` is hard, soft or "".
-PREDICTIONS = (
-    ("repeat", "int16"),
-    ("row", "int32"),
-    ("role", "string"),
-    ("setting", "string"),
-    ("p", "float64"),
-    ("segment", "int16"),
-    ("segment_p", "float64"),
-    ("eta", "float64"),
-    ("k", "float64"),
-    ("best_offer", "float64"),
-    ("best_p", "float64"),
-    ("best_revenue", "float64"),
-    ("revenue", "float64"),
-)
-#: First grid of the search for models without a closed form, and rounds of refinement.
-POINTS, ROUNDS, FINER = 65, 3, 9
+PREDICTIONS = {
+    **{"repeat": "int16", "row": "int32", "role": "string", "setting": "string", "p": "float64"},
+    **{"segment": "int16", "segment_p": "float64", "eta": "float64", "k": "float64"},
+    **dict.fromkeys(("best_offer", "best_p", "best_revenue", "revenue"), "float64"),
+}
 #: Deviation of scaled offers in a segment below which they hardly vary, and the share of people in
 #: such segments from which on claims have no interval.
 STILL, FEW = 0.05, 0.05
@@ -101,28 +88,21 @@ def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0
 
     `offer` are options of the labeling rule (`scale_of`), `bootstrap` the draws for intervals of
     expected enrolment and revenue, where the model can give them; random streams go by seed and
-    study.
-
-    Returns
-    -------
-    arrays : dict of str or (str, str) to array
-        The fitted model, and the ends of the intervals, by total and setting (`totals_intervals`).
-    predictions : pyarrow.Table
-        Columns of `PREDICTIONS`. A model without segments has segment -1 with probability,
-        eta and k 0.
+    study. Gives the fitted model as arrays, with the ends of the intervals by total and setting
+    (`totals_intervals`), and a table with the columns of `PREDICTIONS`; a model without segments
+    has segment -1 with probability, eta and k 0.
     """
     made = np.concatenate([np.asarray(own["offer"], float) for own in data.labels.values()])
     rows, (scale, grid) = offer_rows(data, repeat), scale_of(offer, made)
     model = load("model", method["model"])(**method["options"])
     rng = generator(seed, study, repeat, f"fit {method['model']}")
     train, X, t = rows["train"], rows["X"], rows["t"]
-    oracle = bool(method["options"].get("per_component"))
     if hasattr(model, "predict_segments"):
         told = told_categories(type(model), data.names, data.categories)
         model.fit(X[train], rows["answer"], t[train], rng=rng, **told)
         said = segment_predictions(model, X, t, scale, grid)
     else:
-        component = rows["component"] if oracle else None
+        component = rows["component"] if method["options"].get("per_component") else None
         own = component[train] if component is not None else None
         model.fit(X[train], rows["answer"], t[train], rng=rng, component=own)
         said = {"": curve_predictions(model, X, t, scale, grid, component)}
@@ -130,26 +110,24 @@ def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0
     if bootstrap and hasattr(model, "bootstrap_totals"):
         fresh = generator(seed, study, repeat, f"bootstrap {method['model']}")
         arrays |= totals_intervals(model, rows, scale, said, fresh, bootstrap, level, grid)
-    tables = []
+    tables, count = [], len(X)
+    place = {"repeat": np.full(count, repeat), "row": rows["row"], "role": list(rows["role"])}
     for setting, columns in said.items():
-        _check_finite(columns, method["model"], repeat)
-        count = len(X)
-        columns = columns | {
-            "repeat": np.full(count, repeat),
-            "row": rows["row"],
-            "role": pa.array(list(rows["role"])),
-            "setting": constant(setting, count),
-        }
-        tables.append(
-            pa.table(
-                {
-                    name: columns[name]
-                    if isinstance(columns[name], pa.Array)
-                    else pa.array(columns[name]).cast(pa.type_for_alias(kind))
-                    for name, kind in PREDICTIONS
-                }
-            )
-        )
+        for name, values in columns.items():
+            bad = int((~np.isfinite(values)).sum())
+            if bad:
+                raise CounterweightError(
+                    f"{bad} values of {name} by {method['model']} in repeat {repeat} are not "
+                    "finite: the model failed; see its log."
+                )
+        columns = columns | place
+        made = [
+            constant(setting, count)
+            if name == "setting"
+            else pa.array(columns[name]).cast(pa.type_for_alias(kind))
+            for name, kind in PREDICTIONS.items()
+        ]
+        tables.append(pa.table(made, [*PREDICTIONS]))
     return arrays, stacked(tables)
 
 
@@ -158,7 +136,7 @@ def totals_intervals(model, rows, scale, said, rng, draws, level=0.95, grid=None
 
     Totals are over the test rows, or over the training rows where there are no others.
     ``predicted`` is at the historical offers, by percentiles; ``claimed`` at the model's best ones,
-    which every draw finds anew (`ResampledModel.bootstrap_claims`), with the draws' mean excess
+    which every draw finds anew (`SegmentModel.bootstrap_claims`), with the draws' mean excess
     taken off the claim and not: draws of a fit that follows its rows too closely exceed by more
     than the fit does, up to three times in simulated admissions. There is no interval of a claim
     where offers hardly varied (deviation below `STILL`) in segments of more than `FEW` of the
@@ -167,33 +145,31 @@ def totals_intervals(model, rows, scale, said, rng, draws, level=0.95, grid=None
     """
     train = rows["train"]
     used = ~train if (~train).any() else train
-    ends, intervals = [(1 - level) / 2, (1 + level) / 2], {}
+    ends, intervals = np.array([(1 - level) / 2, (1 + level) / 2]), {}
     past = (rows["X"][train], rows["answer"], rows["t"][train])
     shared = {"rng": rng, "draws": draws, "revenue": scale.scaled_revenue()}
     share = 0.0
     if hasattr(model, "offer_deviation_"):
         share = float(model.weights_[model.offer_deviation_ < STILL].sum())
-    still = share > FEW
-    claiming = hasattr(model, "bootstrap_claims") and not still
+    claiming = hasattr(model, "bootstrap_claims") and share <= FEW
     if hasattr(model, "refits"):
         shared["refits"] = model.refits(*past, rng=rng, draws=draws)
     for setting, columns in said.items():
         asked = shared | {"assignment": setting}
         totals = model.bootstrap_totals(*past, rows["X"][used], rows["t"][used], **asked)
-        excess = (
-            model.bootstrap_claims(*past, rows["X"][used], **asked, grid=grid) if claiming else None
-        )
-        claims = columns["best_p"][used].sum(), columns["best_revenue"][used].sum()
-        for at, name in enumerate(("enrolment", "revenue")):
+        if claiming:
+            excess = model.bootstrap_claims(*past, rows["X"][used], **asked, grid=grid)
+        for at, (name, best) in enumerate((("enrolment", "best_p"), ("revenue", "best_revenue"))):
             intervals[f"{name}_predicted", setting] = np.quantile(totals[at], ends)
             if claiming:
-                intervals[f"{name}_claimed", setting] = _what_it_brings(
-                    claims[at], excess[at], ends
-                )
+                low, high = columns[best][used].sum() - np.quantile(excess[at], ends[::-1])
+                mean = excess[at].mean()
+                brought = np.array([low + min(mean, 0.0), high + max(mean, 0.0)])
+                intervals[f"{name}_claimed", setting] = brought
         if claiming:
             single = np.sort(scale.offers(np.quantile(excess[2], ends)))
             intervals["single_offer", setting] = single
-    if still:
+    if share > FEW:
         log.warning(
             "No interval of what best offers would bring: past offers hardly varied in segments of "
             "%.0f %% of the people.",
@@ -202,52 +178,39 @@ def totals_intervals(model, rows, scale, said, rng, draws, level=0.95, grid=None
     return intervals
 
 
-def _what_it_brings(claim, excess, ends):
-    """Interval of what a claim stands for, by draws of its excess; see `totals_intervals`."""
-    low, high = claim - np.quantile(excess, ends[::-1])
-    mean = excess.mean()
-    return np.array([low + min(mean, 0.0), high + max(mean, 0.0)])
-
-
 def segment_predictions(model, X, t, scale, grid=None):
     """Predictions of a model of segments, by assignment: hard and soft."""
     weights = np.asarray(model.predict_segments(X))
     eta, k = np.asarray(model.eta_), np.asarray(model.k_)
-    segment = weights.argmax(axis=1)
-    at = np.arange(len(weights))
-    moves = (
-        model.threshold_moves(X) if hasattr(model, "threshold_moves") else np.zeros(len(weights))
-    )
+    segment, at = weights.argmax(axis=1), np.arange(len(weights))
+    moves = model.threshold_moves(X) if hasattr(model, "threshold_moves") else np.zeros(len(at))
     own = eta[segment] + moves
     shared = {"segment": segment, "segment_p": weights[at, segment], "eta": own, "k": k[segment]}
     asked = {"revenue": scale.scaled_revenue(), "grid": grid}
-    best = {
-        "hard": optimal_offer(own, k[segment], **asked),
-        "soft": soft_optimal_offer(weights, eta, k, **asked, moves=moves if moves.any() else None),
-    }
+    asked["moves"] = moves if moves.any() else None
     predictions = {}
-    for setting, offers in best.items():
-        p = np.asarray(model.predict_acceptance(X, t, assignment=setting))
+    for setting in ("hard", "soft"):
+        offers = best_offers(weights, eta, k, setting, **asked)
         if setting == "hard":
             best_p = acceptance(offers, own, k[segment])
         else:
             best_p = mixed_acceptance(weights, offers - moves, eta, k)
+        p = np.asarray(model.predict_acceptance(X, t, assignment=setting))
         predictions[setting] = shared | _money(p, t, offers, best_p, scale)
     return predictions
 
 
 def curve_predictions(model, X, t, scale, grid=None, component=None):
     """Predictions of a model without segments; the best offers by a search."""
-    asked = {} if component is None else {"component": component}
-    count = len(X)
+    asked, count = {} if component is None else {"component": component}, len(X)
 
     def accept(offers):
         return model.predict_acceptance(X, offers, **asked)
 
     p = accept(t)
     offers = searched_offers(accept, count, scale.scaled_revenue(), grid)
-    nothing = np.zeros(count)
-    shared = {"segment": np.full(count, -1), "segment_p": nothing, "eta": nothing, "k": nothing}
+    shared = dict.fromkeys(("segment_p", "eta", "k"), np.zeros(count))
+    shared["segment"] = np.full(count, -1)
     return shared | _money(p, t, offers, accept(offers), scale)
 
 
@@ -260,47 +223,6 @@ def _money(p, t, best, best_p, scale):
         "best_p": best_p,
         "best_revenue": best_p * scale.revenue(offers),
     }
-
-
-def searched_offers(accept, rows, revenue=(1.0, -1.0), grid=None, low=0.0, high=1.0):
-    """Offers (n,) that maximise expected revenue under any curve, by grid and refinement.
-
-    The best of `POINTS` offers is refined `ROUNDS` times between its neighbours, to (high - low) /
-    64 / 4^3; narrower steps of a curve may be missed. Where offers tie, the lowest is taken. The
-    curve is ``accept(t (n,)) -> p (n,)``; `grid` holds the only offers that can be made.
-    """
-    a, b = checked_revenue(revenue)
-    best = np.full(rows, float(low))
-    value = np.full(rows, -np.inf)
-
-    def look(offers):
-        nonlocal best, value
-        earned = accept(offers) * (a + b * offers)
-        better = earned > value + 1e-12 * np.abs(earned)
-        best, value = np.where(better, offers, best), np.where(better, earned, value)
-
-    first = np.linspace(low, high, POINTS) if grid is None else feasible(grid, low, high)
-    for offer in first:
-        look(np.full(rows, offer))
-    if grid is None:
-        step = (high - low) / (POINTS - 1)
-        for _ in range(ROUNDS):
-            center = best
-            for shift in np.linspace(-step, step, FINER):
-                if shift:
-                    look(np.clip(center + shift, low, high))
-            step *= 2 / (FINER - 1)
-    return best
-
-
-def _check_finite(columns, model, repeat):
-    for name, values in columns.items():
-        bad = int((~np.isfinite(values)).sum())
-        if bad:
-            raise CounterweightError(
-                f"{bad} values of {name} by {model} in repeat {repeat} are not finite: the model "
-                "failed; see its log."
-            )
 
 
 def compared(X, t, y, candidates, rng, told=None, most=COMPARED):
@@ -337,18 +259,13 @@ def compared(X, t, y, candidates, rng, told=None, most=COMPARED):
 
 def _held_out(X, t, y, one, fold, seed, told=None):
     """A model for each fold, fitted to the others; the refusal where it cannot be."""
-    kind = load("model", one["model"])
+    kind, found = load("model", one["model"]), []
     more = told(kind) if told else {}
     try:
-        return [
-            kind(**one["options"]).fit(
-                X[fold != number],
-                y[fold != number],
-                t[fold != number],
-                rng=np.random.default_rng([seed, number]),
-                **more,
-            )
-            for number in range(FOLDS)
-        ]
+        for number in range(FOLDS):
+            rng, own = np.random.default_rng([seed, number]), fold != number
+            model = kind(**one["options"])
+            found.append(model.fit(X[own], y[own], t[own], rng=rng, **more))
     except CounterweightError as error:
         return error
+    return found

@@ -11,7 +11,6 @@ from scipy.special import logsumexp
 
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Choice, Flag, Integer, Number
-from counterweight.models.choice.choice_features import Features
 from counterweight.models.choice.covariates import (
     Mover,
     gate_design,
@@ -19,9 +18,9 @@ from counterweight.models.choice.covariates import (
     gates_by_size,
     memberships,
 )
-from counterweight.models.choice.offer_model import checked_offers, checked_rows_with_gaps
+from counterweight.models.choice.offer_model import checked_offers
 from counterweight.models.choice.search import Search, Sizes
-from counterweight.models.choice.segment_model import ResampledModel
+from counterweight.models.choice.segment_model import Features, SegmentModel
 from counterweight.models.choice.steps import (
     LEAST_SLOPE,
     MOST_SLOPE,
@@ -30,7 +29,7 @@ from counterweight.models.choice.steps import (
     climb,
     fit_curves,
 )
-from counterweight.numerics.checks import check_options, checked_labels, checked_weights
+from counterweight.numerics.checks import check_options, checked_weights
 
 log = logging.getLogger("counterweight")
 
@@ -85,7 +84,7 @@ PASSES = 3
 
 
 @dataclass(eq=False, repr=False)
-class PredictiveChoiceModel(ResampledModel):
+class PredictiveChoiceModel(SegmentModel):
     """Mixture of segments of features, each with a monotone logistic response to an offer.
 
     p(x, y | t) = sum_j w_j p_j(x) f_j(t)^y (1 - f_j(t))^(1 - y), with
@@ -94,26 +93,22 @@ class PredictiveChoiceModel(ResampledModel):
     everything else in it. It assumes that within a segment the answer depends on the offer alone.
     Then it does not matter how past offers depended on x (Theorem 1), as long as they varied
     within each segment; where they hardly did (``offer_deviation_``), eta and k are a guess, to
-    which the option ``prior`` gives a centre.
-
-    A new case is assigned by x alone: p(j | x).
+    which the option ``prior`` gives a centre. A new case is assigned by x alone: p(j | x).
 
     With gates (`counterweight.models.choice.covariates`) p(j | x) is a multinomial logit and the
     density that of the answers alone, nu_J = (J - 1)(1 + numbers + levels - 1 of each category) +
-    2 J. ``means_``, ``covariances_`` and ``shares_`` then describe the members.
-
-    With categories it is also tried to let features move the thresholds of all segments alike
-    (`counterweight.models.choice.covariates`); ``eta_`` is then that of a person whom they do not
-    move, and `threshold_moves` tells by how much.
+    2 J. ``means_``, ``covariances_`` and ``shares_`` then describe the members. With categories it
+    is also tried to let features move the thresholds of all segments alike (same module); ``eta_``
+    is then that of a person whom they do not move, and `threshold_moves` tells by how much.
 
     Missing features (NaN) are integrated out, in training and for new cases, which is right
-    if they are missing at random; the rows are counted. Features without variation, and those
-    that are a linear function of one other, are left out and counted. So are categories that
-    segments do not tell apart: where shares of its own in each segment make the likelihood of a
-    category larger by less than their parameters cost, (J - 1)(levels - 1) log(N) / 2, it has the
-    same shares in all and says nothing of segments. Shares are smoothed by half a row a level.
-    For numbers with few values (three or more) the least variance of a segment is larger
-    (`choice_features.least_variance`): otherwise segments would shrink to single values.
+    if they are missing at random. Features without variation, and those that are a linear function
+    of one other, are left out. So are categories that segments do not tell apart: where shares of
+    its own in each segment make the likelihood of a category larger by less than their parameters
+    cost, (J - 1)(levels - 1) log(N) / 2, it has the same shares in all and says nothing of
+    segments. Shares are smoothed by half a row a level. For numbers with few values (three or
+    more) the least variance of a segment is larger (`segment_model.least_variance`): otherwise
+    segments would shrink to single values.
 
     Parameters are told by `OPTIONS`; `random_state` is of the random starts.
 
@@ -205,55 +200,53 @@ class PredictiveChoiceModel(ResampledModel):
             parameters.
         """
         check_options(self.get_params(), OPTIONS)
-        self.gates_ = None
-        gated = self.membership == "gates"
+        self.gates_, gated = None, self.membership == "gates"
         if gated and self.thresholds == "additive":
             raise CounterweightError(
                 "Thresholds cannot be additive where membership is by gates: leave one of them out."
             )
         X, t = self._parted(X, t, fitting=True)
-        X = checked_rows_with_gaps(X, feature_names)
-        n = len(X)
-        t = checked_offers(t, n)
-        y = checked_labels(y, n, "answer")
-        row_weights = checked_weights(sample_weight, n)
+        t = checked_offers(t, len(X))
+        row_weights = checked_weights(sample_weight, len(X))
         used = row_weights > 0
         X, t, y, row_weights = X[used], t[used], y[used], row_weights[used]
         if (y == y[0]).all():
             raise CounterweightError(
-                f"All {len(y)} answers are {y[0]}, of one class, so no response to an offer can be "
+                f"All {len(y)} answers are {int(y[0])}, of one class, so no response to an offer can be "
                 "learned: check the answer column, or add rows with the other answer."
             )
-        self.n_features_in_ = X.shape[1]
         told = None if self.categories == "none" else categories
-        self._features = Features.fitted(
+        self._features = whole = Features.fitted(
             X, row_weights, self.reg_covar, told, self.categories == "auto", feature_names
         )
-        used = self._features
-        self.features_used_, self.centre_, self.scale_ = used.numbers, used.centre, used.scale
-        self.constant_features_ = self._features.constant
-        self.duplicated_features_ = self._features.duplicated
-        self.uninformative_features_ = []
+        self.features_used_, self.centre_, self.scale_ = whole.numbers, whole.centre, whole.scale
+        self.constant_features_, self.duplicated_features_ = whole.constant, whole.duplicated
         kinds = [self.covariance] if self.covariance != "auto" else self._kinds(row_weights)
         fits = [self._searched(kind, X, t, y, row_weights, rng) for kind in kinds]
         found = min(fits, key=lambda one: one.length)
-        categories = bool(len(self._features.categories))
-        if (
-            not gated
-            and self.thresholds != "segments"
-            and (self.thresholds != "auto" or categories)
-        ):
+        additive = self.thresholds == "additive" or (
+            self.thresholds == "auto" and len(whole.categories)
+        )
+        if additive and not gated:
             moved = self._moved(found, X, t, y, row_weights, rng)
             found = found if moved is None else min(found, moved, key=lambda one: one.length)
-        whole = self._features
         self._take(found)
         if gated:
             self._take_gates(found, whole, X, t, y, row_weights)
-        self._report()
+        for count, what in (
+            (self.slopes_at_bound_, "with a slope at its bound: the offer separates the answers"),
+            (self.monotone_active_, "in which acceptance does not rise with the offer"),
+            (self.one_answer_segments_, "with one kind of answer"),
+            (self.covariances_at_floor_, "with a variance at the floor"),
+        ):
+            if count:
+                log.warning("%d of %d segments %s.", count, self.n_components_, what)
+        if not self.converged_:
+            log.warning("EM did not converge within %d steps: raise iterations.", self.iterations)
         return self
 
     def _take_gates(self, found, whole, X, t, y, row_weights):
-        """Keep gates that begin at the segments of one search; see `gated.gates`."""
+        """Keep gates that begin at the segments of one search; see `covariates.fit_gates`."""
         self._features, self.uninformative_features_ = whole, []
         self.covariance_, prior = "full", found.rule["prior"]
         data = self._choice_rows(X, t, y, row_weights)
@@ -266,10 +259,8 @@ class PredictiveChoiceModel(ResampledModel):
         self.log_likelihoods_ = np.array([one.log_likelihood for one in made.values()])
         counts = np.array([gate_parameters(size, data) for size in made])
         self.mdl_ = half_log * counts - self.log_likelihoods_
-        chosen = self.components or int(self.sizes_[self.mdl_.argmin()])
-        one = made[chosen]
-        weights = memberships(data, one)[0] @ data.row_weights
-        order = np.argsort(-weights, kind="stable")
+        one = made[self.components or int(self.sizes_[self.mdl_.argmin()])]
+        order = np.argsort(-(memberships(data, one)[0] @ data.row_weights), kind="stable")
         one = one._replace(gates=one.gates[order], curves=one.curves[order])
         prior, gamma = memberships(data, one)
         # Moments of the members, missing numbers at their mean.
@@ -280,20 +271,21 @@ class PredictiveChoiceModel(ResampledModel):
         gaps = numbers - means[:, None]
         spread = np.einsum("jn,jna,jnb->jab", share, gaps, gaps)
         spread += self.reg_covar * np.eye(len(self.scale_))
-        self.means_ = self.centre_ + self.scale_ * means
-        self.covariances_ = spread * np.outer(self.scale_, self.scale_)
         marks = gate_design(data)[:, 1 + len(self.scale_) :]
-        self.shares_ = data.emission.smoothed((share * mass[:, None]) @ marks)
-        self.weights_ = (prior @ data.row_weights) / float(data.total)
-        self.k_ = one.curves[:, 1]
-        self.eta_ = 0.5 - one.curves[:, 0] / self.k_
-        self.n_components_, self.log_likelihood_ = chosen, one.log_likelihood
+        shares = data.emission.smoothed((share * mass[:, None]) @ marks)
+        weights = (prior @ data.row_weights) / float(data.total)
+        self._keep(data, gamma * data.row_weights, mass, weights, means, spread, shares, one.curves)
+        self.log_likelihood_ = one.log_likelihood
         self.history_, self.n_iter_ = np.array([one.objective]), int(one.iterations)
         self.converged_, self.updates_held_, self.covariances_at_floor_ = one.converged, 0, 0
-        self._count(gamma * data.row_weights, mass, data)
 
-    def _count(self, gamma, mass, data):
-        """What is told of segments beside parameters; gamma (J, n) has the row weights."""
+    def _keep(self, data, gamma, mass, weights, means, covariances, shares, curves):
+        """Keep segments in scaled features, and what is told of them; gamma (J, n) is weighted."""
+        self.weights_, self.shares_, self.n_components_ = weights, shares, len(weights)
+        self.means_ = self.centre_ + self.scale_ * means
+        self.covariances_ = covariances * np.outer(self.scale_, self.scale_)
+        self.k_ = curves[:, 1]
+        self.eta_ = 0.5 - curves[:, 0] / self.k_
         self.slopes_at_bound_ = int((self.k_ >= MOST_SLOPE - 1e-6).sum())
         self.monotone_active_ = int((self.k_ <= LEAST_SLOPE * (1 + 1e-6)).sum())
         yes = gamma @ data.y
@@ -318,58 +310,39 @@ class PredictiveChoiceModel(ResampledModel):
         columns, moves = mover.begin()
         if not columns:
             return None
-        rows = mover.design[:, columns]
         # With moving thresholds it takes no more segments than without.
-        asked = found.covariance, X, t - rows @ moves, y, row_weights, rng
+        asked = found.covariance, X, t - mover.design[:, columns] @ moves, y, row_weights, rng
         made = self._searched(*asked, columns, found.chosen)
         whole, self._features = self._features, made.features
         data = self._choice_rows(X, t, y, row_weights)
-        best = made.best[made.chosen]
-        steps = {"tol": self.tol, "iterations": self.iterations}
-        run, columns, moves = mover.settled(
-            data, best.parameters, columns, moves, **steps, **made.rule
-        )
+        steps = {"tol": self.tol, "iterations": self.iterations} | made.rule
+        best = made.best[made.chosen].parameters
+        run, columns, moves = mover.settled(data, best, columns, moves, **steps)
         self._features = whole
         if not columns:
             return None
         made.data = data.moved(mover.design[:, columns] @ moves)
         made.spare(len(made.moving) - len(columns))
         made.moving = columns
-        log_likelihood = float(made.data.expectation(run.parameters).log_likelihood[0])
-        made.settle(run, log_likelihood)
+        made.settle(run, float(made.data.expectation(run.parameters).log_likelihood[0]))
         made.thresholds = mover.thresholds(columns, moves)
         return made
 
     def _searched(self, kind, X, t, y, row_weights, rng, moving=(), most=None):
-        """Best models of every size under one kind of covariance; see `sizes.Sizes`.
+        """Best models of every size under one kind of covariance; see `search.Sizes`.
 
         Categories that tell nothing are left out, and the search done anew, a few times at most.
         """
         self.covariance_, common, whole = kind, 0.0, self._features
         self._moving = moving
+        names = ("n_init", "tol", "iterations", "selection", "moves", "curves")
+        asked = {name: getattr(self, name) for name in names}
         for left in reversed(range(PASSES)):
             data = self._choice_rows(X, t, y, row_weights)
             largest, capped = self._most_components(data)
             rule = self._rule(data)
-            search = Search(
-                data,
-                rng,
-                n_init=self.n_init,
-                tol=self.tol,
-                iterations=self.iterations,
-                selection=self.selection,
-                moves=self.moves,
-                curves=self.curves,
-                **rule,
-            )
-            found = Sizes(
-                data,
-                search.up_to(min(largest, most or largest)),
-                rule,
-                self.n_parameters,
-                self._features,
-                capped,
-            )
+            best = Search(data, rng, **asked, **rule).up_to(min(largest, most or largest))
+            found = Sizes(data, best, rule, self.n_parameters, self._features, capped)
             if self.components is None:
                 found.choose()
             useless = found.useless() if left else []
@@ -382,7 +355,7 @@ class PredictiveChoiceModel(ResampledModel):
         return found
 
     def _take(self, found):
-        """Keep what one search has found."""
+        """Keep what one search has found, run on to a smaller tolerance."""
         whole, self._features = self._features, found.features
         left = np.setdiff1d(whole.categories, self._features.categories)
         self.uninformative_features_ = whole.columns(np.searchsorted(whole.categories, left))
@@ -393,10 +366,29 @@ class PredictiveChoiceModel(ResampledModel):
         jacobian = float(seen.sum(axis=0) @ np.log(self.scale_))
         self.sizes_ = found.sizes
         self.log_likelihoods_, self.mdl_ = found.logs - jacobian, found.mdl + jacobian
-        self.rows_missing_ = int(np.isnan(data.rows).any(axis=1).sum())
-        if data.levels:
-            self.rows_missing_ = int((np.isnan(data.rows).any(1) | (data.codes < 0).any(1)).sum())
-        self._finish(data, best, found.rule, jacobian)
+        self.rows_missing_ = int((np.isnan(data.rows).any(1) | (data.codes < 0).any(1)).sum())
+        steps = {"tol": self.tol * POLISH, "iterations": self.iterations}
+        last = climb(data, best.parameters, **steps, **found.rule)
+        parameters = last.parameters
+        first = parameters.means if len(self.centre_) else parameters.shares
+        order = np.lexsort((first[:, 0, 0], -parameters.weights[:, 0]))
+        parameters = Choices(*(values[order] for values in parameters))
+        answered = data.log_joint(parameters) + data.log_answer(parameters.curves[:, 0])
+        total = logsumexp(answered, axis=1, keepdims=True)
+        gamma = np.exp(answered - total).T * data.row_weights
+        weights, *own = (values[:, 0] for values in parameters)
+        means, covariances, curves, shares = own
+        mass = np.maximum(gamma.sum(axis=1), 1e-300)
+        weights = weights / parameters.weights.sum()
+        self._keep(data, gamma, mass, weights, means, covariances, shares, curves)
+        self.log_likelihood_ = float((total[:, 0] * data.row_weights).sum()) - jacobian
+        history = np.concatenate([best.history, [row[0] for row in last.history[1:]]])
+        self.history_ = history[~np.isnan(history)]
+        self.converged_ = bool(best.converged)
+        self.n_iter_ = int(best.iterations + last.iterations[0])
+        least = np.linalg.eigvalsh(covariances)[:, :1]
+        self.covariances_at_floor_ = int((least <= self.reg_covar * (1 + 1e-6)).sum())
+        self.updates_held_ = int(best.held + last.held[0])
 
     def n_parameters(self, components):
         """nu_J: free parameters of a model of J segments."""
@@ -437,50 +429,3 @@ class PredictiveChoiceModel(ResampledModel):
             prior = Prior(pooled, 1.0 / deviations**2)
         least = data.rows.shape[1] + 2.0
         return {"floor": self.reg_covar, "minimum_rows": least, "prior": prior}
-
-    def _finish(self, data, best, rule, jacobian):
-        steps = {"tol": self.tol * POLISH, "iterations": self.iterations}
-        last = climb(data, best.parameters, **steps, **rule)
-        parameters = last.parameters
-        first = parameters.means if len(self.centre_) else parameters.shares
-        order = np.lexsort((first[:, 0, 0], -parameters.weights[:, 0]))
-        parameters = Choices(*(values[order] for values in parameters))
-        joint = data.log_joint(parameters)
-        answered = joint + self._log_answer(data, parameters.curves[:, 0])
-        total = logsumexp(answered, axis=1, keepdims=True)
-        gamma = np.exp(answered - total).T * data.row_weights
-        mass = np.maximum(gamma.sum(axis=1), 1e-300)
-        self.weights_ = parameters.weights[:, 0] / parameters.weights.sum()
-        self.means_ = self.centre_ + self.scale_ * parameters.means[:, 0]
-        self.covariances_ = parameters.covariances[:, 0] * np.outer(self.scale_, self.scale_)
-        self.k_ = parameters.curves[:, 0, 1]
-        self.eta_ = 0.5 - parameters.curves[:, 0, 0] / self.k_
-        self.n_components_ = len(self.k_)
-        self.log_likelihood_ = float((total[:, 0] * data.row_weights).sum()) - jacobian
-        self.history_ = np.concatenate([best.history, [row[0] for row in last.history[1:]]])
-        self.history_ = self.history_[~np.isnan(self.history_)]
-        self.converged_ = bool(best.converged)
-        self.n_iter_ = int(best.iterations + last.iterations[0])
-        self._count(gamma, mass, data)
-        self.shares_ = parameters.shares[:, 0]
-        least = np.linalg.eigvalsh(parameters.covariances[:, 0])[:, :1]
-        self.covariances_at_floor_ = int((least <= self.reg_covar * (1 + 1e-6)).sum())
-        self.updates_held_ = int(best.held + last.held[0])
-
-    @staticmethod
-    def _log_answer(data, curves):
-        sign = 2.0 * data.y - 1.0
-        odds = curves[:, 0] + (data.t[:, None] - 0.5) * curves[:, 1]
-        return -np.logaddexp(0.0, -sign[:, None] * odds)
-
-    def _report(self):
-        for count, what in (
-            (self.slopes_at_bound_, "with a slope at its bound: the offer separates the answers"),
-            (self.monotone_active_, "in which acceptance does not rise with the offer"),
-            (self.one_answer_segments_, "with one kind of answer"),
-            (self.covariances_at_floor_, "with a variance at the floor"),
-        ):
-            if count:
-                log.warning("%d of %d segments %s.", count, self.n_components_, what)
-        if not self.converged_:
-            log.warning("EM did not converge within %d steps: raise iterations.", self.iterations)

@@ -10,19 +10,20 @@ centre of k-means on the standardised features (other models). The offers of a k
 made; of fewer than a hundred people these are the least and the largest.
 """
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 from scipy.special import logsumexp
 
-from counterweight.models.choice.acceptance import (
+from counterweight.models.choice.offer_model import (
+    best_offers,
     logistic,
     mixed_acceptance,
     mixed_over,
     optimal_offer,
-    soft_optimal_offer,
+    searched_offers,
 )
-from counterweight.models.choice.offer_training import searched_offers
 
 #: Offers at which a draw's expected revenue is looked at; the best one is refined by a parabola.
 LOOKED = 33
@@ -48,27 +49,33 @@ def pricer(model, setting):
     `setting` is ``hard`` or ``soft`` of a model of segments; else empty.
     """
     if hasattr(model, "predict_segments"):
-        kind = Segments if model.gates_ is None else GatedSegments
-        return kind(model, setting or model.assignment)
+        return Segments(model, setting or model.assignment)
     # One line for everybody, without an oracle's components.
-    if len(model.models_) == 1 and np.ndim(model.models_[0].get("coef")) == 1:
-        return Lines(model)
-    return Curves(model)
+    one_line = len(model.models_) == 1 and np.ndim(model.models_[0].get("coef")) == 1
+    return Lines(model) if one_line else Curves(model)
 
 
 def possible(grid, low, high):
     """The offers of a grid between two bounds; the nearest one where there is none."""
     inside = grid[(grid >= low - 1e-12) & (grid <= high + 1e-12)]
-    if len(inside):
-        return inside
     away = np.maximum(low - grid, grid - high)
-    return grid[[int(np.argmin(away))]]
+    return inside if len(inside) else grid[[int(np.argmin(away))]]
+
+
+def by_kind(kind, bounds, grid):
+    """Of each kind the places of its people, both bounds, and what a grid has between them."""
+    for number in np.unique(kind):
+        low, high = bounds[number]
+        own = None if grid is None else possible(grid, low, high)
+        low, high = (low, high) if own is None else (own[0], own[-1])
+        yield np.flatnonzero(kind == number), low, high, own
 
 
 class Segments:
     """Segments of people, each with one curve; people are priced by the likeliest or by all.
 
-    The segments are the `kinds` of people that offers were made to.
+    The segments are the `kinds` of people that offers were made to; those by gates, which say
+    nothing of features, are none, and `Kinds` tell who is like whom.
     """
 
     has_draws = True
@@ -76,17 +83,17 @@ class Segments:
     def __init__(self, model, setting):
         self.model, self.setting = model, setting
         self.eta, self.k = model.eta_, model.k_
-        self.kinds = len(self.k)
+        self.kinds = len(self.k) if model.gates_ is None else None
 
     def about(self, X):
-        """What the rest asks for: ``rows`` of features, ``joint`` log densities, ``kind``."""
-        rows = self.model._new_rows(X)
+        """What the rest asks for: ``rows``, ``joint`` log densities, ``kind``, thresholds' moves.
+
+        ``apart`` is what moves of thresholds are linear in, None where features move none.
+        """
+        rows, apart = self.model._choice_rows(X), self.model._apart(X)
         joint = rows.log_joint(self.model._parameters())
-        about = {"rows": rows, "joint": joint, "kind": joint.argmax(axis=1)}
-        # Where thresholds move with the features: what they are linear in, and by how much.
-        apart = self.model._apart(X)
-        moves = np.zeros(len(X)) if apart is None else self.model.threshold_moves(X)
-        return about | {"apart": apart, "moves": moves}
+        about = {"rows": rows, "joint": joint, "kind": joint.argmax(axis=1), "apart": apart}
+        return about | {"moves": self.model.threshold_moves(X)}
 
     def closeness(self, about):
         """Log density of each person's features."""
@@ -95,16 +102,15 @@ class Segments:
     def _weights(self, about):
         joint = about["joint"]
         if self.setting == "hard":
-            return np.eye(self.kinds)[about["kind"]]
+            return np.eye(len(self.k))[about["kind"]]
         return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
 
     def told(self, about):
         """Segment of each person, its probability, and its curve."""
         kind, joint = about["kind"], about["joint"]
-        at = np.arange(len(kind))
         return {
             "segment": kind,
-            "segment_p": np.exp(joint[at, kind] - logsumexp(joint, axis=1)),
+            "segment_p": np.exp(joint[np.arange(len(kind)), kind] - logsumexp(joint, axis=1)),
             "eta": self.eta[kind] + about["moves"],
             "k": self.k[kind],
         }
@@ -121,34 +127,18 @@ class Segments:
 
     def best(self, about, kind, bounds, revenue, grid=None):
         """Best offers (n,) of people within the bounds (kinds, 2) of their kind."""
-        offers = np.empty(len(kind))
-        weights = None if self.setting == "hard" else self._weights(about)
-        moves = about["moves"]
-        for number in np.unique(kind):
-            (low, high), mine = bounds[number], kind == number
-            own = None if grid is None else possible(grid, low, high)
-            if own is not None:
-                low, high = own[0], own[-1]
-            if weights is None:
-                at = about["kind"][mine]
-                asked = low, high, revenue, own
-                offers[mine] = optimal_offer(self.eta[at] + moves[mine], self.k[at], *asked)
-            else:
-                apart = None if about["apart"] is None else moves[mine]
-                offers[mine] = soft_optimal_offer(
-                    weights[mine], self.eta, self.k, low, high, revenue, own, moves=apart
-                )
+        offers, weights = np.empty(len(kind)), self._weights(about)
+        for mine, *ends, own in by_kind(kind, bounds, grid):
+            moves = None if about["apart"] is None else about["moves"][mine]
+            asked = self.setting, moves, *ends, revenue, own
+            offers[mine] = best_offers(weights[mine], self.eta, self.k, *asked)
         return offers
 
     def drawn(self, X, t, y, rng, draws, steps=5):
         """Parameters of bootstrap draws: a few EM steps from the fit on resampled rows.
 
-        Returns
-        -------
-        dict of str to array
-            ``densities`` (draws, J, q): coefficients of the log densities in
-            (1, x_i, x_i x_j, levels); ``eta`` and ``k`` (draws, J); ``moves`` (draws, p), where
-            thresholds move with the features.
+        ``densities`` (draws, J, q) are coefficients of the log densities in (1, x_i, x_i x_j,
+        levels); ``eta`` and ``k`` (draws, J); ``moves`` (draws, p), where thresholds move.
         """
         batch, moves = self.model.refitted(X, y, t, rng=rng, draws=draws, steps=steps)
         position, k = np.moveaxis(batch.curves, -1, 0)
@@ -161,113 +151,47 @@ class Segments:
 
     def ends(self, about, kind, bounds, revenue, grid, draws, summary):
         """What ``summary(best (draws, n)) -> (q, n)`` says of the draws' best offers, (q, n)."""
-        eta, k, densities = draws["eta"], draws["k"], draws["densities"]
-        found, moved = None, about["apart"] is not None
-        group = about["rows"].groups[0] if len(about["rows"].groups) == 1 else None
-        for number in np.unique(kind):
-            low, high = bounds[number]
-            own = None if grid is None else possible(grid, low, high)
+        eta, k, found, between = draws["eta"], draws["k"], None, grid is None
+        groups, moved = about["rows"].groups, about["apart"] is not None
+        for mine, low, high, own in by_kind(kind, bounds, grid):
             offers = np.linspace(low, high, LOOKED) if own is None else own
-            asked = offers[0], offers[-1], revenue, own
             earns = revenue[0] + revenue[1] * offers
             earned = logistic(k[..., None] * (offers - eta[..., None])) * earns
-            mine = np.flatnonzero(kind == number)
             for start in range(0, len(mine), PRICED):
                 at = mine[start : start + PRICED]
-                best = np.empty((len(eta), len(at)))
+                best, moves = np.empty((len(eta), len(at))), None
                 # Rows with gaps keep the densities of the fit.
-                joint = None if group is not None else about["joint"][at].T
-                features = None if group is None else group.features[:, at]
+                joint = about["joint"][at].T
+                features = groups[0].features[:, at] if len(groups) == 1 else None
                 apart = about["apart"][at].T if moved else None
                 for draw in range(len(eta)):
-                    if group is not None:
-                        joint = densities[draw] @ features
-                    moves = draws["moves"][draw] @ apart if moved else 0.0
-                    if self.setting == "hard" or eta.shape[1] == 1:
-                        place = joint.argmax(axis=0)
-                        if moved:
-                            curve = eta[draw][place] + moves, k[draw][place]
-                            best[draw] = optimal_offer(*curve, *asked)
-                        else:
-                            best[draw] = optimal_offer(eta[draw], k[draw], *asked)[place]
+                    curves = eta[draw], k[draw]
+                    if features is not None:
+                        joint = draws["densities"][draw] @ features
+                    if moved:
+                        moves = draws["moves"][draw] @ apart
+                    if self.setting == "hard" or len(joint) == 1:
+                        asked = "hard", moves, low, high, revenue, own
+                        best[draw] = best_offers(joint.T, *curves, *asked)
                         continue
                     weights = np.exp(joint - joint.max(axis=0))
                     if moved:
-                        made = eta[draw], k[draw], offers, earns
-                        best[draw] = _moved_peaks(weights, moves, *made, grid is None)
-                    else:
-                        best[draw] = _all_peaks(weights, earned[draw], offers, grid is None)
+                        best[draw] = _moved_peaks(weights, moves, *curves, offers, earns, between)
+                        continue
+                    for first in range(0, len(at), BLOCK):
+                        some = slice(first, first + BLOCK)
+                        values = weights[:, some].T @ earned[draw]
+                        best[draw, some] = _peaks(values, offers, between)
                 told = summary(best)
                 found = np.empty((len(told), len(kind))) if found is None else found
                 found[:, at] = told
         return found
 
 
-class GatedSegments(Segments):
-    """Segments by gates, which say nothing of features: `Kinds` tell who is like whom."""
-
-    closeness = None
-
-
-class Lines:
-    """Log-odds of acceptance, for each person a line in the offer; people come in `Kinds`."""
-
-    has_draws = True
-
-    def __init__(self, model):
-        self.model = model
-        one = model.models_[0]
-        self.coef, self.intercept = np.asarray(one["coef"], float), float(one["intercept"])
-
-    def about(self, X):
-        return {"X": X}
-
-    def _line(self, about, coef, intercept):
-        """Log-odds (n, ...) at the offer 0, and slopes in the offer."""
-        design = self.model.design_
-        X = about["X"]
-        base = design.columns(X, np.zeros(len(X)))
-        start = base @ coef + intercept
-        slope = design.columns(X, np.ones(len(X))) @ coef + intercept - start
-        return start, slope
-
-    def told(self, about):
-        return {}
-
-    def accept(self, about, t):
-        return self.model.predict_acceptance(about["X"], t)
-
-    def accept_each(self, about, t):
-        start, slope = self._line(about, self.coef, self.intercept)
-        return logistic(start[:, None] + slope[:, None] * t)
-
-    def best(self, about, kind, bounds, revenue, grid=None):
-        start, slope = self._line(about, self.coef, self.intercept)
-        return best_on_lines(start, slope, kind, bounds, revenue, grid)
-
-    def drawn(self, X, t, y, rng, draws):
-        """Parameters of models fitted anew to resampled rows: ``coef`` (draws, p), ``intercept``.
-
-        A draw with one kind of answer keeps the fitted model.
-        """
-        n = len(X)
-        Z = self.model.design_.columns(X, t)
-        coef, intercept = np.tile(self.coef, (draws, 1)), np.full(draws, self.intercept)
-        for number in range(draws):
-            times = np.bincount(rng.integers(n, size=n), minlength=n)
-            if np.ptp(y[times > 0]) > 0:
-                coef[number], intercept[number] = self.model.refitted(Z, y, times)
-        return {"coef": coef, "intercept": intercept}
-
-    def ends(self, about, kind, bounds, revenue, grid, draws, summary):
-        start, slope = self._line(about, draws["coef"].T, draws["intercept"])
-        return summary(best_on_lines(start.T, slope.T, kind, bounds, revenue, grid))
-
-
 class Curves:
-    """Any model of p(accept | x, offer): the best offer by a search, and no draws."""
+    """Any model of p(accept | x, offer), people in `Kinds`: best offers by a search, no draws."""
 
-    has_draws = False
+    has_draws, kinds = False, None
 
     def __init__(self, model):
         self.model = model
@@ -287,21 +211,52 @@ class Curves:
 
     def best(self, about, kind, bounds, revenue, grid=None):
         offers = np.empty(len(kind))
-        for number in np.unique(kind):
-            (low, high), mine = bounds[number], np.flatnonzero(kind == number)
-            own = None if grid is None else possible(grid, low, high)
-            if own is not None:
-                low, high = own[0], own[-1]
-            X = about["X"][mine]
-            offers[mine] = searched_offers(
-                lambda t, X=X: self.model.predict_acceptance(X, t),
-                len(mine),
-                revenue,
-                own,
-                low,
-                high,
-            )
+        for mine, low, high, own in by_kind(kind, bounds, grid):
+            accept = partial(self.model.predict_acceptance, about["X"][mine])
+            offers[mine] = searched_offers(accept, len(mine), revenue, own, low, high)
         return offers
+
+
+class Lines(Curves):
+    """Log-odds of acceptance, for each person a line in the offer; people come in `Kinds`."""
+
+    has_draws = True
+
+    def __init__(self, model):
+        super().__init__(model)
+        one = model.models_[0]
+        self.coef, self.intercept = np.asarray(one["coef"], float), float(one["intercept"])
+
+    def _line(self, about, coef, intercept):
+        """Log-odds (n, ...) at the offer 0, and slopes in the offer."""
+        design, X = self.model.design_, about["X"]
+        start = design.columns(X, np.zeros(len(X))) @ coef + intercept
+        return start, design.columns(X, np.ones(len(X))) @ coef + intercept - start
+
+    def accept_each(self, about, t):
+        start, slope = self._line(about, self.coef, self.intercept)
+        return logistic(start[:, None] + slope[:, None] * t)
+
+    def best(self, about, kind, bounds, revenue, grid=None):
+        start, slope = self._line(about, self.coef, self.intercept)
+        return best_on_lines(start, slope, kind, bounds, revenue, grid)
+
+    def drawn(self, X, t, y, rng, draws):
+        """Parameters of models fitted anew to resampled rows: ``coef`` (draws, p), ``intercept``.
+
+        A draw with one kind of answer keeps the fitted model.
+        """
+        n, Z = len(X), self.model.design_.columns(X, t)
+        coef, intercept = np.tile(self.coef, (draws, 1)), np.full(draws, self.intercept)
+        for number in range(draws):
+            times = np.bincount(rng.integers(n, size=n), minlength=n)
+            if np.ptp(y[times > 0]) > 0:
+                coef[number], intercept[number] = self.model.refitted(Z, y, times)
+        return {"coef": coef, "intercept": intercept}
+
+    def ends(self, about, kind, bounds, revenue, grid, draws, summary):
+        start, slope = self._line(about, draws["coef"].T, draws["intercept"])
+        return summary(best_on_lines(start.T, slope.T, kind, bounds, revenue, grid))
 
 
 def best_on_lines(start, slope, kind, bounds, revenue, grid=None):
@@ -313,18 +268,13 @@ def best_on_lines(start, slope, kind, bounds, revenue, grid=None):
     a, b = revenue
     start, slope = np.broadcast_arrays(start, slope)
     best = np.empty(start.shape)
-    for number in np.unique(kind):
-        (low, high), mine = bounds[number], kind == number
-        own = None if grid is None else possible(grid, low, high)
-        if own is not None:
-            low, high = own[0], own[-1]
+    for mine, low, high, own in by_kind(kind, bounds, grid):
         begin, k = start[..., mine], slope[..., mine]
         steep = np.maximum(np.abs(k), FLAT)
         rising = optimal_offer(-begin / steep, steep, low, high, (a, b), own)
         mirrored = None if own is None else 1.0 - own[::-1]
-        falling = 1.0 - optimal_offer(
-            (begin + k) / -steep, steep, 1.0 - high, 1.0 - low, (a + b, -b), mirrored
-        )
+        asked = 1.0 - high, 1.0 - low, (a + b, -b), mirrored
+        falling = 1.0 - optimal_offer((begin + k) / -steep, steep, *asked)
         best[..., mine] = np.where(k >= 0, rising, falling)
     return best
 
@@ -337,15 +287,6 @@ def quantiles(values, shares):
     above = np.minimum(below + 1, len(values) - 1)
     part = (place - below)[:, None]
     return values[below] * (1 - part) + values[above] * part
-
-
-def _all_peaks(weights, earned, offers, between):
-    """Best offers (n,) of people with weights (J, n) of curves that earn (J, offers)."""
-    best = np.empty(weights.shape[1])
-    for start in range(0, len(best), BLOCK):
-        at = slice(start, start + BLOCK)
-        best[at] = _peaks(weights[:, at].T @ earned, offers, between)
-    return best
 
 
 def _moved_peaks(weights, moves, eta, k, offers, earns, between):
@@ -402,10 +343,8 @@ class Kinds:
         scale = np.where(scale > 0, scale, 1.0)
         rows = (X - mean) / scale
         count = int(np.clip(len(X) // PEOPLE, 1, min(MOST_KINDS, len(np.unique(rows, axis=0)))))
-        seed = int(rng.integers(2**31))
-        return cls(
-            KMeans(count, n_init=4, random_state=seed).fit(rows).cluster_centers_, mean, scale
-        )
+        found = KMeans(count, n_init=4, random_state=int(rng.integers(2**31))).fit(rows)
+        return cls(found.cluster_centers_, mean, scale)
 
     def to_arrays(self):
         return {"centres": self.centres, "mean": self.mean, "scale": self.scale}
@@ -413,9 +352,7 @@ class Kinds:
     def told(self, X):
         """Kind of each person, and minus the squared distance to its centre."""
         rows = (X - self.mean) / self.scale
-        away = np.empty((len(X), len(self.centres)))
-        for number, centre in enumerate(self.centres):
-            away[:, number] = np.square(rows - centre).sum(axis=1)
+        away = np.column_stack([np.square(rows - one).sum(axis=1) for one in self.centres])
         return away.argmin(axis=1), -away.min(axis=1)
 
 

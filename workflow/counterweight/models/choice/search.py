@@ -8,6 +8,7 @@ and a last way forth splits again what has become better. Of all J it is the one
 description length.
 """
 
+from itertools import islice, pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -73,42 +74,40 @@ class Search:
         n_init,
         tol,
         iterations,
-        floor,
-        minimum_rows,
-        prior=None,
         selection="observed",
         moves=True,
         curves="random",
+        **rule,
     ):
-        self.data, self.rng, self.n_init = data, rng, n_init
-        self.rule = {"floor": floor, "minimum_rows": minimum_rows, "prior": prior}
+        self.data, self.rng, self.n_init, self.rule = data, rng, n_init, rule
         self.tol, self.iterations = tol, iterations
         self.selection, self.moves, self.curves = selection, moves, curves
         n, self.width = data.rows.shape
-        self.emission = data.emission
+        self.emission, self.best = data.emission, {}
         positive = np.flatnonzero(data.row_weights > 0)
         self.brief = data
         if n > SEARCH_ROWS:
-            chosen = np.sort(rng.permutation(positive)[:SEARCH_ROWS])
-            self.brief = data.part(chosen)
+            self.brief = data.part(np.sort(rng.permutation(positive)[:SEARCH_ROWS]))
         chosen = rng.permutation(positive)[:START_ROWS]
         # Missing values start at the mean, which is 0 here.
         self.points = np.nan_to_num(data.rows[chosen])
         self.point_weights = data.row_weights[chosen]
         self.answers = data.t[chosen] - 0.5, data.y[chosen]
-        # Categories, each with the variance of one number.
-        levels, none = self.emission.levels, np.empty((n, 0))
-        self.marks = columns_of(none[chosen], data.codes[chosen], levels)
-        if data.levels:
-            self.points = np.hstack([self.points, _evened(self.marks, self.emission)])
         self.pooled = fit_curves(data.t, data.y, data.row_weights)[0]
-        if data.levels:
-            self.order = self._levels_by_answer(data)
-        self.best = {}
-
-    def one(self, j):
-        """Best model of exactly j segments, by random starts and a chain of splits."""
-        return self.up_to(j)[j]
+        marks = columns_of(np.empty((n, 0)), data.codes, self.emission.levels)
+        self.marks = marks[chosen]
+        if not data.levels:
+            return
+        # Centred indicators: each category has the variance of one number.
+        even = self.marks - self.marks.mean(axis=0)
+        for first, last in pairwise(self.emission.offsets):
+            spread = np.square(even[:, first:last]).mean(axis=0).sum()
+            even[:, first:last] /= np.sqrt(max(spread, 1e-12))
+        self.points = np.hstack([self.points, even])
+        # Of each level of each category, how much more it accepts than its offers tell.
+        a, k = self.pooled
+        rest = data.row_weights * (data.y - 1.0 / (1.0 + np.exp(-(a + k * (data.t - 0.5)))))
+        self.order = (rest @ marks) / np.maximum(data.row_weights @ marks, 1.0)
 
     def up_to(self, most):
         """Best models of 1 to `most` segments, a dict by J."""
@@ -116,43 +115,43 @@ class Search:
             starts = self.random(j)
             origin = ["random"] * starts.weights.shape[1]
             if self.moves and j > 1:
-                starts, origin = self._with(starts, origin, self.splits(j - 1), "split")
+                more = self.splits(j - 1)
+                origin += ["split"] * more.weights.shape[1]
+                both = zip(starts, more, strict=True)
+                starts = Choices(*(np.concatenate(pair, axis=1) for pair in both))
             self.improve(j, starts, origin)
         changed = set()
         if self.moves:
             for j in range(most - 1, 0, -1):
-                if self.improve(j, self.merges(j + 1), None, "merge"):
+                if self.improve(j, self.merges(j + 1), "merge"):
                     changed.add(j)
             for j in range(2, most + 1):
-                if j - 1 in changed and self.improve(j, self.splits(j - 1), None, "split"):
+                if j - 1 in changed and self.improve(j, self.splits(j - 1), "split"):
                     changed.add(j)
         return self.best
 
-    def improve(self, j, starts, origin, name=None):
+    def improve(self, j, starts, origin):
         """Run starts of j segments; True when one beats the best so far by `GAIN`."""
         if j == 1:
             # One segment has one optimum.
-            starts, origin = starts.restarts(slice(0, 1)), ["random"]
-        origin = np.array(origin if origin is not None else [name] * starts.weights.shape[1])
-        rule = self.rule | {"tol": 0.0}
+            starts, origin = starts.restarts(slice(0, 1)), "random"
+        origin = np.array([origin] * starts.weights.shape[1] if isinstance(origin, str) else origin)
         paths = np.empty((0, len(origin)))
         finish = min(FINISHED, len(origin))
         for round_, steps in enumerate(SHORT):
             if len(origin) <= finish:
                 break
             left = max(int(np.ceil(GO_ON * len(origin))), finish) if round_ == 0 else finish
-            run = climb(self.brief, starts, iterations=steps, **rule)
+            run = climb(self.brief, starts, iterations=steps, tol=0.0, **self.rule)
             best = np.argsort(-run.last, kind="stable")[:left]
-            starts, origin = run.parameters.restarts(best), origin[best]
+            starts, origin, paths = run.parameters.restarts(best), origin[best], paths[:, best]
             if self.brief is self.data:
-                paths = np.vstack([paths[:, best], np.array(run.history)[:, best]])
-            else:
-                paths = paths[:, best]
-        run = climb(self.data, starts, iterations=self.iterations, **self.rule, tol=self.tol)
+                paths = np.vstack([paths, np.array(run.history)[:, best]])
+        run = climb(self.data, starts, iterations=self.iterations, tol=self.tol, **self.rule)
         before = self.best[j].score if j in self.best else -np.inf
         complete = self.selection == "complete"
         statistics = self.data.expectation(run.parameters, entropy=complete, moments=False)
-        penalty = self.data.penalty(run.parameters, self.rule["prior"])
+        penalty = self.data.penalty(run.parameters, self.rule.get("prior"))
         scores = statistics.log_likelihood + penalty
         if complete:
             scores = scores - statistics.entropy
@@ -174,55 +173,50 @@ class Search:
             )
         return self.best[j].score > before + GAIN
 
-    @staticmethod
-    def _with(starts, origin, more, name):
-        joined = Choices(*(np.concatenate(pair, axis=1) for pair in zip(starts, more, strict=True)))
-        return joined, origin + [name] * more.weights.shape[1]
-
     def random(self, j):
         """Starts from a few steps of k-means after k-means++ seeds, (K=j, R=restarts)."""
-        r = self.n_init
-        points, w = self.points, self.point_weights
-        m, d = len(points), self.width
-        squares = np.square(points).sum(axis=1)
-        numbers = points[:, :d]
+        points, w, d, starts = self.points, self.point_weights, self.width, []
+        squares, numbers = np.square(points).sum(axis=1), points[:, :d]
         pooled = np.eye(d)
-        if m > 1 and d:
+        if len(points) > 1 and d:
             pooled = np.cov(numbers.T, aweights=w, bias=True).reshape(d, d)
-        result = Choices(
-            np.empty((j, r)),
-            np.empty((j, r, d)),
-            np.empty((j, r, d, d)),
-            np.empty((j, r, 2)),
-            np.empty((j, r, self.marks.shape[1])),
-        )
-        for start in range(r):
+        for _ in range(self.n_init):
             centres = self._seeds(j, squares)
             for _ in range(LLOYD):
                 far = -2.0 * (points @ centres.T) + np.square(centres).sum(axis=1)
                 own = far.argmin(axis=1)
                 members = (own[:, None] == np.arange(j)) * w[:, None]
                 count = members.sum(axis=0)
-                sums = members.T @ points
-                centres = np.where(
-                    count[:, None] > 0, sums / np.maximum(count, 1e-300)[:, None], centres
-                )
+                sums = members.T @ points / np.maximum(count, 1e-300)[:, None]
+                centres = np.where(count[:, None] > 0, sums, centres)
             rest = numbers - centres[own, :d]
             spread = np.stack([(rest * mine[:, None]).T @ rest for mine in members.T])
             # A few rows of the whole keep small clusters from being flat.
             within = spread.sum(axis=0) / w.sum() + 1e-3 * pooled
             pseudo = (d + 1.0) * w.mean()
             covariances = (spread + pseudo * within) / (count + pseudo)[:, None, None]
-            result.weights[:, start] = (count + w.mean()) / (count + w.mean()).sum()
-            result.means[:, start] = centres[:, :d]
-            result.covariances[:, start] = self._shaped(covariances, result.weights[:, start])
-            if self.marks.shape[1]:
-                result.shares[:, start] = self.emission.smoothed(members.T @ self.marks)
+            weights = (count + w.mean()) / (count + w.mean()).sum()
+            shares = members.T @ self.marks
             if self.curves == "regression":
-                result.curves[:, start] = self._curves(0.0, self._lines(members))
+                curves = self._curves(self._lines(members))
             else:
-                result.curves[:, start] = self._curves(self.rng.normal(size=(j, 2)) * (1.0, 2.0))
-        return result
+                curves = self._curves(self.pooled + self.rng.normal(size=(j, 2)) * (1.0, 2.0))
+            shaped = self._shaped(covariances, weights)
+            shares = self.emission.smoothed(shares)
+            starts.append(Choices(weights, centres[:, :d], shaped, curves, shares))
+        return Choices(*(np.stack(values, axis=1) for values in zip(*starts, strict=True)))
+
+    def _seeds(self, j, squares):
+        points, w = self.points, self.point_weights
+        centres, share = np.empty((j, points.shape[1])), w / w.sum()
+        nearest = np.full(len(points), np.inf)
+        for number in range(j):
+            centres[number] = points[self.rng.choice(len(points), p=share)]
+            gap = squares - 2.0 * (points @ centres[number]) + centres[number] @ centres[number]
+            nearest = np.minimum(nearest, np.maximum(gap, 0.0))
+            mass = w * nearest
+            share = mass / mass.sum() if mass.sum() > 0 else w / w.sum()
+        return centres
 
     def _shaped(self, covariances, weights):
         """Covariances (K, ...) of the kind that the model has, floored."""
@@ -234,30 +228,8 @@ class Search:
             covariances = np.broadcast_to(pooled, covariances.shape).copy()
         return floored(covariances, self.rule["floor"]) if self.width else covariances
 
-    def _levels_by_answer(self, data):
-        """Of each level of each category, how much more it accepts than its offers tell."""
-        a, k = self.pooled
-        odds = np.exp(-(a + k * (data.t - 0.5)))
-        marks = columns_of(np.empty((len(data.codes), 0)), data.codes, self.emission.levels)
-        counts = data.row_weights @ marks
-        rest = data.row_weights * (data.y - 1.0 / (1.0 + odds))
-        return (rest @ marks) / np.maximum(counts, 1.0)
-
-    def _seeds(self, j, squares):
-        points, w = self.points, self.point_weights
-        centres = np.empty((j, points.shape[1]))
-        share = w / w.sum()
-        nearest = np.full(len(points), np.inf)
-        for number in range(j):
-            centres[number] = points[self.rng.choice(len(points), p=share)]
-            gap = squares - 2.0 * (points @ centres[number]) + centres[number] @ centres[number]
-            nearest = np.minimum(nearest, np.maximum(gap, 0.0))
-            mass = w * nearest
-            share = mass / mass.sum() if mass.sum() > 0 else w / w.sum()
-        return centres
-
-    def _curves(self, change, base=None):
-        curves = (self.pooled if base is None else base) + change
+    @staticmethod
+    def _curves(curves):
         return np.clip(curves, (-MOST_POSITION, LEAST_SLOPE), (MOST_POSITION, MOST_SLOPE))
 
     def _lines(self, members):
@@ -279,102 +251,67 @@ class Search:
             axes += [(c, -2) for c, _ in axes]
         starts = []
         for c, axis in axes[:MOVES]:
-            length = 0.8 * np.sqrt(values[c, axis])
-            along = length * vectors[c][:, axis]
-            narrow = best.covariances[c, 0] - 0.8 * np.outer(along, along)
-            tilt = self.rng.normal(size=2) * (0.5, 1.0)
-            starts.append(
-                Choices(
-                    np.append(best.weights[:, 0], best.weights[c, 0] / 2),
-                    np.vstack([best.means[:, 0], best.means[c, 0] - along]),
-                    np.concatenate([best.covariances[:, 0], narrow[None]]),
-                    np.vstack([best.curves[:, 0], best.curves[c, 0] - tilt]),
-                    np.vstack([best.shares[:, 0], best.shares[c, 0]]),
-                )
-            )
-            new = starts[-1]
-            new.weights[c] /= 2
+            along = 0.8 * np.sqrt(values[c, axis]) * vectors[c][:, axis]
+            new = _doubled(best, c, self.rng.normal(size=2) * (0.5, 1.0))
+            new.weights[[c, -1]] /= 2
             new.means[c] += along
-            new.covariances[c] = narrow
-            new.curves[c] += tilt
+            new.means[-1] -= along
+            new.covariances[[c, -1]] -= 0.8 * np.outer(along, along)
+            starts.append(new)
         return self._batch(starts + self._level_splits(best))
 
     def _level_splits(self, best):
         """Splits of the largest segments by a category, between levels that answer otherwise."""
-        starts, offsets = [], self.emission.offsets
-        for c in np.argsort(-best.weights[:, 0], kind="stable"):
-            for first, last in zip(offsets[:-1], offsets[1:], strict=True):
-                if len(starts) == MOVES:
-                    return starts
-                part = best.shares[c, 0, first:last]
-                order = np.argsort(-self.order[first:last], kind="stable")
-                running = part[order].cumsum() - 0.5 * part[order]
-                more = np.zeros(last - first, dtype=bool)
-                more[order[(running < 0.5) | (np.arange(len(order)) == 0)]] = True
-                more[order[-1]] = False
-                share = np.array([part[more].sum(), part[~more].sum()])
-                two = np.where([more, ~more], 1.0, LEFT)
-                weights = np.maximum(share, 0.05) / np.maximum(share, 0.05).sum()
-                shares = np.vstack([best.shares[:, 0], best.shares[c, 0]])
-                for at, row in zip((c, -1), two, strict=True):
-                    mixed = part * row
-                    shares[at, first:last] = mixed / mixed.sum()
-                curves = np.vstack([best.curves[:, 0], best.curves[c, 0] - TILT])
-                curves[c] += TILT
-                own = best.weights[c, 0]
-                split = np.append(best.weights[:, 0], own * weights[1])
-                split[c] = own * weights[0]
-                starts.append(
-                    Choices(
-                        split,
-                        np.vstack([best.means[:, 0], best.means[c, 0]]),
-                        np.concatenate([best.covariances[:, 0], best.covariances[c]]),
-                        curves,
-                        shares,
-                    )
-                )
+        starts, parts = [], list(pairwise(self.emission.offsets))
+        order = np.argsort(-best.weights[:, 0], kind="stable")
+        for c, (first, last) in islice(product(order, parts), MOVES):
+            part = best.shares[c, 0, first:last]
+            levels = np.argsort(-self.order[first:last], kind="stable")
+            running = part[levels].cumsum() - 0.5 * part[levels]
+            more = np.zeros(last - first, dtype=bool)
+            more[levels[(running < 0.5) | (np.arange(len(levels)) == 0)]] = True
+            more[levels[-1]] = False
+            new = _doubled(best, c, TILT)
+            share = np.maximum([part[more].sum(), part[~more].sum()], 0.05)
+            new.weights[[c, -1]] *= share / share.sum()
+            for at, mine in ((c, more), (-1, ~more)):
+                mixed = part * np.where(mine, 1.0, LEFT)
+                new.shares[at, first:last] = mixed / mixed.sum()
+            starts.append(new)
         return starts
 
     def merges(self, j):
         """Starts of j - 1 segments: the best of j with two merged, or one left out."""
-        best = self.best[j].parameters
-        w, means, covariances, curves, shares = (values[:, 0] for values in best)
+        own = Choices(*(values[:, 0] for values in self.best[j].parameters))
         starts = []
-        for first, second in self._near_pairs(w, means, covariances, curves, shares)[: MOVES // 2]:
-            pair = np.array([first, second])
-            share = w[pair] / w[pair].sum()
-            mean = share @ means[pair]
-            gap = means[pair] - mean
-            covariance = np.einsum("c,cij->ij", share, covariances[pair]) + (gap.T * share) @ gap
-            rest = np.setdiff1d(np.arange(j), pair)
+        for pair in self._near_pairs(*own)[: MOVES // 2]:
+            share = own.weights[pair] / own.weights[pair].sum()
+            mean = share @ own.means[pair]
+            gap = own.means[pair] - mean
+            covariance = np.einsum("c,cij->ij", share, own.covariances[pair])
+            covariance = covariance + (gap.T * share) @ gap
+            one = own.weights[pair].sum(), mean, covariance
+            one = *one, share @ own.curves[pair], share @ own.shares[pair]
+            both = zip(own, one, strict=True)
             starts.append(
-                Choices(
-                    np.append(w[rest], w[pair].sum()),
-                    np.vstack([means[rest], mean]),
-                    np.concatenate([covariances[rest], covariance[None]]),
-                    np.vstack([curves[rest], share @ curves[pair]]),
-                    np.vstack([shares[rest], share @ shares[pair]]),
-                )
+                Choices(*(np.concatenate([np.delete(v, pair, 0), [new]]) for v, new in both))
             )
-        for out in np.argsort(w, kind="stable")[: MOVES // 2]:
-            rest = np.setdiff1d(np.arange(j), [out])
-            starts.append(
-                Choices(w[rest], means[rest], covariances[rest], curves[rest], shares[rest])
-            )
+        for out in np.argsort(own.weights, kind="stable")[: MOVES // 2]:
+            starts.append(Choices(*(np.delete(values, out, axis=0) for values in own)))
         return self._batch(starts)
 
     def _near_pairs(self, w, means, covariances, curves, shares):
-        # What a merger costs in log-likelihood for each row, about: Runnalls' bound for the
-        # Gaussians, and the loss of two response curves at the offers 1/4, 1/2, 3/4.
+        """Pairs of segments (m, 2), first those whose merger costs least in log-likelihood.
+
+        About, for each row: Runnalls' bound for the Gaussians, and the loss of two response curves
+        at the offers 1/4, 1/2, 3/4.
+        """
         i, j = np.triu_indices(len(w), 1)
         both = w[i] + w[j]
         si, sj = w[i] / both, w[j] / both
         gap = means[i] - means[j]
-        joint = (
-            si[:, None, None] * covariances[i]
-            + sj[:, None, None] * covariances[j]
-            + (si * sj)[:, None, None] * gap[:, :, None] * gap[:, None, :]
-        )
+        joint = si[:, None, None] * covariances[i] + sj[:, None, None] * covariances[j]
+        joint = joint + (si * sj)[:, None, None] * gap[:, :, None] * gap[:, None, :]
         logs = np.linalg.slogdet(covariances)[1]
         cost = 0.5 * (both * np.linalg.slogdet(joint)[1] - w[i] * logs[i] - w[j] * logs[j])
         if shares.shape[1]:
@@ -382,32 +319,28 @@ class Search:
             cost -= both * (mixed * np.log(mixed)).sum(axis=1)
             own = (shares * np.log(shares)).sum(axis=1)
             cost += w[i] * own[i] + w[j] * own[j]
-        offers = np.array([-0.25, 0.0, 0.25])
-        odds = np.clip(curves[:, :1] + curves[:, 1:] * offers, -12, 12)
+        odds = np.clip(curves[:, :1] + curves[:, 1:] * np.array([-0.25, 0.0, 0.25]), -12, 12)
         p = 1.0 / (1.0 + np.exp(-odds))
         mixed = si[:, None] * p[i] + sj[:, None] * p[j]
         spread = (si * sj)[:, None] * (p[i] - p[j]) ** 2 / (mixed * (1 - mixed))
         order = np.argsort(cost + 0.5 * both * spread.mean(axis=1), kind="stable")
-        return list(zip(i[order], j[order], strict=True))
+        return np.column_stack([i, j])[order]
 
     def _batch(self, starts):
         batch = Choices(*(np.stack(values, axis=1) for values in zip(*starts, strict=True)))
-        return Choices(
-            batch.weights / batch.weights.sum(axis=0),
-            batch.means,
-            self._shaped(batch.covariances, batch.weights),
-            self._curves(0.0, batch.curves),
-            batch.shares,
+        return batch._replace(
+            weights=batch.weights / batch.weights.sum(axis=0),
+            covariances=self._shaped(batch.covariances, batch.weights),
+            curves=self._curves(batch.curves),
         )
 
 
-def _evened(marks, emission):
-    """Centred indicators, those of a category with a variance of one together."""
-    result = marks - marks.mean(axis=0)
-    for first, last in zip(emission.offsets[:-1], emission.offsets[1:], strict=True):
-        spread = np.square(result[:, first:last]).mean(axis=0).sum()
-        result[:, first:last] /= np.sqrt(max(spread, 1e-12))
-    return result
+def _doubled(best, c, tilt):
+    """The segments of a batch of one and segment c again, at the end; the two part in curves."""
+    new = Choices(*(np.concatenate([values[:, 0], values[[c], 0]]) for values in best))
+    new.curves[c] += tilt
+    new.curves[-1] -= tilt
+    return new
 
 
 class Sizes:
@@ -474,35 +407,30 @@ class Sizes:
 
     def marginal(self, places):
         """Log-likelihood of categories by shares of all rows, less half log N a parameter."""
-        counts = self.data.expectation(self.best[1].parameters).moments[0, 0]
-        total, half = 0.0, 0.5 * np.log(self.data.total)
-        for part in self._parts(counts[len(counts) - self.data.levels :], places):
-            total += _entropy_sum(part) - half * (len(part) - 1)
-        return float(total)
+        counts = self._level_counts(self.best[1].parameters)
+        half = 0.5 * np.log(self.data.total)
+        each = (_entropy_sum(counts[at][0]) - half * (counts[at].shape[1] - 1) for at in places)
+        return float(sum(each))
 
     def _gains(self, parameters):
-        levels, size = self.data.levels, len(parameters.weights)
-        if not levels:
-            return np.empty(0)
-        counts = self.data.expectation(parameters).moments[:, 0, -levels:]
-        cost = 0.5 * (size - 1) * np.log(self.data.total)
-        places = range(len(self.features.categories))
-        return np.array(
-            [
-                sum(_entropy_sum(one) for one in part)
-                - _entropy_sum(part.sum(axis=0))
-                - cost * (part.shape[1] - 1)
-                for part in self._parts(counts, places)
-            ]
-        )
+        """What shares of its own in each segment make the description of each category shorter."""
+        cost = 0.5 * (len(parameters.weights) - 1) * np.log(self.data.total)
+        return [
+            sum(_entropy_sum(one) for one in part)
+            - _entropy_sum(part.sum(axis=0))
+            - cost * (part.shape[1] - 1)
+            for part in self._level_counts(parameters)
+        ]
 
-    def _parts(self, counts, places):
-        offsets = self.data.emission.offsets
-        return [counts[..., offsets[at] : offsets[at + 1]] for at in places]
+    def _level_counts(self, parameters):
+        """Expected counts (J, levels) of the levels of each category in the segments."""
+        if not self.data.levels:
+            return []
+        counts = self.data.expectation(parameters).moments[:, 0, -self.data.levels :]
+        return np.split(counts, self.data.emission.offsets[1:-1], axis=1)
 
 
 def _entropy_sum(counts):
     """Log-likelihood of counts (L,) by their own shares."""
-    total = counts.sum()
-    there = counts[counts > 0]
+    total, there = counts.sum(), counts[counts > 0]
     return float((there * np.log(there / total)).sum()) if total > 0 else 0.0

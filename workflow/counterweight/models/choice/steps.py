@@ -12,6 +12,7 @@ A row with missing features counts by the density of the features it has, and th
 the conditional moments of the missing ones: this is EM for values missing at random.
 """
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -146,27 +147,19 @@ class ChoiceRows:
 
     def part(self, index):
         """The rows at `index` alone."""
-        return ChoiceRows(
-            self.rows[index],
-            self.t[index],
-            self.y[index],
-            self.row_weights[..., index],
-            self.codes[index],
-            self.emission,
-        )
+        own = (values[index] for values in (self.rows, self.t, self.y))
+        weights = self.row_weights[..., index]
+        return ChoiceRows(*own, weights, self.codes[index], self.emission)
 
     def reweighted(self, row_weights):
         """The same rows with other weights."""
-        other = object.__new__(ChoiceRows)
-        other.__dict__.update(self.__dict__)
-        other.row_weights = row_weights
-        other.total = row_weights.sum(axis=-1)
+        other = copy.copy(self)
+        other.row_weights, other.total = row_weights, row_weights.sum(axis=-1)
         return other
 
     def moved(self, moves):
         """The same rows, each answering the offer t as others answer t - moves (n,)."""
-        other = object.__new__(ChoiceRows)
-        other.__dict__.update(self.__dict__)
+        other = copy.copy(self)
         other.t = self.t - moves
         other.groups = [group._replace(**other._answered(group.index)) for group in self.groups]
         return other
@@ -235,6 +228,11 @@ class ChoiceRows:
             coefficients = self.emission.coefficients(parameters, group.observed)[:, 0]
             result[group.index] = group.features.T @ coefficients.T
         return result
+
+    def log_answer(self, curves):
+        """Log probability (n, K) of the answers by curves (K, 2)."""
+        odds = curves[:, 0] + (self.t[:, None] - 0.5) * curves[:, 1]
+        return -np.logaddexp(0.0, -(2.0 * self.y - 1.0)[:, None] * odds)
 
     def maximised(self, moments, previous, minimum_rows, floor, curves):
         """Models after the part of an M-step that describes the features."""

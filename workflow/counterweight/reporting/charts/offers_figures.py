@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from counterweight.labeling.offered import OfferScale, offer_range
-from counterweight.models.choice.acceptance import acceptance, optimal_offer
-from counterweight.models.choice.choice_features import Features
+from counterweight.models.choice.offer_model import acceptance, optimal_offer
+from counterweight.models.choice.segment_model import Features
 from counterweight.reporting.charts import forms
 from counterweight.reporting.wording import shortened
 

@@ -5,12 +5,12 @@ import warnings
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.acceptance import (
+from counterweight.models.choice.offer_model import (
     acceptance,
     expected_revenue,
+    mixed_acceptance,
     optimal_offer,
     soft_optimal_offer,
-    soft_revenue,
 )
 
 
@@ -76,7 +76,7 @@ def test_soft_search_equals_a_fine_grid_with_several_maxima():
     offers = soft_optimal_offer(weights, eta, k)
     grid = np.linspace(0, 1, 20_001)
     found = weights @ expected_revenue(grid, eta[:, None], k[:, None])
-    value = soft_revenue(weights, offers, eta, k)
+    value = mixed_acceptance(weights, offers, eta, k) * (1 - offers)
     assert (value >= found.max(axis=1) - 1e-12).all()
     assert np.abs(offers - grid[found.argmax(axis=1)]).max() < 1e-4
     # Two maxima as high as each other within a thousandth exist in such mixtures.

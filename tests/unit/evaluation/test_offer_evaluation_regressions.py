@@ -3,16 +3,13 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.offer_regressions import (
-    PRINTED_REGRESSIONS,
-    VARIABLES,
+from counterweight.evaluation.offer_evaluation import (
     imbalance,
     overlap_class,
-    printed_columns,
-    printed_regression,
     regress,
     regression_records,
 )
+from printed_tables import PRINTED_REGRESSIONS, VARIABLES, printed_columns, printed_regression
 from records import where
 
 

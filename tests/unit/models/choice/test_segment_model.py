@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.acceptance import optimal_offer
 from counterweight.models.choice.baselines import OfferLogistic
-from counterweight.models.choice.choice_features import Features
+from counterweight.models.choice.offer_model import optimal_offer
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
+from counterweight.models.choice.segment_model import Features
 from counterweight.models.choice.steps import ChoiceRows, Choices, climb
 from counterweight.numerics.emissions import SMOOTHING, Emission, Layout
 from scipy.special import expit

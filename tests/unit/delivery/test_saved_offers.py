@@ -10,7 +10,7 @@ from counterweight.datasets.own_table import read_typed
 from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import fitted_encoder
-from counterweight.models.choice.offer_training import searched_offers
+from counterweight.models.choice.offer_model import searched_offers
 from counterweight.models.choice.pricing import best_on_lines, possible, quantiles
 from counterweight.plan import components
 from counterweight.tables.parquet import model_arrays, model_table, write_table
@@ -106,19 +106,19 @@ def test_what_is_loaded_prices_as_what_was_saved(family, pair, tmp_path):
 def test_offers_are_within_what_was_made_and_within_their_interval(family, pair):
     table = family[pair].optimal_offers(survey())
     offer = table["best_offer"]
-    assert (offer >= table["made_from"]).all() and (offer <= table["made_to"]).all()
+    assert (offer >= table["offered_min"]).all() and (offer <= table["offered_max"]).all()
     if not family[pair]._pricer.has_draws:
         assert pair[0] in ("logistic_tree", "offer_naive_bayes", "offer_tree")
         assert table[["low", "high"]].isna().all(axis=None)
     else:
         assert ((table["low"] <= offer) & (offer <= table["high"])).all()
         assert (table["high"] > table["low"]).mean() > 0.5
-        assert (table["low"] >= table["made_from"]).all()
-        assert (table["high"] <= table["made_to"]).all()
+        assert (table["low"] >= table["offered_min"]).all()
+        assert (table["high"] <= table["offered_max"]).all()
     assert table["best_p"].between(0, 1).all()
     assert np.allclose(table["best_revenue"], table["best_p"] * offer)
     held = table["supported"] & (table["reason"] != "")
-    ends = (offer == table["made_to"]) | (offer == table["made_from"])
+    ends = (offer == table["offered_max"]) | (offer == table["offered_min"])
     assert ends[held].all() and table["supported"].mean() > 0.97
 
 
@@ -127,7 +127,7 @@ def test_no_other_offer_within_the_range_earns_more(family, pair):
     saved, frame = family[pair], survey(200, seed=3)
     table = saved.optimal_offers(frame)
     for share in np.linspace(0, 1, 23):
-        other = (1 - share) * table["made_from"] + share * table["made_to"]
+        other = (1 - share) * table["offered_min"] + share * table["offered_max"]
         earned = saved.acceptance(frame, other) * other
         assert (earned <= table["best_revenue"] * (1 + 1e-3) + 1e-9).all()
     chance = saved.acceptance(frame, table["best_offer"])
@@ -446,7 +446,7 @@ def test_a_method_that_refuses_is_passed_over(own, monkeypatch):
     assert "passed over: A model of 200 segments" in (own / "d.log").read_text()
     with pytest.raises(SystemExit):
         deliver(own, ("predictive_choice", "soft"), ("predictive_choice", "hard"))
-    assert "No method can be given away. A model of 200" in (own / "d.log").read_text()
+    assert "No method can be delivered. A model of 200" in (own / "d.log").read_text()
 
 
 def test_ids_of_numbers_are_numbers_in_a_text_file_too():

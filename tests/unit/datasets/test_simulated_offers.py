@@ -9,7 +9,6 @@ from counterweight.datasets.simulated_offers import (
     EighteenSegments,
     ThreeSegments,
     bhattacharyya,
-    misclassified,
     overlaps,
 )
 from counterweight.errors import CounterweightError
@@ -20,6 +19,22 @@ from scipy.stats import multivariate_normal, norm
 
 KINDS = ("uniform", "biased", "segment")
 BOTH = [(ThreeSegments, 15000), (EighteenSegments, 45000)]
+
+
+def misclassified(mixture, points, component):
+    """Share (J,) of the points of each segment that the true mixture assigns to another one.
+
+    `component` (n,) is the segment that drew each of the points (n, M).
+    """
+    logs = []
+    for weight, mean, covariance in zip(
+        mixture["weights"], mixture["means"], mixture["covariances"], strict=True
+    ):
+        root = np.linalg.cholesky(covariance)
+        scaled = np.linalg.solve(root, (points - mean).T)
+        logs.append(np.log(weight / np.diag(root).prod()) - (scaled**2).sum(axis=0) / 2)
+    wrong = np.argmax(logs, axis=0) != component
+    return np.bincount(component, wrong) / np.bincount(component)
 
 
 @pytest.fixture(scope="module", params=BOTH, ids=["three", "eighteen"])

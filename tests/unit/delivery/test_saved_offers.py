@@ -405,7 +405,7 @@ def test_the_plan_of_ones_own_table(own):
     assert kind.plan_apply(plan, study | {"score": None}, at) is None
     pcm = {"model": "predictive_choice", "options": {}, "oracle": False}
     study["methods"]["predictive_choice"] = pcm
-    assert kind.given_away(study) == {"method": None, "setting": ""}
+    assert kind.delivered(study) == {"method": None, "setting": ""}
     job = kind.plan_deliver(plan, study, at)
     named = [(one["method"], one["setting"]) for one in job.given["candidates"]]
     assert named == [
@@ -415,14 +415,14 @@ def test_the_plan_of_ones_own_table(own):
     ]
     assert ("model", "predictive_choice") in kind.plan_apply(plan, study, at).uses
     other = study | {"source": "download"}
-    assert kind.given_away(other) == {"method": None, "setting": ""}
+    assert kind.delivered(other) == {"method": None, "setting": ""}
     inputs = kind.plan_deliver(plan, other, at).inputs
     assert inputs["model"] == ["offer_logistic", "predictive_choice"]
     assert inputs["predictions"] == ["offer_logistic's", "predictive_choice's"]
     asked = study | {"deliver": {"method": "offer_logistic", "setting": ""}}
-    assert kind.given_away(asked) == {"method": "offer_logistic", "setting": ""}
+    assert kind.delivered(asked) == {"method": "offer_logistic", "setting": ""}
     named = other | {"deliver": {"method": "predictive_choice"}}
-    assert kind.given_away(named) == {"method": "predictive_choice", "setting": "soft"}
+    assert kind.delivered(named) == {"method": "predictive_choice", "setting": "soft"}
     job = kind.plan_deliver(plan, named, at)
     assert job.inputs["model"] == ["predictive_choice"] and "metrics" not in job.outputs
 

@@ -35,9 +35,8 @@ class Worlds:
     def simulate(cls, rows, rng):
         """Draw people, offers and answers; `rows` are whole worlds, fewer the first ones of more.
 
-        The frame has ``row`` (int32 from 0), ``world`` (int16 from 0) and the columns that the
-        class describes; the truth ``row``, ``world``, ``component`` (int16 from 0), ``eta``, ``k``,
-        and what else the class says.
+        The frame has ``row`` (int32 from 0), ``world`` (int16 from 0) and the columns that the class
+        describes; the truth ``row``, ``world``, ``component`` (int16 from 0), ``eta``, ``k``, and more.
         """
         worlds, rest = divmod(rows, cls.SIZE)
         if rest or worlds < 1:
@@ -170,8 +169,7 @@ class ThreeSegments(_Segments):
     The paper gives neither means nor covariances. Those of `THREE_PLACES` make the true
     mixture assign 6 to 8 % of the points of the second and of the third segment to another
     one, and hardly any of the first; by `overlaps` the two are of the class "highly"
-    (31 to 40 %) and the first "very small", as printed. All worlds are draws from the same
-    mixture.
+    (31 to 40 %) and the first "very small", as printed. All worlds are draws from the same mixture.
     """
 
     SIZE = POINTS * len(THREE)
@@ -198,17 +196,15 @@ class ThreeSegments(_Segments):
 class EighteenSegments(_Segments):
     """Five worlds of 18 Gaussian segments, 500 points each, with the choices of Table 4.
 
-    The paper gives neither means nor covariances, only a class of overlap for each segment.
-    Here a segment's overlap is its largest Bhattacharyya coefficient with another segment
-    (`overlaps`). The paper does not say how it measured. This measure agrees with it where
-    that can be checked: two equal Gaussians of which 6 to 8 % are misclassified have a
-    coefficient of 0.31 to 0.37, and the paper calls such segments highly overlapping.
-
-    Each world has a layout of its own (`mixture`): highly overlapping segments in pairs, one
-    of them with the moderately overlapping segment at its other side, those of small overlap
-    in two pairs and a chain of three, and six by themselves; partners, shapes, directions
-    and the overlaps within their class are drawn, and the groups packed together as closely
-    as a coefficient of at most 0.035 between groups allows.
+    The paper gives neither means nor covariances, only a class of overlap for each segment, and
+    not how it measured. Here it is the segment's largest Bhattacharyya coefficient with another
+    (`overlaps`), which agrees where that can be checked: two equal Gaussians of which 6 to 8 % are
+    misclassified have a coefficient of 0.31 to 0.37, and the paper calls such segments highly
+    overlapping. Each world has a layout of its own (`mixture`): highly overlapping segments in
+    pairs, one of them with the moderately overlapping segment at its other side, those of small
+    overlap in two pairs and a chain of three, and six by themselves; partners, shapes, directions
+    and the overlaps within their class are drawn, and the groups packed together as closely as a
+    coefficient of at most 0.035 between groups allows.
     """
 
     SIZE = POINTS * len(EIGHTEEN)
@@ -251,22 +247,6 @@ def overlaps(means, covariances):
     return pairs.max(axis=1)
 
 
-def misclassified(mixture, points, component):
-    """Share (J,) of the points of each segment that the true mixture assigns to another one.
-
-    `component` (n,) is the segment that drew each of the points (n, M).
-    """
-    logs = []
-    for weight, mean, covariance in zip(
-        mixture["weights"], mixture["means"], mixture["covariances"], strict=True
-    ):
-        root = np.linalg.cholesky(covariance)
-        scaled = np.linalg.solve(root, (points - mean).T)
-        logs.append(np.log(weight / np.diag(root).prod()) - (scaled**2).sum(axis=0) / 2)
-    wrong = np.argmax(logs, axis=0) != component
-    return np.bincount(component, wrong) / np.bincount(component)
-
-
 def mean_acceptance(eta, k):
     """Acceptance of an offer that is uniform on [0, 1], averaged over segments of equal size."""
     return np.mean((np.logaddexp(0, k * (1 - eta)) - np.logaddexp(0, -k * eta)) / k)
@@ -295,38 +275,28 @@ def _layout(world):
     rng = generator(0, "eighteen_segments", world, "layout")
     sizes = np.exp(rng.uniform(np.log(0.6), np.log(1.2), (18, 2)))
     turn = rng.uniform(0, np.pi, 18)
-    axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]).transpose(
-        2, 0, 1
-    )
+    axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    axes = axes.transpose(2, 0, 1)
     covariances = np.round(axes @ (sizes[:, :, None] ** 2 * axes.transpose(0, 2, 1)), 3)
-    means = np.zeros((18, 2))
+    means, placed = np.zeros((18, 2)), []
     of_class = {name: [j for j in range(18) if EIGHTEEN[j][2] == name] for name in OVERLAPS}
     for members in of_class.values():
         rng.shuffle(members)
     high, small = of_class["H"], of_class["S"]
-    chains = [
-        [*high[:2], *of_class["M"]],
-        high[2:],
-        small[:2],
-        small[2:4],
-        small[4:],
-        *([single] for single in of_class["VS"]),
-    ]
-    placed = []
+    chains = [[*high[:2], *of_class["M"]], high[2:], small[:2], small[2:4], small[4:]]
+    chains += [[single] for single in of_class["VS"]]
     for number in rng.permutation(len(chains)):
-        chain = chains[number]
-        heading = rng.uniform(0, 2 * np.pi)
+        chain, heading = chains[number], rng.uniform(0, 2 * np.pi)
         for before, after in zip(chain[:-1], chain[1:], strict=True):
             low, high_bound = OVERLAPS[EIGHTEEN[after][2]]
             wanted = rng.uniform(low + 0.01, high_bound - 0.01)
             step = _distance(covariances[before], covariances[after], heading, wanted)
             means[after] = means[before] + step
             heading += rng.uniform(-0.6, 0.6)
-        chain = np.array(chain)
         means[chain] -= means[chain].mean(axis=0)
         if placed:
-            means[chain] += _free_place(means, covariances, chain, np.array(placed), rng)
-        placed += chain.tolist()
+            means[chain] += _free_place(means, covariances, chain, placed, rng)
+        placed += chain
     return np.round(means - means.mean(axis=0), 3), covariances
 
 
@@ -344,15 +314,13 @@ def _free_place(means, covariances, chain, placed, rng):
     angles = rng.uniform(0, 2 * np.pi, 24)
     directions = np.column_stack([np.cos(angles), np.sin(angles)])
     steps = (np.arange(400) * 0.1)[None, :, None] * directions[:, None]
-    free = np.ones(steps.shape[:2], bool)
+    free, here = np.ones(steps.shape[:2], bool), np.zeros(2)
     for j in chain:
         for other in placed:
             middle = (covariances[j] + covariances[other]) / 2
             gap = means[j] - means[other] + steps
             distance = np.einsum("...i,ij,...j->...", gap, np.linalg.inv(middle), gap) / 8
-            most = bhattacharyya(
-                np.zeros(2), covariances[j], np.zeros((1, 2)), covariances[[other]]
-            )
+            most = bhattacharyya(here, covariances[j], here[None], covariances[[other]])
             free &= np.exp(-distance) * most[0] <= APART
     first = np.where(free.any(axis=1), free.argmax(axis=1), free.shape[1])
     best = int(first.argmin())
@@ -405,17 +373,14 @@ class Admissions(Worlds):
     and IRANK (0 to 10) are independent normal given the segment, with the deviations of
     `SPREADS`; values beyond what is possible are moved to the bound (fewer than one in a
     thousand). The applicant accepts aid d, as a share of the tuition, with probability
-    logistic(k (d - eta)) of the segment.
+    logistic(k (d - eta)) of the segment. The historical policy (``offer_policy``) is a function of
+    x alone: it grows with merit (GPA, IRANK) and need (low GNI). Within a segment it hardly varies,
+    so past answers say little of the slope there. ``offer_noisy`` and ``offer_noisier`` are the
+    same policy with normal noise of deviation 0.10 and 0.25, folded back into [0, 1].
 
-    The historical policy (``offer_policy``) is a function of x alone: it grows with
-    merit (GPA, IRANK) and need (low GNI). Within a segment it hardly varies, so past answers
-    say little of the slope there. ``offer_noisy`` and ``offer_noisier`` are the same policy
-    with normal noise of deviation 0.10 and 0.25, folded back into [0, 1].
-
-    A world has 3,655 rows, 2,852 to learn from and 803 to test on. Its columns are ``part``
-    (``train`` or ``test``), ``AGE``, ``GPA``, ``GNI``, ``IRANK``, and by policy
-    ``offer_policy``, ``answer_policy`` (1: enrolled), ``offer_noisy``, ``answer_noisy``,
-    ``offer_noisier``, ``answer_noisier``.
+    A world has 3,655 rows, 2,852 to learn from and 803 to test on (``part``). Its columns are
+    ``part``, ``AGE``, ``GPA``, ``GNI``, ``IRANK``, and by policy ``offer_policy``,
+    ``answer_policy`` (1: enrolled) and the same with ``noisy`` and ``noisier``.
     """
 
     SIZE, WHAT = TRAIN + TEST, "the simulated admissions"

@@ -13,6 +13,7 @@ by that above. Beyond the levels nothing is known, and no value is given.
 
 import logging
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -69,19 +70,13 @@ class OfferDensity:
 def offer_density(X, t, kind="estimated", bins=10, seed=0):
     """`OfferDensity` of logged offers t (n,), scaled, given the features (n, d), NaN where missing.
 
-    Parameters
-    ----------
-    kind : {"estimated", "uniform"}
-        uniform: known to be uniform on [0, 1] for everyone (on the levels, where there are few).
-        estimated: bins of equal counts (or the levels), and the probabilities of a person's bin by
-        a random forest, each row by the trees that did not see it. Of forests with leaves of at
-        least 60 rows, of 20 or 200 (of both where neither comes first) and the shares among all
-        rows, the one with the least log loss on such rows is taken, so noise does not pass for a
-        policy. A forest smooths over people: an offer that is a sharp function of x comes out wider
-        than it is.
-    bins : int
-    seed : int
-        Of the forest.
+    uniform: known to be uniform on [0, 1] for everyone (on the levels, where there are few).
+    estimated: bins of equal counts (or the levels), and the probabilities of a person's bin by
+    a random forest, each row by the trees that did not see it. Of forests with leaves of at
+    least 60 rows, of 20 or 200 (of both where neither comes first) and the shares among all
+    rows, the one with the least log loss on such rows is taken, so noise does not pass for a
+    policy. A forest smooths over people: an offer that is a sharp function of x comes out wider
+    than it is.
     """
     t = np.asarray(t, dtype=float)
     distinct = np.unique(t)
@@ -100,7 +95,8 @@ def offer_density(X, t, kind="estimated", bins=10, seed=0):
     density = OfferDensity(edges, levels, np.full((len(t), count), 1.0 / count))
     if kind == "uniform" or count == 1:
         return density
-    return OfferDensity(edges, levels, _forest(np.asarray(X, float), density.bins(t), count, seed))
+    made = _forest(np.asarray(X, float), density.bins(t), count, seed)
+    return replace(density, probability=made)
 
 
 def _forest(X, bins, count, seed):
@@ -233,24 +229,37 @@ def offer_value(t, answer, policy, density, *, revenue=(1.0, -1.0), bandwidth=0.
     if not (np.isfinite(t).all() and np.isfinite(policy).all()):
         raise CounterweightError("Logged offers and the policy's must be finite numbers.")
     answer = checked_labels(answer, len(t), "answer")
-    a, b = revenue
-    earned = answer * (a + b * policy)
+    worth = revenue[0] + revenue[1] * policy
+    earned, bounds = answer * worth, (0.0, None) if worth.min() >= 0 else None
+    estimates = partial(_estimates, earned, level=level, bounds=bounds)
     if density.levels is not None:
-        return _by_levels(t, policy, earned, a + b * policy, density, level)
+        return _by_levels(t, policy, worth, density, estimates)
     h, smoothing = float(bandwidth) or window_rule(t), float("nan")
-    near, probability = _near(t, policy, density, h)
-    unsupported = probability < LEAST_PROBABILITY
-    weight = np.where(near, 1.0 / np.maximum(probability, LEAST_PROBABILITY), 0.0)
-    bounds = (0.0, None) if (a + b * policy).min() >= 0 else None
-    ips = snips = None
+    near, weight, chance = _window(t, policy, density, h)
+    unsupported, ips, snips = chance < LEAST_PROBABILITY, None, None
     if near.any():
-        ips = ratio_mean(weight * earned, level=level, bounds=bounds)
-        snips = ratio_mean(earned, weight, level=level, bounds=bounds)
-        wide, mass = _near(t, policy, density, 2 * h)
-        double = np.where(wide, 1.0 / np.maximum(mass, LEAST_PROBABILITY), 0.0)
+        ips, snips = estimates([weight])
+        _, double, _ = _window(t, policy, density, 2 * h)
         smoothing = abs(snips.value - float(double @ earned / double.sum())) / 3
     _warn(unsupported)
     return OfferValue(ips, snips, h, smoothing, len(t), int(near.sum()), int(unsupported.sum()))
+
+
+def _window(t, policy, density, h):
+    """Which logged offers are near the policy's, their weights, and how probable that was."""
+    chance = density.between(policy - h, policy + h)
+    near = (t >= policy - h) & (t <= policy + h)
+    return near, np.where(near, 1.0 / np.maximum(chance, LEAST_PROBABILITY), 0.0), chance
+
+
+def _estimates(earned, weights, **how):
+    """IPS and SNIPS by the first weights, their intervals from the least to the largest end."""
+    plain = [ratio_mean(one * earned, **how) for one in weights]
+    shares = [ratio_mean(earned, one, **how) for one in weights]
+    return [
+        replace(of[0], low=min(one.low for one in of), high=max(one.high for one in of))
+        for of in (plain, shares)
+    ]
 
 
 def _warn(unsupported):
@@ -263,7 +272,7 @@ def _warn(unsupported):
         )
 
 
-def _by_levels(t, policy, earned, worth, density, level):
+def _by_levels(t, policy, worth, density, estimates):
     """`offer_value` where few offers were ever made; `worth` is the revenue of the policy's."""
     levels, rows = density.levels, np.arange(len(t))
     beyond = (policy < levels[0] - SAME) | (policy > levels[-1] + SAME)
@@ -284,23 +293,11 @@ def _by_levels(t, policy, earned, worth, density, level):
     weight = (1 - part) * below + part * above
     # Acceptance rises with the offer: each end by the level that makes revenue less, or more.
     gains = worth >= 0
-    ends = [np.where(gains == (end == 0), below, above) for end in (0, 1)]
-    bounds = (0.0, None) if worth.min() >= 0 else None
-    ips = snips = None
+    ends = [np.where(gains, below, above), np.where(gains, above, below)]
     matched = (logged == lower) | (logged == upper)
-    between = ~at & ~beyond
+    between, ips, snips = ~at & ~beyond, None, None
     if not beyond.any() and all(one.any() for one in (weight, *ends)):
-        ips, snips = (
-            _widened(
-                [
-                    ratio_mean(one * earned, level=level, bounds=bounds)
-                    if plain
-                    else ratio_mean(earned, one, level=level, bounds=bounds)
-                    for one in (weight, *(ends if between.any() else ()))
-                ]
-            )
-            for plain in (True, False)
-        )
+        ips, snips = estimates([weight, *(ends if between.any() else ())])
     if beyond.any():
         log.warning(
             "%d of %d offers of the policy lie beyond all that were logged, so its value is not "
@@ -309,24 +306,9 @@ def _by_levels(t, policy, earned, worth, density, level):
             len(t),
         )
     _warn(unsupported)
-    counts = (int((matched & ~beyond).sum()), int(unsupported.sum()))
-    return OfferValue(
-        ips, snips, 0.0, float("nan"), len(t), *counts, int(between.sum()), int(beyond.sum())
-    )
-
-
-def _widened(estimates):
-    """The first estimate, its interval from the least end to the largest of all of them."""
-    low, high = (
-        pick(getattr(one, end) for one in estimates) for pick, end in ((min, "low"), (max, "high"))
-    )
-    return replace(estimates[0], low=low, high=high)
-
-
-def _near(t, policy, density, h):
-    """Which logged offers are near the policy's, and how probable that was."""
-    low, high = policy - h, policy + h
-    return (t >= low) & (t <= high), density.between(low, high)
+    counts = (matched & ~beyond, unsupported, between, beyond)
+    nothing = float("nan")
+    return OfferValue(ips, snips, 0.0, nothing, len(t), *(int(one.sum()) for one in counts))
 
 
 def single_offer(eta, k, scale, points=1001):

@@ -127,11 +127,11 @@ def offered(
 ):
     """Offers of a table, the rows that count, and their parts, by `OPTIONS`.
 
-    ``scale`` (`OfferScale`), ``kept`` (array of bool), ``offer`` (array, in the user's units),
-    ``world`` (array of int or None), ``test`` (array of bool or None), ``eta``. Refused are columns
-    that are missing or text; offers that count and are missing or outside [low, high]; worlds that
-    are no whole number from 0; parts that are neither train nor test; and a table without rows to
-    use.
+    ``kept`` (array of bool), ``offer`` (array, in the user's units), ``world`` (array of int or
+    None), ``test`` (array of bool or None), ``eta``, ``columns``, and ``scale_of(offers)``, the
+    `OfferScale`. Refused are columns that are missing or text; offers that count and are missing
+    or outside [low, high]; worlds that are no whole number from 0; parts that are neither train
+    nor test; and a table without rows to use.
     """
     where, what = dict(where), "labeling rule offered"
     require(frame, [offer, *where], what)
@@ -154,28 +154,26 @@ def offered(
     ends = {"low": low, "high": high, "grid": grid}
     _refuse_strays(ends, values[kept], rows[kept], offer)
     low, high = offer_range(ends, values[kept])
-    scale = OfferScale(low, high, direction, revenue)
+    # Refuses ends that are none.
+    OfferScale(low, high, direction, revenue)
     outside = [value for value in grid or () if not low <= value <= high]
     if outside:
         raise CounterweightError(
             f"labeling.grid holds {listed(outside)}, which is outside the range of offers from "
             f"{low:g} to {high:g}: leave it out, or widen the range."
         )
-    refuse_outside(
-        values, low, high, rows=rows, counted=kept, name=f"offer {offer!r}", where="labeling"
-    )
+    counted = {"rows": rows, "counted": kept, "name": f"offer {offer!r}", "where": "labeling"}
+    refuse_outside(values, low, high, **counted)
     worlds = tested = None
     if world and world in frame.columns:
         worlds = _numbers(frame, world, "world")
         _refuse(~((worlds >= 0) & (worlds % 1 == 0)) & kept, world, "a number from 0 up", frame)
         worlds = np.where(kept, worlds, -1).astype(int)
     if part and part in frame.columns:
-        _refuse(
-            ~frame[part].isin(["train", "test"]).to_numpy() & kept, part, "train or test", frame
-        )
+        known = frame[part].isin(["train", "test"]).to_numpy()
+        _refuse(~known & kept, part, "train or test", frame)
         tested = (frame[part] == "test").fillna(False).to_numpy(dtype=bool)
     return {
-        "scale": scale,
         "scale_of": lambda made: OfferScale(*offer_range(ends, made), direction, revenue),
         "kept": kept,
         "offer": values,
@@ -188,13 +186,9 @@ def offered(
 
 def offer_range(offer, made):
     """Least and largest offer: as declared, else of those that were made and of the grid."""
-    low, high = offer.get("low", 0.0), offer.get("high", 1.0)
-    grid = offer.get("grid") or ()
-    if low is None:
-        low = float(np.min([np.nanmin(made), *grid]))
-    if high is None:
-        high = float(np.max([np.nanmax(made), *grid]))
-    return low, high
+    low, high, grid = offer.get("low", 0.0), offer.get("high", 1.0), offer.get("grid") or ()
+    low = float(np.min([np.nanmin(made), *grid])) if low is None else low
+    return low, float(np.max([np.nanmax(made), *grid])) if high is None else high
 
 
 def _refuse_strays(ends, made, rows, column):
@@ -268,50 +262,31 @@ def label_offers(
     answer=None,
     judged=False,
 ):
-    """Offers and answers to learn from, and what is hidden, in every repeat.
+    """Offers and answers to learn from, and what is hidden, in every repeat: labels, truth.
 
     Where the table has worlds, repeat r is world r and holds its rows alone; its test rows
     are those of the part ``test``, and without parts all rows train (the paper's first
     experiment predicts the rows that it learned from). Otherwise every repeat holds all rows:
     parted as the table says, or by random splits.
 
-    Parameters
-    ----------
-    frame, features : pandas.DataFrame
-        Prepared table, and rows kept by the recipe, with ``row``.
-    known : pandas.DataFrame or None
-        What is known of a generated data set, by ``row``: ``component``, and threshold and
-        slope ``eta``, ``k`` in the user's units, as far as there.
-    rule, outcome : callable
-        `offered` with its options; ``outcome(frame, population) -> 0/1``.
-    repeats : int
-        At most the number of worlds, if the table has worlds.
-    answer : str, optional
-        Column of the answers, which must be no feature.
-    judged : bool
-        Whether a column report has left out what tells the answer or the offer. Else such a
-        feature is refused.
+    `frame` is the prepared table, `features` rows kept by the recipe, with ``row``; `known` what is
+    known of a generated data set, by ``row``: ``component``, and threshold and slope ``eta``, ``k``
+    in the user's units, as far as there. `rule` is `offered` with its options,
+    ``outcome(frame, population)`` gives 0 and 1. `answer` is the column of the answers, which must
+    be no feature; `judged` whether a column report has left out what tells the answer or the offer,
+    else such a feature is refused. Labels have the layout `LABELS`; ``answer`` (Int8) is null on
+    test rows. The truth has ``repeat, row, answer`` and, where known, ``component``, ``eta``, ``k``
+    on the scale of t, and ``p``, the true acceptance of the offer that was made.
 
-    Returns
-    -------
-    labels, truth : pandas.DataFrame
-        `labels` has the layout `LABELS`; ``answer`` (Int8) is null on test rows. `truth` has
-        ``repeat, row, answer`` and, where known, ``component``, ``eta``, ``k`` on the scale of
-        t, and ``p``, the true acceptance of the offer that was made.
-
-    Raises
-    ------
-    CounterweightError
-        When fewer worlds are there than repeats; a split leaves no row to train or to test; the
-        training answers or offers are all equal; a role's column is among the features.
+    Refused where there are fewer worlds than repeats; a split leaves no row to train or to test;
+    the training answers or offers are all equal; a role's column is among the features.
     """
     check_features(features)
     check_row_ids(features["row"])
     check_row_ids(frame["row"])
     layout = rule(frame)
     at, answers = answered_rows(frame, features, layout, outcome)
-    rows = frame["row"].to_numpy("int32")[at]
-    offers = layout["offer"][at]
+    rows, offers = frame["row"].to_numpy("int32")[at], layout["offer"][at]
     roles = [*layout["columns"].values(), answer]
     _check_features(features, rows, answers, roles, offers, judged)
     worlds = layout["world"]
@@ -322,16 +297,12 @@ def label_offers(
         mine, test = _roles(layout, at, repeat, repeats, test_share, seed, study)
         _check_training(answers[mine & ~test], offers[mine & ~test], repeat)
         held = {"repeat": np.full(int(mine.sum()), repeat, "int16"), "row": rows[mine]}
-        seen = {
-            "role": np.where(test[mine], "test", "train").astype(object),
-            "offer": offers[mine],
-            "t": scale.scaled(offers[mine]),
-            "answer": pd.array(answers[mine], dtype="Int8"),
-        }
-        facts = {"answer": seen["answer"].copy()}
-        facts |= {name: values[mine] for name, values in truth.items()}
-        seen["answer"][test[mine]] = pd.NA
-        labels.append(pd.DataFrame(held | seen))
+        given = pd.array(answers[mine], dtype="Int8")
+        facts = {"answer": given.copy()} | {name: v[mine] for name, v in truth.items()}
+        given[test[mine]] = pd.NA
+        role = np.where(test[mine], "test", "train").astype(object)
+        seen = {"role": role, "offer": offers[mine], "t": scale.scaled(offers[mine])}
+        labels.append(pd.DataFrame(held | seen | {"answer": given}))
         hidden.append(pd.DataFrame(held | facts))
     return pd.concat(labels, ignore_index=True), pd.concat(hidden, ignore_index=True)
 
@@ -432,14 +403,12 @@ def _known(known, rows, scale, eta, t):
 
     if known is None:
         return {}
-    absent = [name for name in (eta,) if eta != "eta" and name not in known.columns]
-    if absent:
+    if eta != "eta" and eta not in known.columns:
         raise CounterweightError(
-            f"The truth of the data set has no column {listed(absent)}; it has "
+            f"The truth of the data set has no column {eta}; it has "
             f"{listed(known.columns)}: correct labeling.eta."
         )
-    known = known.set_index("row").loc[rows]
-    facts = {}
+    known, facts = known.set_index("row").loc[rows], {}
     if "component" in known:
         facts["component"] = known["component"].to_numpy("int16")
     if eta in known and "k" in known:
@@ -459,20 +428,19 @@ def describe_offers(labels, truth, dropped):
     """
     records = []
     for repeat, part in labels.groupby("repeat"):
-        hidden = truth.loc[part.index]
-        sizes = {f"rows_{role}": int((part["role"] == role).sum()) for role in ("train", "test")}
+        hidden, roles = truth.loc[part.index], ("train", "test")
+        sizes = {f"rows_{role}": int((part["role"] == role).sum()) for role in roles}
         sizes |= {"rows_all": len(part), "rows_dropped": dropped}
         records += size_records(repeat, len(part), sizes)
-        for role in ("train", "test"):
+        for role in roles:
             mask = (part["role"] == role).to_numpy()
             if not mask.any():
                 continue
-            offers, share = (
-                part["offer"].to_numpy()[mask],
-                hidden["answer"].to_numpy(float)[mask].mean(),
-            )
+            offers = part["offer"].to_numpy()[mask]
+            share = hidden["answer"].to_numpy(float)[mask].mean()
             place = {"repeat": repeat, "target": "general", "part": role, "rows": int(mask.sum())}
             measured = {
+                "accept_share": share,
                 "offer_mean": offers.mean(),
                 "offer_spread": part["t"].to_numpy()[mask].std(),
                 "offer_least": offers.min(),
@@ -481,9 +449,7 @@ def describe_offers(labels, truth, dropped):
             }
             if "p" in hidden:
                 measured["accept_true"] = hidden["p"].to_numpy()[mask].mean()
-            error = np.sqrt(share * (1 - share) / mask.sum())
-            records.append(
-                place | {"metric": "accept_share", "value": share, "standard_error": error}
-            )
-            records += [place | {"metric": name, "value": v} for name, v in measured.items()]
+            own = [place | {"metric": name, "value": v} for name, v in measured.items()]
+            own[0]["standard_error"] = np.sqrt(share * (1 - share) / mask.sum())
+            records += own
     return records

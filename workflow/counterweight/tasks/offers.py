@@ -37,6 +37,7 @@ def own_study(entry):
         raise CounterweightError(
             f"offer.low is {low} and offer.high {high}: low must be below high."
         )
+    plain = {"model": "offer_logistic"}
     return {
         "roles": {"offer": told["offer"], "answer": answer},
         "features": {"recipe": "one_hot"},
@@ -49,8 +50,8 @@ def own_study(entry):
         "bootstrap": 100,
         "models": [
             {"model": "predictive_choice", "most_components": 5},
-            {"model": "offer_logistic"},
-            {"model": "offer_logistic", "name": "offer_logistic-slopes", "interactions": True},
+            plain,
+            plain | {"name": "offer_logistic-slopes", "interactions": True},
             {"model": "logitboost"},
         ],
         "figures": ["curves", "profiles", "enrolment", "model_order"],
@@ -123,7 +124,7 @@ def _check_worlds(name, study, datasets):
 
 
 def finish(name, study):
-    """The report is about the offers that are given away, held against a plain method's."""
+    """The report is about the offers that are delivered, held against a plain method's."""
     plain = []
     for method, spec in study["methods"].items():
         if spec["options"].get("per_component"):
@@ -246,8 +247,8 @@ def evaluate(job):
     return records
 
 
-def given_away(study):
-    """Method and setting of the offers that a study gives away; None where it has none.
+def delivered(study):
+    """Method and setting of the offers that a study delivers; None where it has none.
 
     Those that ``deliver`` names. Else the method None: the one that predicts held-out answers best.
     """
@@ -266,39 +267,29 @@ def _settings(study, method):
 
 
 def _candidates(study):
-    """Methods and settings that may be given away: the one that is named, or all."""
-    chosen = given_away(study)
-    pairs = (
-        [(chosen["method"], chosen["setting"])]
-        if chosen["method"]
-        else [
-            (method, setting)
-            for method, spec in study["methods"].items()
-            if not spec["options"].get("per_component")
-            for setting in _settings(study, method)
-        ]
-    )
+    """Methods and settings that may be delivered: the one that is named, or all."""
+    chosen, methods = delivered(study), study["methods"]
+    pairs = [(chosen["method"], chosen["setting"])]
+    if chosen["method"] is None:
+        known = [name for name, spec in methods.items() if not spec["options"].get("per_component")]
+        pairs = [(name, setting) for name in known for setting in _settings(study, name)]
     return [
-        {"method": method, "setting": setting}
-        | {key: study["methods"][method][key] for key in ("model", "options")}
-        for method, setting in pairs
+        {"method": name, "setting": setting}
+        | {key: methods[name][key] for key in ("model", "options")}
+        for name, setting in pairs
     ]
 
 
 def _offering(study):
     """The first method that makes segments."""
-    for method, spec in study["methods"].items():
-        if components.declared("model", spec["model"], "OFFERS", False):
-            return method
-    return None
+    return next((name for name in study["methods"] if len(_settings(study, name)) > 1), None)
 
 
 def plan_deliver(plan, study, at):
-    chosen = given_away(study)
-    if chosen is None:
+    if delivered(study) is None:
         return None
     candidates, (parts, uses) = _candidates(study), labeling_of(study)
-    own, many = study["source"] == "own", len(candidates) > 1
+    own, many, asked = study["source"] == "own", len(candidates) > 1, _asked(study)
     methods = list(dict.fromkeys(one["method"] for one in candidates))
     inputs = {
         "table": at.table,
@@ -317,14 +308,14 @@ def plan_deliver(plan, study, at):
         "everybody": own,
         "methods": methods,
         "id": roles.get("roles", {}).get("id"),
-    } | roles
+    }
+    given |= roles | asked
     outputs = {
         "model": f"{at.folder}/model.parquet",
         "offers": f"{at.folder}/offers.parquet",
         "csv": f"{at.folder}/offers.csv",
     }
-    given |= _asked(study)
-    if own or many or _asked(study):
+    if own or many or asked:
         outputs["metrics"] = at.metrics("delivered")
     uses += _models(candidates)
     return Job(f"{_HERE}:deliver", inputs, parts | given | draws(plan, study), uses, outputs)
@@ -347,15 +338,14 @@ def deliver(job):
 
 
 def plan_apply(plan, study, at):
-    chosen = given_away(study)
-    if chosen is None or not study.get("score"):
+    if delivered(study) is None or not study.get("score"):
         return None
     inputs = {"model": f"{at.folder}/model.parquet", "score": study["score"]}
     outputs = {"table": f"{at.folder}/new_offers.parquet", "csv": f"{at.folder}/new_offers.csv"}
-    uses = _models(_candidates(study))
     reading = plan["datasets"][study["dataset"]].get("reading", {})
     given = {"study": study["id"], "reading": reading} | _asked(study)
     given |= draws(plan, study) if "experiment" in given else {}
+    uses = _models(_candidates(study))
     return Job(f"{_HERE}:apply", inputs, given, uses, outputs, own=(study["score"],))
 
 
@@ -367,10 +357,9 @@ def apply(job):
 
 
 def shown(study):
-    options = study["labeling"]["options"]
-    names = ("low", "high", "direction", "revenue")
+    options, names = study["labeling"]["options"], ("low", "high", "direction", "revenue")
     return {
         "offer": {key: options[key] for key in names},
         # As `deliver` takes them.
-        "given_away": given_away(study) or {"method": None, "setting": ""},
+        "given_away": delivered(study) or {"method": None, "setting": ""},
     }

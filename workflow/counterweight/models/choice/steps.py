@@ -308,8 +308,7 @@ def fit_curves(t, y, weights, start=None, prior=None, tol=1e-12, iterations=100)
     position a = k (1/2 - eta) and slope k; `weights` (J, n) are responsibilities times row weights.
     """
     u = np.asarray(t, dtype=float) - 0.5
-    sign = 2.0 * np.asarray(y) - 1.0
-    weights = np.atleast_2d(weights)
+    sign, weights = 2.0 * np.asarray(y) - 1.0, np.atleast_2d(weights)
     curves = np.tile([0.0, 1.0], (len(weights), 1)) if start is None else np.array(start)
 
     def value(curves):
@@ -319,8 +318,7 @@ def fit_curves(t, y, weights, start=None, prior=None, tol=1e-12, iterations=100)
             return total
         return total - 0.5 * (prior.precision * (curves - prior.mean) ** 2).sum(axis=1)
 
-    powers = np.stack([np.ones_like(u), u, u**2])
-    current = value(curves)
+    powers, current = np.stack([np.ones_like(u), u, u**2]), value(curves)
     for _ in range(iterations):
         chance = 1.0 / (1.0 + np.exp(-sign * (curves[:, :1] + curves[:, 1:] * u)))
         rest = weights * (1.0 - chance)

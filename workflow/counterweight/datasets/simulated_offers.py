@@ -35,8 +35,9 @@ class Worlds:
     def simulate(cls, rows, rng):
         """Draw people, offers and answers; `rows` are whole worlds, fewer the first ones of more.
 
-        The frame has ``row`` (int32 from 0), ``world`` (int16 from 0) and the columns that the class
-        describes; the truth ``row``, ``world``, ``component`` (int16 from 0), ``eta``, ``k``, and more.
+        The frame has ``row`` (int32 from 0), ``world`` (int16 from 0) and the columns that the
+        class describes; the truth ``row``, ``world``, ``component`` (int16 from 0), ``eta``, ``k``,
+        and more.
         """
         worlds, rest = divmod(rows, cls.SIZE)
         if rest or worlds < 1:

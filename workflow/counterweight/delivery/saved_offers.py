@@ -78,11 +78,11 @@ class SavedOffers(SavedModel):
         """Fit a method (``model``, ``options``) on all people with an offer and an answer.
 
         Features X (n, d) are by `encoder`, `offers` (n,) in the user's units, `answers` 0 and 1;
-        `setting` is hard or soft for a model of segments, else empty; `offer` as in the class, ``low``
-        and ``high`` numbers. `rng` is for the fit, then the draws. `stored` is a fit on these very rows
-        (``to_arrays``) instead of a new one, `facts` more to be kept, `categories` as
-        `declare_categories` says it. Refused is an oracle, which nobody could tell the component of a
-        new person, and whatever the model refuses.
+        `setting` is hard or soft for a model of segments, else empty; `offer` as in the class,
+        ``low`` and ``high`` numbers. `rng` is for the fit, then the draws. `stored` is a fit on
+        these very rows (``to_arrays``) instead of a new one, `facts` more to be kept, `categories`
+        as `declare_categories` says it. Refused is an oracle, which nobody could tell the component
+        of a new person, and whatever the model refuses.
         """
         if method["options"].get("per_component"):
             raise CounterweightError(

@@ -381,13 +381,13 @@ def leaf_log_odds(arrays, Z):
 class LogisticTree(NodeTables, OfferBaseline):
     """Logistic model tree on features and offer.
 
-    As in Landwehr, Hall & Frank (2005): LogitBoost models in the nodes, a child's grown from
-    its parent's; CART pruning, its charge for each leaf chosen by cross-validation (on ties
-    the smaller tree). Simpler than there, and to be said with any result: the number of boosting steps
-    is cross-validated at the root and used in every node (their faster variant, Weka's default);
-    splits are two-way, on numbers (categories come as columns of 0 and 1), by information gain
-    less C4.5's charge for the choice of threshold, not by gain ratio; the folds that choose the
-    pruning grow their trees with the root's number of steps.
+    As in Landwehr, Hall & Frank (2005): LogitBoost models in the nodes, a child's grown from its
+    parent's; CART pruning, its charge for each leaf chosen by cross-validation (on ties the smaller
+    tree). Simpler than there, and to be said with any result: the number of boosting steps is
+    cross-validated at the root and used in every node (their faster variant, Weka's default);
+    splits are two-way, on numbers (categories come as columns of 0 and 1), by information gain less
+    C4.5's charge for the choice of threshold, not by gain ratio; the folds that choose the pruning
+    grow their trees with the root's number of steps.
 
     References
     ----------

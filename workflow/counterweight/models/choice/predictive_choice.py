@@ -212,8 +212,8 @@ class PredictiveChoiceModel(SegmentModel):
         X, t, y, row_weights = X[used], t[used], y[used], row_weights[used]
         if (y == y[0]).all():
             raise CounterweightError(
-                f"All {len(y)} answers are {int(y[0])}, of one class, so no response to an offer can "
-                "be learned: check the answer column, or add rows with the other answer."
+                f"All {len(y)} answers are {int(y[0])}, of one class, so no response to an offer "
+                "can be learned: check the answer column, or add rows with the other answer."
             )
         told = None if self.categories == "none" else categories
         self._features = whole = Features.fitted(

@@ -21,7 +21,7 @@ from scipy.special import expit, logit
 QUICK = {
     "selection": [{"selector": "logistic"}],
     "weighting": [{"weighting": "lemma2"}],
-    "models": [{"model": "linear"}, {"model": "linear", "weights": "lemma2"}],
+    "models": [{"model": "linear"}, {"model": "logistic", "weights": "lemma2"}],
     "deliver": {"method": "linear"},
 }
 ROWS, TIMES = 1200, 3.0

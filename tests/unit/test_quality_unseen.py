@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.cross_validation import Tried, jackknife, losses, quality, unseen
+from counterweight.evaluation.cross_validation import (
+    OutOfFold,
+    cross_validation,
+    jackknife,
+    losses,
+    quality,
+)
 from counterweight.evaluation.metrics import auc, metric_estimate
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 from counterweight.numerics.ranking import auc_estimate
@@ -189,7 +195,9 @@ def test_ends_of_intervals_are_told_and_keep_to_the_bounds_of_a_metric():
     y = np.exp(2 * rng.standard_normal(300))
     weight = rng.gamma(1, 1, 300)
     p, row, ones = np.full(300, y.mean()), np.arange(300), np.ones(300)
-    records = unseen(Tried(row, y, weight, ones, None, [p], False), p, {}, target="general")
+    records = cross_validation(
+        OutOfFold(row, y, weight, ones, None, [p], False), p, {}, target="general"
+    )
     told = {
         (record["metric"], record["part"], record.get("variable", "")): record["value"]
         for record in records

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.evaluation.cross_validation import (
-    Tried,
+    OutOfFold,
     doubly_robust_mean,
     expected_losses,
     robust_records,
@@ -66,7 +66,7 @@ def test_wrong_when_both_are(judged):
 def test_records_are_of_each_method_without_any_hidden_label():
     chance, p, y, s = world(0)
     labeled = np.flatnonzero(s)
-    tried = Tried(
+    tried = OutOfFold(
         labeled, y[s], 1 / p[s], np.ones(s.sum()), None, [chance[s], np.full(s.sum(), 0.4)], True
     )
     rows = np.flatnonzero(~s)

@@ -173,7 +173,7 @@ def test_what_moved_a_score_adds_up_and_is_named(study):
     raw = np.log(raw / (1 - raw)) if saved.binary else raw
     np.testing.assert_allclose(parts.sum(axis=1), raw, rtol=0, atol=1e-9)
     largest = parts.drop(columns="base").abs().max(axis=1)
-    named = scores["moved_1"].str.extract(r"^(\w+) ([+-][\d.]+)$")
+    named = scores["top_feature_1"].str.extract(r"^(\w+) ([+-][\d.]+)$")
     np.testing.assert_allclose(named[1].astype(float).abs(), largest, atol=0.0051)
     assert set(named[0]) <= set(saved.facts["types"])
     np.testing.assert_allclose(

@@ -87,19 +87,15 @@ def test_the_calibration_is_by_weighted_means():
     y, rows = frame["spent"].to_numpy(), encoded(frame)
     weight = np.where(y == 0, 1 / RATE, 1.0)
     model = CalibratedNumbers("linear", bins=1)
-    model.fit(rows, y, weight, binary=False, rng=np.random.default_rng(0))
+    model.fit(rows, y, weight, rng=np.random.default_rng(0))
     # One bin: its weighted mean for everybody.
     np.testing.assert_allclose(model.predict(rows), np.average(y, weights=weight))
-    model = CalibratedNumbers("linear").fit(
-        rows, y, weight, binary=False, rng=np.random.default_rng(0)
-    )
+    model = CalibratedNumbers("linear").fit(rows, y, weight, rng=np.random.default_rng(0))
     p = model.predict(rows)
     assert np.average(p, weights=weight) == pytest.approx(np.average(y, weights=weight), rel=0.03)
-    raw, _, _ = model.explained(rows)
+    raw, _, _ = model.contributions(rows)
     assert (np.diff(p[np.argsort(raw)]) >= 0).all()
-    twice = CalibratedNumbers("linear").fit(
-        rows, y, 2 * weight, binary=False, rng=np.random.default_rng(0)
-    )
+    twice = CalibratedNumbers("linear").fit(rows, y, 2 * weight, rng=np.random.default_rng(0))
     np.testing.assert_allclose(twice.predict(rows), p)
     same = CalibratedNumbers.from_arrays(model.to_arrays())
     np.testing.assert_array_equal(same.predict(rows), p)

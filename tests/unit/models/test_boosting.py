@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.boosting import BINS, BoostedClassifier
+from counterweight.models.boosting import BoostedClassifier
 from counterweight.tables.saved_form import read_gift, write_gift
 from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -25,7 +25,7 @@ def test_answers_are_those_of_scikit_learn(sample):
     X, y, weights = sample
     weights = weights / weights.mean()
     theirs = HistGradientBoostingClassifier(
-        max_iter=15, max_leaf_nodes=15, max_bins=BINS, early_stopping=False
+        max_iter=15, max_leaf_nodes=15, max_bins=64, early_stopping=False
     )
     theirs.fit(X, y, sample_weight=weights)
     np.testing.assert_array_equal(answers(X, y, weights), theirs.predict_proba(X)[:, 1])

@@ -103,7 +103,10 @@ def test_arrays_of_several_models_come_apart_again():
     ("options", "message"),
     [
         ({"models": 0}, "models must be"),
-        ({"classifier": {"model": "linear"}}, "The model linear cannot be used in costing"),
+        (
+            {"classifier": {"model": "calibrated_numbers"}},
+            "The model calibrated_numbers cannot be used in costing",
+        ),
         ({"classifier": {"model": "bickel_joint"}}, "cannot be used in costing"),
         ({"classifier": {"model": "shifted_mixture"}}, "cannot be used in costing"),
         ({"classifier": {"model": "nobody"}}, "There is no model 'nobody'"),

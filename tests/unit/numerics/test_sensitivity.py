@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from counterweight.delivery.final_scores import rate_of_target
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.cross_validation import Tried
+from counterweight.evaluation.cross_validation import OutOfFold
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 from counterweight.numerics.sensitivity import (
     GAMMAS,
@@ -98,7 +98,7 @@ def some_repair(rows=300, own=0.0):
 @pytest.mark.parametrize("own", [0.0, 1 / 800])
 def test_at_gamma_1_bounds_are_the_doubly_robust_estimate_with_its_error(own):
     y, known = some_repair(own=own)
-    tried = Tried(np.arange(len(y)), y, known.weight, np.ones(len(y)), None, [known.p], True)
+    tried = OutOfFold(np.arange(len(y)), y, known.weight, np.ones(len(y)), None, [known.p], True)
     value, error = rate_of_target(tried, known.p, P, np.ones(len(P)))
     found = swept(P, repair=known)
     for end, width in ((found.low, found.low_error), (found.high, found.high_error)):

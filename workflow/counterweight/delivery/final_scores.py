@@ -4,7 +4,7 @@ import numpy as np
 
 from counterweight.delivery.saved_scores import SavedScores
 from counterweight.evaluation.cross_validation import (
-    Tried,
+    OutOfFold,
     better,
     doubly_robust_mean,
     keep_weights,
@@ -14,7 +14,7 @@ from counterweight.evaluation.cross_validation import (
 from counterweight.evaluation.hidden_labels import TargetRows, sensitivity_records
 from counterweight.labeling.missing_outcomes import BlankData
 from counterweight.labeling.outcome_rules import classes_as_given
-from counterweight.models.score_models import digits_for, stored_score
+from counterweight.models.score_models import EncodedModel, digits_for
 from counterweight.models.score_tilt import AT_RANDOM, ELSEWHERE, fitted_tilt
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.plan.components import configured
@@ -28,7 +28,7 @@ from counterweight.weighting.to_target import OUTCOME, weighted_to_target, words
 BATCH = 100_000
 
 
-def chosen_method(tried, methods, asked=None):
+def chosen_method(tested, methods, asked=None):
     """The method to give away, and why.
 
     The first method without weights is kept unless another one without weights has a smaller
@@ -37,9 +37,9 @@ def chosen_method(tried, methods, asked=None):
 
     Parameters
     ----------
-    tried : Tried
+    tested : OutOfFold
     methods : dict of str to dict
-        ``model``, ``weights`` (bool) and ``label``, in the order of ``tried.predictions``.
+        ``model``, ``weights`` (bool) and ``label``, in the order of ``tested.predictions``.
     asked : str, optional
         The method that the config names.
 
@@ -52,14 +52,14 @@ def chosen_method(tried, methods, asked=None):
     names = list(methods)
     if asked:
         return asked, [f"{methods[asked]['label']} was asked for."]
-    kind, called = ("binary", "log loss") if tried.binary else ("number", "mean squared error")
+    kind, called = ("binary", "log loss") if tested.binary else ("number", "mean squared error")
     loss = {
-        name: losses(tried.y, p, kind) for name, p in zip(names, tried.predictions, strict=True)
+        name: losses(tested.y, p, kind) for name, p in zip(names, tested.predictions, strict=True)
     }
     plain = [name for name in names if not methods[name]["weights"]] or names
     best, why = plain[0], []
     for name in plain[1:]:
-        comparison = better(loss[name], loss[best], tried.weight, tried.group)
+        comparison = better(loss[name], loss[best], tested.weight, tested.group)
         why.append(comparison.sentence(methods[name]["label"], methods[best]["label"], called))
         if comparison.clear:
             best = name
@@ -69,14 +69,14 @@ def chosen_method(tried, methods, asked=None):
         if methods[name]["weights"] and methods[name]["model"] == methods[best]["model"]
     ]
     for name in weighted[:1]:
-        kept = keep_weights(loss[name], loss[best], tried.weight, tried.group, called)
+        kept = keep_weights(loss[name], loss[best], tested.weight, tested.group, called)
         why.append(kept.reason)
         if kept.keep:
             best = name
     return best, why
 
 
-def rate_of_target(tried, prediction, estimates, design):
+def rate_of_target(tested, prediction, estimates, design):
     """Mean outcome of the target: mean estimate, put right by the weighted residuals.
 
     Doubly robust: right where either the weights or the estimates are; see
@@ -84,7 +84,7 @@ def rate_of_target(tried, prediction, estimates, design):
 
     Parameters
     ----------
-    tried : Tried
+    tested : OutOfFold
     prediction : array (M,)
         Out of fold, of the method given away.
     estimates, design : array (T,)
@@ -94,7 +94,7 @@ def rate_of_target(tried, prediction, estimates, design):
     -------
     value, standard_error : float
     """
-    return doubly_robust_mean(tried.y, prediction, tried.weight, estimates, design)
+    return doubly_robust_mean(tested.y, prediction, tested.weight, estimates, design)
 
 
 def final_scores(job):
@@ -112,41 +112,38 @@ def final_scores(job):
     """
     given, paths = job.given, job.input
     data = BlankData.read(paths.features, paths.columns, paths.labels, given["max_levels"])
-    tried = Tried.read(paths.labels, paths.weights, paths.predictions)
+    tested = OutOfFold.read(paths.labels, paths.weights, paths.predictions)
     methods, names = given["methods"], list(given["methods"])
-    name, why = chosen_method(tried, methods, given["chosen"])
+    name, why = chosen_method(tested, methods, given["chosen"])
     for sentence in why:
         job.log.info(sentence)
     at, method = names.index(name), methods[name]
-    arrays = read_models(paths.models[at])[0, "general"]
-    model = stored_score(method["model"], method["options"], given["target"], arrays)
+    answers = _Answers(data, tested, methods, paths.models, given["target"])
+    model = answers.model(name)
     kind = "binary" if data.binary else "number"
-    band = CalibrationBand(kind).fit(tried.y, tried.predictions[at], tried.weight)
+    band = CalibrationBand(kind).fit(tested.y, tested.predictions[at], tested.weight)
     weight = read_columns(paths.weights)["weight"] if paths.weights else data.weight[data.labeled]
-    X = data.rows.dense()
     support = Support().fit(
-        X[data.labeled],
+        data.X[data.labeled],
         weight,
         rng=generator(given["seed"], given["stream"], 0, "support"),
         onehot=_blocks(data.encoder),
-        names=data.rows.dense_names,
+        names=data.names,
     )
     frame = read_table(paths.table)
-    facts = _facts(given, data, tried, frame, method, why)
+    facts = _facts(given, data, tested, frame, method, why)
     words = facts["names"]
     saved = SavedScores(facts, data.encoder, model, band, support, {})
-    answers = _Answers(data, tried, methods, paths.models, given["target"])
     if given["tilt"]:
         saved.tilt, facts["tilt"], facts["rests_on"] = fitted_tilt(
             given["tilt"],
             data,
-            tried,
-            tried.predictions[at],
+            tested,
+            tested.predictions[at],
             answers.of(name)[~data.labeled],
             target=given["target"],
             event=f"{facts['outcome']} = {words[1]}" if words else "1",
             selection=paths.selection[0] if paths.selection else None,
-            rng=generator(given["seed"], given["stream"], 0, "tilt"),
         )
         for sentence in facts["rests_on"]:
             job.log.info(sentence)
@@ -154,29 +151,31 @@ def final_scores(job):
     if given["id"]:
         scores.insert(0, given["id"], frame[given["id"]].to_numpy())
     else:
-        scores.insert(0, "row", data.row)
+        scores.insert(0, "row", data.rows)
     scores["labeled"] = data.labeled
     if given.get("elsewhere"):
-        *known, told = mean_elsewhere(data, tried, tried.predictions[at], saved, paths.table, given)
+        *known, told = mean_elsewhere(
+            data, tested, tested.predictions[at], saved, paths.table, given
+        )
         facts |= told
         for sentence in told["target"]:
             job.log.info(sentence)
-        rows = TargetRows.elsewhere(data, tried)
+        rows = TargetRows.elsewhere(data, tested)
     else:
-        rows = TargetRows.here(data, tried, given["target"])
-        known = _mean_here(data, tried, at, rows, answers.of(name), saved.tilt, given["tilt"])
+        rows = TargetRows.here(data, tested, given["target"])
+        known = _mean_here(data, tested, at, rows, answers.of(name), saved.tilt, given["tilt"])
     records = _records(job, data, at, scores, weight, known)
     if saved.tilt is None and not given.get("elsewhere"):
-        predictions = dict(zip(names, tried.predictions, strict=True))
+        predictions = dict(zip(names, tested.predictions, strict=True))
         estimates = {one: answers.of(one) for one in names}
-        made = robust_records(tried, predictions, estimates, name, rows.where, rows.weight)
+        made = robust_records(tested, predictions, estimates, name, rows.where, rows.weight)
         records += [{"repeat": 0, "target": given["target"]} | record for record in made]
     swept = _sensitivity(data, rows, name, answers, saved.tilt, given["tilt"], known[0])
     place = {"repeat": 0, "target": given["target"], "rows": known[2]}
     return saved, scores, records + [place | record for record in swept]
 
 
-def _facts(given, data, tried, frame, method, why):
+def _facts(given, data, tested, frame, method, why):
     """What is kept with the model: names of the outcome's classes, columns, the method."""
     seen, column = frame[data.labeled], given["outcome"]["options"]["column"]
     y, _, words = configured("outcome", given["outcome"])(seen, data.types)
@@ -196,13 +195,13 @@ def _facts(given, data, tried, frame, method, why):
         "weighted": method["weights"],
         "why": why,
         "threshold": 0.5,
-        "digits": 2 if data.binary else digits_for(tried.y),
+        "digits": 2 if data.binary else digits_for(tested.y),
         "rests_on": _assumed(data, given),
         "tilt": None,
     }
 
 
-def mean_elsewhere(data, tried, prediction, saved, table, given):
+def mean_elsewhere(data, tested, prediction, saved, table, given):
     """Mean outcome of the target, with words for it.
 
     A reference sample with all features is foretold, and its mean put right by what labeled rows
@@ -212,7 +211,7 @@ def mean_elsewhere(data, tried, prediction, saved, table, given):
     Parameters
     ----------
     data : BlankData
-    tried : Tried
+    tested : OutOfFold
     prediction : array (M,)
         Out of fold, of the method given away.
     saved : SavedScores
@@ -251,24 +250,28 @@ def mean_elsewhere(data, tried, prediction, saved, table, given):
         f"{np.average(outside, weights=design):.1%} of {facts['for']} resemble no row that has an "
         "outcome: what is said of them rests on the form of the model alone."
     )
-    return *rate_of_target(tried, prediction, estimates, design), len(population), facts
+    return *rate_of_target(tested, prediction, estimates, design), len(population), facts
 
 
 class _Answers:
-    """Estimates of all rows by each method, of rows that it was tried on without them."""
+    """Estimates of all rows by each method, of rows that it was tested on without them."""
 
-    def __init__(self, data, tried, methods, models, target):
-        self.data, self.tried, self.target, self.made = data, tried, target, {}
+    def __init__(self, data, tested, methods, models, target):
+        self.data, self.tested, self.target, self.made = data, tested, target, {}
         self.methods = dict(zip(methods, zip(methods.values(), models, strict=True), strict=True))
+
+    def model(self, name):
+        """The fit of a method to all labeled rows."""
+        (method, path), target = self.methods[name], self.target
+        centre = {"centre": self.data.X[self.data.labeled].mean(axis=0)}
+        told = method["model"], method["options"], target, read_models(path)[0, target] | centre
+        return EncodedModel.from_arrays(*told, self.data.binary)
 
     def of(self, name):
         """Those of one method, as among labeled rows, (n,)."""
         if name not in self.made:
-            at, (method, path) = list(self.methods).index(name), self.methods[name]
-            arrays = read_models(path)[0, "general"]
-            model = stored_score(method["model"], method["options"], self.target, arrays)
-            made = model.predict(self.data.rows)
-            made[np.searchsorted(self.data.row, self.tried.row)] = self.tried.predictions[at]
+            at, made = list(self.methods).index(name), self.model(name).predict(self.data.encoded)
+            made[np.searchsorted(self.data.rows, self.tested.row)] = self.tested.predictions[at]
             self.made[name] = made
         return self.made[name]
 
@@ -281,7 +284,7 @@ def _sensitivity(data, rows, name, answers, tilt, asked, estimate):
     made = {one: answers.of(one) for one in answers.methods} if data.binary else {}
     if tilt is not None:
         p, centre = _calibrated(data, p, tilt, asked), tilt.delta
-        made = {one: tilt.moved(data.rows, q, q, q)[0] for one, q in made.items()}
+        made = {one: tilt.moved(data.encoded, q, q, q)[0] for one, q in made.items()}
     return sensitivity_records(
         rows, p, made, name, binary=data.binary, centre=centre, estimate=estimate
     )
@@ -309,11 +312,11 @@ def _blocks(encoder):
     return np.array([category.get(feature.column, -1) for feature in encoder.features_])
 
 
-def _mean_here(data, tried, at, rows, estimates, tilt, asked):
+def _mean_here(data, tested, at, rows, estimates, tilt, asked):
     """Mean outcome of a target among the rows of the table, its error, and how many they are."""
     if tilt is None:
         of_target = estimates[rows.where]
-        known = rate_of_target(tried, tried.predictions[at], of_target, rows.weight)
+        known = rate_of_target(tested, tested.predictions[at], of_target, rows.weight)
     else:
         known = rows.mean(_calibrated(data, estimates, tilt, asked), centre=tilt.delta).at(0.0)
     return *known, len(rows.where)

@@ -22,14 +22,16 @@ from counterweight.labeling.column_statistics import (
 )
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.encoding import TabularEncoder
-from counterweight.models.score_models import column_names, most_moved, stored_score
-from counterweight.models.score_tilt import CHANCES, ScoreTilt
+from counterweight.models.score_models import EncodedModel, most_moved
+from counterweight.models.score_tilt import ScoreTilt
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.tables.saved_form import writing_answers
 from counterweight.tables.table_reader import row_batches
 from counterweight.weighting.overlap import Support
 
 log = logging.getLogger("counterweight")
+#: Models of files of 1.0.0 by the names that they have now.
+OLD_NAMES = {"linear": "logistic", "boosting": "gradient_boosting"}
 #: What to do where the new rows are not there.
 ABSENT = "correct the path under score"
 
@@ -93,9 +95,9 @@ class SavedScores(SavedPredictor):
             of the share of 1 among rows with such a score, or of a new person's number),
             with a tilt ``at_random`` (the estimate without it, labels missing at random),
             ``supported`` (whether labeled rows resemble it), ``reason`` (why not), and for
-            classes ``decision``; with `reasons` also ``moved_1`` to ``moved_3``, the columns
-            that moved the score most from its mean (see `contributions`), with how much; first
-            the id, where the fit had one. The index is that of `frame`.
+            classes ``decision``; with `reasons` also ``top_feature_1`` to ``top_feature_3``, the
+            columns that moved the score most from its mean (see `contributions`), with how much;
+            first the id, where the fit had one. The index is that of `frame`.
 
         Raises
         ------
@@ -152,7 +154,7 @@ class SavedScores(SavedPredictor):
             decided = (estimate >= self.facts["threshold"]).astype(int)
             columns["decision"] = self.classes_[decided]
         if reasons:
-            columns |= most_moved(parts, column_names(self.encoder), self.facts.get("digits", 2))
+            columns |= most_moved(parts, self.encoder.names, self.facts.get("digits", 2))
         return pd.DataFrame(columns)
 
     def contributions(self, frame):
@@ -180,7 +182,7 @@ class SavedScores(SavedPredictor):
         import pandas as pd
 
         typed = self.typed(frame)
-        names, made = column_names(self.encoder), []
+        names, made = self.encoder.names, []
         for start in range(0, max(len(typed), 1), BATCH):
             _, base, parts = self.model.explained(
                 self.encoder.encode(typed.iloc[start : start + BATCH])
@@ -248,6 +250,7 @@ class SavedScores(SavedPredictor):
         """The model that `to_gift` gave."""
         facts = {name: fact for name, fact in gift.facts.items() if not name.startswith("texts of")}
         parts = {}
+        facts["model"] = OLD_NAMES.get(facts["model"], facts["model"])
         known = facts.get("tilt")
         for part in ("encoder", "model", "band", "support", *(["tilt"] if known else [])):
             texts = gift.facts[f"texts of the {part}"]
@@ -259,16 +262,17 @@ class SavedScores(SavedPredictor):
         return cls(
             facts,
             TabularEncoder.from_table(parts["encoder"]),
-            stored_score(
+            EncodedModel.from_arrays(
                 facts["model"],
                 facts.get("options", {}),
                 facts.get("answers for", "general"),
                 parts["model"],
+                bool(facts["names"]),
             ),
             CalibrationBand.from_arrays(parts["band"]),
             Support.from_arrays(parts["support"]),
             gift.versions,
-            ScoreTilt.from_arrays(parts["tilt"], CHANCES.get(known["chance"])) if known else None,
+            ScoreTilt.from_arrays(parts["tilt"], known["chance"]) if known else None,
         )
 
 

@@ -17,6 +17,6 @@ PROTOCOLS = {
     "score_metrics": "counterweight.evaluation.scored_log:score_metrics",
     "offers": "counterweight.evaluation.offer_evaluation:evaluate_offers",
     "rates": "counterweight.evaluation.rates:evaluate_rates",
-    "unseen": "counterweight.evaluation.cross_validation:unseen",
+    "cross_validation": "counterweight.evaluation.cross_validation:cross_validation",
     "filtering": "counterweight.evaluation.filters.evaluate:evaluate_filter",
 }

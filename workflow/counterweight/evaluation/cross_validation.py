@@ -72,7 +72,7 @@ QUALITY = {
 
 
 @dataclass
-class Tried:
+class OutOfFold:
     """Out-of-fold predictions of several methods on the same labeled rows.
 
     Attributes
@@ -110,10 +110,11 @@ class Tried:
         if weights:
             weight = read_columns(weights)["weight"]
         tables = [read_columns(path) for path in predictions]
-        tried = tables[0]["row"]
-        where = np.searchsorted(rows, tried)
+        order = np.argsort(tables[0]["row"], kind="stable")
+        tested = tables[0]["row"][order]
+        where = np.searchsorted(rows, tested)
         if len(weight) != len(rows) or any(
-            not np.array_equal(table["row"], tried) for table in tables
+            not np.array_equal(table["row"][order], tested) for table in tables
         ):
             raise CounterweightError(
                 "Predictions and weights are of other rows than the labels: delete the results of "
@@ -121,22 +122,22 @@ class Tried:
             )
         y, group = labels["y"][labeled], labels["group"][labeled]
         return cls(
-            row=tried,
+            row=tested,
             y=y[where],
             weight=weight[where],
             design=design[where],
             group=group[where] if group.min() >= 0 else None,
-            predictions=[table["p"] for table in tables],
+            predictions=[table["p"][order] for table in tables],
             binary=bool(np.isin(y, (0.0, 1.0)).all()),
         )
 
 
-def unseen(tried, prediction, metrics, *, target):
+def cross_validation(tested, prediction, metrics, *, target):
     """Metrics of out-of-fold predictions, on the target and on the labeled rows.
 
     Parameters
     ----------
-    tried : Tried
+    tested : OutOfFold
     prediction : array (M,)
     metrics : dict of str to Metric or callable
         Registered metrics; of outcomes of two classes all are measured.
@@ -150,11 +151,11 @@ def unseen(tried, prediction, metrics, *, target):
         ``low`` and ``high`` are the ends of the 95 % interval of a metric.
     """
     records = []
-    kind = "binary" if tried.binary else "number"
-    further = metrics if tried.binary else {}
-    for part, weights in (("", tried.weight), ("labeled", tried.design)):
-        asked = {"kind": kind, "group": tried.group, "further": further}
-        for name, known in quality(tried.y, prediction, weights, **asked).items():
+    kind = "binary" if tested.binary else "number"
+    further = metrics if tested.binary else {}
+    for part, weights in (("", tested.weight), ("labeled", tested.design)):
+        asked = {"kind": kind, "group": tested.group, "further": further}
+        for name, known in quality(tested.y, prediction, weights, **asked).items():
             place = {"target": target, "metric": name, "part": part}
             place["rows"] = int(np.count_nonzero(weights))
             records.append(place | {"value": known.value, "standard_error": known.standard_error})
@@ -610,14 +611,14 @@ def expected_losses(p, chance):
     }
 
 
-def robust_records(tried, predictions, estimates, at, where, design):
+def robust_records(tested, predictions, estimates, at, where, design):
     """Doubly robust rate of the target by each method, and accuracy and Brier score of each.
 
     Losses are expected by the chances of the method that is given away, for all methods alike.
 
     Parameters
     ----------
-    tried : Tried
+    tested : OutOfFold
     predictions : dict of str to array (M,)
         Out of fold, of the labeled rows.
     estimates : dict of str to array (n,)
@@ -635,18 +636,18 @@ def robust_records(tried, predictions, estimates, at, where, design):
         Metric records; ``part`` is the method.
     """
     made = []
-    kind = "rate" if tried.binary else "mean"
+    kind = "rate" if tested.binary else "mean"
     chance, chances = predictions[at], estimates[at][where]
     for name, p in predictions.items():
         of_target = estimates[name][where]
-        known = {kind: doubly_robust_mean(tried.y, p, tried.weight, of_target, design)}
-        if tried.binary:
+        known = {kind: doubly_robust_mean(tested.y, p, tested.weight, of_target, design)}
+        if tested.binary:
             # With certainty for the chance, these are the losses that were seen.
-            seen, expected = expected_losses(p, tried.y), expected_losses(p, chance)
+            seen, expected = expected_losses(p, tested.y), expected_losses(p, chance)
             ahead = expected_losses(of_target, chances)
             for loss, values in seen.items():
                 known[loss] = doubly_robust_mean(
-                    values, expected[loss], tried.weight, ahead[loss], design
+                    values, expected[loss], tested.weight, ahead[loss], design
                 )
         made += [
             {

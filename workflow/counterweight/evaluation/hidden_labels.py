@@ -199,7 +199,7 @@ class TargetRows:
         Rows that no outcome is seen of.
     weight : array (T,)
         Design weights; weights to the target where labeled rows stand for it.
-    tried : int array (M,)
+    tested : int array (M,)
         Places of labeled rows in the table.
     y, to_target, own : array (M,)
         Of these; `own` is a row's own share of the target.
@@ -210,35 +210,35 @@ class TargetRows:
     where: np.ndarray
     hidden: np.ndarray
     weight: np.ndarray
-    tried: np.ndarray
+    tested: np.ndarray
     y: np.ndarray
     to_target: np.ndarray
     own: np.ndarray
     labeled_mean: float
 
     @classmethod
-    def here(cls, data, tried, target):
+    def here(cls, data, tested, target):
         """A target among the rows of the table."""
         mask = ~data.labeled if target == "unlabeled" else data.labeled | True
         mask = mask if mask.any() else data.labeled | True
         where = np.flatnonzero(mask)
-        places = np.searchsorted(data.row, tried.row)
+        places = np.searchsorted(data.rows, tested.row)
         weight = data.weight[where]
         own = np.where(mask[places], data.weight[places] / weight.sum(), 0.0)
-        mean = float(np.average(tried.y, weights=tried.design))
-        return cls(where, ~data.labeled[where], weight, places, tried.y, tried.weight, own, mean)
+        mean = float(np.average(tested.y, weights=tested.design))
+        return cls(where, ~data.labeled[where], weight, places, tested.y, tested.weight, own, mean)
 
     @classmethod
-    def elsewhere(cls, data, tried):
+    def elsewhere(cls, data, tested):
         """A target that is not in the table: labeled rows stand for it by their weights."""
-        places = np.searchsorted(data.row, tried.row)
+        places = np.searchsorted(data.rows, tested.row)
         all_of_them, none = np.ones(len(places), bool), np.zeros(len(places))
-        weight, mean = tried.weight, float(np.average(tried.y, weights=tried.design))
-        return cls(places, all_of_them, weight, places, tried.y, weight, none, mean)
+        weight, mean = tested.weight, float(np.average(tested.y, weights=tested.design))
+        return cls(places, all_of_them, weight, places, tested.y, weight, none, mean)
 
     def mean(self, p, parts=(1.0, 0.0), slope=1.0, centre=0.0):
         """The `SweptMean` of a quantity, from the chances of all rows of the table."""
-        repair = Repair(self.y - p[self.tried], p[self.tried], self.to_target, self.own, slope)
+        repair = Repair(self.y - p[self.tested], p[self.tested], self.to_target, self.own, slope)
         return SweptMean(
             p[self.where], *parts, self.weight, self.hidden, repair=repair, centre=centre
         )
@@ -246,11 +246,11 @@ class TargetRows:
     def quality(self, p, parts, centre=0.0):
         """As `mean`, of slope and base of all rows of the table."""
         slope, base = parts
-        return self.mean(p, (slope[self.where], base[self.where]), slope[self.tried], centre)
+        return self.mean(p, (slope[self.where], base[self.where]), slope[self.tested], centre)
 
     def number(self, values):
         """The `SweptNumber`, from the estimates of all rows of the table."""
-        repair = Repair(self.y - values[self.tried], values[self.tried], self.to_target, self.own)
+        repair = Repair(self.y - values[self.tested], values[self.tested], self.to_target, self.own)
         return SweptNumber(values[self.where], repair, self.weight, self.hidden)
 
 

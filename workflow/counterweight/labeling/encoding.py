@@ -354,6 +354,8 @@ class Encoded:
         parts = (self.row, self.numbers, self.codes, self.unseen)
         return Encoded(self.encoder, *(part[index] for part in parts))
 
+    __getitem__ = take
+
     def dense(self):
         """Numbers for linear models, (n, d): medians filled in, one column a level.
 

@@ -1,5 +1,7 @@
 """Tables with blank outcomes: who is labeled, folds, and what later stages see of them."""
 
+import copy
+
 import numpy as np
 
 from counterweight.errors import CounterweightError
@@ -187,66 +189,96 @@ def folds(y, binary, time, group, rng, count=FOLDS):
     return fold
 
 
-class BlankData:
-    """What the stages after labeling see of a table with blanks.
+class BlankData(StudyData):
+    """A table with blanks as the stages after labeling see a study: one repeat without test rows.
+
+    `cross_validated` adds a repeat a fold, whose test rows are the labeled rows of that fold.
 
     Attributes
     ----------
     encoder : TabularEncoder
         Fitted on all rows; it uses no outcome.
-    rows : counterweight.labeling.encoding.Encoded
-        All n rows.
-    row, y, weight, fold, group : array (n,)
+    encoded : counterweight.labeling.encoding.Encoded
+        All n rows; `X` are the features for linear models.
+    y, weight, fold, group : array (n,)
+        Outcomes, NaN where blank; design weights; folds; groups.
     labeled : array of bool (n,)
-    binary : bool
+    types, forms : dict of str to str
     """
 
-    def __init__(self, frame, types, labels, max_levels, forms=None):
+    tests_labeled = True
+
+    def __init__(self, frame, types, labels, max_levels, forms=None, weights=None):
         names = [name for name in frame.columns if name != "row"]
         self.encoder = TabularEncoder(max_levels=max_levels).fit(frame, names, types)
-        self.rows = self.encoder.encode(frame)
-        self.types, self.forms = dict(types), forms or {}
-        self.row, self.y, self.weight = labels["row"], labels["y"], labels["weight"]
+        self.encoded, self.types, self.forms = self.encoder.encode(frame), dict(types), forms or {}
+        self.y, self.weight = labels["y"], labels["weight"]
         self.fold, self.group = labels["fold"], labels["group"]
         self.labeled = labels["selected"] == 1
-        seen = self.y[self.labeled]
-        self.binary = bool(np.isin(seen, (0.0, 1.0)).all())
+        self.numbers = not np.isin(self.y[self.labeled], (0.0, 1.0)).all()
+        features = {"row": labels["row"]}
+        features |= dict(zip(self.encoded.dense_names, self.encoded.dense().T, strict=True))
+        own = {name: labels[name] for name in ("repeat", "row", "role")}
+        own |= {"selected": self.labeled.astype(int), "keep_rate": np.ones(len(self.y))}
+        own |= {"y_general": self.y, "y_unlabeled": self.y}
+        if weights is None:
+            weights = {name: own[name][self.labeled] for name in ("repeat", "row")}
+            weights["weight"] = self.weight[self.labeled]
+        super().__init__(features, own, weights)
 
     @classmethod
-    def read(cls, features, columns, labels, max_levels=50):
-        """From Parquet files: of the features, of the column report and of the labels."""
+    def read(cls, features, columns, labels, max_levels=50, weights=None):
+        """From Parquet files: of the features, the column report, labels, weights if there are."""
         facts = read_table(columns)
-        return cls(
-            read_table(features), types_of(facts), read_columns(labels), max_levels, forms_of(facts)
-        )
-
-    def study(self):
-        """The same rows as those of other studies: one repeat, no test rows, a `StudyData`."""
-        names = self.rows.dense_names
-        features = {"row": self.row} | dict(zip(names, self.rows.dense().T, strict=True))
-        labels = {
-            "repeat": np.zeros(len(self.row), "int16"),
-            "row": self.row,
-            "role": np.where(self.labeled, "labeled", "unlabeled"),
-            "selected": self.labeled.astype(int),
-            "keep_rate": np.ones(len(self.row)),
-            "y_general": self.y,
-        }
-        return StudyData(features, labels)
+        weights = read_columns(weights) if weights else None
+        told = max_levels, forms_of(facts), weights
+        return cls(read_table(features), types_of(facts), read_columns(labels), *told)
 
     @property
-    def groups(self):
-        """Group of each labeled row, or None where the table has none."""
-        group = self.group[self.labeled]
-        return group if len(group) and group.min() >= 0 else None
+    def binary(self):
+        """Whether the outcome is one of two classes."""
+        return not self.numbers
 
-    def parts(self):
-        """Labeled rows to learn from and to be tried on, fold by fold: pairs of positions."""
-        fold, where = self.fold[self.labeled], np.flatnonzero(self.labeled)
-        ordered = (fold < 0).any()  # by time: only earlier rows are learned from
-        for number in np.unique(fold[fold >= 0]):
-            learned = fold < number if ordered else fold != number
-            yield where[learned], where[fold == number]
+    def taken_by(self, component):
+        """With `X` of the form that a class of models takes: ``TYPED`` codes, ``ENCODED`` rows."""
+        made = copy.copy(self)
+        if getattr(component, "ENCODED", False):
+            made.X = self.encoded
+        elif getattr(component, "TYPED", False):
+            made.X, made.categorical = self.encoded.typed(), self.encoded.is_category
+        return made
+
+    def cross_validated(self):
+        """The same with a repeat for each fold, from 1 on; 0 is the fit to all labeled rows.
+
+        Raises
+        ------
+        CounterweightError
+            When the rows that a fold learns from are of one class.
+        """
+        made, fold = copy.copy(self), np.where(self.labeled, self.fold, -2)
+        own, weight = self.labels[0], self.weights[0]["weight"]
+        made.labels, made.weights = dict(self.labels), dict(self.weights)
+        ordered = (fold == -1).any()  # by time: only earlier rows are learned from
+        for number in np.unique(fold[fold >= 0]).tolist():
+            learned = (fold < number if ordered else fold != number) & self.labeled
+            if self.binary and len(np.unique(self.y[learned])) < 2:
+                raise CounterweightError(
+                    f"The rows that fold {number} learns from have one outcome only: leave group "
+                    "or time out, or give a table with more outcomes."
+                )
+            roles = np.where(learned, "labeled", np.where(self.labeled, "left out", "unlabeled"))
+            roles[fold == number] = "test"
+            repeat = np.full(len(roles), number + 1, own["repeat"].dtype)
+            made.labels[number + 1] = own | {"repeat": repeat, "role": roles}
+            made.weights[number + 1] = {
+                "row": own["row"][learned],
+                "weight": weight[learned[self.labeled]],
+            }
+        return made
+
+    def tested(self, repeat, target):
+        return self.role(repeat, "test")
 
 
 def describe_blanks(labels, truth, binary):

@@ -35,8 +35,6 @@ MODELS = {
     "reductions": "counterweight.models.constraints.reductions:ReductionsClassifier",
     "exponentiated_gradient": "counterweight.models.constraints.fairlearn_models:ExponentiatedGradientModel",
     "threshold_optimizer": "counterweight.models.constraints.fairlearn_models:ThresholdOptimizerModel",
-    "linear": "counterweight.models.score_models:LinearScore",
-    "boosting": "counterweight.models.score_models:BoostedScore",
     "balanced_filter": "counterweight.models.filters.balanced_filter:BalancedFilter",
     "seen_groups": "counterweight.models.filters.seen_groups:SeenGroupsClassifier",
 }

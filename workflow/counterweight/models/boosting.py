@@ -1,16 +1,29 @@
-"""Gradient boosting of weighted rows; with hidden labels, whether they depend on who is labeled."""
+"""Gradient boosting of a class or a number; with hidden labels, whether they go by who is labeled."""
 
 import numpy as np
 from scipy.special import expit
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from counterweight.errors import CounterweightError
-from counterweight.fragments import Flag
+from counterweight.fragments import Flag, Integer
 from counterweight.models.classifier import BinaryClassifier
-from counterweight.numerics.boosted_trees import TREES, fit_trees, raw_predict, trees_to_arrays
+from counterweight.numerics.boosted_trees import (
+    TREES,
+    fit_trees,
+    raw_and_parts,
+    raw_predict,
+    trees_to_arrays,
+)
 from counterweight.numerics.checks import check_options, two_class_rows
+from counterweight.numerics.estimator import Estimator
 
+#: Of the models that learn from one table, not from two.
+BOOSTING = {
+    **TREES,
+    "max_bins": Integer(64, "Most places where a feature may be split.", minimum=2, maximum=255),
+}  # fmt: skip
 OPTIONS_BY_NAME = {
-    "gradient_boosting": TREES,
+    "gradient_boosting": BOOSTING,
     "selection_aware": {
         **TREES,
         "selection": Flag(True, "Whether the trees see s beside x. Labels are missing at random given x where that improves nothing."),
@@ -21,11 +34,66 @@ LABEL_BY_NAME = {
     "selection_aware": "Boosted trees, {selection}",
 }
 VALUE_LABELS = {"selection": {"True": "x and s", "False": "x alone"}}
-#: Most places where a feature may be split.
-BINS = 64
 
 
-class BoostedClassifier(BinaryClassifier):
+class _Boosted:
+    """What boosted trees of a class and of a number share."""
+
+    #: Missing values are taken, and categories as codes.
+    BLANKS = TYPED = converged_ = True
+
+    def __init__(
+        self, max_iter=100, learning_rate=0.1, max_leaf_nodes=15, min_samples_leaf=20, max_bins=64
+    ):
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.max_bins = max_bins
+
+    def _grown(self, X, y, weight, categorical, binary):
+        options = self.get_params()
+        bins, told = options.pop("max_bins"), {"binary": binary, "categorical": categorical}
+        model = fit_trees(X, y, weight, options=options, bins=bins, **told)
+        self.n_iter_, self.arrays_ = model.n_iter_, trees_to_arrays(model)
+        return self
+
+    def raw(self, X):
+        """Log odds, or the expected number, (n,)."""
+        return raw_predict(self.arrays_, X)
+
+    def contributions(self, X):
+        """Raw score (n,), its mean over the rows of the fit, what each feature adds to it (n, d)."""
+        return raw_and_parts(self.arrays_, X)
+
+    def to_arrays(self):
+        """Fitted numbers by name."""
+        return dict(self.arrays_)
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        """Fitted model from `to_arrays`."""
+        model = cls()
+        model.arrays_ = {name: np.asarray(values) for name, values in arrays.items()}
+        model.n_features_in_ = len(np.ravel(arrays["tree_categorical"]))
+        return model
+
+
+class BoostedRegressor(_Boosted, Estimator, RegressorMixin, BaseEstimator):
+    """Gradient boosting of a number, the sibling of `BoostedClassifier`, with the same parameters."""
+
+    LABELS = "numbers"
+
+    def fit(self, X, y, sample_weight=None, *, rng=None, categorical=None):
+        """Fit; parameters as those of `BoostedClassifier.fit`."""
+        return self._grown(X, y, sample_weight, categorical, binary=False)
+
+    def predict(self, X):
+        """The expected number, (n,)."""
+        return self.raw(X)
+
+
+class BoostedClassifier(_Boosted, BinaryClassifier):
     """Histogram gradient boosting (scikit-learn) of a class, with importance weights.
 
     Minimises (1/M) sum_i w_i L(f(x_i), y_i) with the log loss over sums of small trees. Trees
@@ -40,6 +108,8 @@ class BoostedClassifier(BinaryClassifier):
         Number of trees, largest number of leaves of each, least rows in a leaf. A row counts
         once there, whatever its weight.
     learning_rate : float
+    max_bins : int
+        Most places where a feature may be split.
 
     Attributes
     ----------
@@ -53,47 +123,32 @@ class BoostedClassifier(BinaryClassifier):
     Friedman (2001), "Greedy function approximation: a gradient boosting machine".
     """
 
-    BLANKS = True
-    converged_ = True
+    #: What learns a number in its place.
+    NUMBERS = BoostedRegressor
 
-    def __init__(self, max_iter=100, learning_rate=0.1, max_leaf_nodes=15, min_samples_leaf=20):
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-
-    def fit(self, X, y, sample_weight=None, *, rng=None):
+    def fit(self, X, y, sample_weight=None, *, rng=None, categorical=None):
         """Fit; rows of weight 0 are left out. Nothing is drawn by `rng`.
 
-        A value that is missing, NaN, goes to the side of a split where it fits better.
+        A value that is missing, NaN, goes to the side of a split where it fits better. Features
+        that are codes of categories, those where `categorical` (d,) holds, are split by sets.
 
         Raises
         ------
         CounterweightError
             For options, rows, labels or weights that cannot be used, and for one class only.
         """
-        check_options(vars(self), TREES)
-        X, y, weights = two_class_rows(X, y, sample_weight, "Gradient boosting", blanks=True)
-        weights = None if (weights == 1).all() else weights
-        model = fit_trees(X, y, weights, options=self.get_params(), bins=BINS)
-        self.n_iter_ = model.n_iter_
-        self.arrays_ = trees_to_arrays(model)
-        return self
+        check_options(vars(self), BOOSTING)
+        rows, labels, weights = two_class_rows(
+            X, y, sample_weight, "Gradient boosting", blanks=True
+        )
+        if categorical is not None:  # the weights of a typed table are those of its target
+            rows, labels, weights = X, y, sample_weight
+        elif (weights == 1).all():
+            weights = None
+        return self._grown(rows, labels, weights, categorical, binary=True)
 
     def _positive(self, X):
-        return expit(raw_predict(self.arrays_, X))
-
-    def to_arrays(self):
-        """Fitted numbers by name."""
-        return dict(self.arrays_)
-
-    @classmethod
-    def from_arrays(cls, arrays):
-        """Fitted model from `to_arrays`."""
-        model = cls()
-        model.arrays_ = dict(arrays)
-        model.n_features_in_ = len(np.ravel(arrays["tree_categorical"]))
-        return model
+        return expit(self.raw(X))
 
 
 class SelectionAwareClassifier(BinaryClassifier):

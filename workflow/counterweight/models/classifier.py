@@ -1,5 +1,7 @@
 """What classifiers of 0 and 1 share with those of scikit-learn, and classifiers within a model."""
 
+import functools
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
@@ -9,6 +11,8 @@ from counterweight.plan.components import declared, load, task_of
 
 #: What a classifier within may not ask for beyond rows, labels and weights.
 ASKS = ("SAMPLED", "KEYED", "UNLABELED", "TARGETED")
+#: Array of a stored classifier whose classes are not 0 and 1.
+CLASSES = "class_values"
 
 
 class BinaryClassifier(Estimator, ClassifierMixin, BaseEstimator):
@@ -21,6 +25,14 @@ class BinaryClassifier(Estimator, ClassifierMixin, BaseEstimator):
 
     LABELS = "classes"
     classes_ = np.array([0, 1])
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        stored, restored = (getattr(cls, name, None) for name in ("to_arrays", "from_arrays"))
+        if stored and not hasattr(stored, "__wrapped__"):
+            cls.to_arrays = _with_classes(stored)
+        if restored and not hasattr(restored, "__wrapped__"):
+            cls.from_arrays = classmethod(_of_classes(restored.__func__))
 
     def predict_proba(self, X):
         """Class probabilities, (n, 2)."""
@@ -37,8 +49,29 @@ class BinaryClassifier(Estimator, ClassifierMixin, BaseEstimator):
         return tags
 
 
+def _with_classes(to_arrays):
+    @functools.wraps(to_arrays)
+    def told(self):
+        classes = self.classes_
+        plain = np.array_equal(classes, BinaryClassifier.classes_)
+        return to_arrays(self) | ({} if plain else {CLASSES: classes})
+
+    return told
+
+
+def _of_classes(from_arrays):
+    @functools.wraps(from_arrays)
+    def made(cls, arrays):
+        model = from_arrays(cls, {key: own for key, own in arrays.items() if key != CLASSES})
+        if CLASSES in arrays:
+            model.classes_ = np.asarray(arrays[CLASSES])
+        return model
+
+    return made
+
+
 def positive(model, X, target, selected=None):
-    """p(y = 1 | x) of rows (n, d) in a target population, (n,).
+    """p(y = 1 | x) of rows (n, d) in a target population, (n,); of a number, what is expected.
 
     Only models whose predictions depend on the population, ``TARGETED``, are told which, and only
     those that go by who is labeled, ``SELECTED``, get `selected` (n,).
@@ -46,7 +79,11 @@ def positive(model, X, target, selected=None):
     asked = {"target": target} if getattr(model, "TARGETED", False) else {}
     if getattr(model, "SELECTED", False):
         asked["selected"] = selected
-    return model.predict_proba(X, **asked)[:, 1]
+    return (
+        model.predict_proba(X, **asked)[:, 1]
+        if hasattr(model, "predict_proba")
+        else model.predict(X)
+    )
 
 
 def class_within(name, outer, refused=ASKS):
@@ -77,11 +114,12 @@ def class_within(name, outer, refused=ASKS):
     return component
 
 
-def stored_within(name, options, arrays):
-    """A fitted classifier from the arrays and the options that it was stored with.
+def stored_within(name, options, arrays, binary=True):
+    """A fitted classifier (of a number its sibling) from what it was stored with.
 
     Options that an earlier version had, and this one has not, told how to fit: they are left out.
     """
-    model = load("model", name).from_arrays(arrays)
+    component = load("model", name)
+    model = (component if binary else component.NUMBERS).from_arrays(arrays)
     known = model.get_params(deep=False)
     return model.set_params(**{key: value for key, value in options.items() if key in known})

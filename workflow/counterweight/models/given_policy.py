@@ -5,7 +5,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Array, Choice, Number, Text
 from counterweight.labeling.log_question import PolicyColumns
-from counterweight.models.score_models import BoostedScore, LinearScore
+from counterweight.models.score_models import EncodedModel
 from counterweight.numerics.zero_rejection import keep_weights, row_uniforms
 
 TASK = "log"
@@ -25,8 +25,6 @@ REWARD_MODEL = {
     "reward_model": Choice("cells", ["cells", "linear", "boosting"], "Means of cells, or a regressor of features and action, both cross-fitted."),
     "shrinkage": Number(100.0, "Rows of mean reward added to each cell of the reward model.", above=0),
 }  # fmt: skip
-#: Regressors by the name of the option.
-REGRESSORS = {"linear": LinearScore, "boosting": BoostedScore}
 #: Rows of each half that a regressor learns from, at most: those of the least hash.
 MOST_ROWS = 100_000
 #: Seed of that hash; no part of the config, so that all methods share the rows.
@@ -42,7 +40,7 @@ class RegressedReward:
 
     It is fitted twice, on either half of the rows, and serves the rows of the other half. Where a
     half has more than `MOST_ROWS` rows, it learns from so many, drawn by a hash of their ids.
-    `name` is of `REGRESSORS`, `by` are features; all of the study where it is empty.
+    `name` is linear or boosting, `by` are features; all of the study where it is empty.
     """
 
     def __init__(self, name, by):
@@ -112,8 +110,8 @@ class RegressedReward:
             if len(np.unique(reward)) < 2:
                 self.models_.append(float(reward[0]))
                 continue
-            model = REGRESSORS[self.name]()
-            self.models_.append(model.fit(encoded(own), reward, weight, binary=binary))
+            told = self.name, encoded(own), reward, weight
+            self.models_.append(EncodedModel.learned(*told, binary=binary))
         return self
 
     def predict(self, part, half, position):

@@ -1,16 +1,22 @@
-"""Logistic regression of weighted rows: alone, and kept near one of all labeled rows (MAP)."""
+"""Regression of weighted rows, of a class or a number; and kept near one of all rows (MAP)."""
 
 import numpy as np
 from scipy.special import expit
+from sklearn.base import BaseEstimator, RegressorMixin
 
-from counterweight.fragments import Integer, Number
+from counterweight.errors import CounterweightError
+from counterweight.fragments import Flag, Integer, Number
 from counterweight.models.classifier import BinaryClassifier
-from counterweight.numerics.checks import check_options, two_class_rows
+from counterweight.numerics.checks import check_options, checked_weights, two_class_rows
+from counterweight.numerics.estimator import Estimator
 from counterweight.numerics.linear import RIDGE, fit_logistic, logistic_probability
 from counterweight.selection.crossfit import folds
 
 OPTIONS_BY_NAME = {
-    "logistic": RIDGE,
+    "logistic": {
+        **RIDGE,
+        "per_row": Flag(True, "Whether l2 is for each row; else it is for all together: a normal prior of variance 1 / l2, however many there are."),
+    },
     "map_adapted": {
         **RIDGE,
         "penalty": Number(None,
@@ -22,43 +28,16 @@ OPTIONS_BY_NAME = {
 LABEL_BY_NAME = {"logistic": "Logistic regression", "map_adapted": "MAP adaptation"}
 
 
-class LogisticModel(BinaryClassifier):
-    """Logistic regression with importance weights.
+class _Linear:
+    """What regressions of a class and of a number share."""
 
-    Minimises (1/M) sum_i w_i L(f(x_i), y_i) with the log loss. When the logistic form
-    is right, weights change nothing but the variance; when it is wrong, the unweighted
-    fit is the best line for the labeled rows, not for the target population.
-
-    Parameters
-    ----------
-    l2 : float
-        Penalty on the coefficients of standardised features, for each row.
-
-    Attributes
-    ----------
-    coef_ : numpy.ndarray, shape (d,)
-        In units of 1/feature.
-    intercept_ : float
-    n_iter_ : int
-    converged_ : bool
-
-    References
-    ----------
-    Smith & Elkan (2007), section 3.
-    """
-
-    def __init__(self, l2=1e-6):
+    def __init__(self, l2=1e-6, per_row=True):
         self.l2 = l2
+        self.per_row = per_row
 
-    def fit(self, X, y, sample_weight=None, *, rng=None):
-        """Fit; `rng` is accepted and not needed, since the optimum is unique."""
-        self.coef_, self.intercept_, self.n_iter_, self.converged_ = fit_logistic(
-            X, y, sample_weight, self.l2
-        )
-        return self
-
-    def _positive(self, X):
-        return logistic_probability(X, self.coef_, self.intercept_)
+    def raw(self, X):
+        """Log odds, or the expected number, (n,)."""
+        return X @ self.coef_ + self.intercept_
 
     def to_arrays(self):
         """Fitted numbers by name."""
@@ -75,9 +54,83 @@ class LogisticModel(BinaryClassifier):
         model = cls()
         model.coef_ = np.asarray(arrays["coef"], dtype=float)
         model.intercept_ = float(arrays["intercept"])
-        model.n_iter_ = int(arrays["iterations"])
+        model.n_iter_ = int(arrays.get("iterations", 0))  # none in files of 1.0.0 of scores
         model.converged_ = bool(arrays["converged"])
         return model
+
+
+class RidgeModel(_Linear, Estimator, RegressorMixin, BaseEstimator):
+    """Ridge regression of a number, the sibling of `LogisticModel`, with the same parameters."""
+
+    LABELS = "numbers"
+
+    def fit(self, X, y, sample_weight=None, *, rng=None):
+        """Minimise the weighted squared error; nothing is drawn by `rng`."""
+        X = np.asarray(X, float)
+        weight = checked_weights(sample_weight, len(X))
+        if not np.isfinite(y).all():
+            raise CounterweightError("Outcomes must be finite numbers in the rows of a fit.")
+        weight = weight / weight.mean()
+        share = weight / weight.sum()
+        centre, middle = share @ X, share @ y
+        scale = np.sqrt(share @ (X - centre) ** 2)
+        scale[scale == 0] = 1.0
+        standard = (X - centre) / scale
+        penalty = self.l2 * (len(X) if self.per_row else 1)
+        gram = (standard * weight[:, None]).T @ standard + penalty * np.eye(X.shape[1])
+        self.coef_ = np.linalg.solve(gram, standard.T @ (weight * (y - middle))) / scale
+        self.intercept_, self.n_iter_, self.converged_ = (
+            float(middle - self.coef_ @ centre),
+            1,
+            True,
+        )
+        return self
+
+    def predict(self, X):
+        """The expected number, (n,)."""
+        return self.raw(X)
+
+
+class LogisticModel(_Linear, BinaryClassifier):
+    """Logistic regression with importance weights.
+
+    Minimises (1/M) sum_i w_i L(f(x_i), y_i) with the log loss. When the logistic form
+    is right, weights change nothing but the variance; when it is wrong, the unweighted
+    fit is the best line for the labeled rows, not for the target population.
+
+    Parameters
+    ----------
+    l2 : float
+        Penalty on the coefficients of standardised features.
+    per_row : bool
+        Whether `l2` is for each row; else for all together, a normal prior of variance 1 / l2.
+
+    Attributes
+    ----------
+    coef_ : numpy.ndarray, shape (d,)
+        In units of 1/feature.
+    intercept_ : float
+    n_iter_ : int
+    converged_ : bool
+
+    References
+    ----------
+    Smith & Elkan (2007), section 3.
+    """
+
+    #: What learns a number in its place.
+    NUMBERS = RidgeModel
+
+    def fit(self, X, y, sample_weight=None, *, rng=None):
+        """Fit; `rng` is accepted and not needed, since the optimum is unique."""
+        l2 = self.l2 if self.per_row else self.l2 / len(X)
+        self.coef_, self.intercept_, self.n_iter_, self.converged_ = fit_logistic(
+            X, y, sample_weight, l2
+        )
+        return self
+
+    def _positive(self, X):
+        return logistic_probability(X, self.coef_, self.intercept_)
 
 
 #: Penalties to choose from: from hardly any to hardly any freedom.

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.score_models import BoostedScore, LinearScore
+from counterweight.models.score_models import LEARNERS, EncodedModel
 from counterweight.numerics.sensitivity import SweptMean
 from counterweight.numerics.tilt import Calibration, estimate_delta, gap_left, tilted
 from counterweight.tables.parquet import read_columns
 
-#: Models of the chance of an outcome, by the name that a saved file has.
-CHANCES = {"linear": LinearScore, "boosting": BoostedScore}
 #: What is said of answers without a tilt.
 AT_RANDOM = (
     "Labels are taken to be missing at random: rows without an outcome are taken to turn out as "
@@ -77,17 +75,17 @@ class ScoreTilt:
 
     @classmethod
     def from_arrays(cls, arrays, chance=None):
-        """Fitted tilt from `to_arrays`; `chance` is the class of that model, or None."""
+        """Fitted tilt from `to_arrays`; `chance` is the learner of that model, or None."""
         numbers = (float(arrays[name]) for name in ("delta", "slope", "constant"))
         own = {
             name.removeprefix("chance_"): values
             for name, values in arrays.items()
             if name.startswith("chance_")
         }
-        return cls(*numbers, chance.from_arrays(own) if chance else None)
+        return cls(*numbers, EncodedModel.of_learner(chance, own) if chance else None)
 
 
-def fitted_tilt(asked, data, tried, prediction, blank, *, target, event, selection, rng):
+def fitted_tilt(asked, data, tested, prediction, blank, *, target, event, selection):
     """The tilt of a study, what is known of it, and what it rests on.
 
     Parameters
@@ -96,7 +94,7 @@ def fitted_tilt(asked, data, tried, prediction, blank, *, target, event, selecti
         One of ``rate`` (share of 1 among the rows without an outcome), ``times`` (their odds over
         those of like rows that have one) and ``by: em``.
     data : BlankData
-    tried : counterweight.evaluation.cross_validation.Tried
+    tested : counterweight.evaluation.cross_validation.OutOfFold
     prediction : array (M,)
         Out of fold, of the method given away.
     blank : array (N,)
@@ -107,7 +105,6 @@ def fitted_tilt(asked, data, tried, prediction, blank, *, target, event, selecti
         What 1 stands for, in print.
     selection : str
         File of the chances to have an outcome, cross-fitted.
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -140,9 +137,9 @@ def fitted_tilt(asked, data, tried, prediction, blank, *, target, event, selecti
             f"{event}; for that, their odds must be"
         )
     else:
-        calibration = Calibration.fitted(prediction, tried.y.astype(int))
+        calibration = Calibration.fitted(prediction, tested.y.astype(int))
         p, p_blank = calibration(prediction), calibration(blank)
-        found = estimate_delta(p, tried.y.astype(int), p_blank, by=asked["by"])
+        found = estimate_delta(p, tested.y.astype(int), p_blank, by=asked["by"])
         if found.end:
             raise CounterweightError(
                 f"tilt by {asked['by']} ends at a rate of {found.end} among rows without an "
@@ -151,7 +148,7 @@ def fitted_tilt(asked, data, tried, prediction, blank, *, target, event, selecti
             )
         delta = found.value
         said = f"estimated from all features, the odds of {event} among rows without an outcome are"
-        X = data.rows.dense()
+        X = data.X
         y = data.y[data.labeled].astype(int)
         gap, *_ = gap_left(X[data.labeled], y, X[~data.labeled], found.rate)
         facts = {"standard_error": found.standard_error, "gap": gap}
@@ -171,7 +168,7 @@ def fitted_tilt(asked, data, tried, prediction, blank, *, target, event, selecti
     facts |= {"rate": blanks.at(delta)[0], "chance": None}
     chance = None
     if target == "general":
-        facts["chance"], chance = _chance(data, selection, rng)
+        facts["chance"], chance = _chance(data, selection)
     return ScoreTilt(delta, *calibration, chance), facts, sentences
 
 
@@ -205,14 +202,12 @@ def _for_rate(rate, p, weight):
     return float(brentq(lambda delta: mean.at(delta)[0] - rate, *ends, xtol=1e-12))
 
 
-def _chance(data, selection, rng):
+def _chance(data, selection):
     """A model of the chance of an outcome that new rows have too: the nearest to the cross-fit."""
-    known = np.full(len(data.row), data.labeled.mean())
+    known = np.full(len(data.rows), data.labeled.mean())
     if selection:
         known = read_columns(selection)["p"]
-    fits = {
-        name: model().fit(data.rows, data.labeled.astype(float), binary=True, rng=rng)
-        for name, model in CHANCES.items()
-    }
-    name = min(fits, key=lambda one: np.square(fits[one].predict(data.rows) - known).mean())
+    y = data.labeled.astype(float)
+    fits = {name: EncodedModel.learned(name, data.encoded, y, binary=True) for name in LEARNERS}
+    name = min(fits, key=lambda one: np.square(fits[one].predict(data.encoded) - known).mean())
     return name, fits[name]

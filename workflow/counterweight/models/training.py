@@ -10,7 +10,16 @@ from counterweight.models.classifier import positive
 from counterweight.numerics.emissions import Layout
 from counterweight.numerics.rates.values import constraint_values
 from counterweight.plan.components import declared, load
-from counterweight.tables.parquet import arrow_table, by_setting, constant, numbers_of, setting_name
+from counterweight.tables.jobs import train_repeats
+from counterweight.tables.parquet import (
+    arrow_table,
+    by_setting,
+    constant,
+    model_table,
+    numbers_of,
+    read_models,
+    setting_name,
+)
 from counterweight.tables.seeds import generator
 
 #: Begins the names of the arrays of a feature map.
@@ -23,27 +32,35 @@ def settings(sweep):
     return [dict(zip(names, values, strict=True)) for values in itertools.product(*sweep.values())]
 
 
+def train_study(job, data):
+    """Train a method in every repeat of the data of a study; write its models and predictions."""
+    given = job.given
+    starts = {
+        name: read_models(path)
+        for name, path in zip(
+            given.get("starts", ()), getattr(job.input, "starts", ()), strict=True
+        )
+    }
+    told = {key: given.get(key) for key in ("measures", "promises")}
+    streams = {"seed": given["seed"], "study": given["stream"]}
+
+    def one(repeat):
+        fitted, predictions = train_repeat(
+            data, given["method"], repeat, given["targets"], **streams, starts=starts, **told
+        )
+        return [model_table(arrays, repeat, target) for target, arrays in fitted], predictions
+
+    train_repeats(job, one, given.get("repeats", len(data.labels)))
+
+
 def train_repeat(
     data, method, repeat, targets, *, seed, study, starts=None, measures=None, promises=None
 ):
-    """Fit and predict one repeat of one method.
+    """Fit and predict one repeat of one method (``model``, ``options``, ``sweep`` or None).
 
-    Parameters
-    ----------
-    data : StudyData
-    method : dict
-        ``model``, ``options``, ``sweep`` (or None) of the method.
-    repeat : int
-    targets : sequence of str
-    seed : int
-    study : str
-        Name that the random streams go by.
-    starts : dict of str to (dict of (repeat, target) to arrays), optional
-        Fitted models that this one begins from.
-    measures : dict of str to str, optional
-        Rates that a model of named data sets is measured by on its training rows.
-    promises : dict, optional
-        ``texts`` and ``numbers`` of the constraints that such a model is held to.
+    `study` is the name that the random streams go by, `starts` fitted models that this one begins
+    from: arrays by name, repeat and target. Models of named data sets are measured by the rates
+    `measures` on their training rows, and held to `promises` (``texts`` and ``numbers``).
 
     Returns
     -------
@@ -52,6 +69,7 @@ def train_repeat(
     predictions : list of pyarrow.Table
     """
     component = load("model", method["model"])
+    component = component.NUMBERS if data.numbers else component
     needs_starts = declared("model", method["model"], "STARTS") is not None
     fitted, predictions, earlier = [], [], {}
     if hasattr(component, "SAMPLED"):
@@ -62,6 +80,7 @@ def train_repeat(
             fitted.append((target, arrays))
             predictions += tables
         return fitted, predictions
+    data = data.taken_by(component)
     for target in targets:
         if needs_starts:
             begun = {name: arrays[repeat, target] for name, arrays in starts.items()}
@@ -79,8 +98,11 @@ def train_repeat(
                 arrays["settings"] = len(variants)
             else:
                 arrays = numbers
-            p = positive(model, data.X[test], target, selected)
-            predictions.append(_predicted(repeat, target, setting, data.rows[test], p))
+            if len(test):
+                # Labeled rows may turn out otherwise than those of a target (MOVES).
+                moves = data.tests_labeled and getattr(model, "MOVES", False)
+                p = positive(model, data.X[test], "labeled" if moves else target, selected)
+                predictions.append(_predicted(repeat, target, setting, data.rows[test], p))
         fitted.append((target, arrays))
     return fitted, predictions
 
@@ -122,6 +144,8 @@ def seen_rows(component, data, repeat, target):
         told["categories"] = Layout.named(data.names, **data.categories)
     if getattr(component, "NAMED", False):
         told["names"] = data.names
+    if data.categorical is not None:
+        told["categorical"] = data.categorical
     rates = data.keep_rates(repeat, target)
     if rates is not None and getattr(component, "RATED", False):
         told["rates"] = rates

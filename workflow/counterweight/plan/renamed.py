@@ -29,9 +29,18 @@ OPTION_RENAMES = {
         "smallest_leaf": "min_samples_leaf",
         "smallest_split": "min_samples_split",
     },
+    ("model", "logistic"): {"penalty": "l2"},
 }
 #: Names of components: new by old one, by kind, such as ``{"metric": {"old": "new"}}``.
-COMPONENT_RENAMES = {}
+COMPONENT_RENAMES = {
+    "model": {"linear": "logistic", "boosting": "gradient_boosting"},
+    "protocol": {"unseen": "cross_validation"},
+}
+#: Options that an old component had without a word, by kind and old name.
+WENT_WITHOUT_SAYING = {
+    ("model", "linear"): {"l2": 1.0, "per_row": False},
+    ("model", "boosting"): {"max_bins": 255},
+}
 #: Keys of the config, of a study, and of a person's table: new by old one, by where they stand.
 #: A key within another is written with a point, such as ``{"columns.skip": "columns.ignore"}``.
 KEY_RENAMES = {"config": {}, "study": {}, "table": {}}
@@ -118,8 +127,14 @@ class _Names:
         """A component with its options."""
         if not isinstance(part, dict) or key not in part:
             return part
-        part = part | {key: self.component(kind, part[key], (*path, key))}
-        return self.options(kind, part[key], part, path)
+        old, new = part[key], self.component(kind, part[key], (*path, key))
+        made = self.options(kind, new, part | {key: new}, path)
+        if new == old:
+            return made
+        # Methods keep the name that the rest of the config calls them by.
+        name = "-".join(filter(None, [old, part.get("weights")]))
+        named = {"name": name} if kind == "model" and path[-2:-1] == ("models",) else {}
+        return named | WENT_WITHOUT_SAYING.get((kind, old), {}) | made
 
     def options(self, kind, name, part, path):
         """Options of a component, those of a sweep, and those of components within."""

@@ -294,14 +294,14 @@ def over_repeats(function, repeats, threads=1):
         _work = None
 
 
-def train_repeats(job, one):
+def train_repeats(job, one, repeats=None):
     """Train every repeat of a job, side by side; write its models and predictions.
 
     ``one(repeat)`` gives both, two lists of Arrow tables.
     """
     from counterweight.tables.parquet import MODEL, stacked, write_table
 
-    repeats = job.given["repeats"]
+    repeats = repeats or job.given["repeats"]
 
     def trained(repeat):
         tables = one(repeat)

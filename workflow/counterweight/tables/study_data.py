@@ -54,6 +54,10 @@ class StudyData:
 
     #: Begins the names of columns that hold a sensitive group.
     GROUP = "group_"
+    #: Whether outcomes are numbers instead of classes, and whether test rows are labeled ones.
+    numbers = tests_labeled = False
+    #: Features that are codes of categories, (d,) of bool, where models take them as codes.
+    categorical = None
 
     def __init__(self, features, labels, weights=None, truth=None, categories=None):
         self.rows = features["row"]
@@ -121,7 +125,11 @@ class StudyData:
                     "weights folder of the study and run again."
                 )
             weight = table["weight"]
-        return self.X[where], y.astype(int), weight, self.rows[where]
+        return self.X[where], y if self.numbers else y.astype(int), weight, self.rows[where]
+
+    def taken_by(self, component):
+        """The same rows as a class of models takes them."""
+        return self
 
     def keep_rates(self, repeat, target):
         """Rates at which labeled rows were kept before they came here; None where all were."""

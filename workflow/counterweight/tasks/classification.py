@@ -275,35 +275,11 @@ def plan_train(plan, study, method, at):
 
 
 def train(job):
-    from counterweight.models.training import train_repeat
-    from counterweight.tables.jobs import train_repeats
-    from counterweight.tables.parquet import model_table, read_models
+    from counterweight.models.training import train_study
     from counterweight.tables.study_data import StudyData
 
-    given = job.given
-    data = StudyData.read(
-        job.input.features, job.input.labels, weights=job.input.weights, truth=job.input.truth
-    )
-    starts = {
-        name: read_models(path)
-        for name, path in zip(given["starts"], job.input.starts, strict=True)
-    }
-
-    def one(repeat):
-        fitted, predictions = train_repeat(
-            data,
-            given["method"],
-            repeat,
-            given["targets"],
-            seed=given["seed"],
-            study=given["stream"],
-            starts=starts,
-            measures=given["measures"],
-            promises=given["promises"],
-        )
-        return [model_table(arrays, repeat, target) for target, arrays in fitted], predictions
-
-    train_repeats(job, one)
+    told = {"weights": job.input.weights, "truth": job.input.truth}
+    train_study(job, StudyData.read(job.input.features, job.input.labels, **told))
 
 
 def _promises(study, method):

@@ -1,7 +1,7 @@
 """Studies of a table of one's own with blank outcomes: an answer for every row, and for new ones.
 
-Protocol: see `counterweight.tasks`. Nobody knows the hidden outcomes, so methods are tried on
-labeled rows that they did not learn from, weighted to the rows that the answers are for. What is
+Protocol: see `counterweight.tasks`. Nobody knows the hidden outcomes, so methods are
+cross-validated on labeled rows, weighted to the rows that the answers are for. What is
 given away is fitted on all labeled rows.
 """
 
@@ -10,6 +10,7 @@ from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of, weighing_of
 from counterweight.plan.methods import looked_up
 from counterweight.plan.mistakes import nearest
+from counterweight.tasks.own_studies import BOOSTED, LINEAR
 
 WORDS = "studies of outcomes with blanks"
 ASKS = "what the outcome would be where it is blank"
@@ -50,6 +51,8 @@ def own_study(entry):
     target = "unlabeled" if entry.get("target") == "unlabeled" else "general"
     weighting = _weighting(entry, target)
     name = weighting["weighting"]
+    fits = [LINEAR | {"label": _line(outcome)}, BOOSTED]
+    models = [part for fit in fits for part in (fit, _weighted(fit, name))]
     return {
         "roles": {"outcome": outcome, "labeled": labeled},
         "tilt": _tilt(entry),
@@ -59,15 +62,24 @@ def own_study(entry):
         "targets": [target],
         "selection": [{"selector": "better_of_two"}],
         "weighting": [weighting],
-        "models": [
-            {"model": "linear"},
-            {"model": "linear", "weights": name, "label": "Linear model, weighted"},
-            {"model": "boosting"},
-            {"model": "boosting", "weights": name, "label": "Gradient boosting, weighted"},
-        ],
-        "evaluation": {"protocol": "unseen"},
+        "models": models,
+        "evaluation": {"protocol": "cross_validation"},
         "figures": ["gamma", "weights", "selection"],
     }
+
+
+def _weighted(fit, name):
+    """The same model with the weights of a name."""
+    told = {"name": f"{fit['name']}-{name}", "label": f"{fit['label']}, weighted"}
+    return fit | told | {"weights": name}
+
+
+def _line(outcome):
+    """What the linear model is called, as far as the outcome is told."""
+    if outcome.get("kind") == "number":
+        return "Linear regression"
+    told = outcome.get("kind") == "class" or "positive" in outcome
+    return "Logistic regression" if told else "Linear model"
 
 
 def _tilt(entry):
@@ -187,7 +199,7 @@ def _data(job):
     from counterweight.labeling.missing_outcomes import BlankData
 
     files = job.input.features, job.input.columns, job.input.labels
-    return BlankData.read(*files, job.given["max_levels"])
+    return BlankData.read(*files, job.given["max_levels"], getattr(job.input, "weights", None))
 
 
 def _population(plan, study, at, weighting):
@@ -260,7 +272,7 @@ def plan_select(plan, study, selector, at):
 def select(job):
     from counterweight.selection.crossfit import selected
 
-    return selected(job, _data(job).study(), FEW)
+    return selected(job, _data(job), FEW)
 
 
 def plan_weigh(plan, study, weighting, at):
@@ -281,7 +293,7 @@ def weigh(job):
     from counterweight.weighting.importance_weights import weighed
 
     data = _data(job)
-    return weighed(job, data.study(), data.weight[data.labeled], FEW)
+    return weighed(job, data, data.weight[data.labeled], FEW)
 
 
 def weigh_to_target(job):
@@ -296,7 +308,7 @@ def weigh_to_target(job):
     for line in adjusted.summary().split("\n"):
         job.log.info(line)
     weights = adjusted.weights.to_numpy()
-    ids = {"repeat": np.zeros(len(weights), "int16"), "row": data.row[data.labeled]}
+    ids = {"repeat": np.zeros(len(weights), "int16"), "row": data.rows[data.labeled]}
     write_table(job.output.table, ids | {"weight": weights / weights.mean()})
     described = describe_to_target(adjusted, raw)
     return [{"repeat": 0, "target": spec["target"]} | record for record in described]
@@ -306,61 +318,19 @@ def plan_train(plan, study, method, at):
     spec = study["methods"][method]
     inputs, told = _rows(study, at)
     inputs["weights"] = at.weights(spec["weights"]) if spec["weights"] else []
-    given = told | {"method": {key: spec[key] for key in ("model", "options")}}
-    given |= {"target": study["targets"][0]} | draws(plan, study)
+    given = told | {"method": {key: spec[key] for key in ("model", "options", "sweep")}}
+    given |= {"targets": study["targets"]} | draws(plan, study)
     return Job(f"{_HERE}:train", inputs, given, looked_up(spec))
 
 
 def train(job):
-    """Fits for each fold, whose predictions are of the rows left out, and one on all labeled."""
-    import numpy as np
+    """Repeat 0 is the fit to all labeled rows, each further one tests a fold."""
+    from counterweight.models.score_models import check_fits_blanks
+    from counterweight.models.training import train_study
 
-    from counterweight.models.score_models import score_model
-    from counterweight.tables.parquet import MODEL, model_table, read_columns, write_table
-    from counterweight.tables.seeds import generator
-
-    given, method = job.given, job.given["method"]
     data = _data(job)
-    weight = data.weight.copy()
-    if job.input.weights:
-        weight[data.labeled] = read_columns(job.input.weights)["weight"]
-
-    def fitted(where, purpose):
-        model = score_model(method["model"], method["options"], given["target"])
-        rng = generator(given["seed"], given["stream"], 0, purpose)
-        told = {}
-        if getattr(model, "UNLABELED", False):
-            told["unlabeled"] = data.rows.take(~data.labeled)
-        return model.fit(
-            data.rows.take(where), data.y[where], weight[where], binary=data.binary, rng=rng, **told
-        )
-
-    rows, predictions, fold = [], [], []
-    for number, (learned, tried) in enumerate(data.parts()):
-        if data.binary and len(np.unique(data.y[learned])) < 2:
-            raise CounterweightError(
-                f"The rows that fold {number} learns from have one outcome only: leave group or "
-                "time out, or give a table with more outcomes."
-            )
-        model = fitted(learned, f"fold {number}")
-        answers = getattr(model, "predict_labeled", model.predict)
-        predictions.append(answers(data.rows.take(tried)))
-        rows.append(data.row[tried])
-        fold.append(np.full(len(tried), number, "int16"))
-    model = fitted(np.flatnonzero(data.labeled), "all")
-    job.log.info("fitted on %d rows", data.labeled.sum())
-    row = np.concatenate(rows)
-    order = np.argsort(row, kind="stable")
-    write_table(
-        job.output.predictions,
-        {
-            "repeat": np.zeros(len(row), "int16"),
-            "row": row[order],
-            "fold": np.concatenate(fold)[order],
-            "p": np.concatenate(predictions)[order],
-        },
-    )
-    write_table(job.output.model, model_table(model.to_arrays(), 0, "general"), MODEL)
+    check_fits_blanks(job.given["method"]["model"], job.given["targets"][0], data.binary)
+    train_study(job, data.cross_validated())
 
 
 def plan_evaluate(plan, study, method, at):
@@ -376,12 +346,12 @@ def plan_evaluate(plan, study, method, at):
 
 
 def evaluate(job):
-    from counterweight.evaluation.cross_validation import Tried
+    from counterweight.evaluation.cross_validation import OutOfFold
 
-    tried = Tried.read(job.input.labels, job.input.weights, [job.input.predictions])
+    tested = OutOfFold.read(job.input.labels, job.input.weights, [job.input.predictions])
     metrics = {name: components.load("metric", name) for name in job.given["metrics"]}
     protocol = components.configured("protocol", job.given["protocol"])
-    return protocol(tried, tried.predictions[0], metrics, target=job.given["target"])
+    return protocol(tested, tested.predictions[0], metrics, target=job.given["target"])
 
 
 def plan_deliver(plan, study, at):

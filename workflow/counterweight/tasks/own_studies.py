@@ -12,6 +12,12 @@ from counterweight.plan.tasks import module_of
 #: Words of a condition that is written out; see `counterweight.labeling.conditions`.
 WRITTEN_OUT = ("column", "all")
 
+#: The models that are compared, as a study has them.
+LINEAR = {"model": "logistic", "name": "linear", "label": "Linear model"}
+LINEAR |= {"l2": 1.0, "per_row": False}
+BOOSTED = {"model": "gradient_boosting", "name": "boosting", "label": "Gradient boosting"}
+BOOSTED |= {"max_bins": 255}
+
 
 def of_classifiers(entry):
     """Promised decisions, or chances learned from a log that dropped zeros."""
@@ -139,10 +145,10 @@ def _numbers(outcome, labeling, roles):
             # The first is kept unless another one is clearly better.
             learned | {"name": "calibrated_linear", "learner": "linear"},
             learned | {"name": "calibrated_boosting", "learner": "boosting"},
-            {"model": "linear", "label": "Linear model, weighted"},
-            {"model": "boosting", "label": "Gradient boosting, weighted"},
+            LINEAR | {"label": f"{LINEAR['label']}, weighted"},
+            BOOSTED | {"label": f"{BOOSTED['label']}, weighted"},
         ],
-        "evaluation": {"protocol": "unseen"},
+        "evaluation": {"protocol": "cross_validation"},
         "figures": [],
         "question": f"How much {outcome['column']} is to be expected, in the log as it was?",
     }

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, has_fit_parameter, validate_da
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Choice, Integer
 from counterweight.models.classifier import BinaryClassifier
-from counterweight.models.score_models import BoostedScore, LinearScore
+from counterweight.models.score_models import EncodedModel
 from counterweight.models.subsampling.calibration import LogOddsCalibrator, SplineCalibrator
 from counterweight.models.subsampling.learners import log_odds_of
 from counterweight.numerics.checks import check_options, mean_one_weights
@@ -333,7 +333,6 @@ OPTIONS = {
 }  # fmt: skip
 LABEL = "{learner}, calibrated"
 VALUE_LABELS = {"learner": {"linear": "Linear model", "boosting": "Gradient boosting"}}
-LEARNERS = {"linear": LinearScore, "boosting": BoostedScore}
 #: Parts of the rows, each scored by a learner of the others.
 FOLDS = 5
 
@@ -358,21 +357,22 @@ class CalibratedNumbers:
     Mineiro, P. (2010). The Unimportance of Zeroes. Regression section.
     """
 
-    binary_, converged_ = False, True
+    #: It takes encoded rows, and is for numbers alone.
+    ENCODED = converged_ = True
 
     def __init__(self, learner="boosting", bins=20):
         self.learner, self.bins = learner, bins
 
-    def fit(self, rows, y, weight=None, *, binary, rng=None):
-        """Fit; parameters as `counterweight.models.score_models.LinearScore.fit`."""
+    def fit(self, rows, y, weight=None, *, rng):
+        """Fit to n encoded rows; `rng` draws the parts that are left out in turn."""
         order = rng.permutation(len(y))
         fold, score = np.empty(len(y), int), np.empty(len(y))
         fold[order[np.argsort(y[order] != 0, kind="stable")]] = np.arange(len(y)) % FOLDS
         for part in range(FOLDS):
             own = fold == part
-            model = LEARNERS[self.learner]().fit(rows.take(~own), y[~own], binary=False)
+            model = EncodedModel.learned(self.learner, rows.take(~own), y[~own], binary=False)
             score[own] = model.predict(rows.take(own))
-        self.model_ = LEARNERS[self.learner]().fit(rows, y, binary=False)
+        self.model_ = EncodedModel.learned(self.learner, rows, y, binary=False)
         bounds = (None, "flat")
         spline = SplineCalibrator(self.bins, bounds, monotone=True).fit(score, y, None, weight)
         self.knots_, self.means_ = spline.control_scores_, spline.control_rewards_
@@ -380,15 +380,28 @@ class CalibratedNumbers:
 
     def predict(self, rows):
         """Expected reward of all rows that there were, (n,)."""
-        return self.answers(self.model_.predict(rows))
+        return self.answers(self.raw(rows))
+
+    def raw(self, rows):
+        """What the learner expects, before the calibration, (n,)."""
+        return self.model_.predict(rows)
 
     def answers(self, raw):
         """What `predict` makes of raw scores."""
         return np.interp(raw, self.knots_, self.means_)
 
-    def explained(self, rows):
-        """Raw score, its mean, contributions; see `counterweight.models.score_models`."""
+    def contributions(self, rows):
+        """Those of the learner; see `EncodedModel.explained`."""
         return self.model_.explained(rows)
+
+    def get_params(self, deep=True):
+        """Options by name."""
+        return {"learner": self.learner, "bins": self.bins}
+
+    def set_params(self, **options):
+        """Set options."""
+        vars(self).update(options)
+        return self
 
     def to_arrays(self):
         """Fitted numbers by name."""
@@ -406,6 +419,10 @@ class CalibratedNumbers:
             for name, values in arrays.items()
             if name.startswith(begin)
         }
-        made.model_ = LEARNERS[made.learner].from_arrays(own)
+        made.model_ = EncodedModel.of_learner(made.learner, own)
         made.knots_, made.means_ = np.ravel(arrays["knots"]), np.ravel(arrays["means"])
         return made
+
+
+#: What learns a number, as of any model: itself.
+CalibratedNumbers.NUMBERS = CalibratedNumbers

@@ -6,8 +6,12 @@ import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import TabularEncoder
-from counterweight.models.score_models import LinearScore, score_model, stored_score
+from counterweight.models.classifier import positive
+from counterweight.models.logistic import LogisticModel
+from counterweight.models.score_models import EncodedModel, check_fits_blanks, seen_by
+from counterweight.plan.components import load as load_component
 from counterweight.tables.parquet import read_table
+from sklearn.linear_model import Ridge
 from test_saved_scores import delivered, people
 
 ROWS = 300
@@ -41,17 +45,16 @@ PAY = {"pay": "number"}
 
 
 def fitted(table, name, options):
+    """The model, fitted to the first 200 rows as a study does."""
     rows, y, weight = table
-    seen = np.arange(ROWS) < 200
-    model = score_model(name, options, "unlabeled")
-    return model.fit(
-        rows.take(seen),
-        y[seen],
-        weight[seen],
-        binary=True,
-        rng=np.random.default_rng(1),
-        unlabeled=rows.take(~seen),
-    )
+    seen, component = np.arange(ROWS) < 200, load_component("model", name)
+    X = seen_by(component, rows)
+    told = {"X_unlabeled": X[~seen]} if getattr(component, "UNLABELED", False) else {}
+    if getattr(component, "TYPED", False):
+        told["categorical"] = rows.is_category
+    rng = np.random.default_rng(1)
+    model = component(**options).fit(X[seen], y[seen].astype(int), weight[seen], rng=rng, **told)
+    return EncodedModel(model, rows.dense()[seen].mean(axis=0), "unlabeled")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -66,34 +69,60 @@ def test_contributions_add_up_to_the_log_odds(table, name):
 @pytest.mark.parametrize("name", CASES)
 def test_it_answers_as_before_from_its_arrays(table, name):
     model = fitted(table, name, CASES[name])
-    again = stored_score(name, CASES[name], "unlabeled", model.to_arrays())
+    again = EncodedModel.from_arrays(name, CASES[name], "unlabeled", model.to_arrays())
     np.testing.assert_array_equal(again.predict(table[0]), model.predict(table[0]))
 
 
-def test_logistic_regression_is_the_linear_score_with_its_contributions(table):
-    rows, y, weight = table
-    seen = np.arange(ROWS) < 200
-    linear = LinearScore(penalty=2.0).fit(rows.take(seen), y[seen], weight[seen], binary=True)
-    model = fitted(table, "logistic", {"l2": 0.01})
-    np.testing.assert_allclose(model.predict(rows), linear.predict(rows))
-    for mine, theirs in zip(model.explained(rows), linear.explained(rows), strict=True):
-        np.testing.assert_allclose(mine, theirs, atol=1e-9)
-
-
-def test_the_models_of_blanks_are_themselves(table):
-    assert isinstance(score_model("linear", {"penalty": 2.0}, "general"), LinearScore)
-
-
-@pytest.mark.parametrize("name", ["constrained", "shifted_mixture"])
-def test_what_asks_for_more_is_refused(table, name):
-    with pytest.raises(CounterweightError, match=f"The model {name} cannot be used for a table"):
-        fitted(table, name, {})
-
-
-def test_numbers_are_refused(table):
+def test_files_of_1_0_0_are_read(table):
+    """Arrays of classifiers had model_ before their names, and lines no number of steps."""
+    for name in ("gradient_boosting", "map_adapted"):
+        model = fitted(table, name, CASES[name])
+        old = {f"model_{key}": values for key, values in model.model.to_arrays().items()}
+        old |= {"centre": model.centre, "converged": 1.0}
+        again = EncodedModel.from_arrays(name, CASES[name] | {"gone": 1}, "unlabeled", old)
+        np.testing.assert_array_equal(again.predict(table[0]), model.predict(table[0]))
     rows, y, _ = table
-    with pytest.raises(CounterweightError, match="choose linear or boosting"):
-        score_model("logistic", {}, "general").fit(rows, y, binary=False, unlabeled=rows)
+    for binary in (True, False):
+        line = EncodedModel.learned("linear", rows, y, binary=binary)
+        old = line.to_arrays()
+        del old["iterations"]
+        again = EncodedModel.from_arrays("logistic", {"penalty": 1.0}, "general", old, binary)
+        np.testing.assert_array_equal(again.predict(rows), line.predict(rows))
+
+
+def test_a_penalty_for_all_rows_is_that_of_each_times_their_number(table):
+    rows, y, weight = table
+    X, labels = rows.dense(), y.astype(int)
+    for component, outcome in ((LogisticModel, labels), (LogisticModel.NUMBERS, y)):
+        whole = component(l2=2.0, per_row=False).fit(X, outcome, weight)
+        each = component(l2=2.0 / ROWS).fit(X, outcome, weight)
+        np.testing.assert_allclose(whole.coef_, each.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("l2", [1e-6, 0.3])
+def test_ridge_regression_is_that_of_scikit_learn(table, l2):
+    rows, y, weight = table
+    X = rows.dense()
+    centre = np.average(X, axis=0, weights=weight)
+    scale = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weight))
+    other = Ridge(alpha=l2 * ROWS, tol=1e-12).fit(
+        (X - centre) / scale, y, sample_weight=weight / weight.mean()
+    )
+    mine = LogisticModel.NUMBERS(l2=l2).fit(X, y, weight)
+    np.testing.assert_allclose(mine.predict(X), other.predict((X - centre) / scale), atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["constrained", "shifted_mixture", "offer_logistic"])
+def test_what_asks_for_more_is_refused(name):
+    with pytest.raises(CounterweightError, match=f"The model {name} cannot be used for a table"):
+        check_fits_blanks(name, "unlabeled", True)
+
+
+def test_numbers_are_refused_by_models_of_classes():
+    with pytest.raises(CounterweightError, match="choose logistic or gradient_boosting"):
+        check_fits_blanks("map_adapted", "general", False)
+    for name in ("logistic", "gradient_boosting", "calibrated_numbers"):
+        check_fits_blanks(name, "general", False)
 
 
 @pytest.mark.parametrize("name", ["map_adapted", "bickel_joint", "costing", "tilted"])
@@ -102,7 +131,7 @@ def test_a_ten_line_config_may_name_it(tmp_path, name):
     weights = {"weights": "lemma2"} if name in ("map_adapted", "costing") else {}
     options = {"delta": CASES[name]["delta"]} if name == "tilted" else {}
     study = {
-        "models": [{"model": "linear"}, {"model": name, "name": "mine"} | weights | options],
+        "models": [{"model": "logistic"}, {"model": name, "name": "mine"} | weights | options],
         "deliver": {"method": "mine"},
     }
     new = tmp_path / "new.csv"
@@ -114,18 +143,19 @@ def test_a_ten_line_config_may_name_it(tmp_path, name):
     np.testing.assert_allclose(saved.scores(frame)["estimate"], told["estimate"], atol=1e-12)
     applied = read_table(own.run("apply")["scores"])
     np.testing.assert_allclose(applied["estimate"], told["estimate"], atol=1e-12)
-    assert applied["moved_1"].str.contains(r"[+-]\d").any()
+    assert applied["top_feature_1"].str.contains(r"[+-]\d").any()
     assert {record["metric"] for record in own.run("evaluate", "mine")} >= {"auc", "log_loss"}
 
 
 def test_a_tilt_is_tried_as_on_labeled_rows_and_answers_for_the_others(tmp_path, table):
     half = CASES["tilted"]
     model = fitted(table, "tilted", half)
-    rows, y, _ = table
-    labeled, others = model.predict_labeled(rows), model.predict(rows)
+    rows = table[0]
+    labeled = positive(model.model, rows.dense(), "labeled")
+    others = model.predict(rows)
     np.testing.assert_allclose(others / (1 - others), 0.5 * labeled / (1 - labeled), rtol=1e-6)
     with pytest.raises(CounterweightError, match="set target: unlabeled"):
-        score_model("tilted", half, "general").fit(rows, y, binary=True, unlabeled=rows)
+        check_fits_blanks("tilted", "general", True)
 
     # What is told of the rows without outcome is tilted, and not drawn back by the others.
     rates = {}

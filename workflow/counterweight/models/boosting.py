@@ -1,4 +1,4 @@
-"""Gradient boosting of a class or a number; with hidden labels, whether they go by who is labeled."""
+"""Gradient boosting of a class or a number; with hidden labels, whether they go by the labeled."""
 
 import numpy as np
 from scipy.special import expit

@@ -63,7 +63,7 @@ class _Boosted:
         return raw_predict(self.arrays_, X)
 
     def contributions(self, X):
-        """Raw score (n,), its mean over the rows of the fit, what each feature adds to it (n, d)."""
+        """Raw score (n,), its mean over the rows of the fit, additions of features (n, d)."""
         return raw_and_parts(self.arrays_, X)
 
     def to_arrays(self):
@@ -80,7 +80,7 @@ class _Boosted:
 
 
 class BoostedRegressor(_Boosted, Estimator, RegressorMixin, BaseEstimator):
-    """Gradient boosting of a number, the sibling of `BoostedClassifier`, with the same parameters."""
+    """Gradient boosting of a number: the sibling of `BoostedClassifier`, with its parameters."""
 
     LABELS = "numbers"
 

@@ -36,8 +36,8 @@ LEARNERS = {
 class EncodedModel:
     """A fitted model that is asked about rows of a `TabularEncoder`.
 
-    `centre` (d,) are the means of the dense features over the rows of the fit, `target` whom answers
-    are for; `binary` says whether the outcome is a class.
+    `centre` (d,) are the means of the dense features over the rows of the fit, `target` is whom
+    answers are for; `binary` says whether the outcome is a class.
     """
 
     def __init__(self, model, centre, target="general", binary=True):
@@ -123,7 +123,7 @@ class EncodedModel:
 
 
 def seen_by(model, rows):
-    """Encoded rows as a model or its class takes them: one column a level, codes, or as they are."""
+    """Encoded rows as a model or its class takes them: a column a level, codes, or as they are."""
     if getattr(model, "ENCODED", False):
         return rows
     return rows.typed() if getattr(model, "TYPED", False) else rows.dense()

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
-from counterweight.delivery import saved_scores
+from counterweight.delivery.saved_scores import SavedScores
 from counterweight.errors import CounterweightError
 from counterweight.tables.parquet import read_table
 from counterweight.tasks import missing_outcomes
@@ -45,6 +45,13 @@ def delivered(folder, frame, **entry):
     return own, own.run("deliver")
 
 
+def score(files, batch, *paths):
+    """Answer for the rows of a file by what was saved, `batch` at a time."""
+    saved = SavedScores.read(files["model"])
+    saved.BATCH = batch or saved.BATCH
+    return saved.score_file(*paths)
+
+
 @pytest.fixture(scope="module", params=["class", "number"])
 def study(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
@@ -70,7 +77,7 @@ def test_the_training_file_applied_gives_the_delivered_answers(study, tmp_path):
     for batch, order in ((100_000, np.arange(600)), (7, np.random.default_rng(0).permutation(600))):
         frame.drop(columns="y").iloc[order].to_csv(tmp_path / "new.csv", index=False)
         outputs = [tmp_path / "new.parquet", tmp_path / "out.csv"]
-        saved_scores.score_file(files["model"], str(tmp_path / "new.csv"), *outputs, batch=batch)
+        score(files, batch, str(tmp_path / "new.csv"), *outputs)
         again = read_table(outputs[0])
         expected = scores.iloc[order].reset_index(drop=True)
         assert list(again["who"]) == list(expected["who"])
@@ -128,9 +135,7 @@ def test_new_rows_that_cannot_be_scored_are_told_and_nothing_is_left(
     frame, _, files = study
     change(frame.drop(columns="y")).to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(CounterweightError) as caught:
-        saved_scores.score_file(
-            files["model"], str(tmp_path / "new.csv"), tmp_path / "a.parquet", tmp_path / "a.csv"
-        )
+        score(files, None, str(tmp_path / "new.csv"), tmp_path / "a.parquet", tmp_path / "a.csv")
     assert sentence in str(caught.value) and len(str(caught.value).splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]
 
@@ -139,9 +144,7 @@ def test_levels_never_seen_and_missing_values_are_answered_and_told(study, tmp_p
     frame, _, files = study
     strange = frame.drop(columns="y").assign(city="Atlantis", age=np.nan)
     strange.to_csv(tmp_path / "new.csv", index=False)
-    saved_scores.score_file(
-        files["model"], str(tmp_path / "new.csv"), tmp_path / "a.parquet", tmp_path / "a.csv"
-    )
+    score(files, None, str(tmp_path / "new.csv"), tmp_path / "a.parquet", tmp_path / "a.csv")
     made = read_table(tmp_path / "a.parquet")
     assert made["estimate"].notna().all() and not made["supported"].any()
     assert any("'city' has changed" in record.message for record in caplog.records)

@@ -75,7 +75,7 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
         for key, told in (("types", types_of(columns)), ("forms", forms_of(columns))):
             saved.facts[key] = {name: value for name, value in told.items() if name in own}
         saved.facts["classes"] = _classes(data, frame, columns, given)
-    scores = saved.scored(frame)
+    scores = saved.named(frame) | saved.scored(frame)
     own = np.isin(frame["row"], data.labels[0]["row"])
     saved.facts["promises"], saved.facts["measures"] = measured_promises(
         data, target, scores["estimate"][own], scores["decision"][own], options, given["measures"]

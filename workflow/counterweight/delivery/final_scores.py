@@ -1,6 +1,7 @@
 """What a study of a table with blanks gives away: the method chosen, its band, its support."""
 
 import numpy as np
+import pandas as pd
 
 from counterweight.delivery.saved_scores import SavedScores
 from counterweight.evaluation.cross_validation import (
@@ -147,7 +148,7 @@ def final_scores(job):
         )
         for sentence in facts["rests_on"]:
             job.log.info(sentence)
-    scores = saved.scored(frame)
+    scores = pd.DataFrame(saved.scored(frame))
     if given["id"]:
         scores.insert(0, given["id"], frame[given["id"]].to_numpy())
     else:

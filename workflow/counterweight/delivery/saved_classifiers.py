@@ -4,12 +4,7 @@ import numpy as np
 import pandas as pd
 
 from counterweight.datasets.own_table import new_rows
-from counterweight.delivery.saved_models import (
-    SavedPredictor,
-    as_frame,
-    classes_array,
-    feature_arrays,
-)
+from counterweight.delivery.saved_models import SavedPredictor, as_frame, feature_arrays
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.conditions import condition_mask
 from counterweight.models.classifier import positive, stored_within
@@ -112,38 +107,6 @@ class SavedClassifier(SavedPredictor):
             said.append(f"{promise['promise']}: {', '.join(parts)} on the rows of the fit.")
         return said
 
-    def predict_proba(self, frame):
-        """Estimates for new rows, (n, 2), column 1 of a positive outcome.
-
-        Of classifiers under promises it is the chance with which the randomised classifier says
-        yes, which is no estimate of the outcome.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            Columns as in the table of the fit; those that nothing needs are passed over.
-
-        Raises
-        ------
-        CounterweightError
-            When there is nobody, a column is missing, or holds text instead of numbers; for
-            models that go by groups also when a row is in none or in two of them.
-        """
-        positive, _ = self._answered(self.typed(frame))
-        return np.column_stack([1 - positive, positive])
-
-    def _answered(self, frame):
-        """Estimates and decisions (n,) of typed rows, part by part."""
-        parts = [
-            self.answers(part, self.encode(part, first), first)
-            for part, first in self.batches(frame)
-        ]
-        return tuple(np.concatenate(both) for both in zip(*parts, strict=True))
-
-    @property
-    def classes_(self):
-        return classes_array(self.facts.get("classes", (0, 1)))
-
     def predict(self, frame):
         """The second of `classes_` where it is decided yes, else the first, (n,); see `decide`."""
         return self.classes_[self.decide(frame).astype(int)]
@@ -154,7 +117,7 @@ class SavedClassifier(SavedPredictor):
         Yes where the estimate is above the threshold, or where the score is above the thresholds
         that were repaired so that decisions keep the promises.
         """
-        return self._answered(self.typed(frame))[1]
+        return self.scored(self.typed(frame))["decision"]
 
     def scores(self, frame):
         """The released table: the id (else ``row``), ``estimate`` and ``decision``.
@@ -164,12 +127,8 @@ class SavedClassifier(SavedPredictor):
         pandas.DataFrame
             With the index of `frame`.
         """
-        return as_frame(self.scored(self.typed(frame)), frame)
-
-    def scored(self, frame):
-        """As `scores`, of rows that are typed already: a dict of str to array (n,)."""
-        estimate, decision = self._answered(frame)
-        return self.named(frame) | {"estimate": estimate, "decision": decision}
+        typed = self.typed(frame)
+        return as_frame(self.named(typed) | self.scored(typed), frame)
 
     @property
     def columns(self):
@@ -177,43 +136,33 @@ class SavedClassifier(SavedPredictor):
         return list(dict.fromkeys([*self.encoder.columns_, *self.facts["typed"]]))
 
     def new_rows(self, path, reading=None):
-        """The rows of a file in batches, typed as those of the fit.
-
-        Parameters
-        ----------
-        path : str
-        reading : dict, optional
-            How the text is read; see `counterweight.tables.table_reader`.
-
-        Yields
-        ------
-        pandas.DataFrame
-        """
-        types, person = self.facts["types"], self.facts["id"]
+        """The rows of a file in batches, typed as those of the fit, each with who they are."""
+        types, person, first = self.facts["types"], self.facts["id"], 0
         if types:
             needed = self.columns + ([person] if person else [])
-            yield from new_rows(
-                path, types, needed, forms=self.facts["forms"], reading=reading, rows=self.BATCH
-            )
+            told = {"forms": self.facts["forms"], "reading": reading, "rows": self.BATCH}
+            parts = new_rows(path, types, needed, **told)
         else:
             frame = read_people(path, absent="correct the path under score", nameless=True)
-            yield from (part for part, _ in self.batches(frame))
-
-    # Encoded people, batch by batch.
+            parts = (part for part, _ in self.batches(frame))
+        for part in parts:
+            yield part, self.named(part, first)
+            first += len(part)
 
     def encode(self, frame, first=0):
         """Features (n, d) of a table; `first` is the number of its first row, for messages."""
         return encoded(frame, self.encoder, people="people", gift="classifier", first=first)
 
-    def answers(self, frame, X, first=0):
-        """Estimates and decisions (n,) of people with these features; the table says groups."""
-        decision = None
+    def answered(self, frame, first=0, reasons=True):
+        """Estimates and decisions of typed rows, and what `drift` needs of them."""
+        X, decision = self.encode(frame, first), None
         if hasattr(type(self.model), "SAMPLED"):
             groups = _groups_of(self, frame, first) if self.facts["groups"] else None
             estimate, decision = self.model.answers(X, groups)
         else:
             estimate = positive(self.model, X, self.facts["target"])
-        return estimate, self.decided(estimate) if decision is None else decision
+        decision = self.decided(estimate) if decision is None else decision
+        return {"estimate": estimate, "decision": decision}, self.sums(X)
 
     def decided(self, estimate):
         """Decisions (n,) by estimates (n,) alone."""

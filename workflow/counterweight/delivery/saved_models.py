@@ -1,5 +1,6 @@
 """What saved models of every family share: their file, the columns of new rows, who they are."""
 
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,9 @@ from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.plan.components import reference
-from counterweight.tables.saved_form import gift_of, made_of_gift, write_gift
+from counterweight.tables.saved_form import gift_of, made_of_gift, write_gift, writing_answers
 
+log = logging.getLogger("counterweight")
 #: Class of each kind of saved model; each has ``from_gift(gift)``.
 LOADERS = {
     "scores": "counterweight.delivery.saved_scores:SavedScores",
@@ -150,6 +152,10 @@ class SavedModel:
         outside = ~((low <= X) & (high >= X))
         return np.vstack([np.full(X.shape[1], len(X)), X.sum(axis=0), outside.sum(axis=0)])
 
+    def added(self, sums, more):
+        """Sums of two batches, the first of which may be None."""
+        return more if sums is None else sums + more
+
     def drift(self, sums):
         """Sentences on how new people differ from those of the fit; none where they do not.
 
@@ -181,6 +187,11 @@ class SavedModel:
 class SavedPredictor(SavedModel):
     """A saved model that says classes or numbers: what scikit-learn's tools ask of it.
 
+    Subclasses have ``answered(frame, first, reasons)``: answers for typed rows, a dict of arrays with
+    ``estimate`` and, of classes, ``decision``, and sums of the rows, which `added` adds up over
+    batches, for ``drift(sums)``; and ``new_rows(path, reading)``, which yields the typed rows of a
+    file with who they are.
+
     Attributes
     ----------
     classes_ : numpy.ndarray (2,)
@@ -188,11 +199,74 @@ class SavedPredictor(SavedModel):
         where the outcome is a number.
     """
 
+    @property
+    def binary(self):
+        """Whether the outcome is one of two classes."""
+        return True
+
+    @property
+    def classes_(self):
+        if not self.binary:
+            raise AttributeError(f"The outcome {self.facts['outcome']!r} is a number: no classes.")
+        return classes_array(self.facts.get("classes") or self.facts.get("names", (0, 1)))
+
     def fit(self, X, y=None):
         """Refused: a saved model is fitted already."""
         raise CounterweightError(
             "A saved model is fitted already: it answers for new rows, and a study fits it anew."
         )
+
+    def scored(self, frame, reasons=True):
+        """Answers for rows that are typed already, a dict of arrays (n,)."""
+        made = [self.answered(part, first, reasons)[0] for part, first in self.batches(frame)]
+        return {name: np.concatenate([part[name] for part in made]) for name in made[0]}
+
+    def predict_proba(self, frame):
+        """Chances of both classes, (n, 2), as scikit-learn gives them.
+
+        Of classifiers under promises it is the chance with which the randomised classifier says
+        yes, which is no estimate of the outcome.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Columns as in the table of the fit; those that nothing needs are passed over.
+
+        Raises
+        ------
+        CounterweightError
+            When the outcome is a number; when there is nobody, a column is missing, or holds
+            something else than in the fit; for models that go by groups also when a row is in none
+            or in two of them.
+        """
+        if not self.binary:
+            raise CounterweightError(
+                f"The outcome {self.facts['outcome']!r} is a number, so there are no chances of "
+                "classes: use predict."
+            )
+        p = self.scored(self.typed(frame), reasons=False)["estimate"]
+        return np.column_stack([1 - p, p])
+
+    def predict(self, frame):
+        """The expected number, or the class of `classes_` that is decided for, (n,)."""
+        made = self.scored(self.typed(frame), reasons=False)
+        return made["decision" if self.binary else "estimate"]
+
+    def score_file(self, path, table, csv, reading=None):
+        """Answer for the rows of a file in batches, and say how they differ from those of the fit.
+
+        The answers are written whole or, when a row cannot be answered for, not at all. Gives the
+        number of rows.
+        """
+        rows, sums = 0, None
+        with writing_answers(table, csv) as write:
+            for frame, named in self.new_rows(path, reading):
+                made, own = self.answered(frame, rows)
+                write(named | made)
+                sums, rows = self.added(sums, own), rows + len(frame)
+        for sentence in self.drift(sums):
+            log.warning("%s", sentence)
+        return rows
 
     def __sklearn_is_fitted__(self):
         return True
@@ -200,12 +274,11 @@ class SavedPredictor(SavedModel):
     def __sklearn_tags__(self):
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
-        binary = hasattr(self, "classes_")
         return Tags(
-            estimator_type="classifier" if binary else "regressor",
+            estimator_type="classifier" if self.binary else "regressor",
             target_tags=TargetTags(required=False),
-            classifier_tags=ClassifierTags(multi_class=False) if binary else None,
-            regressor_tags=None if binary else RegressorTags(),
+            classifier_tags=ClassifierTags(multi_class=False) if self.binary else None,
+            regressor_tags=None if self.binary else RegressorTags(),
             input_tags=InputTags(string=True, categorical=True, allow_nan=True),
         )
 

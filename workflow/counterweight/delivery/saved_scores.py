@@ -1,18 +1,12 @@
 """The final model of a table with blanks: fitted on all labeled rows, saved, used on new rows."""
 
-import logging
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from counterweight.datasets.own_table import typed_like
-from counterweight.delivery.saved_models import (
-    BATCH,
-    SavedPredictor,
-    as_frame,
-    check_id,
-    classes_array,
-)
+from counterweight.delivery.saved_models import SavedPredictor, as_frame, check_id
 from counterweight.errors import CounterweightError
 from counterweight.labeling.column_statistics import (
     added,
@@ -25,11 +19,9 @@ from counterweight.labeling.encoding import TabularEncoder
 from counterweight.models.score_models import EncodedModel, most_moved
 from counterweight.models.score_tilt import ScoreTilt
 from counterweight.numerics.bands import CalibrationBand
-from counterweight.tables.saved_form import writing_answers
 from counterweight.tables.table_reader import row_batches
 from counterweight.weighting.overlap import Support
 
-log = logging.getLogger("counterweight")
 #: Models of files of 1.0.0 by the names that they have now.
 OLD_NAMES = {"linear": "logistic", "boosting": "gradient_boosting"}
 #: What to do where the new rows are not there.
@@ -68,14 +60,7 @@ class SavedScores(SavedPredictor):
 
     @property
     def binary(self):
-        """Whether the outcome is one of two classes."""
         return bool(self.facts["names"])
-
-    @property
-    def classes_(self):
-        if not self.binary:
-            raise AttributeError(f"The outcome {self.facts['outcome']!r} is a number: no classes.")
-        return classes_array(self.facts.get("classes", self.facts["names"]))
 
     def scores(self, frame, reasons=True):
         """Estimate, interval, support and decision of each row.
@@ -104,14 +89,11 @@ class SavedScores(SavedPredictor):
         CounterweightError
             When a column or the id is missing, or one holds something else than in the fit.
         """
-        made = self._scored(frame, reasons)
-        if self.facts["id"]:
-            check_id(frame.columns, self.facts["id"], "rows")
-            made.insert(0, self.facts["id"], frame[self.facts["id"]].to_numpy())
+        made, person = self.scored(self.typed(frame), reasons), self.facts["id"]
+        if person:
+            check_id(frame.columns, person, "rows")
+            made = {person: frame[person].to_numpy()} | made
         return as_frame(made, frame)
-
-    def _scored(self, frame, reasons=True):
-        return self.scored(self.typed(frame), reasons)
 
     def typed(self, frame, where="The table", reading=None, first=0):
         """The columns of the fit of new rows; see `counterweight.datasets.own_table.typed_like`."""
@@ -119,20 +101,24 @@ class SavedScores(SavedPredictor):
         told = {"needed": [*types], "forms": forms, "reading": reading, "first": first}
         return typed_like(where, frame, types, **told)
 
-    def scored(self, typed, reasons=True):
-        """As `scores`, of rows that are typed already."""
-        import pandas as pd
+    def new_rows(self, path, reading=None):
+        """The rows of a file in batches, typed as those of the fit, each with who they are."""
+        person, first = self.facts["id"], 0
+        for part in row_batches(path, absent=ABSENT, rows=self.BATCH, reading=reading):
+            frame = self.typed(part, path, reading, first)
+            if person:
+                check_id(part.column_names, person, "new rows")
+                named = {person: part[person].to_pandas().to_numpy()}
+            else:
+                named = {"row": frame["row"].to_numpy()}
+            yield frame, named
+            first += len(frame)
+        if not first:
+            raise CounterweightError(f"{path} has no row: there is nobody to score.")
 
-        parts = [
-            self.scored_rows(self.encoder.encode(typed.iloc[start : start + BATCH]), reasons)
-            for start in range(0, max(len(typed), 1), BATCH)
-        ]
-        return pd.concat(parts, ignore_index=True)
-
-    def scored_rows(self, rows, reasons=True):
-        """As `scores`, of encoded rows."""
-        import pandas as pd
-
+    def answered(self, frame, first=0, reasons=True):
+        """Answers for typed rows, see `scores`, and what `drift` needs of them."""
+        rows = self.encoder.encode(frame)
         if reasons:
             raw, _, parts = self.model.explained(rows)
             estimate = self.model.answers(raw)
@@ -151,11 +137,10 @@ class SavedScores(SavedPredictor):
         else:
             columns["supported"] = ~self.support.outside(X)
         if self.binary:
-            decided = (estimate >= self.facts["threshold"]).astype(int)
-            columns["decision"] = self.classes_[decided]
+            columns["decision"] = self.classes_[(estimate >= self.facts["threshold"]).astype(int)]
         if reasons:
             columns |= most_moved(parts, self.encoder.names, self.facts.get("digits", 2))
-        return pd.DataFrame(columns)
+        return columns, count_rows(rows)
 
     def contributions(self, frame):
         """What each column contributes to the score of each row.
@@ -179,49 +164,22 @@ class SavedScores(SavedPredictor):
         CounterweightError
             As `scores`.
         """
-        import pandas as pd
-
-        typed = self.typed(frame)
-        names, made = self.encoder.names, []
-        for start in range(0, max(len(typed), 1), BATCH):
-            _, base, parts = self.model.explained(
-                self.encoder.encode(typed.iloc[start : start + BATCH])
-            )
-            made.append(pd.DataFrame(parts, columns=names))
-        made = pd.concat(made, ignore_index=True)[list(self.facts["types"])]
-        made[free_name("base", names)] = base
+        parts = [
+            self.model.explained(self.encoder.encode(part))
+            for part, _ in self.batches(self.typed(frame))
+        ]
+        names = self.encoder.names
+        made = pd.DataFrame(np.concatenate([part for _, _, part in parts]), columns=names)
+        made = made[list(self.facts["types"])]
+        made[free_name("base", names)] = parts[0][1]
         return as_frame(made, frame)
 
-    def predict_proba(self, frame):
-        """Chances of both classes, (n, 2), as scikit-learn gives them.
+    def added(self, sums, more):
+        return added(sums, more)
 
-        Raises
-        ------
-        CounterweightError
-            When the outcome is a number, or as `scores`.
-        """
-        if not self.binary:
-            raise CounterweightError(
-                f"The outcome {self.facts['outcome']!r} is a number, so there are no chances of "
-                "classes: use predict."
-            )
-        p = self._scored(frame, reasons=False)["estimate"].to_numpy()
-        return np.column_stack([1 - p, p])
-
-    def predict(self, frame):
-        """The expected number, or the class of `classes_` that is decided for, (n,)."""
-        made = self._scored(frame, reasons=False)
-        return made["decision" if self.binary else "estimate"].to_numpy()
-
-    def drift(self, counts):
-        """Sentences on how new rows differ from those of the fit.
-
-        Parameters
-        ----------
-        counts : dict
-            Of the new rows, from `counterweight.labeling.column_statistics.count_rows`.
-        """
-        return drift_sentences(describe_new(self.encoder, counts))
+    def drift(self, sums):
+        """Sentences on how new rows differ from those of the fit; see `answered`."""
+        return drift_sentences(describe_new(self.encoder, sums))
 
     def to_gift(self):
         """Kind, facts and arrays for `counterweight.tables.saved_form.write_gift`."""
@@ -274,45 +232,3 @@ class SavedScores(SavedPredictor):
             gift.versions,
             ScoreTilt.from_arrays(parts["tilt"], known["chance"]) if known else None,
         )
-
-
-def score_file(model, new, table, csv, reading=None, batch=BATCH):
-    """Score the rows of a file in batches, and say how they differ from those of the fit.
-
-    Parameters
-    ----------
-    model : str
-        File of a saved model.
-    new : str
-        Table of new rows.
-    table, csv : str
-        Where the scores go.
-    reading : dict, optional
-        How the text is read; see `counterweight.tables.table_reader`.
-    batch : int
-        Rows at a time; answers do not depend on it.
-
-    Raises
-    ------
-    CounterweightError
-        When there is no row, or a row cannot be scored: nothing is then written.
-    """
-    saved = SavedScores.read(model)
-    identity, total, counts = saved.facts["id"], 0, None
-    with writing_answers(table, csv) as write:
-        for part in row_batches(new, absent=ABSENT, rows=batch, reading=reading):
-            frame = saved.typed(part, new, reading, total)
-            rows = saved.encoder.encode(frame)
-            scores, counts = saved.scored_rows(rows), added(counts, count_rows(rows))
-            if identity:
-                check_id(part.column_names, identity, "new rows")
-                scores.insert(0, identity, part[identity].to_pandas().to_numpy())
-            else:
-                scores.insert(0, "row", frame["row"].to_numpy())
-            write(scores)
-            total += len(scores)
-        if not total:
-            raise CounterweightError(f"{new} has no row: there is nobody to score.")
-    log.info("%d new rows scored", total)
-    for sentence in saved.drift(counts):
-        log.warning(sentence)

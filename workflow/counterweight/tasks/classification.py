@@ -489,19 +489,7 @@ def plan_apply(plan, study, at):
 
 def apply(job):
     from counterweight.delivery.saved_classifiers import SavedClassifier
-    from counterweight.tables.parquet import joined
-    from counterweight.tables.saved_form import write_answers
 
-    saved = SavedClassifier.read(job.input.model)
-    tables, sums, first = [], 0.0, 0
-    for part in saved.new_rows(str(job.input.score), job.given["reading"]):
-        X = saved.encode(part, first)
-        estimate, decision = saved.answers(part, X, first)
-        decided = {"estimate": estimate, "decision": decision}
-        tables.append(saved.named(part, first) | decided)
-        sums, first = sums + saved.sums(X), first + len(part)
-    scores = joined(tables)
-    write_answers(job.output.table, job.output.csv, scores)
-    job.log.info("%d people; %.3g are decided yes", first, scores["decision"].mean())
-    for sentence in saved.drift(sums):
-        job.log.warning("%s", sentence)
+    saved, paths = SavedClassifier.read(job.input.model), (job.output.table, job.output.csv)
+    rows = saved.score_file(str(job.input.score), *paths, job.given["reading"])
+    job.log.info("%d new rows scored", rows)

@@ -420,15 +420,11 @@ def plan_apply(plan, study, at):
 
 
 def apply(job):
-    from counterweight.delivery.saved_scores import score_file
+    from counterweight.delivery.saved_scores import SavedScores
 
-    score_file(
-        job.input.model,
-        str(job.input.score),
-        job.output.scores,
-        job.output.csv,
-        job.given["reading"],
-    )
+    saved, paths = SavedScores.read(job.input.model), (job.output.scores, job.output.csv)
+    rows = saved.score_file(str(job.input.score), *paths, job.given["reading"])
+    job.log.info("%d new rows scored", rows)
 
 
 def shown(study):

@@ -23,29 +23,12 @@ TOLD = ("study", "title", "method", "setting", "target", "id", "outcome")
 
 
 def final_classifier(frame, columns, features, labels, outcome, given, categories=None):
-    """Fit the method that a study gives away, and score every row of its table.
+    """Fit the method that a study delivers, and score every row of its table.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The prepared table.
-    columns : pandas.DataFrame or None
-        Column report of a table of one's own.
-    features, labels : dict of str to array
-        Tables of the study.
-    outcome : callable
-        The study's rule.
-    given : dict
-        `TOLD`; ``methods``, ``weightings``, ``selectors`` by id; ``features`` (the recipe),
-        ``samples``, ``measures``, ``seed`` and ``stream``.
-    categories : dict, optional
-        Of `StudyData`.
-
-    Returns
-    -------
-    saved : SavedClassifier
-    scores : dict of str to array (n,)
-        See `SavedClassifier.scored`.
+    `frame` is the prepared table, `columns` the column report of a table of one's own or None,
+    `features` and `labels` tables of the study, `outcome` its rule. `given` has `TOLD`; ``methods``,
+    ``weightings``, ``selectors`` by id; ``features`` (the recipe), ``samples``, ``measures``, ``seed``
+    and ``stream``. Gives the `SavedClassifier` and the scores, a dict of arrays (n,).
     """
     target, streams = given["target"], {"seed": given["seed"], "study": given["stream"]}
     data = seen_data(features, labels, frame, outcome, target, categories)
@@ -97,24 +80,10 @@ def _classes(data, frame, columns, given):
 
 
 def seen_data(features, labels, frame, outcome, target, categories=None):
-    """A study's rows without any test: who is labeled anywhere, with the label.
+    """A study's rows without any test, as `StudyData` of one repeat, 0.
 
-    Parameters
-    ----------
-    features, labels : dict of str to array
-        Tables of the study; who is labeled, and the data sets, are those of repeat 0.
-    frame : pandas.DataFrame
-        The prepared table.
-    outcome : callable
-        ``outcome(frame, population)``, the study's rule; what it says of rows that are not
-        labeled is not looked at.
-    target : {"general", "unlabeled"}
-    categories : dict, optional
-
-    Returns
-    -------
-    StudyData
-        Of one repeat, 0.
+    Who is labeled, and the data sets, are those of repeat 0. What the rule ``outcome(frame,
+    population)`` says of rows that are not labeled is not looked at.
     """
     own = StudyData(features, labels).labels[0]
     selected = own["selected"] > 0
@@ -130,20 +99,7 @@ def seen_data(features, labels, frame, outcome, target, categories=None):
 
 
 def seen_weights(data, weighting, selector, *, seed, study):
-    """Weights of all labeled rows, by a selection model of all rows where they go by one.
-
-    Parameters
-    ----------
-    data : StudyData
-        From `seen_data`.
-    weighting, selector : dict
-        As the study has them; no selector where the weighting needs none.
-
-    Returns
-    -------
-    dict of str to array
-        ``repeat, row, weight``.
-    """
+    """A table of weights of all labeled rows, by a selection model of all rows if it needs one."""
     labels, labeled, p = data.labels[0], data.role(0, "labeled"), None
     if selector:
         p, *_ = selection_probabilities(
@@ -164,24 +120,10 @@ def seen_weights(data, weighting, selector, *, seed, study):
 
 
 def fit_method(data, methods, name, setting, target, weights_of, *, seed, study):
-    """Fit a method of a study to all that may be seen.
+    """Fit a method of a study to all that may be seen; the fitted classifier and its options.
 
-    Parameters
-    ----------
-    data : StudyData
-        From `seen_data`.
-    methods : dict of str to dict
-        ``model``, ``options``, ``sweep``, ``weights``, ``starts`` by id; those that the method
-        begins from included.
-    name, setting : str
-    target : str
-    weights_of : callable
-        Table of weights by the id of a weighting.
-
-    Returns
-    -------
-    model : fitted classifier
-    options : dict
+    `methods` have ``model``, ``options``, ``sweep``, ``weights``, ``starts`` by id, those that the
+    method begins from included; ``weights_of(weighting)`` gives a table of weights.
     """
     spec = methods[name]
     points = {setting_name(point): point for point in settings(spec["sweep"] or {})}
@@ -217,24 +159,8 @@ def _with_weights(data, weights):
 def groups_of(model, options, samples, frame):
     """Conditions of the groups that a model asks for in new rows, and the types of their columns.
 
-    Parameters
-    ----------
-    model : fitted classifier
-    options : dict
-    samples : dict
-        Conditions of the study's data sets by name.
-    frame : pandas.DataFrame
-
-    Returns
-    -------
-    groups : dict of str to dict
-    typed : dict of str to str
-        Both empty for models that ask for none.
-
-    Raises
-    ------
-    CounterweightError
-        For a group that no condition tells.
+    Both are empty for models that ask for none; a group that no condition of `samples` tells is
+    refused.
     """
     import pandas as pd
 
@@ -271,24 +197,9 @@ def _columns(condition):
 def measured_promises(data, target, p, decided, options, measures=None):
     """What was promised, and what is measured, on the rows of the fit.
 
-    Parameters
-    ----------
-    data : StudyData
-    target : str
-    p : array (n,)
-        Estimates for the rows of repeat 0.
-    decided : bool array (n,)
-    options : dict
-        ``constraints`` or ``constraint``, and the numbers that they speak of.
-    measures : dict of str to str, optional
-        Expressions of rates by name.
-
-    Returns
-    -------
-    promises : list of list
-        Fields of `Promise`, by constraint and rule; see `SavedClassifier.promises_`.
-    measured : dict of str to list
-        By name: randomised value, and that of the decisions; None where it is not defined.
+    `p` and `decided` (n,) are of the rows of repeat 0. Promises are the fields of `Promise`, by
+    constraint and rule; measures by name the randomised value, and that of the decisions, None where
+    it is not defined.
     """
     samples = DataSets(**data.sampled(0, target))
     texts, decided = texts_of(options), np.asarray(decided, float)

@@ -30,25 +30,12 @@ BATCH = 100_000
 
 
 def chosen_method(tested, methods, asked=None):
-    """The method to give away, and why.
+    """The method to deliver, and why, in sentences.
 
     The first method without weights is kept unless another one without weights has a smaller
     cross-validated loss, on rows weighted to the target, by a standard error or more. Weights are
-    then kept only if they make its loss smaller by as much.
-
-    Parameters
-    ----------
-    tested : OutOfFold
-    methods : dict of str to dict
-        ``model``, ``weights`` (bool) and ``label``, in the order of ``tested.predictions``.
-    asked : str, optional
-        The method that the config names.
-
-    Returns
-    -------
-    name : str
-    why : list of str
-        Sentences.
+    then kept only if they make its loss smaller by as much. `methods` have ``model``, ``weights`` (bool)
+    and ``label``, in the order of ``tested.predictions``; `asked` is the one that the config names.
     """
     names = list(methods)
     if asked:
@@ -78,38 +65,19 @@ def chosen_method(tested, methods, asked=None):
 
 
 def rate_of_target(tested, prediction, estimates, design):
-    """Mean outcome of the target: mean estimate, put right by the weighted residuals.
+    """Mean outcome of the target and its error: mean estimate, put right by the weighted residuals.
 
-    Doubly robust: right where either the weights or the estimates are; see
-    `counterweight.evaluation.cross_validation.doubly_robust_mean`.
-
-    Parameters
-    ----------
-    tested : OutOfFold
-    prediction : array (M,)
-        Out of fold, of the method given away.
-    estimates, design : array (T,)
-        Of the rows of the target, with their design weights.
-
-    Returns
-    -------
-    value, standard_error : float
+    Doubly robust: right where either the weights or the estimates are; see `doubly_robust_mean`.
+    `prediction` (M,) are out of fold, `estimates` and `design` (T,) of the rows of the target.
     """
     return doubly_robust_mean(tested.y, prediction, tested.weight, estimates, design)
 
 
 def final_scores(job):
-    """The final model of a study, the scores of every row, and records of both.
+    """The final model of a study, the scores of every row in a data frame, and records of both.
 
     Reads features, labels, weights, out-of-fold predictions and the models fitted on all labeled
     rows; never what is hidden.
-
-    Returns
-    -------
-    saved : SavedScores
-    scores : pandas.DataFrame
-        In the order of the table.
-    records : list of dict
     """
     given, paths = job.given, job.input
     data = BlankData.read(paths.features, paths.columns, paths.labels, given["max_levels"])
@@ -203,31 +171,11 @@ def _facts(given, data, tested, frame, method, why):
 
 
 def mean_elsewhere(data, tested, prediction, saved, table, given):
-    """Mean outcome of the target, with words for it.
+    """Mean outcome of a target outside the table, its error and rows, and facts: words for it.
 
     A reference sample with all features is foretold, and its mean put right by what labeled rows
     show (doubly robust). For margins, or a sample without some of the features, it is the
     weighted mean, whose error knows what the weights were made to meet.
-
-    Parameters
-    ----------
-    data : BlankData
-    tested : OutOfFold
-    prediction : array (M,)
-        Out of fold, of the method given away.
-    saved : SavedScores
-    table : str
-        File of the typed table.
-    given : dict
-        What the job is told: ``elsewhere`` and ``reading``.
-
-    Returns
-    -------
-    value, standard_error : float
-    rows : int
-        Behind it, of the target.
-    facts : dict
-        ``for`` (whom answers are for) and ``target`` (sentences).
     """
     options = given["elsewhere"]["options"]
     adjusted, _, population = weighted_to_target(data, table, given["reading"], given["elsewhere"])

@@ -52,18 +52,7 @@ class SavedClassifier(SavedPredictor):
 
     @classmethod
     def of(cls, model, X, encoder, facts):
-        """Keep a fitted classifier.
-
-        Parameters
-        ----------
-        model
-            With ``to_arrays``.
-        X : array (n, d)
-            Features of the rows of the fit, labeled or not, by `encoder`.
-        encoder : TabularEncoder
-        facts : dict
-            See the class, without ``features``.
-        """
+        """Keep a fitted classifier; `X` (n, d) are features of all rows of the fit."""
         arrays = {f"model.{name}": values for name, values in model.to_arrays().items()}
         told = {"features": [list(feature[:4]) for feature in encoder.features_]}
         return cls(facts | told, arrays | feature_arrays(encoder, X))

@@ -34,14 +34,9 @@ class SavedModel:
     """A saved object: facts that JSON can hold, and named arrays of numbers.
 
     Subclasses have ``KIND``, a key of `LOADERS`. Those whose features a `TabularEncoder` makes keep
-    ``features`` among the facts and ``feature.*`` among the arrays (`feature_arrays`).
-
-    Parameters
-    ----------
-    facts : dict
-        ``id`` (the column that says who a row is, or None), ``types`` and ``forms`` of the columns
-        of a table of one's own; the rest by family.
-    arrays : dict of str to array
+    ``features`` among the facts and ``feature.*`` among the arrays (`feature_arrays`). Facts have
+    ``id`` (the column that says who a row is, or None), ``types`` and ``forms`` of the columns of a
+    table of one's own; the rest by family.
     """
 
     KIND = ""
@@ -90,22 +85,9 @@ class SavedModel:
     def typed(self, frame, where=PEOPLE, reading=None, first=0, names=None):
         """New rows, their columns of the fit typed as they were in it; others as they are.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-        where : str
-            The file, or words for it.
-        reading : dict, optional
-            See `counterweight.datasets.own_table.typed_like`.
-        first : int
-            Number of the first row, for messages.
-        names : sequence of str, optional
-            Columns that are typed; all of the fit else.
-
-        Raises
-        ------
-        CounterweightError
-            When a column is missing or holds something else than in the fit.
+        `where` is the file or words for it, `reading` how it is read, `first` the number of the first row,
+        for messages; `names` are the columns that are typed, else all of the fit. Refused where a column
+        is missing or holds something else than in the fit.
         """
         types, forms = self.facts.get("types") or {}, self.facts.get("forms")
         person = self.facts.get("id")
@@ -119,10 +101,7 @@ class SavedModel:
     def named(self, frame, first=0):
         """``{column: values}`` that tell the rows of a table apart: the id, else ``row``.
 
-        Raises
-        ------
-        CounterweightError
-            When the rows of the fit had an id, and these have none.
+        Refused where the rows of the fit had an id, and these have none.
         """
         column = self.facts["id"]
         if column is None:
@@ -160,12 +139,8 @@ class SavedModel:
         """Sentences on how new people differ from those of the fit; none where they do not.
 
         A feature is told whose mean moved by more than half a standard deviation of the fit (and
-        three standard errors), or that is outside its range for more than 1 % of the people.
-
-        Parameters
-        ----------
-        sums : array (3, d)
-            From `sums`.
+        three standard errors), or that is outside its range for more than 1 % of the people. `sums`
+        (3, d) are from the method of that name.
         """
         rows, total, outside = sums
         mean, sd = self.arrays["feature.mean"], self.arrays["feature.sd"]

@@ -73,17 +73,10 @@ QUALITY = {
 
 @dataclass
 class OutOfFold:
-    """Out-of-fold predictions of several methods on the same labeled rows.
+    """Out-of-fold predictions of several methods on the same M labeled rows, all (M,).
 
-    Attributes
-    ----------
-    row : array (M,)
-    y, weight, design : array (M,)
-        Outcomes; weights to the target population, of mean 1; design weights.
-    group : array (M,) or None
-    predictions : list of array (M,)
-        In the order of the files.
-    binary : bool
+    `weight` are weights to the target population, of mean 1, `design` those of the design; `group` is
+    None without groups, and `predictions` stand in the order of the files.
     """
 
     row: np.ndarray
@@ -96,13 +89,7 @@ class OutOfFold:
 
     @classmethod
     def read(cls, labels, weights, predictions):
-        """From Parquet files: labels, weights (or an empty list), predictions of each method.
-
-        Raises
-        ------
-        CounterweightError
-            When the files are of different rows.
-        """
+        """From Parquet files: labels, weights (or an empty list), predictions of each method."""
         labels = read_columns(labels)
         labeled = labels["selected"] == 1
         rows, design = labels["row"][labeled], labels["weight"][labeled]
@@ -133,22 +120,11 @@ class OutOfFold:
 
 
 def cross_validation(tested, prediction, metrics, *, target):
-    """Metrics of out-of-fold predictions, on the target and on the labeled rows.
+    """Metric records of out-of-fold predictions (M,), on the target and on the labeled rows.
 
-    Parameters
-    ----------
-    tested : OutOfFold
-    prediction : array (M,)
-    metrics : dict of str to Metric or callable
-        Registered metrics; of outcomes of two classes all are measured.
-    target : str
-        Population that the weights stand for.
-
-    Returns
-    -------
-    list of dict
-        Records; part ``labeled`` is the quality on the labeled rows as they are. Variables
-        ``low`` and ``high`` are the ends of the 95 % interval of a metric.
+    Part ``labeled`` is the quality on the labeled rows as they are. Variables ``low`` and ``high`` are
+    the ends of the 95 % interval of a metric. Of outcomes of two classes `metrics`, by name, are
+    measured beside `QUALITY`.
     """
     records = []
     kind = "binary" if tested.binary else "number"
@@ -171,48 +147,19 @@ def cross_validation(tested, prediction, metrics, *, target):
 def quality(y, prediction, weight=None, *, kind, level=0.95, group=None, chance=None, further=None):
     """Quality of out-of-fold predictions on the population that the weights stand for.
 
-    Self-normalised (ratio) estimates. Their standard errors are those of the delete-one
-    jackknife of the linearised estimate, which allows for rows that carry much of the
-    weight; they take the weights as given. Intervals are made on the
+    Self-normalised (ratio) estimates, `Estimate` by name: `QUALITY` of the `kind`, "binary" or
+    "number", and `further` metrics. One that has no value (the AUC of one class, r2 of a constant
+    outcome) is left out, and so is the calibration ratio (observed over expected mean) of numbers below
+    0. Standard errors are those of the delete-one jackknife of the linearised estimate, which allows
+    for rows that carry much of the weight; they take the weights as given. Intervals are made on the
     scale where the metric has no bounds (logit of shares, log of losses and ratios) with t
     quantiles; the degrees of freedom tell how well the rows show their own variance
     (``2 n / (kurtosis - 1)``, at least 4), and a little wider still (`WIDER`).
 
-    Parameters
-    ----------
-    y : array (M,)
-        Outcomes of the labeled rows: 0 and 1, or numbers.
-    prediction : array (M,)
-        Of models that have not seen the row: probabilities, or numbers.
-    weight : array (M,), optional
-        Importance times design weights, from 0 up; only their ratios count.
-    kind : {"binary", "number"}
-    level : float
-        Coverage of the intervals.
-    group : array (M,), optional
-        Rows of a group may depend on each other (branches, schools): groups are then left
-        out whole in the jackknife.
-    chance : array (M,), optional
-        Selection probabilities, where only what is not seen has an error.
-    further : dict of str to Metric or callable, optional
-        Metrics beside those of the kind.
+    `weight` (M,) are importance times design weights; only their ratios count. Rows of a `group` may
+    depend on each other (branches, schools): groups are then left out whole in the jackknife. With
+    selection probabilities `chance` (M,) only what is not seen has an error.
 
-    Returns
-    -------
-    dict of str to Estimate
-        ``binary``: auc, log_loss, brier, accuracy, calibration_ratio (observed over expected mean).
-        ``number``: mse, mae, r2, mean_error (of prediction - y), and of outcomes from 0 up
-        calibration_ratio, too.
-        A metric that has no value (the AUC of one class, r2 of a constant outcome) is left out.
-
-    Raises
-    ------
-    CounterweightError
-        For an unknown kind, other shapes, predictions or outcomes that are no numbers, weights
-        that are negative or all 0.
-
-    Notes
-    -----
     Seen in simulation (nominal 95 %, 300 tables a setting, labels missing at random, weights
     from a cross-fitted logistic selection model, models fitted with those weights, the truth
     that of the same five models on the whole population): 93-97 % for AUC, log loss and Brier
@@ -221,8 +168,6 @@ def quality(y, prediction, weight=None, *, kind, level=0.95, group=None, chance=
     rows. What no rule can mend is what the rows do not hold: with selection so strong that
     480 labeled rows are worth 200, a squared error with heavy tails is covered in 85 % only.
 
-    References
-    ----------
     Cochran (1977), section 6.4, for the ratio; Efron & Stein (1981), *Annals of Statistics*
     9, for the jackknife's error being on the large side.
     """
@@ -249,19 +194,8 @@ def losses(y, prediction, kind):
 def jackknife(influence, share, group=None):
     """Standard error of an estimate from its influence values, and degrees of freedom.
 
-    Parameters
-    ----------
-    influence : array (M,)
-        How far each row moves the estimate, which is off by about their sum.
-    share : array (M,)
-        Share of each row in the weight that the estimate is divided by.
-    group : int array (M,), optional
-        Group of each row, from 0 up.
-
-    Returns
-    -------
-    error, freedom : float
-        NaN for one row or group.
+    `influence` (M,) is how far each row moves the estimate, `share` (M,) its share in the weight that
+    it is divided by, `group` (M,) its group, from 0 up. NaN for one row or group.
     """
     if group is not None:
         influence, share = np.bincount(group, influence), np.bincount(group, share)
@@ -398,17 +332,10 @@ def _codes(group, rows):
 class Comparison:
     """Paired difference of two methods' losses.
 
-    Attributes
-    ----------
-    gain : Estimate
-        Mean loss of B minus that of A: above 0 where A is better.
-    errors : float
-        The gain in standard errors; infinite where it has none and is not 0, else 0.
-    needed : float
-        The gain in standard errors that chance alone passes as rarely as a normal variable
-        passes 1: above 1 where few rows carry the weight.
-    loss_a, loss_b : float
-        Weighted mean losses.
+    `gain` is the mean loss of B minus that of A, above 0 where A is better; `errors` the gain in
+    standard errors, infinite where it has none and is not 0, else 0. `needed` is the gain in standard
+    errors that chance alone passes as rarely as a normal variable passes 1: above 1 where few rows
+    carry the weight. `loss_a` and `loss_b` are weighted means.
     """
 
     gain: Estimate
@@ -434,29 +361,11 @@ class Comparison:
 
 
 def better(loss_a, loss_b, weight=None, group=None, level=0.95):
-    """Weighted mean of the paired differences of two methods' out-of-fold losses.
+    """The `Comparison` of two methods by their out-of-fold losses (M,), weighted to the target.
 
     Both methods must have been fitted on the same folds. The standard error is that of the
-    rows (jackknife), given the fitted models: models fitted on other rows would differ by more.
-
-    Parameters
-    ----------
-    loss_a, loss_b : array (M,)
-        Loss of each row, see `losses`.
-    weight : array (M,), optional
-        To the target population.
-    group : array (M,), optional
-        Rows of a group may depend on each other: errors are then those of group totals.
-    level : float
-
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    CounterweightError
-        For losses that are not finite or of other shapes, and for wrong weights.
+    rows (jackknife), given the fitted models: models fitted on other rows would differ by more. Rows
+    of a `group` may depend on each other: errors are then those of group totals.
     """
     from scipy.special import ndtr, stdtrit
 
@@ -486,16 +395,7 @@ def better(loss_a, loss_b, weight=None, group=None, level=0.95):
 
 @dataclass(frozen=True)
 class Kept:
-    """Whether the weights are kept.
-
-    Attributes
-    ----------
-    keep : bool
-    reason : str
-        One sentence.
-    comparison : Comparison
-        A is the weighted fit, B the unweighted one.
-    """
+    """Whether weights are kept, why in a sentence, and the comparison: A is the weighted fit."""
 
     keep: bool
     reason: str
@@ -503,26 +403,12 @@ class Kept:
 
 
 def keep_weights(loss_weighted, loss_unweighted, weight, group=None, name="log loss"):
-    """Keep weighting only if it lowers the weighted, cross-validated loss by a standard error.
+    """Keep weights only if they lower the weighted, cross-validated loss by a standard error.
 
     Weights make a fit right for the target where the model is wrong, and noisier everywhere;
     with few rows that carry most of the weight the noise is the larger. Below `LEAST`
-    effective rows nothing can be shown, and weights are not kept.
-
-    Parameters
-    ----------
-    loss_weighted, loss_unweighted : array (M,)
-        Out-of-fold losses of the fit with weights and of that without.
-    weight : array (M,)
-        Weights to the target, by which *both* losses are averaged.
-    group : array (M,), optional
-        As in `better`.
-    name : str
-        What the loss is called.
-
-    Returns
-    -------
-    Kept
+    effective rows nothing can be shown, and weights are not kept. `weight` (M,) are those to the
+    target, by which *both* losses are averaged; `name` is what the loss is called.
     """
     found = better(loss_weighted, loss_unweighted, weight, group)
     rows, effective = found.gain.rows, found.gain.effective_rows
@@ -561,28 +447,17 @@ def _errors(count):
 
 
 def doubly_robust_mean(values, expected, weight, expected_target, design):
-    """Mean over a target: mean of what is expected of it, put right by weighted residuals.
+    """Mean over a target, and its error: what is expected of it, put right by weighted residuals.
 
     Right where either is: the weights (then the residuals put right whatever was expected) or the
     expectations (then residuals are 0 on average under any weights). Where both are wrong, so is
-    the mean; nothing shows it, and where labels are missing not at random both are.
+    the mean; nothing shows it, and where labels are missing not at random both are. The error takes
+    weights and model as given.
 
-    Parameters
-    ----------
-    values, expected : array (M,)
-        Of labeled rows: what was seen, and what a model foretold that had not seen the row.
-    weight : array (M,)
-        To the target; any scale.
-    expected_target, design : array (T,)
-        What the model expects of the rows of the target, and their design weights.
+    `values` and `expected` (M,) of labeled rows are what was seen, and what a model foretold that had
+    not seen the row, `weight` (M,) those to the target on any scale; `expected_target` and `design`
+    (T,) are of the rows of the target.
 
-    Returns
-    -------
-    value, standard_error : float
-        The error takes weights and model as given.
-
-    References
-    ----------
     Robins, Rotnitzky & Zhao (1994); Kang & Schafer (2007), section 2.
     """
     weight, share = weight / weight.sum(), design / design.sum()
@@ -593,17 +468,7 @@ def doubly_robust_mean(values, expected, weight, expected_target, design):
 
 
 def expected_losses(p, chance):
-    """What a decision and a Brier score are expected to be, by name, where y is 1 by chance.
-
-    Parameters
-    ----------
-    p, chance : array (n,)
-        Estimates that are judged; chances that they are judged by.
-
-    Returns
-    -------
-    dict of str to array (n,)
-    """
+    """Accuracy and Brier score (n,) to be expected of estimates `p` where y is 1 by `chance`."""
     yes = p >= 0.5
     return {
         "accuracy": np.where(yes, chance, 1 - chance),
@@ -612,28 +477,11 @@ def expected_losses(p, chance):
 
 
 def robust_records(tested, predictions, estimates, at, where, design):
-    """Doubly robust rate of the target by each method, and accuracy and Brier score of each.
+    """Records of the doubly robust rate, accuracy and Brier score of each method over the target.
 
-    Losses are expected by the chances of the method that is given away, for all methods alike.
-
-    Parameters
-    ----------
-    tested : OutOfFold
-    predictions : dict of str to array (M,)
-        Out of fold, of the labeled rows.
-    estimates : dict of str to array (n,)
-        Of all rows of the table.
-    at : str
-        The method that is given away.
-    where : array (T,)
-        Places of the rows of the target.
-    design : array (T,)
-        Their design weights.
-
-    Returns
-    -------
-    list of dict
-        Metric records; ``part`` is the method.
+    Losses are expected by the chances of the delivered method `at`, for all methods alike.
+    `predictions` (M,) are out of fold, `estimates` (n,) of all rows of the table, by method; `where`
+    (T,) are the places of the rows of the target and `design` (T,) their weights.
     """
     made = []
     kind = "rate" if tested.binary else "mean"

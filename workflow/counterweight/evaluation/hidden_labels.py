@@ -49,17 +49,10 @@ def sweep_records(metric, sweep, errors=False, bounds=(-np.inf, np.inf)):
 
 
 def turn_records(conclusion, mean, limit=0.0):
-    """Records of `turns_at` for two conclusions: a mean is above a limit, and it is below.
+    """Records of `turns_at` for two conclusions on a mean: it is above a limit, and it is below.
 
     The value is the breakdown value, and `MOST` where there is none up to that; 1 where the
-    conclusion does not hold at all.
-
-    Parameters
-    ----------
-    conclusion : str
-        What the mean is of; the part of the records.
-    mean : SweptMean or SweptNumber
-    limit : float
+    conclusion does not hold at all. `conclusion` is what the mean is of, the part of the records.
     """
     turns = {
         "above": turns_at(lambda gamma: mean.low(gamma) - limit),
@@ -90,21 +83,8 @@ def sweep_predictions(predictions, reference, labels, truth, *, compared):
 
     What would be seen if labels were missing at random comes from the test rows' predictions by a
     reference, a method that learned from labeled rows as they are, calibrated on the labeled test
-    rows. Hidden labels count in the metric ``gamma_of_truth`` alone.
-
-    Parameters
-    ----------
-    predictions, reference : dict of str to array
-        ``repeat, row, p``, and ``target, setting`` as ``(codes, names)``; without settings.
-    labels, truth : dict of str to array
-        ``repeat, row, selected``; ``repeat, row`` and ``y_{target}``.
-    compared : bool
-        Whether the method is another one than the reference: then they are compared, else the
-        rates are told.
-
-    Returns
-    -------
-    list of dict
+    rows. Hidden labels count in the metric ``gamma_of_truth`` alone. A method that is `compared` is
+    another one than the reference, and held against it; of the reference the rates are told.
     """
     seen, known = by_repeat(labels), by_repeat(truth)
     other = {key: (rows, p) for key, rows, p in _blocks(reference)}
@@ -191,20 +171,10 @@ SHARE = (0.0, 1.0)
 class TargetRows:
     """Rows that an answer is for, and the labeled rows that put its mean right.
 
-    Attributes
-    ----------
-    where : int array (T,)
-        Places in the table.
-    hidden : bool array (T,)
-        Rows that no outcome is seen of.
-    weight : array (T,)
-        Design weights; weights to the target where labeled rows stand for it.
-    tested : int array (M,)
-        Places of labeled rows in the table.
-    y, to_target, own : array (M,)
-        Of these; `own` is a row's own share of the target.
-    labeled_mean : float
-        Mean outcome of these, by their design weights.
+    `where` (T,) are their places in the table, `hidden` (T,) says of which no outcome is seen, `weight`
+    (T,) are design weights, or weights to the target where labeled rows stand for it. `tested` (M,) are
+    the places of labeled rows, with their outcomes `y` and weights `to_target`; `own` (M,) is a row's
+    own share of the target, `labeled_mean` their mean outcome by design weights.
     """
 
     where: np.ndarray
@@ -254,27 +224,12 @@ class TargetRows:
         return SweptNumber(values[self.where], repair, self.weight, self.hidden)
 
 
-def sensitivity_records(rows, p, answers, given_away, *, binary, centre=0.0, estimate=None):
-    """Sweeps and breakdown values of what is given away.
+def sensitivity_records(rows, p, answers, delivered, *, binary, centre=0.0, estimate=None):
+    """Sweeps and breakdown values of the `delivered` method.
 
-    Parameters
-    ----------
-    rows : TargetRows
-    p : array (n,)
-        Estimates of all rows of the table as among labeled ones; of labeled rows out of fold.
-    answers : dict of str to array (n,)
-        The answers of each method, after a tilt.
-    given_away : str
-        The method.
-    binary : bool
-    centre : float
-        The tilt that is swept around.
-    estimate : float, optional
-        The mean outcome as it is told elsewhere: the sweep begins there.
-
-    Returns
-    -------
-    list of dict
+    `p` (n,) are estimates of all rows of the table as among labeled ones, of labeled rows out of fold;
+    `answers` (n,) those of each method after a tilt, `centre` the tilt that is swept around. The sweep
+    of the mean outcome begins at `estimate`, as it is told elsewhere.
     """
     if not rows.hidden.any():
         return []
@@ -287,13 +242,13 @@ def sensitivity_records(rows, p, answers, given_away, *, binary, centre=0.0, est
     records += turn_records("rate", mean, rows.labeled_mean - offset)
     if not binary:
         return records
-    q = answers[given_away]
+    q = answers[delivered]
     for name, parts in (("swept_accuracy", accuracy_parts), ("swept_brier", brier_parts)):
         found = rows.quality(p, parts(q), centre).sweep()
         records += sweep_records(name, found, True, SHARE)
     constant = np.full(len(q), float(mean.at(0.0)[0] >= 0.5))
     for name, other in ({"constant": constant} | answers).items():
-        if name != given_away:
+        if name != delivered:
             gain = parts_beyond(accuracy_parts(q), accuracy_parts(other))
             records += turn_records(name, rows.quality(p, gain, centre))
     blank = q[rows.where][rows.hidden]

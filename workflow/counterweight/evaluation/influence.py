@@ -26,15 +26,9 @@ PARTS = 200
 class Influence(NamedTuple):
     """A metric and how far each row moves it.
 
-    Attributes
-    ----------
-    value : float
-    rows : array (n,)
-        Their sum is 0, and the metric is off by about the sum over the rows drawn.
-    share : array (n,)
-        Each row's part of the weight that its sum is divided by.
-    alike : bool
-        Whether the rows show no variance at all.
+    The sum of `rows` (n,) is 0, and the metric is off by about their sum over the rows drawn; `share`
+    (n,) is each row's part of the weight that its sum is divided by. `alike` says whether the rows show
+    no variance at all.
     """
 
     value: float
@@ -47,13 +41,7 @@ class Metric:
     """A metric of predictions; as a function it gives value and standard error over the rows.
 
     Subclasses have ``influence(y, p, weight=None)``, an `Influence`, and may have a better
-    ``estimate`` for rows that are independent.
-
-    Parameters
-    ----------
-    name : str
-    bounds : (float or None, float or None)
-        Least and largest possible value.
+    ``estimate`` for rows that are independent. `bounds` are the least and largest possible value.
     """
 
     #: Whether it compares the classes, so that rows of one class have no value.
@@ -91,16 +79,10 @@ class Metric:
         return _of_rows(value, error, low, high, len(found.rows), weight, level)
 
     def interval(self, value, sums, mass, level, bounds):
-        """Low, high and standard error from the influences of independent draws.
+        """Low, high and standard error from the influences of G independent draws.
 
-        Parameters
-        ----------
-        value : float
-        sums, mass : array (G,)
-            Influence of each draw, and its part of the denominator (0 for metrics of two classes).
-        level : float
-        bounds : (float or None, float or None) or None
-            None of a difference.
+        `sums` (G,) are the influences, `mass` (G,) each draw's part of the denominator (0 for metrics of
+        two classes); `bounds` are None of a difference.
         """
         shape, error = shape_of_draws(sums, mass)
         ends = mean_interval(
@@ -120,17 +102,9 @@ class Metric:
 class RowMean(Metric):
     """A metric that is a weighted mean of one number a row.
 
-    Parameters
-    ----------
-    function : callable
-        ``function(y, p, weight)`` gives the numbers (n,); `weight` is None or (n,).
-    bounds : (float or None, float or None)
-        Of a number, so of the mean.
-    numbers : bool
-        Whether outcomes are any numbers; else they are 0 and 1 (told as True where 1), and
-        predictions probabilities.
-    most : float, optional
-        Largest number that a row can have, where the bounds of the mean leave it open.
+    ``function(y, p, weight)`` gives the numbers (n,); `bounds` are those of a number, so of the mean,
+    and `most` is the largest that a row can have where they leave it open. With `numbers` outcomes are
+    any numbers; else they are 0 and 1 (told as True where 1), and predictions probabilities.
     """
 
     def __init__(self, function, bounds=(0.0, 1.0), numbers=False, most=None):
@@ -165,14 +139,7 @@ def row_mean(bounds=(0.0, 1.0), **options):
 
 
 class Ratio(Metric):
-    """A ratio of two weighted means of numbers from 0 up.
-
-    Parameters
-    ----------
-    name : str
-    above, below : callable
-        ``above(y, p, weight)`` gives the numbers (n,).
-    """
+    """A ratio of two weighted means of numbers (n,) from 0 up, such as ``above(y, p, weight)``."""
 
     def __init__(self, name, above, below):
         super().__init__(name, (0.0, None))

@@ -22,17 +22,9 @@ def around(mean, half, bounds=UNBOUNDED):
     t quantiles, 93 to 97 % hold the truth in simulation, independent or correlated by what splits
     share, where the plain interval falls to 87 %.
 
-    Parameters
-    ----------
-    mean, half : float or array
-    bounds : (float or None, float or None)
-        Least and largest possible value; for arrays, two arrays with NaN for none.
-
-    Returns
-    -------
-    low, high : float or array
-        NaN where half is, and where an end would be 1,000 times as far from an only bound as the
-        mean: it tells nothing. A mean at a bound has the plain interval, cut off there.
+    `bounds` are None where there is none (of arrays: NaN). Ends are NaN where half is, and where an end
+    would be 1,000 times as far from an only bound as the mean: it tells nothing. A mean at a bound has
+    the plain interval, cut off there.
     """
     least, most = (np.asarray(np.nan if end is None else end, float) for end in bounds)
     mean, half = np.asarray(mean, float), np.asarray(half, float)
@@ -71,23 +63,14 @@ def bounds_of_difference(first, second):
 
 
 def mean_variance(variance, k, test_share, row_variance):
-    """Variance of a mean over splits; for arrays, too.
+    """Variance of a mean over `k` splits of sample variance s²; for arrays, too.
 
     Up to a test share t of one half it is Nadeau and Bengio's (see `paired_interval`). Beyond,
     theirs is many times too large, since they take all chance to be shared by t. There it is told
     apart: test rows, of which two splits share t, give each value the variance v = `row_variance`
-    (its standard error squared); training rows, of which they share 1 - t, the rest u, with
-    s² = (1 - t) v + t u. The mean then has ``s² / k + t v + (1 - t) u``.
-
-    Parameters
-    ----------
-    variance : float
-        s², sample variance over splits.
-    k : int
-        Splits.
-    test_share : float
-    row_variance : float
-        Mean square of the standard errors; NaN where none is known: then Nadeau and Bengio's.
+    (the mean square of the standard errors; NaN where none is known: then Nadeau and Bengio's);
+    training rows, of which they share 1 - t, the rest u, with s² = (1 - t) v + t u. The mean then has
+    ``s² / k + t v + (1 - t) u``.
     """
     plain = variance * (1 / k + test_share / (1 - test_share))
     if test_share <= 0.5:
@@ -98,7 +81,7 @@ def mean_variance(variance, k, test_share, row_variance):
 
 
 def paired_interval(differences, test_share, level=0.95, bounds=UNBOUNDED):
-    """Corrected resampled t interval for the mean of paired differences.
+    """Corrected resampled t interval for the mean of `differences` (k,): mean, low, high.
 
     Random splits of one data set share most of their rows, so their results are
     correlated and the usual variance of a mean, ``s² / k``, is too small. Nadeau and
@@ -107,29 +90,8 @@ def paired_interval(differences, test_share, level=0.95, bounds=UNBOUNDED):
     ``n_test / n_train = test_share / (1 - test_share)``.
 
     Assumes that the correlation between two splits is about the test share. Where
-    repeats are independent data sets, the interval is wider than it needs to be.
-
-    Parameters
-    ----------
-    differences : array-like of shape (k,)
-        One difference (or one value) for each split.
-    test_share : float
-        Share of the rows that each split holds out, in [0, 1).
-    level : float
-        Coverage, in (0, 1).
-    bounds : (float or None, float or None)
-        Least and largest possible value of the mean; see `around`.
-
-    Returns
-    -------
-    mean, low, high : float
-        `low` and `high` are NaN for fewer than two splits, from which no variance can
-        be had; all three are NaN for none.
-
-    Raises
-    ------
-    ValueError
-        For a share or level out of range.
+    repeats are independent data sets, the interval is wider than it needs to be. Low and high are NaN
+    for fewer than two splits, all three for none. ValueError for a share or level out of range.
     """
     if not 0 <= test_share < 1:
         raise ValueError(f"test_share must be at least 0 and below 1, not {test_share}")
@@ -150,20 +112,7 @@ def paired_interval(differences, test_share, level=0.95, bounds=UNBOUNDED):
 
 
 def normal_interval(value, standard_error, level=0.95, bounds=UNBOUNDED):
-    """Interval ``value ± z · standard_error`` of one estimate.
-
-    Parameters
-    ----------
-    value, standard_error : float
-    level : float
-    bounds : (float or None, float or None)
-        See `around`.
-
-    Returns
-    -------
-    low, high : float
-        NaN where the standard error is not known.
-    """
+    """Interval ``value ± z · standard_error`` of one estimate; NaN where the error is not known."""
     from scipy.special import ndtri
 
     half = float(ndtri(0.5 + level / 2)) * standard_error

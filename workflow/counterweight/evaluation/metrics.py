@@ -159,13 +159,7 @@ KNOWN = {
 
 
 def metric_of(metric):
-    """The `Metric` of a name, of a function of somebody's own, or itself.
-
-    Raises
-    ------
-    CounterweightError
-        For a name that none has.
-    """
+    """The `Metric` of a name, of a function of somebody's own, or itself."""
     if isinstance(metric, Metric):
         return metric
     if callable(metric):
@@ -189,30 +183,28 @@ def metric_estimate(name, y, p, weight=None, level=0.95):
     Parameters
     ----------
     name : str or Metric
-        accuracy, balanced_accuracy, auc, log_loss, brier, calibration_error or
-        squared_loss.
+        accuracy, balanced_accuracy, auc, log_loss, brier, calibration_error or squared_loss.
     y : array (n,) of 0/1
         Real numbers for squared_loss.
     p : array (n,)
         Probabilities; scores for auc, real predictions for squared_loss.
     weight : array (n,), optional
-        Weights from 0 up; only their ratios count, and rows of weight 0 do not.
+        From 0 up; only their ratios count, and rows of weight 0 do not.
     level : float
         Coverage of the interval.
 
     Returns
     -------
     Estimate
-        Intervals by ``estimate.mean_interval`` on its plain scale (accuracy, balanced accuracy,
-        Brier score and calibration error within [0, 1]; losses from 0 up) and
-        ``ranking.auc_interval``.
+        Intervals by ``estimate.mean_interval`` on its plain scale (shares within [0, 1]; losses
+        from 0 up) and ``ranking.auc_interval``.
 
     Raises
     ------
     CounterweightError
         For an unknown metric, no rows, labels other than 0 and 1, predictions that are no
-        probabilities, weights that are negative or not finite, and, where the classes
-        are compared, rows of one class.
+        probabilities, weights that are negative or not finite, and, where classes are compared,
+        rows of one class.
     """
     return metric_of(name).estimate(y, p, weight, level)
 
@@ -224,11 +216,10 @@ def grouped_estimate(name, y, p, groups, weight=None, level=0.95):
     ----------
     name : str, Metric or callable
         As of `metric_estimate`; or ``metric(y, p, weight)``, which gives its value first.
-    y, p : array (n,)
+    y, p, weight, level
+        As there.
     groups : array (n,)
         Name or number of each row's group; rows of different groups are taken to be independent.
-    weight : array (n,), optional
-    level : float
 
     Returns
     -------
@@ -279,16 +270,11 @@ def compare_metrics(name, y, p, other, *, weight=None, groups=None, level=0.95):
 
 
 def compare_segments(name, y, p, other, segment, *, weight=None, groups=None, level=0.95):
-    """`compare_metrics` in every segment, with intervals that hold all at once.
+    """`compare_metrics` in every segment (n,), with intervals that hold all at once.
 
     Each has the level ``1 - (1 - level) / segments`` (Bonferroni), so that the chance of any
-    interval missing its difference is at most ``1 - level``.
-
-    Parameters
-    ----------
-    segment : array (n,)
-    name, y, p, other, weight, groups, level
-        As of `compare_metrics`.
+    interval missing its difference is at most ``1 - level``. Other arguments are those of
+    `compare_metrics`.
 
     Returns
     -------
@@ -320,24 +306,10 @@ def compare_segments(name, y, p, other, segment, *, weight=None, groups=None, le
 
 
 def reliability_curve(y, p, weight=None, bins=BINS):
-    """Mean prediction and observed share of positives in bins of equal weight.
+    """Mean prediction and observed share of positives in bins of equal weight, and their weights.
 
     Bins are half-open, ``b_{j-1} <= p < b_j``, the last one closed, so equal predictions
-    share a bin, and a bin may stay empty.
-
-    Parameters
-    ----------
-    y, p, weight : array, shape (n,)
-        As in `metric_estimate`.
-    bins : int
-        At least 1.
-
-    Returns
-    -------
-    predicted, observed : arrays (bins,)
-        NaN for an empty bin.
-    weight : array (bins,)
-        Sum of the weights of each bin; rows where there are none.
+    share a bin, and a bin may stay empty: then it has NaN. All are (bins,).
     """
     positive, p = probabilities(y, p)
     weight = given_weights(weight, len(p))
@@ -352,24 +324,12 @@ def reliability_curve(y, p, weight=None, bins=BINS):
 
 
 def predicted_over_observed(y, p, weight=None, top=1.0, groups=None):
-    """Mean prediction over the share of positives, among the rows of the highest predictions.
+    """Mean prediction over the share of positives where predictions are highest, and its error.
 
     1 for probabilities that are right where they are highest. Rows of one prediction are never
-    parted: those tied with the last one count.
-
-    Parameters
-    ----------
-    y, p, weight : array (n,)
-        As in `metric_estimate`.
-    top : float
-        Share of the weight, in (0, 1].
-    groups : array (n,) of int, optional
-        Numbers of groups (users) whose rows depend on each other.
-
-    Returns
-    -------
-    value, standard_error : float
-        By linearisation, the rows taken as given; NaN where there is no positive.
+    parted: those tied with the last one count. `top` is a share of the weight, in (0, 1]; rows of
+    one of `groups` (n,) depend on each other. The error is that of linearisation, the rows taken as
+    given; NaN where there is no positive.
     """
     positive, p = probabilities(y, p)
     weight = np.ones(len(p)) if weight is None else checked_weights(weight, len(p))

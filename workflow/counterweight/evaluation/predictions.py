@@ -84,34 +84,14 @@ def evaluate_predictions(
     On a log that lost a part of its zero rows, each kept row stands for 1 / l rows, so the
     metrics are weighted means (Mineiro 2010, regression section).
 
-    Parameters
-    ----------
-    predictions : dict of str to array
-        repeat, row, p, and target and setting as ``(codes, names)``; rows of one repeat,
-        target and setting stand together.
-    truth : dict of str to array
-        repeat, row (ascending within a repeat) and ``y_{target}``; with ``user``, errors and
-        intervals are those of users as independent draws, and intervals stand beside them.
-    metrics : dict of str to callable
-        ``metric(y, p, weight) -> (value, standard error)``.
-    rates : dict of str to array, optional
-        repeat, row and keep_rate of the rows: the rate l at which a row like it is kept.
-    reliability : bool
-        Whether to give the points of the reliability curve; their part is the bin.
-    top : sequence of float
-        Shares of the rows by score; their part is ``top`` and the share.
-    against, segment
-        See `OPTIONS`; what they name comes by the next two.
-    compared_with : dict of str to array, optional
-        Predictions of another method.
-    segments : dict of str to array, optional
-        row (ascending) and segment.
-    seed, stream
-        Not used: nothing is drawn.
-
-    Returns
-    -------
-    list of dict
+    `predictions` have repeat, row, p, and target and setting as ``(codes, names)``; rows of one
+    repeat, target and setting stand together. `truth` has repeat, row (ascending within a repeat) and
+    ``y_{target}``; with ``user``, errors and intervals are those of users as independent draws, and
+    intervals stand beside them. `metrics` are ``metric(y, p, weight) -> (value, standard error)`` by
+    name, `rates` repeat, row and the keep_rate l of rows. Points of the reliability curve have the bin
+    as part, shares of `top` rows ``top`` and the share. `against` and `segment` name what comes as
+    `compared_with`, predictions of another method, and `segments`: row (ascending) and segment.
+    Nothing is drawn by `seed` and `stream`.
     """
     p_all = predictions["p"]
     if not np.isfinite(p_all).all():
@@ -183,18 +163,10 @@ def _of_block(metrics, y, p, weight, user, reliability, top):
 
 
 def describe_fits(models):
-    """Metric records of what the fitted models say of themselves.
+    """Metric records of what the fitted models (see `tables.read_models`) say of themselves.
 
-    Parameters
-    ----------
-    models : dict of (repeat, target) to dict of str or (str, str) to array
-        From ``tables.read_models``.
-
-    Returns
-    -------
-    list of dict
-        Of an array of several numbers, ``step`` is the place in it. What is not finite has no
-        value; a number has a standard error where the model gives one under its name with `ERROR`.
+    Of an array of several numbers, ``step`` is the place in it. What is not finite has no
+    value; a number has a standard error where the model gives one under its name with `ERROR`.
     """
     records = []
     for (repeat, target), arrays in models.items():
@@ -226,28 +198,9 @@ MOST_SEGMENTS = 50
 def compare_predictions(predictions, other, truth, metrics, *, rates=None, segments=None):
     """Paired differences of every metric, by repeat, target and setting.
 
-    Parameters
-    ----------
-    predictions, other : dict of str to array
-        Of a method, and of the one that it is compared with, which has one setting; see
-        `evaluate.evaluate_predictions`.
-    truth, rates : dict of str to array
-        As there; users in ``truth["user"]`` are the independent draws.
-    metrics : dict of str to callable
-    segments : dict of str to array, optional
-        ``row`` (ascending) and ``segment``, a name for each. Intervals of segments hold all at
-        once (Bonferroni).
-
-    Returns
-    -------
-    list of dict
-        ``paired_difference`` by measure; its ``part`` is the segment, its variables ``low`` and
-        ``high`` are the ends of its interval.
-
-    Raises
-    ------
-    CounterweightError
-        For more than `MOST_SEGMENTS` segments.
+    The other method has one setting. ``paired_difference`` stands by measure; its ``part`` is the
+    segment, its variables ``low`` and ``high`` are the ends of its interval. Intervals of segments hold
+    all at once (Bonferroni); more than `MOST_SEGMENTS` of them are refused.
     """
     known, rates = by_repeat(truth), None if rates is None else by_repeat(rates)
     names = np.unique(segments["segment"]) if segments else ()
@@ -312,25 +265,12 @@ def _told(gap, place):
 
 
 def describe_moves(predictions, before, truth, target):
-    """Records of ``moved_right``, for each repeat and setting.
+    """Records of ``moved_right``, for each repeat and setting of a target.
 
-    Among the test rows of the target whose decision (p at least 1/2) is not that of the model
-    begun from: the share that is right now minus the share that was right before, between -1
-    and 1. It is the gain of accuracy by the moves over the share that moved; its standard error
+    Among the test rows whose decision (p at least 1/2) is not that of the model begun from, whose
+    predictions are `before`: the share that is right now minus the share that was right before, between
+    -1 and 1. It is the gain of accuracy by the moves over the share that moved; its standard error
     takes rows as independent. Nothing is told where no decision moved.
-
-    Parameters
-    ----------
-    predictions, before : dict of str to array
-        As in `evaluate_predictions`, of the model and
-        of the one that it began from.
-    truth : dict of str to array
-        repeat, row and ``y_{target}``.
-    target : str
-
-    Returns
-    -------
-    list of dict
     """
     known, began, records = by_repeat(truth), {}, []
     for repeat, _, rows, p in _of_target(before, target):

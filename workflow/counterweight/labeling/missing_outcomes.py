@@ -29,27 +29,14 @@ LEAST_ROWS, LEAST_OF_CLASS = 20, 5
 def label_blanks(frame, types, features, outcome, rule, roles, rng):
     """Who is labeled, what is seen and what is hidden.
 
-    Parameters
-    ----------
-    features : sequence of str
-        Columns that are features.
-    outcome : callable
-        ``outcome(frame, types) -> values, binary, names``.
-    rule : callable
-        ``rule(frame, types, values) -> bool (n,)``, or a dict of that as ``labeled`` and of how
-        many rows each stands for as ``weight``.
-    roles : mapping of str to str
-        Columns by role, of which ``weight``, ``time`` and ``group`` count here.
-    rng : numpy.random.Generator
-        Draws the folds.
+    `features` are names of columns; ``outcome(frame, types) -> values, binary, names``; ``rule(frame,
+    types, values)`` gives a mask (n,), or a dict of that as ``labeled`` and of how many rows each
+    stands for as ``weight``; `roles` are columns by role, of which ``weight``, ``time`` and ``group``
+    count here; `rng` draws the folds.
 
-    Returns
-    -------
-    columns, labels, truth : dict of str to array
-        Feature columns as they are; labels in the layout `LABELS` (``y`` is NaN unless labeled,
-        ``fold`` -1 for rows that are learned from only, in all folds); outcomes that are known
-        and hidden.
-    names : tuple of str
+    Gives feature columns as they are; labels in the layout `LABELS` (``y`` is NaN unless labeled,
+    ``fold`` -1 for rows that are learned from only, in all folds); outcomes that are known and hidden;
+    whether there are two classes, and their names.
     """
     values, binary, names = outcome(frame, types)
     if not features:
@@ -251,10 +238,7 @@ class BlankData(StudyData):
     def cross_validated(self):
         """The same with a repeat for each fold, from 1 on; 0 is the fit to all labeled rows.
 
-        Raises
-        ------
-        CounterweightError
-            When the rows that a fold learns from are of one class.
+        Refused where the rows that a fold learns from are of one class.
         """
         made, fold = copy.copy(self), np.where(self.labeled, self.fold, -2)
         own, weight = self.labels[0], self.weights[0]["weight"]

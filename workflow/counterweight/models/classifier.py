@@ -87,21 +87,10 @@ def positive(model, X, target, selected=None):
 
 
 def class_within(name, outer, refused=ASKS):
-    """The class of a classifier that another model holds.
+    """The class of a classifier of the registry that another model holds.
 
-    Parameters
-    ----------
-    name : str
-        In the registry of models.
-    outer : str
-        What cannot be done with it, in messages, such as "used in costing".
-    refused : sequence of str
-        Attributes of classes that will not do.
-
-    Raises
-    ------
-    CounterweightError
-        When it is no classifier, cannot be saved, or asks for more than it can be given.
+    `outer` is what cannot be done with it, in messages, such as "used in costing". Refused where it is
+    no classifier, cannot be saved, or has one of the attributes `refused`.
     """
     component = load("model", name)
     fits = task_of("model", name) == "classification"

@@ -284,16 +284,7 @@ class AdaptedLogistic(BinaryClassifier):
 def adapted(Z, y, weights, prior, penalty, start=None):
     """Minimise the mean weighted log loss plus ``penalty / 2 |beta - prior|^2`` by Newton's method.
 
-    Parameters
-    ----------
-    Z : array (n, k)
-    y : array (n,) of 0 and 1
-    weights : array (n,)
-    prior, start : array (k,)
-
-    Returns
-    -------
-    beta : numpy.ndarray (k,)
+    Of rows Z (n, k); gives beta (k,), the steps and whether it converged.
     """
     n, sign = len(Z), 2 * y - 1
     beta = prior if start is None else start

@@ -28,16 +28,8 @@ class ScoreTilt:
 
     Among rows without an outcome the log odds are those of like rows that have one plus `delta`.
     Where answers are for everyone, a row is without an outcome by one minus the chance that rows
-    like it have one:  ``p = c p1 + (1 - c) p0``.
-
-    Attributes
-    ----------
-    delta : float
-    slope, constant : float
-        Of the calibration of p1 in the log odds.
-    chance : object or None
-        Model of the chance of an outcome, with ``predict(rows)``; None where answers are for rows
-        without an outcome.
+    like it have one, of the model `chance`: ``p = c p1 + (1 - c) p0``; it is None where answers are
+    for rows without an outcome. `slope` and `constant` calibrate p1 in the log odds.
     """
 
     delta: float
@@ -52,14 +44,7 @@ class ScoreTilt:
         return Calibration(self.slope, self.constant)(p)
 
     def moved(self, rows, p, low, high):
-        """Estimates and ends of intervals of encoded rows, tilted; an interval holds its estimate.
-
-        Parameters
-        ----------
-        rows : counterweight.labeling.encoding.Encoded
-        p, low, high : array (n,)
-            As among labeled rows.
-        """
+        """Estimates and intervals (n,) of encoded rows, tilted; an interval holds its estimate."""
         seen = 0.0 if self.chance is None else self.chance.predict(rows)
         p, low, high = (
             seen * value + (1 - seen) * tilted(value, self.delta)
@@ -86,36 +71,13 @@ class ScoreTilt:
 
 
 def fitted_tilt(asked, data, tested, prediction, blank, *, target, event, selection):
-    """The tilt of a study, what is known of it, and what it rests on.
+    """The `ScoreTilt` of a study, what is known of it (a dict), and the sentences that it rests on.
 
-    Parameters
-    ----------
-    asked : dict
-        One of ``rate`` (share of 1 among the rows without an outcome), ``times`` (their odds over
-        those of like rows that have one) and ``by: em``.
-    data : BlankData
-    tested : counterweight.evaluation.cross_validation.OutOfFold
-    prediction : array (M,)
-        Out of fold, of the method given away.
-    blank : array (N,)
-        Its estimates of the rows without an outcome.
-    target : str
-        For whom answers are: general or unlabeled.
-    event : str
-        What 1 stands for, in print.
-    selection : str
-        File of the chances to have an outcome, cross-fitted.
-
-    Returns
-    -------
-    tilt : ScoreTilt
-    facts : dict
-    sentences : list of str
-
-    Raises
-    ------
-    CounterweightError
-        For an outcome that is a number, no row without an outcome, and what cannot be met.
+    `asked` has one of ``rate`` (share of 1 among the rows without an outcome), ``times`` (their odds
+    over those of like rows that have one) and ``by: em``. `prediction` (M,) are those of the delivered
+    method out of fold, `blank` (N,) its estimates of the rows without an outcome, `event` is what 1
+    stands for in print, `selection` the file of the cross-fitted chances to have an outcome. Refused
+    for an outcome that is a number, no row without an outcome, and what cannot be met.
     """
     if not data.binary:
         raise CounterweightError(

@@ -60,13 +60,9 @@ def train_repeat(
 
     `study` is the name that the random streams go by, `starts` fitted models that this one begins
     from: arrays by name, repeat and target. Models of named data sets are measured by the rates
-    `measures` on their training rows, and held to `promises` (``texts`` and ``numbers``).
-
-    Returns
-    -------
-    fitted : list of (target, dict of str or (str, str) to array)
-        For ``tables.model_table``: arrays of a sweep by name and setting.
-    predictions : list of pyarrow.Table
+    `measures` on their training rows, and held to `promises` (``texts`` and ``numbers``). Gives by
+    target the arrays for ``tables.model_table``, those of a sweep by name and setting, and tables of
+    predictions.
     """
     component = load("model", method["model"])
     component = component.NUMBERS if data.numbers else component
@@ -108,34 +104,13 @@ def train_repeat(
 
 
 def seen_rows(component, data, repeat, target):
-    """What a model learns from, by what its class asks for.
+    """What a model learns from: X (M, d), y, weight (M,) or None, further arguments of ``fit``.
 
-    Parameters
-    ----------
-    component : type
-        ``UNLABELED``: it sees the features of unlabeled rows, too; as an oracle it then gets the
-        hidden labels of these beside the labeled rows. ``KEYED``: it gets the ids of its rows.
-        ``CATEGORIES``: it gets the layout of features of which the recipe declares some to be
-        categories.
-        ``NAMED``: it gets the names of its features.
-        ``RATED``: it gets the rates at which rows of a log were kept; others weigh them by these.
-    data : StudyData
-    repeat : int
-    target : str
-
-    Returns
-    -------
-    X : array (M, d)
-    y : array (M,)
-    weight : array (M,) or None
-    told : dict of str to object
-        Further arguments of ``fit``: ``X_unlabeled`` (N, d), ``y_unlabeled`` (N,), ``keys``,
-        ``categories``, ``names``.
-
-    Raises
-    ------
-    CounterweightError
-        For an oracle that could not use hidden labels of unlabeled rows.
+    By what its class asks for. ``UNLABELED``: it sees the features of unlabeled rows, too; as an oracle
+    it then gets the hidden labels of these beside the labeled rows, and is refused where it has no use
+    for them. ``KEYED``: it gets the ids of its rows. ``CATEGORIES``: it gets the layout of features of
+    which the recipe declares some to be categories. ``NAMED``: it gets the names of its features.
+    ``RATED``: it gets the rates at which rows of a log were kept; others weigh them by these.
     """
     two = getattr(component, "UNLABELED", False)
     X, y, weight, keys = data.training(repeat, target, seen=two)
@@ -164,21 +139,9 @@ def seen_rows(component, data, repeat, target):
 
 
 def stored_model(method, arrays, setting=""):
-    """A fitted model of a study from the arrays that the study kept of it; it can predict.
+    """A fitted model of a study from the arrays that the study kept of it (one repeat and target).
 
-    Parameters
-    ----------
-    method : dict
-        ``model``, ``options``, ``sweep`` (or None) of the method.
-    arrays : dict of str or (str, str) to array
-        From ``tables.read_models``, of one repeat and target.
-    setting : str
-        Point of its sweep.
-
-    Raises
-    ------
-    CounterweightError
-        When the method has no such setting, or of its settings only key figures are kept.
+    Refused where the method has no such `setting` of its sweep, or only its key figures are kept.
     """
     points = {setting_name(point): point for point in settings(method["sweep"] or {})}
     if setting not in points:

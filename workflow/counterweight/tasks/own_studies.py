@@ -32,13 +32,7 @@ def of_classifiers(entry):
 
 
 def checked_rate(rate):
-    """A keep rate as it was given: a number, or a column.
-
-    Raises
-    ------
-    CounterweightError
-        For a number with a decimal comma, or that is no rate.
-    """
+    """A keep rate as it was given, a number or a column; refused if it is no rate."""
     if isinstance(rate, str) and re.fullmatch(r"\s*\d*,\d+\s*", rate):
         raise CounterweightError(
             f"keep_rate is {rate!r}: a number in a config has a point, {rate.replace(',', '.')}."
@@ -53,14 +47,7 @@ def checked_rate(rate):
 
 
 def refuse_columns(entry, what):
-    """Refuse words on single columns where files are read part by part, by the roles alone.
-
-    Parameters
-    ----------
-    entry : mapping
-    what : str
-        What is read so, for the sentence.
-    """
+    """Refuse words on single columns of an entry: `what` is read part by part, by roles alone."""
     said = [key for key, told in (entry.get("columns") or {}).items() if told]
     strange = [key for key in said if key not in ("ignore", "keep")]
     if strange:
@@ -315,15 +302,8 @@ def balanced(entry):
 def condition_of(told):
     """A condition as the key ``samples`` has it.
 
-    Parameters
-    ----------
-    told : dict
-        ``{sex: Female}``, ``{sex: [Female, Other], branch: north}`` (all at once), ``{age:
-        {at_least: 60}}``, or a condition that is written out (with ``column`` or ``all``).
-
-    Returns
-    -------
-    dict
+    It is told as ``{sex: Female}``, ``{sex: [Female, Other], branch: north}`` (all at once), ``{age:
+    {at_least: 60}}``, or written out (with ``column`` or ``all``).
     """
     if any(word in told for word in WRITTEN_OUT):
         return dict(told)
@@ -353,21 +333,8 @@ def check_headers(plan):
 
     Of a log that dropped zeros the outcomes are looked at, too: none may be missing. Of a query its
     text and address are looked at, since it would have to be asked, of a folder the first part, of
-    a partitioned log which files it has.
-
-    Parameters
-    ----------
-    plan : dict
-        See `counterweight.plan.config.resolve`.
-
-    Returns
-    -------
-    list of str
-        What nobody can tell from headers alone: columns that new rows lack and may need.
-
-    Raises
-    ------
-    CounterweightError
+    a partitioned log which files it has. Gives what nobody can tell from headers alone: columns that
+    new rows lack and may need.
     """
     from counterweight.datasets.own_table import check_columns
     from counterweight.datasets.queries import check_query

@@ -26,9 +26,10 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
     """Fit the method that a study delivers, and score every row of its table.
 
     `frame` is the prepared table, `columns` the column report of a table of one's own or None,
-    `features` and `labels` tables of the study, `outcome` its rule. `given` has `TOLD`; ``methods``,
-    ``weightings``, ``selectors`` by id; ``features`` (the recipe), ``samples``, ``measures``, ``seed``
-    and ``stream``. Gives the `SavedClassifier` and the scores, a dict of arrays (n,).
+    `features` and `labels` tables of the study, `outcome` its rule. `given` has `TOLD`;
+    ``methods``, ``weightings``, ``selectors`` by id; ``features`` (the recipe), ``samples``,
+    ``measures``, ``seed`` and ``stream``. Gives the `SavedClassifier` and the scores, a dict of
+    arrays (n,).
     """
     target, streams = given["target"], {"seed": given["seed"], "study": given["stream"]}
     data = seen_data(features, labels, frame, outcome, target, categories)
@@ -198,8 +199,8 @@ def measured_promises(data, target, p, decided, options, measures=None):
     """What was promised, and what is measured, on the rows of the fit.
 
     `p` and `decided` (n,) are of the rows of repeat 0. Promises are the fields of `Promise`, by
-    constraint and rule; measures by name the randomised value, and that of the decisions, None where
-    it is not defined.
+    constraint and rule; measures by name the randomised value, and that of the decisions, None
+    where it is not defined.
     """
     samples = DataSets(**data.sampled(0, target))
     texts, decided = texts_of(options), np.asarray(decided, float)

@@ -34,8 +34,9 @@ def chosen_method(tested, methods, asked=None):
 
     The first method without weights is kept unless another one without weights has a smaller
     cross-validated loss, on rows weighted to the target, by a standard error or more. Weights are
-    then kept only if they make its loss smaller by as much. `methods` have ``model``, ``weights`` (bool)
-    and ``label``, in the order of ``tested.predictions``; `asked` is the one that the config names.
+    then kept only if they make its loss smaller by as much. `methods` have ``model``, ``weights``
+    (bool) and ``label``, in the order of ``tested.predictions``; `asked` is the one that the config
+    names.
     """
     names = list(methods)
     if asked:

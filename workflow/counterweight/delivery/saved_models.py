@@ -85,9 +85,9 @@ class SavedModel:
     def typed(self, frame, where=PEOPLE, reading=None, first=0, names=None):
         """New rows, their columns of the fit typed as they were in it; others as they are.
 
-        `where` is the file or words for it, `reading` how it is read, `first` the number of the first row,
-        for messages; `names` are the columns that are typed, else all of the fit. Refused where a column
-        is missing or holds something else than in the fit.
+        `where` is the file or words for it, `reading` how it is read, `first` the number of the
+        first row, for messages; `names` are the columns that are typed, else all of the fit.
+        Refused where a column is missing or holds something else than in the fit.
         """
         types, forms = self.facts.get("types") or {}, self.facts.get("forms")
         person = self.facts.get("id")
@@ -162,10 +162,10 @@ class SavedModel:
 class SavedPredictor(SavedModel):
     """A saved model that says classes or numbers: what scikit-learn's tools ask of it.
 
-    Subclasses have ``answered(frame, first, reasons)``: answers for typed rows, a dict of arrays with
-    ``estimate`` and, of classes, ``decision``, and sums of the rows, which `added` adds up over
-    batches, for ``drift(sums)``; and ``new_rows(path, reading)``, which yields the typed rows of a
-    file with who they are.
+    Subclasses have ``answered(frame, first, reasons)``: answers for typed rows, a dict of arrays
+    with ``estimate`` and, of classes, ``decision``, and sums of the rows, which `added` adds up
+    over batches, for ``drift(sums)``; and ``new_rows(path, reading)``, which yields the typed rows
+    of a file with who they are.
 
     Attributes
     ----------

@@ -171,10 +171,11 @@ SHARE = (0.0, 1.0)
 class TargetRows:
     """Rows that an answer is for, and the labeled rows that put its mean right.
 
-    `where` (T,) are their places in the table, `hidden` (T,) says of which no outcome is seen, `weight`
-    (T,) are design weights, or weights to the target where labeled rows stand for it. `tested` (M,) are
-    the places of labeled rows, with their outcomes `y` and weights `to_target`; `own` (M,) is a row's
-    own share of the target, `labeled_mean` their mean outcome by design weights.
+    `where` (T,) are their places in the table, `hidden` (T,) says of which no outcome is seen,
+    `weight` (T,) are design weights, or weights to the target where labeled rows stand for it.
+    `tested` (M,) are the places of labeled rows, with their outcomes `y` and weights `to_target`;
+    `own` (M,) is a row's own share of the target, `labeled_mean` their mean outcome by design
+    weights.
     """
 
     where: np.ndarray
@@ -227,9 +228,9 @@ class TargetRows:
 def sensitivity_records(rows, p, answers, delivered, *, binary, centre=0.0, estimate=None):
     """Sweeps and breakdown values of the `delivered` method.
 
-    `p` (n,) are estimates of all rows of the table as among labeled ones, of labeled rows out of fold;
-    `answers` (n,) those of each method after a tilt, `centre` the tilt that is swept around. The sweep
-    of the mean outcome begins at `estimate`, as it is told elsewhere.
+    `p` (n,) are estimates of all rows of the table as among labeled ones, of labeled rows out of
+    fold; `answers` (n,) those of each method after a tilt, `centre` the tilt that is swept around.
+    The sweep of the mean outcome begins at `estimate`, as it is told elsewhere.
     """
     if not rows.hidden.any():
         return []

@@ -26,9 +26,9 @@ PARTS = 200
 class Influence(NamedTuple):
     """A metric and how far each row moves it.
 
-    The sum of `rows` (n,) is 0, and the metric is off by about their sum over the rows drawn; `share`
-    (n,) is each row's part of the weight that its sum is divided by. `alike` says whether the rows show
-    no variance at all.
+    The sum of `rows` (n,) is 0, and the metric is off by about their sum over the rows drawn;
+    `share` (n,) is each row's part of the weight that its sum is divided by. `alike` says whether
+    the rows show no variance at all.
     """
 
     value: float
@@ -81,8 +81,8 @@ class Metric:
     def interval(self, value, sums, mass, level, bounds):
         """Low, high and standard error from the influences of G independent draws.
 
-        `sums` (G,) are the influences, `mass` (G,) each draw's part of the denominator (0 for metrics of
-        two classes); `bounds` are None of a difference.
+        `sums` (G,) are the influences, `mass` (G,) each draw's part of the denominator (0 for
+        metrics of two classes); `bounds` are None of a difference.
         """
         shape, error = shape_of_draws(sums, mass)
         ends = mean_interval(
@@ -102,9 +102,10 @@ class Metric:
 class RowMean(Metric):
     """A metric that is a weighted mean of one number a row.
 
-    ``function(y, p, weight)`` gives the numbers (n,); `bounds` are those of a number, so of the mean,
-    and `most` is the largest that a row can have where they leave it open. With `numbers` outcomes are
-    any numbers; else they are 0 and 1 (told as True where 1), and predictions probabilities.
+    ``function(y, p, weight)`` gives the numbers (n,); `bounds` are those of a number, so of the
+    mean, and `most` is the largest that a row can have where they leave it open. With `numbers`
+    outcomes are any numbers; else they are 0 and 1 (told as True where 1), and predictions
+    probabilities.
     """
 
     def __init__(self, function, bounds=(0.0, 1.0), numbers=False, most=None):

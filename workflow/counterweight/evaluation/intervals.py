@@ -22,9 +22,9 @@ def around(mean, half, bounds=UNBOUNDED):
     t quantiles, 93 to 97 % hold the truth in simulation, independent or correlated by what splits
     share, where the plain interval falls to 87 %.
 
-    `bounds` are None where there is none (of arrays: NaN). Ends are NaN where half is, and where an end
-    would be 1,000 times as far from an only bound as the mean: it tells nothing. A mean at a bound has
-    the plain interval, cut off there.
+    `bounds` are None where there is none (of arrays: NaN). Ends are NaN where half is, and where an
+    end would be 1,000 times as far from an only bound as the mean: it tells nothing. A mean at a
+    bound has the plain interval, cut off there.
     """
     least, most = (np.asarray(np.nan if end is None else end, float) for end in bounds)
     mean, half = np.asarray(mean, float), np.asarray(half, float)
@@ -69,8 +69,8 @@ def mean_variance(variance, k, test_share, row_variance):
     theirs is many times too large, since they take all chance to be shared by t. There it is told
     apart: test rows, of which two splits share t, give each value the variance v = `row_variance`
     (the mean square of the standard errors; NaN where none is known: then Nadeau and Bengio's);
-    training rows, of which they share 1 - t, the rest u, with s² = (1 - t) v + t u. The mean then has
-    ``s² / k + t v + (1 - t) u``.
+    training rows, of which they share 1 - t, the rest u, with s² = (1 - t) v + t u. The mean then
+    has ``s² / k + t v + (1 - t) u``.
     """
     plain = variance * (1 / k + test_share / (1 - test_share))
     if test_share <= 0.5:
@@ -89,9 +89,9 @@ def paired_interval(differences, test_share, level=0.95, bounds=UNBOUNDED):
     ``s² (1/k + n_test / n_train)``, which this function does with
     ``n_test / n_train = test_share / (1 - test_share)``.
 
-    Assumes that the correlation between two splits is about the test share. Where
-    repeats are independent data sets, the interval is wider than it needs to be. Low and high are NaN
-    for fewer than two splits, all three for none. ValueError for a share or level out of range.
+    Assumes that the correlation between two splits is about the test share. Where repeats are
+    independent data sets, the interval is wider than it needs to be. Low and high are NaN for fewer
+    than two splits, all three for none. ValueError for a share or level out of range.
     """
     if not 0 <= test_share < 1:
         raise ValueError(f"test_share must be at least 0 and below 1, not {test_share}")

@@ -85,13 +85,13 @@ def evaluate_predictions(
     metrics are weighted means (Mineiro 2010, regression section).
 
     `predictions` have repeat, row, p, and target and setting as ``(codes, names)``; rows of one
-    repeat, target and setting stand together. `truth` has repeat, row (ascending within a repeat) and
-    ``y_{target}``; with ``user``, errors and intervals are those of users as independent draws, and
-    intervals stand beside them. `metrics` are ``metric(y, p, weight) -> (value, standard error)`` by
-    name, `rates` repeat, row and the keep_rate l of rows. Points of the reliability curve have the bin
-    as part, shares of `top` rows ``top`` and the share. `against` and `segment` name what comes as
-    `compared_with`, predictions of another method, and `segments`: row (ascending) and segment.
-    Nothing is drawn by `seed` and `stream`.
+    repeat, target and setting stand together. `truth` has repeat, row (ascending within a repeat)
+    and ``y_{target}``; with ``user``, errors and intervals are those of users as independent draws,
+    and intervals stand beside them. `metrics` are ``metric(y, p, weight) -> (value, standard
+    error)`` by name, `rates` repeat, row and the keep_rate l of rows. Points of the reliability
+    curve have the bin as part, shares of `top` rows ``top`` and the share. `against` and `segment`
+    name what comes as `compared_with`, predictions of another method, and `segments`: row
+    (ascending) and segment. Nothing is drawn by `seed` and `stream`.
     """
     p_all = predictions["p"]
     if not np.isfinite(p_all).all():
@@ -199,8 +199,8 @@ def compare_predictions(predictions, other, truth, metrics, *, rates=None, segme
     """Paired differences of every metric, by repeat, target and setting.
 
     The other method has one setting. ``paired_difference`` stands by measure; its ``part`` is the
-    segment, its variables ``low`` and ``high`` are the ends of its interval. Intervals of segments hold
-    all at once (Bonferroni); more than `MOST_SEGMENTS` of them are refused.
+    segment, its variables ``low`` and ``high`` are the ends of its interval. Intervals of segments
+    hold all at once (Bonferroni); more than `MOST_SEGMENTS` of them are refused.
     """
     known, rates = by_repeat(truth), None if rates is None else by_repeat(rates)
     names = np.unique(segments["segment"]) if segments else ()
@@ -268,9 +268,9 @@ def describe_moves(predictions, before, truth, target):
     """Records of ``moved_right``, for each repeat and setting of a target.
 
     Among the test rows whose decision (p at least 1/2) is not that of the model begun from, whose
-    predictions are `before`: the share that is right now minus the share that was right before, between
-    -1 and 1. It is the gain of accuracy by the moves over the share that moved; its standard error
-    takes rows as independent. Nothing is told where no decision moved.
+    predictions are `before`: the share that is right now minus the share that was right before,
+    between -1 and 1. It is the gain of accuracy by the moves over the share that moved; its
+    standard error takes rows as independent. Nothing is told where no decision moved.
     """
     known, began, records = by_repeat(truth), {}, []
     for repeat, _, rows, p in _of_target(before, target):

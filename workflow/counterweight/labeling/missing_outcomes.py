@@ -29,14 +29,14 @@ LEAST_ROWS, LEAST_OF_CLASS = 20, 5
 def label_blanks(frame, types, features, outcome, rule, roles, rng):
     """Who is labeled, what is seen and what is hidden.
 
-    `features` are names of columns; ``outcome(frame, types) -> values, binary, names``; ``rule(frame,
-    types, values)`` gives a mask (n,), or a dict of that as ``labeled`` and of how many rows each
-    stands for as ``weight``; `roles` are columns by role, of which ``weight``, ``time`` and ``group``
-    count here; `rng` draws the folds.
+    `features` are names of columns; ``outcome(frame, types) -> values, binary, names``;
+    ``rule(frame, types, values)`` gives a mask (n,), or a dict of that as ``labeled`` and of how
+    many rows each stands for as ``weight``; `roles` are columns by role, of which ``weight``,
+    ``time`` and ``group`` count here; `rng` draws the folds.
 
     Gives feature columns as they are; labels in the layout `LABELS` (``y`` is NaN unless labeled,
-    ``fold`` -1 for rows that are learned from only, in all folds); outcomes that are known and hidden;
-    whether there are two classes, and their names.
+    ``fold`` -1 for rows that are learned from only, in all folds); outcomes that are known and
+    hidden; whether there are two classes, and their names.
     """
     values, binary, names = outcome(frame, types)
     if not features:

@@ -89,8 +89,8 @@ def positive(model, X, target, selected=None):
 def class_within(name, outer, refused=ASKS):
     """The class of a classifier of the registry that another model holds.
 
-    `outer` is what cannot be done with it, in messages, such as "used in costing". Refused where it is
-    no classifier, cannot be saved, or has one of the attributes `refused`.
+    `outer` is what cannot be done with it, in messages, such as "used in costing". Refused where it
+    is no classifier, cannot be saved, or has one of the attributes `refused`.
     """
     component = load("model", name)
     fits = task_of("model", name) == "classification"

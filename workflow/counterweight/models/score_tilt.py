@@ -73,11 +73,12 @@ class ScoreTilt:
 def fitted_tilt(asked, data, tested, prediction, blank, *, target, event, selection):
     """The `ScoreTilt` of a study, what is known of it (a dict), and the sentences that it rests on.
 
-    `asked` has one of ``rate`` (share of 1 among the rows without an outcome), ``times`` (their odds
-    over those of like rows that have one) and ``by: em``. `prediction` (M,) are those of the delivered
-    method out of fold, `blank` (N,) its estimates of the rows without an outcome, `event` is what 1
-    stands for in print, `selection` the file of the cross-fitted chances to have an outcome. Refused
-    for an outcome that is a number, no row without an outcome, and what cannot be met.
+    `asked` has one of ``rate`` (share of 1 among the rows without an outcome), ``times`` (their
+    odds over those of like rows that have one) and ``by: em``. `prediction` (M,) are those of the
+    delivered method out of fold, `blank` (N,) its estimates of the rows without an outcome, `event`
+    is what 1 stands for in print, `selection` the file of the cross-fitted chances to have an
+    outcome. Refused for an outcome that is a number, no row without an outcome, and what cannot be
+    met.
     """
     if not data.binary:
         raise CounterweightError(

@@ -61,8 +61,8 @@ def train_repeat(
     `study` is the name that the random streams go by, `starts` fitted models that this one begins
     from: arrays by name, repeat and target. Models of named data sets are measured by the rates
     `measures` on their training rows, and held to `promises` (``texts`` and ``numbers``). Gives by
-    target the arrays for ``tables.model_table``, those of a sweep by name and setting, and tables of
-    predictions.
+    target the arrays for ``tables.model_table``, those of a sweep by name and setting, and tables
+    of predictions.
     """
     component = load("model", method["model"])
     component = component.NUMBERS if data.numbers else component
@@ -106,11 +106,12 @@ def train_repeat(
 def seen_rows(component, data, repeat, target):
     """What a model learns from: X (M, d), y, weight (M,) or None, further arguments of ``fit``.
 
-    By what its class asks for. ``UNLABELED``: it sees the features of unlabeled rows, too; as an oracle
-    it then gets the hidden labels of these beside the labeled rows, and is refused where it has no use
-    for them. ``KEYED``: it gets the ids of its rows. ``CATEGORIES``: it gets the layout of features of
-    which the recipe declares some to be categories. ``NAMED``: it gets the names of its features.
-    ``RATED``: it gets the rates at which rows of a log were kept; others weigh them by these.
+    By what its class asks for. ``UNLABELED``: it sees the features of unlabeled rows, too; as an
+    oracle it then gets the hidden labels of these beside the labeled rows, and is refused where it
+    has no use for them. ``KEYED``: it gets the ids of its rows. ``CATEGORIES``: it gets the layout
+    of features of which the recipe declares some to be categories. ``NAMED``: it gets the names of
+    its features. ``RATED``: it gets the rates at which rows of a log were kept; others weigh them
+    by these.
     """
     two = getattr(component, "UNLABELED", False)
     X, y, weight, keys = data.training(repeat, target, seen=two)

@@ -302,8 +302,8 @@ def balanced(entry):
 def condition_of(told):
     """A condition as the key ``samples`` has it.
 
-    It is told as ``{sex: Female}``, ``{sex: [Female, Other], branch: north}`` (all at once), ``{age:
-    {at_least: 60}}``, or written out (with ``column`` or ``all``).
+    It is told as ``{sex: Female}``, ``{sex: [Female, Other], branch: north}`` (all at once),
+    ``{age: {at_least: 60}}``, or written out (with ``column`` or ``all``).
     """
     if any(word in told for word in WRITTEN_OUT):
         return dict(told)
@@ -333,8 +333,8 @@ def check_headers(plan):
 
     Of a log that dropped zeros the outcomes are looked at, too: none may be missing. Of a query its
     text and address are looked at, since it would have to be asked, of a folder the first part, of
-    a partitioned log which files it has. Gives what nobody can tell from headers alone: columns that
-    new rows lack and may need.
+    a partitioned log which files it has. Gives what nobody can tell from headers alone: columns
+    that new rows lack and may need.
     """
     from counterweight.datasets.own_table import check_columns
     from counterweight.datasets.queries import check_query

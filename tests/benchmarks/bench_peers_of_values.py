@@ -5,7 +5,7 @@ dependency: ``pip install vw-estimators``.
 """
 
 import numpy as np
-from counterweight.evaluation.values.log_values import log_values
+from counterweight.evaluation.log_values import log_values
 from table import Absent, Case, require
 
 LOGS, ROWS, CHANCE = 400, 600, 0.01

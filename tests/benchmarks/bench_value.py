@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from counterweight.evaluation.values.policy_value import value_from_parquet
+from counterweight.evaluation.policy_value import value_from_parquet
 from counterweight.tables import batches
 from table import Case, require
 

@@ -379,7 +379,7 @@ CODE = {
     "one protocol of each family": (
         edited(
             "evaluation/ranking_resamples",
-            "evaluation/values/resampled_logs",
+            "evaluation/resampled_logs",
             "evaluation/offer_value",
             "evaluation/filters/evaluate",
             "evaluation/rates",

@@ -88,7 +88,7 @@ def test_edited_evaluation_recomputes_metrics_only(again):
 @pytest.mark.parametrize(
     ("module", "jobs"),
     [
-        ("evaluation/values/policy_value", "evaluate log stochastic; draw_log; report"),
+        ("evaluation/policy_value", "evaluate log stochastic; draw_log; report"),
         # A wrapper for people's own models: the workflow's do not use it.
         ("models/subsampling/calibrated_subsample", ""),
         (

@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values.log_values import LOGGED, log_values
-from counterweight.evaluation.values.policy_value import doubly_robust
+from counterweight.evaluation.log_values import LOGGED, log_values
+from counterweight.evaluation.policy_value import doubly_robust
 from counterweight.models.given_policy import GivenReward, halves
 from counterweight.tasks.logs import own_study
 from own_logs import ENTRY, TRUTH, a_log, run_study

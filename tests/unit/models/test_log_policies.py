@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from counterweight.datasets.logged_clicks import LoggedClicks
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values.policy_value import PolicyValue
+from counterweight.evaluation.policy_value import PolicyValue
 from counterweight.labeling import log_files
 from counterweight.labeling.log_files import label_log
 from counterweight.labeling.logs import logged

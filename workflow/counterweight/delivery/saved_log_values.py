@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from counterweight.delivery.saved_models import SavedModel
-from counterweight.evaluation.values.log_values import LOGGED
-from counterweight.evaluation.values.own_values import values_of_log
+from counterweight.evaluation.log_values import LOGGED, values_of_log
 from counterweight.labeling.log_question import LogQuestion
 from counterweight.tables.parquet import write_table
 from counterweight.tables.saved_form import write_csv

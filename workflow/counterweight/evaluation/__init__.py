@@ -12,8 +12,8 @@ METRICS = {
 PROTOCOLS = {
     "metrics": "counterweight.evaluation.predictions:evaluate_predictions",
     "ranking_resamples": "counterweight.evaluation.ranking_resamples:ranking_resamples",
-    "policy_value": "counterweight.evaluation.values.resampled_logs:policy_value",
-    "own_values": "counterweight.evaluation.values.own_values:own_values",
+    "policy_value": "counterweight.evaluation.resampled_logs:policy_value",
+    "own_values": "counterweight.evaluation.log_values:own_values",
     "score_metrics": "counterweight.evaluation.scored_log:score_metrics",
     "offers": "counterweight.evaluation.offer_evaluation:evaluate_offers",
     "rates": "counterweight.evaluation.rates:evaluate_rates",

@@ -24,8 +24,8 @@ import math
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.log_values import users_behind
 from counterweight.evaluation.metrics import CLIP, interval_of
-from counterweight.evaluation.values.log_values import users_behind
 from counterweight.labeling.columns import CLUSTERS, refuse_outside
 from counterweight.labeling.log_files import looked_at
 from counterweight.labeling.logs import LogProblems, column_of, roles_of

@@ -1,5 +1,6 @@
 """Weighted means with a standard error and an interval that allows for skewness."""
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -292,3 +293,71 @@ def _unbend(bent, bend):
     if abs(bend) < 1e-9:
         return bent
     return (np.cbrt(1 + 3 * bend * bent) - 1) / bend
+
+
+def influence_shape(draws, second, third, fourth, pull):
+    """Standard error and `Shape` of an estimate from the sums of c^2, c^3, c^4 and the pull of its
+    influences c over independent draws; NaN below two."""
+    error = math.sqrt(second * draws / (draws - 1)) if draws > 1 else math.nan
+    return error, shape_of(draws, 1.0, second, third, fourth, pull)
+
+
+def value_interval(value, error, shape, rows, level=0.95, reward_range=None, *, weighted=False):
+    """Interval of a value from the `Shape` of its influence values and their standard error.
+
+    It stays in the range of rewards if the value does: an unweighted mean of r w can lie outside.
+    `weighted` are means of rewards (self-normalised). NaN where nothing can be said, as for the
+    upper end when no reward was seen.
+    """
+    low, high = reward_range or (None, None)
+    if not weighted and reward_range is not None:
+        low = low if low <= value and (error > 0 or low == 0) else None
+        high = high if value <= high and (error > 0 or high == 0) else None
+    more = {"pull": shape.pull, "kurtosis": shape.kurtosis}
+    return mean_interval(value, error, shape.skewness, rows, level, (low, high), **more)
+
+
+def gamma_interval(value, second, largest, total, level=0.95):
+    """Interval of a weighted sum of rare rewards, over a total (Fay & Feuer 1997).
+
+    Each kind of reward is taken for a Poisson count, as rare rewards of independent rows are; the
+    weighted sum of counts is compared with a gamma variable of the same mean and variance, the
+    upper end with one more reward of the `largest` weight. With six rewards that count alike it is
+    the exact interval of a Poisson count, and its coverage is at least nominal. `value` is ``sum x
+    / total``, not negative, `second` is ``sum x^2`` over the independent draws.
+
+    References
+    ----------
+    Fay, M. & Feuer, E. (1997). Confidence intervals for directly standardized rates: a method
+    based on the gamma distribution. Statistics in Medicine 16.
+    """
+    from scipy.special import chdtri
+
+    tail = (1 - level) / 2
+    sum_, low = value * total, 0.0
+    if sum_ > 0 and second > 0:
+        low = second / (2 * sum_) * chdtri(2 * sum_**2 / second, 1 - tail) / total
+    more, spread = sum_ + largest, second + largest**2
+    high = spread / (2 * more) * chdtri(2 * more**2 / spread, tail) / total
+    return float(low), float(high)
+
+
+def anytime_interval(value, standard_error, draws, at, level=0.95):
+    """An interval that may be looked at after every row: an asymptotic confidence sequence.
+
+    All intervals of a growing log hold the value at once with the given chance, up to the normal
+    approximation of sums; it is narrowest about `at` draws, and wider than one that is looked at
+    once by some two thirds there.
+
+    References
+    ----------
+    Waudby-Smith, I., Arbour, D., Sinha, R., Kennedy, E. & Ramdas, A. (2024). Time-uniform central
+    limit theory and asymptotic confidence sequences. Annals of Statistics 52, Theorem 2.2.
+    """
+    alpha = 1 - level
+    scale = (-2 * math.log(alpha) + math.log(-2 * math.log(alpha)) + 1) / at
+    inner = draws * scale + 1
+    half = standard_error * math.sqrt(
+        2 * inner / (draws * scale) * math.log(math.sqrt(inner) / alpha)
+    )
+    return value - half, value + half

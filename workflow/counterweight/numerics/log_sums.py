@@ -7,21 +7,21 @@ numbers; where the independent draws are clusters, or the policies are many, fro
 themselves (`Moments`).
 """
 
+import functools
 import math
+from fractions import Fraction
 
 import numpy as np
 
-from counterweight.numerics.zero_rejection import keep_weights
-
 #: Rows whose columns are held at once: they stay in a processor's cache.
-STEP = 1 << 13
+STEP = 1 << 14
 #: Numbers of products that are held at once.
-ROOM = 1_000_000
+ROOM = 1 << 16
+#: Columns and pairs below which they are few.
+FEW = 12
 #: Most columns whose products are summed; of more, the log is read a second time.
 MOST_COLUMNS = 24
-_RUNNING = ("_total", "_size", "_squares", "_mass")
-_PLAIN = ("_largest", "_weight", "_agreed", "_rewarded")
-_PRODUCTS = ("second", "third", "fourth", "shift")
+_ARRAYS = ("_largest", "_weight", "_agreed", "_rewarded")
 _NUMBERS = ("rows", "nonzero", "least", "most", "subsampled", "_heaviest")
 
 
@@ -39,78 +39,124 @@ def limited_weights(weight, limit, at):
 
 
 class Columns:
-    """The columns of a log, made of its rows, and where each stands.
+    """The columns of a log, made of its rows; ``at`` says by name where those of policies stand.
 
-    In order: k, k r; k w and k w r of each policy; with weights that are cut (how, and at what, see
-    `limited_weights`) k w' r and k (w - w') of each; with a reward model (``q``, ``v``) k v and k w
-    (r - q) of each. ``limited`` and ``modelled`` are the first of these columns, None without.
+    ``k``; ``weight`` k w; with weights that are cut (how, and at what, see `limited_weights`)
+    ``lost`` k (w - w'); with a reward model (``q``, ``v``) ``mean`` k v and ``rest`` k w (r - q);
+    ``reward`` k r; ``earned`` k w r; ``limited`` k w' r. Rows of reward 0 have those before
+    ``reward`` (`of_zeros`), or k alone where nothing else is asked of them (not `weighted`).
     """
 
-    def __init__(self, policies, cut=None, modelled=False):
-        self.policies, self.cut = policies, cut
-        self.end = 2 + 2 * policies
-        #: First of the columns of limited weights and of the reward model; None without.
-        self.limited = None if cut is None else self.end
-        after = self.end + (0 if cut is None else 2 * policies)
-        self.modelled = after if modelled else None
-        self.count = after + (2 * policies if modelled else 0)
+    def __init__(self, policies, cut=None, modelled=False, weighted=True):
+        self.policies, self.cut, self.modelled = policies, cut, modelled
+        limited = cut is not None
+        names = ["k", "weight", *["lost"] * limited, *["mean", "rest"] * modelled]
+        names += ["reward", "earned", *["limited"] * limited]
+        sizes = [1 if name in ("k", "reward") else policies for name in names]
+        ends = np.cumsum(sizes).tolist()
+        spans = zip(names, sizes, ends, strict=True)
+        self.at = {name: slice(end - size, end) for name, size, end in spans}
+        self.count, self.of_zeros = ends[-1], self.at["reward"].start if weighted else 1
+        self._room = {}
 
-    def of(self, batch):
-        """Array (columns, n) of a batch of `counterweight.evaluation.values.log_values`."""
-        reward, p, end = batch["reward"], batch["p"].T, self.end
-        k = batch["weight"] * keep_weights(reward, batch["keep_rate"])
-        made = np.empty((self.count, len(reward)))
-        made[0], made[1] = k, k * reward
-        made[2:end:2] = p * (k / batch["propensity"])
-        made[3:end:2] = made[2:end:2] * reward
-        if self.limited:
-            weight, after = p / batch["propensity"], end + 2 * self.policies
-            less = limited_weights(weight, *self.cut)
-            made[end:after:2] = less * (k * reward)
-            made[end + 1 : after : 2] = (weight - less) * k
+    def room(self, name, rows, count):
+        """An array (rows, count) that is used again: fresh memory costs more than arithmetic."""
+        if rows * count > len(self._room.get(name, ())):
+            self._room[name] = np.empty(rows * count)
+        return self._room[name][: rows * count].reshape(rows, count)
+
+    def place(self, name, policy=0):
+        """The column of one policy."""
+        return self.at[name].start + policy
+
+    def of(self, batch, k, zeros):
+        """Array (columns, n) of rows of reward 0 (`zeros`) or of others, and their largest w."""
+        at, made = self.at, self.room("columns", self.of_zeros if zeros else self.count, len(k))
+        made[0] = k
+        if len(made) == 1:
+            return made, 0.0
+        w, weight = self.room("w", self.policies, len(k)), made[at["weight"]]
+        np.divide(batch["p"].T, batch["propensity"], out=w)
+        np.multiply(w, k, out=weight)
+        if self.cut:
+            less = limited_weights(w, *self.cut)
+            made[at["lost"]] = (w - less) * k
         if self.modelled:
-            made[self.modelled :: 2] = batch["v"].T * k
-            made[self.modelled + 1 :: 2] = made[2:end:2] * (reward - batch["q"].T)
-        return made
+            made[at["mean"]] = batch["v"].T * k
+            made[at["rest"]] = weight * (batch["reward"] - batch["q"].T)
+        if not zeros:
+            made[at["reward"]] = k * batch["reward"]
+            made[at["earned"]] = weight * batch["reward"]
+            if self.cut:
+                made[at["limited"]] = less * made[at["reward"]]
+        return made, w.max(axis=1)
 
-    def used(self, zeros):
-        """Columns that are not 0 in all rows whose reward is 0 (`zeros`), or in others."""
-        used = np.ones(self.count, bool)
-        if zeros:
-            used[1 : self.end : 2] = False
-            if self.limited:
-                used[self.limited : self.limited + 2 * self.policies : 2] = False
-        return np.flatnonzero(used)
-
+    @functools.lru_cache(64)  # noqa: B019
     def change(self, reward, predictions):
-        """Matrix T, by which columns are made of others that keep more digits, ``T.T @ others``.
+        """Matrix T, by which columns are made of others that keep more digits, ``T.T @ others``,
+        and its inverse.
 
         In these, rewards are taken from a typical `reward`, weights from 1 and v from typical
-        `predictions` (policies,): k, k (r - s), k (w - 1), k (w - 1) (r - s), k w' (r - s), ...
+        `predictions` (policies,): k, k (w - 1), k (r - s), k (w - 1) (r - s), k w' (r - s), ...
         """
-        made, s = np.eye(self.count), reward
-        made[0, 1] = s
-        for place in range(self.policies):
-            weight = 2 + 2 * place
-            made[0, weight] = 1.0
-            made[[0, 1, weight], weight + 1] = s, 1.0, s
-            if self.limited:
-                less = self.limited + 2 * place
-                made[[0, weight, less + 1], less] = s, s, -s
-            if self.modelled:
-                made[0, self.modelled + 2 * place] = predictions[place]
-        return made
+        made, back, s, at = np.eye(self.count), np.eye(self.count), reward, self.at
+        own = at["reward"].start
+        made[0, own], made[0, at["weight"]] = s, 1.0
+        back[0, own], back[0, at["weight"]] = -s, -1.0
+        for policy in range(self.policies):
+            weight, earned = self.place("weight", policy), self.place("earned", policy)
+            made[[0, own, weight], earned], back[[0, own, weight], earned] = (s, 1, s), (s, -1, -s)
+            if self.cut:
+                rows, limited = (
+                    [0, weight, self.place("lost", policy)],
+                    self.place("limited", policy),
+                )
+                made[rows, limited], back[rows, limited] = (s, s, -s), (0, -s, s)
+        if self.modelled:
+            made[0, at["mean"]], back[0, at["mean"]] = (
+                predictions,
+                [-value for value in predictions],
+            )
+        return made, back
+
+
+class ExactSum:
+    """Sum of floats without any rounding before the end: the same in any order and batches.
+
+    Each pass cuts from all values the digits above one common place; these add up without
+    rounding in whatever order numpy takes them, and what is left goes to the next pass
+    (Rump, Ogita & Oishi 2008, "Accurate floating-point summation", part I).
+    """
+
+    def __init__(self):
+        self._sum = Fraction(0)
+
+    def add(self, values):
+        """Add finite numbers, an array (n,) of float64."""
+        spare = math.ceil(math.log2(len(values) + 2))
+        while len(values) and (most := max(float(values.max()), -float(values.min()))):
+            exponent = spare + math.frexp(most)[1]
+            if exponent > 1023:
+                self._sum += sum(map(Fraction, values.tolist()))
+                return
+            place = math.ldexp(1.0, exponent)
+            high = values + place
+            high -= place
+            self._sum += Fraction(float(high.sum()))
+            values = np.subtract(values, high, out=high)
+
+    def value(self):
+        """The sum, rounded once."""
+        return float(self._sum)
 
 
 class RunningSum:
     """Sum of small arrays over many batches, with the rounding carried along (Neumaier)."""
 
     def __init__(self, shape):
-        self._sum = np.zeros(shape)
-        self._lost = np.zeros(shape)
+        self._sum, self._lost = np.zeros(shape), np.zeros(shape)
 
     def add(self, values):
-        """Add an array of the shape."""
         new = self._sum + values
         larger = np.abs(self._sum) >= np.abs(values)
         self._lost += np.where(larger, (self._sum - new) + values, (values - new) + self._sum)
@@ -118,8 +164,23 @@ class RunningSum:
 
     @property
     def value(self):
-        """The sum so far."""
         return self._sum + self._lost
+
+
+@functools.cache
+def _pairs(size):
+    """Places of all pairs of columns, and how often each stands in a square of their sum."""
+    first, second = np.triu_indices(size)
+    return first, second, np.where(first == second, 1.0, 2.0)
+
+
+@functools.cache
+def _alike(size):
+    """Of columns and their pairs: place among those without k, and the power of k to be added."""
+    place = np.r_[:size, : size + size * (size - 1) // 2]
+    return place, np.r_[
+        1, np.zeros(size - 1), 2, np.ones(size - 1), np.zeros(len(place) - 2 * size)
+    ]
 
 
 class Products:
@@ -130,78 +191,95 @@ class Products:
     """
 
     def __init__(self, columns, zeros):
-        self._columns, self._zeros, self._used = columns, zeros, columns.used(zeros)
-        size = len(self._used)
-        self._pairs = np.triu_indices(size)
-        pairs = len(self._pairs[0])
-        self.count, self._shift = 0, None
-        self._second, self._third = RunningSum((size, size)), RunningSum((size, pairs))
-        self._fourth = RunningSum((pairs, pairs))
+        self._columns, self._zeros = columns, zeros
+        self._size = columns.of_zeros if zeros else columns.count
+        self._pairs = _pairs(self._size)
+        self.count, self._shift = 0, np.zeros(1 + columns.policies)
+        #: Columns and then their pairs, times each other.
+        self._sums = RunningSum((self._size + len(self._pairs[0]),) * 2)
 
-    def _change(self):
-        reward, *predictions = self._shift or [0.0] * (1 + self._columns.policies)
-        return self._columns.change(reward, predictions)[np.ix_(self._used, self._used)]
+    def _settle(self, shift):
+        """Fix the typical values: of rewards, and of predictions of each policy."""
+        self._shift = shift
+        both = self._columns.change(shift[0], tuple(shift[1:]))
+        self._change, back = (matrix[: self._size, : self._size] for matrix in both)
+        self._back = np.ascontiguousarray(back.T)
+
+    def add(self, columns):
+        """Add rows, as columns (columns, n); rows that stand for none are zeros."""
+        k = columns[0]
+        used, most = int(np.count_nonzero(k)), float(k.max())
+        if not used:
+            return
+        if not self.count:
+            self._begin(columns)
+        self.count += used
+        # Where all rows stand for as many (most), products with k are others times a number.
+        alike = int(np.count_nonzero(k == most) == used)
+        size = self._size
+        rows = size + (size - alike) * (size + 1 - alike) // 2
+        step = max(ROOM // rows, 1)
+        for start in range(0, len(k), step):
+            own = columns[:, start : start + step]
+            # Of few columns the product of two matrices, one with a row more, is quicker than that
+            # of a matrix with itself.
+            part = self._columns.room("products", rows + (rows < FEW), own.shape[1])
+            np.matmul(self._back, own, out=part[:size])
+            part[0] /= most if alike else 1.0
+            row, part[rows:] = size, 0.0
+            for one in range(alike, size):
+                np.multiply(part[one], part[one:size], out=part[row : row + size - one])
+                row += size - one
+            sums = (part[:rows] @ part.T)[:, :rows]
+            if alike:
+                place, power = _alike(size)
+                times = most**power
+                sums = sums[place][:, place] * (times * times[:, None])
+            self._sums.add(sums)
 
     def _begin(self, columns):
         """Typical values are the means of the first rows."""
-        total, modelled = columns.sum(axis=1), self._columns.modelled
-        typical = total / total[0] if total[0] > 0 else total
-        predictions = [0.0] * self._columns.policies if modelled is None else typical[modelled::2]
-        self._shift = [0.0 if self._zeros else float(typical[1]), *map(float, predictions)]
-        self._back = np.linalg.inv(self._change()).T
-
-    def add(self, columns):
-        """Add rows, as columns (columns, n)."""
-        used = columns[0] > 0
-        columns = columns if used.all() else columns[:, used]
-        if not columns.shape[1]:
-            return
-        if self._shift is None:
-            self._begin(columns)
-        self.count += columns.shape[1]
-        first, second = self._pairs
-        size = max(ROOM // len(first), 1)
-        for start in range(0, columns.shape[1], size):
-            part = self._back @ columns[self._used, start : start + size]
-            pairs = part[first] * part[second]
-            self._second.add(part @ part.T)
-            self._third.add(part @ pairs.T)
-            self._fourth.add(pairs @ pairs.T)
+        typical, shift = columns.sum(axis=1) / columns[0].sum(), np.zeros(len(self._shift))
+        if not self._zeros:
+            shift[0] = typical[self._columns.at["reward"].start]
+        if self._columns.modelled and self._size > 1:
+            shift[1:] = typical[self._columns.at["mean"]]
+        self._settle(shift)
 
     def of(self, own):
         """Sums of c^2, c^3, c^4 and of each column times c, for c = own @ columns."""
-        change, cross = self._change(), np.zeros(len(own))
-        own = change @ own[self._used]
-        first, second = self._pairs
-        twice = np.where(first == second, 1.0, 2.0) * own[first] * own[second]
-        crossed = self._second.value @ own
-        third = own @ self._third.value @ twice
-        cross[self._used] = change.T @ crossed
-        return max(own @ crossed, 0.0), third, twice @ self._fourth.value @ twice, cross
+        size, change, cross = self._size, self._change, np.zeros(len(own))
+        own = change @ own[:size]
+        first, second, times = self._pairs
+        twice = times * own[first] * own[second]
+        sums = self._sums.value
+        crossed = own @ sums[:size]
+        cross[:size] = change.T @ crossed[:size]
+        third, fourth = crossed[size:] @ twice, twice @ sums[size:, size:] @ twice
+        return max(crossed[:size] @ own, 0.0), third, fourth, cross
 
     def to_arrays(self):
-        arrays = {name: getattr(self, f"_{name}").value for name in _PRODUCTS[:3]}
-        shift = self._shift or [0.0] * (1 + self._columns.policies)
-        return arrays | {"shift": [self.count, *shift]}
+        return {"products": self._sums.value, "shift": [self.count, *self._shift]}
 
     def use(self, arrays):
-        for name in _PRODUCTS[:3]:
-            getattr(self, f"_{name}").add(arrays[name])
+        self._sums.add(arrays["products"])
         count, *shift = map(float, arrays["shift"])
-        self.count, self._shift = int(count), shift
+        self.count = int(count)
+        self._settle(np.array(shift))
+        return self
 
 
 class ProductMoments:
     """As `Moments`, from the products of the rows, perhaps of several partitions."""
 
     def __init__(self, products, matrix):
-        self.matrix, self._products = matrix, products
-        self.count = sum(own.count for own in products)
+        self.matrix, self._products = matrix, [part for part in products if part.count]
+        self.count = sum(part.count for part in products)
 
     def of(self, number):
         """See `Moments.of`."""
         own = self.matrix[:, number]
-        parts = [part.of(own) for part in self._products if part.count]
+        parts = [part.of(own) for part in self._products] or [(0.0, 0.0, 0.0, np.zeros(len(own)))]
         return tuple(sum(values) for values in zip(*parts, strict=True))
 
 
@@ -214,12 +292,13 @@ class Moments:
 
     def add(self, columns):
         """Add draws (columns, n)."""
-        c = self.matrix.T @ columns
+        c = self.matrix[: len(columns)].T @ columns
         squares = c * c
-        powers = [part.sum(axis=1) for part in (squares, squares * c, squares * squares)]
-        self._powers.add(np.stack(powers))
-        self._cross.add(columns @ c.T)
-        self.count += c.shape[1]
+        self._powers.add([part.sum(axis=1) for part in (squares, squares * c, squares * squares)])
+        cross = np.zeros(self.matrix.shape)
+        cross[: len(columns)] = columns @ c.T
+        self._cross.add(cross)
+        self.count += int(np.count_nonzero(columns.any(axis=0)))
 
     def of(self, number):
         """Sums of c^2, c^3, c^4, and of each column times c, of one estimate."""
@@ -235,54 +314,60 @@ class LogSums:
     """
 
     def __init__(self, columns, clusters=0, thin=0.01, products=True):
-        self.columns = columns
+        self.columns, policies = columns, columns.policies
         both = (True, False) if products and not clusters else ()
         #: Products of rows of reward 0 and of the others; of partitions one after the other.
         self.products = [Products(columns, zeros) for zeros in both]
-        self._total, self._size, self._squares = (RunningSum(columns.count) for _ in range(3))
-        self._largest = np.zeros(columns.count)
-        self._mass, self._thin = RunningSum(columns.policies), thin
+        #: Sums of columns, of their sizes and squares; of rows of reward 0, and of the others.
+        self._sums, self._largest = RunningSum((2, 3, columns.count)), np.zeros((2, columns.count))
+        self._mass, self._thin = RunningSum(policies), thin
         self.groups = np.zeros((columns.count, clusters)) if clusters else None
         self.rows = self.nonzero = 0
         self.least, self.most, self.subsampled = 0.0, -math.inf, False
-        self._agreed, self._rewarded = np.zeros((2, columns.policies), int)
-        self._weight, self._heaviest = np.zeros(columns.policies), 0.0
+        self._agreed, self._rewarded = np.zeros((2, policies), int)
+        self._weight, self._heaviest = np.zeros(policies), 0.0
 
     def add(self, batch):
-        """Add a batch of `counterweight.evaluation.values.log_values`."""
+        """Add a batch of `counterweight.evaluation.log_values`."""
         for part in steps(batch):
             self._add(part)
 
     def _add(self, batch):
-        columns, reward = self.columns.of(batch), batch["reward"]
-        propensity, some = batch["propensity"], reward != 0
-        size = np.abs(columns)
-        self._total.add(columns.sum(axis=1))
-        self._size.add(size.sum(axis=1))
-        self._squares.add(np.einsum("ij,ij->i", columns, columns))
-        self._largest = np.maximum(self._largest, size.max(axis=1))
+        reward, at = batch["reward"], self.columns.at["weight"]
         self.rows += len(reward)
-        self.nonzero += int(some.sum())
-        self.subsampled |= bool((batch["keep_rate"][~some] < 1).any())
         self.least, self.most = min(self.least, reward.min()), max(self.most, reward.max())
-        rewarded = columns[:, some]
-        weights = slice(2, self.columns.end, 2)
-        self._agreed += np.count_nonzero(columns[weights], axis=1)
-        self._rewarded += np.count_nonzero(rewarded[weights], axis=1)
-        if propensity.min() < self._thin:
-            self._mass.add(columns[weights][:, propensity < self._thin].sum(axis=1))
-        self._weight = np.maximum(self._weight, (batch["p"].T / propensity).max(axis=1))
         self._heaviest = max(self._heaviest, float(batch["weight"].max()))
-        if self.groups is not None:
-            for own, values in zip(self.groups, columns, strict=True):
-                own += np.bincount(batch["cluster"], values, len(own))
-        for own in self.products:
-            own.add(columns[:, ~some] if own is self.products[0] else rewarded)
+        sums = np.zeros((2, 3, self.columns.count))
+        for zeros, part, k in _halves(batch):
+            columns, weight = self.columns.of(part, k, zeros)
+            own, size = int(not zeros), columns if zeros else np.abs(columns)
+            largest = self._largest[own, : len(columns)]
+            np.maximum(largest, size.max(axis=1), out=largest)
+            total, squares = columns.sum(axis=1), np.einsum("ij,ij->i", columns, columns)
+            of_size = total if zeros else size.sum(axis=1)
+            sums[own, :, : len(columns)] = total, of_size, squares
+            self._weight = np.maximum(self._weight, weight)
+            self.nonzero += 0 if zeros else len(k)
+            if zeros and not self.subsampled:
+                self.subsampled = bool((k > part["weight"]).any())
+            if len(columns) > 1:
+                agreed = np.count_nonzero(columns[at], axis=1)
+                self._agreed += agreed
+                self._rewarded += 0 if zeros else agreed
+                if self._thin and part["propensity"].min() < self._thin:
+                    thin = part["propensity"] < self._thin
+                    self._mass.add(columns[at][:, thin].sum(axis=1))
+            if self.groups is not None:
+                for total, values in zip(self.groups, columns, strict=False):
+                    total += np.bincount(part["cluster"], values, len(total))
+            if self.products:
+                self.products[own].add(columns)
+        self._sums.add(sums)
 
     def merge(self, other):
         """Add the sums of other rows."""
-        for name in _RUNNING:
-            getattr(self, name).add(getattr(other, name).value)
+        self._sums.add(other._sums.value)
+        self._mass.add(other._mass.value)
         for name in ("_largest", "_weight"):
             setattr(self, name, np.maximum(getattr(self, name), getattr(other, name)))
         if self.groups is not None:
@@ -296,8 +381,8 @@ class LogSums:
 
     def to_arrays(self):
         """All of it as arrays by name; of clusters those that have a row."""
-        arrays = {name[1:]: getattr(self, name).value for name in _RUNNING}
-        arrays |= {name[1:]: getattr(self, name) for name in _PLAIN}
+        arrays = {"sums": self._sums.value, "mass": self._mass.value}
+        arrays |= {name[1:]: getattr(self, name) for name in _ARRAYS}
         arrays["numbers"] = [float(getattr(self, name)) for name in _NUMBERS]
         if self.groups is not None:
             arrays["clusters"] = np.flatnonzero(self.groups.any(axis=0))
@@ -308,18 +393,21 @@ class LogSums:
 
     def use(self, arrays):
         """Take what `to_arrays` gave of sums that were begun alike."""
-        for name in _RUNNING:
-            getattr(self, name).add(arrays[name[1:]])
-        for name in _PLAIN:
+        self._sums.add(arrays["sums"])
+        self._mass.add(arrays["mass"])
+        for name in _ARRAYS:
             setattr(self, name, np.asarray(arrays[name[1:]]))
         for name, value in zip(_NUMBERS, arrays["numbers"], strict=True):
             setattr(self, name, type(getattr(self, name))(value))
         if self.groups is not None:
             self.groups[:, np.asarray(arrays["clusters"], int)] = arrays["groups"]
         count = sum(name.startswith("shift.") for name in arrays)
-        self.products = [Products(self.columns, number % 2 == 0) for number in range(count)]
-        for number, own in enumerate(self.products):
-            own.use({name: arrays[f"{name}.{number}"] for name in _PRODUCTS})
+        self.products = [
+            Products(self.columns, number % 2 == 0).use(
+                {name: arrays[f"{name}.{number}"] for name in ("products", "shift")}
+            )
+            for number in range(count)
+        ]
         return self
 
     def moments(self, matrix, batches=None):
@@ -334,55 +422,73 @@ class LogSums:
             moments.add(self.groups[:, self.groups.any(axis=0)])
             return moments
         for batch in batches():
-            for part in steps(batch):
-                columns = self.columns.of(part)
-                moments.add(columns[:, columns[0] > 0])
+            for zeros, part, k in (half for rows in steps(batch) for half in _halves(rows)):
+                moments.add(self.columns.of(part, k, zeros)[0])
         return moments
 
     @property
     def totals(self):
-        return self._total.value
+        """Sums of the columns (columns,)."""
+        return self._sums.value[:, 0].sum(axis=0)
 
-    def draws(self, key, policies):
-        """Sum of squares and largest weight of the independent draws behind a value."""
-        column = rewards_of(key, policies)
-        weight = self._heaviest * (self._weight[policies.index(key[1])] if key[1] else 1.0)
+    def draws(self, policy=None):
+        """Sum of squares and largest weight of the independent draws behind the mean reward of the
+        log, or behind the value of a policy (its number)."""
+        column = self.rewards_of(policy)
+        weight = self._heaviest * (1.0 if policy is None else self._weight[policy])
         if self.groups is None:
-            return float(self._squares.value[column]), float(weight)
+            return float(self._sums.value[:, 2, column].sum()), float(weight)
         own = self.groups[column]
         return float(own @ own), float(max(weight, np.abs(own).max()))
 
-    def effective(self, column):
-        """Effective rows of a column."""
-        squares = self._squares.value[column]
-        return float(self._size.value[column] ** 2 / squares) if squares > 0 else 0.0
+    def rewards_of(self, policy=None):
+        """Column of the rewards of the log, or of those that a policy (its number) earned."""
+        return self.columns.place(*(("reward",) if policy is None else ("earned", policy)))
 
-    def carried(self, place, column):
+    def effective(self, column, first=0):
+        """Effective rows of a column: of all rows, or (from 1) of those with a reward."""
+        _, size, squares = self._sums.value[first:, :, column].sum(axis=0)
+        return float(size**2 / squares) if squares > 0 else 0.0
+
+    def largest(self, column, first=0):
+        """Largest size of a column; of rows as of `effective`."""
+        return float(self._largest[first:, column].max())
+
+    def carried(self, policy, column):
         """What carries a policy's estimate, by the names of `Support` in log_values.
 
         ``column`` is the one whose sizes count.
         """
-        total, size = self.totals[2 + 2 * place], self._size.value[column]
+        total = self.totals[self.columns.place("weight", policy)]
+        size = self._sums.value[:, 1, column].sum()
         return {
             "rows": self.rows,
-            "rows_agreed": int(self._agreed[place]),
-            "rows_rewarded": int(self._rewarded[place]),
+            "rows_agreed": int(self._agreed[policy]),
+            "rows_rewarded": int(self._rewarded[policy]),
             "effective_rows": self.effective(column),
-            "largest_weight": float(self._weight[place]),
-            "largest_share": float(self._largest[column] / size) if size > 0 else 1.0,
-            "thin_share": float(self._mass.value[place] / total) if total > 0 else 0.0,
+            "largest_weight": float(self._weight[policy]),
+            "largest_share": self.largest(column) / size if size > 0 else 1.0,
+            "thin_share": float(self._mass.value[policy] / total) if total > 0 else 0.0,
         }
+
+
+def _halves(batch):
+    """Rows of reward 0 (the others stand for none), then those others; each with their k."""
+    some, k = np.flatnonzero(batch["reward"] != 0), batch["weight"]
+    if len(some) < len(k):
+        zero = k / batch["keep_rate"]
+        zero[some] = 0
+        yield True, batch, zero
+        batch = {name: values.take(some, axis=0) for name, values in batch.items()}
+        k = batch["weight"]
+    if len(k):
+        yield False, batch, k
 
 
 def steps(batch):
     """A batch in parts of at most `STEP` rows."""
     for start in range(0, len(batch["reward"]), STEP):
         yield {name: values[start : start + STEP] for name, values in batch.items()}
-
-
-def rewards_of(key, policies):
-    """Column of the rewards behind a value."""
-    return 3 + 2 * policies.index(key[1]) if key[1] else 1
 
 
 def begun(
@@ -395,6 +501,6 @@ def begun(
     modelled=False,
     in_one_pass=False,
 ):
-    """`LogSums` without a row; parameters as of `counterweight.evaluation.values.log_values`."""
+    """`LogSums` without a row; parameters as of `counterweight.evaluation.log_values`."""
     columns = Columns(policies, None if limit == "none" else (limit, limit_at), modelled)
     return LogSums(columns, clusters, thin, in_one_pass or columns.count <= MOST_COLUMNS)

@@ -448,7 +448,7 @@ def evaluate_own(job):
 
 def evaluate_parts(job):
     """Records of one policy, compared with those before it."""
-    from counterweight.evaluation.values.own_values import records_of
+    from counterweight.evaluation.log_values import records_of
 
     known, _ = _known(job)
     names, place = list(job.given["policies"]), job.given["place"]
@@ -462,7 +462,7 @@ def evaluate_parts(job):
 
 
 def _known(job):
-    from counterweight.evaluation.values.own_values import values_of_parts
+    from counterweight.evaluation.log_values import values_of_parts
     from counterweight.labeling.log_question import LogQuestion
     from counterweight.tables.saved_form import read_gift
 
@@ -504,7 +504,7 @@ def _tables(before):
 def deliver(job):
     """Tables of values and comparisons, and the question, to ask it of another log."""
     from counterweight.delivery.saved_log_values import delivered
-    from counterweight.evaluation.values.own_values import values_of_files
+    from counterweight.evaluation.log_values import values_of_files
     from counterweight.labeling.log_question import columns_of
 
     given, options = job.given, job.given["protocol"]

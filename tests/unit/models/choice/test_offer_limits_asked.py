@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values.policy_value import ips, snips
+from counterweight.evaluation.policy_value import ips, snips
 from counterweight.labeling.encoding import fitted_encoder
 from counterweight.models.choice.offer_limits import choices, experiment, levels_of
 from counterweight.reporting.pages.offers_page import within_limits

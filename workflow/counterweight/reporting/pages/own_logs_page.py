@@ -16,7 +16,7 @@ from counterweight.reporting.wording import capital, listing, percent
 
 _LOG = "labels"
 _OWN = "the log's own policy"
-#: Support by the number that is kept of it; see `counterweight.evaluation.values.own_values`.
+#: Support by the number that is kept of it; see `counterweight.evaluation.log_values`.
 GOOD, THIN, OUTSIDE, DOUBTFUL = range(4)
 
 

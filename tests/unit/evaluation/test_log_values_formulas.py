@@ -6,8 +6,8 @@ SNIPW, DR, IPW with clipped weights, Switch and the shrinkage of Su et al. (2020
 
 import numpy as np
 import pytest
-from counterweight.evaluation.values.log_values import log_values
-from counterweight.evaluation.values.policy_value import PolicyValue
+from counterweight.evaluation.log_values import log_values
+from counterweight.evaluation.policy_value import PolicyValue
 
 ROWS = 3_000
 

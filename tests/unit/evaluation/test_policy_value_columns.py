@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values.policy_value import (
+from counterweight.evaluation.policy_value import (
     PolicyValue,
     doubly_robust,
     ips,

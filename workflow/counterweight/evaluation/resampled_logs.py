@@ -15,7 +15,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.options import LEVEL, RATES
-from counterweight.evaluation.values.policy_value import PolicyValue
+from counterweight.evaluation.policy_value import PolicyValue
 from counterweight.fragments import Choice, Integer, Option
 from counterweight.labeling.columns import CLUSTERS
 from counterweight.labeling.log_files import of_role, rows_in_step
@@ -248,7 +248,7 @@ def bootstrap(log, rates, resamplings, level, truth, seed, stream):
             drawn, own = np.sort(rng.integers(len(draws), size=len(draws))), {}
         else:
             drawn, own = users.drawn(rng)
-        own = {name: values[drawn] for name, values in rows.items()} | own
+        own = {name: values.take(drawn) for name, values in rows.items()} | own
         part.update(own, rng.random(len(drawn)))
         records += part.records(repeat, truth, population)
         counts.add(part)
@@ -287,13 +287,13 @@ class LogAtRates:
 
     def update(self, rows, draws):
         """Add rows, and for each the number in [0, 1) that decides whether it is kept."""
-        if "cluster" in rows and self.all_rows.by_user is None:
+        if "cluster" in rows and not self.all_rows.rows:
             self._begin(clusters=CLUSTERS)
         zero = rows["reward"] == 0
         for rate, log in self.at_rate.items():
             if rate < 1:
                 kept = np.flatnonzero(~zero | (draws < rate))
-                part = {name: values[kept] for name, values in rows.items()}
+                part = {name: values.take(kept) for name, values in rows.items()}
                 log.update(**part, keep_rate=rate)
         self.all_rows.update(**rows)
 

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from counterweight.delivery.saved_log_values import tables_of
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values.log_values import log_values
-from counterweight.evaluation.values.policy_value import PolicyValue
+from counterweight.evaluation.log_values import log_values
+from counterweight.evaluation.policy_value import PolicyValue
 from counterweight.labeling import log_files
 from counterweight.labeling.columns import CLUSTERS, clusters
 from counterweight.models.given_policy import GivenPolicy

@@ -4,8 +4,9 @@ One pass over the log, a batch at a time; nothing is kept but sums. A log may ho
 only those of non-zero reward, with the number of all rows known; or the zero-reward rows kept at
 known rates l, with that number lost.
 
-Every estimator is a ratio, see `counterweight.evaluation.values.value_sums`. Several policies at
-once, and their differences: `counterweight.evaluation.values.log_values`.
+Every estimator is a ratio of sums, whose error is linearised, see
+`counterweight.numerics.log_sums`. Several policies at once, and their differences:
+`counterweight.evaluation.log_values`.
 
 References
 ----------
@@ -16,31 +17,21 @@ Dudik, M., Langford, J. & Li, L. (2011). Doubly robust policy evaluation and lea
 """
 
 import contextlib
+import functools
 import warnings
 
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.evaluation.values.value_sums import (
-    ExactSum,
-    power_sums,
-    ratio_moments,
-    told_of,
-    value_interval,
-    zero_sums,
-)
-from counterweight.numerics.estimate import Estimate
-from counterweight.numerics.log_sums import RunningSum
-from counterweight.numerics.zero_rejection import checked_rates, keep_weights
+from counterweight.numerics.estimate import Estimate, influence_shape, value_interval
+from counterweight.numerics.log_sums import Columns, ExactSum, LogSums, ProductMoments
+from counterweight.numerics.zero_rejection import checked_rates
 from counterweight.tables import batches
 
 #: Estimators by name, as files and the protocol call them.
 ESTIMATORS = ("ips", "ips_lost", "snips", "dr")
 #: Importance weights, and these times rewards, must be smaller: fourth powers are summed.
 LARGEST = 1e70
-_ORDERS = np.arange(1.0, 5.0)
-#: Columns that are summed by user.
-_BY_USER = ("rows", "stand_for", "earned", "weight", "robust")
 _MEANING = {
     "propensity": "not above 0 and at most 1: it is the probability with which the logging policy "
     "took the logged action",
@@ -162,6 +153,9 @@ def _warned(log):
     return log
 
 
+_columns = functools.cache(Columns)
+
+
 class PolicyValue:
     """Value of a policy from logged rows, gathered batch by batch.
 
@@ -213,20 +207,12 @@ class PolicyValue:
         self.rows = self.nonzero = self.rows_unsupported = 0
         self.subsampled = False
         self._weighted = bool({"snips", "dr"} & set(estimators))
-        self._total = ExactSum()
-        self._reward_total = RunningSum(())
-        self._one = RunningSum(14)  # y = 1, z = r w over the non-zero rows
-        self._weight = RunningSum(14)  # y = w, z = r over the non-zero rows
-        self._keep = RunningSum(4)  # powers of 1/l over the zero-reward rows
-        self._keep_weight = RunningSum(4)  # powers of w/l over them
-        self._robust = RunningSum(14)  # y = 1/l or 1, z = v + w (r - q) over all rows
-        self._shifts = {}
-        self._largest = [0.0, 0.0]
-        self._with_model = None
-        self._scratch = np.empty((2, 0))
-        self.by_user = None
-        if clusters:
-            self.by_user = dict(zip(_BY_USER, np.zeros((len(_BY_USER), clusters)), strict=True))
+        self._total, self._clusters = ExactSum(), clusters
+        self._begin(False)
+
+    def _begin(self, modelled):
+        columns = _columns(1, modelled=modelled, weighted=self._weighted)
+        self._sums = LogSums(columns, self._clusters, thin=0)
 
     def update(self, reward, propensity, target, *, keep_rate=None, q=None, v=None, cluster=None):
         """Add rows; what is missing, no probability or out of range is refused.
@@ -244,103 +230,50 @@ class PolicyValue:
         rows = len(reward)
         if not rows:
             return self
-        where = np.flatnonzero(reward != 0)
-        pick = where if len(where) < rows else slice(None)  # copies cost time
-        r = reward[pick].astype(float, copy=False)
+        some = np.flatnonzero(reward != 0)
+        r = reward[some]
         checks.rewards(reward, r, start)
         checks.propensities(propensity, start)
         if checks.targets(target, start) == 0:
             self.rows_unsupported += rows - int(np.count_nonzero(target))
-        keep = 1.0 if keep_rate is None else checked_rates(reward, keep_rate, start)
-        self._add_keep(keep, where, rows - len(where))
+        keep = checked_rates(reward, 1.0 if keep_rate is None else keep_rate, start)
         with np.errstate(over="ignore"):
-            w = np.divide(target[pick], propensity[pick], dtype=float)
+            w = target[some] / propensity[some]
             f = r * w
             if len(f) and not max(w.max(), f.max(), -f.min()) < LARGEST:
-                checks.products(reward, propensity, w, where, start)
+                checks.products(reward, propensity, w, some, start)
+            if self._weighted and not target.max() / propensity.min() < LARGEST:
+                w = target / propensity
+                checks.products(reward, propensity, w, np.arange(rows), start)
         self._total.add(f)
-        self._reward_total.add(r.sum())
-        if len(where):
-            self._largest[0] = max(self._largest[0], float(w.max()))
-            self._one.add(power_sums(None, f - self._shift("one", f)))
-            self._weight.add(power_sums(w, r - self._shift("weight", r, w)))
-        if self._weighted and (len(where) < rows or "dr" in self.estimators):
-            model = columns.get("q"), columns.get("v")
-            self._add_weighted(reward, propensity, target, keep, where, *model)
-        self.rows += rows
-        self.nonzero += len(where)
-        if self.by_user is not None:
-            self._add_users(cluster, keep_rate, **columns)
+        batch = {
+            "reward": reward,
+            "propensity": propensity,
+            "p": target[:, None],
+            "cluster": cluster,
+        }
+        batch |= {"keep_rate": np.full(rows, keep), "weight": np.ones(rows)}
+        if modelled := self._modelled(q, v):
+            for name in ("q", "v"):
+                checks.finite(name, columns[name], start)
+                batch[name] = columns[name][:, None]
+        if modelled and not self.rows:
+            self._begin(True)
+        self._sums.add({name: values for name, values in batch.items() if values is not None})
+        self.rows, self.nonzero = self._sums.rows, self._sums.nonzero
+        self.subsampled = self._sums.subsampled
         return self
 
-    def _add_users(self, cluster, keep_rate, *, reward, propensity, target, q=None, v=None):
-        times = keep_weights(reward, 1.0 if keep_rate is None else keep_rate)
-        w = np.divide(target, propensity, dtype=float)
-        columns = {"rows": None, "stand_for": times, "earned": reward * w, "weight": times * w}
-        if q is not None and v is not None:
-            columns["robust"] = times * (v + w * (reward - q))
-        for name, values in columns.items():
-            own = self.by_user[name]
-            own += np.bincount(cluster, values, len(own))
-
-    def _shift(self, name, values, weight=None):
-        """A typical value, fixed with the first batch that has any."""
-        if name not in self._shifts:
-            weighted = weight is not None and weight.any()
-            self._shifts[name] = float(np.average(values, weights=weight if weighted else None))
-        return self._shifts[name]
-
-    def _add_keep(self, keep, where, zeros):
-        if isinstance(keep, float):
-            self.subsampled |= bool(zeros) and keep < 1
-            self._keep.add(zeros * keep**-_ORDERS)
-            return
-        inverse = 1 / keep
-        inverse[where] = 0
-        self.subsampled |= bool(inverse.max() > 1)
-        self._keep.add(zero_sums(inverse))
-
-    def _add_weighted(self, reward, propensity, target, keep, where, q, v):
-        """Sums that need the weight of every row, those of reward 0 included."""
-        # Kept between batches: fresh memory costs more than the arithmetic.
-        if self._scratch.shape[1] < len(target):
-            self._scratch = np.empty((2, len(target)))
-        w, squares = self._scratch[:, : len(target)]
-        with np.errstate(over="ignore"):
-            np.divide(target, propensity, out=w, dtype=float)
-        if not w.max() < LARGEST:
-            self._checks.products(reward, propensity, w, np.arange(len(w)), self.rows)
-        if "dr" in self.estimators:
-            self._add_robust(reward, w, keep, where, q, v)
-        w[where] = 0
-        if isinstance(keep, float):
-            scale = 1 / keep
-        else:
-            w /= keep
-            w[where] = 0
-            scale = 1.0
-        self._keep_weight.add(zero_sums(w, squares) * scale**_ORDERS)
-        self._largest[1] = max(self._largest[1], float(w.max()) * scale)
-
-    def _add_robust(self, reward, w, keep, where, q, v):
-        given = q is not None and v is not None
-        if (q is None) != (v is None) or self._with_model not in (None, given):
+    def _modelled(self, q, v):
+        """Whether there is a reward model to sum for."""
+        given = "dr" in self.estimators and not (q is None and v is None)
+        begun = self.rows > 0 and self._sums.columns.modelled != given
+        if "dr" in self.estimators and ((q is None) != (v is None) or begun):
             raise CounterweightError(
                 "The doubly robust value needs both predictions q and v of the reward model in "
                 "every batch: give both, or leave both out."
             )
-        self._with_model = given
-        if not given:
-            return
-        self._checks.finite("q", q, self.rows)
-        self._checks.finite("v", v, self.rows)
-        z = v + w * np.subtract(reward, q, dtype=float)
-        z -= self._shift("robust", z)
-        y = None
-        if not isinstance(keep, float) or keep < 1:
-            y = np.full(len(z), 1 / keep) if isinstance(keep, float) else 1 / keep
-            y[where] = 1
-        self._robust.add(power_sums(y, z))
+        return given
 
     def ips(self, rows=None):
         """Mean of r w over all rows of the log: sum r w / |H|.
@@ -356,8 +289,7 @@ class PolicyValue:
                 "that of the rows at hand: give the number of all rows, or use ips_lost."
             )
         rows = self._count(rows)
-        zeros = np.full(4, rows - self.nonzero, float)
-        return self._estimate("one", self._one.value, zeros, rows, self._total.value())
+        return self._estimate("earned", "k", rows)
 
     def ips_lost(self):
         """IPS with the number of all rows estimated: sum r w / eta, eta = sum [r=0]/l + [r!=0].
@@ -366,8 +298,7 @@ class PolicyValue:
         rows are those seen.
         """
         self._count(None)
-        total = self._total.value()
-        return self._estimate("one", self._one.value, self._keep.value, self.rows, total)
+        return self._estimate("earned", "k")
 
     def snips(self, rows=None):
         """Self-normalised IPS, sum k w r / sum k w with k = [r=0]/l + [r!=0].
@@ -379,14 +310,13 @@ class PolicyValue:
         """
         self._summed("snips", self._weighted)
         self._whole("The self-normalised value", rows)
-        sums, zero = self._weight.value, self._keep_weight.value
-        if not sums[0] + zero[0] > 0:
+        if not self.totals()["importance"] > 0:
             raise CounterweightError(
                 f"All {self.rows} importance weights are 0 (the policy never takes a logged "
                 "action), so the self-normalised value does not exist: check that target "
                 "probabilities and actions belong together."
             )
-        return self._estimate("weight", sums, zero, self.rows, self._total.value())
+        return self._estimate("earned", "weight")
 
     def dr(self, rows=None):
         """Doubly robust value, sum k (v + w (r - q)) / sum k with k = [r=0]/l + [r!=0].
@@ -394,9 +324,9 @@ class PolicyValue:
         Unbiased (up to the ratio) for any q that was not fitted on these rows. Its standard error
         takes q as given. For `rows`, those that must be there and what is refused see `snips`.
         """
-        self._summed("dr", bool(self._with_model))
+        self._summed("dr", self._sums.columns.modelled)
         self._whole("The doubly robust value", rows)
-        return self._estimate("robust", self._robust.value, np.zeros(4), self.rows)
+        return self._estimate(("mean", "rest"), "k")
 
     def note(self):
         """A sentence on rows outside the policy's support; None if there are none."""
@@ -413,52 +343,48 @@ class PolicyValue:
         ``rows`` (sum of k, i.e. eta), ``reward`` (sum of k r) and ``importance`` (sum of k w; NaN
         unless summed for).
         """
-        importance = float(self._weight.value[0] + self._keep_weight.value[0])
-        return {
-            "rows": self.nonzero + float(self._keep.value[0]),
-            "reward": float(self._reward_total.value),
-            "importance": importance if self._weighted else float("nan"),
-        }
+        at, totals = self._sums.columns.place, self._sums.totals.tolist()
+        importance = totals[at("weight")] if self._weighted else np.nan
+        return {"rows": totals[0], "reward": totals[at("reward")], "importance": importance}
 
-    def _estimate(self, kind, sums, zero, rows, total=None):
-        moments = ratio_moments(sums, zero, self._shifts.get(kind, 0.0), rows, total)
-        moments = {name: float(value) for name, value in moments.items()}
-        weights = self._weight.value
-        first, second, largest = weights[0], weights[2], self._largest[0]
-        if kind != "one":
-            first, second = first + self._keep_weight.value[0], second + self._keep_weight.value[1]
-            largest = max(self._largest)
-        draws = rows
-        if self.by_user is not None:
-            moments, draws = self._of_users(kind, moments["value"], rows)
+    def _estimate(self, top, bottom, rows=None):
+        """The ratio of two sums (columns by name); `rows` is that below where it is known."""
+        sums, at, robust = self._sums, self._sums.columns.place, isinstance(top, tuple)
+        totals, bottom = sums.totals, at(bottom)
+        top = [at(name) for name in top] if robust else [at(top)]
+        below = totals[bottom] if rows is None else float(rows)
+        above = float(totals[top].sum()) if robust else self._total.value()
+        value, own, pull = above / below, np.zeros(len(totals)), 0.0
+        own[top] = 1 / below
+        if rows is None or sums.groups is None or rows == self.rows:
+            own[bottom] -= value / below
+            pull = 1 / below
+        if rows is None or sums.groups is not None:
+            moments = sums.moments(own[:, None])
+            *powers, cross = moments.of(0)
+            draws = moments.count
+        else:
+            # Rows of reward 0, dropped or not, are all alike.
+            *powers, cross = ProductMoments(sums.products[1:], own[:, None]).of(0)
+            each, alike, draws = own[bottom], rows - self.nonzero, rows
+            powers = [power + alike * each**n for n, power in enumerate(powers, 2)]
+            cross[bottom] += alike * each
+        error, shape = influence_shape(draws, *powers, pull * cross[bottom])
+        weighted = bottom == at("weight")
         low, high = value_interval(
-            moments, draws, self.level, self.reward_range, weighted=kind == "weight"
+            value, error, shape, draws, self.level, self.reward_range, weighted=weighted
         )
+        weight, first = at("weight"), 0 if robust or weighted else 1
         return Estimate(
-            value=moments["value"],
-            standard_error=moments["standard_error"],
+            value=value,
+            standard_error=error,
             low=low,
             high=high,
-            rows=rows,
-            effective_rows=float(first**2 / second) if second > 0 else 0.0,
-            largest_weight=largest,
+            rows=self.rows if rows is None else rows,
+            effective_rows=sums.effective(weight, first),
+            largest_weight=sums.largest(weight, first),
             level=self.level,
         )
-
-    def _of_users(self, kind, value, rows):
-        """Moments of the influences of users, and how many users there are."""
-        own, pull = self.by_user, 0.0
-        filled = own["rows"] > 0
-        top = own["robust" if kind == "robust" else "earned"][filled]
-        bottom = own["weight" if kind == "weight" else "stand_for"][filled]
-        if kind == "one" and rows > self.rows:
-            influence = top / rows
-        else:
-            influence = (top - value * bottom) / bottom.sum()
-            pull = float(influence @ bottom) / float(bottom.sum())
-        squares, users = influence * influence, int(filled.sum())
-        powers = float(squares.sum()), float(squares @ influence), float(squares @ squares)
-        return told_of(value, users, *powers, pull), users
 
     def _count(self, rows):
         if rows is None:
@@ -593,10 +519,10 @@ class RowChecks:
 
 
 def _numbers(values):
-    """An array that can be computed with: whole numbers would wrap, halves overflow."""
+    """An array that can be computed with: whole numbers would wrap, short floats round."""
     values = np.asarray(values)
-    if values.dtype.kind in "biu" or values.dtype == np.float16:
-        return values.astype(float)
+    if values.dtype.kind in "biuf":
+        return values.astype(float, copy=False)
     if values.dtype == object and not any(isinstance(value, str) for value in values.flat):
         # Decimals, and numbers with missing ones among them.
         with contextlib.suppress(TypeError, ValueError):

@@ -5,9 +5,9 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values.log_values import log_values
-from counterweight.evaluation.values.policy_value import PolicyValue
-from counterweight.evaluation.values.resampled_logs import OPTIONS, ShortLogs, policy_value
+from counterweight.evaluation.log_values import log_values
+from counterweight.evaluation.policy_value import PolicyValue
+from counterweight.evaluation.resampled_logs import OPTIONS, ShortLogs, policy_value
 from counterweight.tables import batches, parquet
 from records import where
 

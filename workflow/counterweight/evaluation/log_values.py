@@ -1,0 +1,490 @@
+"""Values of several policies from one log, each beside the policy that made it; and the protocol
+`own_values` of a log of one's own, whose truth nobody knows.
+
+Row i holds the reward r of the logged action, its propensity p, the probability t_j that policy j
+gives to that action, and k = weight / keep rate (the keep rate only where the reward is 0): how
+many rows it stands for. With w_j = t_j / p,
+
+- the logging policy is worth ``sum k r / sum k``,
+- policy j by IPS ``sum k w_j r / sum k`` and by SNIPS ``sum k w_j r / sum k w_j``,
+- with a reward model, q of the logged action and v, the policy's mean, that other rows told, it is
+  worth ``sum k (v + w_j (r - q)) / sum k`` (doubly robust), or self-normalised
+  ``sum k v / sum k + sum k w_j (r - q) / sum k w_j``,
+- and its weights average ``sum k w_j / sum k``, which is 1 in expectation where the propensities
+  are right and the policy takes no action that the log never took.
+
+All of these are ratios of sums of a few columns, and so are their differences up to first order:
+the influence of a row is linear in its columns, see `counterweight.numerics.log_sums`.
+Where rows belong to clusters (users), these are the independent draws.
+
+References
+----------
+Swaminathan, A. & Joachims, T. (2015). The self-normalized estimator for counterfactual learning.
+NeurIPS. Dudik, M., Langford, J. & Li, L. (2011). Doubly robust policy evaluation and learning.
+ICML. Mineiro, P. (2010). The Unimportance of Zeroes. Machined Learnings. Cochran, W. G. (1977).
+Sampling Techniques, sections 6.4 and 9A.2 (clusters).
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from counterweight.evaluation.options import LEVEL
+from counterweight.fragments import Choice, Integer, Number
+from counterweight.labeling.columns import CLUSTERS
+from counterweight.labeling.log_files import rows_in_step
+from counterweight.numerics.estimate import (
+    anytime_interval,
+    gamma_interval,
+    influence_shape,
+    mean_interval,
+    value_interval,
+)
+from counterweight.numerics.log_sums import begun
+from counterweight.tables import batches
+
+TASK = "log"
+OPTIONS = {
+    "thin": Number(0.01, "Propensity below which the log shows an action too rarely to tell much.", minimum=0, maximum=1),
+    "anytime": Integer(0,
+        "For intervals that may be looked at after every row of a growing log: the number of rows (of users, where "
+        "rows belong to them) about which they are to be narrowest. 0 for intervals that are looked at once, which are "
+        "narrower.", minimum=0),
+    "limit": Choice("none", ["none", "clip", "switch", "shrink"],
+        "An estimate beside the others whose weights are limited at t. clip: min(w, t); switch: 0 above t; shrink: t w "
+        "/ (w^2 + t). Its interval allows for the bias."),
+    "limit_at": Number(10.0, "t of limit.", above=0),
+    **LEVEL,
+}  # fmt: skip
+LABEL = "values of policies from a log of one's own"
+VALUE_LABELS = {
+    "measure": {
+        "snips": "SNIPS",
+        "ips": "IPS",
+        "mean": "mean of the log",
+        "limited": "IPS, limited",
+        "dr": "doubly robust",
+        "sndr": "doubly robust, self-normalised",
+    }
+}
+#: Estimators of a policy's value.
+ESTIMATORS = ("snips", "ips")
+#: Those that need a reward model: doubly robust, and self-normalised so.
+MODELLED = ("sndr", "dr")
+#: IPS with limited weights; the bias that this can make is in its intervals.
+LIMITED = "limited"
+#: Estimators that need rows of reward 0.
+_WHOLE = ("snips", *MODELLED)
+#: Name of the policy that made the log.
+LOGGED = ""
+#: Below this many effective rewards the normal theory of an interval is not to be relied on.
+FEW = 20
+#: Below these the support is called thin: effective rows of SNIPS, those of IPS and rows with a
+#: reward that the policy may have taken; and above this: share of one row in the whole sum.
+FEW_ROWS, FEW_REWARDS, LARGE_SHARE = 100, 30, 0.1
+#: How far weights may average from 1 before it is told: absolutely, and in standard errors, which
+#: chance exceeds in one log of a thousand.
+OFF, FAR = 0.02, 3.3
+#: Flags of `Support`, by the metric ``support``.
+FLAGS = ("good", "thin", "outside", "doubtful")
+_COLUMNS = ("row", "keep_rate", "propensity", "reward", "weight", "cluster")
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A value, its standard error and its interval."""
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Support:
+    """What an estimate of the value of a policy rests on.
+
+    ``rows`` are those of the log, ``clusters`` about how many users they are of, 0 where every row
+    stands for itself; ``rows_agreed`` those whose action the policy may take, ``rows_rewarded``
+    those of them with a reward. ``effective_rows`` are ``(sum u)^2 / sum u^2``, u the weights ``k
+    w`` of SNIPS, or the terms ``k w |r|`` of IPS; ``largest_share`` is that of one row in ``sum
+    u``, ``largest_weight`` the largest w. ``mean_weight`` is ``sum k w / sum k``, 1 where all is
+    right, and ``thin_share`` the share of ``sum k w`` in rows whose propensity is below the option
+    `thin`. ``flag`` is ``good``, ``thin`` (few rows carry the value), ``outside`` (the policy does
+    what the log does not show) or ``doubtful`` (weights average more than 1, which right
+    propensities do not).
+    """
+
+    rows: int
+    clusters: int
+    rows_agreed: int
+    rows_rewarded: int
+    effective_rows: float
+    largest_weight: float
+    largest_share: float
+    mean_weight: Ratio
+    thin_share: float
+    flag: str
+
+
+@dataclass(frozen=True)
+class LogValues:
+    """What a log says of its policies.
+
+    ``logged`` is the value of the policy that made the log, ``values`` and ``support`` go by policy
+    and estimator, ``differences`` (paired, policy minus other; the other may be `LOGGED`) by
+    policy, other and estimator, ``lifts`` (``value / value of the logging policy - 1``, paired) by
+    policy and estimator, ``lost`` (mean of what weights lost where they are limited) by policy. Of
+    the ``estimators`` the first is the one that answers go by: SNIPS, or IPS where rows of reward 0
+    were kept at a rate below 1, since the few that are left make the sum of weights uncertain, and
+    IPS needs them for their number only. ``effective_rows`` are of the weights k.
+    """
+
+    logged: Ratio
+    values: dict
+    differences: dict
+    lifts: dict
+    lost: dict
+    support: dict
+    estimators: tuple
+    rows: int
+    nonzero: int
+    effective_rows: float
+
+
+def log_values(
+    batches, policies, *, reward_range=None, level=0.95, rows_before=0, anytime=0, **asked
+):
+    """Values of policies, their differences and their support, as `LogValues`.
+
+    Parameters
+    ----------
+    batches : callable
+        ``batches()`` gives the log from its start, as dicts of arrays (n,) by ``reward,
+        propensity, keep_rate, weight`` and ``cluster``, and ``p``, an array (n, policies). It is
+        called once, or twice where policies are so many that their columns are more than
+        `log_sums.MOST_COLUMNS`. All values are checked.
+    policies : list of str
+    reward_range : (float or None, float or None), optional
+        Least and largest reward that can occur; None for 0 (or the least one of the log, if that
+        is less) and for the largest one.
+    level : float
+    rows_before : int
+        Number of rows before any of reward 0 was dropped, where it is known, else 0. The logging
+        policy and IPS are then divided by it. It is not uncertain, so their intervals are shorter.
+        Where all rows of reward 0 were dropped only IPS is told, and no mean weight.
+    anytime : int
+        Rows (clusters) about which intervals are to be narrowest that may be looked at after every
+        row; 0 for intervals that are looked at once.
+    **asked
+        As of `log_sums.begun`. ``clusters``: their number, 0 where every row stands for itself;
+        ``thin``: propensity below which support is thin; ``limit``, ``limit_at``; ``modelled``:
+        whether batches have ``q`` and ``v``, arrays (n, policies) of a reward model that was fitted
+        on other rows, whose estimators `MODELLED` are then told, too. Errors take it as given.
+    """
+    sums = begun(len(policies), **asked)
+    for batch in batches():
+        sums.add(batch)
+    options = {"reward_range": reward_range, "level": level}
+    options |= {"rows_before": rows_before, "anytime": anytime}
+    return values_of_sums(sums, policies, batches, **options)
+
+
+def values_of_sums(
+    sums, policies, batches=None, *, reward_range=None, level=0.95, rows_before=0, anytime=0
+):
+    """`LogValues` of sums (`begun`) over all rows of a log; parameters as of `log_values`."""
+    columns, totals = sums.columns, sums.totals
+    clusters = 0 if sums.groups is None else len(sums.groups[0])
+    names = ESTIMATORS if columns.cut is None else (*ESTIMATORS, LIMITED)
+    names += MODELLED if columns.modelled else ()
+    low, high = reward_range or (None, None)
+    bounds = sums.least if low is None else low, sums.most if high is None else high
+    alone = bool(rows_before) and sums.rows == sums.nonzero < rows_before
+    asked = _asked(policies, names, columns)
+    counted = rows_before if alone or sums.subsampled else 0
+    parts = {key: _parts(key, ratios, totals, counted, columns) for key, ratios in asked.items()}
+    matrix = [sum(sign * own for sign, *_, own in ratios) for ratios in parts.values()]
+    moments = sums.moments(np.stack(matrix, axis=1), batches)
+    made = {}
+    for number, key in enumerate(asked):
+        one = _ratio(key, parts[key], totals, moments.of(number), moments.count, bounds, level)
+        if anytime:
+            one = _sequence(one, key, moments.count, anytime, level, bounds)
+        elif key[0] == "value" and key[-1] in ("mean", *ESTIMATORS) and bounds[0] >= 0:
+            policy = policies.index(key[1]) if key[1] else None
+            bottom = parts[key][0][3]
+            total = counted if counted and bottom == 0 else totals[bottom]
+            if sums.effective(sums.rewards_of(policy)) < FEW and total > 0 and one.value >= 0:
+                # Few rewards: the sum of weights is taken as known.
+                squares, weight = sums.draws(policy)
+                ends = gamma_interval(one.value, squares, weight * bounds[1], total, level)
+                one = replace(one, low=ends[0], high=min(ends[1], bounds[1]))
+        gone = alone and (key[0] == "weight" or key[-1] in _WHOLE)
+        made[key] = Ratio(*[math.nan] * 4) if gone else one
+    lost = {key[1]: one for key, one in made.items() if key[0] == "lost"}
+    made = _with_bias(made, {name: _bias_range(one, bounds) for name, one in lost.items()}, bounds)
+
+    def told(kind):
+        own = ((key, one) for key, one in made.items() if key[0] == kind and key[1])
+        return {key[1:]: one for key, one in own if not (alone and key[-1] in _WHOLE)}
+
+    users = users_behind(moments.count, clusters)
+    # Estimators that exist, the one that answers go by first.
+    first = ("ips",) if alone else ESTIMATORS[::-1] if sums.subsampled else ESTIMATORS
+    rest = (name for name in names[len(ESTIMATORS) :] if not (alone and name in _WHOLE))
+    return LogValues(
+        logged=made["value", LOGGED, "mean"],
+        values=told("value"),
+        differences=told("difference"),
+        lifts=told("lift"),
+        lost=lost,
+        support={
+            (name, key): _support(sums, policy, key, made["weight", name], users)
+            for policy, name in enumerate(policies)
+            for key in names
+        },
+        estimators=(*first, *rest),
+        rows=sums.rows,
+        nonzero=sums.nonzero,
+        effective_rows=sums.effective(0),
+    )
+
+
+def users_behind(filled, clusters):
+    """Users behind clusters that were filled by a hash (linear counting, Whang et al. 1990)."""
+    if not 0 < filled < clusters:
+        return filled if clusters else 0
+    return round(-clusters * math.log1p(-filled / clusters))
+
+
+def _asked(policies, names, columns):
+    """What is estimated: a dict of keys to its parts ``(sign, numerator, denominator)``."""
+    reward = columns.place("reward")
+    asked, own = {("value", LOGGED, "mean"): [(1, reward, 0)]}, {}
+    for policy, name in enumerate(policies):
+        weight, earned = columns.place("weight", policy), columns.place("earned", policy)
+        own[name] = {"snips": [(1, earned, weight)], "ips": [(1, earned, 0)]}
+        if columns.modelled:
+            mean, rest = columns.place("mean", policy), columns.place("rest", policy)
+            own[name]["dr"] = [(1, mean, 0), (1, rest, 0)]
+            own[name]["sndr"] = [(1, mean, 0), (1, rest, weight)]
+        if columns.cut:
+            own[name][LIMITED] = [(1, columns.place("limited", policy), 0)]
+            asked["lost", name] = [(1, columns.place("lost", policy), 0)]
+        asked |= {("value", name, key): own[name][key] for key in names}
+        asked["weight", name] = [(1, weight, 0)]
+        for key in names:
+            mine = own[name][key]
+            asked["difference", name, LOGGED, key] = [*mine, (-1, reward, 0)]
+            asked["lift", name, key] = [*mine, (-1, reward, 0)]
+            for other in policies[:policy]:
+                theirs = [(-sign, *ratio) for sign, *ratio in own[other][key]]
+                asked["difference", name, other, key] = [*mine, *theirs]
+    return asked
+
+
+def _parts(key, ratios, totals, counted, columns):
+    """Parts of an estimate: (sign, value, numerator, denominator, influence (columns,)).
+
+    The influence of a row is ``columns @ influence``. `counted` is the number of rows before any
+    was dropped, 0 where it is not known: means of rewards over all rows are divided by it, and it
+    has no part in the influence; those of a reward model go by the rows at hand, zeros among them.
+    Of a lift V / L - 1 the signs are those of its first order, 1 / L and -V / L^2.
+    """
+    parts = []
+    for sign, top, bottom in ratios:
+        known = counted and bottom == 0 and top >= columns.place("reward")
+        total = counted if known else totals[bottom]
+        value = totals[top] / total if total > 0 else math.nan
+        own = np.zeros(len(totals))
+        if total > 0:
+            own[top] += 1 / total
+            own[bottom] -= 0 if known else value / total
+        parts.append((sign, value, top, bottom, own))
+    if key[0] == "lift":
+        *own, (_, base, *other) = parts
+        mine = sum(value for _, value, *_ in own)
+        near = (1 / base, -mine / base**2) if base else (math.nan, math.nan)
+        parts = [*((near[0], *one) for _, *one in own), (near[1], base, *other)]
+    return parts
+
+
+def _ratio(key, parts, totals, moments, draws, bounds, level):
+    """An estimate with its interval.
+
+    The error of each ratio moves the variance that is estimated for their difference; how far is
+    the part of that error which goes with the difference.
+    """
+    value = float(sum(sign * own for sign, own, *_ in parts))
+    if key[0] == "lift":
+        *own, (_, base, *_) = parts
+        value = sum(mine for _, mine, *_ in own) / base - 1 if base else math.nan
+    *powers, cross = moments
+    pull = 0.0
+    for sign, _, _, bottom, own in parts:
+        if powers[0] > 0:
+            pull += sign * (own @ cross) / powers[0] * cross[bottom] / totals[bottom]
+    error, shape = influence_shape(draws, *powers, pull)
+    if math.isnan(value):
+        low = high = math.nan
+    elif key[0] == "value":
+        weighted = key[2] in ("snips", "mean")
+        low, high = value_interval(value, error, shape, draws, level, bounds, weighted=weighted)
+    else:
+        ends = (0.0, None) if key[0] in ("weight", "lost") else None
+        more = {"pull": shape.pull, "kurtosis": shape.kurtosis}
+        low, high = mean_interval(value, error, shape.skewness, draws, level, ends, **more)
+    return Ratio(value, error, float(low), float(high))
+
+
+def _bias_range(lost, bounds):
+    """Least and largest of what limited weights leave out of a value.
+
+    It is the mean of (w - w') r, between the mean of w - w' (`lost`) times the least reward and
+    times the largest one; the ends of the interval of that mean are taken.
+    """
+    low, high = max(lost.low, 0.0), max(lost.high, 0.0)
+    low, high = (max(lost.value, 0.0),) * 2 if np.isnan([low, high]).any() else (low, high)
+    return min(low * bounds[0], high * bounds[0]), max(low * bounds[1], high * bounds[1])
+
+
+def _with_bias(made, biases, bounds):
+    """Estimates with limited weights, their intervals as far apart as the bias can be."""
+    base = made["value", LOGGED, "mean"].value
+    for key, one in made.items():
+        if key[-1] != LIMITED:
+            continue
+        below, above = biases[key[1]]
+        if key[0] == "difference" and key[2] != LOGGED:
+            other = biases[key[2]]
+            below, above = below - other[1], above - other[0]
+        if key[0] == "lift":
+            below, above = (below / base, above / base) if base > 0 else (np.nan, np.nan)
+        low, high = one.low + below, one.high + above
+        if key[0] == "value":
+            low, high = max(low, bounds[0]), min(high, bounds[1])
+        made[key] = replace(one, low=low, high=high)
+    return made
+
+
+def _support(sums, policy, estimator, mean_weight, clusters):
+    """The `Support` of one policy."""
+    rewarded = estimator in ("ips", LIMITED)
+    name = LIMITED if estimator == LIMITED else "earned" if rewarded else "weight"
+    known = sums.carried(policy, sums.columns.place(name, policy))
+    gap, few = mean_weight.value - 1, FEW_REWARDS if rewarded else FEW_ROWS
+    right = mean_weight.low <= 1 <= mean_weight.high
+    if not right and abs(gap) > max(OFF, FAR * mean_weight.standard_error):
+        flag = "doubtful" if gap > 0 else "outside"
+    else:
+        thin = known["effective_rows"] < few or known["rows_rewarded"] < FEW_REWARDS
+        flag = "thin" if thin or known["largest_share"] > LARGE_SHARE else "good"
+    return Support(clusters=clusters, mean_weight=mean_weight, flag=flag, **known)
+
+
+def _sequence(one, key, draws, at, level, bounds):
+    """The interval of an estimate that may be looked at after every row."""
+    low, high = anytime_interval(one.value, one.standard_error, draws, at, level)
+    if key[0] == "value":
+        low, high = max(low, bounds[0]), min(high, bounds[1])
+    return replace(one, low=low, high=high)
+
+
+def own_values(labels, predictions, others, **options):
+    """Records of the value of one policy in one study, for ``tables.metrics_table``.
+
+    `predictions`, of the rows of `labels`, have ``row`` and ``p``, the probability that the policy
+    gives the logged action, perhaps with ``q`` and ``v`` of a reward model; `others` are those of
+    other policies that this one is compared with, by method. Options are those of
+    `log_values`: `OPTIONS`, ``reward_range`` and ``rows_before``. ``part`` says what a
+    difference is from, ``log`` for the policy that made the log. Files of different rows are
+    refused.
+    """
+    own = " "  # No method is called so. It comes last, so it is compared with all others.
+    return records_of(values_of_files(labels, others | {own: predictions}, **options), own, others)
+
+
+def records_of(known, own, others):
+    """Records of one policy of a log (`own_values`); it is compared with the `others`."""
+    records = []
+
+    def tell(metric, ratio, **place):
+        place = {"keep_rate": 1.0} | place
+        records.append(
+            place | {"metric": metric, "value": ratio.value, "standard_error": ratio.standard_error}
+        )
+        ends = {"whole_value": "whole"}.get(metric, metric)
+        for end in ("low", "high"):
+            records.append(place | {"metric": f"{ends}_{end}", "value": getattr(ratio, end)})
+
+    for name in known.estimators:
+        tell("whole_value", known.values[own, name], measure=name)
+        support, place = known.support[own, name], {"measure": name, "keep_rate": 1.0}
+        for metric in ("effective_rows", "largest_weight", "largest_share"):
+            records.append(place | {"metric": metric, "value": getattr(support, metric)})
+        records.append(place | {"metric": "support", "value": FLAGS.index(support.flag)})
+        for other in (LOGGED, *others):
+            ratio = known.differences[own, other, name]
+            tell("difference", ratio, measure=name, part=other or "log")
+        tell("lift", known.lifts[own, name], measure=name)
+    if own in known.lost:
+        tell("weight_lost", known.lost[own])
+    tell("logged_value", known.logged, measure="mean")
+    tell("mean_importance", support.mean_weight)
+    for metric in ("rows_agreed", "rows_rewarded", "thin_share", "clusters"):
+        records.append({"metric": metric, "value": float(getattr(support, metric))})
+    return [{"target": "general", "rows": known.rows} | record for record in records]
+
+
+def values_of_files(labels, predictions, **options):
+    """`LogValues` of the policies of a study, by files of their predictions."""
+    modelled = all("q" in batches.column_names(path) for path in predictions.values())
+    return log_values(
+        lambda: _batches(labels, predictions, modelled),
+        list(predictions),
+        clusters=CLUSTERS if has_clusters(labels) else 0,
+        modelled=modelled,
+        **options,
+    )
+
+
+def has_clusters(labels):
+    """Whether the rows of a log belong to users."""
+    first = next(iter(batches.batches(labels, ["cluster"], 1)), None)
+    return first is not None and bool(first["cluster"][0] >= 0)
+
+
+def _batches(labels, predictions, modelled):
+    told = ("p", "q", "v") if modelled else ("p",)
+    sources = [(path, ("row", *told)) for path in predictions.values()]
+    for ours, *theirs in rows_in_step([(labels, _COLUMNS), *sources]):
+        yield ours | {name: np.stack([part[name] for part in theirs], axis=1) for name in told}
+
+
+def values_of_log(question, rows, reading=None):
+    """`LogValues` of a new log, a frame or a file, read in batches, by a `LogQuestion`."""
+    return log_values(
+        lambda: question.batches(rows, reading),
+        list(question.facts["policies"]),
+        clusters=question.clusters,
+        **_options(question, "level", "thin", "anytime", "limit", "limit_at"),
+    )
+
+
+def values_of_parts(question, sums):
+    """`LogValues` of the sums over all partitions of a log."""
+    return values_of_sums(
+        sums,
+        list(question.facts["policies"]),
+        rows_before=question.facts["labeling"]["rows_before"],
+        **_options(question, "level", "anytime"),
+    )
+
+
+def _options(question, *names):
+    bounds = question.facts["outcome"].get("low"), question.facts["outcome"].get("high")
+    # Those of an older version lack some.
+    known = {"anytime": 0, "limit": "none", "limit_at": 10.0} | question.facts
+    return {"reward_range": bounds} | {name: known[name] for name in names}

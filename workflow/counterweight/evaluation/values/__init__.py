@@ -1,1 +1,0 @@
-"""Values of policies from logs."""

@@ -121,14 +121,9 @@ def mean_reward_of_a_click():
 
 
 def policy_tables():
-    """Everything that is fixed: shares of the contexts, policies and click rates.
-
-    Returns
-    -------
-    dict of str to numpy.ndarray
-        ``device, daypart, segment`` of each of the 60 contexts, their ``share``
-        (60,), and by context and action (60, 10): ``logging``, ``stochastic``,
-        ``deterministic`` (probabilities) and ``click`` (rates).
+    """Everything that is fixed, as arrays: ``device, daypart, segment`` of each of the 60 contexts,
+    their ``share`` (60,), and by context and action (60, 10) the probabilities ``logging,
+    stochastic, deterministic`` and rates ``click``.
     """
     device, daypart, segment = (
         grid.ravel() for grid in np.indices((len(DEVICES), len(DAYPARTS), len(SEGMENTS[0])))

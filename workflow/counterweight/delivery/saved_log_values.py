@@ -51,23 +51,11 @@ class SavedValues(SavedModel):
         self.question = LogQuestion(facts)
 
     def values(self, rows):
-        """Value of each policy by a log, as a data frame.
+        """Value of each policy by a log, as a data frame of `VALUES`; first the policy that made
+        the log.
 
-        Parameters
-        ----------
-        rows : pandas.DataFrame, str or Path
-            Rows of a log with the columns of the first one; or its file, CSV or Parquet, which is
-            read in batches.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns of `VALUES`; the first line is of the policy that made the log.
-
-        Raises
-        ------
-        CounterweightError
-            As of the log of the study: one sentence.
+        `rows` are a data frame with the columns of the first log, or its file (CSV or Parquet),
+        which is read in batches; mistakes are refused as those of the study's log.
         """
         return pd.DataFrame(self.tables(rows)[0])
 

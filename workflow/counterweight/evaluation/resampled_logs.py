@@ -184,13 +184,7 @@ def split(log, rates, resamplings, level, truth, seed, stream):
 
     One pass; memory does not grow with the rows. Up to ``resamplings - 1`` rows at the end belong
     to no part (but to the whole). `rates` descend. A log of fewer than two rows for each part is
-    refused.
-
-    Returns
-    -------
-    whole : LogAtRates
-    short : ShortLogs
-    records : list of dict
+    refused. Returns the whole (`LogAtRates`), its `ShortLogs` and a list of records.
     """
     size = _checked_count(log) // resamplings
     if size < 2:

@@ -58,18 +58,8 @@ def kept_log(frame, truth, rng, *, features, outcome, keep_rate, rows_before=0):
 
 
 def kept_numbers(frame, types, outcome, *, keep_rate, rows_before=0):
-    """All rows, each with how many it stands for.
-
-    Parameters
-    ----------
-    outcome : array (n,)
-    keep_rate : float or str
-        A rate, or the column of rates.
-
-    Returns
-    -------
-    dict
-        ``labeled`` (all), and ``weight`` (n,): 1 / rate where the outcome is 0, else 1.
+    """All rows as ``labeled``, and how many each stands for as ``weight``: 1 / rate where the
+    outcome is 0, else 1. `keep_rate` is a rate, or the column of rates.
     """
     rates = {"keep_rate": keep_rate, "rows_before": rows_before}
     made = kept_log(frame, None, None, features=None, outcome=outcome, **rates)

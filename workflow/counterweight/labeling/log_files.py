@@ -137,38 +137,16 @@ class _Lookup:
 def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None, roles=None):
     """Write features, labels and truth of a log, a batch of rows at a time, in their order.
 
-    Parameters
-    ----------
-    table : str or Path
-        Prepared table, with ``row`` ascending.
-    known : str or Path, or None
-        What is known of a generated data set, of which values of policies are used if it has any
-        (columns ``policy`` and ``value``).
-    outputs : mapping of str to path
-        ``features``, ``labels``, ``truth``.
-    recipe, outcome, rule : callable
-        ``recipe(frame, rng, outcome=reward)`` gives features of the same rows, ``outcome(frame,
-        population)`` rewards; the rule is `logs.logged` or `logs.own_log` with its options.
-    rng : numpy.random.Generator
-        For the recipe.
-    reward : str, optional
-        Column that must not become a feature.
-    roles : mapping of str to str, optional
-        Columns of a log of one's own by role, see `logs.roles_of`.
-
-    Returns
-    -------
-    list of dict
-        Metric records: ``rows_log``, ``rows_all``, and by role ``rows_nonzero`` and
-        ``smallest_propensity``; but for a log of one's own also ``rows_on_policy``,
-        ``rows_dropped`` (of neither role) and ``reward_mean`` (weighted by 1 / keep rate where the
-        reward is 0, with its linearised standard error).
-
-    Raises
-    ------
-    CounterweightError
-        When no row belongs to the log; the row ids do not ascend; what `logs.LogProblems` tells,
-        and whatever the rules refuse.
+    `table` is the prepared table, with ``row`` ascending; `known` what is known of a generated data
+    set, of which values of policies are used if it has any (columns ``policy`` and ``value``).
+    ``recipe(frame, rng, outcome=reward)`` gives features of the same rows, ``outcome(frame,
+    population)`` rewards; the rule is `logs.logged` or `logs.own_log` with its options. `reward` is
+    the column that must not become a feature, `roles` the columns of a log of one's own by role
+    (`logs.roles_of`). Returns metric records: ``rows_log``, ``rows_all``, and by role
+    ``rows_nonzero`` and ``smallest_propensity``; but for a log of one's own also
+    ``rows_on_policy``, ``rows_dropped`` (of neither role) and ``reward_mean`` (weighted by 1 / keep
+    rate where the reward is 0, with its linearised standard error). Refused are a log without a
+    row, row ids that do not ascend, what `logs.LogProblems` tells and what the rules refuse.
     """
     for part, other in ((recipe, "as_is"), (outcome, "reward")):
         made = getattr(part, "func", part)

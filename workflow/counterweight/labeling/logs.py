@@ -150,13 +150,9 @@ def logged_reward(frame, population, *, column, positive=None, negative=None, lo
 
     `positive` is compared as numbers where the column holds numbers, else as text; `negative`, a
     value or a list of values, is a reward of 0, needed where a batch has several values beside
-    `positive`. `low` and `high` are bounds, themselves included.
-
-    Raises
-    ------
-    CounterweightError
-        When the column is missing, is text without `positive`, a reward is missing or infinite
-        or outside the bounds, or the bounds are in the wrong order.
+    `positive`. Refused are a column that is missing or text without `positive`, rewards that are
+    missing, infinite or outside the bounds (`low` and `high`, themselves included), and bounds in
+    the wrong order.
     """
     bottom = -np.inf if low is None else low
     top = np.inf if high is None else high

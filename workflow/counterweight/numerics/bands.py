@@ -134,19 +134,10 @@ class CalibrationBand:
         self.middle_ = np.zeros(len(size))
 
     def interval(self, prediction, contain=True):
-        """Interval of each row's answer.
+        """Ends (m,) of the interval of each row's answer; NaN where the prediction is.
 
-        Parameters
-        ----------
-        prediction : array (m,)
-        contain : bool
-            Widen intervals of rates to hold the prediction itself, where a model is so badly
-            calibrated that they do not.
-
-        Returns
-        -------
-        low, high : arrays (m,)
-            NaN where the prediction is.
+        `contain` widens intervals of rates to hold the prediction itself, where a model is so badly
+        calibrated that they do not.
         """
         prediction = as_numbers(prediction, "predictions")
         low = np.interp(prediction, self.score_, self.low_)
@@ -187,14 +178,8 @@ class CalibrationBand:
 
 
 class _Windows:
-    """Windows of equal weight around grid points in sorted scores.
-
-    Attributes
-    ----------
-    score : array (P,)
-        Distinct, ascending.
-    effective : array (P,)
-        Kish's effective rows of each window.
+    """Windows of equal weight around grid points ``score`` (P,), distinct and ascending, in sorted
+    scores; ``effective`` (P,) are Kish's effective rows of each.
     """
 
     def __init__(self, score, weight):

@@ -40,17 +40,12 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Shape:
-    """What the interval rule needs to know of the influence values besides their spread.
+    """What the interval rule needs to know of the influence values c besides their spread.
 
-    Attributes
-    ----------
-    skewness : float
-        ``n^(1/2) sum c^3 / (sum c^2)^(3/2)`` of the influence values c.
-    pull : float
-        ``n^(1/2) sum w c / ((sum c^2)^(1/2) sum w)``: how far a chance error of the ratio moves
-        its own variance through the weights; 0 for weights that are all alike.
-    kurtosis : float
-        ``n sum c^4 / (sum c^2)^2``; 3 for normal values.
+    ``skewness`` is ``n^(1/2) sum c^3 / (sum c^2)^(3/2)``; ``pull`` ``n^(1/2) sum w c / ((sum
+    c^2)^(1/2) sum w)``, how far a chance error of the ratio moves its own variance through the
+    weights, 0 for weights that are all alike; ``kurtosis`` ``n sum c^4 / (sum c^2)^2``, 3 for
+    normal values.
     """
 
     skewness: float = 0.0
@@ -61,18 +56,10 @@ class Shape:
 def ratio_mean(values, weights=None, *, level=0.95, bounds=None, scale="root"):
     """Weighted mean ``sum w f / sum w`` with linearised standard error and interval, an `Estimate`.
 
-    The Hajek estimator: the sum of the weights stands for the number of rows before some were
-    rejected. Rows have to be independent draws; the estimate is biased by about 1/n.
-    ``SE^2 = n/(n-1) sum w^2 (f - m)^2 / (sum w)^2`` (Cochran 1977, section 6.4).
-
-    Parameters
-    ----------
-    values, weights : array-like (n,)
-        Weights from 0 up; only their ratios count. Rows of weight 0 are not counted.
-    level : float
-        Coverage of the interval.
-    bounds, scale
-        See `mean_interval`.
+    The Hajek estimator: the sum of the weights (only their ratios count; those of 0 are left out)
+    stands for the number of rows before some were rejected. Rows have to be independent draws; the
+    estimate is biased by about 1/n. ``SE^2 = n/(n-1) sum w^2 (f - m)^2 / (sum w)^2`` (Cochran 1977,
+    section 6.4). For `bounds` and `scale` see `mean_interval`.
     """
     values = as_numbers(values, "values")
     if values.ndim != 1 or not len(values):
@@ -138,16 +125,8 @@ def _estimate(value, influence, weights, rows, level, bounds, scale):
 
 
 def shape_of(rows, total, second, third, fourth, pull=0.0):
-    """Shape of influence values ``c = w (f - m)`` from their sums.
-
-    Parameters
-    ----------
-    total : float
-        sum w.
-    second, third, fourth : float
-        sum c^2, sum c^3, sum c^4.
-    pull : float
-        sum w c.
+    """`Shape` of influence values ``c = w (f - m)`` from the sums of c^2, c^3, c^4 and w c;
+    `total`: sum w.
     """
     if not second > 0 or not total > 0:
         return Shape()
@@ -173,20 +152,8 @@ def from_moments(
 ):
     """Estimate from sums that were gathered in one pass over a long table.
 
-    Parameters
-    ----------
-    value : float
-        sum w f / sum w.
-    second : float
-        sum w^2 (f - m)^2.
-    shape : Shape
-        From `shape_of`.
-    rows : int
-        Rows of positive weight.
-    total : float
-        sum w; the known number of rows where the sum is divided by that.
-    effective_rows, largest_weight, level, bounds, scale
-        As in `Estimate` and `ratio_mean`.
+    `value` is ``sum w f / sum w``, `second` ``sum w^2 (f - m)^2``, `rows` those of positive weight,
+    `total` sum w or the known number of rows where the sum is divided by that.
     """
     error = float(np.sqrt(second * rows / (rows - 1)) / total) if rows > 1 else float("nan")
     # Values that are all alike say as much as their effective number of rows.

@@ -10,27 +10,16 @@ from counterweight.numerics.estimate import Estimate, scaled_weights
 
 
 def auc_estimate(y, score, weight=None, level=0.95):
-    """Weighted area under the ROC curve with DeLong's standard error and an interval.
+    """Weighted area under the ROC curve with DeLong's standard error and an interval, an
+    `Estimate`.
 
     The share of (positive, negative) pairs, each weighted by the product of its rows' weights, that
-    the scores put in the right order; ties count half. Rejection at one rate a class leaves it
-    unbiased, and a rate that varies by row is made good by weights of 1 / rate. Each score is
-    sorted once, within its class; the rarer one's distinct scores are looked up in the other.
-    Memory beyond the arguments: 10 to 54 bytes a row, 30 more where weights vary within a class.
-
-    Parameters
-    ----------
-    y : array (n,) of 0/1 or bool
-    score : array (n,)
-    weight : array (n,), optional
-        From 0 up; only ratios within a class count. Rows of weight 0 are not used and not counted.
-    level : float
-        Coverage of the interval; see `auc_interval`.
-
-    Returns
-    -------
-    Estimate
-        Standard error of DeLong, DeLong & Clarke-Pearson (1988), by linearisation with weights.
+    the scores put in the right order; ties count half. Only ratios of weights (n,) within a class
+    count; rows of weight 0 are not used. Rejection at one rate a class leaves it unbiased, and a
+    rate that varies by row is made good by weights of 1 / rate. Each score is sorted once, within
+    its class; the rarer one's distinct scores are looked up in the other. Memory beyond the
+    arguments: 10 to 54 bytes a row, 30 more where weights vary within a class. The standard error
+    is that of DeLong, DeLong & Clarke-Pearson (1988), by linearisation with weights.
     """
     positive, score = checked_scores(y, score)
     largest, effective = 1.0, float(len(score))
@@ -60,14 +49,9 @@ def auc_estimate(y, score, weight=None, level=0.95):
 
 @dataclass(frozen=True)
 class AucMoments:
-    """What `auc_interval` needs; every entry a number or an array over resamples.
-
-    Attributes
-    ----------
-    value : AUC
-    by_positives, by_negatives : the two parts of DeLong's variance
-    fourth_positives, fourth_negatives : sums of the fourth powers of the rows' influence values
-    positives, negatives : rows of each class
+    """What `auc_interval` needs, numbers or arrays over resamples: the AUC, the two parts of
+    DeLong's variance, sums of the fourth powers of the rows' influence values, and rows of each
+    class.
     """
 
     value: np.ndarray
@@ -126,21 +110,10 @@ def agarwal_bound(positives, negatives, delta=0.05):
     """Deviation of an empirical AUC from the true one that is passed with probability <= delta.
 
     ``eps = (ln(2 / delta) / (2 rho (1 - rho) N))^(1/2)`` with N rows of which a share rho is
-    positive, so that rho (1 - rho) N = positives * negatives / N. Least at rho = 1/2. It
-    holds for any distribution of the scores, given the number of rows of each class
-    (Agarwal, Graepel, Herbrich, Har-Peled & Roth 2005, *JMLR* 6, Theorem 3).
-
-    Parameters
-    ----------
-    positives, negatives : int or array
-        At least 1 of each.
-    delta : float
-        In (0, 1).
-
-    Returns
-    -------
-    float or array
-        Above 1 where so few rows say nothing.
+    positive, so that rho (1 - rho) N = positives * negatives / N. Least at rho = 1/2; above 1 where
+    so few rows say nothing. It holds for any distribution of the scores, given the number of rows
+    of each class, at least 1 (Agarwal, Graepel, Herbrich, Har-Peled & Roth 2005, *JMLR* 6, Theorem
+    3).
     """
     if not 0 < delta < 1:
         raise CounterweightError(f"delta must lie between 0 and 1, not {delta}.")
@@ -193,19 +166,11 @@ def both_classes(positives, rows):
 def auc_moments(rare, gaps, ties, rare_rows, common_rows, rare_is_positive):
     """AUC and the parts of its variance from the weights in each place of the ranking.
 
-    Let v_0 < ... < v_{K-1} be the distinct scores of one class ("rare"). The rows of the
-    other ("common") lie in gaps, before v_0, between v_0 and v_1, ..., after v_{K-1}, or tie
-    with one of them. Each argument is a triple: sums of w, w^2 and w^4 over the rows in
-    that place (three times the same counts where there are no weights); axes before the
-    last one are resamples.
-
-    Parameters
-    ----------
-    rare : triple of array (..., K)
-    gaps : triple of array (..., K + 1)
-    ties : triple of array (..., K), or None where nothing ties
-    rare_rows, common_rows : int or array (...)
-        Rows of each class.
+    Let v_0 < ... < v_{K-1} be the distinct scores of one class ("rare"). The rows of the other
+    ("common") lie in gaps (..., K + 1), before v_0, between v_0 and v_1, ..., after v_{K-1}, or in
+    ties (..., K) with one of them, None where nothing ties. Each of `rare` (..., K), `gaps` and
+    `ties` is a triple: sums of w, w^2 and w^4 over the rows in that place (three times the same
+    counts where there are no weights); axes before the last one are resamples.
     """
     upto = np.cumsum(gaps[0][..., :-1], axis=-1, dtype=float)
     if ties is not None:
@@ -258,18 +223,8 @@ def _dot(a, b):
 
 
 def places(rare, common):
-    """Distinct values of sorted `rare`, where each starts, and where they lie in `common`.
-
-    Parameters
-    ----------
-    rare, common : sorted arrays
-
-    Returns
-    -------
-    first : array (K,)
-        Position in `rare` of each distinct value.
-    left, right : arrays (K,)
-        Number of `common` values below, and up to, each of them; one array where none ties.
+    """Of sorted `rare` the positions (K,) of its distinct values, and how many of sorted `common`
+    lie below, and up to, each of them; one array for both where none ties.
     """
     starts = np.empty(len(rare), bool)
     starts[0] = True
@@ -314,15 +269,9 @@ def _moments_of_rows(positive, score, weight):
 def placements(positive, score, weight):
     """Weighted AUC, and of each row the share of the other class that it stands right to, (n,).
 
-    Ties count half. Of a positive row it is the weighted share of negatives below it, of a
-    negative the share of positives above it (DeLong, DeLong & Clarke-Pearson 1988); the weighted
-    mean within either class is the AUC.
-
-    Parameters
-    ----------
-    positive : array (n,) of bool
-    score, weight : array (n,)
-        Checked; rows of weight 0 have a place, too, but count for none.
+    Ties count half. Of a positive row it is the weighted share of negatives below it, of a negative
+    the share of positives above it (DeLong, DeLong & Clarke-Pearson 1988); the weighted mean within
+    either class is the AUC. Rows of weight 0 have a place, too, but count for none.
     """
     place = np.empty(len(score))
     for own in (positive, ~positive):

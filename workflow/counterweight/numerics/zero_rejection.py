@@ -32,20 +32,11 @@ def _mixed(z):
 
 
 def row_uniforms(keys, seed):
-    """One number in [0, 1) for each row, from its key and the seed alone.
+    """One number in [0, 1) for each row, a multiple of 2^-53, from its key (a whole number) and the
+    seed.
 
-    Parameters
-    ----------
-    keys : array of integers, shape (n,)
-        Equal keys get equal numbers, so the keys of a log must be distinct for its rows
-        to be kept independently.
-    seed : int
-        Different seeds give unrelated numbers.
-
-    Returns
-    -------
-    array of float64, shape (n,)
-        Multiples of 2^-53.
+    Equal keys get equal numbers, so the keys of a log must be distinct for its rows to be kept
+    independently; different seeds give unrelated numbers.
     """
     keys = np.asarray(keys)
     if keys.dtype.kind not in "iu":
@@ -67,20 +58,9 @@ def row_uniforms(keys, seed):
 
 
 def checked_rates(reward, rate, start=0):
-    """Keep rates of the zero-reward rows, checked: one number, or one for each row.
-
-    Parameters
-    ----------
-    reward : array (n,)
-    rate : float, or array (n,)
-        In (0, 1]. It may be missing (NaN) where the reward is not 0: such rows are
-        always kept.
-    start : int
-        Number of the first row, for messages.
-
-    Returns
-    -------
-    float or array of float64, shape (n,)
+    """Keep rates of the zero-reward rows, checked: one number in (0, 1], or one for each row, which
+    may be missing (NaN) where the reward is not 0. `start` is the number of the first row, for
+    messages.
     """
     try:
         rate = np.asarray(rate, dtype=float)

@@ -33,14 +33,7 @@ def complete(name, study, plan):
 
 
 def own_study(entry):
-    """The study that a table of one's own asks for; see `counterweight.plan.own`.
-
-    Parameters
-    ----------
-    entry : dict
-        ``reward`` (a column, or column with low, high, positive), ``predictions`` (columns by
-        name), ``keep_rate``, ``rows_before``, ``user``, ``weight``.
-    """
+    """The study that a table of one's own asks for (see `counterweight.plan.own`), by its entries."""
     checked_rate(entry.get("keep_rate"))
     refuse_columns(entry, "predictions that a log holds")
     reward = checked_reward(entry["reward"])

@@ -125,23 +125,11 @@ class BudgetedClassifier(KeyedClassifier):
     )
 
     def fit(self, X, y, unweighted=None, *, rng=None, keys=None):
-        """Buy rows and learn.
+        """Buy rows of the pool X (n, d), y (n,) of 0 and 1, and learn.
 
-        Parameters
-        ----------
-        X : array (n, d)
-            The pool.
-        y : array (n,) of 0 and 1
-        unweighted : None
-            Weights are refused: a share of the rows by class has no meaning for weighted rows.
-        rng : numpy.random.Generator
-        keys : array (n,) of integers, optional
-            Row ids; their place in the table if None.
-
-        Raises
-        ------
-        CounterweightError
-            For one class only, weights, bad options, rows or keys.
+        `keys` are row ids (n,), their place in the table if None; `rng` a Generator. One class
+        only, bad options, rows or keys are refused, and so are weights: a share of the rows by
+        class has no meaning for weighted rows.
         """
         if unweighted is not None:
             raise CounterweightError(
@@ -269,17 +257,8 @@ class BudgetedClassifier(KeyedClassifier):
 class Pool:
     """Rows for sale, by class, in the order in which they are bought.
 
-    Parameters
-    ----------
-    y : array (n,) of 0 and 1
-    keys : array (n,) of integers
-
-    Attributes
-    ----------
-    available : numpy.ndarray, shape (2,)
-        Rows of each class.
-    place : numpy.ndarray, shape (n,)
-        Place of a row in the order of its class, from 0.
+    ``available`` (2,) are rows of each class, ``place`` (n,) is that of a row in the order of its
+    class, from 0.
     """
 
     def __init__(self, y, keys, seed):
@@ -308,18 +287,9 @@ class Pool:
 
 
 def beam(best, first, size, available):
-    """Shares of class 1 that a step of progressive sampling tries.
-
-    Parameters
-    ----------
-    best : float
-        The best share so far.
-    first : bool
-        Whether it is the first step, which looks at all shares.
-    size : int
-        Rows of the training sets of the step.
-    available : array (2,)
-        Rows of each class that there are.
+    """Shares of class 1 that a step of progressive sampling tries, about the `best` so far; the
+    first step looks at all. `size` are rows of its training sets, `available` (2,) rows of each
+    class.
     """
     radius = min(best, 1 - best) * (FACTOR - 1) / (FACTOR + 1)
     ends = (LEAST_SHARE, 1 - LEAST_SHARE) if first else (best - radius, best + radius)

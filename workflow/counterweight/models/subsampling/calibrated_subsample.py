@@ -345,16 +345,8 @@ class CalibratedNumbers:
     that were left out of learning, the mean score is told to be the weighted mean reward, and
     between bins the line between them; falling bins are pooled. A rare rate then does not make a
     few zeros carry the fit. It assumes that the expected reward rises with what is expected among
-    the rows as they are, as it does where zeros were dropped at one rate.
-
-    Parameters
-    ----------
-    learner, bins
-        See `OPTIONS`.
-
-    References
-    ----------
-    Mineiro, P. (2010). The Unimportance of Zeroes. Regression section.
+    the rows as they are, as it does where zeros were dropped at one rate (Mineiro 2010, regression
+    section).
     """
 
     #: It takes encoded rows, and is for numbers alone.

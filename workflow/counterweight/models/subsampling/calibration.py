@@ -10,15 +10,7 @@ from counterweight.numerics.zero_rejection import checked_rates, keep_weights
 
 
 def shifted_odds(probability, ratio):
-    """Probability whose odds are `ratio` times those of `probability`.
-
-    Parameters
-    ----------
-    probability : array or float
-        In [0, 1]; 0 and 1 stay where they are.
-    ratio : array or float
-        Positive and finite.
-    """
+    """Probability whose odds are `ratio` times those of `probability`; 0 and 1 stay where they are."""
     probability = np.asarray(probability, dtype=float)
     up = ratio * probability
     return up / (up + (1.0 - probability))
@@ -27,15 +19,8 @@ def shifted_odds(probability, ratio):
 def prior_correction(q, keep_rate):
     """p(y = 1 | x) of all rows from that of rows whose zeros were kept at a known rate.
 
-    p = l q / (l q + 1 - q). Exact where `q` is the true probability among the kept rows
-    and zeros were rejected without a look at x; what is wrong with `q` stays wrong.
-
-    Parameters
-    ----------
-    q : array or float
-        p(y = 1 | x) among the kept rows, in [0, 1].
-    keep_rate : array or float
-        l, the rate at which rows of class 0 were kept, in (0, 1].
+    p = l q / (l q + 1 - q). Exact where `q` is the true probability among the kept rows and zeros
+    were rejected without a look at x; what is wrong with `q` stays wrong.
     """
     return shifted_odds(_probabilities(q), _zero_rates(keep_rate))
 
@@ -74,15 +59,10 @@ class SplineCalibrator(BaseEstimator):
         self.monotone = monotone
 
     def fit(self, score, reward, keep_rate=None, sample_weight=None):
-        """Find the control points.
+        """Find the control points of scores and rewards (n,).
 
-        Parameters
-        ----------
-        score, reward : array (n,)
-        keep_rate : float or array (n,), optional
-            Rate in (0, 1] at which a row of reward 0 was kept; all rows if None.
-        sample_weight : array (n,), optional
-            Weights for another reason; they multiply those of the rates.
+        `keep_rate` (one or (n,), in (0, 1]) is that at which a row of reward 0 was kept, all if
+        None; weights for another reason multiply those of the rates.
         """
         if not isinstance(self.bins, (int, np.integer)) or self.bins is True or self.bins < 1:
             raise CounterweightError(f"bins is {self.bins!r}; it must be a whole number from 1 up.")
@@ -259,20 +239,13 @@ class LogOddsCalibrator(BaseEstimator):
         self.form = form
 
     def fit(self, margin, reward, keep_rate=None, sample_weight=None):
-        """Fit to rows that were kept.
+        """Fit to rows that were kept: margins (n,), about linear in log-odds, and rewards of 0 and
+        1.
 
-        Parameters
-        ----------
-        margin : array (n,)
-            Score on the scale of log-odds, or any other on which it is about linear in them.
-        reward : array (n,) of 0 and 1
-        keep_rate : float or array (n,), optional
-            Rate in (0, 1] at which a row was kept, or would have been, where its reward is 0;
-            all rows if None. That of rows of reward 1 is not used and may be missing (NaN). Where
-            rates differ, kept rows of reward 0 weigh 1 / l in place of the offset (never both): a
-            margin that was learned from such rows knows of the rates, and new rows have none.
-        sample_weight : array (n,), optional
-            Weights for another reason.
+        `keep_rate` (one or (n,)) is that at which a row was kept, or would have been, where its
+        reward is 0; all rows if None. That of rows of reward 1 is not used and may be missing
+        (NaN). Where rates differ, kept rows of reward 0 weigh 1 / l in place of the offset (never
+        both): a margin that was learned from such rows knows of the rates, and new rows have none.
         """
         from scipy.special import expit
 

@@ -29,13 +29,7 @@ LEAST_CHANCE = 1e-9
 
 
 def new_learner(name, min_samples_leaf=2):
-    """A new learner.
-
-    Parameters
-    ----------
-    min_samples_leaf : int
-        Least rows in a leaf of the tree; the others have none.
-    """
+    """A new learner; `min_samples_leaf` are least rows in a leaf of the tree."""
     return Tree(min_samples_leaf) if name == "tree" else LEARNERS[name]()
 
 
@@ -88,21 +82,13 @@ class _Learner:
 class StochasticGradient(_Learner):
     """Linear regression by stochastic gradient descent on the squared loss.
 
-    A row of weight w moves the coefficients w times as far. The step is 1 / the largest
-    squared norm of a row, so no row of weight 1 overshoots, and it falls as the fourth
-    root of the number of rows seen. With weights of 1 / l much above 1 it does overshoot:
-    that is the weakness of importance weights in online learning (Mineiro 2010,
-    regression section). It is not hidden: predictions outside [0, 1] are counted in
-    `out_of_range` before they are limited.
-
-    Attributes
-    ----------
-    coef_ : numpy.ndarray, shape (d,)
-        In units of 1/feature.
-    intercept_ : float
-    converged_ : bool
-        False where the descent overflowed; the coefficients are then those of the last
-        pass that stayed finite (0 where there was none).
+    A row of weight w moves the coefficients w times as far. The step is 1 / the largest squared
+    norm of a row, so no row of weight 1 overshoots, and it falls as the fourth root of the number
+    of rows seen. With weights of 1 / l much above 1 it does overshoot: that is the weakness of
+    importance weights in online learning (Mineiro 2010, regression section). It is not hidden:
+    predictions outside [0, 1] are counted in `out_of_range` before they are limited. Where the
+    descent overflowed it has not converged, and the coefficients are those of the last pass that
+    stayed finite.
     """
 
     STORED = ("coef", "intercept")
@@ -346,12 +332,8 @@ def _one_thread():
 class KeyedClassifier(BinaryClassifier):
     """A learner of `learners` on some of the rows, its estimates corrected for all of them.
 
-    Attributes
-    ----------
-    learner_ : the fitted learner, or a `ConstantModel`
-    n_features_in_ : int
-    predictions_out_of_range_ : float
-    constant_, converged_ : bool
+    Fitted: ``learner_`` (or a `ConstantModel`, ``constant_``), ``converged_``,
+    ``predictions_out_of_range_``.
     """
 
     #: The trainer passes row ids.

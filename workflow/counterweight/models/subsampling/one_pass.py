@@ -134,23 +134,13 @@ class OnePassClassifier(_OnePass, BinaryClassifier):
     """
 
     def partial_fit(self, X, y, keep_rate=None, sample_weight=None, classes=None):
-        """Learn from one batch of kept rows; batches are best in the order of time.
+        """Learn from one batch of kept rows X (n, d), y (n,); batches are best in the order of
+        time.
 
-        Parameters
-        ----------
-        X : array (n, d)
-        y : array (n,)
-            Of two classes; those of the first batch unless told. The second in order is the reward.
-        keep_rate : float or array (n,), optional
-            Of this batch; NaN where the reward is 1 and its rate is not known.
-        sample_weight : array (n,), optional
-        classes : sequence of two labels, optional
-            Both, where a first batch may have one.
-
-        Raises
-        ------
-        CounterweightError
-            For more than two classes, rates outside (0, 1], features that are not finite.
+        `keep_rate` (one or (n,)) is that of this batch, NaN where the reward is 1 and its rate is
+        not known. y has two classes, those of the first batch unless `classes` tells both; the
+        second in order is the reward. Refused are more than two classes, rates outside (0, 1],
+        features that are not finite.
         """
         X, y, rate, weight = self._batch(X, y, keep_rate, sample_weight)
         if np.isnan(rate).any():

@@ -39,24 +39,14 @@ class MarginNoise:
     """How a margin that is a mean of few is told from one that is a mean of many.
 
     The margin of a row by a learner is taken to be the row's own part, normal about the mean of its
-    class with variance S, and noise of the learner. A mean of R margins has noise of variance
-    v / R. Log-odds of the class are then linear in it about the midpoint c of the two means, and
-    their slope goes by 1 / (S + v / R). So of a mean M of n margins they are what a curve that was
-    fitted to means of R says of ``c + (M - c) (S + v / R) / (S + v / n)``. The noise may grow with
-    the distance from c: ``v = a + b (M - c)^2``, by least squares on how the R margins of a row
-    differ. Where margins are not normal this is right to the first order in v / S.
-
-    Parameters
-    ----------
-    center, signal, constant, growth : float
-        c, S, a and b.
-    rounds : int
-        R.
-
-    References
-    ----------
-    Carroll, Ruppert, Stefanski & Crainiceanu (2006). Measurement error in nonlinear models, 2nd
-    ed., sections 3.2 and 4.8 (discriminant analysis with errors).
+    class with variance S, and noise of the learner. A mean of R margins has noise of variance v /
+    R. Log-odds of the class are then linear in it about the midpoint c of the two means, and their
+    slope goes by 1 / (S + v / R). So of a mean M of n margins they are what a curve that was fitted
+    to means of R says of ``c + (M - c) (S + v / R) / (S + v / n)``. The noise may grow with the
+    distance from c: ``v = a + b (M - c)^2``, by least squares on how the R margins of a row differ.
+    Where margins are not normal this is right to the first order in v / S (Carroll, Ruppert,
+    Stefanski & Crainiceanu 2006, *Measurement error in nonlinear models*, 2nd ed., sections 3.2 and
+    4.8). ``center``, ``signal``, ``constant``, ``growth`` and ``rounds`` are c, S, a, b and R.
     """
 
     def __init__(self, center, signal, constant, growth, rounds):
@@ -65,19 +55,8 @@ class MarginNoise:
 
     @classmethod
     def of(cls, margins, y, weight):
-        """From margins by learners that have not seen the rows.
-
-        Parameters
-        ----------
-        margins : array (R, n)
-        y : array (n,) of 0 and 1
-            Both occur.
-        weight : array (n,)
-
-        Returns
-        -------
-        MarginNoise or None
-            None for one round, which does not tell the noise.
+        """From margins (R, n) by learners that have not seen the rows, y (n,) of both classes and
+        weights; None for one round, which does not tell the noise.
         """
         rounds = len(margins)
         if rounds < 2:
@@ -225,26 +204,13 @@ class SubsampledClassifier(KeyedClassifier):
     def fit(self, X, y, sample_weight=None, *, rng=None, keys=None, rates=None):
         """Reject, learn and correct.
 
-        Parameters
-        ----------
-        X : array (n, d)
-        y : array (n,) of 0 and 1
-        sample_weight : array (n,), optional
-            Weights for another reason, e.g. selection. The learner and the spline honour
-            them under every correction; they multiply the weights of the rejection.
-        rng : numpy.random.Generator
-            Gives the seeds of the rejection, the hold-out and the learner, whatever the
-            options: two models with equal generators keep the same rows.
-        keys : array (n,) of integers, optional
-            Row ids; their place in the table if None.
-        rates : array (n,), optional
-            Rates at which rows of class 0 were kept before they came here; `keep_rate` then
-            rejects some more. The chances are those of all rows that there were.
-
-        Raises
-        ------
-        CounterweightError
-            For one class only, bad options, rows, weights, keys or rates.
+        X (n, d), y (n,) of 0 and 1. `sample_weight` (n,) are weights for another reason, e.g.
+        selection: learner and spline honour them under every correction, times those of the
+        rejection. `rng` gives the seeds of the rejection, the hold-out and the learner, whatever
+        the options: two models with equal generators keep the same rows. `keys` (n,) are row ids,
+        their place in the table if None. `rates` (n,) are those at which rows of class 0 were kept
+        before they came here; `keep_rate` then rejects some more, and the chances are those of all
+        rows that there were. One class only, bad options, rows, weights, keys or rates are refused.
         """
         check_options(vars(self), OPTIONS)
         before, relative = self._before(y, keys, rates)

@@ -11,6 +11,7 @@ that changed is summed anew, the others are not. Rows are read as their roles as
 the whole log: numbers for rewards and chances, text for users and actions.
 """
 
+import contextlib
 import functools
 import os
 import re
@@ -57,13 +58,7 @@ def _is_own(study):
 
 
 def own_study(entry):
-    """The study that a table of one's own asks for; see `counterweight.plan.own`.
-
-    ``entry`` has ``reward`` (a column, or column with low, high, positive), ``propensity``,
-    ``policies`` (by name: a column of probabilities, or ``{column: its action, action: the logged
-    one}``), ``keep_rate``, ``rows_before``, ``user``, ``weight``, ``by_partition``, ``action``. A
-    policy that says neither is refused.
-    """
+    """The study that a table of one's own asks for (see `counterweight.plan.own`), by its entries."""
     checked_rate(entry.get("keep_rate"))
     if entry.get("by_partition"):
         refuse_columns(entry, "a log that is read by_partition")
@@ -107,7 +102,7 @@ def own_study(entry):
         "labeling": labeling,
         "evaluation": {"protocol": "own_values"},
         "models": models,
-        "roles": _roles(entry, reward, labeling, models) | _learnt(entry, models),
+        "roles": _roles(entry, reward, labeling, models),
     }
 
 
@@ -124,17 +119,8 @@ def _reward_model(entry):
     return {"reward_model": asked.get("model", "linear"), "reward_by": asked["by"]}
 
 
-def _learnt(entry, models):
-    """Roles of the columns by which a reward model goes, and of what none of them may tell."""
-    if not entry.get("reward_model"):
-        return {}
-    shown = [item["shown"] for item in models if "shown" in item]
-    told = {"reward": entry["reward"], "reward_model.by": entry["reward_model"]["by"]}
-    return told | ({"action": shown[0]} if shown else {})
-
-
 def _roles(entry, reward, labeling, models):
-    """Columns by role: none of them is anything else."""
+    """Columns by role, none of which is anything else; and those by which a reward model goes."""
     rate = labeling.get("keep_rate")
     roles = {"reward": reward["column"], "propensity": labeling["propensity"]}
     roles |= {"keep_rate": rate} if isinstance(rate, str) else {}
@@ -147,7 +133,8 @@ def _roles(entry, reward, labeling, models):
     ]
     # What a policy would do is known before the action; what goes by the action is not.
     after = roles | {role: column for role, column, key in policies if key != "takes"}
-    for column in (entry.get("reward_model") or {}).get("by", ()):
+    by = (entry.get("reward_model") or {}).get("by", ())
+    for column in by:
         named = [role.replace("_", " ") for role, own in after.items() if own == column]
         if named:
             raise CounterweightError(
@@ -155,7 +142,12 @@ def _roles(entry, reward, labeling, models):
                 "known before the action was chosen."
             )
     roles |= {role: column for role, column, _ in policies}
-    return roles | {key: labeling[key] for key in ("user", "weight") if key in labeling}
+    roles |= {key: labeling[key] for key in ("user", "weight") if key in labeling}
+    shown = [item["shown"] for item in models if "shown" in item][:1]
+    learned = {"reward": entry["reward"], "reward_model.by": by} | dict.fromkeys(
+        shown and ["action"], *shown
+    )
+    return roles | (learned if by else {})
 
 
 def identities(names):
@@ -208,10 +200,26 @@ def _named_files(path, changed):
 
 
 def plan_sum(plan, study, part, at):
-    file, keys = files_of_parts(plan, study)[part]
-    given = question_of(study) | {"keys": keys}
-    given["reading"] = plan["datasets"][study["dataset"]].get("reading", {})
-    return Job(f"{_HERE}:sum_part", {"files": [file]}, given, own=(file,))
+    return part_job(
+        f"{_HERE}:sum_part", plan, study, files_of_parts(plan, study)[part], question_of(study)
+    )
+
+
+def part_job(run, plan, study, part, question):
+    """The job of a partition, a file with what the names of its folders say."""
+    file, keys = part
+    reading = plan["datasets"][study["dataset"]].get("reading", {})
+    return Job(run, {"files": [file]}, question | {"keys": keys, "reading": reading}, own=(file,))
+
+
+@contextlib.contextmanager
+def part_of(job):
+    """The file of the job of a partition; what it has wrong is told with it."""
+    (file,) = job.input.files
+    try:
+        yield file
+    except CounterweightError as error:
+        raise CounterweightError(told_of(file, error, job.given["outcome"])) from error
 
 
 def sum_part(job):
@@ -219,12 +227,9 @@ def sum_part(job):
     from counterweight.labeling.log_question import LogQuestion
     from counterweight.tables.saved_form import write_gift
 
-    saved = LogQuestion(_facts(job.given))
-    (file,) = job.input.files
-    try:
-        whole, counted = saved.sums(str(file), job.given["reading"], job.given["keys"])
-    except CounterweightError as error:
-        raise CounterweightError(told_of(file, error, job.given["outcome"])) from error
+    with part_of(job) as file:
+        question, given = LogQuestion(_facts(job.given)), job.given
+        whole, counted = question.sums(str(file), given["reading"], given["keys"])
     write_gift(job.output.sums, SUMS, counted, whole.to_arrays())
     job.log.info("%s: %d rows, %d with a reward", file, whole.rows, whole.nonzero)
 
@@ -311,31 +316,41 @@ def _label(job, given, known, roles=None):
 def merge_parts(job):
     """Merged sums, checked as one log; metric records of its sizes."""
     from counterweight.labeling.log_question import LogQuestion
-    from counterweight.tables.parquet import write_table
     from counterweight.tables.saved_form import read_gift, write_gift
 
-    saved, files = LogQuestion(_facts(job.given)), job.input.sums
-    whole, counts = None, []
-    for gift in map(read_gift, _listed(files)):
-        part = saved.begun().use(gift.arrays)
-        counts.append(gift.facts)
+    question, whole, counts = LogQuestion(_facts(job.given)), None, []
+    for saved in map(read_gift, _listed(job.input.sums)):
+        part = question.begun().use(saved.arrays)
+        counts.append(saved.facts)
         if whole is None:
             whole = part
         else:
             whole.merge(part)
-    saved.check(counts)
+    question.check(counts)
     write_gift(job.output.labels, SUMS, {}, whole.to_arrays())
+    told = {
+        "rows_nonzero": whole.nonzero,
+        "smallest_propensity": min(one["least"] for one in counts),
+    }
+    return merged_sizes(job, whole.rows, told)
+
+
+def merged_sizes(job, rows, told):
+    """Metric records of merged partitions, whose features and truth are empty files."""
+    from counterweight.tables.parquet import write_table
+
     for name in ("features", "truth"):
         write_table(getattr(job.output, name), {"row": []}, (("row", "int32"),))
     job.log.info(
-        "%d rows in %d partitions, %d with a reward", whole.rows, len(counts), whole.nonzero
+        "%d rows in %d partitions, %d with a reward",
+        rows,
+        len(_listed(job.input.sums)),
+        told["rows_nonzero"],
     )
-    place = {"rows": whole.rows}
-    log = place | {"target": "general", "part": "log"}
+    log = {"rows": rows, "target": "general", "part": "log"}
     return [
-        *(place | {"metric": name, "value": whole.rows} for name in ("rows_log", "rows_all")),
-        log | {"metric": "rows_nonzero", "value": whole.nonzero},
-        log | {"metric": "smallest_propensity", "value": min(one["least"] for one in counts)},
+        *({"rows": rows, "metric": name, "value": rows} for name in ("rows_log", "rows_all")),
+        *(log | {"metric": name, "value": value} for name, value in told.items()),
     ]
 
 

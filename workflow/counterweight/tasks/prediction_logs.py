@@ -8,9 +8,10 @@ import os
 from pathlib import Path
 
 from counterweight.errors import CounterweightError
+from counterweight.labeling.logs import roles_of
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, protocol_of
-from counterweight.tasks.logs import identities
+from counterweight.tasks.logs import files_of_parts, identities, merged_sizes, part_job, part_of
 from counterweight.tasks.own_studies import checked_rate, checked_reward, refuse_columns
 
 WORDS = "studies of predictions that a log holds"
@@ -36,15 +37,9 @@ def own_study(entry):
     """The study that a table of one's own asks for (see `counterweight.plan.own`), by its entries."""
     checked_rate(entry.get("keep_rate"))
     refuse_columns(entry, "predictions that a log holds")
-    reward = checked_reward(entry["reward"])
-    labeling = {"rule": "scored_log"}
-    labeling |= {
-        key: entry[key] for key in ("keep_rate", "rows_before", "user", "weight") if key in entry
-    }
+    reward, given = checked_reward(entry["reward"]), ("keep_rate", "rows_before", "user", "weight")
+    labeling = {"rule": "scored_log"} | {key: entry[key] for key in given if key in entry}
     names = list(entry["predictions"])
-    rate = labeling.get("keep_rate")
-    roles = {"reward": reward["column"]} | ({"keep_rate": rate} if isinstance(rate, str) else {})
-    roles |= {key: labeling[key] for key in ("user", "weight") if key in labeling}
     return {
         "features": {"recipe": "no_features"},
         "outcome": {"rule": "logged_reward"} | reward,
@@ -55,7 +50,8 @@ def own_study(entry):
             | {"column": entry["predictions"][name]}
             for name, own in zip(names, identities(names), strict=True)
         ],
-        "roles": roles | {f"predictions {name}": entry["predictions"][name] for name in names},
+        "roles": roles_of(reward, labeling)
+        | {f"predictions {name}": entry["predictions"][name] for name in names},
     }
 
 
@@ -71,8 +67,6 @@ def question_of(study):
 
 def parts(plan, study):
     """Files of the log by the names of their jobs; a log in one file is one partition."""
-    from counterweight.tasks.logs import files_of_parts
-
     path = plan["datasets"][study["dataset"]].get("path")
     if not path:
         raise CounterweightError(
@@ -83,25 +77,18 @@ def parts(plan, study):
 
 
 def plan_sum(plan, study, part, at):
-    file, keys = parts(plan, study)[part]
-    given = question_of(study) | {"keys": keys}
-    given["reading"] = plan["datasets"][study["dataset"]].get("reading", {})
-    return Job(f"{_HERE}:sort", {"files": [file]}, given, own=(file,))
+    return part_job(f"{_HERE}:sort", plan, study, parts(plan, study)[part], question_of(study))
 
 
 def sort(job):
     """Sorted scores of one partition."""
     from counterweight.evaluation.scored_log import ScoredLog
     from counterweight.tables.parquet import read_facts
-    from counterweight.tasks.logs import told_of
 
-    (file,) = job.input.files
-    if not Path(file).exists():
-        raise CounterweightError(f"{file} is not there: correct the path of the table.")
-    try:
+    with part_of(job) as file:
+        if not Path(file).exists():
+            raise CounterweightError(f"{file} is not there: correct the path of the table.")
         ScoredLog(job.given).sort(job.output.sums, file, job.given["reading"], job.given["keys"])
-    except CounterweightError as error:
-        raise CounterweightError(told_of(file, error, job.given["outcome"])) from error
     job.log.info("%s: %d rows", file, read_facts(job.output.sums)["rows"])
 
 
@@ -114,23 +101,13 @@ def plan_label(plan, study, at):
 def merge(job):
     """Measures of all partitions together; metric records of their sizes."""
     from counterweight.evaluation.scored_log import ScoredLog
-    from counterweight.tables.parquet import write_table
     from counterweight.tables.saved_form import write_gift
 
     files = job.input.sums
     merged = ScoredLog(job.given).merge([files] if isinstance(files, str) else list(files))
     write_gift(job.output.labels, MERGED, merged, {})
-    for name in ("features", "truth"):
-        write_table(getattr(job.output, name), {"row": []}, (("row", "int32"),))
-    job.log.info("%d rows, %d with a reward", merged["rows"], merged["nonzero"])
-    place = {"rows": merged["rows"]}
-    log = place | {"target": "general", "part": "log"}
-    return [
-        place | {"metric": "rows_log", "value": merged["rows"]},
-        place | {"metric": "rows_all", "value": merged["rows"]},
-        log | {"metric": "rows_nonzero", "value": merged["nonzero"]},
-        log | {"metric": "clusters", "value": float(merged["clusters"])},
-    ]
+    told = {"rows_nonzero": merged["nonzero"], "clusters": float(merged["clusters"])}
+    return merged_sizes(job, merged["rows"], told)
 
 
 def plan_train(plan, study, method, at):

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from counterweight.datasets.own_table import read_typed
 from counterweight.errors import CounterweightError
-from counterweight.labeling.kept_log import kept_log, kept_numbers
+from counterweight.labeling.logs import kept_log, kept_numbers
 from counterweight.plan import config, reading
 from counterweight.plan.digests import Contents
 from counterweight.plan.jobs import Paths

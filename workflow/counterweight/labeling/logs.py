@@ -1,4 +1,9 @@
-"""Rules of logs: who logged each row, rewards, propensities, keep rates, weights, users; checks."""
+"""Rules of logs: who logged each row, rewards, propensities, keep rates, weights, users; checks.
+
+``kept_log`` is of classes, ``kept_numbers`` of tables whose other rewards are numbers, of logs of
+one's own that lost a part of their zeros before anybody looked: every row is labeled, and zeros
+are taken to have been dropped by the rate alone, whatever the features.
+"""
 
 import numpy as np
 
@@ -11,7 +16,16 @@ from counterweight.numerics.checks import note_wrong
 #: Studies with these labeling rules are about a log, not about classes; `scored_log` about
 #: predictions that a log holds.
 TASK = "log"
-TASK_BY_NAME = {"scored_log": "prediction_logs"}
+TASK_BY_NAME = {
+    "scored_log": "prediction_logs",
+    "kept_log": "classification",
+    "kept_numbers": "missing_outcomes",
+}
+#: ``kept_log`` gets features and outcome, and tells the rate at which each row was kept; its test
+#: rows stand for others that were dropped.
+FEATURES_BY_NAME = {"kept_log": True}
+COMPLETE_BY_NAME = {"kept_log": True}
+KEPT_BY_NAME = {"kept_log": True}
 #: The value of its policies is known to nobody.
 OWN_LOG_BY_NAME = {"own_log": True}
 #: Options of every log of one's own.
@@ -23,7 +37,17 @@ ROWS = {
     "user": Text("", "Column of the user (or session, or day) whose rows are not independent; empty where every row stands for itself."),
     "weight": Text("", "Column of how many rows each row stands for, besides its keep rate; empty for one."),
 }  # fmt: skip
+#: Options of a log that kept a part of its zeros.
+KEPT = {
+    "keep_rate": Option(...,
+        "Rate at which rows whose outcome is 0 were kept, or the column of each row's rate.", type=["number", "string"], above=0, maximum=1),
+    "rows_before": Integer(0,
+        "Number of rows before any was dropped, if it is known; 0 where it is not. A keep rate that contradicts it is "
+        "refused.", minimum=0),
+}  # fmt: skip
 OPTIONS_BY_NAME = {
+    "kept_log": KEPT,
+    "kept_numbers": KEPT,
     "logged": {
         "action": Text("action", "Column of the action that was taken (a whole number)."),
         "propensity": Text("propensity", "Column of the probability with which the logging policy took it."),
@@ -52,7 +76,16 @@ OPTIONS_BY_NAME = {
     },
 }  # fmt: skip
 LABEL = "rewards are seen of logged actions only"
-LABEL_BY_NAME = {"scored_log": "rewards are seen beside predictions of them"}
+LABEL_BY_NAME = {
+    "scored_log": "rewards are seen beside predictions of them",
+    "kept_log": "a log that kept a part of its zeros",
+    "kept_numbers": "a log that kept a part of its rows of reward 0",
+}
+#: Why none of its rows may be without an outcome, and what to do.
+BLANK = (
+    "and of a log that dropped zeros every row has one: fill it in, or leave these rows out (a "
+    "table or a query of the others)."
+)
 ROLES = ("log", "on_policy")
 
 
@@ -410,3 +443,33 @@ class LogProblems:
                 f"{said} is {before}: {self.rows - self.nonzero} of {zeros} rows of reward 0 are a "
                 f"rate of {rate:.3g}. Correct keep_rate or {said}."
             )
+
+
+def kept_log(frame, truth, rng, *, features, outcome, keep_rate, rows_before=0):
+    """All rows (``selected``), with the rates at which each was kept (1 where it is no zero).
+
+    Zeros are taken to have been dropped by that rate alone, whatever the features.
+    """
+    missing = np.isnan(np.asarray(outcome, float))
+    if missing.any():
+        raise CounterweightError(
+            f"The outcome is missing in {int(missing.sum())} of {len(frame)} rows (first: row "
+            f"{frame['row'].to_numpy()[missing][0]}), {BLANK}"
+        )
+    column = keep_rate if isinstance(keep_rate, str) else ""
+    rate = np.full(len(frame), keep_rate) if not column else floats(frame, column, "key keep_rate")
+    whole = {"row": frame["row"].to_numpy(), "reward": outcome, "keep_rate": rate}
+    whole["propensity"] = np.ones(len(frame))
+    problems = LogProblems({"keep_rate": column, "reward": "outcome"}, rows_before)
+    problems.look(whole)
+    problems.tell()
+    return {"selected": np.ones(len(frame), bool), "keep_rate": np.where(outcome == 0, rate, 1.0)}
+
+
+def kept_numbers(frame, types, outcome, *, keep_rate, rows_before=0):
+    """All rows as ``labeled``, and how many each stands for as ``weight``: 1 / rate where the
+    outcome is 0, else 1. `keep_rate` is a rate, or the column of rates.
+    """
+    rates = {"keep_rate": keep_rate, "rows_before": rows_before}
+    made = kept_log(frame, None, None, features=None, outcome=outcome, **rates)
+    return {"labeled": made["selected"], "weight": 1 / made["keep_rate"]}

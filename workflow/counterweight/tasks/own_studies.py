@@ -421,7 +421,7 @@ def _features(study, dataset, names):
 def _refuse_blanks(path, column, reading):
     """Refuse a log that dropped zeros and has rows without an outcome; all of it is read."""
     from counterweight.datasets.own_table import first_blank
-    from counterweight.labeling.kept_log import BLANK
+    from counterweight.labeling.logs import BLANK
 
     if place := first_blank(path, column, reading):
         raise CounterweightError(f"{path}, {place}: the outcome {column!r} is missing, {BLANK}")

@@ -58,7 +58,7 @@ def _is_own(study):
 
 
 def own_study(entry):
-    """The study that a table of one's own asks for (see `counterweight.plan.own`), by its entries."""
+    """The study that a table of one's own asks for; see `counterweight.plan.own`."""
     checked_rate(entry.get("keep_rate"))
     if entry.get("by_partition"):
         refuse_columns(entry, "a log that is read by_partition")

@@ -34,7 +34,7 @@ def complete(name, study, plan):
 
 
 def own_study(entry):
-    """The study that a table of one's own asks for (see `counterweight.plan.own`), by its entries."""
+    """The study that a table of one's own asks for; see `counterweight.plan.own`."""
     checked_rate(entry.get("keep_rate"))
     refuse_columns(entry, "predictions that a log holds")
     reward, given = checked_reward(entry["reward"]), ("keep_rate", "rows_before", "user", "weight")

@@ -10,7 +10,7 @@ from counterweight.numerics.zero_rejection import checked_rates, keep_weights
 
 
 def shifted_odds(probability, ratio):
-    """Probability whose odds are `ratio` times those of `probability`; 0 and 1 stay where they are."""
+    """Probability whose odds are `ratio` times those of `probability`; 0 and 1 stay as they are."""
     probability = np.asarray(probability, dtype=float)
     up = ratio * probability
     return up / (up + (1.0 - probability))

@@ -331,8 +331,9 @@ CODE = {
     ),
     "rules of labeling": (
         edited("labeling/labeling_rules"),
-        f"label twin; {TWIN}; {HELD}; {KEPT}; {CURVED}; {CLICKS}; {RANKING}; {RATES}",
+        f"label twin; {TWIN}; {HELD}; {KEPT}; {CLICKS}; {RANKING}; {RATES}",
     ),
+    "rules of labeling that draw": (edited("labeling/drawn_rules"), CURVED),
     "the labeling of groups": (edited("labeling/sensitive"), PEOPLE),
     "selection models": (
         edited("selection/selectors"),

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.labeling_rules import coastal, known_propensity, married
+from counterweight.labeling.drawn_rules import known_propensity
+from counterweight.labeling.labeling_rules import coastal, married
 from counterweight.labeling.outcome_rules import above_median, equals
 from counterweight.labeling.recipes import as_is
 from counterweight.labeling.split import describe_labels, label_rows
@@ -174,8 +175,6 @@ def test_missing_places_thresholds_and_probabilities_are_told():
     frame.loc[7, "longitude"] = np.nan
     with pytest.raises(CounterweightError, match="longitude in every row.*first: row 7"):
         coastal(frame, None, None)
-    with pytest.raises(CounterweightError, match="among 'northern'"):
-        coastal(places(), None, None, strata_among="northern")
     values = pd.DataFrame({"v": [1.0, np.nan]})
     with pytest.raises(CounterweightError, match="column v in every row"):
         above_median(values, np.ones(2, bool), column="v")

@@ -44,31 +44,13 @@ UNKNOWN = ("unknown", "not known", "not stated", "missing", "unbekannt", "k. a."
 class ColumnFact(NamedTuple):
     """What is known of one column.
 
-    Attributes
-    ----------
-    column : str
-    role : str
-        "" for a column without one.
-    type : str
-        ``number``, ``boolean``, ``date`` or ``text``.
-    missing : float
-        Share of rows.
-    distinct : int
-        Values, without what is missing.
-    use : str
-        ``feature``, ``left out`` or ``role``.
-    why : str
-        One sentence; "" of an ordinary feature.
-    made : str
-        What reading made of it.
-    levels, pooled : int
-        Of a category: levels of its own, and those that share the level other; 0 else.
-    insisted : bool
-        Named under ``columns.keep`` against a reason to leave it out.
-    doubt : str
-        What a person should look at before believing the answers; "" of nearly all.
-    leak : str
-        How it tells what no feature may tell, where that is the reason against it.
+    ``role`` is "" for a column without one; ``type`` number, boolean, date or text; ``missing`` a
+    share of rows; ``distinct`` the values without what is missing; ``use`` feature, left out or
+    role, and ``why`` one sentence, "" of an ordinary feature. ``made`` is what reading made of it;
+    ``levels`` and ``pooled`` are of a category: levels of its own, and those that share the level
+    other. ``insisted``: named under ``columns.keep`` against a reason to leave it out. ``doubt`` is
+    what a person should look at before believing the answers, ``leak`` how it tells what no feature
+    may tell, where that is the reason against it.
     """
 
     column: str
@@ -102,32 +84,15 @@ class _Column(NamedTuple):
 
 
 def column_report(frame, types, made, roles, *, secrets=(), doubts=None, explained=(), keep=()):
-    """Decide of each column whether it is a feature.
+    """Decide of each column whether it is a feature: a `ColumnFact` each, in the order of the table.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        ``row`` first, then typed columns: numbers, booleans as 1/0, dates as days since
-        1970-01-01, texts.
-    types, made : dict of str to str
-        By column ``number``, ``boolean``, ``date`` or ``text``; what reading made of it, if it
-        made something.
-    roles : dict of str to str or list of str
-        Column or columns of a role: ``id``, ``outcome``, ``weight``, ``time``, ``group``,
-        ``labeled`` (the columns of its condition), and others. None of them is a feature but
-        those of `LEARNT`.
-    secrets : sequence of counterweight.labeling.target_leakage.Secret
-        What no feature may tell.
-    doubts : dict of str to str, optional
-        What reading could not tell for sure, by column.
-    explained, keep : sequence of str
-        Columns of whose codes the config says what they mean; those to be features whatever they
-        look like.
-
-    Returns
-    -------
-    list of ColumnFact
-        In the order of the table.
+    The frame has ``row`` first, then typed columns: numbers, booleans as 1/0, dates as days since
+    1970-01-01, texts; `types`, `made` and `doubts` say by column what it is, what reading made of
+    it, and what reading could not tell for sure. `roles` has the column or columns of a role:
+    ``id``, ``outcome``, ``weight``, ``time``, ``group``, ``labeled`` (the columns of its
+    condition), and others; none of them is a feature but those of `LEARNT`. `secrets` are what no
+    feature may tell; `explained` the columns of whose codes the config says what they mean, `keep`
+    those to be features whatever they look like.
     """
     role_of, doubts = roles_by_column(roles), doubts or {}
     columns = [name for name in frame.columns if name != "row"]
@@ -286,13 +251,7 @@ def _check_names(columns, role_of, keep):
 
 
 def check_roles(columns, role_of):
-    """Refuse a role of a column that the table has not.
-
-    Parameters
-    ----------
-    role_of : mapping of str to str
-        Role by column; see `roles_by_column`.
-    """
+    """Refuse a role of a column that the table has not; see `roles_by_column`."""
     for name, role in role_of.items():
         if name not in columns:
             near = get_close_matches(str(name), columns, 1, 0.6)
@@ -397,13 +356,7 @@ def report_table(report):
 
 
 def report_lines(report, width=100):
-    """The report for a terminal: what was left out and why, kept against advice, then the rest.
-
-    Parameters
-    ----------
-    width : int
-        Of a line, in characters.
-    """
+    """The report for a terminal: what was left out and why, kept against advice, then the rest."""
     parts = {
         "To be looked at": [
             fact._replace(why=fact.doubt, made="") for fact in report if fact.doubt
@@ -437,13 +390,7 @@ def _percent(share):
 
 
 def recorded_columns(job):
-    """The column report of a labeling job; refused where it was made for other roles.
-
-    Parameters
-    ----------
-    job : counterweight.tables.jobs.Running
-        With ``input.columns``, and ``roles`` among what it is told.
-    """
+    """The column report of a labeling job; refused where it was made for other ``roles``."""
     columns = read_table(job.input.columns)
     own = roles_by_column(columns_by_role(job.given.get("roles") or {}))
     for name, role in zip(columns["column"], columns["role"], strict=True):

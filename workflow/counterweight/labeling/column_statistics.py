@@ -15,17 +15,10 @@ from counterweight.errors import CounterweightError
 class NumberColumn(NamedTuple):
     """What was learnt of a column of numbers, dates (days since 1970-01-01) or booleans (1/0).
 
-    Attributes
-    ----------
-    column, type : str
-    missing : int
-        Rows without a value.
-    median, mean, sd, low, high : float
-        Of the values present; 0 where there is none.
-    edges : tuple of float
-        Ascending: the values themselves where there are at most ten, else deciles.
-    counts : tuple of int
-        Rows at most the first edge, then between each edge and the next, then above the last.
+    ``missing`` counts rows without a value; ``median, mean, sd, low, high`` are of the values
+    present, 0 where there is none. ``edges`` ascend: the values themselves where there are at most
+    ten, else deciles; ``counts`` are rows at most the first edge, then between each edge and the
+    next, then above the last.
     """
 
     column: str
@@ -43,17 +36,9 @@ class NumberColumn(NamedTuple):
 class CategoryColumn(NamedTuple):
     """What was learnt of a column of texts.
 
-    Attributes
-    ----------
-    column, type : str
-    missing : int
-        Rows without a text.
-    levels, counts : tuple
-        Texts of their own and their rows, the most frequent first, by name among equals.
-    pooled : tuple of str
-        Texts that share the level other, sorted.
-    other : int
-        Rows of those.
+    ``levels`` and ``counts`` are texts of their own and their rows, the most frequent first, by
+    name among equals; ``pooled`` the sorted texts that share the level other, ``other`` the rows of
+    those, ``missing`` those without a text.
     """
 
     column: str
@@ -68,10 +53,7 @@ class CategoryColumn(NamedTuple):
 def level_counts(values):
     """Texts of a column and their rows, the most frequent first and by name among equals.
 
-    Returns
-    -------
-    codes : array of int (n,)
-        Place of each row's text among those, -1 where it is missing.
+    The third array has the place of each row's text among those, -1 where it is missing.
     """
     import pandas as pd
 
@@ -86,16 +68,10 @@ def level_counts(values):
 
 
 def levels_kept(counts, rows, max_levels=50, least_rows=None):
-    """How many of the most frequent levels are levels of their own.
+    """How many of the most frequent levels are levels of their own, by their descending counts.
 
-    Parameters
-    ----------
-    counts : array of int
-        Rows of each level, descending.
-    rows : int
-        Of the table.
-    least_rows : int, optional
-        A level of fewer rows is pooled; by default one percent of the rows, 10 at most.
+    A level of fewer than `least_rows` is pooled; by default one percent of the rows of the table,
+    10 at most.
     """
     least = min(10, -(-rows // 100)) if least_rows is None else least_rows
     return int(min(max_levels, np.count_nonzero(np.asarray(counts) >= least)))
@@ -206,15 +182,9 @@ def texts(values, column):
 class ColumnCounts(NamedTuple):
     """Of one column of new rows; sums, so that batches add up.
 
-    Attributes
-    ----------
-    bins : array of int
-        Rows of each bin of the fit (numbers) or of each level and other (texts); what is
-        missing last.
-    unseen, outside : int
-        Rows whose text was not in the fit; whose number is beyond the range of the fit.
-    total : float
-        Sum of the numbers less the fit's mean.
+    ``bins`` are rows of each bin of the fit (numbers) or of each level and other (texts), what is
+    missing last; ``unseen`` those whose text was not in the fit, ``outside`` those whose number is
+    beyond its range; ``total`` is the sum of the numbers less the fit's mean.
     """
 
     bins: np.ndarray
@@ -224,24 +194,13 @@ class ColumnCounts(NamedTuple):
 
 
 class ColumnDrift(NamedTuple):
-    """One column of new rows against the fit.
+    """One column of new rows against the fit, in shares of the new rows.
 
-    Attributes
-    ----------
-    column, type : str
-    rows : int
-        New rows.
-    missing, missing_before : float
-        Shares of rows without a value, now and in the fit.
-    unseen, outside : float
-        Shares of new rows whose text was not in the fit; whose number is outside its range.
-    shift : float
-        Of the mean, in standard deviations of the fit; NaN of texts and where there are none.
-    psi : float
-        Population stability index, sum over bins of (p - q) log(p / q), half a row added to
-        each bin.
-    psi_by_chance : float
-        What the index exceeds in one table of a thousand where nothing has changed.
+    ``missing`` and ``missing_before`` have no value, now and in the fit; ``unseen`` a text that was
+    not in the fit, ``outside`` a number outside its range. ``shift`` is that of the mean, in
+    standard deviations of the fit, NaN of texts and where there are none. ``psi`` is the population
+    stability index, sum over bins of (p - q) log(p / q), half a row added to each bin, and
+    ``psi_by_chance`` what it exceeds in one table of a thousand where nothing has changed.
     """
 
     column: str
@@ -286,16 +245,9 @@ def added(one, other):
 
 
 def describe_new(encoder, new):
-    """New rows against those of the fit.
+    """New rows against those of the fit: a `ColumnDrift` a column, in the order of the encoder.
 
-    Parameters
-    ----------
-    new : pandas.DataFrame, Encoded, or what `count_rows` and `added` gave
-
-    Returns
-    -------
-    list of ColumnDrift
-        In the order of the encoder's columns.
+    `new` is a data frame, `Encoded`, or what `count_rows` and `added` gave.
     """
     if not isinstance(new, dict):
         new = count_rows(new if hasattr(new, "codes") else encoder.encode(new))
@@ -331,23 +283,11 @@ def _drift(fact, rows_before, counts):
 
 
 def drift_sentences(facts, *, psi=0.25, missing=0.05, unseen=0.01, outside=0.01, shift=0.5):
-    """What is worth a warning, the greatest changes first; nothing where all is as it was.
+    """What is worth a warning, a sentence a column, the greatest changes first.
 
-    Parameters
-    ----------
-    psi : float
-        An index above this, and above what chance gives, is told.
-    missing : float
-        A change of the share missing by more than this, and by three standard errors.
-    unseen, outside : float
-        Greater shares are told, of two rows at least.
-    shift : float
-        A shift of the mean by more than this, and by three standard errors.
-
-    Returns
-    -------
-    list of str
-        One sentence a column.
+    An index is told above `psi` and above what chance gives; a change of the share missing above
+    `missing`, and a shift of the mean above `shift`, where they are three standard errors, too;
+    shares above `unseen` and `outside`, of two rows at least.
     """
     told = []
     for fact in facts:

@@ -10,13 +10,7 @@ CLUSTERS = 1 << 16
 
 
 def require(frame, columns, what):
-    """Refuse a table that lacks columns.
-
-    Parameters
-    ----------
-    what : str
-        Who needs them, for the message, e.g. ``"features recipe adult_binary"``.
-    """
+    """Refuse a table that lacks columns, which `what` needs, e.g. ``"features recipe one_hot"``."""
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         raise CounterweightError(
@@ -77,20 +71,11 @@ def free_name(name, taken):
 
 
 def refuse_outside(values, low, high, *, rows, counted=True, name, where):
-    """Refuse numbers that are missing, infinite, or outside their declared range.
+    """Refuse numbers (n,) that are missing, infinite, or outside their declared range, ends included.
 
-    Parameters
-    ----------
-    values, rows : array (n,)
-        Numbers and row ids.
-    low, high : float
-        Bounds, themselves included.
-    counted : array of bool (n,), optional
-        The rows that are looked at; all by default.
-    name : str
-        What the numbers are and their column, for the message, e.g. ``"offer 'price'"``.
-    where : str
-        The part of a study that declares the range, e.g. ``"labeling"``.
+    `rows` has the id of each; `counted` masks those that are looked at, all by default. `name` says
+    what the numbers are and their column, e.g. ``"offer 'price'"``, and `where` which part of a
+    study declares the range, e.g. ``"labeling"``.
     """
     counted = np.broadcast_to(counted, len(values))
     for wrong, what, remedy in (
@@ -111,12 +96,7 @@ def refuse_outside(values, low, high, *, rows, counted=True, name, where):
 
 
 def clusters(users):
-    """Cluster of each user, by a hash: the same in any order and batch; -2 where it is missing.
-
-    Parameters
-    ----------
-    users : pandas.Series (n,)
-    """
+    """Cluster of each user, by a hash: the same in any order and batch; -2 where it is missing."""
     import pandas as pd
 
     missing = users.isna().to_numpy()

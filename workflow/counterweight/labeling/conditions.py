@@ -28,7 +28,7 @@ MISSING = Option(None,
     "where there is one other value only.", type=_VALUES, null=True)  # fmt: skip
 
 
-def kinds_of(frame):
+def types_in(frame):
     """Whether each column of a typed table is ``text`` or ``number``, by column."""
     return {
         name: "number" if is_numeric_dtype(dtype) else "text"

@@ -30,20 +30,11 @@ _SETTINGS = ("max_levels", "least_rows", "max_width")
 
 
 class Feature(NamedTuple):
-    """How one column for linear models is made.
+    """How one column for linear models is made of a column of the table.
 
-    Attributes
-    ----------
-    name : str
-    column : str
-        Of the table.
-    kind : str
-        ``number``: the value, `fill` where it is missing. ``blank``: 1 where it is missing.
-        ``category``: 1 where the text is `category`. ``other``: 1 where it is a text without
-        a feature of its own.
-    category : str
-    fill : float
-        Of a number; NaN else.
+    ``kind`` is ``number``: the value, `fill` where it is missing (NaN of others); ``blank``: 1
+    where it is missing; ``category``: 1 where the text is `category`; ``other``: 1 where it is a
+    text without a feature of its own.
     """
 
     name: str
@@ -58,10 +49,9 @@ class TabularEncoder:
 
     Parameters
     ----------
-    max_levels : int
-        Most levels of a category; the rarer ones share the level other.
-    least_rows : int, optional
-        See `counterweight.labeling.column_statistics.levels_kept`.
+    max_levels, least_rows : int
+        Most levels of a category, and rows below which a level shares the level other; see
+        `counterweight.labeling.column_statistics.levels_kept`.
     max_width : int, optional
         Most columns for linear models; None for any number.
     by_name : bool
@@ -75,7 +65,7 @@ class TabularEncoder:
     statistics_ : list of NumberColumn and CategoryColumn
         In the order asked for; `numbers_` and `categories_` are those of either sort.
     columns_ : dict of str to str
-        Columns that new rows must have: ``number``, ``boolean``, ``date`` or ``text``.
+        Type (``number``, ``boolean``, ``date`` or ``text``) of the columns that new rows must have.
     names : list of str
         Columns of `Encoded.typed`: numbers, then categories.
     features_ : list of Feature
@@ -93,18 +83,10 @@ class TabularEncoder:
         self.by_name = by_name
 
     def fit(self, frame, columns, types, taken=()):
-        """Learn medians, levels and what new rows are compared with.
+        """Learn medians, levels and what new rows are compared with, of one row at least.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            One row at least.
-        columns : sequence of str
-            Features.
-        types : dict of str to str
-            Of each column: ``number``, ``boolean``, ``date`` or ``text``.
-        taken : iterable of str
-            Further names that no feature may have.
+        `types` has ``number``, ``boolean``, ``date`` or ``text`` of each of the columns; `taken`
+        are further names that no feature may have.
         """
         require(frame, columns, "table of features")
         facts = [
@@ -221,14 +203,10 @@ class TabularEncoder:
         )
 
     def encode(self, frame):
-        """The rows of a table.
+        """The rows of a table with the columns `columns_`, and ``row`` where rows have a number.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            With the columns `columns_`; ``row`` where rows have a number already. Dates may be
-            dates or days since 1970-01-01. A text that the fit did not see gets the code of
-            other; a number far outside stays as it is.
+        Dates may be dates or days since 1970-01-01. A text that the fit did not see gets the code
+        of other; a number far outside stays as it is.
         """
         import pandas as pd
 
@@ -313,16 +291,9 @@ def _of_number(fact, rows):
 class Encoded:
     """Rows as numbers and codes.
 
-    Attributes
-    ----------
-    encoder : TabularEncoder
-    row : array of int (n,)
-    numbers : array (n, a)
-        NaN where missing.
-    codes : array of int (n, b)
-        0 to L-1 for the L levels of a category, L for other or unseen, L+1 where missing.
-    unseen : array of bool (n, b)
-        Texts that the fit did not see.
+    ``numbers`` (n, a) are NaN where missing; ``codes`` (n, b) are 0 to L-1 for the L levels of a
+    category, L for other or unseen, L+1 where missing; ``unseen`` (n, b) masks texts that the fit
+    did not see.
     """
 
     encoder: TabularEncoder

@@ -6,7 +6,7 @@ import pandas as pd
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Number, Option, Text
 from counterweight.labeling.columns import refuse_outside, require
-from counterweight.labeling.conditions import equal, kinds_of
+from counterweight.labeling.conditions import equal, types_in
 from counterweight.labeling.split import check_features, size_records
 from counterweight.labeling.target_leakage import of_offers
 from counterweight.tables.seeds import generator
@@ -135,7 +135,7 @@ def offered(
     """
     where, what = dict(where), "labeling rule offered"
     require(frame, [offer, *where], what)
-    rows, kept, types = frame["row"].to_numpy(), np.ones(len(frame), bool), kinds_of(frame)
+    rows, kept, types = frame["row"].to_numpy(), np.ones(len(frame), bool), types_in(frame)
     for column, value in where.items():
         kept &= equal(frame[column], value, text=types[column] == "text")
     if not kept.any():

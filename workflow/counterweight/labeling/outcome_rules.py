@@ -19,9 +19,9 @@ from counterweight.labeling.conditions import (
     TRUE,
     equal,
     holds,
-    kinds_of,
     like_codes,
     told_apart,
+    types_in,
 )
 
 TASK_BY_NAME = {"given": "missing_outcomes", "no_outcome": "filter"}
@@ -64,12 +64,7 @@ OPTIONS_BY_NAME = {
 
 
 def equals(frame, population, *, column, value):
-    """1 where `column` equals `value`, in every population.
-
-    Parameters
-    ----------
-    value : str, number or bool
-    """
+    """1 where `column` equals `value`, in every population."""
     require(frame, [column], "outcome rule equals")
     values = frame[column]
     if values.isna().any():
@@ -107,14 +102,9 @@ above_median.whole_table = True
 
 
 def reward(frame, population, *, column, low=0.0, high=1.0):
-    """The rewards of a column, checked against their bounds.
+    """The rewards of a column, checked against their bounds, themselves included.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Prepared rows, with ``row``; of a log in batches, one batch.
-    low, high : float
-        Bounds, themselves included. An interval of a value may use them.
+    Of a log in batches the frame is one batch. An interval of a value may use the bounds.
     """
     if not low < high:
         raise CounterweightError(
@@ -128,22 +118,11 @@ def reward(frame, population, *, column, low=0.0, high=1.0):
 
 
 def given(frame, types, *, column, positive=None, negative=None, missing=None, kind=None):
-    """Outcomes as numbers, NaN where blank.
+    """Outcomes as numbers, NaN where blank; whether they are a class; what 0 and 1 stand for.
 
-    Parameters
-    ----------
-    positive : str, number or bool, optional
-        What counts as 1, the other value as 0; by default of a column of two numbers the larger
-        one.
-    negative, missing : value or list of values, optional
-        See `told_apart`; `missing` also of numbers.
-    kind : {"class", "number"}, optional
-
-    Returns
-    -------
-    values : numpy.ndarray of float64 (n,)
-    names : tuple of str
-        What 0 and 1 stand for; empty for numbers.
+    `positive` is what counts as 1, the other value as 0; by default of a column of two numbers the
+    larger one. `negative` and `missing` are as of `told_apart`, `missing` also of numbers; `kind`
+    is class or number, None to find out.
     """
     require(frame, [column], "outcome")
     values, text = frame[column], types.get(column) == "text"
@@ -219,15 +198,9 @@ def _class_given(values, types, column, positive, negative, missing, kind):
 def classes_as_given(values, y, names, kind=None, form=None):
     """What 0 and 1 stand for, as the table that people gave has it: two JSON values.
 
-    Parameters
-    ----------
-    values : pandas.Series (n,)
-        The outcome's column of the prepared table.
-    y : array (n,) of 0 and 1, NaN where nobody knows
-    names : sequence
-        What to say where either stands for several values.
-    kind, form : str, dict, optional
-        Type of the column, and how its texts were read.
+    `values` (n,) are the outcome's column of the prepared table, y (n,) is 0 and 1, NaN where
+    nobody knows; `names` are said where either stands for several values. `kind` is the column's
+    type, `form` how its texts were read.
     """
     made = []
     for one in (0, 1):
@@ -264,21 +237,9 @@ def _check_there(column, there):
 
 
 def known_class(frame, population, *, column, value=None, negative=None, missing=None):
-    """1 where `column` has the value, 0 where it has another.
-
-    Parameters
-    ----------
-    value : str, number or bool, optional
-    negative, missing : value or list of values, optional
-        See `counterweight.labeling.conditions.told_apart`.
-
-    Returns
-    -------
-    numpy.ndarray of float
-        NaN where the column is blank.
-    """
+    """1 where `column` has the value, 0 where another, NaN where it is blank; see `told_apart`."""
     said = {"positive": value, "negative": negative, "missing": missing}
-    values, _, _ = given(frame, kinds_of(frame), column=column, kind="class", **said)
+    values, _, _ = given(frame, types_in(frame), column=column, kind="class", **said)
     return values
 
 
@@ -366,11 +327,5 @@ def _numeric(values):
 
 
 def no_outcome(frame, population):
-    """All missing: nobody's outcome is known or needed.
-
-    Returns
-    -------
-    pandas.array of Int8
-        One missing value for each row.
-    """
+    """All missing: nobody's outcome is known or needed."""
     return pd.array([pd.NA] * len(frame), dtype="Int8")

@@ -105,17 +105,12 @@ def _check_ids(frame, roles, told):
 
 
 def secrets_of(frame, types, roles):
-    """What no feature of a table may tell, by what its columns are.
+    """What no feature of a table may tell, by what its columns are: `roles` as a config has them.
 
     Outcomes, answers and rewards are told by whatever says them near-perfectly alone, and so are
     groups that a filter balances, since it is not to go by them. An offer, the groups and decisions
     that promises are about, and a logged action are only told by a copy: what they were made from
     is honest.
-
-    Parameters
-    ----------
-    roles : mapping of str to str, list of str or dict
-        As a config has them.
     """
     found = []
     specs = {

@@ -62,19 +62,11 @@ def add_noise(features, width, columns, rng):
 
 
 def declare_categories(features, blocks, flags=None):
-    """Say which features are categories, for models that treat them as such.
+    """Say which features are categories, for models that treat them as such; gives the same frame.
 
-    Parameters
-    ----------
-    blocks : sequence of sequences of str
-        Names that make up a category each: one feature of 0 and 1, or one for each level.
-    flags : dict of str to str, optional
-        By the name of a number, that of the feature of 0 and 1 that says where it is missing.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The same frame.
+    `blocks` are the names that make up a category each: one feature of 0 and 1, or one for each
+    level. `flags` has, by the name of a number, the feature of 0 and 1 that says where it is
+    missing.
     """
     blocks = [list(block) for block in blocks if block]
     if blocks:
@@ -88,25 +80,8 @@ def one_hot(frame, rng, *, outcome=None, drop=(), only=(), max_categories=50, no
     See `TabularEncoder` for what becomes of missing values, rare categories and columns of one
     value. Medians and categories are those of all rows, those to be tested included: they use no
     label. What was filled, pooled and left out is logged. The features of a text column sum to
-    1, so their matrix is not of full rank.
-
-    Parameters
-    ----------
-    outcome : str, optional
-        Column that must not become a feature.
-    drop : sequence of str
-        Further columns to leave out.
-    only : sequence of str
-        Columns that alone become features; all where none is named.
-    noise : float
-        Half-width, in units of the feature.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``row`` and the features as float64, in the order of the encoder's. The features of a text
-        column are declared one category, as are truth values and marks of missing numbers, unless
-        noise is added to them.
+    1, so their matrix is not of full rank; they are declared one category, as are truth values and
+    marks of missing numbers, unless noise (a half-width, in units of the feature) is added to them.
     """
     require(frame, ["row", *drop, *only], "features recipe one_hot")
     if "row" in drop:
@@ -152,22 +127,10 @@ one_hot.whole_table = True
 
 
 def as_is(frame, rng, *, outcome=None, columns=(), noise=0.0):
-    """Numeric columns as they stand.
+    """Numeric columns as they stand: those named, or all but the outcome.
 
-    Parameters
-    ----------
-    outcome : str, optional
-        Column that must not become a feature.
-    columns : sequence of str
-        Columns to use; empty for all numeric ones.
-    noise : float
-        Half-width, in units of the feature.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``row`` and the features as float. Columns of true and false are declared categories,
-        unless noise is added to them.
+    Columns of true and false are declared categories, unless noise (a half-width, in units of the
+    feature) is added to them.
     """
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
@@ -207,13 +170,7 @@ def as_is(frame, rng, *, outcome=None, columns=(), noise=0.0):
 
 
 def typed(frame, rng, *, max_levels=50):
-    """The feature columns of a table; see `counterweight.labeling.missing_outcomes`.
-
-    Parameters
-    ----------
-    max_levels : int
-        Used where the columns are encoded.
-    """
+    """The feature columns of a table, encoded later; see `counterweight.labeling.missing_outcomes`."""
     return frame
 
 
@@ -250,25 +207,9 @@ def adult_binary(frame, rng, *, outcome=None, noise=0.25, noise_on="all", binari
     The paper does not say which categories its binaries join; the ones here are a
     reading. Noise goes on every feature that is binary or an integer upstream; the
     logged capital columns are among them, since most of their values are log(1) = 0.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The prepared Adult table.
-    noise : float
-        Half-width, in units of the feature.
-    noise_on : {"all", "numbers"}
-        numbers: binary features stay as they are; the noise of the others is the same. Binary
-        features without noise are declared categories.
-    binaries : bool
-        False leaves the six binary features out: a diagnostic, not the paper's setting.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``row`` and 12 float columns, for the rows kept.
-
-    Smith & Elkan (2007), sections 6 and 7.
+    With `noise_on` numbers the binary features stay as they are, and are declared categories; the
+    noise of the others is the same. `binaries` false leaves the six out: a diagnostic, not the
+    paper's setting. Smith & Elkan (2007), sections 6 and 7.
     """
     require(frame, [*BINARY, *INTEGER, *ADULT_LOGGED], "features recipe adult_binary")
     frame = frame[frame["workclass"].notna() & frame["native-country"].notna()]
@@ -298,21 +239,10 @@ HOUSING_LOGGED = {
 
 
 def ca_logged(frame, rng, *, outcome=None, noise=0.25):
-    """Features of California Housing: income, age with noise, four logged counts.
+    """Features of California Housing: income, age with noise (in years), four logged counts.
 
-    Longitude and latitude are left out: they decide who is labeled.
-
-    Parameters
-    ----------
-    noise : float
-        Half-width in years.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``row`` and 6 float columns.
-
-    Smith & Elkan (2007), section 8.
+    Longitude and latitude are left out: they decide who is labeled. Smith & Elkan (2007), section
+    8.
     """
     require(
         frame, ["medianIncome", "housingMedianAge", *HOUSING_LOGGED], "features recipe ca_logged"

@@ -40,46 +40,30 @@ def labeled_repeats(
     test_rows=None,
     user=None,
 ):
-    """Who is labeled, what is seen and what is true, a repeat at a time.
+    """Who is labeled, what is seen and what is true, a repeat at a time: pairs of data frames.
 
-    Parameters
-    ----------
-    frame, features : pandas.DataFrame
-        Prepared table, and the rows kept, with ``row``; no feature may be constant or not finite.
-    truth : pandas.DataFrame or None
-        What is known of a generated data set, by ``row``.
-    rule : callable
-        ``rule(frame, truth, rng) -> selected``; an `informed` one also gets ``features`` (an
-        array) and ``outcome``, and gives a dict: ``selected``, ``left_out``, ``samples``
-        (named data sets), ``deployed`` (scores of a deployed model), ``p_selected`` (the
-        chances that it drew by, which are hidden) and ``keep_rate`` (at which each row was kept
-        before it came here). A `complete` one may label every row.
-    outcome : callable
-        ``outcome(frame, population) -> 0/1``, NaN where nobody knows it.
-    study : str
-        Name that the random streams go by.
-    test_share : float
-        Share of the rows held out, between 0 and 1.
-    targets : sequence of str
-        Populations that have an outcome of their own.
-    keep_rate : float
-        Rate at which test rows stay in the log whose outcome is 0 for every target, in
-        (0, 1]; rejected rows are in neither table (Mineiro 2010). A row's fate depends
-        on its id alone.
-    samples, test_rows : mapping, optional
-        Conditions (`counterweight.labeling.conditions`) of named data sets, and of the test rows,
-        which are then the same in every repeat.
-    user : str, optional
-        Column of the user (or session, or day) that a row is of. Users are held out as a whole, so
-        that none is learned from and tested on; `hidden` then has ``user``, a number for each.
+    `frame` is the prepared table, `features` the rows kept, with ``row``; none may be constant or
+    not finite. `truth` is what is known of a generated data set, by ``row``.
 
-    Yields
-    ------
-    labels, hidden : pandas.DataFrame
-        Of one repeat. `labels`: repeat, row, role, selected, keep_rate (1 where a row could not be
-        rejected), and ``y_{target}`` where seen, i.e. on labeled training rows; with
-        ``in_{sample}`` and ``deployed`` where there are named data sets.
-        `hidden`: the same rows with every outcome, and what `truth` knows.
+    ``rule(frame, truth, rng)`` gives the mask of the labeled rows; an `informed` one also gets
+    ``features`` (an array) and ``outcome``, and gives a dict: ``selected``, ``left_out``,
+    ``samples`` (named data sets), ``deployed`` (scores of a deployed model), ``p_selected`` (the
+    chances that it drew by, which are hidden) and ``keep_rate`` (at which each row was kept before
+    it came here). A `complete` one may label every row. ``outcome(frame, population)`` gives 0 and
+    1, NaN where nobody knows it; each of the `targets` is a population that has an outcome of its
+    own.
+
+    `study` names the random streams. `test_share` of the rows is held out, or those that meet the
+    condition `test_rows`, the same in every repeat; `samples` are conditions of named data sets
+    (`counterweight.labeling.conditions`). With the column `user` (or session, or day) users are
+    held out as a whole, so that none is learned from and tested on. `keep_rate`, in (0, 1], is that
+    at which test rows stay in the log whose outcome is 0 for every target; rejected rows are in
+    neither table (Mineiro 2010). A row's fate depends on its id alone.
+
+    The first frame has repeat, row, role, selected, keep_rate (1 where a row could not be
+    rejected), and ``y_{target}`` where seen, i.e. on labeled training rows; ``in_{sample}`` and
+    ``deployed`` where there are named data sets. The second has the same rows with every outcome,
+    what `truth` knows, and ``user``, a number for each.
     """
     check_features(features)
     check_row_ids(features["row"])
@@ -246,12 +230,8 @@ def size_records(repeat, rows, sizes):
 def describe_labels(labels, hidden, dropped):
     """Sizes and class shares of each repeat, as metric records.
 
-    Parameters
-    ----------
-    labels, hidden : pandas.DataFrame
-        From `labeled_repeats`, of one repeat or more.
-    dropped : int
-        Rows that the feature recipe left out.
+    Of what `labeled_repeats` gave, of one repeat or more; `dropped` rows the feature recipe left
+    out.
     """
     records = []
     targets = [name.removeprefix("y_") for name in labels.columns if name.startswith("y_")]

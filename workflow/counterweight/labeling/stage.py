@@ -18,20 +18,10 @@ from counterweight.tables.seeds import generator
 def prepared_rows(job, known=None):
     """The table of a labeling job, its features, and the rules to label its rows by.
 
-    Parameters
-    ----------
-    job : counterweight.tables.jobs.Running
-        With ``input.table``, perhaps ``input.columns``, and, in ``given``, ``seed``, ``stream``
-        and the rules of `counterweight.plan.jobs.labeling_of`.
-    known : str, optional
-        File of what is known of a generated data set; none where it is empty.
-
-    Returns
-    -------
-    frame, features : pandas.DataFrame
-        The prepared table, and the features of the rows that the recipe keeps.
-    rule, outcome : callable
-        With their options filled in.
+    The job has ``input.table``, perhaps ``input.columns``, and, in ``given``, ``seed``, ``stream``
+    and the rules of `counterweight.plan.jobs.labeling_of`. `known` is the file of what is known of
+    a generated data set; none where it is empty. Gives the prepared table, the features of the rows
+    that the recipe keeps, what is known, and rule and outcome with their options filled in.
     """
     given = job.given
     frame = read_table(job.input.table)
@@ -54,13 +44,7 @@ def prepared_rows(job, known=None):
 
 
 def feature_frame(frame, columns):
-    """The columns of a table that features are made of.
-
-    Parameters
-    ----------
-    columns : pandas.DataFrame or None
-        The column report of a table of one's own; all columns where there is none.
-    """
+    """The columns that features are made of, by a column report; all where there is none."""
     if columns is None:
         return frame
     names = features_of(columns)
@@ -125,19 +109,9 @@ def write_rows(job, features, labels, truth, layout=None):
 def write_repeats(job, features, repeats, describe):
     """Write what `write_rows` does, of which labels and truth come a repeat at a time.
 
-    One repeat is held in memory; the bytes are those of all repeats written at once.
-
-    Parameters
-    ----------
-    repeats : iterable of (labels, truth)
-        Data frames, of the same columns in every repeat.
-    describe : callable
-        ``describe(labels, truth)``.
-
-    Returns
-    -------
-    list
-        What `describe` said of each repeat.
+    One repeat is held in memory; the bytes are those of all repeats written at once. `repeats` are
+    pairs of data frames, of the same columns each; gives what ``describe(labels, truth)`` said of
+    each.
     """
     import pyarrow as pa
 

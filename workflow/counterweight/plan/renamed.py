@@ -33,6 +33,7 @@ OPTION_RENAMES = {
 }
 #: Names of components: new by old one, by kind, such as ``{"metric": {"old": "new"}}``.
 COMPONENT_RENAMES = {
+    "labeling": {"dialled": "missingness_mechanism"},
     "model": {"linear": "logistic", "boosting": "gradient_boosting"},
     "protocol": {"unseen": "cross_validation"},
 }

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.labeling_rules import dialled, earlier
+from counterweight.labeling.drawn_rules import missingness_mechanism
+from counterweight.labeling.labeling_rules import earlier
 from counterweight.labeling.outcome_rules import equals
 from counterweight.labeling.split import describe_labels, label_rows
 from counterweight.numerics.linear import fit_logistic
@@ -26,7 +27,9 @@ def world(rows=ROWS, seed=0):
 
 def labels(frame, seed=1, **options):
     rng = np.random.default_rng(seed)
-    return dialled(frame, None, rng, features=None, outcome=frame["y"].to_numpy(), **options)
+    return missingness_mechanism(
+        frame, None, rng, features=None, outcome=frame["y"].to_numpy(), **options
+    )
 
 
 @pytest.mark.parametrize("share", [0.02, 0.4, 0.9])
@@ -72,7 +75,7 @@ def test_a_column_may_be_gone_by_in_logarithms():
 def test_the_true_chances_are_hidden_and_kept():
     frame = world(500)
     features = frame[["row", "x"]]
-    rule = partial(dialled, columns={"x": 1.0}, positive=2.0)
+    rule = partial(missingness_mechanism, columns={"x": 1.0}, positive=2.0)
     seen, hidden = label_rows(
         frame,
         features,
@@ -101,7 +104,7 @@ def test_the_true_chances_are_hidden_and_kept():
         ({"y": np.nan}, {}, "none is known"),
     ],
 )
-def test_what_cannot_be_dialled_is_told(change, options, message):
+def test_what_has_no_mechanism_is_told(change, options, message):
     with pytest.raises(CounterweightError, match=message):
         labels(world(50).assign(**change), **options)
 

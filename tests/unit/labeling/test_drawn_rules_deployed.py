@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.labeling_rules import deployed
+from counterweight.labeling.drawn_rules import deployed
 from sklearn.linear_model import LogisticRegression
 
 ROWS = 24000
@@ -135,7 +135,6 @@ def test_unusable_input_is_told():
     refused("all have the outcome 0", outcome=np.zeros(300, int))
     refused("leave a data set empty", d2_rows=1)
     refused("must be 0 or 1", outcome=y + 1)
-    refused("sharpness is -1", sharpness=-1.0)
     refused("Missing or infinite values", features=np.where(X > 20, np.nan, X))
     refused("300 rows but features of 200", features=X[:200])
 

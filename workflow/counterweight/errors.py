@@ -22,14 +22,7 @@ class CounterweightError(ValueError):
 
 
 def listed(words, limit=8):
-    """Join words for a sentence, cutting a long list short.
-
-    Parameters
-    ----------
-    words : iterable of str
-    limit : int
-        How many words to name before the rest is counted.
-    """
+    """Words joined for a sentence; of more than `limit` the rest is counted."""
     words = [str(word) for word in words]
     if len(words) <= limit:
         return ", ".join(words)
@@ -41,10 +34,6 @@ def holds_password(address):
 
     All that SQLAlchemy takes for a password is found, in whatever signs it is written; also what
     stands in the place of a port and is none, and words beside a key such as ``password=``.
-
-    Parameters
-    ----------
-    address : str
     """
     begin, _, rest = address.partition("://")
     # The names themselves hold nothing; a figure stands in the place of each, as in a port.

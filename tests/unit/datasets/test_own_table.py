@@ -6,7 +6,7 @@ import pytest
 from counterweight.datasets import sources
 from counterweight.datasets.own_table import new_rows, read_typed, typed_like
 from counterweight.errors import CounterweightError
-from counterweight.labeling.column_report import forms_of, types_of
+from counterweight.labeling.columns import forms_of, types_of
 from counterweight.plan.config import resolve
 from counterweight.plan.jobs import Paths, columns_job
 from counterweight.plan.own import with_own_tables

@@ -17,11 +17,10 @@ from counterweight.init import beginning
 from counterweight.labeling.column_report import (
     check_roles,
     column_report,
-    feature_columns,
     report_lines,
     report_table,
-    roles_by_column,
 )
+from counterweight.labeling.columns import roles_by_column
 from counterweight.labeling.encoding import TabularEncoder
 from counterweight.labeling.target_leakage import learnt
 from counterweight.reporting.study_page import Answer, StudyContext, StudyPage, study_page
@@ -318,7 +317,7 @@ def test_a_column_that_is_missing_more_often_without_a_label_stays(world):
 def test_without_labels_only_what_columns_look_like_counts(world):
     frame = world.frame.assign(copy=world.y)
     facts = column_report(frame, types_of(frame), {}, {"outcome": "y"})
-    assert feature_columns(facts) == [*HONEST, "copy"]
+    assert [fact.column for fact in facts if fact.use == "feature"] == [*HONEST, "copy"]
 
 
 def test_levels_are_counted_as_the_encoder_keeps_them(world):
@@ -488,7 +487,7 @@ def test_no_feature_of_ordinary_tables_is_left_out(name, hidden):
         {"outcome": outcome},
         secrets=[outcome_of(np.where(labeled, y, np.nan))],
     )
-    assert feature_columns(facts) == [column for column in frame if column != outcome]
+    assert [fact.column for fact in facts if fact.use == "feature"] == [column for column in frame if column != outcome]
 
 
 def test_a_role_of_no_column_names_the_nearest():

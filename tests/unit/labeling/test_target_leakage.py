@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.column_report import column_report, report_table
-from counterweight.labeling.own_columns import secrets_of
+from counterweight.labeling.column_report import column_report, report_table, secrets_of
 from counterweight.labeling.stage import tell_leaks
 from counterweight.plan.components import columns_by_role
 from counterweight.reporting.study_page import column_doubts

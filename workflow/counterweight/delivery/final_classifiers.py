@@ -4,7 +4,7 @@ import numpy as np
 
 from counterweight.delivery.saved_classifiers import SavedClassifier
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.column_report import forms_of, types_of
+from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.constraints.decisions import named_groups, numbers_among, texts_of
 from counterweight.models.filters.candidates import traced_encoder

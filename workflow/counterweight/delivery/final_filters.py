@@ -14,7 +14,7 @@ from counterweight.delivery.filter_certificates import (
 )
 from counterweight.delivery.saved_filters import ACCEPTED, DECIDED
 from counterweight.errors import CounterweightError
-from counterweight.labeling.column_report import forms_of, types_of
+from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.stage import feature_frame
 from counterweight.models.filters.balanced_filter import acceptances, filter_rows, true_groups
 from counterweight.numerics.groups import group_names, memberships, target_shares

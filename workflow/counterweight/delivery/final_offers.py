@@ -7,7 +7,7 @@ import pandas as pd
 
 from counterweight.delivery.saved_offers import SavedOffers, tell_offers
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.column_report import forms_of, types_of
+from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.offered import answered_rows, offer_range
 from counterweight.labeling.stage import prepared_rows
 from counterweight.models.choice.offer_limits import as_asked, columns_asked

@@ -15,7 +15,7 @@ import numpy as np
 from counterweight.datasets.own_table import new_rows, typed_like
 from counterweight.delivery.saved_models import SavedModel, as_frame
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.column_report import forms_of, types_of
+from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.models.filters.candidates import encoded
 from counterweight.numerics.filters import canonical_ids, drawn_parts, person_uniforms

@@ -1,8 +1,12 @@
-"""Checks and small steps that the feature recipes share."""
+"""Columns of a table: checks that rules and recipes share, and what a column report says of them."""
+
+import json
 
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.plan.components import columns_by_role
+from counterweight.tables.parquet import read_table
 
 #: Users are put into so many clusters by a hash of their name. Clusters of several users are as
 #: independent as users are, so errors of sums stay right, and memory has a bound.
@@ -105,3 +109,47 @@ def clusters(users):
     values = users.to_numpy(dtype=float) if number else users.astype(object).to_numpy()
     hashed = pd.util.hash_array(values) % CLUSTERS
     return np.where(missing, -2, hashed.astype("int32")).astype("int32")
+
+
+def roles_by_column(roles):
+    """Role by column, of columns by role; where a column has two, its first."""
+    role_of = {}
+    for role, names in roles.items():
+        for name in [names] if isinstance(names, str) else names or ():
+            role_of.setdefault(name, role)
+    return role_of
+
+
+def recorded_columns(job):
+    """The column report of a labeling job; refused where it was made for other ``roles``."""
+    columns = read_table(job.input.columns)
+    own = roles_by_column(columns_by_role(job.given.get("roles") or {}))
+    for name, role in zip(columns["column"], columns["role"], strict=True):
+        if role != own.get(name, ""):
+            raise CounterweightError(
+                f"{job.input.columns} was made for another question: there the column {name!r} "
+                f"{f'is {role}' if role else 'has no role'}, here it "
+                f"{f'is {own[name]}' if name in own else 'has none'}: delete that file and run "
+                "again."
+            )
+    return columns
+
+
+def types_of(columns):
+    """Type of each column, by a column report as it was read back."""
+    return dict(zip(columns["column"], columns["type"], strict=True))
+
+
+def forms_of(columns):
+    """How the texts of each column were read, by a column report as it was read back."""
+    forms = zip(columns["column"], columns["form"], strict=True)
+    return {name: json.loads(form) for name, form in forms if form != "{}"}
+
+
+def features_of(columns):
+    """Columns that are features, by a column report as it was read back."""
+    return [
+        name
+        for name, use in zip(columns["column"], columns["use"], strict=True)
+        if use == "feature"
+    ]

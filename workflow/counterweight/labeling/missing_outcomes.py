@@ -5,8 +5,7 @@ import copy
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.labeling.column_report import forms_of, types_of
-from counterweight.labeling.columns import require
+from counterweight.labeling.columns import forms_of, require, types_of
 from counterweight.labeling.encoding import TabularEncoder
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.tables.study_data import StudyData

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError
-from counterweight.labeling.column_report import features_of, recorded_columns, without_advice
 from counterweight.labeling.column_statistics import level_counts
-from counterweight.labeling.target_leakage import learnt
+from counterweight.labeling.columns import features_of, recorded_columns
+from counterweight.labeling.target_leakage import learnt, without_advice
 from counterweight.plan.components import labeling_rules
 from counterweight.tables import batches
 from counterweight.tables.parquet import read_table, write_table

@@ -4,6 +4,8 @@ All families ask the same of their columns (`Secret`). Nothing here is a proof. 
 where an honest feature could hardly do what it does; each check says what it assumes.
 """
 
+import re
+
 import numpy as np
 
 #: AUC, or share of variance, from which something is told near-perfectly; share of the rows of a
@@ -153,6 +155,11 @@ def of_offers(answers, offers):
     answers = np.where(np.isnan(offers), np.nan, answers)
     beside = {"offer": offers} if not np.isnan(offers).all() else {}
     return [learnt("answer", answers, beside=beside), learnt("offer", offers, copies=True)]
+
+
+def without_advice(why):
+    """Why a column is no feature, without what to do about it."""
+    return re.split(f"[:;] {KEEP}", why)[0]
 
 
 def present(values):

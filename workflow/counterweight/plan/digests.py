@@ -207,19 +207,10 @@ def libraries(script, run="", uses=(), modules=()):
 def code(script, run="", uses=(), files=(), modules=()):
     """SHA-256 (16 hex digits) of everything that a job may load.
 
-    Parameters
-    ----------
-    script : str or Path
-        Counts with its text and its imports.
-    run : str
-        ``module:function`` that the script calls; "" for none.
-    uses : tuple of (str, str)
-        Kind and name of the components that are looked up by name: each counts as where it stands
-        (module and attribute) and with its module.
-    files : tuple of str
-        Other files that count as code, e.g. a template.
-    modules : tuple of str
-        Other modules, with all that they import.
+    Of a job `run` is the ``module:function`` that its script calls, "" for none; `uses` are kind
+    and name of the components that are looked up: each counts as where it stands (module and
+    attribute) and with its module; `modules` count with all that they import, and `files`, e.g. a
+    template, by their text.
     """
     sums = hashlib.sha256(Path(script).name.encode() + b"\0" + _source(script) + b"\0")
     if run:

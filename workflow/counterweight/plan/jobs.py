@@ -13,15 +13,14 @@ class Job:
     ----------
     run : str
         ``module:function`` that the script of the stage calls.
-    inputs : dict of str to (str or list of str)
-        Files that it reads by role; an empty list where it needs none of that role.
+    inputs, outputs : dict of str to (str or list of str)
+        Files by role that it reads, an empty list where it needs none of that role, and writes
+        (outputs for stages whose files differ by study).
     given : dict
         What it is told, JSON-able and no more than it needs: what stands here decides whether
         the job runs again.
     uses : tuple of (str, str)
         Kind and name of each component that it looks up by name. Any other look-up is refused.
-    outputs : dict of str to str
-        Files that it writes by role, for stages whose files differ by study.
     files : tuple of str
         Files that count as its code, e.g. templates.
     modules : tuple of str
@@ -32,7 +31,7 @@ class Job:
         Files and folders of a person's own that it reads, most of them among its inputs: their
         content decides whether the job runs again, and never their date.
     key : str
-        File of the secret that coins are drawn by; "" where none are.
+        File of the secret key that randomisation goes by; "" where there is none.
     """
 
     run: str
@@ -79,7 +78,7 @@ def columns_job(dataset, plan, paths):
         return None
     given = {key: settings[key] for key in ("path", "reading") if key in settings}
     return Job(
-        "counterweight.labeling.own_columns:tell_columns",
+        "counterweight.labeling.column_report:tell_columns",
         {"table": paths.prepared(dataset)},
         given
         | {"roles": settings.get("roles", {}), "keep": settings.get("columns", {}).get("keep", [])},
@@ -233,7 +232,7 @@ class Paths:
         return [*files, f"{folder}/figures.parquet"] if files else []
 
     def chains(self, studies=None):
-        """How each table of measurements, and what is given away, comes about, step by step.
+        """How each table of measurements, and what is delivered, comes about, step by step.
 
         What a failed run leaves is told apart by them: ``study``, ``source``, ``measured`` (whether
         the first output of the last step is a table of measurements) and ``steps``, each with

@@ -27,35 +27,26 @@ from counterweight.numerics.rates.language import (
 )
 from counterweight.plan import components
 
-#: Rates of which less is better, and those of which more is.
-LESS = frozenset(
-    {"error", "false_negative_rate", "false_positive_rate", "churn", "loss_rate"}
-    | {"false_positives", "false_negatives", "errors", "changes", "losses"}
-)
-MORE = frozenset(
-    {"accuracy", "recall", "true_negative_rate", "precision", "fmeasure", "win_rate"}
-    | {"true_positives", "true_negatives", "wins"}
-)
-#: Rates that count rows.
-COUNTS = frozenset(
-    {"true_positives", "true_negatives", "false_positives", "false_negatives"}
-    | {"errors", "changes", "wins", "losses"}
-)
-MEANINGS = {
-    "coverage": "Share of rows that get the positive answer",
-    "negative_rate": "Share of rows that get the negative answer",
-    "error": "Share of rows that get the wrong answer",
-    "accuracy": "Share of rows that get the right answer",
-    "recall": "Share of the positive rows that get the positive answer",
-    "false_negative_rate": "Share of the positive rows that get the negative answer",
-    "false_positive_rate": "Share of the negative rows that get the positive answer",
-    "true_negative_rate": "Share of the negative rows that get the negative answer",
-    "precision": "Share of the positive answers that are right",
-    "fmeasure": "Harmonic mean of precision and recall",
-    "churn": "Share of rows that get another answer than from the deployed model",
-    "win_rate": "Share of rows that are right where the deployed model is wrong",
-    "loss_rate": "Share of rows that are wrong where the deployed model is right",
+#: Rates that are shares: whether more or less is better, and what they measure.
+RATES = {
+    "coverage": ("", "Share of rows that get the positive answer"),
+    "negative_rate": ("", "Share of rows that get the negative answer"),
+    "error": ("less", "Share of rows that get the wrong answer"),
+    "accuracy": ("more", "Share of rows that get the right answer"),
+    "recall": ("more", "Share of the positive rows that get the positive answer"),
+    "false_negative_rate": ("less", "Share of the positive rows that get the negative answer"),
+    "false_positive_rate": ("less", "Share of the negative rows that get the positive answer"),
+    "true_negative_rate": ("more", "Share of the negative rows that get the negative answer"),
+    "precision": ("more", "Share of the positive answers that are right"),
+    "fmeasure": ("more", "Harmonic mean of precision and recall"),
+    "churn": ("less", "Share of rows that get another answer than from the deployed model"),
+    "win_rate": ("more", "Share of rows that are right where the deployed model is wrong"),
+    "loss_rate": ("less", "Share of rows that are wrong where the deployed model is right"),
 }
+#: Rates that count rows, and what is better.
+COUNTS = dict.fromkeys(("true_positives", "true_negatives", "wins"), "more") | dict.fromkeys(
+    ("false_positives", "false_negatives", "errors", "changes", "losses"), "less"
+)
 #: Metrics that the protocol of rates takes of each measure; ``{}`` is the measure.
 OF_RATE = {
     "deterministic": ("deterministic {}", "By the sign of the score."),
@@ -255,38 +246,33 @@ def label_of(tree, text):
 def meaning_of(tree, text):
     """What an expression measures, without a stop at the end."""
     if isinstance(tree, Rate):
-        meaning = MEANINGS.get(tree.name, tree.name.replace("_", " ").capitalize())
+        meaning = RATES.get(tree.name, ("", tree.name.replace("_", " ").capitalize()))[1]
         where = _where(tree)
         return f"{meaning}, on {where}" if where else meaning
-    named = {rate.name: MEANINGS.get(rate.name) for rate in nodes(tree, Rate)}
-    terms = [
-        f"{name.replace('_', ' ')}: {said[0].lower()}{said[1:]}"
-        for name, said in named.items()
-        if said
-    ]
-    return "; ".join([f"The value of {text}", *terms])
+    terms = {
+        rate.name: f"{rate.name.replace('_', ' ')}: {said[0].lower()}{said[1:]}"
+        for rate in nodes(tree, Rate)
+        if (said := RATES.get(rate.name, ("", ""))[1])
+    }
+    return "; ".join([f"The value of {text}", *terms.values()])
 
 
 def fields_of(tree):
     """Unit, direction and bounds of an expression: a rate is a share, a ratio a plain number."""
     if isinstance(tree, Rate):
         if tree.name in COUNTS:
-            return {"unit": "rows", "better": _better(tree), "digits": 0}
-        return {"unit": "share", "percent": True, "better": _better(tree)}
+            return {"unit": "rows", "better": COUNTS[tree.name], "digits": 0}
+        return {"unit": "share", "percent": True, "better": RATES.get(tree.name, ("",))[0]}
     if isinstance(tree, Operation):
         sides = [fields_of(side) for side in (tree.left, tree.right)]
-        if tree.sign == "-" and [side.get("unit") for side in sides] == ["share", "share"]:
+        shares = all(side.get("unit") == "share" for side in sides)
+        if tree.sign == "-" and shares:
             return {"unit": "share", "percent": True, "better": "", "bounds": [-1, 1]}
         if tree.sign == "/" and all(isinstance(side, Rate) for side in (tree.left, tree.right)):
             return {"unit": "", "better": "", "bounds": [0, None]}
-        shares = all(side.get("unit") == "share" for side in sides)
         if tree.sign == "+" and shares and sides[0]["better"] == sides[1]["better"]:
             return {"unit": "", "better": sides[0]["better"]}
     return {"unit": "", "better": ""}
-
-
-def _better(rate):
-    return "less" if rate.name in LESS else "more" if rate.name in MORE else ""
 
 
 def asked_of(study):
@@ -298,21 +284,15 @@ def asked_of(study):
     """
     trees = {name: parse_expression(text) for name, text in rates_of(study).items()}
     for method in study["methods"].values():
-        for text in _constraints(method["options"]):
-            for one in parse_constraint(text):
-                asked = _asked_by(one)
-                name = next((n for n, tree in trees.items() if asked and tree == asked[0]), None)
-                if name:
-                    return {"measure": name, "option": asked[1], "form": asked[2]}
+        texts = method["options"].get("constraints") or []
+        texts = [texts] if isinstance(texts, str) else [*texts]
+        if one := method["options"].get("constraint"):
+            texts.append(one)
+        for constraint in (one for text in texts for one in parse_constraint(text)):
+            tree, option, form = _asked_by(constraint)
+            for name in (name for name, known in trees.items() if known == tree):
+                return {"measure": name, "option": option, "form": form}
     return None
-
-
-def _constraints(options):
-    given = options.get("constraints") or []
-    return [
-        *([given] if isinstance(given, str) else given),
-        *filter(None, [options.get("constraint")]),
-    ]
 
 
 def _asked_by(constraint):
@@ -321,18 +301,19 @@ def _asked_by(constraint):
     ``R >= option * L`` is ``L <= R / option``.
     """
     left, sign, right = constraint.left, constraint.sign, constraint.right
-    if not isinstance(left, Rate):
-        return None
-    if isinstance(right, Parameter):
+    if isinstance(left, Rate) and isinstance(right, Parameter):
         return left, right.name, "at_most" if sign == "<=" else "at_least"
-    pair = (right.left, right.right) if isinstance(right, Operation) else (None, None)
-    inverse = (sign, getattr(right, "sign", "")) == ("<=", "/")
-    if inverse and isinstance(pair[0], Rate) and isinstance(pair[1], Parameter):
-        return Operation("/", left, pair[0]), pair[1].name, "at_most_inverse"
-    times = (sign, getattr(right, "sign", "")) == (">=", "*")
-    if times and isinstance(pair[0], Parameter) and isinstance(pair[1], Rate):
-        return Operation("/", pair[1], left), pair[0].name, "at_most_inverse"
-    return None
+    if isinstance(left, Rate) and isinstance(right, Operation):
+        one, two = right.left, right.right
+        if (sign, right.sign) == ("<=", "/") and isinstance(one, Rate):
+            pair = left, one, two
+        elif (sign, right.sign) == (">=", "*") and isinstance(two, Rate):
+            pair = two, left, one
+        else:
+            return None, "", ""
+        if isinstance(pair[2], Parameter):
+            return Operation("/", *pair[:2]), pair[2].name, "at_most_inverse"
+    return None, "", ""
 
 
 #: Options of models that hold a text about rates, and whether it is a constraint.
@@ -349,52 +330,40 @@ def check_rates(name, study):
             f"studies.{name}.samples names {twice[0]!r}, which the labeling rule {rule} makes: "
             "choose another name."
         )
-    swept = []
+    # A measure is taken of every method, so it may use only what each of them sweeps.
+    shared = None
     for identity, method in study["methods"].items():
+        options, swept = method["options"], set(method["sweep"] or {})
+        shared = swept if shared is None else shared & swept
         given = {
             option
-            for option, value in method["options"].items()
+            for option, value in options.items()
             if isinstance(value, (int, float)) and not isinstance(value, bool)
         }
-        given = (given | set(method["sweep"] or {})) & {*PARAMETERS}
-        swept.append(set(method["sweep"] or {}))
+        told = {"trained": True, "sets": sets, "parameters": (given | swept) & {*PARAMETERS}}
         declared = components.options("model", method["model"])
+        where = f"studies.{name}.models, {identity}"
         for option, constraint in TEXTS.items():
-            if option in declared:
-                value = method["options"][option]
-                for text in [value] if isinstance(value, str) else value or []:
-                    where = f"studies.{name}.models, {identity}, {option}"
-                    _told(
-                        where,
-                        check_text,
-                        text,
-                        constraint=constraint,
-                        trained=True,
-                        sets=sets,
-                        parameters=given,
-                    )
-        if "groups" in declared:
-            for group in method["options"]["groups"] or []:
-                where = f"studies.{name}.models, {identity}, groups"
-                _told(where, check_set, group, [*BUILTIN_SETS, *sets])
+            texts = options[option] if option in declared else None
+            for text in [texts] if isinstance(texts, str) else texts or []:
+                _told(f"{where}, {option}", check_text, text, constraint=constraint, **told)
+        for group in (options["groups"] or []) if "groups" in declared else []:
+            _told(f"{where}, groups", check_set, group, [*BUILTIN_SETS, *sets])
     options = study["evaluation"]["options"]
     measures = options.get("measures") or {}
-    # A measure is taken of every method, so it may use only what each of them sweeps.
-    numbers = set.intersection(*swept) if swept else set()
     for measure, text in measures.items():
         where = f"studies.{name}.evaluation.measures.{measure}"
-        _told(where, check_text, text, sets=sets, parameters=numbers)
+        _told(where, check_text, text, sets=sets, parameters=shared or set())
     # The constraints say what is asked of which measure, whatever it is called.
     if "asked" in options and not options["asked"]:
         options["asked"] = asked_of(study)
-    for key, parts in (("asked", ("measure",)), ("equal", ("measure", "of"))):
-        for part in parts:
-            word = (options.get(key) or {}).get(part)
-            if word is not None and word not in measures:
-                raise CounterweightError(
-                    f"studies.{name}.evaluation.{key}.{part} is {word!r}, which is no measure of "
-                    f"the study{nearest(word, measures)} (measures: {listed(measures) or 'none'})."
-                )
+    for key, part in (("asked", "measure"), ("equal", "measure"), ("equal", "of")):
+        word = (options.get(key) or {}).get(part)
+        if word is not None and word not in measures:
+            raise CounterweightError(
+                f"studies.{name}.evaluation.{key}.{part} is {word!r}, which is no measure of "
+                f"the study{nearest(word, measures)} (measures: {listed(measures) or 'none'})."
+            )
 
 
 def _told(where, check, *given, **asked):

@@ -13,16 +13,10 @@ from counterweight.plan.jobs import Paths, columns_job
 
 
 class Stages:
-    """The jobs of a plan.
+    """The jobs of a plan (of `counterweight.plan.config.resolve`).
 
-    Parameters
-    ----------
-    plan : dict
-        From ``counterweight.plan.config.resolve``.
-    scripts : str or Path
-        Folder of the scripts, one a stage.
-    kept : str or Path, optional
-        Where digests of large files of one's own are kept; see `Contents`.
+    `scripts` is the folder of the scripts, one a stage; `kept` the file in which digests of large
+    files of one's own are kept, see `Contents`.
     """
 
     def __init__(self, plan, scripts, kept=None):
@@ -110,15 +104,10 @@ class Stages:
         return found
 
     def inputs(self, stage, name="", item="", making=False):
-        """Inputs of a job by role; the key that it draws coins by among them.
+        """Inputs of a job by role; the key that it draws by among them.
 
-        Parameters
-        ----------
-        stage, name, item : str
-            See `job`.
-        making : bool
-            Whether to make the key where there is none: before a run, so that the job finds what
-            its parameters speak of.
+        With `making` the key is made where there is none: before a run, so that the job finds what
+        its parameters speak of.
         """
         from counterweight.delivery.saved_filters import VARIABLE, own_key
 
@@ -132,7 +121,7 @@ class Stages:
         return job.inputs | {"key": job.key if there and VARIABLE not in os.environ else []}
 
     def applied(self):
-        """Study whose gift is applied to new rows; see `counterweight.plan.tasks.applied`."""
+        """Study whose saved model is applied to new rows; see `counterweight.plan.tasks.applied`."""
         giving = [
             name
             for name, study in self.plan["studies"].items()

@@ -356,7 +356,7 @@ def merged_sizes(job, rows, told):
 
 def _columns(job):
     """Types of the columns of the log and how their texts were read, by the column report."""
-    from counterweight.labeling.column_report import forms_of, recorded_columns, types_of
+    from counterweight.labeling.columns import forms_of, recorded_columns, types_of
     from counterweight.labeling.log_files import types_of_table
     from counterweight.tables.parquet import read_table
 

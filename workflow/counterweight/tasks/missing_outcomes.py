@@ -235,7 +235,7 @@ def plan_label(plan, study, at):
 
 
 def label(job):
-    from counterweight.labeling.column_report import features_of, recorded_columns, types_of
+    from counterweight.labeling.columns import features_of, recorded_columns, types_of
     from counterweight.labeling.missing_outcomes import LABELS, describe_blanks, label_blanks
     from counterweight.tables.parquet import read_table, write_table
     from counterweight.tables.seeds import generator

@@ -121,7 +121,7 @@ class Stages:
         return job.inputs | {"key": job.key if there and VARIABLE not in os.environ else []}
 
     def applied(self):
-        """Study whose saved model is applied to new rows; see `counterweight.plan.tasks.applied`."""
+        """Study whose saved model is applied to new rows; see `plan.tasks.applied`."""
         giving = [
             name
             for name, study in self.plan["studies"].items()

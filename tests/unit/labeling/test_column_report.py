@@ -487,7 +487,9 @@ def test_no_feature_of_ordinary_tables_is_left_out(name, hidden):
         {"outcome": outcome},
         secrets=[outcome_of(np.where(labeled, y, np.nan))],
     )
-    assert [fact.column for fact in facts if fact.use == "feature"] == [column for column in frame if column != outcome]
+    assert [fact.column for fact in facts if fact.use == "feature"] == [
+        column for column in frame if column != outcome
+    ]
 
 
 def test_a_role_of_no_column_names_the_nearest():

@@ -1,4 +1,4 @@
-"""Columns of a table: checks that rules and recipes share, and what a column report says of them."""
+"""Columns of a table: checks that rules and recipes share, and what a column report says."""
 
 import json
 

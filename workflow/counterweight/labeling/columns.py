@@ -75,7 +75,7 @@ def free_name(name, taken):
 
 
 def refuse_outside(values, low, high, *, rows, counted=True, name, where):
-    """Refuse numbers (n,) that are missing, infinite, or outside their declared range, ends included.
+    """Refuse numbers (n,) that are missing, infinite, or outside their range, ends included.
 
     `rows` has the id of each; `counted` masks those that are looked at, all by default. `name` says
     what the numbers are and their column, e.g. ``"offer 'price'"``, and `where` which part of a

@@ -89,7 +89,7 @@ class _Column(NamedTuple):
 
 
 def column_report(frame, types, made, roles, *, secrets=(), doubts=None, explained=(), keep=()):
-    """Decide of each column whether it is a feature: a `ColumnFact` each, in the order of the table.
+    """Decide of each column whether it is a feature: a `ColumnFact` each, as the table has them.
 
     The frame has ``row`` first, then typed columns: numbers, booleans as 1/0, dates as days since
     1970-01-01, texts; `types`, `made` and `doubts` say by column what it is, what reading made of

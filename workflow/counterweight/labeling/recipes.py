@@ -170,7 +170,7 @@ def as_is(frame, rng, *, outcome=None, columns=(), noise=0.0):
 
 
 def typed(frame, rng, *, max_levels=50):
-    """The feature columns of a table, encoded later; see `counterweight.labeling.missing_outcomes`."""
+    """The feature columns of a table, encoded later; see `missing_outcomes`."""
     return frame
 
 

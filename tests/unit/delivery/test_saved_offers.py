@@ -14,7 +14,7 @@ from counterweight.models.choice.offer_model import searched_offers
 from counterweight.models.choice.pricing import best_on_lines, possible, quantiles
 from counterweight.plan import components
 from counterweight.tables.parquet import model_arrays, model_table, write_table
-from counterweight.tables.saved_form import write_gift
+from counterweight.tables.saved_form import write_saved
 from scipy.special import expit
 from stage_jobs import run_script
 
@@ -95,7 +95,7 @@ def test_a_stored_model_predicts_as_before(model):
 @pytest.mark.parametrize("pair", SETTINGS)
 def test_what_is_loaded_prices_as_what_was_saved(family, pair, tmp_path):
     saved, frame = family[pair], survey(300, seed=5)
-    write_gift(tmp_path / "model.parquet", *saved.to_gift())
+    write_saved(tmp_path / "model.parquet", *saved.to_saved())
     loaded = load(tmp_path)
     same(saved.optimal_offers(frame), loaded.optimal_offers(frame), 0)
     assert np.array_equal(saved.acceptance(frame, 20.0), loaded.acceptance(frame, 20.0))

@@ -6,7 +6,7 @@ import pytest
 from counterweight.delivery.saved_log_values import SavedValues
 from counterweight.errors import CounterweightError
 from counterweight.plan.jobs import Paths
-from counterweight.tables.saved_form import read_gift
+from counterweight.tables.saved_form import read_saved
 from counterweight.tasks import logs as kind
 from log_partitions import planned, through, written
 from own_logs import TRUTH, a_log
@@ -46,7 +46,7 @@ def test_merged_sums_are_one_pass(tmp_path, entry, scale, parts):
     frame["clicked"] += scale
     written(tmp_path, frame, parts)
     tables, sizes, told, model = through(tmp_path, **entry)
-    saved = SavedValues.from_gift(read_gift(model))
+    saved = SavedValues.from_saved(read_saved(model))
     for table, one in zip(tables.values(), saved.tables(frame), strict=True):
         pd.testing.assert_frame_equal(table, pd.DataFrame(one), rtol=1e-12, check_dtype=False)
     assert sizes[0]["value"] == len(frame)
@@ -69,7 +69,7 @@ def test_a_folder_tells_a_column_and_a_part_may_be_without_a_reward(tmp_path):
     tables, *_ = through(tmp_path, user="day")
     plan, study, _ = planned(tmp_path, user="day")
     assert len(kind.parts(plan, study)) == 40
-    one = SavedValues.from_gift(read_gift(f"{tmp_path}/results/mine/model.parquet"))
+    one = SavedValues.from_saved(read_saved(f"{tmp_path}/results/mine/model.parquet"))
     whole = pd.DataFrame(one.tables(frame.astype({"day": str}))[0])
     # 40 days, which a hash may put together.
     pd.testing.assert_frame_equal(tables["values"], whole, rtol=1e-12, check_dtype=False)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.boosting import BoostedClassifier
-from counterweight.tables.saved_form import read_gift, write_gift
+from counterweight.tables.saved_form import read_saved, write_saved
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 
@@ -56,8 +56,8 @@ def test_heavy_rows_are_answered_as_they_ask():
 def test_it_is_saved_as_numbers(sample, tmp_path):
     X, y, weights = sample
     model = BoostedClassifier(max_iter=8, max_leaf_nodes=4).fit(X, y, weights)
-    write_gift(tmp_path / "model.parquet", "test", {}, model.to_arrays())
-    again = BoostedClassifier.from_arrays(read_gift(tmp_path / "model.parquet").arrays)
+    write_saved(tmp_path / "model.parquet", "test", {}, model.to_arrays())
+    again = BoostedClassifier.from_arrays(read_saved(tmp_path / "model.parquet").arrays)
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 

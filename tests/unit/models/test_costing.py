@@ -5,7 +5,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.costing import CostingClassifier, acceptance, packed, unpacked
 from counterweight.models.logistic import LogisticModel
-from counterweight.tables.saved_form import read_gift, write_gift
+from counterweight.tables.saved_form import read_saved, write_saved
 
 BOOSTING = {"model": "gradient_boosting", "max_iter": 5}
 MIXTURES = {"model": "generative", "components": 1, "n_init": 1}
@@ -79,8 +79,8 @@ def test_samples_of_one_class_say_that_class():
 def test_any_classifier_is_saved_within(tmp_path, classifier):
     X, y, weights = sample()
     made = CostingClassifier(classifier, models=4).fit(X, y, weights)
-    write_gift(tmp_path / "model.parquet", "test", {}, made.to_arrays())
-    arrays = read_gift(tmp_path / "model.parquet").arrays
+    write_saved(tmp_path / "model.parquet", "test", {}, made.to_arrays())
+    arrays = read_saved(tmp_path / "model.parquet").arrays
     again = CostingClassifier.from_arrays(arrays).set_params(classifier=classifier)
     np.testing.assert_array_equal(again.predict_proba(X), made.predict_proba(X))
     repeated = CostingClassifier.from_arrays(again.to_arrays()).set_params(classifier=classifier)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.boosted_trees import raw_predict, trees_to_arrays
-from counterweight.tables.saved_form import read_gift, write_gift
+from counterweight.tables.saved_form import read_saved, write_saved
 from scipy.special import expit
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
@@ -84,8 +84,8 @@ def test_trees_survive_a_file(tmp_path):
     for categorical in CATEGORICAL.values():
         model = HistGradientBoostingRegressor(max_iter=4, categorical_features=categorical)
         model.fit(X, rng.normal(size=2000))
-        write_gift(tmp_path / "model.parquet", "trees", {}, trees_to_arrays(model))
-        again = read_gift(tmp_path / "model.parquet").arrays
+        write_saved(tmp_path / "model.parquet", "trees", {}, trees_to_arrays(model))
+        again = read_saved(tmp_path / "model.parquet").arrays
         assert np.array_equal(raw_predict(again, X), model.predict(X))
 
 

@@ -9,10 +9,10 @@ from counterweight.delivery.saved_models import load
 from counterweight.errors import CounterweightError
 from counterweight.tables import saved_form
 from counterweight.tables.parquet import write_table
-from counterweight.tables.saved_form import LAYOUT, SEAL, made_of_gift, read_gift, write_gift
+from counterweight.tables.saved_form import LAYOUT, SEAL, made_of_saved, read_saved, write_saved
 
 
-def test_a_gift_comes_back_as_it_was(tmp_path):
+def test_a_saved_model_comes_back_as_it_was(tmp_path):
     arrays = {
         "scalar": np.array(np.pi),
         "vector": np.array([0.1, -0.0, 1e-308]),
@@ -20,30 +20,30 @@ def test_a_gift_comes_back_as_it_was(tmp_path):
         "nothing": np.empty((0, 3)),
     }
     facts = {"words": ["ä", 'a "b"'], "third": 1 / 3, "none": None, "nested": {"a": [1, 2]}}
-    write_gift(tmp_path / "model.parquet", "scores", facts, arrays)
-    gift = read_gift(tmp_path / "model.parquet")
-    assert gift.kind == "scores" and gift.facts == facts
-    assert {*gift.versions} >= {"counterweight", "numpy", "scikit-learn"}
+    write_saved(tmp_path / "model.parquet", "scores", facts, arrays)
+    saved = read_saved(tmp_path / "model.parquet")
+    assert saved.kind == "scores" and saved.facts == facts
+    assert {*saved.versions} >= {"counterweight", "numpy", "scikit-learn"}
     for name, values in arrays.items():
-        assert gift.arrays[name].shape == values.shape
-        assert gift.arrays[name].tobytes() == values.tobytes()
+        assert saved.arrays[name].shape == values.shape
+        assert saved.arrays[name].tobytes() == values.tobytes()
 
 
-def test_the_same_gift_has_the_same_bytes(tmp_path):
+def test_the_same_saved_model_has_the_same_bytes(tmp_path):
     for name in ("a", "b"):
-        write_gift(tmp_path / name, "scores", {"x": 1}, {"y": np.arange(3.0)})
+        write_saved(tmp_path / name, "scores", {"x": 1}, {"y": np.arange(3.0)})
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_facts_that_json_has_no_form_for_leave_nothing_behind(tmp_path):
     with pytest.raises(ValueError):
-        write_gift(tmp_path / "model.parquet", "scores", {"x": float("nan")}, {})
+        write_saved(tmp_path / "model.parquet", "scores", {"x": float("nan")}, {})
     assert not list(tmp_path.iterdir())
 
 
 def test_another_form_is_refused_in_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(saved_form, "FORMAT", 99)
-    write_gift(tmp_path / "model.parquet", "scores", {}, {})
+    write_saved(tmp_path / "model.parquet", "scores", {}, {})
     monkeypatch.undo()
     with pytest.raises(CounterweightError, match="form 99.*reads the form 1: load it with that"):
         load(tmp_path)
@@ -55,29 +55,29 @@ def test_what_is_no_saved_model_is_refused(tmp_path):
     write_table(tmp_path / "other.parquet", {"a": [1, 2]})
     with pytest.raises(CounterweightError, match="is no saved model: name the file model.parquet"):
         load(tmp_path / "other.parquet")
-    write_gift(tmp_path / "model.parquet", "oracle bones", {}, {})
+    write_saved(tmp_path / "model.parquet", "oracle bones", {}, {})
     with pytest.raises(CounterweightError, match="'oracle bones', which this version does not"):
         load(tmp_path)
 
 
-#: Facts and arrays of a gift that the tests below damage.
+#: Facts and arrays of a saved model that the tests below damage.
 FACTS = {"words": ["ä"], "third": 1 / 3}
 ARRAYS = {"a": np.arange(6.0).reshape(2, 3) / 7, "b": np.array(2.5), "none": np.empty((0, 2))}
 
 
 @pytest.fixture
-def gift(tmp_path):
-    write_gift(tmp_path / "model.parquet", "scores", FACTS, ARRAYS)
+def saved(tmp_path):
+    write_saved(tmp_path / "model.parquet", "scores", FACTS, ARRAYS)
     return tmp_path / "model.parquet"
 
 
-def test_bytes_of_a_file_that_change_are_refused_or_change_nothing(gift):
+def test_bytes_of_a_file_that_change_are_refused_or_change_nothing(saved):
     """Parquet's own statistics may be damaged without harm; a cut file is never read."""
-    good, refused = gift.read_bytes(), 0
+    good, refused = saved.read_bytes(), 0
     for at in range(4, len(good) - 8, 37):
-        gift.write_bytes(good[:at] + bytes([good[at] ^ 16]) + good[at + 1 :])
+        saved.write_bytes(good[:at] + bytes([good[at] ^ 16]) + good[at + 1 :])
         try:
-            read = read_gift(gift)
+            read = read_saved(saved)
         except CounterweightError as error:
             assert "damaged" in str(error) or "is no saved model" in str(error)
             assert "\n" not in str(error)
@@ -87,14 +87,14 @@ def test_bytes_of_a_file_that_change_are_refused_or_change_nothing(gift):
         assert all(read.arrays[name].tobytes() == ARRAYS[name].tobytes() for name in ARRAYS)
     assert refused > 20
     for end in (0, 3, len(good) // 2, len(good) - 1):
-        gift.write_bytes(good[:end])
+        saved.write_bytes(good[:end])
         with pytest.raises(CounterweightError, match="or a damaged one: no Parquet file of ours"):
-            read_gift(gift)
+            read_saved(saved)
 
 
-def changed(gift, column, value, at, sealed):
+def changed(saved, column, value, at, sealed):
     """One cell of a saved model is another; with its seal, or as of a version without."""
-    table = pq.read_table(gift).to_pydict()
+    table = pq.read_table(saved).to_pydict()
     row = next(
         row
         for row in range(len(table["part"]))
@@ -106,7 +106,7 @@ def changed(gift, column, value, at, sealed):
         name: pa.array([one for one, keep in zip(table[name], kept, strict=True) if keep], kind)
         for name, kind in LAYOUT
     }
-    write_table(gift, pa.table(columns), LAYOUT)
+    write_table(saved, pa.table(columns), LAYOUT)
 
 
 FACT, ENTRY, LAST = {"part": "fact"}, {"part": "array"}, {"name": "a", "i": 1, "j": 2}
@@ -136,27 +136,27 @@ FACT, ENTRY, LAST = {"part": "fact"}, {"part": "array"}, {"name": "a", "i": 1, "
 )  # fmt: skip
 @pytest.mark.parametrize("sealed", [True, False])
 def test_a_cell_that_changes_is_told_and_nothing_large_is_allocated(
-    gift, column, value, at, sealed
+    saved, column, value, at, sealed
 ):
-    changed(gift, column, value, at, sealed)
+    changed(saved, column, value, at, sealed)
     with pytest.raises(CounterweightError, match="damaged|form True") as told:
-        read_gift(gift)
+        read_saved(saved)
     assert "\n" not in str(told.value) and len(str(told.value)) < 500
 
 
-def test_a_number_that_changes_is_told_and_without_a_seal_is_as_it_stands(gift):
-    changed(gift, "value", 7.0, LAST, sealed=True)
+def test_a_number_that_changes_is_told_and_without_a_seal_is_as_it_stands(saved):
+    changed(saved, "value", 7.0, LAST, sealed=True)
     with pytest.raises(CounterweightError, match="not as it was when it was saved; copy it anew"):
-        read_gift(gift)
-    changed(gift, "value", 7.0, LAST, sealed=False)
-    assert read_gift(gift).arrays["a"][1, 2] == 7.0
+        read_saved(saved)
+    changed(saved, "value", 7.0, LAST, sealed=False)
+    assert read_saved(saved).arrays["a"][1, 2] == 7.0
 
 
-def test_a_gift_that_lacks_what_its_class_needs_is_told(gift):
+def test_a_saved_model_that_lacks_what_its_class_needs_is_told(saved):
     with pytest.raises(CounterweightError, match="does not fit together .KeyError.; copy it anew"):
-        made_of_gift(gift, lambda made: made.facts["threshold"])
+        made_of_saved(saved, lambda made: made.facts["threshold"])
     with pytest.raises(CounterweightError, match="does not fit together .KeyError.; copy it anew"):
-        load(gift)
+        load(saved)
 
 
 def test_texts_that_a_spreadsheet_would_compute_are_escaped_and_come_back(tmp_path):

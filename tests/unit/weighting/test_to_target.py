@@ -7,7 +7,7 @@ from counterweight.errors import CounterweightError
 from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
 from counterweight.tables.parquet import read_columns, read_table
-from counterweight.tables.saved_form import read_gift
+from counterweight.tables.saved_form import read_saved
 from counterweight.tasks import missing_outcomes
 from delivering import Own
 
@@ -101,7 +101,7 @@ def test_the_labeled_are_balanced_and_the_answer_says_for_whom(people, by_table)
     assert np.average(woman, weights=w) == pytest.approx(
         (population["woman"] == "yes").mean(), abs=0.01
     )
-    facts = read_gift(files["model"]).facts
+    facts = read_saved(files["model"]).facts
     assert facts["for"] == "the people of population.csv"
     told = " ".join(facts["target"])
     assert "1,500 rows stand for 6,000 rows" in told and "design effect" in told
@@ -136,7 +136,7 @@ def test_known_margins_are_met_and_their_mean_is_right(people, tmp_path):
     assert np.average(frame["age"], weights=w) == pytest.approx(margins["age"]["mean"], abs=1e-6)
     known = records.loc["target_mean"]
     assert abs(known["value"] - population["spend"].mean()) < 2.5 * known["standard_error"]
-    facts = read_gift(files["model"]).facts
+    facts = read_saved(files["model"]).facts
     assert facts["for"] == "a population with the known margins of woman, region and age"
 
 

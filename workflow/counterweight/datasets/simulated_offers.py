@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.special import expit
 
 from counterweight.errors import CounterweightError
-from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import generator
 
 SIMULATED = True
 ROWS = 29240

@@ -94,7 +94,7 @@ def fetch(job):
 
 def generate(job):
     """Draw a twin of a data set in its upstream format, with its truth."""
-    from counterweight.tables.seeds import generator
+    from counterweight.tables.study_data import generator
 
     given = job.given
     rng = generator(given["seed"], given["dataset"], 0, "generate")
@@ -147,7 +147,7 @@ def simulate(job):
     """Draw the table of a data set whose model is known."""
     from counterweight.tables.batches import writing
     from counterweight.tables.parquet import write_table
-    from counterweight.tables.seeds import generator
+    from counterweight.tables.study_data import generator
 
     given = job.given
     rng = generator(given["seed"], given["dataset"], 0, "simulate")

@@ -20,7 +20,7 @@ from counterweight.models.score_tilt import AT_RANDOM, ELSEWHERE, fitted_tilt
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.plan.components import configured
 from counterweight.tables.parquet import read_columns, read_models, read_table
-from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import generator
 from counterweight.weighting.importance_weights import effective_sample_size
 from counterweight.weighting.overlap import Support, overlap
 from counterweight.weighting.to_target import OUTCOME, weighted_to_target, words_for

@@ -10,10 +10,10 @@ from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.plan.components import reference
-from counterweight.tables.saved_form import gift_of, made_of_gift, write_gift, writing_answers
+from counterweight.tables.saved_form import saved_file, made_of_saved, write_saved, writing_answers
 
 log = logging.getLogger("counterweight")
-#: Class of each kind of saved model; each has ``from_gift(gift)``.
+#: Class of each kind of saved model; each has ``from_saved(stored)``.
 LOADERS = {
     "scores": "counterweight.delivery.saved_scores:SavedScores",
     "classifier": "counterweight.delivery.saved_classifiers:SavedClassifier",
@@ -53,23 +53,23 @@ class SavedModel:
                 for told, fill in zip(facts["features"], fills, strict=True)
             )
 
-    def to_gift(self):
+    def to_saved(self):
         """Kind, facts and arrays, as they are written."""
         return self.KIND, self.facts, self.arrays
 
     @classmethod
-    def from_gift(cls, gift):
-        """From a `counterweight.tables.saved_form.Gift`."""
-        return cls(gift.facts, gift.arrays)
+    def from_saved(cls, stored):
+        """From a `counterweight.tables.saved_form.Stored`."""
+        return cls(stored.facts, stored.arrays)
 
     def save(self, path):
-        """Write it as one Parquet file; errors as `counterweight.tables.saved_form.write_gift`."""
-        write_gift(path, *self.to_gift())
+        """Write it as one Parquet file; errors as `counterweight.tables.saved_form.write_saved`."""
+        write_saved(path, *self.to_saved())
 
     @classmethod
     def read(cls, path):
         """What `save` wrote; errors as `load`."""
-        return made_of_gift(path, cls.from_gift)
+        return made_of_saved(path, cls.from_saved)
 
     def part(self, name):
         """The arrays ``name.*`` by what follows the point; copies."""
@@ -310,16 +310,16 @@ def load(path):
     CounterweightError
         When there is no such file, or it is no saved model that this version can read.
     """
-    path = gift_of(path)
+    path = saved_file(path)
     if Path(path).name == FILTER[0]:
         return reference(FILTER[1])(path)
 
-    def loaded(gift):
-        if gift.kind not in LOADERS:
+    def loaded(stored):
+        if stored.kind not in LOADERS:
             raise CounterweightError(
-                f"{path} holds a model of the kind {gift.kind!r}, which this version does not "
-                f"know: load it with version {gift.versions.get('counterweight', 'unknown')}."
+                f"{path} holds a model of the kind {stored.kind!r}, which this version does not "
+                f"know: load it with version {stored.versions.get('counterweight', 'unknown')}."
             )
-        return reference(LOADERS[gift.kind]).from_gift(gift)
+        return reference(LOADERS[stored.kind]).from_saved(stored)
 
-    return made_of_gift(path, loaded)
+    return made_of_saved(path, loaded)

@@ -13,7 +13,7 @@ from counterweight.models.choice.pricing import FAR, Kinds, beyond, offers_made,
 from counterweight.models.filters.candidates import check_frame, encoded
 from counterweight.plan.components import load
 from counterweight.tables.saved_form import writing_answers
-from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import generator
 from counterweight.tables.table_reader import row_batches
 
 #: Bootstrap draws, and the share of them that an interval holds.

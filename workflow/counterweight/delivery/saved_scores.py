@@ -181,8 +181,8 @@ class SavedScores(SavedPredictor):
         """Sentences on how new rows differ from those of the fit; see `answered`."""
         return drift_sentences(describe_new(self.encoder, sums))
 
-    def to_gift(self):
-        """Kind, facts and arrays for `counterweight.tables.saved_form.write_gift`."""
+    def to_saved(self):
+        """Kind, facts and arrays for `counterweight.tables.saved_form.write_saved`."""
         facts, arrays = dict(self.facts), {}
         columns_of = {
             "encoder": self.encoder.to_table(),
@@ -204,17 +204,17 @@ class SavedScores(SavedPredictor):
         return "scores", facts, arrays
 
     @classmethod
-    def from_gift(cls, gift):
-        """The model that `to_gift` gave."""
-        facts = {name: fact for name, fact in gift.facts.items() if not name.startswith("texts of")}
+    def from_saved(cls, stored):
+        """The model that `to_saved` gave."""
+        facts = {name: fact for name, fact in stored.facts.items() if not name.startswith("texts of")}
         parts = {}
         facts["model"] = OLD_NAMES.get(facts["model"], facts["model"])
         known = facts.get("tilt")
         for part in ("encoder", "model", "band", "support", *(["tilt"] if known else [])):
-            texts = gift.facts[f"texts of the {part}"]
+            texts = stored.facts[f"texts of the {part}"]
             parts[part] = {name: np.asarray(words, object) for name, words in texts.items()} | {
                 name.partition(".")[2]: values
-                for name, values in gift.arrays.items()
+                for name, values in stored.arrays.items()
                 if name.startswith(f"{part}.")
             }
         return cls(
@@ -229,6 +229,6 @@ class SavedScores(SavedPredictor):
             ),
             CalibrationBand.from_arrays(parts["band"]),
             Support.from_arrays(parts["support"]),
-            gift.versions,
+            stored.versions,
             ScoreTilt.from_arrays(parts["tilt"], known["chance"]) if known else None,
         )

@@ -22,7 +22,7 @@ from counterweight.labeling.log_files import of_role, rows_in_step
 from counterweight.numerics.zero_rejection import row_uniforms
 from counterweight.tables import batches
 from counterweight.tables.parquet import read_columns
-from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import generator
 
 TASK = "log"
 OPTIONS = {

@@ -12,7 +12,7 @@ from counterweight.labeling.target_leakage import learnt, without_advice
 from counterweight.plan.components import labeling_rules
 from counterweight.tables import batches
 from counterweight.tables.parquet import read_table, write_table
-from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import generator
 
 
 def prepared_rows(job, known=None):

@@ -20,7 +20,7 @@ from counterweight.tables.parquet import (
     read_models,
     setting_name,
 )
-from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import generator
 
 #: Begins the names of the arrays of a feature map.
 MAP = "map_"

@@ -13,7 +13,7 @@ from counterweight.numerics.ranking import auc_estimate
 from counterweight.plan.components import load
 from counterweight.tables import parquet
 from counterweight.tables.jobs import over_repeats
-from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import generator
 
 CALIBRATIONS = ("isotonic", "isotonic_only", "none")
 

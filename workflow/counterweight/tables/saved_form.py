@@ -57,7 +57,7 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "pyarrow")
 
 
 @dataclass(frozen=True)
-class Gift:
+class Stored:
     """A saved model as it was read.
 
     Attributes
@@ -85,7 +85,7 @@ def versions():
     return known | {name: metadata.version(name) for name in LIBRARIES}
 
 
-def write_gift(path, kind, facts, arrays):
+def write_saved(path, kind, facts, arrays):
     """Write what a study gives away, whole or not at all.
 
     Parameters
@@ -138,8 +138,8 @@ def write_gift(path, kind, facts, arrays):
     write_sealed(path, columns, LAYOUT)
 
 
-def read_gift(path):
-    """Read what `write_gift` wrote.
+def read_saved(path):
+    """Read what `write_saved` wrote.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def read_gift(path):
 
     Returns
     -------
-    Gift
+    Stored
 
     Raises
     ------
@@ -157,24 +157,24 @@ def read_gift(path):
     """
     table = read_sealed(path, LAYOUT, "saved model", PARTS, ("part", "name", "text"))
     with whole(path):
-        return _gift_of(path, table)
+        return _stored(path, table)
 
 
-def made_of_gift(path, make):
-    """What `make` makes of the `Gift` of a file; a sentence where the gift has not what it needs.
+def made_of_saved(path, make):
+    """What `make` makes of the `Stored` of a file; a sentence where it has not what it needs.
 
     Raises
     ------
     CounterweightError
-        As `read_gift`.
+        As `read_saved`.
     """
-    gift = read_gift(path)
+    stored = read_saved(path)
     with whole(path):
-        return make(gift)
+        return make(stored)
 
 
 @contextlib.contextmanager
-def whole(path, gift="saved model"):
+def whole(path, called="saved model"):
     """Tell in a sentence what a file without a seal lacks, where it was changed."""
     try:
         yield
@@ -187,12 +187,12 @@ def whole(path, gift="saved model"):
     else:
         return
     raise CounterweightError(
-        f"{path} is a damaged {gift}: what it says of itself does not fit together "
+        f"{path} is a damaged {called}: what it says of itself does not fit together "
         f"({type(cause).__name__}); copy it anew from where it was made, or run its study again."
     ) from cause
 
 
-def _gift_of(path, table):
+def _stored(path, table):
     import numpy as np
 
     parts, kinds = _coded(table["part"])
@@ -230,7 +230,7 @@ def _gift_of(path, table):
         if name in arrays:
             raise ValueError(f"the array {name} stands there twice")
         arrays[name] = addressed(index[:, start:stop], values[start:stop])
-    return Gift(facts["kind"], facts["facts"], arrays, known)
+    return Stored(facts["kind"], facts["facts"], arrays, known)
 
 
 def _coded(column):
@@ -240,7 +240,7 @@ def _coded(column):
     return numpy_column(column.indices), column.dictionary.to_pylist()
 
 
-def gift_of(path):
+def saved_file(path):
     """The file of a saved model: itself, or ``model.parquet`` (a filter's: ``filter.parquet``) in a
     study's folder.
 
@@ -281,7 +281,7 @@ def write_sealed(path, columns, layout):
     write_table(path, pa.concat_tables([table, _seal_of(table)]), layout)
 
 
-def read_sealed(path, layout, gift, parts, categories=()):
+def read_sealed(path, layout, called, parts, categories=()):
     """Read a table that `write_sealed` wrote, checked.
 
     Tables of version 1.0.0 have no seal: of them columns, types and parts are checked alone.
@@ -290,7 +290,7 @@ def read_sealed(path, layout, gift, parts, categories=()):
     ----------
     path : str or Path
     layout : sequence of (str, str)
-    gift : str
+    called : str
         What it is, in words, such as "saved model".
     parts : sequence of str
         Every value that its column ``part`` may have.
@@ -309,21 +309,21 @@ def read_sealed(path, layout, gift, parts, categories=()):
     """
     import pyarrow.compute as pc
 
-    again = f"copy it anew from where the {gift} was made, or run its study again"
+    again = f"copy it anew from where the {called} was made, or run its study again"
     try:
         table = read_arrow(path, categories=categories, densest=DENSEST)
     except CounterweightError as error:
         if not os.path.exists(path):
             raise
         raise CounterweightError(
-            f"{path} is no {gift}, or a damaged one: no Parquet file of ours can be read in it; "
+            f"{path} is no {called}, or a damaged one: no Parquet file of ours can be read in it; "
             f"{again}."
         ) from error
     except KeyError:  # without a column that is to be read as categories
         table = None
     if table is None or table.column_names != [name for name, _ in layout]:
         raise CounterweightError(
-            f"{path} is no {gift}: name the file model.parquet or filter.parquet that a study "
+            f"{path} is no {called}: name the file model.parquet or filter.parquet that a study "
             "wrote."
         )
     kinds = [str(getattr(column.type, "value_type", column.type)) for column in table.columns]
@@ -341,12 +341,12 @@ def read_sealed(path, layout, gift, parts, categories=()):
         whole = seals == 1 and last == told
     if not whole:
         raise CounterweightError(
-            f"{path} is a damaged {gift}: it is not as it was when it was saved; {again}."
+            f"{path} is a damaged {called}: it is not as it was when it was saved; {again}."
         )
     strange = sorted({*pc.unique(table["part"]).to_pylist()} - {*parts})
     if strange:
         raise CounterweightError(
-            f"{path} is a {gift} of another version, or a damaged one: it has rows of the part "
+            f"{path} is a {called} of another version, or a damaged one: it has rows of the part "
             f"{strange[0][:30]!r}, which this version does not know; {again}."
         )
     return table

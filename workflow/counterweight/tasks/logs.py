@@ -225,12 +225,12 @@ def part_of(job):
 def sum_part(job):
     """Sums of one partition, and what is counted in it."""
     from counterweight.labeling.log_question import LogQuestion
-    from counterweight.tables.saved_form import write_gift
+    from counterweight.tables.saved_form import write_saved
 
     with part_of(job) as file:
         question, given = LogQuestion(_facts(job.given)), job.given
         whole, counted = question.sums(str(file), given["reading"], given["keys"])
-    write_gift(job.output.sums, SUMS, counted, whole.to_arrays())
+    write_saved(job.output.sums, SUMS, counted, whole.to_arrays())
     job.log.info("%s: %d rows, %d with a reward", file, whole.rows, whole.nonzero)
 
 
@@ -295,7 +295,7 @@ def label_own(job):
 
 def _label(job, given, known, roles=None):
     from counterweight.labeling.log_files import label_log
-    from counterweight.tables.seeds import generator
+    from counterweight.tables.study_data import generator
 
     recipe, outcome, rule = components.labeling_rules(given)
     records = label_log(
@@ -316,10 +316,10 @@ def _label(job, given, known, roles=None):
 def merge_parts(job):
     """Merged sums, checked as one log; metric records of its sizes."""
     from counterweight.labeling.log_question import LogQuestion
-    from counterweight.tables.saved_form import read_gift, write_gift
+    from counterweight.tables.saved_form import read_saved, write_saved
 
     question, whole, counts = LogQuestion(_facts(job.given)), None, []
-    for saved in map(read_gift, _listed(job.input.sums)):
+    for saved in map(read_saved, _listed(job.input.sums)):
         part = question.begun().use(saved.arrays)
         counts.append(saved.facts)
         if whole is None:
@@ -327,7 +327,7 @@ def merge_parts(job):
         else:
             whole.merge(part)
     question.check(counts)
-    write_gift(job.output.labels, SUMS, {}, whole.to_arrays())
+    write_saved(job.output.labels, SUMS, {}, whole.to_arrays())
     told = {
         "rows_nonzero": whole.nonzero,
         "smallest_propensity": min(one["least"] for one in counts),
@@ -479,10 +479,10 @@ def evaluate_parts(job):
 def _known(job):
     from counterweight.evaluation.log_values import values_of_parts
     from counterweight.labeling.log_question import LogQuestion
-    from counterweight.tables.saved_form import read_gift
+    from counterweight.tables.saved_form import read_saved
 
     question = LogQuestion(_facts(job.given))
-    sums = question.begun().use(read_gift(job.input.labels).arrays)
+    sums = question.begun().use(read_saved(job.input.labels).arrays)
     return values_of_parts(question, sums), question
 
 

@@ -238,7 +238,7 @@ def label(job):
     from counterweight.labeling.columns import features_of, recorded_columns, types_of
     from counterweight.labeling.missing_outcomes import LABELS, describe_blanks, label_blanks
     from counterweight.tables.parquet import read_table, write_table
-    from counterweight.tables.seeds import generator
+    from counterweight.tables.study_data import generator
 
     given = job.given
     columns = recorded_columns(job)

@@ -101,11 +101,11 @@ def plan_label(plan, study, at):
 def merge(job):
     """Measures of all partitions together; metric records of their sizes."""
     from counterweight.evaluation.scored_log import ScoredLog
-    from counterweight.tables.saved_form import write_gift
+    from counterweight.tables.saved_form import write_saved
 
     files = job.input.sums
     merged = ScoredLog(job.given).merge([files] if isinstance(files, str) else list(files))
-    write_gift(job.output.labels, MERGED, merged, {})
+    write_saved(job.output.labels, MERGED, merged, {})
     told = {"rows_nonzero": merged["nonzero"], "clusters": float(merged["clusters"])}
     return merged_sizes(job, merged["rows"], told)
 
@@ -123,12 +123,12 @@ def plan_evaluate(plan, study, method, at):
 
 def evaluate(job):
     """Records of one column of predictions, compared with those before it."""
-    from counterweight.tables.saved_form import read_gift
+    from counterweight.tables.saved_form import read_saved
 
     given, ids = job.given, job.given["ids"]
     (name,) = (label for label, method in ids.items() if method == given["method"])
     protocol = components.configured("protocol", given["protocol"])
-    return protocol(read_gift(job.input.labels).facts, name, ids)
+    return protocol(read_saved(job.input.labels).facts, name, ids)
 
 
 def plan_deliver(plan, study, at):
@@ -145,9 +145,9 @@ def deliver(job):
     import pandas as pd
 
     from counterweight.tables.parquet import write_table
-    from counterweight.tables.saved_form import read_gift, write_csv
+    from counterweight.tables.saved_form import read_saved, write_csv
 
-    merged = read_gift(job.input.labels).facts
+    merged = read_saved(job.input.labels).facts
     for name, lines in (("measures", "estimates"), ("comparisons", "differences")):
         keys = ["predictions", *(["other"] if lines == "differences" else []), "metric"]
         numbers = ["value", "standard_error", "low", "high"]

@@ -159,13 +159,13 @@ def test_gated_offers_are_given_away(known):
         rng=np.random.default_rng(0),
     )
     new = pd.concat([frame[:50], pd.DataFrame({"a": [60.0], "b": [0.0], "c": [0.0]})])
-    told = SavedOffers.from_gift(_gift(saved)).optimal_offers(new)
+    told = SavedOffers.from_saved(_stored(saved)).optimal_offers(new)
     assert (told["low"] <= told["best_offer"]).all() and (told["best_offer"] <= told["high"]).all()
     assert told["supported"][:50].mean() > 0.95 and not told["supported"].iloc[-1]
 
 
-def _gift(saved):
+def _stored(saved):
     from types import SimpleNamespace
 
-    _, facts, arrays = saved.to_gift()
+    _, facts, arrays = saved.to_saved()
     return SimpleNamespace(facts=facts, arrays=arrays)

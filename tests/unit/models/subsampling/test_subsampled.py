@@ -8,7 +8,7 @@ from counterweight.models.subsampling.learners import Boosting, Tree, new_learne
 from counterweight.models.subsampling.subsampled import SubsampledClassifier
 from counterweight.numerics.linear import fit_logistic
 from counterweight.tables.parquet import model_arrays, model_table
-from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import generator
 from threadpoolctl import threadpool_limits
 
 LEARNERS = ("sgd", "logistic", "boosting", "tree")

@@ -25,7 +25,7 @@ from counterweight.numerics.filters import disclosure, drawn_parts, part_counts
 from counterweight.numerics.geometry import distorted, imbalance_floor, interpolated_rows
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
 from counterweight.tables.parquet import by_setting, numbers_of
-from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import generator
 
 log = logging.getLogger("counterweight")
 

@@ -18,7 +18,7 @@ from counterweight.models.choice.offer_model import (
 from counterweight.numerics.emissions import Layout
 from counterweight.plan.components import load
 from counterweight.tables.parquet import constant, stacked
-from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import generator
 
 log = logging.getLogger("counterweight")
 

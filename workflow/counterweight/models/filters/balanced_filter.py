@@ -17,7 +17,7 @@ from counterweight.numerics.estimator import Parameters
 from counterweight.numerics.groups import group_names, memberships
 from counterweight.plan.components import load
 from counterweight.tables.parquet import blocks, numbers_of
-from counterweight.tables.seeds import generator
+from counterweight.tables.study_data import generator
 
 log = logging.getLogger("counterweight")
 

@@ -18,7 +18,7 @@ from counterweight.reporting.pages.sensitivity_page import (
 from counterweight.reporting.sheets import Column, Sheet, each_method, in_words, told
 from counterweight.reporting.study_page import Answer, StudyPage
 from counterweight.reporting.wording import capital, listing, number, percent
-from counterweight.tables.saved_form import read_gift
+from counterweight.tables.saved_form import read_saved
 
 #: Whom answers are for, in print.
 FOR = {"general": "everyone in the table", "unlabeled": "the rows without an outcome"}
@@ -33,7 +33,7 @@ QUALITY = ("auc", "r2", "log_loss", "mse")
 def facts(numbers):
     """What the saved model says of itself, read once a page; empty where there is none."""
     try:
-        return read_gift(numbers.folder / "model.parquet").facts
+        return read_saved(numbers.folder / "model.parquet").facts
     except CounterweightError:
         return {}
 

@@ -211,7 +211,7 @@ def test_imports_read_from_the_text_are_those_of_the_syntax_trees(tmp_path):
     odd = tmp_path / "odd.py"
     odd.write_text(
         "import os, counterweight.errors as told\n"
-        "from counterweight.tables import (\n    seeds,  # (one) of\n    jobs as work,\n)\n"
+        "from counterweight.tables import (\n    study_data,  # (one) of\n    jobs as work,\n)\n"
         "from counterweight.numerics import \\\n    linear\n"
         "def f():\n    import sys; from counterweight.plan import tasks as kinds\n"
         "    return 'from counterweight.plan import jobs'\n"

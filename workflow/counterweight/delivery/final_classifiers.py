@@ -14,8 +14,7 @@ from counterweight.numerics.rates.values import constraint_values, verdicts_of
 from counterweight.plan.components import load
 from counterweight.selection.crossfit import selection_probabilities
 from counterweight.tables.parquet import setting_name
-from counterweight.tables.study_data import generator
-from counterweight.tables.study_data import StudyData
+from counterweight.tables.study_data import StudyData, generator
 from counterweight.weighting.importance_weights import Rows, made_weights
 
 #: What the given of a job tells of its study, kept with the model.

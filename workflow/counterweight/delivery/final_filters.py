@@ -20,8 +20,7 @@ from counterweight.models.filters.balanced_filter import acceptances, filter_row
 from counterweight.numerics.groups import group_names, memberships, target_shares
 from counterweight.plan.components import load
 from counterweight.tables.parquet import read_columns, read_models, read_table
-from counterweight.tables.study_data import generator
-from counterweight.tables.study_data import StudyData
+from counterweight.tables.study_data import StudyData, generator
 
 #: Tables of a method that may be given away.
 TABLES = ("proxy", "weights", "metrics")

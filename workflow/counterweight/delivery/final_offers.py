@@ -22,8 +22,7 @@ from counterweight.tables.parquet import (
     write_table,
 )
 from counterweight.tables.saved_form import write_answers
-from counterweight.tables.study_data import generator
-from counterweight.tables.study_data import by_repeat
+from counterweight.tables.study_data import by_repeat, generator
 
 #: People, at most, of the comparison of methods in a study that keeps no answers from them.
 COMPARED = 1500

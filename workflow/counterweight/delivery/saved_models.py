@@ -10,7 +10,7 @@ from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.plan.components import reference
-from counterweight.tables.saved_form import saved_file, made_of_saved, write_saved, writing_answers
+from counterweight.tables.saved_form import made_of_saved, saved_file, write_saved, writing_answers
 
 log = logging.getLogger("counterweight")
 #: Class of each kind of saved model; each has ``from_saved(stored)``.

@@ -21,8 +21,7 @@ from counterweight.models.choice.offer_model import acceptance, optimal_offer, s
 from counterweight.models.choice.offer_training import scale_of
 from counterweight.numerics.gaussian_mixture import Mixture
 from counterweight.tables.parquet import blocks, by_setting
-from counterweight.tables.study_data import generator
-from counterweight.tables.study_data import by_repeat
+from counterweight.tables.study_data import by_repeat, generator
 
 log = logging.getLogger("counterweight")
 

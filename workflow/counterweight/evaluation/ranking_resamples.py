@@ -21,8 +21,7 @@ from counterweight.numerics.ranking import (
     places,
 )
 from counterweight.tables.parquet import blocks
-from counterweight.tables.study_data import generator
-from counterweight.tables.study_data import by_repeat
+from counterweight.tables.study_data import by_repeat, generator
 
 TASK = "classification"
 

@@ -9,8 +9,7 @@ from counterweight.labeling.columns import refuse_outside, require
 from counterweight.labeling.conditions import equal, types_in
 from counterweight.labeling.split import check_features, size_records
 from counterweight.labeling.target_leakage import of_offers
-from counterweight.tables.study_data import generator
-from counterweight.tables.study_data import check_row_ids
+from counterweight.tables.study_data import check_row_ids, generator
 
 
 class OfferScale:

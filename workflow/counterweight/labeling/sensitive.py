@@ -12,8 +12,7 @@ from counterweight.labeling.columns import free_name
 from counterweight.labeling.split import check_features, size_records
 from counterweight.numerics.filters import least_rows
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
-from counterweight.tables.study_data import generator
-from counterweight.tables.study_data import check_row_ids
+from counterweight.tables.study_data import check_row_ids, generator
 
 log = logging.getLogger("counterweight")
 #: Studies with this labeling rule are about whom to collect, not about classes.

@@ -9,8 +9,7 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.columns import check_finite, require
 from counterweight.labeling.conditions import sample_masks
 from counterweight.numerics.zero_rejection import kept_rows
-from counterweight.tables.study_data import generator
-from counterweight.tables.study_data import check_row_ids
+from counterweight.tables.study_data import check_row_ids, generator
 
 TARGETS = ("general", "unlabeled")
 

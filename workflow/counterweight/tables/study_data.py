@@ -1,9 +1,26 @@
-"""What the stages after labeling see of a study."""
+"""What the stages after labeling see of a study, and its random streams."""
+
+import hashlib
 
 import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.tables.parquet import blocks, read_columns, read_facts
+
+
+def generator(seed, study, repeat, purpose):
+    """Independent random generator for one use: one stream a (seed, study, repeat, purpose).
+
+    `study` may be a data set, for draws that studies share; `purpose` says what the numbers are
+    for, such as ``"split"``. The same call gives the same numbers in any order and on any number
+    of cores, two different ones share none.
+    """
+    of_study, of_purpose = (
+        int.from_bytes(hashlib.sha256(str(text).encode()).digest()[:8], "little")
+        for text in (study, purpose)
+    )
+    entropy = [int(seed), of_study, int(repeat), of_purpose]
+    return np.random.default_rng(np.random.SeedSequence(entropy))
 
 
 def by_repeat(columns):
@@ -34,22 +51,14 @@ def found_rows(rows, wanted, absent):
 
 
 class StudyData:
-    """What the stages after labeling see of a study: features, roles, what is seen of each row.
+    """Features, roles and what is seen of each row, from columns as arrays by name.
 
-    Parameters
-    ----------
-    features : dict of str to numpy.ndarray
-        ``row`` and the features; NaN for missing values.
-    labels : dict of str to numpy.ndarray
-        ``repeat, row, role`` and what is seen of the rows, of all repeats.
-    weights : dict of str to numpy.ndarray, optional
-        ``repeat, row, weight`` of the labeled rows.
-    truth : dict of str to numpy.ndarray, optional
-        What is hidden: only for evaluation and for an oracle.
-    categories : dict, optional
-        Which features the recipe declares categories: ``blocks``, lists of names that make up one
-        each (one name: a feature of 0 and 1), and ``flags``, by the name of a number that of the
-        feature that says where it is missing.
+    `features` has ``row`` and the features (NaN where missing); `labels`, of all repeats,
+    ``repeat, row, role`` and what is seen of the rows; `weights` ``repeat, row, weight`` of the
+    labeled ones; `truth` what is hidden, only for evaluation and for an oracle. `categories` says
+    which features the recipe declares such: ``blocks``, lists of names that make up one each (one
+    name: a feature of 0 and 1), and ``flags``, by the name of a number that of the feature that
+    says where it is missing.
     """
 
     #: Begins the names of columns that hold a sensitive group.

@@ -239,8 +239,7 @@ def select(job):
     from counterweight.selection.proxies.proxy import leaf_columns, reach_sentence
     from counterweight.tables import parquet
     from counterweight.tables.jobs import over_repeats
-    from counterweight.tables.study_data import generator
-    from counterweight.tables.study_data import StudyData
+    from counterweight.tables.study_data import StudyData, generator
 
     given, spec = job.given, job.given["selector"]
     data = StudyData.read(job.input.features, job.input.labels)

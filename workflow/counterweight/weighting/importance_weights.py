@@ -9,8 +9,7 @@ from counterweight.errors import CounterweightError
 from counterweight.fragments import Choice
 from counterweight.plan.components import load
 from counterweight.tables.parquet import joined, read_columns, write_table
-from counterweight.tables.study_data import generator
-from counterweight.tables.study_data import by_repeat
+from counterweight.tables.study_data import by_repeat, generator
 
 #: The population that each weighting makes the labeled rows stand for.
 TARGET_BY_NAME = {"lemma1": "general", "lemma2": "unlabeled"}

@@ -9,7 +9,7 @@ from counterweight.delivery.saved_models import load
 from counterweight.errors import CounterweightError
 from counterweight.tables import saved_form
 from counterweight.tables.parquet import write_table
-from counterweight.tables.saved_form import LAYOUT, SEAL, made_of_saved, read_saved, write_saved
+from counterweight.tables.saved_form import LAYOUT, SEAL, read_saved, write_saved
 
 
 def test_a_saved_model_comes_back_as_it_was(tmp_path):
@@ -154,7 +154,7 @@ def test_a_number_that_changes_is_told_and_without_a_seal_is_as_it_stands(saved)
 
 def test_a_saved_model_that_lacks_what_its_class_needs_is_told(saved):
     with pytest.raises(CounterweightError, match="does not fit together .KeyError.; copy it anew"):
-        made_of_saved(saved, lambda made: made.facts["threshold"])
+        read_saved(saved, lambda made: made.facts["threshold"])
     with pytest.raises(CounterweightError, match="does not fit together .KeyError.; copy it anew"):
         load(saved)
 

@@ -10,7 +10,7 @@ from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.plan.components import reference
-from counterweight.tables.saved_form import made_of_saved, saved_file, write_saved, writing_answers
+from counterweight.tables.saved_form import read_saved, saved_file, write_saved, writing_answers
 
 log = logging.getLogger("counterweight")
 #: Class of each kind of saved model; each has ``from_saved(stored)``.
@@ -69,7 +69,7 @@ class SavedModel:
     @classmethod
     def read(cls, path):
         """What `save` wrote; errors as `load`."""
-        return made_of_saved(path, cls.from_saved)
+        return read_saved(path, cls.from_saved)
 
     def part(self, name):
         """The arrays ``name.*`` by what follows the point; copies."""
@@ -322,4 +322,4 @@ def load(path):
             )
         return reference(LOADERS[stored.kind]).from_saved(stored)
 
-    return made_of_saved(path, loaded)
+    return read_saved(path, loaded)

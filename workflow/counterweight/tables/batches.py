@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.tables.parquet import ROW_GROUP, _opened, arrow_schema, numpy_column, replacing
+from counterweight.tables.parquet import PACKED, ROW_GROUP, _opened, arrow_schema, replacing
 
 #: Rows a batch: a row group of ours.
 BATCH = ROW_GROUP
@@ -69,12 +69,12 @@ def log_batches(paths, columns, size=BATCH):
 
 def _array(column, category):
     if category:
-        return numpy_column(column.indices), column.dictionary.to_pylist()
+        return column.indices.to_numpy(zero_copy_only=False), column.dictionary.to_pylist()
     kind = str(column.type)
     if kind.startswith("decimal") or (kind == "bool" and column.null_count):
         # As objects their rows would be walked one by one.
         column = (column.cast("int8") if kind == "bool" else column).cast("float64")
-    return numpy_column(column)
+    return column.to_numpy(zero_copy_only=False)
 
 
 def ahead(items):
@@ -111,16 +111,12 @@ def together(sources, size=BATCH):
         for i, (_, start, stop) in enumerate(held):
             if start == stop:
                 batch = next(readers[i])
-                held[i] = batch, 0, _length(batch)
+                first = next(iter(batch.values()))
+                held[i] = batch, 0, len(first[0] if isinstance(first, tuple) else first)
         step = min(stop - start for _, start, stop in held)
         yield [_part(batch, slice(start, start + step)) for batch, start, _ in held]
         held = [(batch, start + step, stop) for batch, start, stop in held]
         done += step
-
-
-def _length(batch):
-    first = next(iter(batch.values()))
-    return len(first[0] if isinstance(first, tuple) else first)
 
 
 def _part(batch, rows):
@@ -146,29 +142,24 @@ def row_count(path):
 def writing(path, layout):
     """Write a Parquet file batch after batch by a `Writer`, whole or not at all.
 
-    The bytes are those of ``tables.write_table`` on all rows at once, whatever the sizes of the
-    batches.
+    The bytes are those of `write_table` on all rows at once, whatever the sizes of the batches.
     """
     import pyarrow.parquet as pq
 
-    schema = arrow_schema(layout)
-    with replacing(path) as temporary:
-        options = {"compression": "zstd", "compression_level": 1, "store_schema": False}
-        with pq.ParquetWriter(temporary, schema, **options) as file:
-            writer = Writer(file, schema)
-            yield writer
-            writer.finish()
+    schema, options = arrow_schema(layout), {"store_schema": False, **PACKED}
+    with replacing(path) as temporary, pq.ParquetWriter(temporary, schema, **options) as file:
+        writer = Writer(file, schema)
+        yield writer
+        if len(writer.waiting) or not writer.rows:
+            file.write_table(writer.waiting.combine_chunks(), row_group_size=ROW_GROUP)
 
 
 class Writer:
-    """Collects rows into row groups of ``tables.ROW_GROUP``; made by `writing`."""
+    """Collects rows into row groups of `ROW_GROUP`; made by `writing`."""
 
     def __init__(self, file, schema):
-        self._file = file
-        self._schema = schema
-        self._waiting = []
-        self._count = 0
-        self.rows = 0
+        self._file, self._schema = file, schema
+        self.waiting, self.rows = schema.empty_table(), 0
 
     def write(self, columns):
         """Append rows: values of one length for each column of the layout; others are left out.
@@ -181,28 +172,14 @@ class Writer:
         if missing:
             raise ValueError(f"columns missing: {missing}")
         # The caller may fill the same arrays again, so what waits must be a copy.
-        part = pa.table(
-            {name: pa.array(_copied(columns[name])) for name in self._schema.names}
-        ).cast(self._schema)
-        self._waiting.append(part)
-        self._count += part.num_rows
-        self.rows += part.num_rows
-        if self._count >= ROW_GROUP:
-            table = pa.concat_tables(self._waiting)
-            whole = table.num_rows - table.num_rows % ROW_GROUP
-            self._file.write_table(table.slice(0, whole).combine_chunks(), row_group_size=ROW_GROUP)
-            self._waiting = [table.slice(whole)] if whole < table.num_rows else []
-            self._count = table.num_rows - whole
-
-    def finish(self):
-        """Write the rows that do not fill a row group."""
-        import pyarrow as pa
-
-        if self._count or not self.rows:
-            table = pa.concat_tables(self._waiting or [self._schema.empty_table()])
-            self._file.write_table(table.combine_chunks(), row_group_size=ROW_GROUP)
-        self._waiting, self._count = [], 0
-
-
-def _copied(values):
-    return values.copy() if isinstance(values, np.ndarray) else values
+        copied = {
+            name: columns[name].copy() if isinstance(columns[name], np.ndarray) else columns[name]
+            for name in self._schema.names
+        }
+        part = pa.table(copied).cast(self._schema)
+        self.rows += len(part)
+        self.waiting = pa.concat_tables([self.waiting, part])
+        if whole := len(self.waiting) // ROW_GROUP * ROW_GROUP:
+            table = self.waiting.slice(0, whole).combine_chunks()
+            self._file.write_table(table, row_group_size=ROW_GROUP)
+            self.waiting = self.waiting.slice(whole)

@@ -3,7 +3,6 @@
 import contextlib
 import ctypes
 import errno
-import importlib.machinery
 import logging
 import os
 import signal
@@ -11,7 +10,6 @@ import sys
 import threading
 import time
 import traceback
-import types
 
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
@@ -26,91 +24,34 @@ log = logging.getLogger("counterweight")
 #: Variable that names the process with which a job ends, where one began it on this machine.
 PARENT = "COUNTERWEIGHT_PARENT"
 
-#: What scikit-learn and SciPy import for a few of their functions. It takes twice as long to load
-#: as all the rest of them, which is most of what a short job does.
-DEFERRED = ("numpy.f2py", "numpy.testing", "pandas", "scipy.stats")
-
-
-class _Deferred(types.ModuleType):
-    """A module that is loaded when something of it is first asked for."""
-
-    _loading = threading.RLock()
-
-    def __getattr__(self, name):
-        with _Deferred._loading:
-            if "_real" in self.__dict__:
-                loader = self.__dict__.pop("_real")
-                self.__path__ = self.__spec__.submodule_search_locations
-                loader.exec_module(self)
-                self.__class__ = types.ModuleType
-        return object.__getattribute__(self, name)
-
-
-class _Deferring:
-    """Finder and loader of the modules of `DEFERRED`.
-
-    ``importlib.util.LazyLoader`` does not serve: in Python 3.11 a second ``import`` of its module
-    loads it.
-    """
-
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name not in DEFERRED:
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None:
-            spec.loader_state, spec.loader = spec.loader, _Deferring
-        return spec
-
-    @staticmethod
-    def create_module(spec):
-        return _Deferred(spec.name)
-
-    @staticmethod
-    def exec_module(module):
-        spec = module.__spec__
-        module.__loader__ = spec.loader = module._real = spec.loader_state
-        # Without a path, the import of a submodule asks for it, and so loads the module.
-        del module.__path__
-
-
-def defer():
-    """From here on, load the modules of `DEFERRED` when they are first used, not when imported."""
-    if _Deferring not in sys.meta_path:
-        sys.meta_path.insert(0, _Deferring)
-
-
-class _Placed(logging.Formatter):
-    """Lines of a terminal that many jobs share: a warning says which job it is of."""
-
-    def __init__(self, place):
-        super().__init__("%(levelname)s: %(message)s")
-        self._place = place
-
-    def format(self, record):
-        line = super().format(record)
-        if record.levelno != logging.WARNING or not self._place:
-            return line
-        return line.replace(": ", f": {self._place}: ", 1)
-
 
 @contextlib.contextmanager
 def logged(path, where=()):
     """Log to the file `path` while the block runs; warnings and errors to the terminal, too.
 
     On the terminal, where many jobs write, a warning begins with `where` it comes from, such as
-    ``{"study": "adult", "method": "logistic"}``. A `CounterweightError` is logged as one sentence
-    that begins with it, want of memory or space and a library that cannot be loaded as one
-    sentence, too, anything else with its traceback; all end the process with status 1. A request to
-    stop (SIGTERM, SIGINT) is logged with the memory used. Where the disk is full the log ends
-    early; the terminal has the sentence.
+    ``{"study": "adult", "method": "logistic"}``. What ends the block (see `_told`) is logged and
+    ends the process with status 1; a request to stop (SIGTERM, SIGINT) is logged with the memory
+    used. Where the disk is full the log ends early; the terminal has the sentence.
     """
     place = ", ".join(f"{name} {value}" for name, value in dict(where).items())
-    handlers = [_log_file(path), logging.StreamHandler(sys.stderr)]
-    handlers[0].setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
-    handlers[1].setFormatter(_Placed(place))
+    try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        handlers = [logging.FileHandler(path, mode="w"), logging.StreamHandler(sys.stderr)]
+    except OSError as error:
+        sys.exit(
+            f"ERROR: The log {path} cannot be written ({error.strerror}): free some space, or make "
+            "its folder writable, then run again."
+        )
+
+    def placed(record):
+        record.place = f"{place}: " if place and record.levelno == logging.WARNING else ""
+        return True
+
+    handlers[1].addFilter(placed)
     handlers[1].setLevel(logging.WARNING)
-    for handler in handlers:
+    for handler, shown in zip(handlers, ("", "%(place)s"), strict=True):
+        handler.setFormatter(logging.Formatter(f"%(levelname)s: {shown}%(message)s"))
         handler.handleError = lambda record: None
         log.addHandler(handler)
     level = log.level
@@ -122,17 +63,8 @@ def logged(path, where=()):
     before = {number: signal.signal(number, _stopped) for number in asked}
     try:
         yield log
-    except CounterweightError as error:
-        log.error("%s%s", f"{place}: " if place else "", error)
-        sys.exit(1)
-    except MemoryError:
-        log.error("Out of memory: raise mem_mb of this rule, or use fewer rows.")
-        sys.exit(1)
     except Exception as error:
-        if sentence := _of_surroundings(error):
-            log.error(sentence)
-            sys.exit(1)
-        log.error("unexpected error\n%s", traceback.format_exc().rstrip())
+        log.error(_told(error, place))
         sys.exit(1)
     finally:
         for number, handler in before.items():
@@ -147,19 +79,12 @@ def logged(path, where=()):
             handlers[0].close()
 
 
-def _log_file(path):
-    try:
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        return logging.FileHandler(path, mode="w")
-    except OSError as error:
-        sys.exit(
-            f"ERROR: The log {path} cannot be written ({error.strerror}): free some space, or make "
-            "its folder writable, then run again."
-        )
-
-
-def _of_surroundings(error):
-    """One sentence on an error that lies in the machine or its libraries; None of any other."""
+def _told(error, place):
+    """What the log says of an error: a sentence of what is known, else the traceback."""
+    if isinstance(error, CounterweightError):
+        return f"{place}: {error}" if place else str(error)
+    if isinstance(error, MemoryError):
+        return "Out of memory: raise mem_mb of this rule, or use fewer rows."
     if isinstance(error, ImportError):
         return (
             f"A library cannot be loaded ({error}): the environment is not complete or was changed "
@@ -168,7 +93,7 @@ def _of_surroundings(error):
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         where = f" while writing {error.filename}" if error.filename else ""
         return f"The disk is full{where}: free some space, then run again."
-    return None
+    return f"unexpected error\n{traceback.format_exc().rstrip()}"
 
 
 def _stopped(number, _):
@@ -191,16 +116,16 @@ def end_with(parent):
     if sys.platform == "linux":
         # The request PR_SET_PDEATHSIG (1) is kept by the process, and not by those that it forks.
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-    else:
-        threading.Thread(target=_ended_without, args=(parent,), daemon=True).start()
-    if os.getppid() != parent:
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return
+
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(0.2)
         os.kill(os.getpid(), signal.SIGKILL)
 
-
-def _ended_without(parent):
-    while os.getppid() == parent:
-        time.sleep(0.2)
-    os.kill(os.getpid(), signal.SIGKILL)
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _begin_part(parent):
@@ -245,7 +170,6 @@ def running(job):
     """The job that Snakemake gives a script, with its spec, logged while the block runs."""
     if parent := os.environ.pop(PARENT, None):
         end_with(int(parent))
-    defer()
     given = job.params.job["given"]
     names = {"dataset": "data set", "study": "study"}
     where = {names[key]: given[key] for key in names if key in given}

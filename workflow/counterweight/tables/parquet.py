@@ -3,45 +3,12 @@
 The same table always gives the same bytes: column order and types come from a
 schema or from the caller, no time stamps and no pandas metadata are written, and
 row groups have a fixed size. A file gets its name only when it is complete.
-
-Columns of a table of measurements (`METRICS`). Text is "" where a column says nothing.
-
-==============  =======  =====================================================  =============
-column          type     what it is                                             null when
-==============  =======  =====================================================  =============
-study           text     the study
-source          text     method, selector, weighting or stage that was
-                         measured
-repeat          integer  number of the repeat, from 0; of a ratio's bias the
-                         group of draws
-target          text     population or rows that the value is of: general,
-                         unlabeled, train, test
-metric          text     what was measured, from a closed list of names
-measure         text     the rate, estimator or mean that the metric is of,
-                         such as ``error_d1``, ``ips``
-setting         text     point of a sweep or way of use: ``kappa=0.5``,
-                         ``hard``; see `setting_options`
-part            text     role, group, sample, component, segment, leaf, bin,
-                         feature, constraint or kind of regression
-variable        text     what of the part: variable of a regression, group
-                         in a leaf
-step            integer  place in a series: convex step or EM iteration,       no series
-                         restart, class, number of components tried
-keep_rate       float    rate at which rows of one kind are kept by an          all rows, or
-                         evaluation                                             no such rate
-value           float    the number                                             not defined
-standard_error  float    its standard error                                     not known
-rows            integer  number of rows used
-==============  =======  =====================================================  =============
-
-Columns of a table of fitted models (`MODEL`): repeat and target as above; ``setting`` the
-point of a sweep that the numbers belong to ("" for a model without); ``parameter`` the name
-of an array, ``i, j, k`` the indices in it (-1 beyond its dimensions), ``value``.
 """
 
 import contextlib
 import errno
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -53,39 +20,38 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 
 ROW_GROUP = 1 << 17
+PACKED = {"compression": "zstd", "compression_level": 1}
 #: Ends the name of a file that is being written; see `replacing` and `swept`.
 UNFINISHED = ".unfinished"
 
-#: Layout of every table of measurements, diagnostics included: (column, Arrow type).
-#: See the table at the top of this module.
+#: Layout of every table of measurements, diagnostics included: (column, Arrow type). Text is ""
+#: where a column says nothing.
 METRICS = (
     ("study", "string"),
-    ("source", "string"),
-    ("repeat", "int16"),
-    ("target", "string"),
-    ("metric", "string"),
-    ("measure", "string"),
-    ("setting", "string"),
-    ("part", "string"),
-    ("variable", "string"),
-    ("step", "int32"),
-    ("keep_rate", "float64"),
-    ("value", "float64"),
-    ("standard_error", "float64"),
-    ("rows", "int64"),
+    ("source", "string"),  # method, selector, weighting or stage that was measured
+    ("repeat", "int16"),  # from 0; of a ratio's bias the group of draws
+    ("target", "string"),  # population or rows of the value: general, unlabeled, train, test
+    ("metric", "string"),  # what was measured, from a closed list of names
+    ("measure", "string"),  # rate, estimator or mean that the metric is of: `error_d1`, `ips`
+    ("setting", "string"),  # point of a sweep, way of use: `kappa=0.5`; see `setting_options`
+    ("part", "string"),  # role, group, sample, component, segment, leaf, bin, feature, constraint
+    ("variable", "string"),  # what of the part: variable of a regression, group in a leaf
+    ("step", "int32"),  # place in a series: step, iteration, restart, class; null without one
+    ("keep_rate", "float64"),  # at which rows of one kind are kept by an evaluation; null for all
+    ("value", "float64"),  # the number; null where it is not defined
+    ("standard_error", "float64"),  # null where it is not known
+    ("rows", "int64"),  # number of rows used
 )
 #: Columns of `METRICS` that say of what a metric was taken, beside the target.
 PLACE = ("measure", "setting", "part", "variable", "step", "keep_rate")
 
-#: Layout of a fitted model: numbers addressed by setting, parameter name and up to three indices.
+#: Layout of fitted models: numbers by setting ("" for a model without), name of the array, and the
+#: indices in it, -1 beyond its dimensions.
 MODEL = (
-    ("repeat", "int16"),
-    ("target", "string"),
+    *METRICS[2:4],
     ("setting", "string"),
     ("parameter", "string"),
-    ("i", "int32"),
-    ("j", "int32"),
-    ("k", "int32"),
+    *(("i", "int32"), ("j", "int32"), ("k", "int32")),
     ("value", "float64"),
 )
 
@@ -172,10 +138,9 @@ def write_table(path, columns, layout=None, facts=None):
             table.replace_schema_metadata({"facts": json.dumps(facts)} if facts else None),
             temporary,
             row_group_size=ROW_GROUP,
-            compression="zstd",
-            compression_level=1,
             # Arrow writes metadata only with its own form of the schema.
             store_schema=bool(facts),
+            **PACKED,
         )
 
 
@@ -194,11 +159,11 @@ def _opened(path, columns, **options):
         raise CounterweightError(
             f"{path} is not a readable Parquet file: delete it and run again to make it anew."
         ) from error
-    missing = [name for name in columns or () if name not in file.schema_arrow.names]
-    if missing:
+    names = file.schema_arrow.names
+    if missing := [name for name in columns or () if name not in names]:
         raise CounterweightError(
-            f"{path} has no column {listed(missing)}; it has "
-            f"{listed(file.schema_arrow.names)}: delete it and run again to make it anew."
+            f"{path} has no column {listed(missing)}; it has {listed(names)}: delete it and run "
+            "again to make it anew."
         )
     return file
 
@@ -215,22 +180,22 @@ def read_table(path, columns=None):
 
 
 def read_columns(path, columns=None, categories=()):
-    """Read a Parquet file of ours as numpy arrays by column name.
+    """Read a Parquet file of ours as numpy arrays by column name; nulls of numbers are NaN.
 
-    Lighter than `read_table`: pandas is not imported. Nulls of numbers are NaN. Text columns in
-    `categories` are ``(codes, names)``, for tables of many rows.
+    Text columns in `categories` are ``(codes, names)``, for tables of many rows.
     """
     table = read_arrow(path, columns, categories)
-    columns = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if name in categories:
-            column = column.unify_dictionaries().combine_chunks()
-            if hasattr(column, "chunks"):
-                column = column.chunk(0)
-            columns[name] = (numpy_column(column.indices), column.dictionary.to_pylist())
-        else:
-            columns[name] = numpy_column(column)
-    return columns
+    return {
+        name: coded(column) if name in categories else column.to_numpy()
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+
+
+def coded(column):
+    """Codes (n,) and words of a column that was read as categories."""
+    column = column.unify_dictionaries().combine_chunks()
+    column = column.chunk(0) if hasattr(column, "chunks") else column
+    return column.indices.to_numpy(zero_copy_only=False), column.dictionary.to_pylist()
 
 
 def read_arrow(path, columns=None, categories=(), densest=math.inf):
@@ -254,20 +219,15 @@ def read_arrow(path, columns=None, categories=(), densest=math.inf):
 
 def blocks(columns, *by):
     """Edges of the runs of rows that agree in the columns `by`, as slices."""
-
     keys = [columns[name][0] if isinstance(columns[name], tuple) else columns[name] for name in by]
-    change = np.zeros(len(keys[0]), bool)
-    for key in keys:
-        change[1:] |= key[1:] != key[:-1]
-    edges = [0, *np.flatnonzero(change).tolist(), len(change)]
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
-        if stop > start:
-            yield slice(start, stop)
+    change = np.ones(len(keys[0]), bool)
+    change[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    edges = [*np.flatnonzero(change).tolist(), len(change)]
+    return (slice(*ends) for ends in itertools.pairwise(edges))
 
 
 def joined(tables):
     """One dict of columns from several with the same columns, in order."""
-
     return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
 
 
@@ -285,8 +245,7 @@ def constant(text, rows, codes="int8"):
     """
     import pyarrow as pa
 
-    words = arrow_column([text], pa.string())
-    return pa.DictionaryArray.from_arrays(arrow_column(np.zeros(rows, codes)), words)
+    return pa.DictionaryArray.from_arrays(np.zeros(rows, codes), pa.array([text], pa.string()))
 
 
 def metrics_table(study, source, records):
@@ -297,30 +256,20 @@ def metrics_table(study, source, records):
     """
     import pyarrow as pa
 
-    defaults = {
-        "study": study,
-        "source": source,
-        "repeat": 0,
-        "target": "",
-        "measure": "",
-        "setting": "",
-        "part": "",
-        "variable": "",
-        "step": None,
-        "keep_rate": None,
-        "standard_error": float("nan"),
-        "rows": 0,
-    }
+    defaults = dict.fromkeys(("target", "measure", "setting", "part", "variable"), "")
+    defaults |= {"study": study, "source": source, "repeat": 0, "step": None, "keep_rate": None}
+    defaults |= {"standard_error": math.nan, "rows": 0}
     full = [defaults | record for record in records]
-    unknown = {key for record in full for key in record} - {name for name, _ in METRICS}
-    if unknown:
+    if unknown := {key for record in full for key in record} - {name for name, _ in METRICS}:
         raise ValueError(f"a table of measurements has no columns {listed(sorted(unknown))}")
-    return arrow_table(
-        {
-            name: arrow_column([record[name] for record in full], pa.type_for_alias(kind))
-            for name, kind in METRICS
-        }
-    )
+    columns = {}
+    for name, kind in METRICS:
+        values = [record[name] for record in full]
+        if kind != "string":  # whatever numbers they are, of numpy or none
+            number = float if kind == "float64" else int
+            values = [None if value is None else number(value) for value in values]
+        columns[name] = pa.array(values, pa.type_for_alias(kind))
+    return pa.table(columns)
 
 
 def model_table(arrays, repeat, target):
@@ -328,30 +277,20 @@ def model_table(arrays, repeat, target):
 
     `arrays` stand by name or, where they belong to a setting of a sweep, by ``(name, setting)``.
     """
-
     tables = []
     for key, values in arrays.items():
         name, setting = key if isinstance(key, tuple) else (key, "")
-        values = np.asarray(values, dtype=float)
-        if values.ndim > 3:
-            raise ValueError(f"{name} has {values.ndim} dimensions; at most 3 can be stored")
-        index = np.indices(values.shape).reshape(values.ndim, values.size)
-        index = np.vstack([index, np.full((3 - values.ndim, values.size), -1)]).astype("int32")
+        index, values = places(name, values)
         rows = values.size
-        tables.append(
-            arrow_table(
-                {
-                    "repeat": np.full(rows, repeat, "int16"),
-                    "target": constant(target, rows),
-                    "setting": constant(setting, rows, "int32"),
-                    "parameter": constant(name, rows, "int32"),
-                    "i": index[0],
-                    "j": index[1],
-                    "k": index[2],
-                    "value": values.ravel(),
-                }
-            )
-        )
+        columns = {
+            "repeat": np.full(rows, repeat, "int16"),
+            "target": constant(target, rows),
+            "setting": constant(setting, rows, "int32"),
+            "parameter": constant(name, rows, "int32"),
+            **dict(zip("ijk", index, strict=True)),
+            "value": values,
+        }
+        tables.append(arrow_table(columns))
     return stacked(tables)
 
 
@@ -360,9 +299,7 @@ def model_arrays(columns):
 
     They stand by name, or by ``(name, setting)``; see `by_setting`.
     """
-
-    names = ("setting", "parameter", "i", "j", "k", "value")
-    columns = {name: np.asarray(columns[name]) for name in names}
+    columns = {name: np.asarray(columns[name]) for name, _ in MODEL[2:]}
     index = np.stack([columns[name] for name in "ijk"])
     arrays = {}
     for part in blocks(columns, "setting", "parameter"):
@@ -372,14 +309,22 @@ def model_arrays(columns):
     return arrays
 
 
+def places(name, values):
+    """Where each entry of an array stands, (3, n), -1 beyond its dimensions; the entries (n,)."""
+    values = np.asarray(values, dtype=float)
+    if values.ndim > 3:
+        raise ValueError(f"{name} has {values.ndim} dimensions; at most 3 can be stored")
+    index = np.full((3, values.size), -1, "int32")
+    index[: values.ndim] = np.indices(values.shape).reshape(values.ndim, values.size)
+    return index, values.ravel()
+
+
 def addressed(index, values):
-    """The array whose entries are told one by one; the inverse of ``np.indices``.
+    """The array whose entries are told one by one; the inverse of `places`.
 
-    `index` (3, n) are the places of the `values` (n,) in the order in which the array holds them,
-    -1 beyond its dimensions. Entries that are missing, stand twice or elsewhere are a ValueError;
-    nothing larger than `values` is allocated before that is known.
+    Entries that are missing, stand twice or elsewhere are a ValueError; nothing larger than
+    `values` is allocated before that is known.
     """
-
     used = int((index[:, 0] >= 0).sum())
     shape = tuple(map(int, index[:used].max(axis=1) + 1))
     if math.prod(shape) != len(values) or min(shape, default=1) < 1 or (index[used:] != -1).any():
@@ -420,96 +365,14 @@ def read_models(path):
         ) from error
 
 
-# Columns of jobs by their buffers: PyArrow's own conversions import pandas where it is installed,
-# which takes longer than what most jobs compute.
-
-
-def arrow_column(values, kind=None):
-    """An Arrow array of numbers or text, of the type `kind` if one is given.
-
-    None in a list of numbers is null; Arrow arrays are given back.
-    """
-    import pyarrow as pa
-
-    if isinstance(values, pa.Array | pa.ChunkedArray):
-        return values if kind is None else values.cast(kind)
-    known = None
-    if isinstance(values, list):
-        if kind is not None and not (pa.types.is_string(kind) or _has_numbers(kind)):
-            return pa.array(values, kind)
-        if kind is None or _has_numbers(kind):
-            known = np.array([value is not None for value in values], bool)
-            values = [0 if value is None else value for value in values]
-            values = np.array(values, _dtype(kind) if kind else None)
-        elif all(isinstance(value, str) for value in values):
-            return _text(values)
-        else:
-            return pa.array(values, kind)
-    values = np.asarray(values)
-    if values.dtype.kind not in "iuf" or values.ndim != 1:
-        return pa.array(values, kind)
-    values = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
-    missing = None
-    if known is not None and not known.all():
-        missing = pa.py_buffer(np.packbits(known, bitorder="little"))
-    own = pa.from_numpy_dtype(values.dtype)
-    made = pa.Array.from_buffers(own, len(values), [missing, pa.py_buffer(values)])
-    return made if kind is None else made.cast(kind)
-
-
-def _has_numbers(kind):
-    import pyarrow as pa
-
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind)
-
-
-def _dtype(kind):
-    names = {"double": "float64", "float": "float32", "halffloat": "float16"}
-    return np.dtype(names.get(str(kind), str(kind)))
-
-
-def _text(values):
-    import pyarrow as pa
-
-    encoded = [value.encode() for value in values]
-    ends = np.cumsum([0, *map(len, encoded)])
-    if ends[-1] > np.iinfo("int32").max:
-        return pa.array(values, pa.string())
-    parts = [None, pa.py_buffer(ends.astype("int32")), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(pa.string(), len(values), parts)
-
-
 def arrow_table(columns):
-    """An Arrow table from arrays by name; see `arrow_column`."""
+    """An Arrow table from arrays by name; NaN stays NaN."""
     import pyarrow as pa
 
-    made = [arrow_column(values) for values in columns.values()]
-    return pa.Table.from_arrays(made, names=list(columns))
-
-
-def numpy_column(column):
-    """A numpy array from an Arrow column; nulls of numbers become NaN."""
-    import pyarrow as pa
-
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-        if isinstance(column, pa.ChunkedArray):
-            column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
-    if pa.types.is_string(column.type):
-        return np.array([*column.to_pylist(), None], object)[:-1]
-    if pa.types.is_boolean(column.type) and len(column) and not column.null_count:
-        # Arrow's own way loads pandas.
-        bits = np.frombuffer(column.buffers()[1], "uint8")
-        known = np.unpackbits(bits, count=column.offset + len(column), bitorder="little")
-        return known.view(bool)[column.offset :]
-    if not _has_numbers(column.type) or not len(column):
-        return column.to_numpy(zero_copy_only=False)
-    bits, numbers = column.buffers()
-    found = np.frombuffer(numbers, _dtype(column.type), column.offset + len(column))
-    if not column.null_count:
-        return found[column.offset :]
-    known = np.unpackbits(np.frombuffer(bits, "uint8"), count=len(found), bitorder="little")
-    return np.where(known.view(bool), found, np.nan)[column.offset :]
+    own = (list, pa.Array, pa.ChunkedArray)
+    return pa.table(
+        {name: v if isinstance(v, own) else np.asarray(v) for name, v in columns.items()}
+    )
 
 
 # The text that names a setting, a point of a sweep such as ``inertia=0.9,shifts=all``, is the id of

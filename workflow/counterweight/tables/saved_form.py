@@ -1,4 +1,4 @@
-"""What a study gives away: saved models, and tables of answers about people.
+"""What a study delivers: saved models, and tables of answers about people.
 
 A saved model is one Parquet file of numbers, and of facts about them.
 Columns (`LAYOUT`): ``part`` is ``fact`` (``text`` holds JSON), ``version`` (``name`` and ``text``),
@@ -11,7 +11,6 @@ import contextlib
 import csv as text
 import hashlib
 import io
-import itertools
 import json
 import math
 import os
@@ -21,27 +20,25 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+import numpy as np
+
 from counterweight.errors import CounterweightError
 from counterweight.tables.parquet import (
+    MODEL,
+    PACKED,
     ROW_GROUP,
     addressed,
     arrow_schema,
     arrow_table,
-    numpy_column,
+    blocks,
+    coded,
+    places,
     read_arrow,
     replacing,
     write_table,
 )
 
-LAYOUT = (
-    ("part", "string"),
-    ("name", "string"),
-    ("i", "int32"),
-    ("j", "int32"),
-    ("k", "int32"),
-    ("value", "float64"),
-    ("text", "string"),
-)
+LAYOUT = (("part", "string"), ("name", "string"), *MODEL[-4:], ("text", "string"))
 #: Raised when a file of an earlier form could no longer be read.
 FORMAT = 1
 #: What its rows may be; a seal is the last.
@@ -60,15 +57,9 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "pyarrow")
 class Stored:
     """A saved model as it was read.
 
-    Attributes
-    ----------
-    kind : str
-        Which class it belongs to; see `counterweight.delivery.saved_models.LOADERS`.
-    facts : dict
-        JSON-able.
-    arrays : dict of str to numpy.ndarray
-    versions : dict of str to str
-        Of the library, Python and the libraries that it was fitted with.
+    ``kind`` is the class it belongs to (see `counterweight.delivery.saved_models.LOADERS`),
+    ``facts`` are JSON-able, ``arrays`` stand by name; ``versions`` are those of the library, Python
+    and the libraries that it was fitted with.
     """
 
     kind: str
@@ -86,91 +77,44 @@ def versions():
 
 
 def write_saved(path, kind, facts, arrays):
-    """Write what a study gives away, whole or not at all.
+    """Write a saved model, whole or not at all: its kind, JSON-able facts, arrays by name.
 
-    Parameters
-    ----------
-    path : str or Path
-    kind : str
-    facts : dict
-        JSON-able; numbers keep all their digits.
-    arrays : dict of str to array
-        Of numbers, at most three dimensions.
-
-    Raises
-    ------
-    CounterweightError
-        When the folder cannot be written.
-    ValueError
-        For facts that JSON has no form for, or an array of more dimensions.
+    Numbers keep all their digits. Facts that JSON has no form for, and an array of more than three
+    dimensions, are a ValueError.
     """
-    import numpy as np
-
     parts = {name: [] for name, _ in LAYOUT}
 
-    def add(part, name, index, values, text):
+    def add(part, name, text, index=None, values=None):
+        values = np.full(1, np.nan) if values is None else values
         count = len(values)
-        parts["part"].append(np.full(count, part, object))
-        parts["name"].append(np.full(count, name, object))
-        for axis, places in zip("ijk", index, strict=True):
-            parts[axis].append(places)
+        index = np.full((3, 1), -1, "int32") if index is None else index
+        texts = (np.full(count, told, object) for told in (part, name, text))
+        for key, column in zip(("part", "name", "text", *"ijk"), (*texts, *index), strict=True):
+            parts[key].append(column)
         parts["value"].append(values)
-        parts["text"].append(np.full(count, text, object))
 
-    none, nothing = np.full((3, 1), -1, "int32"), np.full(1, np.nan)
-    texts = {"kind": kind, "format": FORMAT, "facts": facts}
-    for name, fact in texts.items():
-        add("fact", name, none, nothing, json.dumps(fact, ensure_ascii=False, allow_nan=False))
+    for name, fact in {"kind": kind, "format": FORMAT, "facts": facts}.items():
+        add("fact", name, json.dumps(fact, ensure_ascii=False, allow_nan=False))
     for name, version in versions().items():
-        add("version", name, none, nothing, version)
+        add("version", name, version)
     for name, values in arrays.items():
-        values = np.asarray(values, dtype=float)
-        if values.ndim > 3:
-            raise ValueError(f"{name} has {values.ndim} dimensions; at most 3 can be stored")
-        if not values.size:
-            # An empty array keeps its shape.
-            add("empty", name, none, nothing, json.dumps(values.shape))
-            continue
-        index = np.full((3, values.size), -1, "int32")
-        index[: values.ndim] = np.indices(values.shape).reshape(values.ndim, values.size)
-        add("array", name, index, values.ravel(), "")
-    columns = {name: np.concatenate(part) for name, part in parts.items()}
-    write_sealed(path, columns, LAYOUT)
+        index, entries = places(name, values)
+        if len(entries):
+            add("array", name, "", index, entries)
+        else:
+            add("empty", name, json.dumps(np.shape(values)))
+    write_sealed(path, {name: np.concatenate(part) for name, part in parts.items()}, LAYOUT)
 
 
-def read_saved(path):
-    """Read what `write_saved` wrote.
+def read_saved(path, make=lambda stored: stored):
+    """What `make` makes of the `Stored` that `write_saved` wrote; without it, that itself.
 
-    Parameters
-    ----------
-    path : str or Path
-
-    Returns
-    -------
-    Stored
-
-    Raises
-    ------
-    CounterweightError
-        When the file is missing, is none of ours, is damaged, or is of a form that this version
-        cannot read.
+    A CounterweightError says so where the file is missing, is none of ours, is damaged, is of a
+    form that this version cannot read, or has not what `make` needs.
     """
     table = read_sealed(path, LAYOUT, "saved model", PARTS, ("part", "name", "text"))
     with whole(path):
-        return _stored(path, table)
-
-
-def made_of_saved(path, make):
-    """What `make` makes of the `Stored` of a file; a sentence where it has not what it needs.
-
-    Raises
-    ------
-    CounterweightError
-        As `read_saved`.
-    """
-    stored = read_saved(path)
-    with whole(path):
-        return make(stored)
+        return make(_stored(path, table))
 
 
 @contextlib.contextmanager
@@ -178,14 +122,13 @@ def whole(path, called="saved model"):
     """Tell in a sentence what a file without a seal lacks, where it was changed."""
     try:
         yield
+        return
     except CounterweightError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         cause = error
     except (RecursionError, MemoryError) as error:
         cause = error
-    else:
-        return
     raise CounterweightError(
         f"{path} is a damaged {called}: what it says of itself does not fit together "
         f"({type(cause).__name__}); copy it anew from where it was made, or run its study again."
@@ -193,20 +136,14 @@ def whole(path, called="saved model"):
 
 
 def _stored(path, table):
-    import numpy as np
+    import pyarrow.compute as pc
 
-    parts, kinds = _coded(table["part"])
-    names, known_names = _coded(table["name"])
-
-    def rows(part):
-        return np.flatnonzero(parts == kinds.index(part)) if part in kinds else np.empty(0, int)
-
-    def texts(part):
-        told = table.select(["name", "text"]).take(rows(part)).to_pylist()
-        return {row["name"]: row["text"] for row in told}
-
-    facts = {name: json.loads(text) for name, text in texts("fact").items()}
-    known = texts("version")
+    parts = {part: table.filter(pc.equal(table["part"], part)) for part in PARTS}
+    facts, known, empty = (
+        dict(zip(parts[part]["name"].to_pylist(), parts[part]["text"].to_pylist(), strict=True))
+        for part in ("fact", "version", "empty")
+    )
+    facts = {name: json.loads(text) for name, text in facts.items()}
     if facts["format"] != FORMAT or facts["format"] is True:
         raise CounterweightError(
             f"{path} was saved by version {known.get('counterweight', 'unknown')} in the form "
@@ -216,47 +153,33 @@ def _stored(path, table):
     if not isinstance(facts["kind"], str) or not isinstance(facts["facts"], dict):
         raise TypeError("kind is no text, or facts are no mapping")
     arrays = {}
-    for name, told in texts("empty").items():
+    for name, told in empty.items():
         shape = json.loads(told)
         if math.prod(shape) != 0 or len(shape) > 3 or not all(0 <= n < LARGEST for n in shape):
             raise ValueError(f"{told} is no shape of an empty array")
         arrays[name] = np.empty(shape)
-    own = rows("array")
-    index = np.stack([numpy_column(table[axis])[own] for axis in "ijk"])
-    values, names = numpy_column(table["value"])[own], names[own]
-    edges = [0, *(np.flatnonzero(names[1:] != names[:-1]) + 1), len(own)]
-    for start, stop in itertools.pairwise(edges if len(own) else []):
-        name = known_names[names[start]]
+    own = parts["array"]
+    index, values = np.stack([own[axis].to_numpy() for axis in "ijk"]), own["value"].to_numpy()
+    names, words = coded(own["name"])
+    for entries in blocks({"name": names}, "name"):
+        name = words[names[entries.start]]
         if name in arrays:
             raise ValueError(f"the array {name} stands there twice")
-        arrays[name] = addressed(index[:, start:stop], values[start:stop])
+        arrays[name] = addressed(index[:, entries], values[entries])
     return Stored(facts["kind"], facts["facts"], arrays, known)
-
-
-def _coded(column):
-    """Codes and words of a column that was read as categories."""
-    column = column.unify_dictionaries().combine_chunks()
-    column = column.chunk(0) if hasattr(column, "chunks") else column
-    return numpy_column(column.indices), column.dictionary.to_pylist()
 
 
 def saved_file(path):
     """The file of a saved model: itself, or ``model.parquet`` (a filter's: ``filter.parquet``) in a
-    study's folder.
-
-    Raises
-    ------
-    CounterweightError
-        When there is none.
+    study's folder; where there is none, a CounterweightError says so.
     """
-    path = Path(path)
-    file = path
-    if path.is_dir():
-        names = [name for name in NAMES if (path / name).is_file()]
-        file = path / (names or NAMES)[0]
+    file = Path(path)
+    if file.is_dir():
+        names = [name for name in NAMES if (file / name).is_file()]
+        file /= (names or NAMES)[0]
     if not file.is_file():
         raise CounterweightError(
-            f"{file} is not there: name the folder of a study that gave a model away, or the file."
+            f"{file} is not there: name the folder of a study that delivered a model, or the file."
         )
     return file
 
@@ -266,46 +189,27 @@ SEAL, DIGEST = "seal", "sha256"
 
 
 def write_sealed(path, columns, layout):
-    """Write a table with a last row that holds the digest of all others.
+    """Write columns, among them ``part``, ``name`` and ``text``, with a last row that seals them.
 
-    Parameters
-    ----------
-    path : str or Path
-    columns : dict of str to array
-    layout : sequence of (str, str)
-        With the columns ``part``, ``name`` and ``text``.
+    It holds the digest of all other rows.
     """
     import pyarrow as pa
 
     table = arrow_table(columns).select([name for name, _ in layout]).cast(arrow_schema(layout))
-    write_table(path, pa.concat_tables([table, _seal_of(table)]), layout)
+    told = {"part": SEAL, "name": DIGEST, "text": _digest_of(table)}
+    empty = {"string": "", "int32": -1, "double": math.nan}
+    row = {field.name: [told.get(field.name, empty[str(field.type)])] for field in table.schema}
+    seal = pa.table(row, schema=table.schema)
+    write_table(path, pa.concat_tables([table, seal]), layout)
 
 
 def read_sealed(path, layout, called, parts, categories=()):
-    """Read a table that `write_sealed` wrote, checked.
+    """Read a table that `write_sealed` wrote, checked, without its seal.
 
-    Tables of version 1.0.0 have no seal: of them columns, types and parts are checked alone.
-
-    Parameters
-    ----------
-    path : str or Path
-    layout : sequence of (str, str)
-    called : str
-        What it is, in words, such as "saved model".
-    parts : sequence of str
-        Every value that its column ``part`` may have.
-    categories : sequence of str
-        See `read_columns`.
-
-    Returns
-    -------
-    pyarrow.Table
-        Without the seal.
-
-    Raises
-    ------
-    CounterweightError
-        When the file is missing, is something else, or is not as it was when it was saved.
+    `called` is what it is, such as "saved model"; `parts`, every value that its column ``part`` may
+    have; `categories` as of `read_columns`. Tables of version 1.0.0 have no seal: of them columns,
+    types and parts are checked alone. A CounterweightError says what a file is that is missing, is
+    something else, or is not as it was when it was saved.
     """
     import pyarrow.compute as pc
 
@@ -326,15 +230,15 @@ def read_sealed(path, layout, called, parts, categories=()):
             f"{path} is no {called}: name the file model.parquet or filter.parquet that a study "
             "wrote."
         )
-    kinds = [str(getattr(column.type, "value_type", column.type)) for column in table.columns]
-    wanted = [str(kind) for kind in arrow_schema(layout).types]
+    kinds = [getattr(column.type, "value_type", column.type) for column in table.columns]
+    wanted = arrow_schema(layout).types
     whole = kinds == wanted and not any(
         column.null_count
         for column, kind in zip(table.columns, kinds, strict=True)
-        if kind != "double"
+        if str(kind) != "double"
     )
     seals = pc.sum(pc.equal(table["part"], SEAL)).as_py() if whole else 0
-    if whole and seals:
+    if seals:
         last = table.slice(len(table) - 1).select(["part", "name", "text"]).to_pylist()[0]
         table = table.slice(0, len(table) - 1)
         told = {"part": SEAL, "name": DIGEST, "text": _digest_of(table)}
@@ -352,30 +256,17 @@ def read_sealed(path, layout, called, parts, categories=()):
     return table
 
 
-def _seal_of(table):
-    """The row that seals a table."""
-    import pyarrow as pa
-
-    told = {"part": SEAL, "name": DIGEST, "text": _digest_of(table)}
-    empty = {"string": "", "int32": -1, "double": math.nan}
-    row = {field.name: [told.get(field.name, empty[str(field.type)])] for field in table.schema}
-    return pa.table(row, schema=table.schema)
-
-
 def _digest_of(table):
     """Digest of what a table holds, however Parquet keeps it."""
-    import numpy as np
     import pyarrow as pa
 
     digest = hashlib.sha256()
     for name, column in zip(table.column_names, table.columns, strict=True):
         words = []
-        if not pa.types.is_integer(column.type) and not pa.types.is_floating(column.type):
-            column = column.cast(pa.string()).dictionary_encode().unify_dictionaries()
-            column = column.combine_chunks()
-            column = column.chunk(0) if hasattr(column, "chunks") else column
-            words, column = column.dictionary.to_pylist(), column.indices
-        values = numpy_column(column)
+        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+            values = column.to_numpy()
+        else:
+            values, words = coded(column.cast(pa.string()).dictionary_encode())
         if values.dtype.kind == "f":
             # One form of zero, and of what is no number.
             values = np.where(np.isnan(values), np.nan, values + 0.0)
@@ -388,17 +279,11 @@ def _digest_of(table):
 def writing_answers(parquet, csv):
     """Write answers about people twice, batch by batch, both files whole or none of them.
 
-    Parameters
-    ----------
-    parquet, csv : str or Path
-
-    Yields
-    ------
-    callable
-        ``write(columns)`` takes a dict of str to array, or a data frame, of the same columns
-        each time. True and false become yes and no in the CSV file; numbers keep all their
-        digits; texts that a spreadsheet would compute are escaped, see `as_cell`.
+    Yields ``write(columns)``, which takes a dict of arrays by name, or a data frame, of the same
+    columns each time. In the CSV file true and false become yes and no, numbers keep all their
+    digits, and texts that a spreadsheet would compute are escaped, see `as_cell`.
     """
+    import pyarrow as pa
     import pyarrow.parquet as pq
     from pyarrow import csv as arrow
 
@@ -409,16 +294,18 @@ def writing_answers(parquet, csv):
         writers = []
 
         def write(columns):
-            table = _table(columns)
+            if isinstance(columns, dict):
+                table = pa.table(columns)
+            else:
+                table = pa.Table.from_pandas(columns, preserve_index=False)
+                table = table.replace_schema_metadata(None)
             words = _as_words(table)
             if not writers:
                 header = io.StringIO()
                 text.writer(header, lineterminator="\n").writerow(words.column_names)
                 lines.write(header.getvalue().encode())
-                options = {"compression": "zstd", "compression_level": 1, "store_schema": False}
-                writers.append(
-                    stack.enter_context(pq.ParquetWriter(table_path, table.schema, **options))
-                )
+                writer = pq.ParquetWriter(table_path, table.schema, store_schema=False, **PACKED)
+                writers.append(stack.enter_context(writer))
             writers[0].write_table(table.cast(writers[0].schema), row_group_size=ROW_GROUP)
             arrow.write_csv(words, lines, plain)
 
@@ -429,15 +316,6 @@ def write_answers(parquet, csv, columns):
     """Write answers about people as Parquet and as CSV; see `writing_answers`."""
     with writing_answers(parquet, csv) as write:
         write(columns)
-
-
-def _table(columns):
-    import pyarrow as pa
-
-    if isinstance(columns, dict):
-        return pa.table({name: pa.array(values) for name, values in columns.items()})
-    table = pa.Table.from_pandas(columns, preserve_index=False)
-    return table.replace_schema_metadata(None)
 
 
 def _as_words(table):
@@ -477,13 +355,7 @@ def as_cell(value):
 
 
 def write_csv(path, columns):
-    """Write a small table as CSV, whole or not at all; texts as `as_cell` has them.
-
-    Parameters
-    ----------
-    path : str or Path
-    columns : dict of str to list, or pandas.DataFrame
-    """
+    """Write a small table (a frame or lists by name) as CSV, whole or not at all; see `as_cell`."""
     import pandas as pd
 
     frame = pd.DataFrame(columns)

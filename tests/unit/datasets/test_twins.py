@@ -155,7 +155,7 @@ def test_housing_twin_lies_in_california_and_keeps_the_caps(housing):
 def test_housing_truth_is_the_probability_of_a_high_value_and_of_the_north_coast(housing):
     _, frame, truth = housing
     value = frame["medianHouseValue"]
-    coast = np.interp(frame["latitude"], *zip(*COAST, strict=True))
+    coast = np.interp(frame["latitude"], *COAST)
     zone = (frame["latitude"] > 36) & (frame["longitude"] <= coast + STRIP)
     assert_probability(truth["p_positive"], value > value.median())
     assert_probability(truth["p_north_coast"], zone)
@@ -164,7 +164,7 @@ def test_housing_truth_is_the_probability_of_a_high_value_and_of_the_north_coast
 def test_housing_labels_are_not_at_random(housing):
     """Given p(y = 1 | features), the north coast still has more high values."""
     _, frame, truth = housing
-    coast = np.interp(frame["latitude"], *zip(*COAST, strict=True))
+    coast = np.interp(frame["latitude"], *COAST)
     zone = (frame["latitude"] > 36) & (frame["longitude"] <= coast + STRIP)
     left = (frame["medianHouseValue"] > frame["medianHouseValue"].median()) - truth["p_positive"]
     error = left[zone].std() / np.sqrt(zone.sum())

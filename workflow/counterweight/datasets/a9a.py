@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import expit
 
-from counterweight.datasets.published import Published, drawn, in_published_format
+from counterweight.datasets.published import Published, drawn, in_published_format, numbers
 from counterweight.errors import CounterweightError
 from counterweight.tables.parquet import replacing
 
@@ -35,11 +35,6 @@ BLOCKS = {
 OPTIONAL = ("workclass", "occupation", "native-country")
 
 
-def _table(text):
-    """Numbers of a text, a row for each of its lines."""
-    return np.array([line.split() for line in text.strip().splitlines()], float)
-
-
 # Shares and effects of the twin, near those of the published files. A last entry one beyond
 # the block is the share of missing values. Rows: race by sex (female, male); education by age;
 # marital status and hours by sex and age; relationship by marital status and sex; occupation
@@ -48,14 +43,14 @@ def _table(text):
 MALE = 0.6685
 AGE = (0.197, 0.179, 0.21, 0.195, 0.219)
 RACE = ((0.805, 0.032, 0.011, 0.01, 0.143), (0.88, 0.031, 0.009, 0.008, 0.073))
-EDUCATION = _table("""
+EDUCATION = numbers("""
     0.107 0.345 0.084 0.295 0.001 0.025 0.025 0.017 0.009 0.03  0.007 0.002 0.043 0.001 0.008 0.002
     0.207 0.206 0.03  0.334 0.014 0.039 0.054 0.013 0.011 0.01  0.04  0.003 0.024 0.006 0.009 0.001
     0.187 0.195 0.025 0.341 0.019 0.043 0.053 0.013 0.011 0.01  0.06  0.004 0.02  0.012 0.007 0.001
     0.192 0.204 0.021 0.296 0.027 0.037 0.048 0.011 0.017 0.008 0.09  0.005 0.016 0.018 0.011 0.001
     0.135 0.169 0.027 0.347 0.024 0.022 0.033 0.023 0.047 0.01  0.073 0.01  0.038 0.023 0.017 0.003
 """)
-MARITAL = _table("""
+MARITAL = numbers("""
     0.054 0.03  0.886 0.018 0.001 0.01  0.003
     0.175 0.18  0.554 0.06  0.007 0.02  0.004
     0.221 0.335 0.317 0.082 0.021 0.022 0.003
@@ -67,7 +62,7 @@ MARITAL = _table("""
     0.754 0.123 0.085 0.02  0.005 0.013 0.003
     0.813 0.085 0.046 0.014 0.031 0.01  0.003
 """)
-RELATIONSHIP = _table("""
+RELATIONSHIP = numbers("""
     0.929 0.029 0.0   0.003 0.038 0.0
     0.0   0.004 0.99  0.001 0.005 0.0
     0.0   0.052 0.0   0.45  0.029 0.47
@@ -83,7 +78,7 @@ RELATIONSHIP = _table("""
     0.92  0.04  0.0   0.0   0.04  0.0
     0.0   0.0   1.0   0.0   0.0   0.0
 """)
-OCCUPATION = _table("""
+OCCUPATION = numbers("""
     0.008 0.024 0.326 0.156 0.024 0.018 0.029 0.121 0.083 0.013 0.011 0.048 0.008 0.003 0.133
     0.021 0.031 0.216 0.124 0.075 0.028 0.027 0.078 0.284 0.005 0.014 0.017 0.006 0.003 0.074
     0.045 0.015 0.157 0.138 0.106 0.061 0.01  0.028 0.311 0.007 0.006 0.006 0.01  0.003 0.101
@@ -95,7 +90,7 @@ OCCUPATION = _table("""
     0.078 0.222 0.053 0.113 0.132 0.09  0.03  0.053 0.07  0.045 0.037 0.0   0.047 0.003 0.031
     0.034 0.042 0.018 0.14  0.264 0.361 0.009 0.011 0.049 0.015 0.013 0.0   0.017 0.003 0.027
 """)
-WORKCLASS = _table("""
+WORKCLASS = numbers("""
     0.798 0.029 0.006 0.066 0.04  0.06  0.003 0.0   0.0
     0.777 0.131 0.027 0.015 0.035 0.015 0.003 0.0   0.0
     0.824 0.056 0.009 0.011 0.061 0.039 0.003 0.0   0.0
@@ -112,7 +107,7 @@ WORKCLASS = _table("""
     0.0   0.0   0.0   1.0   0.0   0.0   0.0   0.0   0.0
     0.0   0.0   0.0   0.0   0.0   0.0   0.0   0.06  0.94
 """)
-HOURS = _table("""
+HOURS = numbers("""
     0.481 0.096 0.349 0.027 0.047
     0.164 0.105 0.537 0.066 0.128
     0.181 0.11  0.507 0.067 0.135
@@ -193,14 +188,13 @@ class A9a(Published):
         features; and ``p_selected`` = logistic(0.6 + 0.8 x40 - 0.5 x39), a labeling at random
         given the features, which the published files have no counterpart of.
         """
-        numbers = _draw(rows, rng)
-        present = numbers > 0
-        score = INTERCEPT + np.append(0.0, EFFECTS)[numbers].sum(axis=1)
+        features = _draw(rows, rng)
+        score = INTERCEPT + np.append(0.0, EFFECTS)[features].sum(axis=1)
         positive = rng.random(rows) < expit(score)
-        married, degree = ((numbers == number).any(axis=1) for number in (40, 39))
+        married, degree = ((features == number).any(axis=1) for number in (40, 39))
         train = round(rows * 2 / 3)
         for file, part in (("a9a", slice(0, train)), ("a9a.t", slice(train, rows))):
-            _write(folder / file, positive[part], numbers[part], present[part])
+            _write(folder / file, positive[part], features[part])
         selected = expit(0.6 + 0.8 * married - 0.5 * degree)
         return {"p_positive": expit(score), "p_selected": selected}
 
@@ -229,55 +223,35 @@ def _read(path):
     return (labels > 0).astype(np.int8), features
 
 
-def _write(path, positive, numbers, present):
+def _write(path, positive, features):
     words = np.array(["", *(f"{number}:1 " for number in range(1, FEATURES + 1))], dtype=object)
     with replacing(path) as temporary, open(temporary, "w", encoding="ascii", newline="") as out:
-        for start in range(0, len(numbers), 1 << 14):
+        for start in range(0, len(features), 1 << 14):
             part = slice(start, start + (1 << 14))
             lines = np.where(positive[part], "+1 ", "-1 ").astype(object)
-            texts = words[np.where(present[part], numbers[part], 0)]
-            out.write("".join((lines + texts.sum(axis=1) + "\n").tolist()))
+            out.write("".join((lines + words[features[part]].sum(axis=1) + "\n").tolist()))
 
 
 def _draw(rows, rng):
     """Numbers of the features of a twin, one column for each block; 0 where it is missing."""
-
-    def choose(shares, group=None):
-        group = np.zeros(rows, dtype=np.int64) if group is None else group
-        return drawn(np.atleast_2d(shares), group, rng)
-
     male = (rng.random(rows) < MALE).astype(np.int64)
-    age = choose(AGE)
-    race = choose(RACE, male)
-    education = choose(EDUCATION, age)
+    age = drawn(AGE, rows, rng)
+    race = drawn(RACE, male, rng)
+    education = drawn(EDUCATION, age, rng)
     years = np.array(YEARS)[education]
-    marital = choose(MARITAL, 5 * male + age)
-    relationship = choose(RELATIONSHIP, 2 * marital + male)
-    occupation = choose(OCCUPATION, 5 * male + years)
-    workclass = choose(WORKCLASS, occupation)
+    marital = drawn(MARITAL, 5 * male + age, rng)
+    relationship = drawn(RELATIONSHIP, 2 * marital + male, rng)
+    occupation = drawn(OCCUPATION, 5 * male + years, rng)
+    workclass = drawn(WORKCLASS, occupation, rng)
     gain, loss = (rng.random(rows) < np.array(share)[years] for share in (GAIN, LOSS))
-    hours = choose(HOURS, 5 * male + age)
-    weight = choose(np.full(5, 0.2))
-    country = choose(COUNTRY)
+    hours = drawn(HOURS, 5 * male + age, rng)
+    weight = drawn(np.full(5, 0.2), rows, rng)
+    country = drawn(COUNTRY, rows, rng)
     # Rare countries would be absent from a small twin, which no recipe takes for a feature.
     once = rng.permutation(rows)[:41]
     country[once] = np.arange(len(once))
-    categories = [
-        age,
-        workclass,
-        weight,
-        education,
-        years,
-        marital,
-        occupation,
-        relationship,
-        race,
-        male,
-        gain,
-        loss,
-        hours,
-        country,
-    ]
+    categories = [age, workclass, weight, education, years, marital, occupation, relationship]
+    categories += [race, male, gain, loss, hours, country]
     bounds = np.array(list(BLOCKS.values()))
-    numbers = np.column_stack(categories) + bounds[:, 0]
-    return np.where(numbers <= bounds[:, 1], numbers, 0)
+    features = np.column_stack(categories) + bounds[:, 0]
+    return np.where(features <= bounds[:, 1], features, 0)

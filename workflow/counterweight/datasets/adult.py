@@ -3,7 +3,15 @@
 import numpy as np
 from scipy.special import expit
 
-from counterweight.datasets.published import Published, chosen, expect, read_fields, write_fields
+from counterweight.datasets.published import (
+    Published,
+    by_name,
+    drawn,
+    expect,
+    named,
+    read_fields,
+    write_fields,
+)
 
 TITLE = "Adult (census income)"
 LICENCE = "CC BY 4.0 (UCI Machine Learning Repository, DOI 10.24432/C5XW20)"
@@ -27,43 +35,23 @@ SOURCES = [
         "file": "adult.test",
     },
 ]
-COLUMNS = {
-    "age": "integer",
-    "workclass": "text",
-    "fnlwgt": "integer",
-    "education": "text",
-    "education-num": "integer",
-    "marital-status": "text",
-    "occupation": "text",
-    "relationship": "text",
-    "race": "text",
-    "sex": "text",
-    "capital-gain": "integer",
-    "capital-loss": "integer",
-    "hours-per-week": "integer",
-    "native-country": "text",
-    "income": "text",
-}
+COLUMNS = dict.fromkeys(
+    (
+        *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status"),
+        *("occupation", "relationship", "race", "sex", "capital-gain", "capital-loss"),
+        *("hours-per-week", "native-country", "income"),
+    ),
+    "text",
+)
+COLUMNS |= dict.fromkeys(("age", "fnlwgt", "education-num", "hours-per-week"), "integer")
+COLUMNS |= dict.fromkeys(("capital-gain", "capital-loss"), "integer")
 
 # Shares of the twin's categories: near those of the published files.
-EDUCATION = {
-    "Preschool": 0.0016,
-    "1st-4th": 0.0052,
-    "5th-6th": 0.0102,
-    "7th-8th": 0.0198,
-    "9th": 0.0158,
-    "10th": 0.0287,
-    "11th": 0.0361,
-    "12th": 0.0133,
-    "HS-grad": 0.3225,
-    "Some-college": 0.2239,
-    "Assoc-voc": 0.0424,
-    "Assoc-acdm": 0.0328,
-    "Bachelors": 0.1645,
-    "Masters": 0.0529,
-    "Prof-school": 0.0177,
-    "Doctorate": 0.0127,
-}
+EDUCATION = by_name("""
+    Preschool 0.0016 1st-4th 0.0052 5th-6th 0.0102 7th-8th 0.0198 9th 0.0158 10th 0.0287
+    11th 0.0361 12th 0.0133 HS-grad 0.3225 Some-college 0.2239 Assoc-voc 0.0424 Assoc-acdm 0.0328
+    Bachelors 0.1645 Masters 0.0529 Prof-school 0.0177 Doctorate 0.0127
+""")
 # Occupation: share, share of women in it, mean of education-num, effect on the log odds of income.
 OCCUPATIONS = {
     "Adm-clerical": (0.1158, 0.67, 10.1, -0.1),
@@ -82,34 +70,23 @@ OCCUPATIONS = {
     "Transport-moving": (0.0490, 0.06, 8.8, -0.2),
 }
 NO_OCCUPATION = -0.6
-WORKCLASSES = {
-    "Private": 0.7388,
-    "Self-emp-not-inc": 0.0827,
-    "Local-gov": 0.0682,
-    "State-gov": 0.0423,
-    "Self-emp-inc": 0.0363,
-    "Federal-gov": 0.0313,
-    "Without-pay": 0.0004,
-}
-RACES = {
-    "White": 0.8543,
-    "Black": 0.0959,
-    "Asian-Pac-Islander": 0.0319,
-    "Amer-Indian-Eskimo": 0.0096,
-    "Other": 0.0083,
-}
-COUNTRIES = {
-    "United-States": 0.9122, "Mexico": 0.0201, "Philippines": 0.0062, "Germany": 0.0043,
-    "Canada": 0.0038, "Puerto-Rico": 0.0036, "El-Salvador": 0.0034, "India": 0.0032, "Cuba": 0.0030,
-    "England": 0.0029, "Jamaica": 0.0025, "South": 0.0025, "China": 0.0023, "Italy": 0.0022,
-    "Dominican-Republic": 0.0021, "Vietnam": 0.0021, "Guatemala": 0.0020, "Japan": 0.0019,
-    "Poland": 0.0018, "Columbia": 0.0018, "Taiwan": 0.0016, "Haiti": 0.0014, "Iran": 0.0013,
-    "Portugal": 0.0011, "Nicaragua": 0.0010, "Peru": 0.0010, "France": 0.0009, "Greece": 0.0009,
-    "Ecuador": 0.0009, "Ireland": 0.0007, "Hong": 0.0006, "Cambodia": 0.0006,
-    "Trinadad&Tobago": 0.0006, "Thailand": 0.0006, "Laos": 0.0006, "Yugoslavia": 0.0005,
-    "Outlying-US(Guam-USVI-etc)": 0.0004, "Hungary": 0.0004, "Honduras": 0.0004, "Scotland": 0.0004,
-    "Holand-Netherlands": 0.0002,
-}  # fmt: skip
+WORKCLASSES = by_name("""
+    Private 0.7388 Self-emp-not-inc 0.0827 Local-gov 0.0682 State-gov 0.0423 Self-emp-inc 0.0363
+    Federal-gov 0.0313 Without-pay 0.0004
+""")
+RACES = by_name("""
+    White 0.8543 Black 0.0959 Asian-Pac-Islander 0.0319 Amer-Indian-Eskimo 0.0096 Other 0.0083
+""")
+COUNTRIES = by_name("""
+    United-States 0.9122 Mexico 0.0201 Philippines 0.0062 Germany 0.0043 Canada 0.0038
+    Puerto-Rico 0.0036 El-Salvador 0.0034 India 0.0032 Cuba 0.0030 England 0.0029 Jamaica 0.0025
+    South 0.0025 China 0.0023 Italy 0.0022 Dominican-Republic 0.0021 Vietnam 0.0021
+    Guatemala 0.0020 Japan 0.0019 Poland 0.0018 Columbia 0.0018 Taiwan 0.0016 Haiti 0.0014
+    Iran 0.0013 Portugal 0.0011 Nicaragua 0.0010 Peru 0.0010 France 0.0009 Greece 0.0009
+    Ecuador 0.0009 Ireland 0.0007 Hong 0.0006 Cambodia 0.0006 Trinadad&Tobago 0.0006
+    Thailand 0.0006 Laos 0.0006 Yugoslavia 0.0005 Outlying-US(Guam-USVI-etc) 0.0004
+    Hungary 0.0004 Honduras 0.0004 Scotland 0.0004 Holand-Netherlands 0.0002
+""")
 # Unmarried people by age (up to 25, 40, 60, above).
 UNMARRIED = {
     "Never-married": (0.945, 0.640, 0.280, 0.120),
@@ -187,59 +164,24 @@ class Adult(Published):
         return truth
 
 
-def _choose(rng, shares, rows):
-    """Category numbers drawn by their shares; shares may be a matrix with one row each."""
-    cumulated = np.cumsum(np.asarray(shares, dtype=float), axis=-1)
-    if cumulated.ndim == 1:
-        return np.searchsorted(cumulated, rng.random(rows) * cumulated[-1], side="right")
-    return chosen(cumulated, rng)
-
-
 def _draw(rows, rng):
     """Columns of a twin as numpy arrays in file order, and its truth."""
-    age = np.interp(
-        rng.random(rows),
-        [0.0, 0.01, 0.05, 0.25, 0.50, 0.75, 0.95, 0.99, 1.0],
-        [17.0, 17.6, 19.5, 28.5, 37.5, 48.5, 63.5, 74.5, 91.0],
-    ).astype(np.int64)
+    levels = [0.0, 0.01, 0.05, 0.25, 0.50, 0.75, 0.95, 0.99, 1.0]
+    ages = [17.0, 17.6, 19.5, 28.5, 37.5, 48.5, 63.5, 74.5, 91.0]
+    age = np.interp(rng.random(rows), levels, ages).astype(np.int64)
     male = rng.random(rows) < 0.669
-    race = _choose(rng, list(RACES.values()), rows)
-    country = _choose(rng, list(COUNTRIES.values()), rows)
-
-    shares = np.array(list(EDUCATION.values()))
+    race, country = (drawn([*shares.values()], rows, rng) for shares in (RACES, COUNTRIES))
+    shares = np.array([*EDUCATION.values()])
     early = np.where(np.arange(16) < 10, shares, 0.0)
     early[5:8] *= 3.0
-    education = np.where(age < 22, _choose(rng, early, rows), _choose(rng, shares, rows))
+    education = np.where(age < 22, drawn(early, rows, rng), drawn(shares, rows, rng))
     years = education + 1
+    occupation, workclass, work = _draw_work(age, male, education, rng)
+    country = np.where(rng.random(rows) < 0.0179, len(COUNTRIES), country)
 
-    table = np.array(list(OCCUPATIONS.values()))
-    fit = np.exp(-(((np.arange(1, 17)[:, None] - table[:, 2]) / 2.2) ** 2) / 2)
-    by_sex = np.stack([table[:, 1], 1 - table[:, 1]])
-    occupation = _choose(
-        rng, (table[:, 0] * by_sex[:, None, :] * fit)[male.astype(int), education], rows
-    )
-    class_shares = np.tile(list(WORKCLASSES.values()), (len(OCCUPATIONS), 1))
-    names = list(OCCUPATIONS)
-    class_shares[names.index("Armed-Forces")] = np.eye(7)[5]
-    class_shares[names.index("Priv-house-serv")] = np.eye(7)[0]
-    class_shares[names.index("Farming-fishing"), 1] *= 6.0
-    class_shares[names.index("Protective-serv"), 2] *= 10.0
-    workclass = _choose(rng, class_shares[occupation], rows)
-
-    idle = rng.random(rows) < np.select(
-        [age < 22, age < 26, age <= 60], [0.16, 0.06, 0.035], default=0.14
-    )
-    never_worked = idle & (age < 30) & (rng.random(rows) < 0.01)
-    country_unknown = rng.random(rows) < 0.0179
-
-    usual = np.where(male, 43.5, 37.5)
-    usual -= np.select([age < 22, age > 62], [12.0, 7.0], default=0.0)
-    hours = np.where(
-        rng.random(rows) < np.where((age < 22) | (age > 62), 0.25, 0.5),
-        40,
-        np.clip(np.rint(rng.normal(usual, 13.5)), 1, 99),
-    ).astype(np.int64)
-
+    usual = np.where(male, 43.5, 37.5) - np.select([age < 22, age > 62], [12.0, 7.0], default=0.0)
+    full = rng.random(rows) < np.where((age < 22) | (age > 62), 0.25, 0.5)
+    hours = np.where(full, 40, np.rint(rng.normal(usual, 13.5)).clip(1, 99)).astype(np.int64)
     gain = np.rint(np.exp(rng.normal(8.65, 0.75, rows))).clip(114, 41310).astype(np.int64)
     gain[rng.random(rows) < 0.059] = 99999
     standing = 0.16 * (years - 10) + 0.02 * (age.clip(max=60) - 38)
@@ -248,64 +190,31 @@ def _draw(rows, rng):
     loss[(rng.random(rows) >= expit(-2.98 + 0.6 * standing)) | (gain > 0)] = 0
     weight = np.rint(rng.gamma(3.2, 59300.0, rows)).clip(12285, 1484705).astype(np.int64)
 
-    p_married = expit(
-        -1.52
-        + 2.35 * male
-        + 0.14 * (age.clip(max=45) - 38)
-        - 0.035 * (age - 60).clip(min=0)
-        + 0.05 * (years - 10)
-        + 0.012 * (hours - 40)
-        - 0.9 * (race == 1)
-    )
+    young, old = age.clip(max=45) - 38, (age - 60).clip(min=0)
+    odds = -1.52 + 2.35 * male + 0.14 * young - 0.035 * old + 0.05 * (years - 10)
+    p_married = expit(odds + 0.012 * (hours - 40) - 0.9 * (race == 1))
     married = rng.random(rows) < p_married
-    work = np.where(idle, NO_OCCUPATION, table[occupation, 3])
-    score = (
-        -3.38
-        + 0.30 * (years - 10)
-        + 0.075 * (age.clip(max=45) - 38)
-        - 0.03 * (age - 60).clip(min=0)
-        + 0.03 * (hours - 40)
-        + 0.15 * male
-        + work
-        + 0.28 * np.log1p(gain)
-        + 0.08 * np.log1p(loss)
-        - 0.2 * (race == 1)
-    )
+    score = -3.38 + 0.30 * (years - 10) + 0.075 * young - 0.03 * old + 0.03 * (hours - 40)
+    score = score + 0.15 * male + work + 0.28 * np.log1p(gain) + 0.08 * np.log1p(loss)
+    score = score - 0.2 * (race == 1)
     p_if_married, p_if_not = expit(score + 2.6), expit(score)
     positive = rng.random(rows) < np.where(married, p_if_married, p_if_not)
 
-    ages = np.searchsorted([25, 40, 60], age)
-    states = list(UNMARRIED)
-    by_age = np.array(list(UNMARRIED.values())).T
+    by_age = np.array([*UNMARRIED.values()]).T
     by_age /= by_age.sum(axis=1, keepdims=True)
-    state = _choose(rng, by_age[ages], rows)
-    marital = np.array([*states, "Married-civ-spouse", "Married-AF-spouse"])[
-        np.where(married, 5 + (rng.random(rows) < 0.0015), state)
-    ]
-    by_state = np.array([RELATIONSHIPS[name] for name in states])
-    home = np.array([*HOMES, "Husband", "Wife"])[
-        np.where(married, np.where(male, 4, 5), _choose(rng, by_state[state], rows))
-    ]
-    classes = np.array([*WORKCLASSES, "?", "Never-worked"])
-    columns = {
-        "age": age,
-        "workclass": classes[np.where(never_worked, 8, np.where(idle, 7, workclass))],
-        "fnlwgt": weight,
-        "education": np.array(list(EDUCATION))[education],
-        "education-num": years,
-        "marital-status": marital,
-        "occupation": np.array([*OCCUPATIONS, "?"])[np.where(idle, 14, occupation)],
-        "relationship": home,
-        "race": np.array(list(RACES))[race],
-        "sex": np.where(male, "Male", "Female"),
-        "capital-gain": gain,
-        "capital-loss": loss,
-        "hours-per-week": hours,
-        "native-country": np.array([*COUNTRIES, "?"])[
-            np.where(country_unknown, len(COUNTRIES), country)
-        ],
-        "income": np.where(positive, ">50K", "<=50K"),
-    }
+    ages, states = np.searchsorted([25, 40, 60], age), [*UNMARRIED]
+    state = drawn(by_age, ages, rng)
+    marital = np.where(married, 5 + (rng.random(rows) < 0.0015), state)
+    home = drawn([RELATIONSHIPS[name] for name in states], state, rng)
+    fields = (
+        *(age, workclass, weight, named(EDUCATION, education), years),
+        named([*states, "Married-civ-spouse", "Married-AF-spouse"], marital),
+        occupation,
+        named([*HOMES, "Husband", "Wife"], np.where(married, np.where(male, 4, 5), home)),
+        *(named(RACES, race), np.where(male, "Male", "Female"), gain, loss, hours),
+        named([*COUNTRIES, "?"], country),
+        np.where(positive, ">50K", "<=50K"),
+    )
     truth = {
         "p_positive": p_married * p_if_married + (1 - p_married) * p_if_not,
         "p_selected": p_married,
@@ -313,4 +222,29 @@ def _draw(rows, rng):
         "p_positive_married": p_if_married,
         "p_positive_unmarried": p_if_not,
     }
-    return columns, truth
+    return dict(zip(COLUMNS, fields, strict=True)), truth
+
+
+def _draw_work(age, male, education, rng):
+    """Names of occupation and class of worker, and the effect of the first on the log odds."""
+    rows, table = len(age), np.array([*OCCUPATIONS.values()])
+    fit = np.exp(-(((np.arange(1, 17)[:, None] - table[:, 2]) / 2.2) ** 2) / 2)
+    by_sex = np.stack([table[:, 1], 1 - table[:, 1]])
+    shares = (table[:, 0] * by_sex[:, None, :] * fit).reshape(-1, len(table))
+    occupation = drawn(shares, 16 * male + education, rng)
+    classes = np.tile([*WORKCLASSES.values()], (len(table), 1))
+    names = [*OCCUPATIONS]
+    classes[names.index("Armed-Forces")] = np.eye(7)[5]
+    classes[names.index("Priv-house-serv")] = np.eye(7)[0]
+    classes[names.index("Farming-fishing"), 1] *= 6.0
+    classes[names.index("Protective-serv"), 2] *= 10.0
+    workclass = drawn(classes, occupation, rng)
+    out_of_work = np.select([age < 22, age < 26, age <= 60], [0.16, 0.06, 0.035], default=0.14)
+    idle = rng.random(rows) < out_of_work
+    never = idle & (age < 30) & (rng.random(rows) < 0.01)
+    worker = np.where(never, 8, np.where(idle, 7, workclass))
+    return (
+        named([*names, "?"], np.where(idle, len(names), occupation)),
+        named([*WORKCLASSES, "?", "Never-worked"], worker),
+        np.where(idle, NO_OCCUPATION, table[occupation, 3]),
+    )

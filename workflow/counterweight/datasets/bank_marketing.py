@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.datasets.published import Published, drawn, expect, read_fields
+from counterweight.datasets.published import Published, drawn, expect, named, read_fields
 from counterweight.tables.parquet import replacing
 
 TITLE = "Bank Marketing"
@@ -21,25 +21,15 @@ SOURCES = [
         "members": {"bank-full.csv": "bank-full.csv"},
     },
 ]
-COLUMNS = {
-    "age": "integer",
-    "job": "text",
-    "marital": "text",
-    "education": "text",
-    "default": "text",
-    "balance": "integer",
-    "housing": "text",
-    "loan": "text",
-    "contact": "text",
-    "day": "integer",
-    "month": "text",
-    "duration": "integer",
-    "campaign": "integer",
-    "pdays": "integer",
-    "previous": "integer",
-    "poutcome": "text",
-    "y": "text",
-}
+COLUMNS = dict.fromkeys(
+    (
+        *("age", "job", "marital", "education", "default", "balance", "housing", "loan", "contact"),
+        *("day", "month", "duration", "campaign", "pdays", "previous", "poutcome", "y"),
+    ),
+    "text",
+)
+COLUMNS |= dict.fromkeys(("age", "balance", "day", "duration"), "integer")
+COLUMNS |= dict.fromkeys(("campaign", "pdays", "previous"), "integer")
 
 # Shares and effects of the twin: near those of the published file.
 # Job: share; mean and deviation of age; primary, secondary, tertiary, unknown education; effects
@@ -116,14 +106,9 @@ class BankMarketing(Published):
         """
         path = folder / "bank-full.csv"
         words = [name for name, kind in COLUMNS.items() if kind == "text" and name != "y"]
-        frame = read_fields(
-            path,
-            COLUMNS,
-            missing=dict.fromkeys(words, "unknown"),
-            separator=";",
-            header=True,
-            quotes=True,
-        )
+        missing = dict.fromkeys(words, "unknown")
+        form = {"separator": ";", "header": True, "quotes": True}
+        frame = read_fields(path, COLUMNS, missing=missing, **form)
         days = frame["pdays"]
         expect(
             path,
@@ -170,11 +155,10 @@ def _draw(rows, rng):
     """Columns of a twin as numpy arrays in file order, and its truth."""
     from scipy.special import expit
 
-    one = np.zeros(rows, dtype=np.int64)
     months, jobs = np.array(list(MONTHS.values())), np.array(list(JOBS.values()))
     states, outcomes = np.array(list(MARITAL.values())), np.array(list(POUTCOME.values()))
-    month = drawn(months[None, :, 0], one, rng)
-    job = drawn(jobs[None, :, 0], one, rng)
+    month = drawn(months[:, 0], rows, rng)
+    job = drawn(jobs[:, 0], rows, rng)
     age = np.rint(rng.normal(jobs[job, 1], jobs[job, 2])).astype(np.int64)
     age = np.where(age < 18, rng.integers(18, 31, rows), np.minimum(age, 95))
     education = drawn(jobs[:, 3:7], job, rng)
@@ -185,13 +169,9 @@ def _draw(rows, rng):
     size = np.where(sign == 0, rng.normal(5.13, 1.25, rows), rng.normal(6.40, 1.50, rows))
     size = np.rint(np.exp(size)).clip(1, np.where(sign == 0, 8019, 102127))
     balance = ((sign - 1) * size).astype(np.int64)
-    housing = rng.random(rows) < expit(
-        2.28
-        + months[month, 5]
-        + jobs[job, 7]
-        - 0.054 * (age - 40).clip(min=0)
-        - 0.10 * (30 - age).clip(min=0)
-    )
+    young, old = (30 - age).clip(min=0), (age - 60).clip(min=0)
+    odds = 2.28 + months[month, 5] + jobs[job, 7] - 0.054 * (age - 40).clip(min=0)
+    housing = rng.random(rows) < expit(odds - 0.10 * young)
     loan = rng.random(rows) < np.where(housing, 0.174, 0.143)
     contact = drawn(months[:, 1:4], month, rng)
     day = 1 + (rng.random(rows) * months[month, 7]).astype(np.int64)
@@ -200,25 +180,15 @@ def _draw(rows, rng):
     pdays = np.where(before, np.interp(rng.random(rows), *PDAYS).astype(np.int64), -1)
     previous = np.where(before, rng.geometric(0.33, rows), 0)
     unknown = len(POUTCOME) - 1
-    poutcome = np.where(before, drawn(outcomes[None, :, 0], one, rng), unknown)
+    poutcome = np.where(before, drawn(outcomes[:, 0], rows, rng), unknown)
 
-    score = (
-        INTERCEPT
-        + jobs[job, 8]
-        + states[marital, 0]
-        + np.array(list(EDUCATION.values()))[education]
-        + 0.14 * default
-        - 0.51 * housing
-        - 0.36 * loan
-        + np.array(list(CONTACT.values()))[contact]
-        + months[month, 6]
-        + outcomes[poutcome, 1]
-        + 0.05 * np.sign(balance) * np.log1p(np.abs(balance))
-        + 0.05 * (age - 60).clip(min=0)
-        + 0.08 * (30 - age).clip(min=0)
-        - 0.28 * np.log(campaign)
-        + 0.20 * np.log1p(previous)
-    )
+    score = INTERCEPT + jobs[job, 8] + states[marital, 0]
+    score = score + np.array([*EDUCATION.values()])[education]
+    score = score + 0.14 * default - 0.51 * housing - 0.36 * loan
+    score = score + np.array([*CONTACT.values()])[contact] + months[month, 6]
+    score = score + outcomes[poutcome, 1] + 0.05 * np.sign(balance) * np.log1p(np.abs(balance))
+    score = score + 0.05 * old + 0.08 * young
+    score = score - 0.28 * np.log(campaign) + 0.20 * np.log1p(previous)
     positive = rng.random(rows) < expit(score)
     laws = np.array(DURATION)[positive.astype(int)]
     duration = np.floor(np.exp(rng.normal(laws[:, 0], laws[:, 1]))).astype(np.int64)
@@ -227,27 +197,14 @@ def _draw(rows, rng):
         "p_positive_after": expit(score + _log_ratio(duration)),
         "p_selected": expit(0.8 + 0.6 * housing - 0.04 * (age - 40)),
     }
-    answer = np.array(["no", "yes"])
-    columns = {
-        "age": age,
-        "job": np.array(list(JOBS))[job],
-        "marital": np.array(list(MARITAL))[marital],
-        "education": np.array(list(EDUCATION))[education],
-        "default": answer[default.astype(int)],
-        "balance": balance,
-        "housing": answer[housing.astype(int)],
-        "loan": answer[loan.astype(int)],
-        "contact": np.array(list(CONTACT))[contact],
-        "day": day,
-        "month": np.array(list(MONTHS))[month],
-        "duration": duration,
-        "campaign": campaign,
-        "pdays": pdays,
-        "previous": previous,
-        "poutcome": np.array(list(POUTCOME))[poutcome],
-        "y": answer[positive.astype(int)],
-    }
-    return columns, truth
+    answers = ["no", "yes"]
+    fields = (
+        *(age, named(JOBS, job), named(MARITAL, marital), named(EDUCATION, education)),
+        *(named(answers, default), balance, named(answers, housing), named(answers, loan)),
+        *(named(CONTACT, contact), day, named(MONTHS, month), duration, campaign, pdays, previous),
+        *(named(POUTCOME, poutcome), named(answers, positive)),
+    )
+    return dict(zip(COLUMNS, fields, strict=True)), truth
 
 
 def _log_ratio(duration):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.datasets.published import Published, read_fields
+from counterweight.datasets.published import Published, drawn, numbers, read_fields
 from counterweight.tables.parquet import replacing
 
 TITLE = "California Housing"
@@ -31,28 +31,17 @@ COLUMNS = dict.fromkeys(
     "number",
 )
 
-# Longitude of the coast and of the eastern border by latitude (degrees).
+# Latitude of places on the coast and on the eastern border, and their longitude (degrees).
 COAST = (
-    (32.5, -117.2),
-    (33.0, -117.35),
-    (33.6, -118.0),
-    (34.0, -118.6),
-    (34.3, -119.4),
-    (34.5, -120.5),
-    (35.0, -120.75),
-    (36.0, -121.6),
-    (36.6, -121.98),
-    (37.0, -122.25),
-    (37.5, -122.55),
-    (38.0, -123.0),
-    (38.3, -123.15),
-    (39.0, -123.8),
-    (40.0, -124.2),
-    (40.4, -124.4),
-    (41.0, -124.2),
-    (42.0, -124.3),
+    numbers("""
+    32.5 -117.2   33.0 -117.35  33.6 -118.0   34.0 -118.6   34.3 -119.4   34.5 -120.5
+    35.0 -120.75  36.0 -121.6   36.6 -121.98  37.0 -122.25  37.5 -122.55  38.0 -123.0
+    38.3 -123.15  39.0 -123.8   40.0 -124.2   40.4 -124.4   41.0 -124.2   42.0 -124.3
+""")
+    .reshape(-1, 2)
+    .T
 )
-BORDER = ((32.5, -114.6), (34.5, -114.3), (35.0, -114.7), (39.0, -119.9), (42.0, -120.0))
+BORDER = ((32.5, 34.5, 35.0, 39.0, 42.0), (-114.6, -114.3, -114.7, -119.9, -120.0))
 #: The twin's coast is the strip of this many degrees of longitude along it.
 STRIP = 0.4
 #: Zones of the twin: share, and quantiles of latitude (0, 5, 25, 50, 75, 95, 100 %).
@@ -71,13 +60,13 @@ MEANS = {
     "south_inland": (7.63, -1.59, -0.076, 1.11, 1.23),
 }
 DEVIATIONS = (0.75, 0.24, 0.16, 0.26, 0.46)
-CORRELATIONS = (
-    (1.0, -0.24, -0.05, -0.15, 0.27),
-    (-0.24, 1.0, -0.14, -0.05, -0.72),
-    (-0.05, -0.14, 1.0, 0.10, 0.15),
-    (-0.15, -0.05, 0.10, 1.0, -0.02),
-    (0.27, -0.72, 0.15, -0.02, 1.0),
-)
+CORRELATIONS = numbers("""
+    1.0   -0.24 -0.05 -0.15 0.27
+    -0.24 1.0   -0.14 -0.05 -0.72
+    -0.05 -0.14 1.0   0.10  0.15
+    -0.15 -0.05 0.10  1.0   -0.02
+    0.27  -0.72 0.15  -0.02 1.0
+""")
 # Age (years, 1 to 52): mean and deviation of a normal density, and the extra share at 52.
 AGES = {
     "north_coast": (34.0, 14.0, 0.15),
@@ -104,8 +93,7 @@ class CaHousing(Published):
         The nine official columns are float64: degrees, years, counts, income in 10,000 dollars,
         value in dollars.
         """
-        frame = read_fields(folder / "cal_housing.data", COLUMNS)
-        return frame
+        return read_fields(folder / "cal_housing.data", COLUMNS)
 
     @staticmethod
     def twin(folder, rows, rng):
@@ -138,12 +126,10 @@ def _draw(rows, rng):
     from scipy.special import ndtr
 
     shares = np.array([share for share, _ in ZONES.values()])
-    zone = np.searchsorted(np.cumsum(shares / shares.sum()), rng.random(rows), side="right")
-    zone = zone.clip(max=len(ZONES) - 1)
+    zone = drawn(shares, rows, rng)
     latitude, longitude = _places(zone, rng)
 
-    deviations = np.array(DEVIATIONS)
-    factor = np.linalg.cholesky(np.array(CORRELATIONS)) * deviations[:, None]
+    factor = np.linalg.cholesky(CORRELATIONS) * np.array(DEVIATIONS)[:, None]
     means = np.array(list(MEANS.values()))
     logs = means[zone] + rng.standard_normal((rows, 5)) @ factor.T
     years = np.arange(1, 53)
@@ -174,13 +160,11 @@ def _draw(rows, rng):
         truth[f"m_{name}"] = centres[:, z]
     truth["sd"] = np.full(rows, VALUE_DEVIATION)
 
-    rooms = np.exp(logs[:, 0])
-    bedrooms = rooms * np.exp(logs[:, 1])
-    households = bedrooms * np.exp(logs[:, 2])
-    population = households * np.exp(logs[:, 3])
-    counts = [np.maximum(np.rint(c), 1.0) for c in (rooms, bedrooms, population, households)]
+    # Rooms, bedrooms, households and population: each a ratio to the one before it.
+    sizes = np.cumprod(np.exp(logs[:, :4]), axis=1)[:, [0, 1, 3, 2]]
+    counts = np.maximum(np.rint(sizes), 1.0)
     income = np.round(np.exp(logs[:, 4]).clip(0.4999, 15.0001), 4)
-    return np.column_stack([longitude, latitude, age, *counts, income, value]), truth
+    return np.column_stack([longitude, latitude, age, counts, income, value]), truth
 
 
 def _age_shares(years, mean, deviation, oldest):
@@ -199,8 +183,8 @@ def _places(zone, rng):
         here = zone == z
         latitude[here] = np.interp(draws[here], levels, quantiles)
     latitude = latitude.round(2)
-    coast = np.interp(latitude, *zip(*COAST, strict=True))
-    width = np.interp(latitude, *zip(*BORDER, strict=True)) - coast
+    coast = np.interp(latitude, *COAST)
+    width = np.interp(latitude, *BORDER) - coast
     near = STRIP * rng.beta(2.2, 1.3, len(zone))
     inland = STRIP + 0.02 + rng.gamma(1.1, 0.75, len(zone))
     # Beyond the border: anywhere inland instead.

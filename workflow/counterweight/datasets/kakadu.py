@@ -9,6 +9,7 @@ from counterweight.datasets.published import (
     asked_twice,
     drawn,
     expect,
+    numbers,
     read_fields,
     write_fields,
 )
@@ -53,35 +54,31 @@ YES = {
 }
 #: Values, and their shares in the first segment and in the two others.
 CLASSES = {
-    "gov": ((1, 2, 3, 4), ((0.90, 0.09, 0.005, 0.005), (0.93, 0.065, 0.004, 0.001))),
-    "tvenv": (
-        (1, 2, 3, 4, 5, 6, 7, 9),
-        (
-            (0.52, 0.27, 0.06, 0.08, 0.01, 0.02, 0.039, 0.001),
-            (0.63, 0.23, 0.05, 0.06, 0.01, 0.01, 0.01, 0.0),
-        ),
-    ),
-    "age": (
-        (21, 27, 32, 37, 42, 47, 52, 70),
-        (
-            (0.07, 0.08, 0.10, 0.10, 0.10, 0.10, 0.17, 0.28),
-            (0.15, 0.15, 0.13, 0.13, 0.12, 0.08, 0.10, 0.14),
-        ),
-    ),
-    "schooling": (
-        (0, 1, 2, 3, 4, 5, 6, 8),
-        (
-            (0.07, 0.07, 0.15, 0.27, 0.15, 0.10, 0.187, 0.003),
-            (0.04, 0.05, 0.12, 0.23, 0.18, 0.13, 0.247, 0.003),
-        ),
-    ),
-    "income": (
-        (3, 9, 16, 25, 35, 45, 60, 85, 100),
-        (
-            (0.11, 0.24, 0.19, 0.24, 0.12, 0.05, 0.03, 0.01, 0.01),
-            (0.12, 0.23, 0.19, 0.24, 0.13, 0.05, 0.03, 0.005, 0.005),
-        ),
-    ),
+    "gov": numbers("""
+        1    2     3     4
+        0.90 0.09  0.005 0.005
+        0.93 0.065 0.004 0.001
+    """),
+    "tvenv": numbers("""
+        1    2    3    4    5    6    7     9
+        0.52 0.27 0.06 0.08 0.01 0.02 0.039 0.001
+        0.63 0.23 0.05 0.06 0.01 0.01 0.01  0.0
+    """),
+    "age": numbers("""
+        21   27   32   37   42   47   52   70
+        0.07 0.08 0.10 0.10 0.10 0.10 0.17 0.28
+        0.15 0.15 0.13 0.13 0.12 0.08 0.10 0.14
+    """),
+    "schooling": numbers("""
+        0    1    2    3    4    5    6     8
+        0.07 0.07 0.15 0.27 0.15 0.10 0.187 0.003
+        0.04 0.05 0.12 0.23 0.18 0.13 0.247 0.003
+    """),
+    "income": numbers("""
+        3    9    16   25   35   45   60   85    100
+        0.11 0.24 0.19 0.24 0.12 0.05 0.03 0.01  0.01
+        0.12 0.23 0.19 0.24 0.13 0.05 0.03 0.005 0.005
+    """),
 }
 #: Columns of the file, in order.
 WORDS = ("envcon", "vparks", "conservation", "major")
@@ -165,34 +162,22 @@ class Kakadu(Published):
         known = np.array([len(first) == 1 for first in firsts])
         # Two candidates: by turns, among people with the same bounds.
         turn = frame.groupby(["lower", "upper"]).cumcount().to_numpy() % 2
-        offer, answer = np.array(
-            [first[0 if sure else t] for first, sure, t in zip(firsts, known, turn, strict=True)]
-        ).T
-        log.info(
-            "first bid known for %d of %d people, halved for the other %d",
-            known.sum(),
-            len(known),
-            (~known).sum(),
-        )
-        columns = {}
-        for name in list(COLUMNS)[4:]:
-            if name == "sex":
-                columns["female"] = (sex == "female").astype("Int64")
-            elif name in WORDS:
-                columns[name] = (frame[name] == "yes").astype("Int64")
-            else:
-                columns[name] = frame[name]
+        pairs = zip(firsts, np.where(known, 0, turn), strict=True)
+        offer, answer = np.array([first[which] for first, which in pairs]).T
+        told = "first bid known for %d of %d people, halved for the other %d"
+        log.info(told, known.sum(), len(known), (~known).sum())
+        columns = {name: frame[name] for name in list(COLUMNS)[4:]}
+        columns |= {name: (frame[name] == "yes").astype("Int64") for name in WORDS}
+        columns["sex"] = (sex == "female").astype("Int64")
         lower, upper = frame["lower"].astype(float), frame["upper"].astype(float)
-        return pd.DataFrame(
-            columns
-            | {
-                "offer": offer.astype(float),
-                "answer": pd.array(answer, dtype="Int64"),
-                "first_known": pd.array(known.astype(int), dtype="Int64"),
-                "accepted": lower.where(lower > 0),
-                "refused": upper.where(upper < NONE_REFUSED),
-            }
-        )
+        columns |= {
+            "offer": offer.astype(float),
+            "answer": pd.array(answer, dtype="Int64"),
+            "first_known": pd.array(known.astype(int), dtype="Int64"),
+            "accepted": lower.where(lower > 0),
+            "refused": upper.where(upper < NONE_REFUSED),
+        }
+        return pd.DataFrame(columns).rename(columns={"sex": "female"})
 
     @staticmethod
     def twin(folder, rows, rng):
@@ -223,8 +208,8 @@ class Kakadu(Published):
         for name, share in YES.items():
             words = ("female", "male") if name == "sex" else ("yes", "no")
             columns[name] = np.where(rng.random(rows) < np.array(share)[component], *words)
-        for name, (values, shares) in CLASSES.items():
-            columns[name] = np.array(values)[drawn(shares, np.minimum(component, 1), rng)]
+        for name, (values, *shares) in CLASSES.items():
+            columns[name] = values.astype(int)[drawn(shares, np.minimum(component, 1), rng)]
         fields = [columns[name] for name in COLUMNS]
         write_fields(folder / "Kakadu.csv", fields, before=",".join(COLUMNS) + "\n")
         return truth
@@ -234,11 +219,7 @@ def _first_bids():
     """First bids and their answers that lead to (answer, lower, upper), lower bid first."""
     possible = {}
     for first, high, low in sorted(DESIGNS):
-        for place, answer in (
-            (("nn", 0, low), 0),
-            (("ny", low, first), 0),
-            (("ny", first, high), 1),
-            (("yy", high, NONE_REFUSED), 1),
-        ):
-            possible.setdefault(place, []).append((first, answer))
+        refused = {("nn", 0, low), ("ny", low, first)}
+        for place in (*refused, ("ny", first, high), ("yy", high, NONE_REFUSED)):
+            possible.setdefault(place, []).append((first, int(place not in refused)))
     return possible

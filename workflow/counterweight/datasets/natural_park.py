@@ -21,16 +21,8 @@ SOURCES = [
         "file": "NaturalPark.csv",
     }
 ]
-COLUMNS = {
-    "rownames": "integer",
-    "bid1": "integer",
-    "bidh": "integer",
-    "bidl": "integer",
-    "answers": "text",
-    "age": "integer",
-    "sex": "text",
-    "income": "integer",
-}
+NAMES = ("rownames", "bid1", "bidh", "bidl", "answers", "age", "sex", "income")
+COLUMNS = {name: "text" if name in ("answers", "sex") else "integer" for name in NAMES}
 ANSWERS = ("nn", "ny", "yn", "yy")
 #: First bid, bid after yes, bid after no, in euros.
 DESIGNS = ((6, 18, 3), (12, 24, 6), (24, 48, 12), (48, 120, 24))

@@ -12,14 +12,32 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.tables.parquet import replacing, write_table
 
 
+def numbers(text):
+    """Numbers of a text, a row for each of its lines."""
+    return np.array([line.split() for line in text.strip().splitlines()], float)
+
+
+def by_name(text):
+    """Numbers of a text by the words before them."""
+    words = text.split()
+    return dict(zip(words[::2], map(float, words[1::2]), strict=True))
+
+
 def drawn(shares, group, rng):
     """Category numbers (n,): row g of `shares` (G, K) holds the shares in group g of `group` (n,).
 
-    Each row of shares is divided by its sum.
+    Where all are of one group, `shares` are its (K,) and `group` is n. Each row of shares is
+    divided by its sum.
     """
-    cumulated = np.cumsum(shares, axis=1)
+    group = np.zeros(group, int) if np.ndim(group) == 0 else group
+    cumulated = np.cumsum(np.atleast_2d(shares), axis=1)
     cumulated /= cumulated[:, -1:]
     return (rng.random(len(group))[:, None] >= cumulated[group]).sum(axis=1)
+
+
+def named(words, codes):
+    """Words (the names of a dict, or several one after another) of category numbers."""
+    return np.array([*words])[np.asarray(codes, int)]
 
 
 def chosen(cumulated, rng):
@@ -78,28 +96,12 @@ def read_fields(
     Its digest is pinned, so that what is read here is whole; all the same nothing is guessed, and
     a file in another format is refused. Blanks after a separator are not part of a value.
 
-    Parameters
-    ----------
-    path : Path
-    kinds : dict of str to str
-        ``"integer"`` (read as Int64), ``"number"`` (float64) or ``"text"`` by column, in file
-        order.
-    missing : str or dict of str to str
-        The word for a missing value, in all columns or by column name.
-    comment : str
-        A first line that begins with it is passed over.
-    separator : str
-    header : bool
-        Whether a line with the names comes before the rows.
-    numbered : bool
-        Whether the first column numbers the rows, under any name or none.
-    quotes : bool
-        Whether a field may stand in double quotes.
-
-    Raises
-    ------
-    CounterweightError
-        In one sentence: no such file, another header, other fields, a value that is missing.
+    `kinds` are ``"integer"`` (read as Int64), ``"number"`` (float64) or ``"text"`` by column, in
+    file order; `missing` is the word for a missing value, in all columns or by name; a first line
+    that begins with `comment` is passed over. `header`: a line with the names comes before the
+    rows; `numbered`: the first column numbers the rows, under any name or none; `quotes`: a field
+    may stand in double quotes. A CounterweightError says of a file that it is not there, has
+    another header or other fields, or lacks a value.
     """
     import pandas as pd
 

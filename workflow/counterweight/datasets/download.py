@@ -40,46 +40,20 @@ class SourceFailed(Exception):
         self.passing = passing
 
 
-def fetch(
-    name, files, sources, folder, *, mirror=None, timeout=30.0, retries=3, backoff=1.0
-):  # fmt: skip
+def fetch(name, files, sources, folder, *, mirror=None, timeout=30.0, retries=3, backoff=1.0):
     """Bring the files of a data set into a folder, each with its pinned digest.
 
-    A file that is in place with the right digest is kept. Then comes the mirror, then the sources
-    in order. What arrived in part is kept in a folder ``.partial/{name}`` beside `folder`, and the
-    next try or the next run goes on from there.
+    `files` are SHA-256 digests by file name. A file that is in place with the right digest is kept.
+    Then comes the `mirror`, a folder that holds ``{name}/{file}`` (what it lacks is logged), then
+    the `sources` in order: mappings with ``url``, and either ``file`` (the URL serves that file) or
+    ``members`` (it serves a zip or tar archive: member path by file name, of an archive within by
+    both paths, as in ``bank.zip/bank-full.csv``), with the archive's ``sha256`` where it is known.
+    What arrived in part is kept in a folder ``.partial/{name}`` beside `folder`, and the next try
+    or the next run goes on from there. A try fails after `timeout` seconds without an answer; it is
+    repeated up to `retries` times, at first after `backoff` seconds, then after twice as many.
 
-    Parameters
-    ----------
-    name : str
-        Name of the data set; the mirror's subfolder.
-    files : dict of str to str
-        SHA-256 in hex by file name.
-    sources : sequence of dict
-        ``url``, and either ``file`` (the URL serves that file) or ``members`` (the URL serves a
-        zip or tar archive: member path by file name), with the archive's ``sha256`` where it is
-        known. A member of an archive within is named by both paths, as in
-        ``bank.zip/bank-full.csv``.
-    folder : str or Path
-    mirror : str or Path, optional
-        Folder that holds ``{name}/{file}``. A file that it lacks, or that has another digest
-        there, is logged and then looked for at the sources.
-    timeout : float
-        Seconds without an answer after which a try fails.
-    retries : int
-        Further tries of one URL after a failure that may pass.
-    backoff : float
-        Seconds before the first retry; doubled before each later one.
-
-    Returns
-    -------
-    dict of str to str
-        Where each file came from: ``"in place"``, ``"mirror"`` or a URL.
-
-    Raises
-    ------
-    CounterweightError
-        When a file could not be had from anywhere, or the folder cannot be written.
+    Gives where each file came from: ``"in place"``, ``"mirror"`` or a URL. A file that could not be
+    had from anywhere, or a folder that cannot be written, is a CounterweightError.
     """
     folder = Path(folder)
     cache = folder.parent / ".partial" / name
@@ -95,17 +69,16 @@ def fetch(
             wanted = {f: path for f, path in members.items() if f in files and f not in origins}
             if not wanted:
                 continue
-            digest = source.get("sha256") if "members" in source else files[source["file"]]
+            pinned = source.get("sha256") if "members" in source else files[source["file"]]
             try:
-                local = _retrieved(source["url"], digest, cache, timeout, retries, backoff)
-                try:
-                    with open(local, "rb") as stream:
-                        if "members" in source:
-                            unpack(stream, wanted, files, folder)
-                        else:
-                            place(stream, folder / source["file"], digest)
-                finally:
-                    local.unlink(missing_ok=True)
+                local = _retrieved(source["url"], pinned, cache, timeout, retries, backoff)
+                with open(local, "rb") as stream:
+                    # An open file may go: its name is not needed again.
+                    local.unlink()
+                    if "members" in source:
+                        unpack(stream, wanted, files, folder)
+                    else:
+                        place(stream, folder / source["file"], pinned)
                 origins |= dict.fromkeys(wanted, source["url"])
             except SourceFailed as failure:
                 log.warning("%s: %s", source["url"], failure)
@@ -113,22 +86,17 @@ def fetch(
         with contextlib.suppress(OSError):
             cache.rmdir()
             cache.parent.rmdir()
-    missing = [file for file in files if file not in origins]
-    if missing:
-        raise CounterweightError(_failure_text(name, missing, files, folder, tried))
+    if missing := [file for file in files if file not in origins]:
+        lines = [f"The data set {name} is incomplete: {listed(missing)} could not be had."]
+        lines += [f"  {where}: {answer}" for where, answer in tried] or ["  No source to try."]
+        lines += ["Put by hand, with these SHA-256 digests, then run again:"]
+        lines += [f"  {(folder / file).resolve()}  {files[file]}" for file in missing]
+        lines += [
+            "Or name a folder that has them in data_mirror or COUNTERWEIGHT_MIRROR "
+            f"(as {name}/{missing[0]}). `make demo` needs no network."
+        ]
+        raise CounterweightError("\n".join(lines))
     return origins
-
-
-def _failure_text(name, missing, files, folder, tried):
-    lines = [f"The data set {name} is incomplete: {listed(missing)} could not be had."]
-    lines += [f"  {where}: {answer}" for where, answer in tried] or ["  No source to try."]
-    lines.append("Put by hand, with these SHA-256 digests, then run again:")
-    lines += [f"  {(folder / file).resolve()}  {files[file]}" for file in missing]
-    lines.append(
-        "Or name a folder that has them in data_mirror or COUNTERWEIGHT_MIRROR "
-        f"(as {name}/{missing[0]}). `make demo` needs no network."
-    )
-    return "\n".join(lines)
 
 
 @contextlib.contextmanager
@@ -163,9 +131,8 @@ def _in_place(path, digest, tried):
 
 def _from_mirror(mirror, name, file, digest, folder, tried):
     path = mirror / name / file
-    if not path.is_file():
-        answer = "no such file in the mirror" if mirror.is_dir() else "there is no such mirror"
-    else:
+    answer = "no such file in the mirror" if mirror.is_dir() else "there is no such mirror"
+    if path.is_file():
         try:
             with open(path, "rb") as stream:
                 place(stream, folder / file, digest)
@@ -314,12 +281,8 @@ def unpack(stream, members, files, folder):
     """Take the named members out of an open zip or tar archive, and nothing else.
 
     Where a member goes is said here and not by the archive, and it has the pinned digest, so
-    nothing that an archive holds can do harm.
-
-    Raises
-    ------
-    SourceFailed
-        When it is no archive, or a member is absent or has another digest.
+    nothing that an archive holds can do harm. What is no archive, and a member that is absent or
+    has another digest, raise SourceFailed.
     """
     try:
         with _opened(stream) as (names, extract):
@@ -332,9 +295,14 @@ def unpack(stream, members, files, folder):
                 with extract(inner) as member:
                     if inner == path:
                         place(member, folder / file, files[file])
-                    else:
-                        rest = {file: path.removeprefix(f"{inner}/")}
-                        _unpack_inner(member, inner, rest, files, folder)
+                        continue
+                    with tempfile.TemporaryFile() as copy:
+                        copy.writelines(_chunks(member, inner))
+                        copy.seek(0)
+                        try:
+                            unpack(copy, {file: path.removeprefix(f"{inner}/")}, files, folder)
+                        except SourceFailed as failure:
+                            raise SourceFailed(f"in {inner}: {failure}") from failure
     except (*DAMAGED, RuntimeError, NotImplementedError, OSError) as error:
         # Broken bzip2 data and impossible offsets come as an OSError that no disk raised.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
@@ -345,18 +313,6 @@ def unpack(stream, members, files, folder):
         raise SourceFailed(f"not a readable archive{page} ({reason})") from error
 
 
-def _unpack_inner(member, name, members, files, folder):
-    """Unpack an archive within another."""
-    with tempfile.TemporaryFile() as copy:
-        for chunk in _chunks(member, name):
-            copy.write(chunk)
-        copy.seek(0)
-        try:
-            unpack(copy, members, files, folder)
-        except SourceFailed as failure:
-            raise SourceFailed(f"in {name}: {failure}") from failure
-
-
 @contextlib.contextmanager
 def _opened(stream):
     """Names of the files in an archive, and a function that opens one."""
@@ -364,10 +320,7 @@ def _opened(stream):
     stream.seek(0)
     if packed:
         with zipfile.ZipFile(stream) as archive:
-            yield (
-                {entry.filename for entry in archive.infolist() if not entry.is_dir()},
-                archive.open,
-            )
+            yield {one.filename for one in archive.infolist() if not one.is_dir()}, archive.open
     else:
         with tarfile.open(fileobj=stream, mode="r:*") as archive:
-            yield {entry.name for entry in archive if entry.isfile()}, archive.extractfile
+            yield {one.name for one in archive if one.isfile()}, archive.extractfile

@@ -23,23 +23,8 @@ DRIVERS = {
     "postgresql+psycopg": ("postgresql+psycopg", "psycopg"),
 }
 #: Words with which a statement begins that is no query.
-_WRITES = frozenset(
-    [
-        "alter",
-        "attach",
-        "copy",
-        "create",
-        "delete",
-        "drop",
-        "export",
-        "grant",
-        "insert",
-        "merge",
-        "truncate",
-        "update",
-        "vacuum",
-    ]
-)
+_WRITES = ("alter", "attach", "copy", "create", "delete", "drop", "export", "grant", "insert")
+_WRITES += ("merge", "truncate", "update", "vacuum")
 #: Rows at a time.
 ROWS = 50_000
 _ENTER = "check the address, the network and who may enter"
@@ -59,7 +44,9 @@ def read_query(sql, url, path):
 
     where = f"The query of {shown(url)}"
     engine = _engine(url)
-    passwords = [engine.url.password, *_texts(engine.url.query)]
+    told = engine.url.query.values()
+    passwords = [engine.url.password]
+    passwords += [word for some in told for word in ([some] if isinstance(some, str) else some)]
     with _told(url, passwords, "cannot be reached", _ENTER):
         connection = engine.connect()
     with contextlib.ExitStack() as closing:
@@ -181,7 +168,12 @@ def _engine(url):
         if driver == "duckdb" and not inner:
             options = {"connect_args": {"read_only": True}}
         if driver == "sqlite" and not inner:
-            options = {"creator": _opened_to_read(given.database)}
+            import sqlite3
+
+            # SQLAlchemy asks its connections from any thread, one at a time.
+            address = f"file:{quote(str(Path(given.database).absolute()))}?mode=ro"
+            told = {"uri": True, "check_same_thread": False}
+            options = {"creator": lambda: sqlite3.connect(address, **told)}
     try:
         return sqlalchemy.create_engine(given.set(drivername=driver), **options)
     except (ModuleNotFoundError, sqlalchemy.exc.NoSuchModuleError) as error:
@@ -189,14 +181,6 @@ def _engine(url):
             f"The address {shown(url)} of the table needs the package {package}: "
             "pip install 'counterweight[sql]'."
         ) from error
-
-
-def _opened_to_read(path):
-    import sqlite3
-
-    # SQLAlchemy asks its connections from any thread, one at a time.
-    address = f"file:{quote(str(Path(path).absolute()))}?mode=ro"
-    return lambda: sqlite3.connect(address, uri=True, check_same_thread=False)
 
 
 @contextlib.contextmanager
@@ -220,12 +204,6 @@ def _told(url, passwords, problem, todo):
         return
     # Without the error behind it, which holds the address as filled.
     raise CounterweightError(message) from None
-
-
-def _texts(query):
-    """Every value of the options of an address."""
-    for value in query.values():
-        yield from [value] if isinstance(value, str) else value
 
 
 #: What a query of SQLite may do.

@@ -40,7 +40,7 @@ class Curved:
         """
         x1 = rng.uniform(-2.0, 2.0, rows)
         x2 = rng.normal(0.0, 1.5, rows)
-        return _tables(x1, x2, 2.0 * (x2 - x1**2 + 1.0), rng)
+        return _tables([x1, x2], 2.0 * (x2 - x1**2 + 1.0), rng, p_selected=expit(1.6 * x1))
 
 
 class Straight:
@@ -59,16 +59,17 @@ class Straight:
         x1 = rng.uniform(-2.0, 2.0, rows)
         side = np.where(rng.random(rows) < 0.85, 1.5, -1.5) * np.sign(x1)
         x2 = side + rng.normal(0.0, 0.4, rows)
-        return _tables(x1, x2, 2.0 * (x2 - x1), rng)
+        return _tables([x1, x2], 2.0 * (x2 - x1), rng, p_selected=expit(1.6 * x1))
 
 
-def _tables(x1, x2, log_odds, rng):
-    row = np.arange(len(x1), dtype=np.int32)
+def _tables(features, log_odds, rng, label="label", **known):
+    """The rows, features named x1, x2, ... and a label drawn by its odds; and their truth."""
     p_positive = expit(log_odds)
-    label = (rng.random(len(x1)) < p_positive).astype(np.int8)
-    frame = pd.DataFrame({"row": row, "x1": x1, "x2": x2, "label": label})
-    truth = pd.DataFrame({"row": row, "p_positive": p_positive, "p_selected": expit(1.6 * x1)})
-    return frame, truth
+    drawn = (rng.random(len(p_positive)) < p_positive).astype(np.int8)
+    row = {"row": np.arange(len(drawn), dtype=np.int32)}
+    columns = {f"x{number}": values for number, values in enumerate(features, 1)}
+    truth = pd.DataFrame(row | {"p_positive": p_positive} | known)
+    return pd.DataFrame(row | columns | {label: drawn}), truth
 
 
 #: Share of positives in the population, E p(y = 1 | x).
@@ -102,13 +103,8 @@ class RareClicks:
         x5 = rng.uniform(-1.0, 1.0, rows)
         x6 = (rng.random(rows) < 0.3).astype(float)
         line = 0.8 * x1 - 0.6 * x2 + 0.5 * x3 - 0.3 * x4 + 0.5 * x5 - 0.4 * x6
-        p_positive = expit(INTERCEPT + line - 1.2 * x1 * x6 + 0.2 * x2**2 + 1.5 * x5**2)
-        click = (rng.random(rows) < p_positive).astype(np.int8)
-        row = np.arange(rows, dtype=np.int32)
-        frame = pd.DataFrame(
-            {"row": row, "x1": x1, "x2": x2, "x3": x3, "x4": x4, "x5": x5, "x6": x6, "click": click}
-        )
-        return frame, pd.DataFrame({"row": row, "p_positive": p_positive})
+        odds = INTERCEPT + line - 1.2 * x1 * x6 + 0.2 * x2**2 + 1.5 * x5**2
+        return _tables([x1, x2, x3, x4, x5, x6], odds, rng, "click")
 
 
 FEATURES = 31
@@ -131,9 +127,4 @@ class Screening:
         x = rng.standard_normal((rows, FEATURES))
         line = x @ np.cos(np.arange(1, FEATURES + 1)) / np.sqrt(5)
         together = (x[:, :10] * x[:, 10:20]).sum(axis=1) / np.sqrt(10)
-        p_positive = expit(0.9 * line + 1.2 * together - 1.0)
-        label = (rng.random(rows) < p_positive).astype(np.int8)
-        row = np.arange(rows, dtype=np.int32)
-        columns = {f"x{k + 1}": x[:, k] for k in range(FEATURES)}
-        frame = pd.DataFrame({"row": row, **columns, "label": label})
-        return frame, pd.DataFrame({"row": row, "p_positive": p_positive})
+        return _tables(x.T, 0.9 * line + 1.2 * together - 1.0, rng)

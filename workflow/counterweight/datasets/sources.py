@@ -19,12 +19,7 @@ ABSENT = "correct the path of the table"
 def download_job(dataset, plan, paths):
     """The job that brings the raw files of a data set; None where it has none.
 
-    Parameters
-    ----------
-    dataset : str
-    plan : dict
-        From ``counterweight.plan.config.resolve``.
-    paths : Paths
+    `plan` is from `counterweight.plan.config.resolve`.
     """
     source, raw = paths.source(dataset), paths.raw(dataset)
     if source == "download":
@@ -35,11 +30,8 @@ def download_job(dataset, plan, paths):
         }
         return Job(f"{_HERE}:fetch", given=given, outputs={"files": raw}, copies=True)
     if source == "generated":
-        given = {
-            "dataset": dataset,
-            "rows": plan["datasets"][dataset]["rows"],
-            "seed": plan["seed"],
-        }
+        rows = plan["datasets"][dataset]["rows"]
+        given = {"dataset": dataset, "rows": rows, "seed": plan["seed"]}
         outputs = {"files": raw, "truth": paths.known(dataset)}
         return Job(f"{_HERE}:generate", {}, given, (("dataset", dataset),), outputs)
     return None
@@ -50,13 +42,18 @@ def prepare_job(dataset, plan, paths):
     settings, uses = plan["datasets"][dataset], (("dataset", dataset),)
     outputs = {"table": paths.prepared(dataset)}
     if settings["source"] == "own":
+        from counterweight.tables.table_reader import parts_of
+
         if "query" in settings:
             check_query(**settings["query"])
         told = {key: settings[key] for key in ("path", "query") if key in settings}
         told["reading"] = settings.get("reading", {})
         asked = settings.get("columns", {})
         told["columns"] = {key: names for key, names in asked.items() if key != "keep"}
-        files = _files(settings)
+        if "query" in settings:
+            files = files_of(**settings["query"])
+        else:
+            files = [str(part) for part, _ in parts_of(settings["path"], ABSENT)]
         # The files of a database may change while it is read, so that they are no inputs.
         inputs = {"files": [] if "query" in settings else files}
         given = {"dataset": dataset} | told
@@ -65,20 +62,9 @@ def prepare_job(dataset, plan, paths):
         given = {"dataset": dataset, "rows": settings["rows"], "seed": plan["seed"]}
         outputs |= {"truth": paths.known(dataset)}
         return Job(f"{_HERE}:simulate", {}, given, uses, outputs)
-    given = {
-        "dataset": dataset,
-        "digests": settings["files"] if settings["source"] == "download" else {},
-    }
+    digests = settings["files"] if settings["source"] == "download" else {}
+    given = {"dataset": dataset, "digests": digests}
     return Job(f"{_HERE}:prepare", {"files": paths.raw(dataset)}, given, uses, outputs)
-
-
-def _files(settings):
-    """Files of a table of one's own: itself, the parts of its folder, what a query reads."""
-    from counterweight.tables.table_reader import parts_of
-
-    if "query" in settings:
-        return files_of(settings["query"]["sql"], settings["query"]["url"])
-    return [str(part) for part, _ in parts_of(settings["path"], ABSENT)]
 
 
 def fetch(job):

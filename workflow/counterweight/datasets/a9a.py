@@ -1,6 +1,7 @@
 """The data set a9a of LIBSVM (Adult, made binary): files, typed table, twin."""
 
 import numpy as np
+import pandas as pd
 from scipy.special import expit
 
 from counterweight.datasets.published import Published, drawn, in_published_format, numbers
@@ -161,8 +162,6 @@ class A9a(Published):
         ``label`` (int8: 1 for +1, 0 for -1), ``x1`` to ``x123`` (int8, 0 or 1) and ``part``
         (``train`` or ``test``).
         """
-        import pandas as pd
-
         tables = [_read(folder / file) for file in FILES]
         labels, features = (np.concatenate(part) for part in zip(*tables, strict=True))
         parts = np.repeat(["train", "test"], [len(table[0]) for table in tables])

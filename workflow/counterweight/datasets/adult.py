@@ -1,6 +1,7 @@
 """Adult (census income, 1994): files, typed table, twin."""
 
 import numpy as np
+import pandas as pd
 from scipy.special import expit
 
 from counterweight.datasets.published import (
@@ -118,8 +119,6 @@ class Adult(Published):
         The 15 columns have their official names: integers are Int64, text is strings, ``?`` is
         null. ``part`` is ``train`` or ``test``. ``income`` has no final period.
         """
-        import pandas as pd
-
         frames = []
         for file, part in (("adult.data", "train"), ("adult.test", "test")):
             path = folder / file

@@ -1,6 +1,9 @@
 """Bank Marketing (a Portuguese bank's phone campaigns, 2008 to 2010): file, typed table, twin."""
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+from scipy.special import expit, log_ndtr
 
 from counterweight.datasets.published import Published, drawn, expect, named, read_fields
 from counterweight.tables.parquet import replacing
@@ -141,9 +144,6 @@ class BankMarketing(Published):
         ``p_selected`` = logistic(0.8 + 0.6 [housing = yes] - 0.04 (age - 40)), a labeling at
         random given the columns, which the published file has no counterpart of.
         """
-        import pyarrow as pa
-        from pyarrow import csv
-
         columns, truth = _draw(rows, rng)
         with replacing(folder / "bank-full.csv") as temporary:
             # Text is quoted, and so is the header, as upstream.
@@ -153,8 +153,6 @@ class BankMarketing(Published):
 
 def _draw(rows, rng):
     """Columns of a twin as numpy arrays in file order, and its truth."""
-    from scipy.special import expit
-
     months, jobs = np.array(list(MONTHS.values())), np.array(list(JOBS.values()))
     states, outcomes = np.array(list(MARITAL.values())), np.array(list(POUTCOME.values()))
     month = drawn(months[:, 0], rows, rng)
@@ -209,8 +207,6 @@ def _draw(rows, rng):
 
 def _log_ratio(duration):
     """log P(duration | yes) - log P(duration | no), whole seconds."""
-    from scipy.special import log_ndtr
-
     with np.errstate(divide="ignore"):
         edges = np.log([duration, duration + 1.0])
     logs = []

@@ -1,6 +1,7 @@
 """California Housing (1990 census block groups): file, typed table, twin."""
 
 import numpy as np
+from scipy.special import ndtr
 
 from counterweight.datasets.published import Published, drawn, numbers, read_fields
 from counterweight.tables.parquet import replacing
@@ -123,8 +124,6 @@ class CaHousing(Published):
 
 def _draw(rows, rng):
     """Values of a twin, shape (rows, 9), and its truth."""
-    from scipy.special import ndtr
-
     shares = np.array([share for share, _ in ZONES.values()])
     zone = drawn(shares, rows, rng)
     latitude, longitude = _places(zone, rng)

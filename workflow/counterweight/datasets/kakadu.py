@@ -3,6 +3,7 @@
 import logging
 
 import numpy as np
+import pandas as pd
 
 from counterweight.datasets.published import (
     Published,
@@ -137,8 +138,6 @@ class Kakadu(Published):
         ``first_known`` (0 or 1); ``accepted``, the highest bid accepted, and ``refused``, the
         lowest bid refused, null for none. Bids are floats, in dollars.
         """
-        import pandas as pd
-
         path = folder / "Kakadu.csv"
         frame = read_fields(path, COLUMNS, header=True, quotes=True, numbered=True)
         answers, sex = frame["answer"], frame["sex"]

@@ -1,6 +1,7 @@
 """Natural Park (what 312 Portuguese would pay for a park, 1987): file, typed table, twin."""
 
 import numpy as np
+import pandas as pd
 
 from counterweight.datasets.published import (
     Published,
@@ -62,8 +63,6 @@ class NaturalPark(Published):
         ``offer``, the first bid in euros (float), and ``answer`` (Int64: 1 for yes);
         ``second_offer`` and ``second_answer``, likewise.
         """
-        import pandas as pd
-
         path = folder / "NaturalPark.csv"
         frame = read_fields(path, COLUMNS, header=True, quotes=True, numbered=True)
         low, bid, high = (frame[name] for name in ("bidl", "bid1", "bidh"))

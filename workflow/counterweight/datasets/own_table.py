@@ -3,6 +3,10 @@
 import difflib
 from dataclasses import dataclass, field
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from counterweight.errors import CounterweightError, listed
 from counterweight.tables import fields
 from counterweight.tables.table_reader import check_header, is_parquet, read_columns, row_batches
@@ -82,7 +86,6 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None, ask=Tr
     ask : bool
         Whether a column that could mean two things is refused; else it stays text, with a doubt.
     """
-    import numpy as np
     import pandas as pd
 
     wanted, kept = check_columns(where, [str(name) for name in _names(frame)], columns or {})
@@ -140,7 +143,6 @@ def typed_like(where, frame, types, *, needed, forms=None, reading=None, first=0
     table where they are others. A column that is missing, and a field that is not what its column
     was in the fit, are refused with their place.
     """
-    import numpy as np
     import pandas as pd
 
     if not hasattr(frame, "columns"):
@@ -204,8 +206,6 @@ def typed_value(where, name, value, types, forms=None):
 
     ``"yes"`` of a column of yes and no is 1, ``"2020-01-01"`` of dates a number of days.
     """
-    import pyarrow as pa
-
     kind, form = types[name], (forms or {}).get(name, {})
     if kind == "text" and isinstance(value, bool):
         value = str(value)
@@ -222,9 +222,6 @@ def typed_value(where, name, value, types, forms=None):
 
 def _counts(values):
     """Whether a column counts the rows from 0 or 1."""
-    import numpy as np
-    import pyarrow as pa
-
     try:
         found = values.cast(pa.int64()).to_numpy()
     except pa.ArrowException:
@@ -310,6 +307,4 @@ def _comma(cells):
 
 def _whole(words):
     """Whether no word has a sign between its digits."""
-    import pyarrow.compute as pc
-
     return not pc.any(pc.match_substring_regex(words, r"\d[.,]\d")).as_py()

@@ -6,6 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from scipy.special import expit
 
 from counterweight.errors import CounterweightError, listed
@@ -103,8 +106,6 @@ def read_fields(
     may stand in double quotes. A CounterweightError says of a file that it is not there, has
     another header or other fields, or lacks a value.
     """
-    import pandas as pd
-
     types = {"integer": "Int64", "number": "float64", "text": "str"}
     form = {
         "sep": separator,
@@ -208,9 +209,6 @@ def asked_twice(component, eta, k, designs, rng):
 
 def write_fields(path, columns, separator=",", before="", after=""):
     """Write lines of fields without quotes, with texts above (`before`) and below (`after`)."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     fields = [pc.cast(pa.array(values), pa.string()) for values in columns]
     lines = pc.binary_join_element_wise(*fields, separator)
     with replacing(path) as temporary, open(temporary, "w", encoding="ascii", newline="") as out:

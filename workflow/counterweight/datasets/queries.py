@@ -10,6 +10,9 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from counterweight.errors import ENVIRONMENT, CounterweightError, holds_password, listed
 from counterweight.tables.parquet import replacing
 from counterweight.tables.table_reader import check_header, first_line
@@ -39,9 +42,6 @@ def read_query(sql, url, path):
     ``postgresql://${USER}:${PASSWORD}@host/base``. Whatever goes wrong is told without anything
     from the environment.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     where = f"The query of {shown(url)}"
     engine = _engine(url)
     told = engine.url.query.values()
@@ -249,8 +249,6 @@ def _text(sql):
 
 def _column(where, name, values):
     """Values of a database as an Arrow array."""
-    import pyarrow as pa
-
     try:
         made = pa.array(values)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:

@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.tables.parquet import PACKED, ROW_GROUP, _opened, arrow_schema, replacing
@@ -144,8 +146,6 @@ def writing(path, layout):
 
     The bytes are those of `write_table` on all rows at once, whatever the sizes of the batches.
     """
-    import pyarrow.parquet as pq
-
     schema, options = arrow_schema(layout), {"store_schema": False, **PACKED}
     with replacing(path) as temporary, pq.ParquetWriter(temporary, schema, **options) as file:
         writer = Writer(file, schema)
@@ -166,8 +166,6 @@ class Writer:
 
         Text may be a list or an Arrow array. A column that is missing is a ValueError.
         """
-        import pyarrow as pa
-
         missing = [name for name in self._schema.names if name not in columns]
         if missing:
             raise ValueError(f"columns missing: {missing}")

@@ -17,6 +17,10 @@ all        ``missing``: signs and codes that stand for missing values
 import re
 from contextlib import suppress
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 #: Words for true and false, in any case; what Excel writes in other languages, too.
 TRUTHS = (
     *(("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"), ("ja", "nein"), ("j", "n")),
@@ -87,8 +91,6 @@ def sign_of(word):
 
 def mostly_numbers(words, given=None):
     """Which words are numbers, in the form and with or without the unit in which most are."""
-    import numpy as np
-
     some = words[:1000]
     signs = dict.fromkeys(["", *map(sign_of, some.to_pylist())])
     best, most = np.zeros(len(words), bool), 0
@@ -136,8 +138,6 @@ def doubtful(words, forms):
     it stands, and never behind a 0 alone or behind more than three digits. Then, whether some words
     are without it, and whether some with it end in a 0.
     """
-    import pyarrow.compute as pc
-
     for mark in (".", ","):
         marked = pc.match_substring(words, mark).to_numpy(zero_copy_only=False).astype(bool)
         meant = {key for form in forms for key, value in form.items() if value == mark}
@@ -169,10 +169,6 @@ def numbers(words, form):
 
     Then, which words are numbers in this form, and whether all are written as integers.
     """
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if "clock" in form:
         parts, right = _parts(words, _CLOCK)
         hours = parts["H"] + parts["M"] / 60 + parts["S"] / 3600
@@ -226,10 +222,6 @@ def boolean_form(words):
 
 def booleans(words, form):
     """Words as 1 and 0, and whether each is one of the words for them."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     low = pc.utf8_lower(words)
     pairs = [(form["true"].lower(), form["false"].lower())] if form.get("true") else []
     true, false = map(set, zip(*[*pairs, *TRUTHS, ("1", "0"), ("1.0", "0.0")], strict=True))
@@ -262,7 +254,6 @@ def date_forms(words, compact=False):
 
 def dates(words, form):
     """Words as days since 1970-01-01 (times as fractions, in UTC), and whether each is a date."""
-    import numpy as np
     import pandas as pd
 
     if "format" in form:
@@ -287,16 +278,11 @@ def _whole(words):
 
 
 def _matches(words, pattern):
-    import pyarrow.compute as pc
-
     return pc.match_substring_regex(words, pattern).to_numpy(zero_copy_only=False).astype(bool)
 
 
 def _parts(words, pattern):
     """Numbers of the named groups of a pattern (0 where empty), and which words match."""
-    import numpy as np
-    import pyarrow.compute as pc
-
     found = pc.extract_regex(words, pattern)
     right = found.is_valid().to_numpy(zero_copy_only=False).astype(bool)
     parts = {name: pc.struct_field(found, name).fill_null("") for name in found.type.names}
@@ -314,8 +300,5 @@ def _parts(words, pattern):
 
 
 def _floats(texts):
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     filled = pc.if_else(pc.equal(texts, ""), "0", texts)
     return filled.cast(pa.float64()).to_numpy(zero_copy_only=False)

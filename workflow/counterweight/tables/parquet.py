@@ -16,6 +16,8 @@ import secrets
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from counterweight.errors import CounterweightError, listed
 
@@ -58,8 +60,6 @@ MODEL = (
 
 def arrow_schema(layout):
     """Arrow's schema of a layout."""
-    import pyarrow as pa
-
     return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in layout])
 
 
@@ -118,9 +118,6 @@ def write_table(path, columns, layout=None, facts=None):
     `layout`, in its order and types, and one that is missing is a ValueError. `facts` are kept
     beside the columns, as JSON, for `read_facts`.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     if isinstance(columns, pa.Table):
         table = columns
     elif isinstance(columns, dict):
@@ -146,9 +143,6 @@ def write_table(path, columns, layout=None, facts=None):
 
 def _opened(path, columns, **options):
     """An open Parquet file of ours; a sentence where it is missing, broken or lacks a column."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         file = pq.ParquetFile(path, **options)
     except FileNotFoundError as error:
@@ -203,8 +197,6 @@ def read_arrow(path, columns=None, categories=(), densest=math.inf):
 
     A file that says that it has more than `densest` rows a byte is taken for damaged.
     """
-    import pyarrow as pa
-
     with _opened(path, columns, read_dictionary=list(categories)) as file:
         rows, size = file.metadata.num_rows, os.path.getsize(path)
         try:
@@ -233,8 +225,6 @@ def joined(tables):
 
 def stacked(tables):
     """One Arrow table from several of the same columns, in order."""
-    import pyarrow as pa
-
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
@@ -243,8 +233,6 @@ def constant(text, rows, codes="int8"):
 
     Stacked columns hold at most 127 different texts; with codes of ``int32``, any number.
     """
-    import pyarrow as pa
-
     return pa.DictionaryArray.from_arrays(np.zeros(rows, codes), pa.array([text], pa.string()))
 
 
@@ -254,8 +242,6 @@ def metrics_table(study, source, records):
     Each has ``metric`` and ``value``, and other columns of `METRICS` where they mean something; a
     key that is no column is a ValueError.
     """
-    import pyarrow as pa
-
     defaults = dict.fromkeys(("target", "measure", "setting", "part", "variable"), "")
     defaults |= {"study": study, "source": source, "repeat": 0, "step": None, "keep_rate": None}
     defaults |= {"standard_error": math.nan, "rows": 0}
@@ -367,8 +353,6 @@ def read_models(path):
 
 def arrow_table(columns):
     """An Arrow table from arrays by name; NaN stays NaN."""
-    import pyarrow as pa
-
     own = (list, pa.Array, pa.ChunkedArray)
     return pa.table(
         {name: v if isinstance(v, own) else np.asarray(v) for name, v in columns.items()}

@@ -21,6 +21,9 @@ from importlib import metadata
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from counterweight.errors import CounterweightError
 from counterweight.tables.parquet import (
@@ -136,8 +139,6 @@ def whole(path, called="saved model"):
 
 
 def _stored(path, table):
-    import pyarrow.compute as pc
-
     parts = {part: table.filter(pc.equal(table["part"], part)) for part in PARTS}
     facts, known, empty = (
         dict(zip(parts[part]["name"].to_pylist(), parts[part]["text"].to_pylist(), strict=True))
@@ -193,8 +194,6 @@ def write_sealed(path, columns, layout):
 
     It holds the digest of all other rows.
     """
-    import pyarrow as pa
-
     table = arrow_table(columns).select([name for name, _ in layout]).cast(arrow_schema(layout))
     told = {"part": SEAL, "name": DIGEST, "text": _digest_of(table)}
     empty = {"string": "", "int32": -1, "double": math.nan}
@@ -211,8 +210,6 @@ def read_sealed(path, layout, called, parts, categories=()):
     types and parts are checked alone. A CounterweightError says what a file is that is missing, is
     something else, or is not as it was when it was saved.
     """
-    import pyarrow.compute as pc
-
     again = f"copy it anew from where the {called} was made, or run its study again"
     try:
         table = read_arrow(path, categories=categories, densest=DENSEST)
@@ -258,8 +255,6 @@ def read_sealed(path, layout, called, parts, categories=()):
 
 def _digest_of(table):
     """Digest of what a table holds, however Parquet keeps it."""
-    import pyarrow as pa
-
     digest = hashlib.sha256()
     for name, column in zip(table.column_names, table.columns, strict=True):
         words = []
@@ -283,8 +278,6 @@ def writing_answers(parquet, csv):
     columns each time. In the CSV file true and false become yes and no, numbers keep all their
     digits, and texts that a spreadsheet would compute are escaped, see `as_cell`.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
     from pyarrow import csv as arrow
 
     with contextlib.ExitStack() as stack:
@@ -319,9 +312,6 @@ def write_answers(parquet, csv, columns):
 
 
 def _as_words(table):
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     for at, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
         if pa.types.is_boolean(column.type):
             table = table.set_column(at, name, pc.if_else(column, "yes", "no"))

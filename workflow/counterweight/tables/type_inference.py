@@ -3,6 +3,8 @@
 from contextlib import suppress
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.tables import fields
@@ -34,9 +36,6 @@ class Column:
     """
 
     def __init__(self, where, name, values, reading=None, first=0):
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         self.where, self.name, self.values, self.reading = where, name, values, reading
         self.first, self.words, self.codes, self.doubts = first, None, None, []
         if not pa.types.is_string(values.type):
@@ -72,8 +71,6 @@ class Column:
 
     def as_texts(self):
         """The column with its values written as text."""
-        import pyarrow as pa
-
         values = pa.chunked_array(
             [pa.array(as_text(self.values), from_pandas=True, type=pa.string())]
         )
@@ -81,16 +78,11 @@ class Column:
 
     def texts(self):
         """The column as text."""
-        import pyarrow as pa
-
         codes = pa.array(self.codes, mask=self.codes < 0)
         return pa.chunked_array([self.words.take(codes)]).to_pandas()
 
     def without(self, blanks, all_=False):
         """The column whose words in `blanks` are missing, unless it has no others."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         blank = pc.is_in(pc.utf8_lower(self.words), pa.array(list(blanks)))
         if not pc.any(blank).as_py() or (pc.all(blank).as_py() and not all_):
             return self, ""
@@ -102,9 +94,6 @@ class Column:
 
         `codes` are values, of texts in any case, of numbers also written otherwise.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         numbers = []
         for code in codes:
             with suppress(TypeError, ValueError):
@@ -132,8 +121,6 @@ class Column:
 
     def _less(self, blank):
         """The column with some of its words missing."""
-        import pyarrow as pa
-
         other = Column.__new__(Column)
         other.__dict__ |= self.__dict__
         codes = (~blank).cumsum() - 1
@@ -150,9 +137,6 @@ class Column:
         -------
         Column, note : str, form : dict
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         lower = pc.utf8_lower(self.words)
         signs = pc.is_in(lower, pa.array(fields.NO_TEXT))
         other = self.words.filter(pc.invert(signs))
@@ -184,9 +168,6 @@ class Column:
 
 def given_values(cell, asked):
     """A column that came with a type: its kind, its values, what was made of it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     values, kind, is_ = cell.values, cell.values.type, pa.types
     if asked == "text":
         return "text", as_text(values), "kept as text", {}
@@ -252,8 +233,6 @@ def alike(cell, kind, form, said=False):
     Numbers and dates are float64, booleans Int64, text ``str``. `form` is how its texts were read
     in the fit, {} where nothing was said; `said`, whether a person says how numbers are written.
     """
-    import pyarrow as pa
-
     form = dict(form)
     if codes := form.pop("missing", ()):
         cell, _ = cell.blanked(codes)
@@ -303,8 +282,6 @@ _LONG_NOTE = "integers of more than 15 digits, kept as text: names of things rat
 
 
 def _numbers(cell, form, notes, asked):
-    import pyarrow.compute as pc
-
     values, _, whole = fields.numbers(cell.words, form)
     if whole and asked is None:
         if pc.any(pc.match_substring_regex(cell.words, r"^[+-]?0\d")).as_py():
@@ -416,8 +393,6 @@ def _nearly(cell, given):
 
 
 def _typed_alike(cell, kind, form):
-    import pyarrow as pa
-
     values, is_ = cell.values, pa.types
     number = is_.is_integer(values.type) or is_.is_floating(values.type)
     number = number or is_.is_decimal(values.type) or is_.is_boolean(values.type)
@@ -482,8 +457,6 @@ def _joined(*notes):
 
 def arrow_values(where, name, values):
     """A column as an Arrow array of text, or of what it was typed as."""
-    import pyarrow as pa
-
     try:
         if not isinstance(values, pa.ChunkedArray | pa.Array):
             values = pa.array(values, from_pandas=True)
@@ -507,8 +480,6 @@ def arrow_values(where, name, values):
 
 def as_days(values):
     """Dates and times as days, times of day as hours, and what to say; None for other types."""
-    import pyarrow as pa
-
     is_, kind = pa.types, values.type
     if is_.is_date(kind):
         days = as_floats(values.cast(pa.date32()).cast(pa.int32()))
@@ -526,8 +497,6 @@ def as_days(values):
 
 
 def as_floats(values):
-    import pyarrow as pa
-
     return values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
@@ -543,9 +512,6 @@ def as_integers(values):
 
 def as_text(values):
     """Values of any type as text; whole numbers without a point."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_floating(values.type) and pc.all(pc.equal(pc.floor(values), values)).as_py():
         with np.errstate(invalid="ignore"):
             values = values.cast(pa.decimal128(38, 0), safe=False)

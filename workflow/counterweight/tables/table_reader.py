@@ -7,7 +7,6 @@ file in memory than a block.
 """
 
 import codecs
-import contextlib
 import csv
 import gzip
 import io
@@ -16,9 +15,7 @@ import re
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, islice
-from operator import ne
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -32,14 +29,23 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 END = "\x1f"
 #: Bytes parsed at once; no row may be longer.
 BLOCK = 1 << 22
-#: Rows at once of what the slow parser reads.
-ROWS = 50_000
+#: Rows at a time, where nothing is said.
+ROWS = 1 << 17
 #: Encodings by the bytes that a file begins with.
 MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 #: What a text that is not UTF-8 is taken for: all letters are in the first, all bytes in the last.
 GUESSES = ("cp1252", "latin-1")
 #: Words for separators beside the characters themselves.
 NAMED = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|"}
+#: Words of a CSV file that stand for a missing value.
+MISSING = frozenset(
+    ["", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"]
+    + ["1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN", "NULL", "null", "None"]
+)
+#: Names of parts in a folder.
+PARTS = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".gz")
+#: Value of a key in the name of a folder that stands for a missing one.
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass
@@ -75,15 +81,11 @@ class Text:
         import pyarrow as pa
 
         try:
-            yield from self._slowly() if self.slow else self._fast()
+            yield from self._parsed()
         except (csv.Error, pa.ArrowException) as error:
             raise self._unreadable(error) from error
 
-    def blank_lines(self):
-        """How many lines are blank."""
-        return sum(not fields for _, fields in self.records()) if self.blank else 0
-
-    def _fast(self):
+    def _parsed(self):
         import pyarrow as pa
         import pyarrow.compute as pc
         from pyarrow import csv as arrow
@@ -95,12 +97,12 @@ class Text:
             return "error"
 
         # An opening quote without its end would take all that follows: this row tells it.
-        end = f"\n{self.separator.join([END] * len(names))}".encode()
-        stream = pa.PythonFile(io.BufferedReader(_Stream(chain(self._utf8(), [end])), 1 << 20))
+        end = f"\n{self.separator.join([END] * len(names))}"
+        found = self._rewritten(end) if self.slow else chain(self._utf8(), [end.encode()])
         held = None
         try:
             reader = arrow.open_csv(
-                stream,
+                pa.PythonFile(io.BufferedReader(_Stream(found), 1 << 20)),
                 arrow.ReadOptions(
                     use_threads=False, column_names=names, skip_rows_after_names=1, block_size=BLOCK
                 ),
@@ -110,7 +112,7 @@ class Text:
                 arrow.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
             )
             for batch in reader:
-                if self.spaced:
+                if self.spaced and not self.slow:
                     trimmed = [pc.utf8_ltrim(column, " ") for column in batch.columns]
                     batch = pa.RecordBatch.from_arrays(trimmed, names)
                 if held is not None and len(held):
@@ -124,29 +126,22 @@ class Text:
             raise csv.Error("")
         yield held.slice(0, len(held) - 1).rename_columns(self.names)
 
-    def _slowly(self):
-        import pyarrow as pa
+    def _rewritten(self, end):
+        """The content as the fast parser takes it, in blocks: every field in quotes, no blank line.
 
-        width = len(self.names)
-        schema = pa.schema([(name, pa.string()) for name in self.names])
+        Blanks before a quote and lines of blanks are read as `records` does.
+        """
+        last = end.strip("\n").split(self.separator)
         with self.lines() as lines:
-            ended = chain(lines, [self.separator.join([END] * width)])
+            ended = chain(lines, end.splitlines(keepends=True))
             reader = csv.reader(ended, delimiter=self.separator, skipinitialspace=True)
-            rows = filter(partial(ne, [""]), filter(None, reader))
-            next(rows)
-            closed = False
-            while not closed and (chunk := list(islice(rows, ROWS))):
-                closed = chunk[-1] == [END] * width
-                if set(map(len, chunk)) != {width}:
-                    if chunk[-1][-1].endswith(END) and not closed:
-                        raise csv.Error("")
-                    raise self._ragged()
-                columns = zip(*(chunk[:-1] if closed else chunk), strict=True)
-                arrays = [pa.array(column, pa.string()) for column in columns]
-                arrays = arrays or [pa.array([], pa.string())] * width
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-            if not closed:
-                raise csv.Error("")
+            rows = (row for row in reader if row and row != [""])
+            while chunk := list(islice(rows, ROWS)):
+                if chunk[-1] != last and chunk[-1][-1].endswith(END):
+                    raise csv.Error("")
+                block = io.StringIO(newline="")
+                csv.writer(block, "unix", delimiter=self.separator).writerows(chunk)
+                yield block.getvalue().encode()
 
     def _utf8(self):
         """The content as blocks of UTF-8 without a byte order mark."""
@@ -209,8 +204,7 @@ def looked(path, reading=None, quiet=False):
     `reading` has ``encoding`` and ``separator`` where they are not to be found out; `quiet`,
     whether the log is not to say what was guessed.
     """
-    encoding, separator = _told(path, reading or {})
-    reading = reading or {}
+    encoding, separator = _said(path, reading or {})
     try:
         return _scanned(path, encoding, separator)
     except LookupError as error:
@@ -219,53 +213,53 @@ def looked(path, reading=None, quiet=False):
             "cp1252 or latin-1, or leave it out."
         ) from error
     except UnicodeDecodeError as error:
-        wrong = error.object[error.start]
-        if reading.get("encoding") or encoding == "utf-16":
+        wrong = f"byte {error.object[error.start]:#04x}"
+        if (reading or {}).get("encoding") or encoding == "utf-16":
             name = encoding.upper() if encoding.startswith("utf") else encoding
             raise CounterweightError(
-                f"{path} is not {name} text (byte {wrong:#04x}): save the table as CSV in UTF-8."
+                f"{path} is not {name} text ({wrong}): save the table as CSV in UTF-8."
             ) from error
     for encoding in GUESSES:
         with suppress(UnicodeDecodeError):
             text = _scanned(path, encoding, separator)
             break
     if not quiet:
-        log.warning(
-            "%s is not UTF-8 (byte %#04x): it is read as %s (Western European); say "
-            "reading.encoding where its letters look wrong.",
-            path,
-            wrong,
-            encoding,
-        )
+        told = "%s is not UTF-8 (%s): it is read as %s (Western European); say "
+        told += "reading.encoding where its letters look wrong."
+        log.warning(told, path, wrong, encoding)
     return text
 
 
 def header(path, reading=None):
     """Names of the columns of a text table, of which no more is read than its beginning."""
-    encoding, separator = _told(path, reading or {})
-    for tried in (encoding, *GUESSES) if _known(encoding) else ():
+    encoding, separator = _said(path, reading or {})
+    for tried in (encoding, *GUESSES):
         with suppress(UnicodeDecodeError):
-            text = Text(path, tried, separator or ",", [])
-            with text.lines() as lines:
-                text.separator = separator or _separator(next(lines, ""))
-            with suppress(csv.Error):
+            try:
+                text = Text(path, tried, separator or ",", [])
+                with text.lines() as lines:
+                    text.separator = separator or _separator(next(lines, ""))
                 if names := next(text.records(), (0, []))[1]:
                     return [name.strip() for name in names]
+            except (LookupError, csv.Error):
+                pass
             break
     return looked(path, reading, quiet=True).names  # which says what is wrong
 
 
-def _known(encoding):
-    """Whether there is such an encoding."""
-    with suppress(LookupError):
-        return bool(codecs.lookup(encoding))
-    return False
-
-
-def _told(path, reading):
+def _said(path, reading):
     """Encoding and separator as a person says them; the first by the bytes, the second None."""
     start = next(blocks(path), b"")
-    _check_start(path, start)
+    if not start:
+        raise CounterweightError(f"{path} is empty: put a table there.")
+    if start.startswith(b"PK\x03\x04") or start.startswith(b"\xd0\xcf\x11\xe0"):
+        raise CounterweightError(
+            f"{path} is a spreadsheet or an archive, not text: save the table as CSV in UTF-8."
+        )
+    if re.match(rb"(\xef\xbb\xbf)?\s*<(!doctype html|html)", start[:200], re.IGNORECASE):
+        raise CounterweightError(
+            f"{path} is a web page, not a table: fetch the file behind the page."
+        )
     encoding = (reading.get("encoding") or _encoding(start)).lower()
     encoding = {"utf8": "utf-8", "utf-8-sig": "utf-8"}.get(encoding, encoding)
     separator = reading.get("separator")
@@ -288,12 +282,16 @@ def opened(path):
     try:
         file = open(path, "rb")  # noqa: SIM115
     except OSError as error:
-        raise CounterweightError(
-            f"{path} cannot be read ({error.strerror}): check the path and who may read it."
-        ) from error
+        raise _closed(path, error) from error
     packed = file.read(2) == b"\x1f\x8b"
     file.seek(0)
     return gzip.GzipFile(fileobj=file) if packed else file
+
+
+def _closed(path, error):
+    return CounterweightError(
+        f"{path} cannot be read ({error.strerror}): check the path and who may read it."
+    )
 
 
 def blocks(path, size=1 << 22):
@@ -307,23 +305,7 @@ def blocks(path, size=1 << 22):
                 f"{path} is no whole gzip file ({str(error).rstrip('.')}): pack or fetch it anew."
             ) from error
         except OSError as error:
-            raise CounterweightError(
-                f"{path} cannot be read ({error.strerror}): check the path and who may read it."
-            ) from error
-
-
-def _check_start(path, start):
-    """Refuse what is no text by its first bytes."""
-    if not start:
-        raise CounterweightError(f"{path} is empty: put a table there.")
-    if start.startswith(b"PK\x03\x04") or start.startswith(b"\xd0\xcf\x11\xe0"):
-        raise CounterweightError(
-            f"{path} is a spreadsheet or an archive, not text: save the table as CSV in UTF-8."
-        )
-    if re.match(rb"(\xef\xbb\xbf)?\s*<(!doctype html|html)", start[:200], re.IGNORECASE):
-        raise CounterweightError(
-            f"{path} is a web page, not a table: fetch the file behind the page."
-        )
+            raise _closed(path, error) from error
 
 
 def _encoding(start):
@@ -381,53 +363,20 @@ def _scanned(path, encoding, separator):
     return text
 
 
-log = logging.getLogger("counterweight")
-
-#: Words of a CSV file that stand for a missing value.
-MISSING = frozenset(
-    ["", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"]
-    + ["1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN", "NULL", "null", "None"]
-)
-#: Names of parts in a folder.
-PARTS = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".gz")
-#: Rows at a time of Parquet, where nothing is said.
-ROWS = 1 << 17
-#: Value of a key in the name of a folder that stands for a missing one.
-NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-
-
 def read_people(path, *, absent, nameless=False, reading=None):
-    """A table of one row for each person.
+    """A table of one row for each person, as a frame; columns of a text are text.
 
-    Blank lines of a text are passed over, and counted in the log. Blanks before a value are
-    not part of it, those in quotes are.
+    `path` is Parquet, or text with a header whose fields are separated by commas, semicolons, tabs
+    or bars (the most frequent in the header) and may stand in double quotes (a quote in them
+    doubled); either may be packed with gzip. A folder is read as the table of all its parts in the
+    order of their names; folders in it named ``key=value`` are columns. Nothing of a text is
+    missing yet (see `MISSING`); blank lines are passed over and counted in the log; blanks before a
+    value are not part of it, those in quotes are.
 
-    Parameters
-    ----------
-    path : str or Path
-        Parquet, or text with a header, whose fields are separated by commas, semicolons, tabs
-        or bars (the most frequent in the header) and may stand in double quotes (a quote in
-        them doubled). Either may be packed with gzip. A folder is read as the table of all its
-        parts in the order of their names; folders in it named ``key=value`` are columns.
-    absent : str
-        What to do where there is no such file.
-    nameless : bool
-        Whether a column may be without a name.
-    reading : dict, optional
-        ``encoding`` and ``separator`` of a text, where they are not to be found out: UTF-8, or
-        UTF-16 by its first bytes, else Western European, which the log says.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns of a text as text, nothing of which is missing (see `MISSING`).
-
-    Raises
-    ------
-    CounterweightError
-        One sentence with the file, and the line: no such file, not readable, no text, no
-        header, a column without a name or with a name twice, a line with another number of
-        fields than the header, a quote that does not close, parts with other columns.
+    `absent` says what to do where there is no such file; `nameless`, whether a column may be
+    without a name; `reading` has ``encoding`` and ``separator`` where they are not to be found out:
+    UTF-8, or UTF-16 by its first bytes, else Western European, which the log says. What cannot be
+    read is a CounterweightError of one sentence with the file, and the line.
     """
     import pyarrow as pa
 
@@ -447,12 +396,12 @@ def read_columns(path, *, absent, nameless=False, reading=None):
         made = list(_batches(part, nameless, reading, None))
         tables.append((part, _with_keys(pa.Table.from_batches(made), keys)))
     first, table = tables[0]
+    names = table.column_names
     for part, other in tables[1:]:
-        _check_same(first, table.column_names, part, other.column_names)
+        _check_same(first, names, part, other.column_names)
     try:
-        return pa.concat_tables(
-            (other.select(table.column_names) for _, other in tables), promote_options="permissive"
-        )
+        alike = (other.select(names) for _, other in tables)
+        return pa.concat_tables(alike, promote_options="permissive")
     except pa.ArrowException as error:
         raise CounterweightError(
             f"{path} has parts whose columns are of different types ({first_line(error)}): write "
@@ -493,16 +442,15 @@ def parts_of(path, absent):
         raise CounterweightError(
             f"{path} is not there, or is no file or folder of Parquet or CSV files: {absent}."
         )
-    told = [folder.split("=", 1) for folder in files[0].relative_to(path).parts[:-1]]
-    names = [unquote(pair[0]) for pair in told if len(pair) == 2]
-    found = []
+    found, first = [], None
     for file in files:
         pairs = [folder.split("=", 1) for folder in file.relative_to(path).parts[:-1]]
         keys = {unquote(pair[0]): unquote(pair[1]) for pair in pairs if len(pair) == 2}
-        if list(keys) != names:
+        first = list(keys) if first is None else first
+        if list(keys) != first:
             raise CounterweightError(
                 f"{file} stands in folders that name {listed(keys) or 'no column'} where those of "
-                f"{files[0]} name {listed(names) or 'none'}: put all parts alike."
+                f"{files[0]} name {listed(first) or 'none'}: put all parts alike."
             )
         found.append((file, {key: "" if v == NO_VALUE else v for key, v in keys.items()}))
     return found
@@ -539,18 +487,20 @@ def is_parquet(path):
     name = path.name.lower().removesuffix(".gz")
     if name.endswith((".parquet", ".pq")):
         return True
-    return path.is_file() and _magic(path) == b"PAR1"
+    if path.is_file():
+        with opened(path) as file, suppress(OSError, EOFError):
+            return file.read(4) == b"PAR1"
+    return False
 
 
 def check_header(where, names, nameless=True):
     """Refuse names that stand twice, and unless `nameless` columns without one."""
-    blank = [str(at + 1) for at, name in enumerate(names) if not str(name).strip()]
+    blank = [at for at, name in enumerate(names, 1) if not str(name).strip()]
     if blank and not nameless:
         raise CounterweightError(
             f"{where} has no name for the column number {listed(blank)}: give each column a name."
         )
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    if twice := sorted({name for name in names if names.count(name) > 1}):
         raise CounterweightError(
             f"{where} has the column {listed(twice)} more than once: rename or remove the others."
         )
@@ -571,12 +521,6 @@ def _inner(folder):
     )
 
 
-def _magic(path):
-    with opened(path) as file, contextlib.suppress(OSError, EOFError):
-        return file.read(4)
-    return b""
-
-
 def _parquet(path):
     """A Parquet file, opened; one that is packed with gzip is unpacked in memory."""
     import pyarrow as pa
@@ -592,7 +536,7 @@ def _parquet(path):
 
 def _no_parquet(path):
     page = False
-    with contextlib.suppress(OSError, EOFError), opened(path) as file:
+    with suppress(OSError, EOFError), opened(path) as file:
         page = file.read(100).lower().lstrip().startswith((b"<!doctype html", b"<html"))
     return CounterweightError(
         f"{path} is not a readable Parquet file{', but a web page' if page else ''}: "
@@ -622,8 +566,7 @@ def _batches(path, nameless, reading, rows):
     for batch in text.batches():
         for at in range(0, max(len(batch), 1), rows or len(batch) or 1):
             yield batch.slice(at, rows)
-    blank = text.blank_lines()
-    if blank:
+    if blank := sum(not fields for _, fields in text.records()) if text.blank else 0:
         log.warning("%s: %d blank lines are passed over; they have no number.", path, blank)
 
 

@@ -1,5 +1,6 @@
 """What a column of a table that people bring is: numbers, booleans, dates or text."""
 
+import copy
 from contextlib import suppress
 
 import numpy as np
@@ -39,29 +40,30 @@ class Column:
         self.where, self.name, self.values, self.reading = where, name, values, reading
         self.first, self.words, self.codes, self.doubts = first, None, None, []
         if not pa.types.is_string(values.type):
-            self.empty = values.null_count == len(values)
             return
         coded = values.dictionary_encode()
         chunks = coded.chunks if isinstance(coded, pa.ChunkedArray) else [coded]
         words = chunks[-1].dictionary if chunks else pa.array([], pa.string())
         codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks]
-        codes = np.concatenate([*codes, np.empty(0, np.int32)])
+        self.words, self.codes = words, np.concatenate([*codes, np.empty(0, np.int32)])
         # Words that differ in the blanks around them only are one; missing ones have no code.
         trimmed = pc.utf8_trim_whitespace(words)
         missing = pc.is_in(trimmed, pa.array(sorted(MISSING)))
-        if trimmed.equals(words) and not pc.any(missing).as_py():
-            self.words, self.codes, self.empty = words, codes, not len(words)
-            return
-        trimmed = pc.if_else(missing, None, trimmed)
-        again = trimmed.dictionary_encode()
-        at = again.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        self.words, self.codes = again.dictionary, np.append(at, -1).astype(np.int32)[codes]
-        self.empty = not len(self.words)
+        if not trimmed.equals(words) or pc.any(missing).as_py():
+            again = pc.if_else(missing, None, trimmed).dictionary_encode()
+            at = again.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+            self.words, self.codes = again.dictionary, self.spread(at, -1)
+
+    @property
+    def empty(self):
+        """Whether nothing stands in it."""
+        if self.words is None:
+            return self.values.null_count == len(self.values)
+        return not len(self.words)
 
     def spread(self, values, missing):
         """Values of the words as values of the rows."""
-
-        return np.append(values, missing)[self.codes]
+        return np.append(values, np.asarray(missing, values.dtype))[self.codes]
 
     def integers(self, values):
         """Integers of the words as values of the rows."""
@@ -71,9 +73,7 @@ class Column:
 
     def as_texts(self):
         """The column with its values written as text."""
-        values = pa.chunked_array(
-            [pa.array(as_text(self.values), from_pandas=True, type=pa.string())]
-        )
+        values = pa.array(as_text(self.values), from_pandas=True, type=pa.string())
         return Column(self.where, self.name, values, self.reading, self.first)
 
     def texts(self):
@@ -83,11 +83,8 @@ class Column:
 
     def without(self, blanks, all_=False):
         """The column whose words in `blanks` are missing, unless it has no others."""
-        blank = pc.is_in(pc.utf8_lower(self.words), pa.array(list(blanks)))
-        if not pc.any(blank).as_py() or (pc.all(blank).as_py() and not all_):
-            return self, ""
-        told = sorted(self.words.filter(blank).to_pylist())
-        return self._less(blank.to_numpy(zero_copy_only=False)), _as_missing(told)
+        blank = _flags(pc.is_in(pc.utf8_lower(self.words), pa.array(list(blanks))))
+        return (self, "") if not blank.any() or (blank.all() and not all_) else self._less(blank)
 
     def blanked(self, codes):
         """The column with some of its values missing, and what is to be said of that.
@@ -99,56 +96,44 @@ class Column:
             with suppress(TypeError, ValueError):
                 numbers.append(float(code))
         if self.words is not None:
-            low = pc.utf8_lower(self.words)
-            texts = [str(code).strip().lower() for code in codes]
-            blank = pc.is_in(low, pa.array(texts)).to_numpy(zero_copy_only=False)
+            texts = pa.array([str(code).strip().lower() for code in codes])
+            blank = _flags(pc.is_in(pc.utf8_lower(self.words), texts))
             values, right, _ = fields.numbers(self.words, fields.PLAIN_FORM)
-            blank = blank | (right & np.isin(values, numbers))
-            told = sorted(self.words.filter(pa.array(blank)).to_pylist())
-            other = self._less(blank) if blank.any() else self
-        else:
-            is_, kind = pa.types, self.values.type
-            if not (is_.is_integer(kind) or is_.is_floating(kind) or is_.is_decimal(kind)):
-                return self, ""
-            found = as_floats(self.values)
-            blank = np.isin(found, numbers)
-            told = [f"{value:g}" for value in np.unique(found[blank])]
-            other = Column.__new__(Column)
-            other.__dict__ |= self.__dict__
-            other.values = pc.if_else(pa.array(blank), None, self.values)
-            other.empty = other.values.null_count == len(other.values)
+            blank |= right & np.isin(values, numbers)
+            return self._less(blank) if blank.any() else (self, "")
+        is_, kind = pa.types, self.values.type
+        if not (is_.is_integer(kind) or is_.is_floating(kind) or is_.is_decimal(kind)):
+            return self, ""
+        found = as_floats(self.values)
+        blank = np.isin(found, numbers)
+        other = copy.copy(self)
+        other.values = pc.if_else(pa.array(blank), None, self.values)
+        told = [f"{value:g}" for value in np.unique(found[blank])]
         return other, _as_missing(told) if told else ""
 
     def _less(self, blank):
-        """The column with some of its words missing."""
-        other = Column.__new__(Column)
-        other.__dict__ |= self.__dict__
+        """The column with some of its words missing, and what is to be said of that."""
+        other = copy.copy(self)
         codes = (~blank).cumsum() - 1
         codes[blank] = -1
-        other.words = self.words.filter(pa.array(~blank))
-        other.codes = self.spread(codes, -1)
-        other.empty = not len(other.words)
-        return other
+        other.words, other.codes = self.words.filter(pa.array(~blank)), self.spread(codes, -1)
+        return other, _as_missing(sorted(self.words.filter(pa.array(blank)).to_pylist()))
 
     def without_signs(self):
-        """The column whose signs such as ? are missing; of ``+``, ``-`` and ``x``, ``-`` none is.
+        """The column whose signs such as ? are missing, a note, and what its form says of them.
 
-        Returns
-        -------
-        Column, note : str, form : dict
+        Of ``+``, ``-`` and ``x``, ``-`` is not missing.
         """
         lower = pc.utf8_lower(self.words)
         signs = pc.is_in(lower, pa.array(fields.NO_TEXT))
         other = self.words.filter(pc.invert(signs))
         if len(other) < 2 or pc.any(pc.match_substring_regex(other, r"^[^\p{L}\p{N}]+$")).as_py():
             return self, "", {}
-        found, note = self.without(fields.NO_TEXT)
         missing = sorted(lower.filter(signs).unique().to_pylist())
-        return found, note, {"missing": missing} if missing else {}
+        return *self.without(fields.NO_TEXT), {"missing": missing} if missing else {}
 
     def wrong(self, right):
         """How many rows hold a word that is not right, the first, and where it is."""
-
         rows = np.flatnonzero(self.spread(~right, False))
         return len(rows), self.words[self.codes[rows[0]]].as_py(), self.place(rows[0])
 
@@ -164,6 +149,21 @@ class Column:
             f"{self.where}, {place}: the column {self.name!r} holds {word[:60]!r} where "
             f"{expected} expected{rest}: {todo}."
         )
+
+    def finite(self, values):
+        """Values (n,) as they are; where one is infinite, they are refused."""
+        infinite = np.flatnonzero(np.isinf(values))
+        if len(infinite):
+            raise CounterweightError(
+                f"{self.where}, {self.place(infinite[0])}: the column {self.name!r} is infinite in "
+                f"{len(infinite)} rows (this is the first): correct them, or leave them empty."
+            )
+        return values
+
+
+def _flags(found):
+    """Arrow's true and false as a writable array of numpy."""
+    return found.to_numpy(zero_copy_only=False).astype(bool)
 
 
 def given_values(cell, asked):
@@ -181,23 +181,16 @@ def given_values(cell, asked):
     days, note = as_days(values)
     if days is not None:
         return ("number" if is_.is_time(kind) or is_.is_duration(kind) else "date"), days, note, {}
-    return "number", _finite(cell, as_floats(values)), "", {}
+    return "number", cell.finite(as_floats(values)), "", {}
 
 
 def interpreted(cell, asked=None, format_=None, given=None, comma=None):
     """What a column of text is: its kind, its values (n,), what was made of it, its form.
 
-    Parameters
-    ----------
-    cell : Column
-    asked : str, optional
-        ``"dates"``, ``"numbers"`` or ``"text"``, where the person says so.
-    format_ : str or dict, optional
-        Of the dates; of numbers what `given` is, of this column alone.
-    given : dict, optional
-        ``decimal`` and ``thousands``, where the person says them.
-    comma : bool, optional
-        Whether other columns of the table have decimal commas.
+    `asked` is ``"dates"``, ``"numbers"`` or ``"text"``, where the person says so; `format_` that of
+    the dates, of numbers what `given` is, of this column alone; `given` has ``decimal`` and
+    ``thousands``, where the person says them; `comma` says whether other columns of the table have
+    decimal commas.
     """
     if asked == "text":
         return "text", cell.texts(), "kept as text", {}
@@ -239,12 +232,8 @@ def alike(cell, kind, form, said=False):
     if kind == "text":
         return cell.texts() if cell.words is not None else as_text(cell.values)
     if cell.empty:
-        missing = np.full(len(cell.values), np.nan)
-        return (
-            as_integers(pa.array(missing, pa.int64(), from_pandas=True))
-            if kind == "boolean"
-            else missing
-        )
+        missing = pa.nulls(len(cell.values), pa.int64())
+        return as_integers(missing) if kind == "boolean" else as_floats(missing)
     if cell.words is None:
         return _typed_alike(cell, kind, form)
     todo = f"correct it, or leave it empty{_shown(form)}"
@@ -272,10 +261,11 @@ def alike(cell, kind, form, said=False):
             ones, right = fields.booleans(cell.words, {})
             values = ones.astype(float)
     if not right.all():
-        if kind == "number" and not form and _commas(cell.words):
+        comma = fields.PLAIN_FORM | {"decimal": ","}
+        if kind == "number" and not form and fields.numbers(cell.words, comma)[1].all():
             todo = 'if these are decimal commas, say so: reading: {decimal: ","}'
         cell.refuse(right, EXPECTED[kind], todo)
-    return _finite(cell, cell.spread(values, np.nan))
+    return cell.finite(cell.spread(values, np.nan))
 
 
 _LONG_NOTE = "integers of more than 15 digits, kept as text: names of things rather than numbers"
@@ -290,7 +280,7 @@ def _numbers(cell, form, notes, asked):
             return "text", cell.texts(), _LONG_NOTE, {}
     if form["sign"]:
         notes = [f"numbers without their {form['sign']}", *notes]
-    _finite(cell, cell.spread(values, np.nan))
+    cell.finite(cell.spread(values, np.nan))
     exact = whole and not (np.abs(values) >= 2**53).any()
     made = cell.integers(values.astype(np.int64)) if exact else cell.spread(values, np.nan)
     return "number", made, _joined(*notes), {} if form == fields.PLAIN_FORM else form
@@ -382,7 +372,7 @@ def _nearly(cell, given):
         if NEARLY[plural] <= share < 1:
             count, word, place = cell.wrong(right)
             said = (
-                f"1 field is no {plural[:-1]}" if count == 1 else f"{count} fields are no {plural}"
+                f"{count} fields are no {plural}" if count > 1 else f"1 field is no {plural[:-1]}"
             )
             cell.doubts.append(
                 f"kept as text: {said} like the others (first: {word[:60]!r} in {place}); empty or "
@@ -403,7 +393,7 @@ def _typed_alike(cell, kind, form):
     if kind == "date" and number and "format" in form:
         return alike(cell.as_texts(), kind, form)
     if kind == "number" and number:
-        return _finite(cell, as_floats(values))
+        return cell.finite(as_floats(values))
     if kind == "boolean" and number:
         found = as_floats(values)
         right = np.isin(found, [0, 1]) | np.isnan(found)
@@ -420,11 +410,6 @@ def _typed_alike(cell, kind, form):
     )
 
 
-def _commas(words):
-    """Whether all words are numbers with decimal commas."""
-    return fields.numbers(words, fields.PLAIN_FORM | {"decimal": ","})[1].all()
-
-
 def _shown(form):
     """How a form writes what it reads, for a sentence."""
     if form.get("decimal") == "," or form.get("thousands"):
@@ -435,16 +420,6 @@ def _shown(form):
         )
         return f" (dates are written as {told} here)"
     return ""
-
-
-def _finite(cell, values):
-    infinite = np.flatnonzero(np.isinf(values))
-    if len(infinite):
-        raise CounterweightError(
-            f"{cell.where}, {cell.place(infinite[0])}: the column {cell.name!r} is infinite in "
-            f"{len(infinite)} rows (this is the first): correct them, or leave them empty."
-        )
-    return values
 
 
 def _as_missing(told):
@@ -484,16 +459,15 @@ def as_days(values):
     if is_.is_date(kind):
         days = as_floats(values.cast(pa.date32()).cast(pa.int32()))
         return days, "dates as days since 1970-01-01"
-    if is_.is_timestamp(kind) or is_.is_duration(kind) or is_.is_time(kind):
-        parts = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
-        found = as_floats(values.cast(pa.int32() if is_.is_time32(kind) else pa.int64()))
-        if is_.is_time(kind):
-            return found / parts / 3600, "times of day as hours"
-        if is_.is_duration(kind):
-            return found / parts / 86400, "durations as days"
-        zone = " (UTC)" if kind.tz else ""
-        return found / parts / 86400, f"dates and times as days since 1970-01-01{zone}"
-    return None, ""
+    if not (is_.is_timestamp(kind) or is_.is_duration(kind) or is_.is_time(kind)):
+        return None, ""
+    parts = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+    found = as_floats(values.cast(pa.int32() if is_.is_time32(kind) else pa.int64())) / parts
+    if is_.is_time(kind):
+        return found / 3600, "times of day as hours"
+    if is_.is_duration(kind):
+        return found / 86400, "durations as days"
+    return found / 86400, f"dates and times as days since 1970-01-01{' (UTC)' if kind.tz else ''}"
 
 
 def as_floats(values):

@@ -70,28 +70,20 @@ def read_typed(path, *, columns=None, reading=None, absent=ABSENT, ask=True):
 def typed_table(where, frame, *, columns=None, typed=False, reading=None, ask=True):
     """Find out what the columns of a table (a frame, or of Arrow) are, by all their fields.
 
-    Parameters
-    ----------
-    where : str or Path
-        The file, or words for the table.
-    columns : dict, optional
-        ``ignore``, ``dates``, ``text``, ``numbers``: names of columns; an entry of ``dates``
-        may be ``{column: format}`` as of `strptime`, one of ``numbers`` ``{column: {decimal,
-        thousands}}``. ``missing``: values by column that stand for missing ones.
-    typed : bool
-        Whether the types of the columns are those that they were given (Parquet, a query); a text
-        then stays text, unless `columns` says otherwise.
-    reading : dict, optional
-        ``decimal`` and ``thousands``, where the person says them.
-    ask : bool
-        Whether a column that could mean two things is refused; else it stays text, with a doubt.
+    `where` is the file, or words for the table. `columns` has ``ignore``, ``dates``, ``text``,
+    ``numbers``: names of columns; an entry of ``dates`` may be ``{column: format}`` as of
+    `strptime`, one of ``numbers`` ``{column: {decimal, thousands}}``; and ``missing``: values by
+    column that stand for missing ones. `typed` says whether the types are those that the columns
+    were given (Parquet, a query); a text then stays text, unless `columns` says otherwise.
+    `reading` has ``decimal`` and ``thousands``, where the person says them. A column that could
+    mean two things is refused, or without `ask` stays text, with a doubt.
     """
     import pandas as pd
 
     wanted, kept = check_columns(where, [str(name) for name in _names(frame)], columns or {})
     if not len(frame):
         raise CounterweightError(f"{where} has a header but no row: there is nothing to learn.")
-    given = {key: reading[key] for key in ("decimal", "thousands") if key in (reading or {})}
+    given = _marks(reading)
     table = TypedTable(None)
     cells = {
         name: Column(where, name, arrow_values(where, name, frame[name]), reading) for name in kept
@@ -123,7 +115,8 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None, ask=Tr
                 kind, values, note, form = "text", cell.texts(), "", {}
         made[name], table.types[name] = values, kind
         if name in codes:
-            note = "; ".join(filter(None, [note, blanks or _none_of(codes[name])]))
+            none = f"none of {listed(map(repr, codes[name]))}, which columns.missing names"
+            note = "; ".join(filter(None, [note, blanks or none]))
             form = form | {"missing": sorted({*form.get("missing", ()), *map(str, codes[name])})}
         table.made |= {name: note} if note else {}
         table.doubts |= {name: "; ".join(cell.doubts)} if cell.doubts else {}
@@ -158,7 +151,7 @@ def typed_like(where, frame, types, *, needed, forms=None, reading=None, first=0
             f"{listed(names, 30)}: name the columns as in the table of the fit."
         )
     check_header(where, [name for name in names if name in set(needed)])
-    own = {key: reading[key] for key in ("decimal", "thousands") if key in (reading or {})}
+    own = _marks(reading)
     made = {"row": np.arange(first, first + len(frame), dtype=np.int32)}
     for name in needed:
         cell = Column(where, name, arrow_values(where, name, frame[name]), reading, first)
@@ -229,6 +222,11 @@ def _counts(values):
     return len(found) > 0 and found[0] in (0, 1) and bool((np.diff(found) == 1).all())
 
 
+def _marks(reading):
+    """What a person says of the numbers of a table."""
+    return {key: reading[key] for key in ("decimal", "thousands") if key in (reading or {})}
+
+
 def _names(frame):
     return frame.column_names if hasattr(frame, "column_names") else list(frame.columns)
 
@@ -241,10 +239,6 @@ def _codes(columns):
         for name, told in entry.items():
             found[name] = found.get(name, []) + (told if isinstance(told, list) else [told])
     return found
-
-
-def _none_of(codes):
-    return f"none of {listed(map(repr, codes))}, which columns.missing names"
 
 
 def check_columns(where, names, columns):
@@ -300,11 +294,7 @@ def _comma(cells):
         some = words[:1000]
         forms = fields.number_forms(some)
         signs = {form["decimal"] for form in forms}
-        if len(signs) == 1 and not _whole(some) and fields.number_forms(words) == forms:
+        marked = pc.any(pc.match_substring_regex(some, r"\d[.,]\d")).as_py()
+        if len(signs) == 1 and marked and fields.number_forms(words) == forms:
             votes |= signs
     return votes == {","} if len(votes) == 1 else None
-
-
-def _whole(words):
-    """Whether no word has a sign between its digits."""
-    return not pc.any(pc.match_substring_regex(words, r"\d[.,]\d")).as_py()

@@ -49,6 +49,8 @@ SIGNS = (
     *("DKK", "PLN", "CZK", "HUF", "BRL", "MXN", "ZAR", "TRY", "%"),
 )
 PLAIN_FORM = {"decimal": ".", "thousands": "", "sign": ""}
+#: Form of times of day.
+CLOCK = {"clock": "hours"}
 _BLANK = "[ \u00a0\u2007\u2009\u202f]"
 _GROUPS = {" ": _BLANK, "'": "['\u2019]"}
 _TIME = (
@@ -158,17 +160,8 @@ def contradicted(words):
     return next(word for word in words.to_pylist() if mark in word)
 
 
-def clock_form(words):
-    """The form of words that are all times of day, or None."""
-    form = {"clock": "hours"}
-    return form if len(words) and numbers(words, form)[1].all() else None
-
-
 def numbers(words, form):
-    """Words as numbers (k,), times of day as hours.
-
-    Then, which words are numbers in this form, and whether all are written as integers.
-    """
+    """Words as numbers (k,), times of day as hours; which are; whether all are integers."""
     if "clock" in form:
         parts, right = _parts(words, _CLOCK)
         hours = parts["H"] + parts["M"] / 60 + parts["S"] / 3600
@@ -183,30 +176,26 @@ def numbers(words, form):
     bare = pc.replace_substring_regex(bare, r"^\((\D*\d.*)\)$", r"-\1")
     right = np.ones(len(words), bool)
     if sign:
-        mark = f"(?i:{re.escape(sign)})"
-        right = _matches(bare, rf"^[+-]? *{mark}|{mark}$")
-        around = rf"{_BLANK}*{mark}{_BLANK}*"
+        unit = f"(?i:{re.escape(sign)})"
+        right = _matches(bare, rf"^[+-]? *{unit}|{unit}$")
+        around = rf"{_BLANK}*{unit}{_BLANK}*"
         bare = pc.replace_substring_regex(bare, around, "", max_replacements=1)
     # The dash of a price without cents.
     bare = pc.replace_substring_regex(bare, "(\\d)[.,][-\u2013\u2014]{1,2}$", r"\1")
-    group, point = _group(form["thousands"]), re.escape(form["decimal"])
-    grouped = rf"|[1-9]\d{{0,2}}(?:{group}\d{{3}})+" if form["thousands"] else ""
-    if form["thousands"] == ",":
+    mark, point = form["thousands"], re.escape(form["decimal"])
+    group = _GROUPS.get(mark, re.escape(mark))
+    grouped = rf"|[1-9]\d{{0,2}}(?:{group}\d{{3}})+" if mark else ""
+    if mark == ",":
         grouped += r"|[1-9]\d?(?:,\d{2})+,\d{3}"  # lakh and crore
     digits = rf"(?:(?:\d+{grouped})(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?"
     right &= _matches(bare, rf"^[+-]?(?:{digits}|(?i:inf|infinity))$")
-    if form["thousands"]:
+    if mark:
         bare = pc.replace_substring_regex(bare, group, "")
     if form["decimal"] != ".":
         bare = pc.replace_substring(bare, form["decimal"], ".")
     bare = pc.replace_substring_regex(bare, r"^\+", "")
     values = pc.if_else(pa.array(right), bare, None).cast(pa.float64())
     return values.to_numpy(zero_copy_only=False), right, bool(right.all()) and _whole(bare)
-
-
-def _group(mark):
-    """Pattern of a mark between thousands."""
-    return _GROUPS.get(mark, re.escape(mark))
 
 
 def boolean_form(words):

@@ -204,19 +204,17 @@ def interpreted(cell, asked=None, format_=None, given=None, comma=None):
         return "boolean", plain.integers(ones), note, form | missing
     found, blanks = cell.without(fields.BLANKS)
     given = format_ or given
-    form, note = _number_form(found, given, comma)
-    if form:
-        return _numbers(found, form, [note, blanks], asked)
+    if forms := fields.number_forms(found.words, given):
+        return _numbers(found, forms, blanks, asked, comma)
     if asked == "numbers":
         _, right, _ = fields.numbers(found.words, fields.merged({}, given or {}))
         found.refuse(right, EXPECTED["number"], "correct it, or leave it empty")
-    forms = fields.date_forms(found.words)
-    if forms:
+    if forms := fields.date_forms(found.words):
         return _dates(found, forms, blanks)
-    form = fields.clock_form(found.words)
-    if form:
-        hours, _, _ = fields.numbers(found.words, form)
-        return "number", found.spread(hours, np.nan), _joined("times of day as hours", blanks), form
+    hours, right, _ = fields.numbers(found.words, fields.CLOCK)
+    if len(right) and right.all():
+        note = _joined("times of day as hours", blanks)
+        return "number", found.spread(hours, np.nan), note, fields.CLOCK
     return "text", plain.texts(), _joined(signs, _nearly(found, given)), missing
 
 
@@ -271,35 +269,27 @@ def alike(cell, kind, form, said=False):
 _LONG_NOTE = "integers of more than 15 digits, kept as text: names of things rather than numbers"
 
 
-def _numbers(cell, form, notes, asked):
+def _numbers(cell, forms, blanks, asked, comma):
+    """As `interpreted`, of a column whose words are numbers in all of the `forms`."""
+    form, note = forms[0], ""
+    mark, bare, round_ = fields.doubtful(cell.words, forms)
+    if mark:
+        key, note = _meaning(cell, mark, bare, round_, form["sign"], comma)
+        cell.doubts += [note] if note else []
+        form = next(one for one in forms if one[key] == mark)
+    if not note and (form["decimal"] == "," or form["thousands"]):
+        note = f"numbers written as 1{form['thousands'] or '.'}234{form['decimal']}5"
     values, _, whole = fields.numbers(cell.words, form)
     if whole and asked is None:
         if pc.any(pc.match_substring_regex(cell.words, r"^[+-]?0\d")).as_py():
             return "text", cell.texts(), "numbers with leading zeros, kept as text", {}
         if (np.abs(values) >= LONG).any():
             return "text", cell.texts(), _LONG_NOTE, {}
-    if form["sign"]:
-        notes = [f"numbers without their {form['sign']}", *notes]
+    note = _joined(f"numbers without their {form['sign']}" if form["sign"] else "", note, blanks)
     cell.finite(cell.spread(values, np.nan))
     exact = whole and not (np.abs(values) >= 2**53).any()
     made = cell.integers(values.astype(np.int64)) if exact else cell.spread(values, np.nan)
-    return "number", made, _joined(*notes), {} if form == fields.PLAIN_FORM else form
-
-
-def _number_form(cell, given, comma):
-    """The form of a column of numbers and what is to be said of it; None where it is none."""
-    forms = fields.number_forms(cell.words, given)
-    if not forms:
-        return None, ""
-    form, note = forms[0], ""
-    mark, bare, round_ = fields.doubtful(cell.words, forms)
-    if mark:
-        key, note = _meaning(cell, mark, bare, round_, forms[0]["sign"], comma)
-        cell.doubts += [note] if note else []
-        form = next(one for one in forms if one[key] == mark)
-    if not note and (form["decimal"] == "," or form["thousands"]):
-        note = f"numbers written as 1{form['thousands'] or '.'}234{form['decimal']}5"
-    return form, note
+    return "number", made, note, {} if form == fields.PLAIN_FORM else form
 
 
 def _meaning(cell, mark, bare, round_, sign, comma):
@@ -317,10 +307,8 @@ def _meaning(cell, mark, bare, round_, sign, comma):
         return "decimal", ""
     shown = f"1{mark}234"
     if not others and mark == "," and (price or bare or round_):
-        return "thousands", (
-            f"{shown} read as 1234, which could be either: say reading.decimal where it is the "
-            "other"
-        )
+        told = f"{shown} read as 1234, which could be either: say reading.decimal where it is the "
+        return "thousands", f"{told}other"
     marked = (word for word in cell.words.to_pylist() if mark in word)
     name, other = cell.name, {".": ",", ",": "."}[mark]
     raise Unclear(
@@ -384,8 +372,8 @@ def _nearly(cell, given):
 
 def _typed_alike(cell, kind, form):
     values, is_ = cell.values, pa.types
-    number = is_.is_integer(values.type) or is_.is_floating(values.type)
-    number = number or is_.is_decimal(values.type) or is_.is_boolean(values.type)
+    of = (is_.is_integer, is_.is_floating, is_.is_decimal, is_.is_boolean)
+    number = any(is_kind(values.type) for is_kind in of)
     days, _ = as_days(values)
     clock = is_.is_time(values.type) or is_.is_duration(values.type)
     if days is not None and (kind == "number" if clock else kind == "date"):
@@ -399,7 +387,7 @@ def _typed_alike(cell, kind, form):
         right = np.isin(found, [0, 1]) | np.isnan(found)
         if right.all():
             return as_integers(values.cast(pa.float64()).cast(pa.int64()))
-        row = int(np.flatnonzero(~right)[0])
+        row = int(right.argmin())
         raise CounterweightError(
             f"{cell.where}, {cell.place(row)}: the column {cell.name!r} holds {found[row]:g} where "
             f"{EXPECTED[kind]} expected: correct it, or leave it empty."

@@ -19,6 +19,11 @@ from itertools import chain, islice
 from pathlib import Path
 from urllib.parse import unquote
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import csv as arrow
+
 from counterweight.errors import CounterweightError, listed
 
 log = logging.getLogger("counterweight")
@@ -31,8 +36,6 @@ END = "\x1f"
 BLOCK = 1 << 22
 #: Rows at a time, where nothing is said.
 ROWS = 1 << 17
-#: Encodings by the bytes that a file begins with.
-MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 #: What a text that is not UTF-8 is taken for: all letters are in the first, all bytes in the last.
 GUESSES = ("cp1252", "latin-1")
 #: Words for separators beside the characters themselves.
@@ -78,18 +81,12 @@ class Text:
 
     def batches(self):
         """The rows below the header in turn, as Arrow batches of texts."""
-        import pyarrow as pa
-
         try:
             yield from self._parsed()
         except (csv.Error, pa.ArrowException) as error:
             raise self._unreadable(error) from error
 
     def _parsed(self):
-        import pyarrow as pa
-        import pyarrow.compute as pc
-        from pyarrow import csv as arrow
-
         wrong, names = [], [str(at) for at in range(len(self.names))]
 
         def stop(row):
@@ -309,9 +306,8 @@ def blocks(path, size=1 << 22):
 
 
 def _encoding(start):
-    for mark, encoding in MARKS.items():
-        if start.startswith(mark):
-            return encoding
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
     # UTF-16 without its mark: every second byte of plain letters is 0.
     even, odd = start[0:4000:2].count(0), start[1:4000:2].count(0)
     half = len(start[:4000]) / 2
@@ -322,14 +318,12 @@ def _encoding(start):
 
 def _scanned(path, encoding, separator):
     """What one pass through a text finds, decoded as `encoding`."""
-    decoder, lines, tail, header = codecs.getincrementaldecoder(encoding)(), 0, "", None
-    if encoding == "utf-8":
-        decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)()
+    lines, tail, header = 0, "", None
     spaced = quoted = indented = blank = False
     for block in chain(blocks(path), [b""]):
         text = decoder.decode(block, final=not block)
-        at = text.find("\0")
-        if at >= 0:
+        if (at := text.find("\0")) >= 0:
             raise CounterweightError(
                 f"{path}, line {lines + text.count(chr(10), 0, at) + 1} holds a byte 0, so this is "
                 "not text: save the table as CSV in UTF-8."
@@ -353,13 +347,11 @@ def _scanned(path, encoding, separator):
             indented = bool(re.search(r"[\r\n] +(?:[\r\n]|\Z)", text))
         blank = blank or indented or any(two in text[1:] for two in ("\n\n", "\r\n\r", "\r\r"))
         blank = blank or text.startswith(("\n\n", "\n\r"))
-    text = Text(path, encoding, separator, [])
+    text = Text(path, encoding, separator, [], spaced, (spaced and quoted) or indented, blank)
     try:
         text.names = [name.strip() for name in next(text.records())[1]]
     except csv.Error as error:
         raise text._unreadable("") from error
-    text.spaced, text.blank = spaced, blank
-    text.slow = (spaced and quoted) or indented
     return text
 
 
@@ -378,8 +370,6 @@ def read_people(path, *, absent, nameless=False, reading=None):
     UTF-8, or UTF-16 by its first bytes, else Western European, which the log says. What cannot be
     read is a CounterweightError of one sentence with the file, and the line.
     """
-    import pyarrow as pa
-
     table = read_columns(path, absent=absent, nameless=nameless, reading=reading)
     for at, column in enumerate(table.schema):
         if pa.types.is_decimal(column.type):
@@ -389,19 +379,9 @@ def read_people(path, *, absent, nameless=False, reading=None):
 
 def read_columns(path, *, absent, nameless=False, reading=None):
     """As `read_people`, as a pyarrow table: texts, or the types of Parquet."""
-    import pyarrow as pa
-
-    tables = []
-    for part, keys in parts_of(path, absent):
-        made = list(_batches(part, nameless, reading, None))
-        tables.append((part, _with_keys(pa.Table.from_batches(made), keys)))
-    first, table = tables[0]
-    names = table.column_names
-    for part, other in tables[1:]:
-        _check_same(first, names, part, other.column_names)
+    tables = list(row_batches(path, absent=absent, nameless=nameless, reading=reading))
     try:
-        alike = (other.select(names) for _, other in tables)
-        return pa.concat_tables(alike, promote_options="permissive")
+        return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
         raise CounterweightError(
             f"{path} has parts whose columns are of different types ({first_line(error)}): write "
@@ -409,19 +389,28 @@ def read_columns(path, *, absent, nameless=False, reading=None):
         ) from error
 
 
-def row_batches(path, *, absent, rows, reading=None):
+def row_batches(path, *, absent, rows=None, nameless=True, reading=None):
     """As `read_columns`, in bounded memory: tables of up to `rows` rows in turn.
 
     Columns of the parts of a folder may differ in their types from batch to batch.
     """
-    import pyarrow as pa
-
     first = names = None
     for part, keys in parts_of(path, absent):
-        for batch in _batches(part, True, reading, rows):
-            table = _with_keys(pa.Table.from_batches([batch]), keys)
+        for batch in _batches(part, nameless, reading, rows):
+            table = pa.Table.from_batches([batch])
+            for key, value in keys.items():
+                if key not in batch.schema.names:
+                    same = pa.repeat(pa.scalar(value, pa.string()), len(table))
+                    table = table.append_column(key, same)
             first, names = first or part, names or table.column_names
-            _check_same(first, names, part, table.column_names)
+            lacks, more = {*names} - {*table.column_names}, {*table.column_names} - {*names}
+            if lacks or more:
+                told = [f"lacks {listed(sorted(lacks))}"] * bool(lacks)
+                told += [f"has {listed(sorted(more))} beside"] * bool(more)
+                raise CounterweightError(
+                    f"{part} has other columns than {first} ({' and '.join(told)}): give all parts "
+                    "of the table the same columns."
+                )
             yield table.select(names)
 
 
@@ -523,9 +512,6 @@ def _inner(folder):
 
 def _parquet(path):
     """A Parquet file, opened; one that is packed with gzip is unpacked in memory."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     file = opened(path)
     try:
         packed = not isinstance(file, io.BufferedReader)
@@ -546,8 +532,6 @@ def _no_parquet(path):
 
 def _batches(path, nameless, reading, rows):
     """The rows of one file in turn as Arrow batches, of at most `rows` rows each."""
-    import pyarrow as pa
-
     if is_parquet(path):
         file = _parquet(path)
         check_header(path, file.schema_arrow.names, nameless)
@@ -568,24 +552,3 @@ def _batches(path, nameless, reading, rows):
             yield batch.slice(at, rows)
     if blank := sum(not fields for _, fields in text.records()) if text.blank else 0:
         log.warning("%s: %d blank lines are passed over; they have no number.", path, blank)
-
-
-def _with_keys(table, keys):
-    """A table with the columns that its folders' names say, behind its own."""
-    import pyarrow as pa
-
-    for key, value in keys.items():
-        if key not in table.column_names:
-            table = table.append_column(key, pa.repeat(pa.scalar(value, pa.string()), len(table)))
-    return table
-
-
-def _check_same(first, names, part, others):
-    if sorted(names) != sorted(others):
-        lacks, more = set(names) - set(others), set(others) - set(names)
-        told = [f"lacks {listed(sorted(lacks))}"] * bool(lacks)
-        told += [f"has {listed(sorted(more))} beside"] * bool(more)
-        raise CounterweightError(
-            f"{part} has other columns than {first} ({' and '.join(told)}): give all parts of the "
-            "table the same columns."
-        )

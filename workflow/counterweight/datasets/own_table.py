@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.tables import fields
+from counterweight.tables import formats
 from counterweight.tables.table_reader import check_header, is_parquet, read_columns, row_batches
 from counterweight.tables.type_inference import (
     EXPECTED,
@@ -42,7 +42,7 @@ class TypedTable:
     or Int64, booleans as Int64, dates as float64 days since 1970-01-01, text as ``str``. By column,
     ``types`` says ``"number"``, ``"boolean"``, ``"date"`` or ``"text"``; ``made`` what was made of
     it, also of one that was left out; ``doubts`` what a person should look at; ``forms`` how its
-    texts were read (see `counterweight.tables.fields`).
+    texts were read (see `counterweight.tables.formats`).
     """
 
     frame: object
@@ -157,7 +157,7 @@ def typed_like(where, frame, types, *, needed, forms=None, reading=None, first=0
         cell = Column(where, name, arrow_values(where, name, frame[name]), reading, first)
         form = (forms or {}).get(name, {})
         if own and types[name] == "number" and "clock" not in form:
-            form = fields.merged(form, own)
+            form = formats.merged(form, own)
         made[name] = alike(cell, types[name], form, bool(own))
     return pd.DataFrame(made)
 
@@ -290,11 +290,11 @@ def _comma(cells):
     for cell in cells:
         if cell.words is None or cell.empty:
             continue
-        words = cell.without(fields.BLANKS)[0].words
+        words = cell.without(formats.BLANKS)[0].words
         some = words[:1000]
-        forms = fields.number_forms(some)
+        forms = formats.number_forms(some)
         signs = {form["decimal"] for form in forms}
         marked = pc.any(pc.match_substring_regex(some, r"\d[.,]\d")).as_py()
-        if len(signs) == 1 and marked and fields.number_forms(words) == forms:
+        if len(signs) == 1 and marked and formats.number_forms(words) == forms:
             votes |= signs
     return votes == {","} if len(votes) == 1 else None

@@ -13,7 +13,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Option
 from counterweight.labeling.columns import require
 from counterweight.numerics.zero_rejection import drawing_order
-from counterweight.tables.fields import TRUTHS
+from counterweight.tables.formats import TRUTHS
 
 log = logging.getLogger("counterweight")
 TRUE, FALSE = (

@@ -25,30 +25,13 @@ from typing import NamedTuple
 
 #: What the scripts use; what is not installed is passed over. ``snakemake.cli`` is what the program
 #: ``snakemake`` imports, and a fork begins with the imports of the program.
-LOADED = [
-    "jinja2",
-    "jsonschema",
-    "matplotlib.backends.backend_svg",
-    "matplotlib.figure",
-    "pandas",
-    "pyarrow.compute",
-    "pyarrow.csv",
-    "pyarrow.dataset",
-    "pyarrow.parquet",
-    "scipy.optimize",
-    "scipy.sparse",
-    "scipy.special",
-    "scipy.stats",
-    "sklearn.ensemble",
-    "sklearn.isotonic",
-    "sklearn.linear_model",
-    "sklearn.model_selection",
-    "sklearn.preprocessing",
-    "sklearn.svm",
-    "sklearn.tree",
-    "snakemake.cli",
-    "snakemake.script",
-]
+LOADED = (
+    *("jinja2", "jsonschema", "matplotlib.backends.backend_svg", "matplotlib.figure", "pandas"),
+    *("pyarrow.compute", "pyarrow.csv", "pyarrow.dataset", "pyarrow.parquet", "scipy.optimize"),
+    *("scipy.sparse", "scipy.special", "scipy.stats", "sklearn.ensemble", "sklearn.isotonic"),
+    *("sklearn.linear_model", "sklearn.model_selection", "sklearn.preprocessing", "sklearn.svm"),
+    *("sklearn.tree", "snakemake.cli", "snakemake.script"),
+)
 #: Variable that tells a script with which process it ends: see `jobs.end_with`.
 PARENT = "COUNTERWEIGHT_PARENT"
 _CRASHES = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGSYS", "SIGTRAP")
@@ -75,11 +58,14 @@ class Ended(NamedTuple):
         if self.status == 0:
             return ""
         held = "" if self.memory is None else f" with {self.memory:.0f} MB of memory at most"
+        if self.status > 0 and self.raised:
+            return f"The job ended by an error that it does not know: {self.raised}."
         if self.status > 0:
-            if self.raised:
-                return f"The job ended by an error that it does not know: {self.raised}."
             return f"The job ended with status {self.status}{held}: its log says why."
-        name = _name(-self.status)
+        try:
+            name = signal.Signals(-self.status).name
+        except ValueError:
+            name = f"signal {-self.status}"
         if name == "SIGKILL" and self.memory is None:
             return (
                 "The job was killed (SIGKILL) together with the process that it was a fork of: run "
@@ -115,7 +101,7 @@ class Forks:
     scripts that run end.
     """
 
-    def __init__(self, forking=True, loaded=tuple(LOADED)):
+    def __init__(self, forking=True, loaded=LOADED):
         self._server, self._lock, self._forking = None, threading.Lock(), forking
         self._loaded = loaded
         self._running = set()
@@ -153,7 +139,10 @@ class Forks:
         try:
             with theirs, self._lock:
                 if self._server is None:
-                    self._server = _served(self._loaded)
+                    # It ends when the socket to it is closed.
+                    self._server, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                    with other:
+                        _python(other, "serve", json.dumps(self._loaded))
                 socket.send_fds(self._server, [json.dumps(told).encode()], [theirs.fileno()])
             lines = ours.makefile("r", encoding="utf-8")
             pid = json.loads(lines.readline() or "{}").get("pid")
@@ -213,13 +202,6 @@ def tell(log, ended):
     return ended.reason
 
 
-def _name(number):
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
 def _ended_for_memory():
     """How many processes the system has ended for want of memory, as far as it says so."""
     number = 0
@@ -237,14 +219,6 @@ def _python(end, *arguments):
         pass_fds=[end.fileno()],
         stdin=subprocess.DEVNULL,
     )
-
-
-def _served(loaded):
-    """The process that forks; it ends when the socket to it is closed."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with theirs:
-        _python(theirs, "serve", json.dumps(loaded))
-    return ours
 
 
 def _serve(end, loaded):

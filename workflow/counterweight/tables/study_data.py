@@ -77,9 +77,8 @@ class StudyData:
         self.labels = by_repeat(labels)
         self.weights = None if weights is None else by_repeat(weights)
         self.truth = None if truth is None else by_repeat(truth)
-        self.group_columns = [
-            name.removeprefix(self.GROUP) for name in labels if name.startswith(self.GROUP)
-        ]
+        groups = (name for name in labels if name.startswith(self.GROUP))
+        self.group_columns = [name.removeprefix(self.GROUP) for name in groups]
 
     @classmethod
     def read(cls, features, labels, *, weights=None, truth=None):
@@ -117,9 +116,8 @@ class StudyData:
         """
         labels = self.labels[repeat]
         if self.truth is not None and not seen:
-            mask = (
-                labels["role"] != "test" if target == "general" else self.role(repeat, "unlabeled")
-            )
+            mask = self.role(repeat, "unlabeled")
+            mask = labels["role"] != "test" if target == "general" else mask
             y = self.truth[repeat][f"y_{target}"][mask]
         else:
             mask = self.role(repeat, "labeled")
@@ -169,19 +167,12 @@ class StudyData:
         weight = np.ones(len(y))
         if self.weights is not None and not test:
             weight[self.role(repeat, "labeled")[mask]] = self.weights[repeat]["weight"]
-        members = {
-            name.removeprefix("in_"): values[mask].astype(bool)
-            for name, values in labels.items()
-            if name.startswith("in_")
-        }
+        told = ((name, values[mask]) for name, values in labels.items() if name.startswith("in_"))
+        members = {name.removeprefix("in_"): values.astype(bool) for name, values in told}
         deployed = labels["deployed"][mask] if "deployed" in labels else None
-        return {
-            "X": self.X[where],
-            "y": np.where(np.isnan(y), -1, y).astype("int8"),
-            "weight": weight,
-            "members": members,
-            "deployed": deployed,
-        }
+        y = np.where(np.isnan(y), -1, y).astype("int8")
+        sampled = {"X": self.X[where], "y": y, "weight": weight}
+        return sampled | {"members": members, "deployed": deployed}
 
     def test(self, repeat, target):
         """Positions in `X` of the test rows that stand for the target population."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.tables import fields
+from counterweight.tables import formats
 from counterweight.tables.table_reader import MISSING, place_of
 
 #: Integers from here on have more than 15 digits: names of things rather than numbers.
@@ -98,7 +98,7 @@ class Column:
         if self.words is not None:
             texts = pa.array([str(code).strip().lower() for code in codes])
             blank = _flags(pc.is_in(pc.utf8_lower(self.words), texts))
-            values, right, _ = fields.numbers(self.words, fields.PLAIN_FORM)
+            values, right, _ = formats.numbers(self.words, formats.PLAIN_FORM)
             blank |= right & np.isin(values, numbers)
             return self._less(blank) if blank.any() else (self, "")
         is_, kind = pa.types, self.values.type
@@ -125,12 +125,12 @@ class Column:
         Of ``+``, ``-`` and ``x``, ``-`` is not missing.
         """
         lower = pc.utf8_lower(self.words)
-        signs = pc.is_in(lower, pa.array(fields.NO_TEXT))
+        signs = pc.is_in(lower, pa.array(formats.NO_TEXT))
         other = self.words.filter(pc.invert(signs))
         if len(other) < 2 or pc.any(pc.match_substring_regex(other, r"^[^\p{L}\p{N}]+$")).as_py():
             return self, "", {}
         missing = sorted(lower.filter(signs).unique().to_pylist())
-        return *self.without(fields.NO_TEXT), {"missing": missing} if missing else {}
+        return *self.without(formats.NO_TEXT), {"missing": missing} if missing else {}
 
     def wrong(self, right):
         """How many rows hold a word that is not right, the first, and where it is."""
@@ -197,24 +197,24 @@ def interpreted(cell, asked=None, format_=None, given=None, comma=None):
     if asked == "dates":
         return _asked_dates(cell, format_)
     plain, signs, missing = cell.without_signs()
-    form = fields.boolean_form(plain.words) if asked is None else None
+    form = formats.boolean_form(plain.words) if asked is None else None
     if form:
-        ones, _ = fields.booleans(plain.words, form)
+        ones, _ = formats.booleans(plain.words, form)
         note = _joined(f"{form['true']}/{form['false']} as 1/0".lower(), signs)
         return "boolean", plain.integers(ones), note, form | missing
-    found, blanks = cell.without(fields.BLANKS)
+    found, blanks = cell.without(formats.BLANKS)
     given = format_ or given
-    if forms := fields.number_forms(found.words, given):
+    if forms := formats.number_forms(found.words, given):
         return _numbers(found, forms, blanks, asked, comma)
     if asked == "numbers":
-        _, right, _ = fields.numbers(found.words, fields.merged({}, given or {}))
+        _, right, _ = formats.numbers(found.words, formats.merged({}, given or {}))
         found.refuse(right, EXPECTED["number"], "correct it, or leave it empty")
-    if forms := fields.date_forms(found.words):
+    if forms := formats.date_forms(found.words):
         return _dates(found, forms, blanks)
-    hours, right, _ = fields.numbers(found.words, fields.CLOCK)
+    hours, right, _ = formats.numbers(found.words, formats.CLOCK)
     if len(right) and right.all():
         note = _joined("times of day as hours", blanks)
-        return "number", found.spread(hours, np.nan), note, fields.CLOCK
+        return "number", found.spread(hours, np.nan), note, formats.CLOCK
     return "text", plain.texts(), _joined(signs, _nearly(found, given)), missing
 
 
@@ -236,19 +236,19 @@ def alike(cell, kind, form, said=False):
         return _typed_alike(cell, kind, form)
     todo = f"correct it, or leave it empty{_shown(form)}"
     if kind == "boolean":
-        ones, right = fields.booleans(cell.words, form)
+        ones, right = formats.booleans(cell.words, form)
         if not right.all():
             cell.refuse(right, EXPECTED[kind], todo)
         return cell.integers(ones)
-    cell, _ = cell.without(fields.BLANKS, all_=True)
+    cell, _ = cell.without(formats.BLANKS, all_=True)
     if kind == "date":
-        values, right = fields.dates(cell.words, form or {"order": "ymd"})
+        values, right = formats.dates(cell.words, form or {"order": "ymd"})
         if not right.all():
-            iso, also = fields.dates(cell.words, {"order": "ymd"})
+            iso, also = formats.dates(cell.words, {"order": "ymd"})
             values, right = np.where(right, values, iso), right | also
     else:
-        values, right, _ = fields.numbers(cell.words, form or fields.PLAIN_FORM)
-        odd = "" if form or said or cell.empty else fields.contradicted(cell.words)
+        values, right, _ = formats.numbers(cell.words, form or formats.PLAIN_FORM)
+        odd = "" if form or said or cell.empty else formats.contradicted(cell.words)
         if odd:
             raise Unclear(
                 f"{cell.where}: the column {cell.name!r} holds {odd!r}, and others without a "
@@ -256,11 +256,11 @@ def alike(cell, kind, form, said=False):
                 '{decimal: "."} if not.'
             )
         if not right.any():
-            ones, right = fields.booleans(cell.words, {})
+            ones, right = formats.booleans(cell.words, {})
             values = ones.astype(float)
     if not right.all():
-        comma = fields.PLAIN_FORM | {"decimal": ","}
-        if kind == "number" and not form and fields.numbers(cell.words, comma)[1].all():
+        comma = formats.PLAIN_FORM | {"decimal": ","}
+        if kind == "number" and not form and formats.numbers(cell.words, comma)[1].all():
             todo = 'if these are decimal commas, say so: reading: {decimal: ","}'
         cell.refuse(right, EXPECTED[kind], todo)
     return cell.finite(cell.spread(values, np.nan))
@@ -272,14 +272,14 @@ _LONG_NOTE = "integers of more than 15 digits, kept as text: names of things rat
 def _numbers(cell, forms, blanks, asked, comma):
     """As `interpreted`, of a column whose words are numbers in all of the `forms`."""
     form, note = forms[0], ""
-    mark, bare, round_ = fields.doubtful(cell.words, forms)
+    mark, bare, round_ = formats.doubtful(cell.words, forms)
     if mark:
         key, note = _meaning(cell, mark, bare, round_, form["sign"], comma)
         cell.doubts += [note] if note else []
         form = next(one for one in forms if one[key] == mark)
     if not note and (form["decimal"] == "," or form["thousands"]):
         note = f"numbers written as 1{form['thousands'] or '.'}234{form['decimal']}5"
-    values, _, whole = fields.numbers(cell.words, form)
+    values, _, whole = formats.numbers(cell.words, form)
     if whole and asked is None:
         if pc.any(pc.match_substring_regex(cell.words, r"^[+-]?0\d")).as_py():
             return "text", cell.texts(), "numbers with leading zeros, kept as text", {}
@@ -289,7 +289,7 @@ def _numbers(cell, forms, blanks, asked, comma):
     cell.finite(cell.spread(values, np.nan))
     exact = whole and not (np.abs(values) >= 2**53).any()
     made = cell.integers(values.astype(np.int64)) if exact else cell.spread(values, np.nan)
-    return "number", made, note, {} if form == fields.PLAIN_FORM else form
+    return "number", made, note, {} if form == formats.PLAIN_FORM else form
 
 
 def _meaning(cell, mark, bare, round_, sign, comma):
@@ -320,14 +320,14 @@ def _meaning(cell, mark, bare, round_, sign, comma):
 
 
 def _asked_dates(cell, format_):
-    found, blanks = cell.without(fields.BLANKS)
+    found, blanks = cell.without(formats.BLANKS)
     todo = "correct it, leave it empty, or say the format: columns.dates: [{column: '%d/%m/%Y'}]"
-    forms = [{"format": format_}] if format_ else fields.date_forms(found.words, compact=True)
+    forms = [{"format": format_}] if format_ else formats.date_forms(found.words, compact=True)
     if not forms:
-        tried = [fields.dates(found.words, {"order": order})[1] for order in fields.ORDERS]
+        tried = [formats.dates(found.words, {"order": order})[1] for order in formats.ORDERS]
         found.refuse(max(tried, key=np.sum), EXPECTED["date"], todo)
     if format_:
-        right = fields.dates(found.words, forms[0])[1]
+        right = formats.dates(found.words, forms[0])[1]
         if not right.all():
             found.refuse(right, f"a date written as {format_} is", "correct it or the format")
     return _dates(found, forms, blanks)
@@ -344,7 +344,7 @@ def _dates(cell, forms, blanks):
     form, note = forms[0], "dates as days since 1970-01-01"
     if form.get("order") in ("dmy", "mdy"):
         note += f", {'day' if form['order'] == 'dmy' else 'month'} first"
-    days, _ = fields.dates(cell.words, form)
+    days, _ = formats.dates(cell.words, form)
     if (days % 1).any():
         note = note.replace("dates", "dates and times", 1)
     return "date", cell.spread(days, np.nan), _joined(note, blanks), form
@@ -352,8 +352,8 @@ def _dates(cell, forms, blanks):
 
 def _nearly(cell, given):
     """What a column of text nearly is, "" where it is nothing else."""
-    found = {"numbers": fields.mostly_numbers(cell.words, given)}
-    orders = [fields.dates(cell.words, {"order": order})[1] for order in fields.ORDERS]
+    found = {"numbers": formats.mostly_numbers(cell.words, given)}
+    orders = [formats.dates(cell.words, {"order": order})[1] for order in formats.ORDERS]
     found["dates"] = max(orders, key=np.sum)
     for plural, right in found.items():
         share = cell.spread(right, False).sum() / max((cell.codes >= 0).sum(), 1)

@@ -21,7 +21,7 @@ from scipy.optimize import linprog
 from scipy.special import ndtri
 
 from counterweight.errors import CounterweightError
-from counterweight.tables.fields import booleans
+from counterweight.tables.formats import booleans
 
 #: Relative gap of the dual at which cutting planes stop, and passes at most.
 GAP, PASSES = 1e-7, 200

@@ -12,7 +12,7 @@ import pandas as pd
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.column_statistics import number_column
 from counterweight.labeling.encoding import Feature, TabularEncoder, fitted_encoder
-from counterweight.tables.fields import NO_TEXT
+from counterweight.tables.formats import NO_TEXT
 from counterweight.tables.table_reader import MISSING, check_header, read_people
 
 log = logging.getLogger("counterweight")

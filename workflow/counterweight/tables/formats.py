@@ -108,15 +108,11 @@ def _pairs(given):
     """Decimal marks and marks between thousands that agree with what a person says."""
     if not given:
         return NUMBERS
+    said = (given.get("decimal", "."), given.get("thousands", ""))
     if len(given) == 2:
-        return [(given["decimal"], given["thousands"])]
-    pairs = [
-        (decimal, thousands)
-        for decimal, thousands in NUMBERS + SAID
-        if given.get("decimal", decimal) == decimal
-        and given.get("thousands", thousands) == thousands
-    ]
-    return pairs or [(given.get("decimal", "."), given.get("thousands", ""))]
+        return [said]
+    one = 0 if "decimal" in given else 1
+    return [pair for pair in NUMBERS + SAID if pair[one] == said[one]] or [said]
 
 
 def merged(form, given):

@@ -206,7 +206,9 @@ class SavedScores(SavedPredictor):
     @classmethod
     def from_saved(cls, stored):
         """The model that `to_saved` gave."""
-        facts = {name: fact for name, fact in stored.facts.items() if not name.startswith("texts of")}
+        facts = {
+            name: fact for name, fact in stored.facts.items() if not name.startswith("texts of")
+        }
         parts = {}
         facts["model"] = OLD_NAMES.get(facts["model"], facts["model"])
         known = facts.get("tilt")

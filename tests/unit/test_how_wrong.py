@@ -21,8 +21,8 @@ from scipy.special import expit, logit
 QUICK = {
     "selection": [{"selector": "logistic"}],
     "weighting": [{"weighting": "lemma2"}],
-    "models": [{"model": "linear"}, {"model": "logistic", "weights": "lemma2"}],
-    "deliver": {"method": "linear"},
+    "models": [{"model": "logistic"}, {"model": "logistic", "weights": "lemma2"}],
+    "deliver": {"method": "logistic"},
 }
 ROWS, TIMES = 1200, 3.0
 
@@ -61,7 +61,7 @@ def runs(tmp_path_factory):
     """A table that is missing not at random, with some tilts; by what is asked."""
     made = {}
     general = QUICK | {"weighting": [{"weighting": "lemma1"}]}
-    general["models"] = [{"model": "linear"}, {"model": "linear", "weights": "lemma1"}]
+    general["models"] = [{"model": "logistic"}, {"model": "logistic", "weights": "lemma1"}]
     for name, entry in {
         "none": {"target": "unlabeled"},
         "times": {"target": "unlabeled", "tilt": {"times": TIMES}},
@@ -173,7 +173,11 @@ def numbers_of(own, files):
     quality = [{"metric": "auc", "value": 0.8, "standard_error": 0.01, "target": target}]
     tables = [
         metrics_table("mine", source, rows).to_pandas()
-        for source, rows in (("labels", labels), ("linear", quality), ("linear-lemma2", quality))
+        for source, rows in (
+            ("labels", labels),
+            ("logistic", quality),
+            ("logistic-lemma2", quality),
+        )
     ]
     frame = pd.concat([*tables, read_table(files["metrics"])])[[name for name, _ in METRICS]]
     return StudyNumbers("mine", shown, frame, own.at.folder)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from counterweight.evaluation.intervals import (
+from counterweight.numerics.estimate import (
     around,
     bounds_of_difference,
     mean_variance,

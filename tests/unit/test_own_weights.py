@@ -15,7 +15,7 @@ WEIGHTINGS = [
     if components.task_of("weighting", name) == "classification"
 ]
 SMALL = {
-    "models": [{"model": "linear"}, {"model": "linear", "weights": "chosen"}],
+    "models": [{"model": "logistic"}, {"model": "logistic", "weights": "chosen"}],
     "selection": [{"selector": "logistic"}],
 }
 
@@ -38,7 +38,7 @@ def test_by_name_alone(tmp_path):
         tmp_path,
         people(400, 4),
         weights="kernel_mean_matching",
-        study={"models": [{"model": "linear", "weights": "kernel_mean_matching"}]},
+        study={"models": [{"model": "logistic", "weights": "kernel_mean_matching"}]},
     )
     weights = read_columns(own.at.weights("kernel_mean_matching"))["weight"]
     assert np.ptp(weights) > 0

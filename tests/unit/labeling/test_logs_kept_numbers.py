@@ -27,7 +27,7 @@ ENTRY = {"outcome": {"column": "spent", "kind": "number"}, "keep_rate": RATE, "u
 #: Quick: no trees.
 STUDY = {
     "models": [
-        {"model": "linear", "name": "weighted"},
+        {"model": "logistic", "name": "weighted", "l2": 1.0, "per_row": False},
         {"model": "calibrated_numbers", "name": "calibrated", "learner": "linear"},
     ],
     "deliver": {"method": "calibrated"},

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from counterweight.delivery.final_scores import rate_of_target
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.cross_validation import OutOfFold
+from counterweight.numerics.estimate import doubly_robust_mean
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 from counterweight.numerics.sensitivity import (
     GAMMAS,
@@ -99,7 +99,8 @@ def some_repair(rows=300, own=0.0):
 def test_at_gamma_1_bounds_are_the_doubly_robust_estimate_with_its_error(own):
     y, known = some_repair(own=own)
     tried = OutOfFold(np.arange(len(y)), y, known.weight, np.ones(len(y)), None, [known.p], True)
-    value, error = rate_of_target(tried, known.p, P, np.ones(len(P)))
+    seen = tried.y, known.p, tried.weight
+    value, error = doubly_robust_mean(*seen, P, np.ones(len(P)))
     found = swept(P, repair=known)
     for end, width in ((found.low, found.low_error), (found.high, found.high_error)):
         assert end[0] == pytest.approx(value, abs=1e-12)

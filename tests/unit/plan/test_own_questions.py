@@ -82,7 +82,7 @@ def test_a_config_without_tables_is_left_alone():
 
 
 def test_keys_of_a_study_take_the_place_of_what_is_chosen():
-    models = [{"model": "boosting"}]
+    models = [{"model": "gradient_boosting", "name": "boosting"}]
     plan = planned(LENDER | {"study": {"models": models, "title": "Ours"}})
     study = plan["studies"]["applicants_2024"]
     assert list(study["methods"]) == ["boosting"] and study["title"] == "Ours"

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 import report_filter as filters
-from counterweight.evaluation.intervals import paired_interval
+from counterweight.numerics.estimate import paired_interval
 from counterweight.plan import config
 from counterweight.reporting import blocks, sheets
 from counterweight.reporting.numbers import TABLE, StudyNumbers

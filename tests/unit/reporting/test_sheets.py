@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from counterweight.evaluation.intervals import normal_interval, paired_interval
+from counterweight.numerics.estimate import normal_interval, paired_interval
 from counterweight.reporting.numbers import Estimate, StudyNumbers
 from counterweight.reporting.sheets import (
     Bound,

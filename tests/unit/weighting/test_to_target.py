@@ -81,7 +81,7 @@ def test_weights_put_right_a_model_that_is_wrong(people, tmp_path, seed):
     """With one constant for all, the mean is that of the weights alone."""
     folder, population, _ = people
     frame = world(1500, np.random.default_rng(10 + seed), young=True)
-    flat = {"model": "linear", "penalty": 1.0e12}
+    flat = {"model": "logistic", "l2": 1.0e12, "per_row": False}
     models = [flat, flat | {"weights": "to_target"}]
     own, _, records = delivered(
         tmp_path, frame, {"table": str(folder / "population.csv")}, study={"models": models}

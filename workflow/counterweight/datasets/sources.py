@@ -57,7 +57,8 @@ def prepare_job(dataset, plan, paths):
         # The files of a database may change while it is read, so that they are no inputs.
         inputs = {"files": [] if "query" in settings else files}
         given = {"dataset": dataset} | told
-        return Job(f"{_HERE}:read_typed", inputs, given, (), outputs, own=tuple(files))
+        run = f"{_HERE}:{'read_queried' if 'query' in settings else 'read_typed'}"
+        return Job(run, inputs, given, (), outputs, own=tuple(files))
     if settings["source"] == "simulated":
         given = {"dataset": dataset, "rows": settings["rows"], "seed": plan["seed"]}
         outputs |= {"truth": paths.known(dataset)}
@@ -108,25 +109,30 @@ def prepare(job):
     write_table(job.output.table, frame)
 
 
-def read_typed(job):
+def read_typed(job, path=None):
     """A table of the user's own whose columns have roles: typed, with what reading made of it."""
     from counterweight.datasets import own_table
     from counterweight.tables.parquet import write_table
 
-    told, path = job.given, job.given.get("path")
-    if "query" in told:
-        from counterweight.datasets.queries import read_query
-
-        path = f"{job.output.table}.query.parquet"
-        read_query(told["query"]["sql"], told["query"]["url"], path)
-    try:
-        made = own_table.read_typed(path, columns=told["columns"], reading=told["reading"])
-    finally:
-        if "query" in told:
-            os.unlink(path)
+    told = job.given
+    path = path or told["path"]
+    made = own_table.read_typed(path, columns=told["columns"], reading=told["reading"])
     job.log.info("%d rows, %d columns", len(made.frame), made.frame.shape[1] - 1)
     facts = {key: getattr(made, key) for key in ("types", "made", "doubts", "forms")}
     write_table(job.output.table, made.frame, facts=facts)
+
+
+def read_queried(job):
+    """The same of what a query gives."""
+    from counterweight.datasets.queries import read_query
+
+    query, path = job.given["query"], f"{job.output.table}.query.parquet"
+    try:
+        read_query(query["sql"], query["url"], path)
+        read_typed(job, path)
+    finally:
+        if os.path.exists(path):
+            os.unlink(path)
 
 
 def simulate(job):

@@ -7,7 +7,6 @@ from counterweight.delivery.saved_scores import SavedScores
 from counterweight.evaluation.cross_validation import (
     OutOfFold,
     better,
-    doubly_robust_mean,
     keep_weights,
     losses,
     robust_records,
@@ -16,17 +15,24 @@ from counterweight.evaluation.hidden_labels import TargetRows, sensitivity_recor
 from counterweight.labeling.missing_outcomes import BlankData
 from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.score_models import EncodedModel, digits_for
-from counterweight.models.score_tilt import AT_RANDOM, ELSEWHERE, fitted_tilt
 from counterweight.numerics.bands import CalibrationBand
+from counterweight.numerics.estimate import doubly_robust_mean
 from counterweight.plan.components import configured
 from counterweight.tables.parquet import read_columns, read_models, read_table
 from counterweight.tables.study_data import generator
 from counterweight.weighting.importance_weights import effective_sample_size
 from counterweight.weighting.overlap import Support, overlap
-from counterweight.weighting.to_target import OUTCOME, weighted_to_target, words_for
 
-#: Rows of a target elsewhere that are foretold at a time.
-BATCH = 100_000
+#: What is said of answers without a tilt.
+AT_RANDOM = (
+    "Labels are taken to be missing at random: rows without an outcome are taken to turn out as "
+    "rows with the same features that have one. Nothing in the table can show that they do."
+)
+#: The same of a target that is not in the table.
+ELSEWHERE = (
+    "Those that answers are for are taken to turn out as labeled rows with the same features. "
+    "Nothing in the table can show that they do."
+)
 
 
 def chosen_method(tested, methods, asked=None):
@@ -65,20 +71,13 @@ def chosen_method(tested, methods, asked=None):
     return best, why
 
 
-def rate_of_target(tested, prediction, estimates, design):
-    """Mean outcome of the target and its error: mean estimate, put right by the weighted residuals.
-
-    Doubly robust: right where either the weights or the estimates are; see `doubly_robust_mean`.
-    `prediction` (M,) are out of fold, `estimates` and `design` (T,) of the rows of the target.
-    """
-    return doubly_robust_mean(tested.y, prediction, tested.weight, estimates, design)
-
-
-def final_scores(job):
+def final_scores(job, tilted=None, elsewhere=None):
     """The final model of a study, the scores of every row in a data frame, and records of both.
 
     Reads features, labels, weights, out-of-fold predictions and the models fitted on all labeled
-    rows; never what is hidden.
+    rows; never what is hidden. `tilted` is `counterweight.models.score_tilt.fitted_tilt` of a study
+    with a tilt, `elsewhere` `counterweight.weighting.to_target.mean_elsewhere` of one for
+    others than the rows of its table.
     """
     given, paths = job.given, job.input
     data = BlankData.read(paths.features, paths.columns, paths.labels, given["max_levels"])
@@ -104,8 +103,8 @@ def final_scores(job):
     facts = _facts(given, data, tested, frame, method, why)
     words = facts["names"]
     saved = SavedScores(facts, data.encoder, model, band, support, {})
-    if given["tilt"]:
-        saved.tilt, facts["tilt"], facts["rests_on"] = fitted_tilt(
+    if tilted:
+        saved.tilt, facts["tilt"], facts["rests_on"] = tilted(
             given["tilt"],
             data,
             tested,
@@ -123,10 +122,8 @@ def final_scores(job):
     else:
         scores.insert(0, "row", data.rows)
     scores["labeled"] = data.labeled
-    if given.get("elsewhere"):
-        *known, told = mean_elsewhere(
-            data, tested, tested.predictions[at], saved, paths.table, given
-        )
+    if elsewhere:
+        *known, told = elsewhere(data, tested, tested.predictions[at], saved, paths.table, given)
         facts |= told
         for sentence in told["target"]:
             job.log.info(sentence)
@@ -135,7 +132,7 @@ def final_scores(job):
         rows = TargetRows.here(data, tested, given["target"])
         known = _mean_here(data, tested, at, rows, answers.of(name), saved.tilt, given["tilt"])
     records = _records(job, data, at, scores, weight, known)
-    if saved.tilt is None and not given.get("elsewhere"):
+    if not (tilted or elsewhere):
         predictions = dict(zip(names, tested.predictions, strict=True))
         estimates = {one: answers.of(one) for one in names}
         made = robust_records(tested, predictions, estimates, name, rows.where, rows.weight)
@@ -169,38 +166,6 @@ def _facts(given, data, tested, frame, method, why):
         "rests_on": _assumed(data, given),
         "tilt": None,
     }
-
-
-def mean_elsewhere(data, tested, prediction, saved, table, given):
-    """Mean outcome of a target outside the table, its error and rows, and facts: words for it.
-
-    A reference sample with all features is foretold, and its mean put right by what labeled rows
-    show (doubly robust). For margins, or a sample without some of the features, it is the
-    weighted mean, whose error knows what the weights were made to meet.
-    """
-    options = given["elsewhere"]["options"]
-    adjusted, _, population = weighted_to_target(data, table, given["reading"], given["elsewhere"])
-    facts = {
-        "for": words_for(options["table"], options["margins"]),
-        "target": adjusted.summary().split("\n"),
-    }
-    if population is None or not {*data.encoder.columns_} <= {*population.columns}:
-        known = adjusted.mean(OUTCOME)
-        rows = len(data.y[data.labeled]) if population is None else len(population)
-        return known.value, known.standard_error, rows, facts
-    parts = []
-    for start in range(0, len(population), BATCH):
-        rows = data.encoder.encode(population.iloc[start : start + BATCH])
-        parts.append((saved.model.predict(rows), saved.support.outside(rows.dense())))
-    estimates, outside = (np.concatenate(part) for part in zip(*parts, strict=True))
-    design = np.ones(len(population))
-    if options["weight"]:
-        design = population[options["weight"]].to_numpy(float)
-    facts["target"].append(
-        f"{np.average(outside, weights=design):.1%} of {facts['for']} resemble no row that has an "
-        "outcome: what is said of them rests on the form of the model alone."
-    )
-    return *rate_of_target(tested, prediction, estimates, design), len(population), facts
 
 
 class _Answers:
@@ -266,7 +231,8 @@ def _mean_here(data, tested, at, rows, estimates, tilt, asked):
     """Mean outcome of a target among the rows of the table, its error, and how many they are."""
     if tilt is None:
         of_target = estimates[rows.where]
-        known = rate_of_target(tested, tested.predictions[at], of_target, rows.weight)
+        seen = tested.y, tested.predictions[at], tested.weight
+        known = doubly_robust_mean(*seen, of_target, rows.weight)
     else:
         known = rows.mean(_calibrated(data, estimates, tilt, asked), centre=tilt.delta).at(0.0)
     return *known, len(rows.where)

@@ -17,13 +17,15 @@ from counterweight.labeling.column_statistics import (
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.encoding import TabularEncoder
 from counterweight.models.score_models import EncodedModel, most_moved
-from counterweight.models.score_tilt import ScoreTilt
 from counterweight.numerics.bands import CalibrationBand
+from counterweight.plan.components import reference
 from counterweight.tables.table_reader import row_batches
 from counterweight.weighting.overlap import Support
 
 #: Models of files of 1.0.0 by the names that they have now.
 OLD_NAMES = {"linear": "logistic", "boosting": "gradient_boosting"}
+#: The class of a tilt, which only jobs of studies with one load.
+TILT = "counterweight.models.score_tilt:ScoreTilt"
 #: What to do where the new rows are not there.
 ABSENT = "correct the path under score"
 
@@ -56,7 +58,7 @@ class SavedScores(SavedPredictor):
     band: CalibrationBand
     support: Support
     versions: dict
-    tilt: ScoreTilt | None = None
+    tilt: object = None
 
     @property
     def binary(self):
@@ -232,5 +234,5 @@ class SavedScores(SavedPredictor):
             CalibrationBand.from_arrays(parts["band"]),
             Support.from_arrays(parts["support"]),
             stored.versions,
-            ScoreTilt.from_arrays(parts["tilt"], known["chance"]) if known else None,
+            reference(TILT).from_arrays(parts["tilt"], known["chance"]) if known else None,
         )

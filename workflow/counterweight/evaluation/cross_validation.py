@@ -14,7 +14,12 @@ from counterweight.errors import CounterweightError
 from counterweight.evaluation.influence import LeftOut, Ratio, row_mean
 from counterweight.evaluation.metrics import accuracy, auc, brier, log_loss, metric_of, squared_loss
 from counterweight.numerics.checks import as_numbers, checked_labels, checked_weights
-from counterweight.numerics.estimate import Estimate, mean_interval, scaled_weights
+from counterweight.numerics.estimate import (
+    Estimate,
+    doubly_robust_mean,
+    mean_interval,
+    scaled_weights,
+)
 from counterweight.tables.parquet import read_columns
 
 TASK = "missing_outcomes"
@@ -444,27 +449,6 @@ def _size(value, figures=3):
 
 def _errors(count):
     return "no chance error" if np.isinf(count) else f"{_size(count, 2)} standard errors"
-
-
-def doubly_robust_mean(values, expected, weight, expected_target, design):
-    """Mean over a target, and its error: what is expected of it, put right by weighted residuals.
-
-    Right where either is: the weights (then the residuals put right whatever was expected) or the
-    expectations (then residuals are 0 on average under any weights). Where both are wrong, so is
-    the mean; nothing shows it, and where labels are missing not at random both are. The error takes
-    weights and model as given.
-
-    `values` and `expected` (M,) of labeled rows are what was seen, and what a model foretold that
-    had not seen the row, `weight` (M,) those to the target on any scale; `expected_target` and
-    `design` (T,) are of the rows of the target.
-
-    Robins, Rotnitzky & Zhao (1994); Kang & Schafer (2007), section 2.
-    """
-    weight, share = weight / weight.sum(), design / design.sum()
-    residual = values - expected
-    shift, mean = float(weight @ residual), float(share @ expected_target)
-    error = weight**2 @ (residual - shift) ** 2 + share**2 @ (expected_target - mean) ** 2
-    return mean + shift, float(np.sqrt(error))
 
 
 def expected_losses(p, chance):

@@ -7,6 +7,7 @@ import numpy as np
 from counterweight.fragments import Choice, Integer, Number
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.checks import check_options
+from counterweight.numerics.emissions import Layout
 from counterweight.numerics.gaussian_mixture import ClassMixtures, fit_class_mixtures, posterior
 
 OPTIONS = {
@@ -87,7 +88,7 @@ class GenerativeClassifier(MixtureClassifier):
     random_state: object = 0
 
     #: `fit` is told which features are categories.
-    CATEGORIES = True
+    CATEGORIES = Layout
     #: Fitted attribute that a later fit to the same rows and weights may be given.
     REUSED = "base"
 

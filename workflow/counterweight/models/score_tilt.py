@@ -10,17 +10,6 @@ from counterweight.numerics.sensitivity import SweptMean
 from counterweight.numerics.tilt import Calibration, estimate_delta, gap_left, tilted
 from counterweight.tables.parquet import read_columns
 
-#: What is said of answers without a tilt.
-AT_RANDOM = (
-    "Labels are taken to be missing at random: rows without an outcome are taken to turn out as "
-    "rows with the same features that have one. Nothing in the table can show that they do."
-)
-#: The same of a target that is not in the table.
-ELSEWHERE = (
-    "Those that answers are for are taken to turn out as labeled rows with the same features. "
-    "Nothing in the table can show that they do."
-)
-
 
 @dataclass
 class ScoreTilt:

@@ -17,6 +17,7 @@ from counterweight.numerics.checks import (
     checked_new_rows,
     checked_rows,
 )
+from counterweight.numerics.emissions import Layout
 from counterweight.numerics.tilt import (
     ESTIMATED,
     GIVEN,
@@ -223,7 +224,8 @@ class TiltedClassifier(BinaryClassifier):
     (2018); Alexandari, Kundaje & Shrikumar (2020).
     """
 
-    UNLABELED = TARGETED = NAMED = CATEGORIES = MOVES = True
+    UNLABELED = TARGETED = NAMED = MOVES = True
+    CATEGORIES = Layout
     #: Kept of each setting of a sweep.
     SWEPT = ("delta", "rate_unlabeled", "gap_left")
 

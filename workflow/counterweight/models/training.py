@@ -7,8 +7,6 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.classifier import positive
-from counterweight.numerics.emissions import Layout
-from counterweight.numerics.rates.values import constraint_values
 from counterweight.plan.components import declared, load
 from counterweight.tables.jobs import train_repeats
 from counterweight.tables.parquet import (
@@ -116,8 +114,8 @@ def seen_rows(component, data, repeat, target):
     two = getattr(component, "UNLABELED", False)
     X, y, weight, keys = data.training(repeat, target, seen=two)
     told = {"keys": keys} if getattr(component, "KEYED", False) else {}
-    if getattr(component, "CATEGORIES", False) and data.categories:
-        told["categories"] = Layout.named(data.names, **data.categories)
+    if getattr(component, "CATEGORIES", None) and data.categories:
+        told["categories"] = component.CATEGORIES.named(data.names, **data.categories)
     if getattr(component, "NAMED", False):
         told["names"] = data.names
     if data.categorical is not None:
@@ -226,8 +224,8 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
             numbers["train_measures"] = np.array([measured[part][:2] for part in measures], float)
         if promises:
             told = promises["numbers"] | numbers_of(name)
-            numbers["train_promises"] = constraint_values(
-                seen, decided, learned, promises["texts"], told
+            numbers["train_promises"] = learned.constraint_values(
+                seen, decided, promises["texts"], told
             )
         for part, values in numbers.items():
             # A map that the settings of a sweep share is kept once.

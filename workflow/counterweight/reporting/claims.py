@@ -18,7 +18,7 @@ import pandas as pd
 import yaml
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.evaluation.intervals import paired_interval
+from counterweight.numerics.estimate import paired_interval
 from counterweight.plan.components import schema_path
 from counterweight.reporting import wording
 from counterweight.reporting.claim_quantities import (

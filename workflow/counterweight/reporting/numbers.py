@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.intervals import (
+from counterweight.numerics.estimate import (
     LEAST_REPEATS,
     UNBOUNDED,
     around,
@@ -68,7 +68,7 @@ class Estimate(NamedTuple):
 def summarised(rows, test_share, keys, limits=None):
     """Mean, sd, corrected resampled interval and range of each group of rows, in their order.
 
-    The interval is that of `counterweight.evaluation.intervals.paired_interval`, for all groups at
+    The interval is that of `counterweight.numerics.estimate.paired_interval`, for all groups at
     once (of `mean_variance` where most rows are test rows), within the bounds that
     ``limits(metric, measure)`` says; NaN where a group has fewer than three rows. Columns are those
     of `Estimate`, and ``standard_error`` and ``rows`` of each group's first row.

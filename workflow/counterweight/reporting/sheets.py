@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from counterweight.evaluation.intervals import LEAST_REPEATS
+from counterweight.numerics.estimate import LEAST_REPEATS
 from counterweight.reporting.blocks import Cell, Head, Row, Table
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.wording import (

@@ -394,15 +394,28 @@ def plan_deliver(plan, study, at):
     }
     uses = tuple(pair for pair in uses if pair[0] == "outcome") + _models(study)
     given, own = given | draws(plan, study), tuple(inputs.get("population", ()))
-    return Job(f"{_HERE}:deliver", inputs, given, uses, outputs, own=own)
+    whose = "deliver_tilted" if study["tilt"] else "deliver_elsewhere" if elsewhere else "deliver"
+    return Job(f"{_HERE}:{whose}", inputs, given, uses, outputs, own=own)
 
 
-def deliver(job):
+def deliver_tilted(job):
+    from counterweight.models.score_tilt import fitted_tilt
+
+    deliver(job, tilted=fitted_tilt)
+
+
+def deliver_elsewhere(job):
+    from counterweight.weighting.to_target import mean_elsewhere
+
+    deliver(job, elsewhere=mean_elsewhere)
+
+
+def deliver(job, **further):
     from counterweight.delivery.final_scores import final_scores
     from counterweight.tables.parquet import metrics_table, write_table
     from counterweight.tables.saved_form import write_answers
 
-    saved, scores, records = final_scores(job)
+    saved, scores, records = final_scores(job, **further)
     saved.save(job.output.model)
     write_answers(job.output.scores, job.output.csv, scores)
     write_table(job.output.metrics, metrics_table(job.given["study"], "delivered", records))
@@ -416,7 +429,9 @@ def plan_apply(plan, study, at):
     dataset = plan["datasets"][study["dataset"]]
     given = {"study": study["id"], "reading": dataset.get("reading", {})}
     own = (study["score"],)
-    return Job(f"{_HERE}:apply", inputs, given, _models(study), outputs, own=own)
+    modules = ("counterweight.models.score_tilt",) if study["tilt"] else ()
+    told = {"own": own, "modules": modules}
+    return Job(f"{_HERE}:apply", inputs, given, _models(study), outputs, **told)
 
 
 def apply(job):

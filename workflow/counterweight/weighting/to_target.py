@@ -9,6 +9,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Option, Text
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.conditions import equal
+from counterweight.numerics.estimate import doubly_robust_mean
 from counterweight.tables.parquet import read_table
 from counterweight.tables.table_reader import read_columns
 from counterweight.weighting.importance_weights import describe_sizes
@@ -32,6 +33,8 @@ OPTIONS = {
 OUTCOME = "outcome that is known"
 #: What to do where there is no reference sample.
 ABSENT = "correct the path under target.table"
+#: Rows of a target that are foretold at a time.
+BATCH = 100_000
 
 
 def words_for(table, margins):
@@ -189,3 +192,36 @@ def describe_to_target(adjusted, raw):
             for when in ("before", "after")
         ]
     return records
+
+
+def mean_elsewhere(data, tested, prediction, saved, table, given):
+    """Mean outcome of a target outside the table, its error and rows, and facts: words for it.
+
+    A reference sample with all features is foretold, and its mean put right by what labeled rows
+    show (doubly robust). For margins, or a sample without some of the features, it is the
+    weighted mean, whose error knows what the weights were made to meet.
+    """
+    options = given["elsewhere"]["options"]
+    adjusted, _, population = weighted_to_target(data, table, given["reading"], given["elsewhere"])
+    facts = {
+        "for": words_for(options["table"], options["margins"]),
+        "target": adjusted.summary().split("\n"),
+    }
+    if population is None or not {*data.encoder.columns_} <= {*population.columns}:
+        known = adjusted.mean(OUTCOME)
+        rows = len(data.y[data.labeled]) if population is None else len(population)
+        return known.value, known.standard_error, rows, facts
+    parts = []
+    for start in range(0, len(population), BATCH):
+        rows = data.encoder.encode(population.iloc[start : start + BATCH])
+        parts.append((saved.model.predict(rows), saved.support.outside(rows.dense())))
+    estimates, outside = (np.concatenate(part) for part in zip(*parts, strict=True))
+    design = np.ones(len(population))
+    if options["weight"]:
+        design = population[options["weight"]].to_numpy(float)
+    facts["target"].append(
+        f"{np.average(outside, weights=design):.1%} of {facts['for']} resemble no row that has an "
+        "outcome: what is said of them rests on the form of the model alone."
+    )
+    known = doubly_robust_mean(tested.y, prediction, tested.weight, estimates, design)
+    return *known, len(population), facts

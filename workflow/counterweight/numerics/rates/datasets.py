@@ -18,7 +18,7 @@ from counterweight.numerics.rates.language import (
     nearest,
     set_text,
 )
-from counterweight.numerics.rates.values import measure
+from counterweight.numerics.rates.values import constraint_values, measure
 
 
 def is_sparse(X):
@@ -234,6 +234,10 @@ class DataSets:
         }
         shared = {"errors": errors, "undefined": "nan", "decided": decided}
         return measure(p, self, expressions, numbers, **shared)
+
+    def constraint_values(self, p, decided, constraints, parameters=None):
+        """`counterweight.numerics.rates.values.constraint_values` on these rows."""
+        return constraint_values(p, decided, self, constraints, parameters)
 
     @classmethod
     def stack(cls, X, y, weight=None, datasets=None, deployed=None):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.evaluation.intervals import normal_interval
+from counterweight.numerics.estimate import normal_interval
 from counterweight.reporting.charts import forms
 from counterweight.reporting.numbers import Estimate
 from counterweight.tables.parquet import numbers_of, setting_options

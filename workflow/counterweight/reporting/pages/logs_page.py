@@ -3,7 +3,7 @@
 import functools
 import math
 
-from counterweight.evaluation.intervals import normal_interval
+from counterweight.numerics.estimate import normal_interval
 from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate, results_table
 from counterweight.reporting.sheets import (

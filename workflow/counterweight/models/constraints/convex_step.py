@@ -5,7 +5,7 @@ point where these take long; or by Algorithm 2, cuts over the multipliers whose 
 weighted support vector machine.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +13,9 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.newton import Smooth, balanced, newton
 
-# Constraint values up to this, of costs that sum to one, are rounding.
+#: Constraint values up to this, of costs that sum to one, are rounding.
 ROUNDING = 1e-10
-# Steeper smoothing than this makes the normal matrix too ill-conditioned for its factor.
+#: Steeper smoothing than this makes the normal matrix too ill-conditioned for its factor.
 SHARPEST, STIFFEST = 1e4, 1e5
 
 
@@ -69,19 +69,19 @@ class ConvexStep:
 
     def costs(self, v):
         """Costs of both hinges of each row in the Lagrangian."""
-        if len(v) == 0:
+        if not v.any():
             return self.positive[0], self.negative[0]
         return self.positive[0] + v @ self.positive[1:], self.negative[0] + v @ self.negative[1:]
 
     def at(self, v):
-        """The Lagrangian at fixed multipliers: a step without constraints.
+        """The Lagrangian at fixed multipliers (m,): a step without constraints.
 
-        Each row has a hinge of label -1 with cost P_0 + v'P and one of label +1 with cost
-        N_0 + v'N (section 2.2); in the usual scaling u = 2w this is a weighted SVM.
+        Each row has a hinge of label -1 with cost P_0 + v'P and one of label +1 with cost N_0 +
+        v'N (section 2.2); in the usual scaling u = 2w this is a weighted SVM.
         """
         p, q = self.costs(v)
         constant = self.constant[:1] + v @ self.constant[1:]
-        return ConvexStep(self.rows, p[None], q[None], constant, self.regularisation)
+        return replace(self, positive=p[None], negative=q[None], constant=constant)
 
     def lower_bound(self, above, below, v):
         """Dual value at hinge slopes in [0, 1] and multipliers v >= 0: a certified lower bound.
@@ -110,7 +110,6 @@ class ConvexState:
     upper: float = np.inf
     lower: float = -np.inf
     evaluations: int = 0
-    sharpness: float = field(default=None)
 
     @property
     def gap(self):
@@ -133,19 +132,15 @@ def pull_back(step, inside, outside, slack=0.0):
     """
     (_, f0), (_, f1) = inside, outside
 
-    def worst(share):
-        values = step.rates(f0 + share * (f1 - f0))[1:]
-        return values.max(initial=-np.inf)
+    def kept(share):
+        return step.rates(f0 + share * (f1 - f0))[1:].max(initial=-np.inf) <= slack
 
-    if worst(1.0) <= slack:
+    if kept(1.0):
         return 1.0
     low, high = 0.0, 1.0
     for _ in range(50):
         middle = 0.5 * (low + high)
-        if worst(middle) <= slack:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if kept(middle) else (low, middle)
         if low > 0 and high - low <= 1e-6 * low:
             break
     return low
@@ -165,41 +160,17 @@ def reached(step, w, f, anchor, limit):
 
 
 def solve_whole(
-    step,
-    state,
-    *,
-    tol,
-    margin,
-    limit=np.inf,
-    anchor=None,
-    relative=None,
-    most=60,
-    growth=2.0,
-    sharpness=2.0,
-    stiffness=12.0,
-    patience=np.inf,
+    step, state, *, tol, margin, limit=np.inf, anchor=None, relative=None, most=60, patience=np.inf
 ):
     """Solve a convex step with its constraints, by proximal multipliers and Newton steps.
 
-    Costs of the objective are scaled to sum to about 1, those of each constraint too. Stops without
-    the gap that is asked for after `patience` Newton steps.
-
-    Parameters
-    ----------
-    step : ConvexStep
-    state : ConvexState
-        Start: w, hinge slopes and multipliers.
-    tol : float
-        Certified gap (upper minus lower bound) at which to stop.
-    margin : float or array (m,)
-        How much inside the bounds to aim, so that rounding does not end outside.
-    limit : float or array (m,)
-        Largest multiplier: finite for elastic constraints, whose price it is.
-    anchor : pair (w, f) or None
-        A point that is feasible in this step; the result is pulled back to it where needed, so that
-        it is feasible, and no worse. Without one, violations are priced at `limit`.
-    relative : float or None
-        Share of the objective, its constant left out, that the gap must not exceed either.
+    Costs of the objective, and of each constraint, sum to about 1. `state` is the start. Ends at
+    the certified gap `tol` (upper minus lower bound), which must not exceed the share `relative` of
+    the objective, its constant left out, either; or after `patience` Newton steps. `margin` is how
+    much inside the bounds to aim, so that rounding does not end outside. Multipliers are at most
+    `limit`: finite for elastic constraints, whose price it is. `anchor` (w, f) is a point that is
+    feasible in this step: the result is pulled back to it where needed, and no worse. Without one,
+    violations are priced at `limit`.
     """
     m = len(step.constant) - 1
     limit = np.broadcast_to(np.asarray(limit, float), (m,))
@@ -210,11 +181,11 @@ def solve_whole(
     elif m == 0 or np.isfinite(limit).all():
         value, g = step.value(f, w)
         best.upper = value + limit @ np.maximum(g, 0.0) if m else value
-    gap, sharp, stiff = np.inf, sharpness, np.full(m, stiffness)
-    asked = tol
-    newtons, strict = 0, 0.02
+    gap, sharp, stiff = np.inf, 2.0, np.full(m, 12.0)
+    asked, newtons, strict = tol, 0, 0.02
     for _ in range(most):
-        smooth = Smooth.of(step, state, sharp, stiff, margin, limit)
+        slopes = state.above, state.below, state.multipliers
+        smooth = Smooth(step, *slopes, sharp, stiff, margin, limit)
         if relative is not None and np.isfinite(best.upper):
             asked = min(tol, max(relative * (best.upper - step.constant[0]), 1e-12))
         accuracy = max(min(1e-4, strict * gap), strict * asked)
@@ -227,21 +198,17 @@ def solve_whole(
         value, point = reached(step, w, f, anchor, limit)
         if value < best.upper:
             best.upper, best.w = value, point
-        best.above, best.below, best.multipliers = above, below, v
+        best.above, best.below, best.multipliers, best.evaluations = above, below, v, newtons
         # A gap that hardly falls asks for more exact minimisers.
         if best.gap > 0.5 * gap:
             strict = max(0.3 * strict, 1e-5)
         gap = best.gap
-        best.sharpness = sharp
-        if gap <= asked:
-            break
-        if newtons >= patience:
+        if gap <= asked or newtons >= patience:
             break
         # A problem that was too stiff for Newton's steps is taken up again softer.
-        factor = growth if solved else 0.25
+        factor = 2.0 if solved else 0.25
         sharp = min(max(sharp * factor, 1.0), SHARPEST)
         stiff = np.clip(stiff * factor, 1.0, STIFFEST)
-    best.evaluations = newtons
     return best
 
 
@@ -274,6 +241,10 @@ class _Point(NamedTuple):
     u: np.ndarray
     free: np.ndarray
 
+    def after(self, move, share):
+        """The point after a share of a direction."""
+        return _Point(*(now + share * change for now, change in zip(self, move, strict=True)))
+
 
 class _System:
     """Newton's equations at a point, everything but w and v eliminated."""
@@ -282,30 +253,28 @@ class _System:
         from scipy.linalg import cho_factor, cho_solve
 
         self.hinges, self.point = hinges, point
-        rows, cost, priced = hinges.rows, hinges.cost, hinges.priced
+        rows, cost = hinges.rows, hinges.cost
         w, f, xi, t, a, b, v, s, u, free = point
-        z = hinges.sign * f[hinges.row]
         self.rest_w = hinges.l2 * w + rows.combine(hinges.spread(a))
         self.rest_xi = cost[0] + v @ cost[1:] - a - b
-        self.rest_t = xi - 0.5 - z - t
+        self.rest_t = xi - 0.5 - hinges.sign * f[hinges.row] - t
         self.rest_s = cost[1:] @ xi + fixed + s - u
         self.bend = 1.0 / (t / a + xi / b)
         matrix = rows.gram(np.bincount(hinges.row, self.bend, rows.shape[0]))
         matrix[np.diag_indices_from(matrix)] += hinges.l2 + 1e-14 * matrix.trace() / len(matrix)
-        self.factor = cho_factor(matrix, lower=True)
+        factor = cho_factor(matrix, lower=True)
+        self.solve = lambda sums: cho_solve(factor, sums)
         # Of each constraint: how xi falls with v at fixed w, and along w.
         spent = cost[1:] * (xi / b)
         across = [rows.combine(hinges.spread(own * self.bend)) for own in spent]
         across = np.array(across).reshape(len(v), len(w))
-        self.solved = cho_solve(self.factor, across.T) if len(v) else np.zeros((len(w), 0))
-        diagonal = s / v + np.where(priced, u / free, 0.0)
+        self.solved = self.solve(across.T) if len(v) else np.zeros((len(w), 0))
+        diagonal = s / v + np.where(hinges.priced, u / free, 0.0)
         damped = spent * self.bend * (t / a)
         self.schur = damped @ cost[1:].T + across @ self.solved + np.diag(diagonal)
 
-    def direction(self, centre, of_a, of_b, of_v, of_u):
+    def direction(self, centre, of_a=0.0, of_b=0.0, of_v=0.0, of_u=0.0):
         """Newton's direction to the products `centre`, less second-order terms of each pair."""
-        from scipy.linalg import cho_solve
-
         hinges, rows, cost = self.hinges, self.hinges.rows, self.hinges.cost[1:]
         _, _, xi, t, a, b, v, s, u, free = self.point
         for_t, for_xi = (centre - of_a) / a - t, (centre - of_b) / b - xi
@@ -313,7 +282,7 @@ class _System:
         for_u = np.where(hinges.priced, (centre - of_u) / free - u, 0.0)
         base = for_xi - (xi / b) * self.rest_xi
         lead = self.bend * (for_t - base - self.rest_t)
-        plain = cho_solve(self.factor, -(self.rest_w + rows.combine(hinges.spread(lead))))
+        plain = self.solve(-(self.rest_w + rows.combine(hinges.spread(lead))))
         dz = hinges.sign * rows.scores(plain)[hinges.row]
         inner = base + (xi / b) * (lead + self.bend * dz)
         dv = np.zeros(0)
@@ -324,18 +293,9 @@ class _System:
         asked = dv @ cost if len(v) else 0.0
         da = lead + self.bend * ((xi / b) * asked + hinges.sign * df[hinges.row])
         db = self.rest_xi + asked - da
-        return _Point(
-            dw,
-            df,
-            for_xi - (xi / b) * db,
-            for_t - (t / a) * da,
-            da,
-            db,
-            dv,
-            for_s - (s / v) * dv,
-            np.where(hinges.priced, for_u + (u / free) * dv, 0.0),
-            np.where(hinges.priced, -dv, 0.0),
-        )
+        dxi, dt, ds = for_xi - (xi / b) * db, for_t - (t / a) * da, for_s - (s / v) * dv
+        du = np.where(hinges.priced, for_u + (u / free) * dv, 0.0)
+        return _Point(dw, df, dxi, dt, da, db, dv, ds, du, np.where(hinges.priced, -dv, 0.0))
 
     def longest(self, move):
         """How far along a direction everything stays above 0, and a little less."""
@@ -348,26 +308,34 @@ class _System:
 
     def mean(self, move, share):
         """Mean product of the pairs after a share of a direction."""
-        _, _, xi, t, a, b, v, s, u, free = (
-            now + share * change for now, change in zip(self.point, move, strict=True)
-        )
+        _, _, xi, t, a, b, v, s, u, free = self.point.after(move, share)
         priced = self.hinges.priced
         total = a @ t + b @ xi + v @ s + u[priced] @ free[priced]
         return total / max(2 * len(a) + len(v) + priced.sum(), 1)
+
+    def step(self):
+        """Mehrotra's predictor and corrector: a direction and how far to go along it."""
+        first = self.direction(0.0)
+        now = self.mean(first, 0.0)
+        share = max(self.mean(first, self.longest(first)) / now, 0.0)
+        centre = now * min(1.0, share) ** 3
+        ends = first.t * first.a, first.xi * first.b, first.s * first.v, first.u * first.free
+        move = self.direction(centre, *ends)
+        return move, self.longest(move)
 
 
 def solve_interior(step, state, *, tol, margin, limit=np.inf, anchor=None, most=60):
     """Solve a convex step with its constraints on the normal matrix of all its hinges.
 
     Hinge k has a slack xi_k >= 0 with t_k = xi_k - 1/2 - z_k >= 0; constraint j, on sums of the
-    slacks, has s_j >= 0. Their multipliers b, a and v follow a central path by Mehrotra's predictor
-    and corrector; with a finite `limit` a constraint may be broken at that price. The number of
-    iterations, `most` at most, hardly depends on the data, but each works on all rows. Arguments
-    are those of `solve_whole`; `evaluations` counts iterations.
+    slacks, has s_j >= 0. Their multipliers b, a and v follow a central path; with a finite `limit`
+    a constraint may be broken at that price. The number of iterations, `most` at most, hardly
+    depends on the data, but each works on all rows. Arguments are those of `solve_whole`;
+    `evaluations` counts iterations.
     """
     from scipy.linalg import LinAlgError
 
-    rows, l2, n, m = step.rows, step.regularisation, step.rows.shape[0], len(step.constant) - 1
+    rows, n, m = step.rows, step.rows.shape[0], len(step.constant) - 1
     limit = np.broadcast_to(np.asarray(limit, float), (m,))
     up = np.flatnonzero(step.positive.any(axis=0))
     down = np.flatnonzero(step.negative.any(axis=0))
@@ -376,66 +344,46 @@ def solve_interior(step, state, *, tol, margin, limit=np.inf, anchor=None, most=
     cost = np.concatenate([step.positive[:, up], step.negative[:, down]], axis=1)
     fixed = step.constant[1:] + margin
     priced = np.isfinite(limit)
-    hinges = _Hinges(row, sign, cost, rows, l2, priced)
+    hinges = _Hinges(row, sign, cost, rows, step.regularisation, priced)
     best = ConvexState(state.w, np.zeros(n), np.zeros(n), np.zeros(m))
+    w = np.array(state.w, float)
     if anchor is not None:
         best.w, best.upper = anchor[0], step.value(anchor[1], anchor[0])[0]
-    w = np.array(state.w, float) if anchor is None else np.array(anchor[0], float)
+        w = np.array(anchor[0], float)
     f = rows.scores(w)
-
-    z = sign * f[row]
-    xi = np.maximum(0.5 + z, 0.0) + 0.1
-    t = xi - 0.5 - z
+    xi = np.maximum(0.5 + sign * f[row], 0.0) + 0.1
     v = np.minimum(np.full(m, 0.1), 0.5 * limit)
-    total = cost[0] + v @ cost[1:]
-    a = 0.5 * np.maximum(total, 1e-300)
-    b = a.copy()
+    a = 0.5 * np.maximum(cost[0] + v @ cost[1:], 1e-300)
     s = np.maximum(-(cost[1:] @ xi + fixed), 0.05)
     # Violation at a price: u >= 0 with multiplier free = limit - v.
     u, free = np.where(priced, 0.05, 0.0), np.where(priced, limit - v, 1.0)
+    point = _Point(w, f, xi, xi - 0.5 - sign * f[row], a, a.copy(), v, s, u, free)
     for count in range(most):
         best.evaluations = count
-        z = sign * f[row]
-        total = cost[0] + v @ cost[1:]
+        total = cost[0] + point.v @ cost[1:]
         above, below = np.zeros(n), np.zeros(n)
-        share = np.clip(a / np.maximum(total, 1e-300), 0.0, 1.0)
+        share = np.clip(point.a / np.maximum(total, 1e-300), 0.0, 1.0)
         above[up], below[down] = np.split(share, [len(up)])
-        lower = step.lower_bound(above, below, v)
+        lower = step.lower_bound(above, below, point.v)
         if lower > best.lower:
-            best.lower, best.above, best.below, best.multipliers = lower, above, below, v.copy()
-        upper, point = reached(step, w, f, anchor, limit)
+            best.lower, best.above, best.below, best.multipliers = lower, above, below, point.v
+        upper, reaches = reached(step, point.w, point.f, anchor, limit)
         if upper < best.upper:
-            best.upper, best.w = upper, point
+            best.upper, best.w = upper, reaches
         if best.gap <= tol:
             break
-        point = _Point(w, f, xi, t, a, b, v, s, u, free)
         try:
             with np.errstate(all="ignore"):
-                system = _System(hinges, point, fixed)
-                none = 0.0
-                first = system.direction(none, none, none, none, none)
-                reach, now = system.longest(first), system.mean(first, 0.0)
-                share = max(system.mean(first, reach) / now, 0.0)
-                centre = now * min(1.0, share) ** 3
-                move = system.direction(
-                    centre,
-                    first.t * first.a,
-                    first.xi * first.b,
-                    first.s * first.v,
-                    first.u * first.free,
-                )
-                reach = system.longest(move)
+                move, reach = _System(hinges, point, fixed).step()
         except (LinAlgError, ValueError):
             break
         if not (reach >= 1e-6 and np.isfinite(move.w).all()):
             break
-        w, f, xi, t, a, b, v, s, u, free = (
-            now + reach * change for now, change in zip(point, move, strict=True)
-        )
+        point = point.after(move, reach)
     return best
 
 
-# Multipliers, of costs that sum to one, beyond which a box is not widened.
+#: Multipliers, of costs that sum to one, beyond which a box is not widened.
 WIDEST = 1e6
 
 
@@ -458,8 +406,8 @@ class CutModel:
     def maximum(self):
         """Where h is largest in the box, its value, and the cuts' weights there.
 
-        The weights make a mixture of the cuts' points that keeps the constraints on average
-        (linear programming duality), and so a feasible point by convexity.
+        The weights make a mixture of the cuts' points that keeps the constraints on average (linear
+        programming duality), and so a feasible point by convexity.
         """
         from scipy.optimize import linprog
 
@@ -507,10 +455,10 @@ class CutModel:
 def cutting_plane(step, state, *, tol, margin, limit=np.inf, anchor=None, most=300):
     """Solve a convex step by cuts over the multipliers, each from one weighted SVM (Algorithm 2).
 
-    Cuts are shallow: while the bounds are far apart, SVMs are solved to half their
-    distance. Arguments are those of `solve_whole`, `most` the largest number of SVMs, which
-    `evaluations` counts. The result is the best of all points and of the mixture of points that
-    the model's linear programme gives, pulled back to feasibility.
+    Cuts are shallow: while the bounds are far apart, SVMs are solved to half their distance.
+    Arguments are those of `solve_whole`, `most` the largest number of SVMs, which `evaluations`
+    counts. The result is the best of all points and of the mixture of points that the model's
+    linear programme gives, pulled back to feasibility.
     """
     m = len(step.constant) - 1
     limit = np.broadcast_to(np.asarray(limit, dtype=float), (m,))
@@ -558,35 +506,32 @@ def cutting_plane(step, state, *, tol, margin, limit=np.inf, anchor=None, most=3
     return best
 
 
-# Newton steps after which an interior point takes over: few problems need as many.
-PATIENCE = 400
-# Gap that then does where others follow: the step keeps the constraints, and is no worse. With one
-# constraint the interior point brings it down soon.
-ENOUGH = 6e-3
-# It works on all rows each time: dense ones of more products than this are left to Newton.
-MOST_PRODUCTS = 5e8
+#: Newton steps after which an interior point takes over: few problems need as many. The gap that
+#: then does where others follow and constraints are several. It works on all rows each time: dense
+#: ones of more products than the last are left to Newton.
+PATIENCE, ENOUGH, MOST_PRODUCTS = 400, 6e-3, 5e8
 
 
 def solve_step(step, state, anchor, limit, method, tol, relative=None, rough=False):
     """One convex step by the chosen method; a rough one with a gap of `ENOUGH` if that is hard."""
     margin = np.full(len(step.constant) - 1, 0.1 * tol)
     shared = {"tol": tol, "margin": margin, "limit": limit, "anchor": anchor}
-    if method == "newton" or len(step.constant) == 1:
-        n, d = step.rows.shape
-        patience = PATIENCE if step.rows.is_sparse or n * d * d <= MOST_PRODUCTS else np.inf
-        state = solve_whole(step, state, **shared, relative=relative, patience=patience)
-        if rough and len(step.constant) > 2 and state.gap <= ENOUGH:
-            return state
-        asked = tol
-        if relative is not None:
-            asked = min(tol, max(relative * (state.upper - step.constant[0]), 1e-12))
-        if state.gap <= asked or patience == np.inf:
-            return state
-        state = _better(state, solve_interior(step, state, **shared | {"tol": asked}))
-        if state.gap <= asked:
-            return state
-        return _better(state, solve_whole(step, state, **shared, relative=relative))
-    return cutting_plane(step, state, **shared)
+    if method != "newton" and len(step.constant) > 1:
+        return cutting_plane(step, state, **shared)
+    n, d = step.rows.shape
+    patience = PATIENCE if step.rows.is_sparse or n * d * d <= MOST_PRODUCTS else np.inf
+    state = solve_whole(step, state, **shared, relative=relative, patience=patience)
+    if rough and len(step.constant) > 2 and state.gap <= ENOUGH:
+        return state
+    asked = tol
+    if relative is not None:
+        asked = min(tol, max(relative * (state.upper - step.constant[0]), 1e-12))
+    if state.gap <= asked or patience == np.inf:
+        return state
+    state = _better(state, solve_interior(step, state, **shared | {"tol": asked}))
+    if state.gap <= asked:
+        return state
+    return _better(state, solve_whole(step, state, **shared, relative=relative))
 
 
 def _better(state, other):

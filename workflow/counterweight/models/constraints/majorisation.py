@@ -8,7 +8,7 @@ keeps the constraints, `prove_infeasible` proves it.
 """
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,8 +29,8 @@ from counterweight.models.constraints.newton import DistinctRows
 class InfeasibilityProof:
     """Lower bound on the sum of violations of any classifier, and the multipliers that show it.
 
-    Above 0 it proves that the constraints contradict each other: their sum with these factors (m,),
-    in [0, 1], is the contradiction.
+    Above 0 it proves that the constraints contradict each other: their sum with these factors (m,), in
+    [0, 1], is the contradiction.
     """
 
     least_violation: float
@@ -40,12 +40,11 @@ class InfeasibilityProof:
 def prove_infeasible(positive, negative, constant, most=200):
     """Least sum of violations over all functions of the row, by cuts over the multipliers.
 
-    A classifier, whatever its form, is positive with some probability s_i on each distinct row and
-    negative with 1 - s_i. So for any v in [0, 1]^m its violations sum at least to q(v) = sum_i
-    min(v'P_i, v'N_i) + v'c, and the largest q(v) is the least sum of violations that any such
-    function has (linear programming duality). q is concave and piecewise linear. `positive` P and
-    `negative` N are (m, n), `constant` c (m,): constraint j is P_j s + N_j (1 - s) + c_j <= 0. The
-    bound holds for its own multipliers, however well they were found.
+    A classifier, whatever its form, is positive with some probability s_i on each distinct row. With P
+    `positive`, N `negative` (m, n) and c `constant` (m,), constraint j is P_j s + N_j (1 - s) + c_j <=
+    0. So for any v in [0, 1]^m violations sum at least to q(v) = sum_i min(v'P_i, v'N_i) + v'c, and the
+    largest q(v) is the least sum of any such function (linear programming duality). q is concave and
+    piecewise linear. The bound holds for its own multipliers, however well they were found.
     """
     from scipy.optimize import linprog
 
@@ -62,12 +61,8 @@ def prove_infeasible(positive, negative, constant, most=200):
         slopes.append(slope)
         # q is homogeneous, so each cut goes through the origin: q(v) <= slope'v.
         cuts = np.column_stack([-np.array(slopes), np.ones(len(slopes))])
-        highest = linprog(
-            np.append(np.zeros(m), -1.0),
-            A_ub=cuts,
-            b_ub=np.zeros(len(slopes)),
-            bounds=[(0, 1)] * m + [(None, None)],
-        )
+        box = [(0, 1)] * m + [(None, None)]
+        highest = linprog(np.append(np.zeros(m), -1.0), cuts, np.zeros(len(slopes)), bounds=box)
         if not highest.success or -highest.fun - best.least_violation <= 1e-9:
             break
         v = np.clip(highest.x[:m], 0.0, 1.0)
@@ -76,10 +71,10 @@ def prove_infeasible(positive, negative, constant, most=200):
 
 METHODS = ("newton", "cutting_plane")
 LOSSES = ("ramp", "hinge")
-# Share of its objective to which a plain SVM (no constraints, first step) is solved at least: where
-# classes are easy to separate, the tolerance, a share of all costs, says too little of it.
+#: Share of its objective to which a plain SVM (no constraints, first step) is solved at least:
+#: where classes are easy to separate, the tolerance, a share of all costs, says too little of it.
 SVM_GAP = 5e-5
-# A least sum of violations above this is no rounding.
+#: A least sum of violations above this is no rounding.
 PROVED = 1e-9
 
 
@@ -87,32 +82,13 @@ PROVED = 1e-9
 class RateFit:
     """A classifier f = X @ coefficient + intercept under rate constraints, and how it was found.
 
-    Attributes
-    ----------
-    multipliers : array (T, m)
-        Lagrange multipliers of each convex step.
-    objective : array (T + 1,)
-        Value of Problem 2 (rates of the loss, ramp or hinge, and penalty) at the start and after
-        each step.
-    violations : array (T + 1, m)
-        Rates of the loss less their bounds; negative where a constraint has room.
-    gap : array (T,)
-        Certified distance of each step's solution to that convex problem's optimum.
-    evaluations : int array (T,)
-        Newton steps, or weighted SVMs solved, in each step.
-    feasible : bool
-        Whether the returned classifier keeps all bounds in the rates of the loss: its randomised
-        rates (ramp), or their convex bounds (hinge).
-    status : str
-        "feasible", "not_reached" (no feasible classifier found, none excluded) or
-        "proved_infeasible" (no classifier of any form keeps all bounds).
-    messages : list of str
-    least_violation, proof
-        As of `InfeasibilityProof`; 0 unless proved infeasible.
-    states : list of ConvexState
-        Solutions of the steps, for `warm`.
-    accepted : int
-        Steps that led to the returned classifier; 0: it is the start.
+    By step, the start among those of T + 1: `objective` (T + 1,), the value of Problem 2 (rates of the
+    loss, ramp or hinge, and penalty); `violations` (T + 1, m), rates less their bounds; `multipliers`
+    (T, m); `gap` (T,), the certified distance to the convex problem's optimum; `evaluations` (T,),
+    Newton steps or weighted SVMs; `states`, for `warm`. `accepted` steps led to the classifier; 0: it
+    is the start. `feasible` if it keeps all bounds in the rates of the loss. `status` is "feasible",
+    "not_reached" (no feasible classifier found, none excluded) or "proved_infeasible" (no classifier of
+    any form keeps all bounds), with `least_violation` and `proof`, its multipliers.
     """
 
     coefficient: np.ndarray
@@ -150,24 +126,23 @@ class _Problem:
         return rates[0] + 0.5 * self.regularisation @ (w * w), rates[1:]
 
     def step(self, tangent):
-        return ConvexStep.of_ramps(
-            self.rows, self.positive, self.negative, self.constant, self.regularisation, tangent
-        )
+        """Problem 3 at scores, equations (4) and (5)."""
+        costs = self.positive, self.negative, self.constant, self.regularisation
+        return ConvexStep.of_ramps(self.rows, *costs, tangent)
 
-
-def _check_words(loss, method, steps, tol):
-    for name, value, allowed in (("loss", loss, LOSSES), ("method", method, METHODS)):
-        if value not in allowed:
-            raise CounterweightError(f"Unknown {name} {value!r}: choose {', '.join(allowed)}.")
-    if steps < 1 or not tol > 0:
-        raise CounterweightError("Steps and tol must be above 0.")
+    def proof(self):
+        """Least sum of violations of any classifier, in the constraints' own units."""
+        raw = self.scale[1:, None]
+        costs = self.positive[1:] * raw, self.negative[1:] * raw
+        return prove_infeasible(*costs, self.constant[1:] * self.scale[1:])
 
 
 def _checked(X, positive, negative, bounds, constants, penalty):
     """Arguments as arrays, or an error that says what is wrong with them."""
     n = X.group.shape[0] if isinstance(X, DistinctRows) else X.shape[0]
-    positive = np.atleast_2d(np.asarray(positive, dtype=float))
-    negative = np.atleast_2d(np.asarray(negative, dtype=float))
+    positive, negative = (
+        np.atleast_2d(np.asarray(costs, dtype=float)) for costs in (positive, negative)
+    )
     bounds = np.asarray(bounds, dtype=float).reshape(-1)
     if positive.shape != negative.shape or positive.shape != (1 + len(bounds), n):
         raise CounterweightError(
@@ -220,13 +195,8 @@ def _search(problem, w, steps, tol):
     least = np.maximum(problem.ramp_values(f, w)[1], 0.0).sum()
     for _ in range(steps):
         step = quiet.step(f)
-        solved = solve_whole(
-            step,
-            start_state(step, w),
-            tol=0.1 * tol,
-            margin=np.full(len(step.constant) - 1, tol),
-            limit=1.0,
-        )
+        margin = np.full(len(step.constant) - 1, tol)
+        solved = solve_whole(step, start_state(step, w), tol=0.1 * tol, margin=margin, limit=1.0)
         f_new = problem.rows.scores(solved.w)
         over = np.maximum(problem.ramp_values(f_new, solved.w)[1], 0.0).sum()
         if over >= least - 1e-9:
@@ -258,39 +228,29 @@ def minimise_rates(
 ):
     """Minimise a rate objective subject to bounds on rates (Algorithm 1): a `RateFit`.
 
-    Problem 2 in coefficients: sum_i P_0i sigma(f_i) + N_0i sigma(-f_i) + c_0 + penalty/2 |w|^2
-    subject to sum_i P_ji sigma(f_i) + N_ji sigma(-f_i) + c_j <= g_j. From a feasible start every
-    iterate is feasible and the objective never rises. From an infeasible start the bounds are
-    elastic, at a price that grows, until a feasible point is met.
+    Problem 2 in coefficients, P `positive` and N `negative` (1 + m, n), all >= 0, row 0 the
+    objective, g `bounds` (m,) and c `constants` (1 + m,): sum_i P_0i sigma(f_i) + N_0i sigma(-f_i)
+    + c_0 + penalty/2 |w|^2 subject to sum_i P_ji sigma(f_i) + N_ji sigma(-f_i) + c_j <= g_j. From a
+    feasible start every iterate is feasible and the objective never rises. From an infeasible start
+    the bounds are elastic, at a price that grows, until a feasible point is met.
 
-    Parameters
-    ----------
-    X : array or sparse matrix (n, d), or DistinctRows, which bring their own bias
-    positive, negative : array (1 + m, n)
-        P and N, all >= 0: cost of a positive and of a negative prediction. Row 0: objective.
-    bounds, constants : array (m,), and (1 + m,) or None
-    start : (coefficient, intercept), RateFit, or None for w = 0
-    loss : {"ramp", "hinge"}
-        "hinge" keeps all hinges and judges by them: one convex problem, solved once, or at three
-        prices of its bounds where no point is known that keeps them.
-    method : {"newton", "cutting_plane"}
-        How a convex step is solved: whole, or by cuts over the multipliers (Algorithm 2).
-    tol : float
-        Certified gap of each of the convex `steps`, as a share of the objective's total cost; of
-        those before the last one in units of `early`. Where that is above 1 these may leave a
-        larger gap with several constraints, if less takes long; so may the last, if another run
-        `goes_on`.
-    warm : RateFit, optional
-        A fit of a nearby problem on the same rows (another bound). Only saves time: each step
-        starts its search there, and ends within the same certified gap.
-    svm_gap : float or None
-        Share of its objective that the gap of a first step without constraints, a plain SVM, may
-        have; None: `tol` says it alone.
+    `X` are rows (n, d) or `DistinctRows`, which bring their own bias; `start` is (coefficient,
+    intercept), a `RateFit`, or None for w = 0. The `loss` "hinge" keeps all hinges and judges by
+    them: one convex problem, solved once, or at three prices of its bounds where no point is known
+    that keeps them. A convex step is solved by `method`, to the certified gap `tol`, a share of the
+    objective's total cost; those before the last one in units of `early`. Where that is above 1
+    these may leave a larger gap with several constraints, if less takes long; so may the last, if
+    another run `goes_on`. Each step starts its search at that of `warm`, a fit of a nearby problem
+    on the same rows, which only saves time. `svm_gap` is the share of its objective that the gap of
+    a first step without constraints, a plain SVM, may have; None: `tol` says it alone.
     """
-    _check_words(loss, method, steps, tol)
-    positive, negative, bounds, constants = _checked(
-        X, positive, negative, bounds, constants, penalty
-    )
+    for name, value, allowed in (("loss", loss, LOSSES), ("method", method, METHODS)):
+        if value not in allowed:
+            raise CounterweightError(f"Unknown {name} {value!r}: choose {', '.join(allowed)}.")
+    if steps < 1 or not tol > 0:
+        raise CounterweightError("Steps and tol must be above 0.")
+    costs = _checked(X, positive, negative, bounds, constants, penalty)
+    positive, negative, bounds, constants = costs
     rows = X if isinstance(X, DistinctRows) else DistinctRows(X, bias)
     constant = constants - np.append(0.0, bounds)
     problem = _Problem(rows, rows.merge(positive), rows.merge(negative), constant, penalty)
@@ -305,19 +265,17 @@ def minimise_rates(
             first = w[: rows.features], w[rows.features :].sum()
             shared |= {"constants": constants, "penalty": penalty, "start": first, "steps": steps}
             again = minimise_rates(rows, positive, negative, bounds, **shared)
-            again.messages.insert(
-                0,
-                "The elastic steps met no feasible classifier: a search for the least "
-                "violation gave a feasible start.",
+            told = (
+                "The elastic steps met no feasible classifier: a search for the least violation "
+                "gave a feasible start."
             )
-            return again
+            return replace(again, messages=[told, *again.messages])
         over = left
     if not fit.feasible:
-        _explain(fit, path.proof or _proof(problem), over * problem.scale[1:])
+        _explain(fit, path.proof or problem.proof(), over * problem.scale[1:])
     if len(bounds) and not fit.accepted:
         fit.messages.append("No step was accepted: the classifier is the start.")
-    fit.coefficient = w[: rows.features]
-    fit.intercept = float(w[rows.features :].sum())
+    fit.coefficient, fit.intercept = w[: rows.features], float(w[rows.features :].sum())
     return fit
 
 
@@ -336,8 +294,9 @@ class _Path:
             value, excess = self.problem.ramp_values(self.f, w)
         else:  # by the convex bounds at w = 0
             value, excess = self.problem.step(np.zeros_like(self.f)).value(self.f, w)
-        for told, last in ((self.iterates, w), (self.values, value), (self.excess, excess)):
-            told.append(last)
+        self.iterates.append(w)
+        self.values.append(value)
+        self.excess.append(excess)
 
     @property
     def broken(self):
@@ -381,20 +340,20 @@ class _Path:
                 break
             if not within and self.broken:
                 price = np.minimum(price * 10.0, highest)
-                self.proof = self.proof or _proof(problem)
+                self.proof = self.proof or problem.proof()
                 # What no classifier can do is not tried at higher prices.
                 settled = self.proof.least_violation > PROVED and t >= 1
 
     def _begun(self, step, within, near):
         """Where the solver of a step begins: at a nearby fit's state, or at its own last one."""
-        for other in near:
-            return ConvexState(other.w, other.above, other.below, other.multipliers)
+        if near:
+            return replace(near[0], upper=np.inf, lower=-np.inf, evaluations=0)
         if not self.states:
             return start_state(step, self.w)
         last = self.states[-1]
         # Multipliers of elastic bounds may stand at their price.
-        near = np.minimum(last.multipliers, 1.0) if within else last.multipliers
-        return ConvexState(self.w, last.above, last.below, near)
+        v = np.minimum(last.multipliers, 1.0) if within else last.multipliers
+        return ConvexState(self.w, last.above, last.below, v)
 
     def fit(self):
         """The best feasible point, else that of least violation: the fit, its w and violations."""
@@ -423,16 +382,6 @@ class _Path:
             accepted=accepted,
         )
         return fit, self.iterates[accepted], over[accepted]
-
-
-def _proof(problem):
-    """Least sum of violations of any classifier, in the constraints' own units."""
-    raw = problem.scale[1:]
-    return prove_infeasible(
-        problem.positive[1:] * raw[:, None],
-        problem.negative[1:] * raw[:, None],
-        problem.constant[1:] * raw,
-    )
 
 
 def _explain(fit, proof, left):

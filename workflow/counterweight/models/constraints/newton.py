@@ -1,17 +1,17 @@
-"""Distinct rows of a feature matrix, and smooth versions of a convex step on them.
-
-Newton steps minimise these on the rows that matter.
-"""
+"""Distinct rows of a feature matrix, and Newton's method for smoothed convex steps on them."""
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.rates.datasets import checked_features
+from counterweight.models.constraints.feature_maps import beside
+from counterweight.numerics.rates.datasets import checked_features, is_sparse
 
 BIASES = ("regularised", "free", "none")
+#: Rows that are compared at once.
+BLOCK = 8192
 
 
 def _scrambled(values):
@@ -25,36 +25,30 @@ def _hashes(X):
     """One 64-bit number for each row, equal for equal rows (sums modulo 2^64)."""
     rng = np.random.default_rng(20160)
     mixed = rng.integers(1, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    if isinstance(X, np.ndarray):
-        hashes = np.empty(len(X), dtype=np.uint64)
-        for start in range(0, len(X), 8192):
-            hashes[start : start + 8192] = _scrambled(X[start : start + 8192]) @ mixed
-        return hashes
-    from scipy.sparse import csr_matrix
-
-    stored = csr_matrix((_scrambled(X.data) * mixed[X.indices], X.indices, X.indptr), shape=X.shape)
-    return stored @ np.ones(X.shape[1], dtype=np.uint64)
+    if is_sparse(X):
+        scrambled = _scrambled(X.data) * mixed[X.indices]
+        stored = type(X)((scrambled, X.indices, X.indptr), shape=X.shape)
+        return stored @ np.ones(X.shape[1], dtype=np.uint64)
+    parts = [_scrambled(X[at : at + BLOCK]) @ mixed for at in range(0, len(X), BLOCK)]
+    return np.concatenate(parts)
 
 
 def _same_as_previous(X, order, hashes):
     """Whether each row in this order equals the one before it, exactly."""
-    sorted_hashes = hashes[order]
-    same = sorted_hashes[1:] == sorted_hashes[:-1]
+    same = hashes[order[1:]] == hashes[order[:-1]]
     first, second = order[:-1], order[1:]
-    if isinstance(X, np.ndarray):
+    if not is_sparse(X):
         pairs = np.flatnonzero(same)
-        for start in range(0, len(pairs), 8192):
-            part = pairs[start : start + 8192]
+        for start in range(0, len(pairs), BLOCK):
+            part = pairs[start : start + BLOCK]
             same[part] = (X[first[part]] == X[second[part]]).all(axis=1)
         return same
     length = np.diff(X.indptr)
     same &= length[first] == length[second]
     pairs = np.flatnonzero(same)
     count = length[first[pairs]].astype(np.int64)
-    starts = np.cumsum(count) - count
-    inside = np.arange(count.sum()) - np.repeat(starts, count)
-    left = np.repeat(X.indptr[first[pairs]], count) + inside
-    right = np.repeat(X.indptr[second[pairs]], count) + inside
+    inside = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    left, right = (np.repeat(X.indptr[one[pairs]], count) + inside for one in (first, second))
     differs = (X.indices[left] != X.indices[right]) | (X.data[left] != X.data[right])
     wrong = np.bincount(np.repeat(np.arange(len(pairs)), count)[differs], minlength=len(pairs))
     same[pairs] = wrong == 0
@@ -77,41 +71,24 @@ def balanced(up, down):
 class DistinctRows:
     """Rows of X without repeats, and with the constant feature of the bias.
 
-    Rows that are equal to the last bit are merged. Their costs are summed (`merge`), so that every
-    rate is the same number as before, up to rounding. Finding them costs a sort of n 64-bit
-    numbers; nothing larger than X is held.
+    Rows that are equal to the last bit are merged and their costs summed (`merge`), so that every rate
+    is the same number as before, up to rounding. `bias` is a constant feature 1: "regularised" as the
+    others, "free" of any penalty, or "none". `merge=False` keeps every row. `centre` (d,) is taken off
+    every row, in the products only: few values of the rows held are not 0.
 
-    Parameters
-    ----------
-    X : array or scipy.sparse matrix (n, d)
-    bias : {"regularised", "free", "none"}
-        A constant feature 1, penalised like the others; the same without a penalty; or none.
-    merge : bool
-        False keeps every row (to check that merging changes nothing).
-    centre : array (d,), optional
-        Taken off every row, in the products only: few values of the rows held are not 0.
-
-    Attributes
-    ----------
-    matrix : array or csr_matrix (distinct rows, d or d + 1)
-    group : int array (n,)
-        The distinct row that each row of X became.
-    square : float
-        Mean squared length of the rows.
+    `matrix` is (distinct rows, d or d + 1), dense or csr; `group` (n,) the distinct row of each row of
+    X; `square` the mean squared length of the rows.
     """
 
     def __init__(self, X, bias="regularised", merge=True, centre=None):
-        from scipy import sparse
-
         if bias not in BIASES:
             raise CounterweightError(f"Unknown bias {bias!r}: choose one of {', '.join(BIASES)}.")
         X = checked_features(X)
-        if sparse.issparse(X):
-            if not X.has_canonical_format:
+        self.is_sparse = is_sparse(X)
+        if self.is_sparse:
+            if not (X.has_canonical_format and X.data.all()):
                 X = X.copy()
                 X.sum_duplicates()
-            if not X.data.all():
-                X = X.copy()
                 X.eliminate_zeros()
             values = X.data
         else:
@@ -120,10 +97,9 @@ class DistinctRows:
         n = X.shape[0]
         if n == 0:
             raise CounterweightError("There are no rows to learn from: check the data sets.")
-        self.features, self.bias = X.shape[1], bias
+        self.features, self.bias, self.centre = X.shape[1], bias, None
         self.group = np.arange(n)
         square = float(np.vdot(values, values)) / n
-        self.centre = None
         if centre is not None:
             self.centre = np.append(centre, np.zeros(int(bias != "none")))
             square += centre @ (centre - 2 * np.asarray(X.mean(axis=0)).ravel())
@@ -139,20 +115,14 @@ class DistinctRows:
             self.group = np.empty(n, dtype=np.int64)
             self.group[order] = place[np.cumsum(new) - 1]
             X = X[np.sort(first)]
-        if sparse.issparse(X):
-            if bias != "none":
-                one = np.ones((X.shape[0], 1))
-                X = sparse.hstack([X, sparse.csr_matrix(one)], format="csr")
+        if self.is_sparse:
+            self.matrix = beside(X, np.ones((X.shape[0], int(bias != "none"))))
+            self._transposed = self.matrix.T
         else:
             # Columns that lie together in memory make Xw and X'r up to twice as fast.
-            whole = np.ones((X.shape[0], self.features + (bias != "none")), order="F")
-            whole[:, : self.features] = X
-            X = whole
-        self.matrix = X
-        self.is_sparse = sparse.issparse(X)
-        if self.is_sparse:
-            self._transposed = X.T
-        self.shape = X.shape
+            self.matrix = np.ones((X.shape[0], self.features + (bias != "none")), order="F")
+            self.matrix[:, : self.features] = X
+        self.shape = self.matrix.shape
 
     def regularisation(self, penalty):
         """Penalty of each coordinate of w, the bias last."""
@@ -230,16 +200,12 @@ class Smooth:
     """Augmented Lagrangian of a convex step: smooth, convex and piecewise quadratic in w.
 
     Hinges are smoothed around the slopes `above` and `below` (n,), constraints around `multipliers`
-    (m,) (proximal points of the dual), so the smoothing need not vanish for the minimisers to
-    converge to the step's optimum. `least` are the least slopes of the upper hinges; 1 makes of a
-    row a linear term.
+    (m,) (proximal points of the dual), so the smoothing need not vanish for the minimisers to converge
+    to the step's optimum. `least` are the least slopes of the upper hinges; 1 makes of a row a linear
+    term.
     """
 
-    rows: object
-    positive: np.ndarray
-    negative: np.ndarray
-    constant: np.ndarray
-    regularisation: np.ndarray
+    step: object
     above: np.ndarray
     below: np.ndarray
     multipliers: np.ndarray
@@ -248,24 +214,6 @@ class Smooth:
     margin: np.ndarray
     limit: np.ndarray
     least: object = 0.0
-
-    @classmethod
-    def of(cls, step, state, sharpness, stiffness, margin, limit):
-        """Of a convex step, around a state."""
-        return cls(
-            step.rows,
-            step.positive,
-            step.negative,
-            step.constant,
-            step.regularisation,
-            state.above,
-            state.below,
-            state.multipliers,
-            sharpness,
-            stiffness,
-            margin,
-            limit,
-        )
 
     def slopes(self, f):
         """Slopes of both hinges at scores f."""
@@ -278,63 +226,53 @@ class Smooth:
         up, down = above - self.above, below - self.below
         high = above * (0.5 + f) - up * up / (2 * self.sharpness)
         low = below * (0.5 - f) - down * down / (2 * self.sharpness)
-        rates = self.positive @ high + self.negative @ low + self.constant
+        rates = self.step.positive @ high + self.step.negative @ low + self.step.constant
         g = rates[1:] + self.margin
         v = np.clip(self.multipliers + self.stiffness * g, 0.0, self.limit)
         moved = v - self.multipliers
-        value = (
-            rates[0]
-            + 0.5 * self.regularisation @ (w * w)
-            + v @ g
-            - moved @ (moved / self.stiffness) * 0.5
-        )
+        penalty = 0.5 * self.step.regularisation @ (w * w)
+        value = rates[0] + penalty + v @ g - moved @ (moved / self.stiffness) * 0.5
         return value, above, below, v
-
-    def costs(self, v):
-        """Costs of both hinges of each row in the Lagrangian."""
-        if not v.any():
-            return self.positive[0], self.negative[0]
-        return self.positive[0] + v @ self.positive[1:], self.negative[0] + v @ self.negative[1:]
 
     def along(self, w, move, df, above, below, v):
         """Derivative along a move that changes the scores by df."""
-        p, q = self.costs(v)
-        return (self.regularisation * w) @ move + (p * above - q * below) @ df
+        p, q = self.step.costs(v)
+        return (self.step.regularisation * w) @ move + (p * above - q * below) @ df
 
     def gradient(self, w, above, below, v):
         """Gradient, and the slopes of the constraints with multipliers inside their range."""
-        active = np.flatnonzero(v > 0)
+        step, active = self.step, np.flatnonzero(v > 0)
         lines = np.append(0, 1 + active)
-        sums = self.rows.combine(self.positive[lines] * above - self.negative[lines] * below)
+        sums = step.rows.combine(step.positive[lines] * above - step.negative[lines] * below)
         inside = v[active] < self.limit[active]
         slopes = dict(zip(active[inside], sums[1:][inside], strict=True))
-        return self.regularisation * w + sums[0] + v[active] @ sums[1:], slopes
+        return step.regularisation * w + sums[0] + v[active] @ sums[1:], slopes
 
     def hessian(self, above, below, v, slopes):
         """Hessian; `slopes` are those of `gradient`."""
-        p, q = self.costs(v)
+        p, q = self.step.costs(v)
         bent = (above > self.least) & (above < 1), (below > 0) & (below < 1)
-        weight = self.sharpness * (p * bent[0] + q * bent[1])
-        matrix = self.rows.gram(weight)
+        matrix = self.step.rows.gram(self.sharpness * (p * bent[0] + q * bent[1]))
         for j, slope in slopes.items():
             matrix += self.stiffness[j] * np.outer(slope, slope)
-        diagonal = self.regularisation + 1e-12 * max(matrix.trace(), 1e-12) / len(matrix)
+        diagonal = self.step.regularisation + 1e-12 * max(matrix.trace(), 1e-12) / len(matrix)
         matrix[np.diag_indices_from(matrix)] += diagonal
         return matrix
 
     def lost(self, gradient):
         """What the dual value loses by a gradient that is not 0."""
-        bounded = self.regularisation > 0
-        loss = 0.5 * np.sum(gradient[bounded] ** 2 / self.regularisation[bounded])
+        l2 = self.step.regularisation
+        bounded = l2 > 0
+        loss = 0.5 * np.sum(gradient[bounded] ** 2 / l2[bounded])
         return loss + np.abs(gradient[~bounded]).sum()
 
     def near(self, f):
         """Rows with a hinge that may bend when the scores f move a little."""
         width = min(NEAR_WIDTHS / self.sharpness, NEAR_MOST)
-        above, below = self.slopes(f)
         found = np.zeros(len(f), bool)
-        for costs, slope, z in ((self.positive, above, 0.5 + f), (self.negative, below, 0.5 - f)):
-            found |= costs.any(axis=0) & ((np.abs(z) < width) | ((slope > 0) & (slope < 1)))
+        costs = self.step.positive, self.step.negative
+        for cost, slope, z in zip(costs, self.slopes(f), (0.5 + f, 0.5 - f), strict=True):
+            found |= cost.any(axis=0) & ((np.abs(z) < width) | ((slope > 0) & (slope < 1)))
         return found
 
     def reduced(self, near, f):
@@ -342,27 +280,24 @@ class Smooth:
 
         Each rate gets one more row, the sum of those others, as a linear term.
         """
-        above, below = self.slopes(f)
-        far = ~near
-        up = np.where(far, self.positive * above, 0.0)
-        down = np.where(far, self.negative * below, 0.0)
-        lines = len(self.constant)
-        rows = self.rows.part(near, self.rows.combine(up - down))
+        step, (above, below) = self.step, self.slopes(f)
+        up = np.where(near, 0.0, step.positive * above)
+        down = np.where(near, 0.0, step.negative * below)
+        lines = len(step.constant)
         ones, none = np.ones(lines), np.zeros(lines)
-        return Smooth(
-            rows,
-            np.hstack([self.positive[:, near], np.eye(lines)]),
-            np.hstack([self.negative[:, near], np.zeros((lines, lines))]),
-            self.constant + 0.5 * (up + down).sum(axis=1) - 0.5,
-            self.regularisation,
-            np.append(self.above[near], ones),
-            np.append(self.below[near], none),
-            self.multipliers,
-            self.sharpness,
-            self.stiffness,
-            self.margin,
-            self.limit,
-            np.append(np.zeros(near.sum()), ones),
+        part = replace(
+            step,
+            rows=step.rows.part(near, step.rows.combine(up - down)),
+            positive=np.hstack([step.positive[:, near], np.eye(lines)]),
+            negative=np.hstack([step.negative[:, near], np.zeros((lines, lines))]),
+            constant=step.constant + 0.5 * (up + down).sum(axis=1) - 0.5,
+        )
+        return replace(
+            self,
+            step=part,
+            above=np.append(self.above[near], ones),
+            below=np.append(self.below[near], none),
+            least=np.append(np.zeros(near.sum()), ones),
         )
 
 
@@ -370,21 +305,20 @@ def newton(smooth, w, f, accuracy, most):
     """Minimise a smooth function by Newton steps, on the rows that may bend.
 
     Rows that are far from bending are a linear sum. Where that proves wrong they join the others,
-    and the minimiser is sought again: what is returned is judged on all rows.
-
-    Returns w, f, slopes, multipliers, the number of steps and whether they sufficed. Stops when
-    the gradient, which bounds what the dual value loses, is small enough.
+    and the minimiser is sought again: what is returned is judged on all rows. Stops when the
+    gradient, which bounds what the dual value loses, is small enough. Gives w, f, slopes,
+    multipliers, the number of steps and whether they sufficed.
     """
-    count, joined = 0, np.zeros(len(f), bool)
+    count, joined, rows = 0, np.zeros(len(f), bool), smooth.step.rows
     now = smooth.at(f, w)
     for _ in range(ROUNDS):
         near = smooth.near(f) | joined
         if near.mean() > NEAR_SHARE or count >= most:
             break
         part = smooth.reduced(near, f)
-        w_new, taken, done = _steps(part, w, part.rows.scores(w), accuracy, most - count)
+        w_new, taken, done = _steps(part, w, part.step.rows.scores(w), accuracy, most - count)
         count += taken
-        f_new = smooth.rows.scores(w_new)
+        f_new = rows.scores(w_new)
         trial = smooth.at(f_new, w_new)
         far = ~near & ((trial[1] != now[1]) | (trial[2] != now[2]))
         right = not far.any()
@@ -401,7 +335,7 @@ def newton(smooth, w, f, accuracy, most):
         if right:
             return w, f, *now[1:], count, done
     w, taken, done = _steps(smooth, w, f, accuracy, max(most - count, 0))
-    f = smooth.rows.scores(w)
+    f = rows.scores(w)
     return w, f, *smooth.at(f, w)[1:], count + taken, done
 
 
@@ -433,21 +367,20 @@ def _steps(smooth, w, f, accuracy, most):
     """Newton steps with a search along each: w, their number and whether they sufficed."""
     from scipy.linalg import cho_factor, cho_solve
 
-    now, level = smooth.at(f, w), 0
+    rows, now, level = smooth.step.rows, smooth.at(f, w), 0
     for count in range(most + 1):
-        above, below, v = now[1:]
-        gradient, slopes = smooth.gradient(w, above, below, v)
+        gradient, slopes = smooth.gradient(w, *now[1:])
         loss = smooth.lost(gradient)
         if loss <= accuracy or count == most:
             break
-        matrix = smooth.hessian(above, below, v, slopes)
+        matrix = smooth.hessian(*now[1:], slopes)
         fell = False
         # Where few hinges are bent, a small penalty alone lets Newton's step go too far.
         while not fell and level < len(DAMPINGS):
             damped = matrix.copy()
-            damped[np.diag_indices_from(damped)] += DAMPINGS[level] * smooth.rows.square
+            damped[np.diag_indices_from(damped)] += DAMPINGS[level] * rows.square
             move = -cho_solve(cho_factor(damped, lower=True, overwrite_a=True), gradient)
-            df = smooth.rows.scores(move)
+            df = rows.scores(move)
             share, trial = _searched(smooth, w, f, move, df, now)
             fell = trial[0] <= now[0] + 1e-4 * share * (gradient @ move)
             if not fell or share < 0.25:

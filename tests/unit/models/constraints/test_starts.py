@@ -9,7 +9,7 @@ from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.models.constraints.known_rules import known_rules, named_groups, nearby
 from counterweight.models.constraints.majorisation import minimise_rates
 from counterweight.models.constraints.newton import DistinctRows
-from counterweight.models.constraints.thresholds import Rates, _nearest, cuts, repaired
+from counterweight.models.constraints.thresholds import Cuts, Rates, repaired
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates
 from scipy import sparse
@@ -326,10 +326,10 @@ def test_decisions_that_are_the_same_for_all_are_told():
 
 
 def test_scores_that_are_zero_but_for_rounding_have_the_nearest_threshold():
-    _, above, edges = cuts(np.array([1.0, 3e-12, 0.0, -2e-12, -1.0]))
-    assert above[_nearest(edges)] in (1, 4)
-    _, above, edges = cuts(np.array([1.0, 0.5, -0.5]))
-    assert above[_nearest(edges)] == 2
+    tied = Cuts(np.array([1.0, 3e-12, 0.0, -2e-12, -1.0]), np.ones((1, 5)))
+    assert tied.above[tied.now] in (1, 4)
+    apart = Cuts(np.array([1.0, 0.5, -0.5]), np.ones((1, 3)))
+    assert apart.above[apart.now] == 2
 
 
 def test_a_classifier_near_an_old_one_uses_the_churn_that_it_may_have():

@@ -16,12 +16,7 @@ from counterweight.models.constraints.svm_baselines import (
     GroupThresholds,
     ShiftedThreshold,
 )
-from counterweight.models.constraints.thresholds import (
-    cuts,
-    interval_minima,
-    shift_of,
-    threshold_within,
-)
+from counterweight.models.constraints.thresholds import Cuts
 from counterweight.numerics.rates import DataSets, measure, parse_constraint
 from counterweight.plan.components import declared, options
 from scipy import sparse
@@ -163,24 +158,6 @@ def test_a_tighter_bound_never_costs_less_and_weights_count():
     assert weighted.objective_ == pytest.approx(plain.solve(line, 0.1).objective, abs=3e-6)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_cuts_are_all_the_ways_to_part_the_scores(seed):
-    scores = np.random.default_rng(seed).normal(size=40).round(1)
-    _, above, edges = cuts(scores)
-    assert len(above) == len(np.unique(scores)) + 1
-    for count, edge in zip(above, edges, strict=True):
-        assert (scores > threshold_within(edge)).sum() == count
-        assert (np.clip(0.5 + (scores - threshold_within(edge)), 0, 1) > 0.5).sum() == count
-    held = [threshold_within(edge) == 0 for edge in edges]
-    assert sum(held) == 1
-    assert np.argmin(shift_of(edges)) == np.argmax(held)
-
-
-def test_scores_that_differ_by_rounding_are_not_parted():
-    scores = np.array([1.0, 1.0 + 1e-15, 0.3, 0.3 - 1e-16, 2.0])
-    assert cuts(scores)[1].tolist() == [0, 1, 3, 5]
-
-
 CONSTRAINTS = (
     "recall(male) >= 0.9",
     "coverage(male) <= coverage(female) / kappa",
@@ -253,8 +230,12 @@ def test_group_thresholds_equal_brute_force(rate, both, kappa):
         return kappa * a <= b + 1e-9 and (not both or kappa * b <= a + 1e-9)
 
     least = np.inf
-    for first in [threshold_within(edge) for edge in cuts(scores[data.members["male"]])[2]]:
-        for second in [threshold_within(edge) for edge in cuts(scores[data.members["female"]])[2]]:
+    males, females = (
+        Cuts(scores[data.members[name]], np.zeros((1, data.members[name].sum())))
+        for name in ("male", "female")
+    )
+    for first in map(males.threshold, range(len(males.above))):
+        for second in map(females.threshold, range(len(females.above))):
             shift = first * data.members["male"] + second * data.members["female"]
             p = scores > shift
             a, b = (
@@ -272,17 +253,6 @@ def test_group_thresholds_equal_brute_force(rate, both, kappa):
     a, b, error = found((proba(model, data) > 0.5) * 1.0)
     assert kept(a, b)
     assert error == pytest.approx(least, abs=1e-8)
-
-
-def test_minima_of_intervals():
-    rng = np.random.default_rng(3)
-    values = rng.integers(0, 30, 257).astype(float)
-    low = rng.integers(0, 257, 1000)
-    high = low + 1 + (rng.random(1000) * (257 - low)).astype(int)
-    least, at = interval_minima(values, low, high)
-    for i in range(1000):
-        assert least[i] == values[low[i] : high[i]].min() == values[at[i]]
-        assert low[i] <= at[i] < high[i]
 
 
 def test_a_loose_kappa_leaves_thresholds_of_least_error():

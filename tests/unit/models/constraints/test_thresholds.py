@@ -8,7 +8,13 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.models.constraints.svm_baselines import ShiftedThreshold
-from counterweight.models.constraints.thresholds import MOST_CUTS, WORTH, repaired
+from counterweight.models.constraints.thresholds import (
+    MOST_CUTS,
+    WORTH,
+    Cuts,
+    interval_minima,
+    repaired,
+)
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates
 from counterweight.numerics.rates.values import constraint_values, verdicts_of
@@ -231,3 +237,34 @@ def test_other_models_of_constraints_tell_their_promises():
     assert (first.rule, first.verdict) == ("deterministic", "kept")
     assert second.left == pytest.approx(model.predict_proba(X)[members["g0"], 1].mean())
     assert ConstrainedClassifier(steps=1).fit(X, y).promises_ == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cuts_are_all_the_ways_to_part_the_scores(seed):
+    scores = np.random.default_rng(seed).normal(size=40).round(1)
+    found = Cuts(scores, scores[None])
+    assert len(found.above) == len(np.unique(scores)) + 1
+    for cut, count in enumerate(found.above):
+        above = scores > found.threshold(cut)
+        assert above.sum() == count
+        assert (np.clip(0.5 + (scores - found.threshold(cut)), 0, 1) > 0.5).sum() == count
+        assert found.values[0, cut] == pytest.approx(scores[above].sum())
+    held = [found.threshold(cut) == 0 for cut in range(len(found.above))]
+    assert sum(held) == 1
+    assert found.now == np.argmin(found.shift) == np.argmax(held)
+
+
+def test_scores_that_differ_by_rounding_are_not_parted():
+    scores = np.array([1.0, 1.0 + 1e-15, 0.3, 0.3 - 1e-16, 2.0])
+    assert Cuts(scores, scores[None]).above.tolist() == [0, 1, 3, 5]
+
+
+def test_minima_of_intervals():
+    rng = np.random.default_rng(3)
+    values = rng.integers(0, 30, 257).astype(float)
+    low = rng.integers(0, 257, 1000)
+    high = low + 1 + (rng.random(1000) * (257 - low)).astype(int)
+    least, at = interval_minima(values, low, high)
+    for i in range(1000):
+        assert least[i] == values[low[i] : high[i]].min() == values[at[i]]
+        assert low[i] <= at[i] < high[i]

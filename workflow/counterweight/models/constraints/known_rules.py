@@ -32,8 +32,8 @@ TILTS = [sign * length for length in (0.15, 0.3, 0.6, 1.2, 2.4) for sign in (1, 
 class KnownRule:
     """A deterministic rule (positive iff the score of `w` is above 0) that meets the constraints.
 
-    On the training rows. `name` is "as it is", "shifted", "by group", "tilted" or "nearby"; `value`
-    is the objective.
+    On the training rows. `name` is "as it is", "shifted", "by group", "tilted" or "nearby"; `value` is
+    the objective.
     """
 
     name: str
@@ -44,20 +44,10 @@ class KnownRule:
 def known_rules(rows, w, costs, groups=(), tilts=()):
     """The best rules among thresholds of one score that meet the constraints, the best last.
 
-    Parameters
-    ----------
-    rows : DistinctRows
-        With a bias, else there is only the score as it is.
-    w : array (coordinates,)
-        The score.
-    costs : Rates
-        On the distinct rows.
-    groups : sequence of (bool array (distinct rows,), array (coordinates,))
-        Groups without rows in common, each with the direction that raises the scores of its rows by
-        1 and leaves those of the others.
-    tilts : sequence of array (coordinates,)
-        Directions that come near to groups that no feature tells: the score is tilted along each,
-        by several lengths, before the threshold is sought.
+    `rows` (`DistinctRows`) have a bias, else there is only the score as it is; `w` is the score. The
+    `groups` have no rows in common: pairs of a mask and of the direction that raises the scores of its
+    rows by 1 and leaves those of the others. `tilts` are directions that come near to groups that no
+    feature tells: the score is tilted along each, by several lengths, before the threshold is sought.
     """
     f = rows.scores(w)
     found = []
@@ -83,8 +73,8 @@ def known_rules(rows, w, costs, groups=(), tilts=()):
 class Cells:
     """Parts of the rows, without rows in common, that have thresholds of their own.
 
-    Each of `lines` raises the scores of one part by 1 and leaves the others; `slopes` are (1 + m,
-    rows of the part).
+    Each of `lines` raises the scores of one part by 1 and leaves the others; `slopes` are (1 + m, rows
+    of the part).
     """
 
     masks: list
@@ -137,17 +127,12 @@ def sets_in(texts):
 
 
 def named_groups(rows, members, texts):
-    """Groups that the constraints `texts` name, as the features tell them.
+    """Groups that the constraints `texts` name, as the features tell them, and tilts.
 
-    `members` are named data sets (bool, (n,)) over the rows that `rows` was made of.
-
-    Returns
-    -------
-    groups : list of (bool array (distinct rows,), array (coordinates,))
-        Groups that features tell exactly, without overlap. Of named ones that overlap, what they
-        part the rows into, if features tell all of it.
-    tilts : list of array (coordinates,)
-        For the others the direction that comes nearest to them (least squares).
+    `members` are named data sets (bool, (n,)) over the rows that `rows` was made of. The groups, pairs
+    of a mask and a direction, are those that features tell exactly, without overlap; of named ones that
+    overlap, what they part the rows into, if features tell all of it. The tilts are directions that
+    come nearest (least squares) to the others.
     """
     if rows.bias == "none":
         return [], []
@@ -210,7 +195,7 @@ class _lines:
         if line is not None or not self.few:
             return line
         line, left = np.zeros(rows.shape[1]), share
-        # The ridge vanishes as what is left is solved for again.
+        # What the small diagonal shrinks is solved for again.
         for _ in range(REFINED):
             line = line + self._solve(rows.combine(self.count * left))
             left = share - rows.scores(line)
@@ -260,9 +245,9 @@ WAY, TILT = (0.1, 0.25, 0.5, 0.75), (0.03, 0.1, 0.3)
 def nearby(rows, rule, costs, groups, scores, most=WORK):
     """A rule that is better by what luck makes, by steps along lines that lower its cost.
 
-    Greedy: each line that leads to a better rule is followed at once, and all only while `most`
-    lasts: on tables of many rows, where luck is small, only the lines to the other `scores` are
-    looked along. It is at most as costly as `rule`, and meets the constraints.
+    Greedy: each line that leads to a better rule is followed at once, and all only while `most` lasts:
+    on tables of many rows, where luck is small, only the lines to the other `scores` are looked along.
+    It is at most as costly as `rule`, and meets the constraints.
     """
     cells = Cells.of(rows, costs, groups)
     left = [most / costs.slope.size / (HARDER if len(cells.masks) > 2 else 1)]
@@ -313,7 +298,7 @@ STEPS, ENOUGH = 12, 1e-6
 
 
 def logistic(rows, positive, negative, penalty):
-    """Logistic regression by costs of a yes and of a no to each distinct row, with a ridge.
+    """Logistic regression by costs of a yes and of a no to each distinct row, with an l2 `penalty`.
 
     Gives its coordinates: accurate enough to be cut by thresholds, not to be read.
     """

@@ -19,8 +19,7 @@ OUTER, INNER = 40, 50
 class LinearSvm:
     """f(x) = x @ coefficient + intercept; `objective` is the mean hinge loss plus the penalty.
 
-    `gap` is certified: how far the objective may be from the least one; `evaluations` are Newton
-    steps.
+    `gap` is certified: how far the objective may be from the least one; `evaluations` are Newton steps.
     """
 
     coefficient: np.ndarray
@@ -57,22 +56,18 @@ class HingeRows:
         the smoothing. `direction` (d,), in features, says nothing of the bias; `start` is a
         `LinearSvm`; `tol` the certified gap at which to stop.
         """
-        coordinates = self.rows.shape[1]
-        w = np.zeros(coordinates)
+        more = int(self.bias != "none")
+        w, line = np.zeros(self.rows.shape[1]), None
         if start is not None:
-            w[: self.features] = start.coefficient
-            if self.bias != "none":
-                w[-1] = start.intercept
-        line = None
+            w = np.append(start.coefficient, [start.intercept] * more)
         if direction is not None:
-            line = np.zeros(coordinates)
-            line[: self.features] = direction
+            line = np.append(direction, [0.0] * more)
             w += line * ((value - line @ w) / (line @ line))
         f = self.rows.scores(w)
-        slopes = (np.full(len(f), 0.5), np.full(len(f), 0.5))
-        best, upper, lower, steps, sharpness = w, np.inf, -np.inf, 0, 1.0
+        slopes, sharpness = (np.full(len(f), 0.5), np.full(len(f), 0.5)), 1.0
         if start is not None:
             slopes, sharpness = ((f > -0.5) * 1.0, (f < 0.5) * 1.0), 4.0
+        best, upper, lower, steps = w, np.inf, -np.inf, 0
         for _ in range(OUTER):
             accuracy = max(min(1e-4, 0.02 * (upper - lower)), 0.02 * tol)
             w, f, slopes, count = self._smooth_minimum(w, f, slopes, sharpness, line, accuracy)
@@ -107,10 +102,8 @@ class HingeRows:
 
     def _smoothed(self, w, f, centres, sharpness):
         """Value of the smooth problem, and the slopes of its hinges."""
-        value, slopes = 0.5 * self.regularisation @ (w * w), []
-        for cost, centre, z in zip(
-            (self.above, self.below), centres, (0.5 + f, 0.5 - f), strict=True
-        ):
+        value, slopes, costs = 0.5 * self.regularisation @ (w * w), [], (self.above, self.below)
+        for cost, centre, z in zip(costs, centres, (0.5 + f, 0.5 - f), strict=True):
             slope = np.clip(centre + sharpness * z, 0.0, 1.0)
             value += cost @ (slope * z - (slope - centre) ** 2 / (2 * sharpness))
             slopes.append(slope)
@@ -160,8 +153,8 @@ class HingeRows:
 def best_penalty(X, y, weight, penalty, penalties, bias, rng):
     """The penalty as given, or that of `penalties` whose SVM errs least on held-out rows, a fifth.
 
-    `rng` draws them; of equals the largest is taken. Raises when both are given, or one class is
-    missing without them.
+    `rng` draws them; of equals the largest is taken. Raises when both are given, or one class is missing
+    without them.
     """
     if not len(penalties):
         return penalty
@@ -201,8 +194,7 @@ def labeled_rows(samples):
 def group_masks(samples, groups, exactly=None):
     """Rows of each group, bool (k, n); a row may be in none, and in one at most.
 
-    Raises for a wrong number of groups, one that is unknown or without rows, and rows in two
-    groups.
+    Raises for a wrong number of groups, one that is unknown or without rows, and rows in two groups.
     """
     groups = list(groups)
     if len(set(groups)) < len(groups) or len(groups) < 2 or len(groups) != (exactly or len(groups)):
@@ -283,6 +275,9 @@ class SvmBaseline(LinearScore):
             if abs(value) > bound and line.any():
                 # The problem is convex, so the constraint that is broken holds with equality.
                 svm = hinges.solve(line, np.copysign(bound, value), start=svm)
+        self._keep_svm(hinges, svm, scale, centre)
+
+    def _keep_svm(self, hinges, svm, scale, centre):
         self.penalty_, self.gap_, self.objective_ = hinges.penalty, svm.gap, svm.objective
         self.evaluations_ = svm.evaluations
         self._keep_score(svm.coefficient, svm.intercept, scale, centre)
@@ -299,7 +294,7 @@ class SvmBaseline(LinearScore):
         return known[key].copy()
 
     def answers(self, X, samples=None):
-        """See `Promises`; rows of data sets have their scores from `scores_of`."""
+        """Rows of data sets have their scores from `scores_of`."""
         if samples is None or X is not samples.X:
             return super().answers(X, samples)
         self._scored = X, self.scores_of(samples)

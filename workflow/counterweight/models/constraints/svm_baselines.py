@@ -23,12 +23,7 @@ from counterweight.models.constraints.linear_svm import (
     group_masks,
     labeled_rows,
 )
-from counterweight.models.constraints.thresholds import (
-    cuts,
-    interval_minima,
-    shift_of,
-    threshold_within,
-)
+from counterweight.models.constraints.thresholds import Cuts, Rates, exact_pair
 from counterweight.numerics.rates.values import compile as compile_rates
 from counterweight.numerics.rates.values import rate_parts
 
@@ -71,8 +66,9 @@ LABEL_BY_NAME = {
 ROLE = "peer"
 RULE = "deterministic"
 
-#: Rounding that a sum of shares may have.
-ROUNDING = 1e-12
+
+#: Rounding that rates may have.
+RATE_ROUNDING = 1e-12
 #: Rates of held-out rows by data sets; they do not depend on the target.
 _RATES = weakref.WeakKeyDictionary()
 
@@ -81,11 +77,11 @@ _RATES = weakref.WeakKeyDictionary()
 class ShiftedThreshold(MappedSvm):
     """An unconstrained SVM, its bias then shifted as little as the constraint allows.
 
-    The baseline of section 4.2 of Goh et al. (2016). A row is predicted positive iff its score is
-    above the threshold; all thresholds are tried that differ in their predictions on the training
-    rows, and among those where the `constraint` (deterministic rates, training rows) holds the one
-    nearest to 0 is taken, in the middle between the two neighbouring scores. A shorthand that
-    stands for several plain constraints asks for all of them. Options: `OPTIONS_BY_NAME`.
+    The baseline of section 4.2 of Goh et al. (2016). A row is predicted positive iff its score is above
+    the threshold; of all thresholds that differ in their predictions on the training rows, and by which
+    the `constraint` (deterministic rates, training rows) holds, the one nearest to 0 is taken, in the
+    middle between the two neighbouring scores. A shorthand that stands for several plain constraints
+    asks for all of them. Options: `OPTIONS_BY_NAME`.
 
     Attributes
     ----------
@@ -108,24 +104,18 @@ class ShiftedThreshold(MappedSvm):
         seen = labeled_rows(samples)
         parameters = {"kappa": self.kappa, "target": self.target}
         problem = compile_rates("coverage(everyone)", [self.constraint], samples, parameters)
+        costs = Rates.of(problem.positive, problem.negative, problem.constants, problem.bounds)
         self._learn(samples, seen, rng)
-        order, above, edges = cuts(self.scores_of(samples))
-        excess = np.full(len(above), -np.inf)
-        for j, bound in enumerate(problem.bounds, start=1):
-            # Moving a row from negative to positive changes the rate by P - N.
-            change = problem.positive[j] - problem.negative[j]
-            totals = np.concatenate([[0.0], np.cumsum(change[order])])[above]
-            value = totals + problem.negative[j].sum() + problem.constants[j] - bound
-            size = problem.positive[j].sum() + problem.negative[j].sum() + abs(bound)
-            excess = np.maximum(excess, value - ROUNDING * (1 + size))
-        shift = np.where(excess <= 0, shift_of(edges), np.inf)
+        found = Cuts(self.scores_of(samples), costs.slope[1:])
+        excess = (found.values + (costs.fixed[1:] - costs.slack)[:, None]).max(axis=0)
+        shift = np.where(excess <= 0, found.shift, np.inf)
         best = int(np.argmin(shift))
         if not np.isfinite(shift[best]):
             raise CounterweightError(
                 f"No threshold of the SVM meets {self.constraint} on the {len(samples)} training "
                 f"rows; the least violation is {excess.min():.4g}: loosen the constraint."
             )
-        self.threshold_ = threshold_within(edges[best])
+        self.threshold_ = found.threshold(best)
 
     def predict_proba(self, X):
         """Probabilities (n, 2): max(0, min(1, 1/2 + f - threshold)) of a positive prediction."""
@@ -137,12 +127,10 @@ class GroupThresholds(GroupedRule, MappedSvm):
     """An unconstrained SVM with the two thresholds of least training error under a constraint.
 
     After Hardt, Price & Srebro (2016), without randomisation: rate(A) <= rate(B) / kappa for
-    deterministic predictions on the training rows. The search is exact, over all pairs of
-    thresholds that differ in their predictions: for each threshold of A the rate bounds those of B
-    to an interval of the sorted scores, whose least error a table of minima over powers of two
-    gives; n log n in all. Among pairs of equal error the one with the smallest shifts is taken.
-    Rows in neither group keep the threshold 0. It needs to know the group of each row to predict.
-    Options: `OPTIONS_BY_NAME`.
+    deterministic predictions on the training rows. The search is exact, over all pairs of thresholds
+    that differ in their predictions (`exact_pair`; n log n in all). Among pairs of equal error the one
+    with the smallest shifts is taken. Rows in neither group keep the threshold 0. It needs to know the
+    group of each row to predict. Options: `OPTIONS_BY_NAME`.
 
     Attributes
     ----------
@@ -171,35 +159,23 @@ class GroupThresholds(GroupedRule, MappedSvm):
         scores = self.scores_of(samples)
         gain = np.where(seen, samples.weight * np.where(samples.y == 1, -1.0, 1.0), 0.0)
         total = samples.weight[seen].sum()
-        sides = []
+        found = []
         for name, mask in zip(self.groups, masks, strict=True):
             parts = rate_parts(self.rate, ((name,),), samples)
             share = np.zeros(len(samples))
             share[parts.rows] = parts.positive / parts.mass.sum()
-            order, above, edges = cuts(scores[mask])
-            rates, errors = (
-                np.concatenate([[0.0], np.cumsum(values[mask][order])])[above]
-                for values in (share, gain / total)
-            )
-            # A shift breaks ties only: all shifts together weigh less than one row.
-            shift = np.minimum(shift_of(edges), 1e3)
-            sides.append((rates, errors + 1e-12 * shift, edges))
-        first, second = self._best(*sides[0][:2], *sides[1][:2])
-        self.thresholds_ = np.array(
-            [threshold_within(sides[0][2][first]), threshold_within(sides[1][2][second])]
-        )
-
-    def _best(self, rate, error, other_rate, other_error):
-        """Positions of the best pair; rates ascend along their arrays."""
-        low = np.searchsorted(other_rate, self.kappa * rate - 1e-12)
-        high = np.full(len(rate), len(other_rate))
+            found.append(Cuts(scores[mask], np.array([gain / total, share])[:, mask]))
+        # A shift breaks ties only: all shifts together weigh less than one row.
+        errors = [own.values[0] + 1e-12 * np.minimum(own.shift, 1e3) for own in found]
+        rate, other = (own.values[1] for own in found)
+        first, second = [errors[0], self.kappa * rate], [errors[1], -other]
         if self.both:
-            high = np.searchsorted(other_rate, rate / self.kappa + 1e-12, side="right")
-        possible = low < high
-        least, at = interval_minima(other_error, low[possible], high[possible])
-        sums = error[possible] + least
-        best = int(np.argmin(sums))
-        return int(np.flatnonzero(possible)[best]), int(at[best])
+            first, second = [*first, -rate / self.kappa], [*second, other]
+        rooms = np.zeros(len(first)), np.full(len(first) - 1, RATE_ROUNDING)
+        places = exact_pair(np.array(first), np.array(second), *rooms)
+        self.thresholds_ = np.array(
+            [own.threshold(k) for own, k in zip(found, places, strict=True)]
+        )
 
     def _positive(self, scores, masks):
         """max(0, min(1, 1/2 + f - threshold of the group)) of each row."""
@@ -212,14 +188,13 @@ class GroupThresholds(GroupedRule, MappedSvm):
 class CovarianceConstraint(MappedSvm):
     """Least hinge loss subject to |<w, mean of A - mean of B>| <= c.
 
-    Zafar, Valera, Gomez Rodriguez & Gummadi (2015) as Goh et al. (2016) compare with it, equation
-    (8): the bound is on the difference of the groups' mean scores, a stand-in for the difference of
-    their rates, to which c has no known relation. The means are over all rows of the data sets,
-    labeled or not, each counting once. The hinge is 1/2 - y f with y in -1, 1, so a score is that
-    of `ConstrainedClassifier`: half of the textbook SVM's.
-
-    The problem is convex. Where the unconstrained SVM breaks the bound, it holds with equality at
-    the optimum, which is then found within that plane. Options: `OPTIONS_BY_NAME`.
+    Zafar, Valera, Gomez Rodriguez & Gummadi (2015) as Goh et al. (2016) compare with it, equation (8):
+    the bound is on the difference of the groups' mean scores, a stand-in for the difference of their
+    rates, to which c has no known relation. The means are over all rows of the data sets, labeled or
+    not, each counting once. The hinge is 1/2 - y f with y in -1, 1, so a score is that of
+    `ConstrainedClassifier`: half of the textbook SVM's. The problem is convex: where the unconstrained
+    SVM breaks the bound, it holds with equality at the optimum, which is found within that plane.
+    Options: `OPTIONS_BY_NAME`.
 
     Attributes
     ----------
@@ -255,14 +230,11 @@ class NeymanPearsonSVM(SvmBaseline):
     """A linear SVM with a weight for each class, chosen by the Neyman-Pearson criterion.
 
     The 2nu-SVM of Davenport, Baraniuk & Scott (2010), in its equal form with two costs: the hinge
-    losses of the positives have the share s of all weight. Of some s that is taken whose
-    classifier, fitted to four fifths of the labeled rows of each class, has on the fifth that it
-    did not see the least
-
-        max(FPR - target, 0) / target + FNR,
-
-    the criterion of Scott (2007). It is then fitted to all labeled rows. The bound is aimed at, not
-    promised: no row that chose s is left to certify it. Options: `OPTIONS_BY_NAME`.
+    losses of the positives have the share s of all weight. Of some s that is taken whose classifier,
+    fitted to four fifths of the labeled rows of each class, has on the fifth that it did not see the
+    least criterion of Scott (2007), max(FPR - target, 0) / target + FNR. It is then fitted to all
+    labeled rows. The bound is aimed at, not guaranteed: no row that chose s is left to certify it.
+    Options: `OPTIONS_BY_NAME`.
 
     Attributes
     ----------
@@ -295,8 +267,7 @@ class NeymanPearsonSVM(SvmBaseline):
                     "and one class has a single row: more labeled rows are needed."
                 )
             held[rows_of_one[: max(1, len(rows_of_one) // 5)]] = True
-        told = X, y, weight, self.penalty, self.penalties
-        penalty = best_penalty(*told, self.bias, rng)
+        penalty = best_penalty(X, y, weight, self.penalty, self.penalties, self.bias, rng)
         parts = (y, weight, seen, held, np.asarray(self.shares))
         digests = tuple(hashlib.sha256(part.tobytes()).digest() for part in parts)
         key = (id(samples.X), penalty, self.bias, self.standardise, *digests)
@@ -309,10 +280,7 @@ class NeymanPearsonSVM(SvmBaseline):
         best = int(np.argmin(criterion))
         self.share_, self.criterion_ = sorted(self.shares)[best], float(criterion[best])
         hinges = HingeRows(X, y, _shared(y, weight, self.share_), penalty, self.bias)
-        svm = hinges.solve()
-        self.penalty_, self.gap_, self.objective_ = hinges.penalty, svm.gap, svm.objective
-        self.evaluations_ = svm.evaluations
-        self._keep_score(svm.coefficient, svm.intercept, scale, centre)
+        self._keep_svm(hinges, hinges.solve(), scale, centre)
 
     def _held_out_rates(self, X, y, weight, held, penalty):
         """False positive and false negative rates of the rows `held`, by share."""
@@ -322,12 +290,8 @@ class NeymanPearsonSVM(SvmBaseline):
             hinges = HingeRows(X[kept], y[kept], shared, penalty, self.bias)
             svm = hinges.solve(tol=1e-4, start=svm)
             positive = np.asarray(X[held] @ svm.coefficient).ravel() + svm.intercept > 0
-            rates.append(
-                [
-                    np.average(wrong[rows], weights=weight[held][rows])
-                    for wrong, rows in ((positive, ~y[held]), (~positive, y[held]))
-                ]
-            )
+            sides = (positive, ~y[held]), (~positive, y[held])
+            rates.append([np.average(no[own], weights=weight[held][own]) for no, own in sides])
         return np.array(rates).T
 
 

@@ -1,10 +1,9 @@
-"""Thresholds of scores that keep constraints at least cost, of all people or by pairs of groups.
+"""Thresholds of scores that keep constraints at least cost, of all people or by groups.
 
-With them deterministic decisions are repaired: a classifier that keeps constraints by chances may
-break them by the sign of its score. Moving the threshold of everybody, or one of each group for
-who may use groups when deciding, brings them back where that family can. A scale of the scores
-moves no decision but by the threshold that goes with it, so that one threshold stands for one
-shift or scale.
+With them deterministic decisions are repaired: a classifier whose randomised rule keeps constraints
+may break them by the sign of its score. One threshold for everybody, or one of each group for who
+may use groups when deciding, brings them back where that family can. A scale of the scores moves no
+decision but by the threshold that goes with it.
 """
 
 import itertools
@@ -16,55 +15,66 @@ import numpy as np
 from counterweight.errors import CounterweightError
 
 
-def cuts(scores):
-    """Thresholds between different scores (n,), and how many of the scores are above each.
+class Cuts:
+    """Thresholds between different scores (n,), and what the rows above each sum to.
 
-    Scores that differ by rounding only count as equal, so that no threshold parts them.
-
-    Returns
-    -------
-    order : int array (n,)
-        The scores from high to low.
-    above : int array (k + 1,)
-        0 = above[0] < above[1] < ... < above[k] = n.
-    edges : float array (k + 1, 2)
-        A threshold between the two edges (the second is the higher one) leaves `above` scores above
-        it; infinite at both ends.
+    Scores that differ by rounding only count as equal, so that no threshold parts them. Cut k has
+    ``above[k]`` scores above it, 0 = above[0] < ... < n, and lies between the two ``edges[k]`` (the
+    second is the higher one; infinite at both ends); ``values[:, k]`` sums the rows of `change` (m,
+    n) above it; ``shift[k]`` is how far it is from 0, and `now` the cut that holds 0, or is nearest
+    to it.
     """
-    order = np.argsort(-scores, kind="stable")
-    high = scores[order]
-    same = 1e-9 * (1 + np.abs(high).max(initial=0.0))
-    ends = np.flatnonzero(high[:-1] - high[1:] > same) + 1
-    above = np.concatenate([[0], ends, [len(high)]])
-    upper = np.concatenate([[np.inf], high[ends - 1], high[-1:]])
-    lower = np.concatenate([high[:1], high[ends], [-np.inf]])
-    return order, above, np.column_stack([lower, upper])
 
+    def __init__(self, scores, change):
+        order = np.argsort(-scores, kind="stable")
+        high = scores[order]
+        same = 1e-9 * (1 + np.abs(high).max(initial=0.0))
+        ends = np.flatnonzero(high[:-1] - high[1:] > same) + 1
+        self.above = np.concatenate([[0], ends, [len(high)]])
+        upper = np.concatenate([[np.inf], high[ends - 1], high[-1:]])
+        lower = np.concatenate([high[:1], high[ends], [-np.inf]])
+        self.edges = np.column_stack([lower, upper])
+        totals = np.zeros((len(change), len(scores) + 1))
+        np.cumsum(change[:, order], axis=1, out=totals[:, 1:])
+        self.values = totals[:, self.above]
+        nearest = np.minimum(np.abs(lower), np.abs(upper))
+        self.shift = np.where((lower <= 0) & (upper > 0), 0.0, nearest)
+        self.now = int(np.argmin(self.shift))
 
-def threshold_within(edges):
-    """The threshold of an interval between two scores: 0 if it is inside, else the middle."""
-    low, high = edges
-    if low <= 0 < high:
-        return 0.0
-    apart = 1e-6 * (1 + min(abs(low), abs(high)))
-    if np.isinf(high):
-        return float(low + apart)
-    if np.isinf(low):
-        return float(high - apart)
-    return float(0.5 * (low + high))
+    def threshold(self, cut):
+        """The threshold of a cut: 0 if it holds 0, else the middle between the two scores."""
+        low, high = self.edges[cut]
+        if low <= 0 < high:
+            return 0.0
+        apart = 1e-6 * (1 + min(abs(low), abs(high)))
+        if np.isinf(high):
+            return float(low + apart)
+        if np.isinf(low):
+            return float(high - apart)
+        return float(0.5 * (low + high))
 
-
-def shift_of(edges):
-    """How far each interval of thresholds is from 0, shape (k,); 0 where it holds 0."""
-    low, high = edges[:, 0], edges[:, 1]
-    return np.where((low <= 0) & (high > 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
+    def choices(self, near=None):
+        """Cuts to choose from: of those alike in the constraints the cheapest, at most so many."""
+        values = self.values
+        if near is None:
+            # Runs along which no constraint changes differ in cost alone.
+            new = np.ones(values.shape[1], bool)
+            new[1:] = (np.diff(values[1:], axis=1) != 0).any(axis=0)
+            run = np.cumsum(new) - 1
+            order = np.lexsort((self.shift, values[0], run))
+            kept = order[np.unique(run[order], return_index=True)[1]]
+        else:
+            low, high = near - MOST_CUTS // 2, near + MOST_CUTS // 2 + 1
+            kept = np.arange(max(low, 0), min(high, values.shape[1]))
+        if len(kept) > MOST_CUTS:
+            kept = kept[np.linspace(0, len(kept) - 1, MOST_CUTS).round().astype(int)]
+        return np.unique([*kept, self.now, *([] if near is None else [near])])
 
 
 def interval_minima(values, low, high):
     """Least of values[low:high] of each (nonempty) interval, and the first place of it.
 
-    Minima over all runs of 2^k values are held; two runs, which may overlap, make up any
-    interval.
+    Minima over all runs of 2^k values are held; two runs, which may overlap, make up any interval.
     """
     places = [np.arange(len(values))]
     while 2 ** len(places) <= len(values):
@@ -97,9 +107,8 @@ ROUNDING = 1e-12
 class Rates:
     """An objective and constraints on distinct rows, as sums over the positive predictions.
 
-    Expression j of probabilities p is ``slope[j] @ p + fixed[j]``; constraints are to be at most 0.
-    `slope` is (1 + m, n), `fixed` and `size`, the sum of all costs and so the unit of rounding, (1
-    + m,).
+    Expression j of probabilities p is ``slope[j] @ p + fixed[j]``, constraints at most 0. `slope` is (1
+    + m, n), `fixed` and `size`, the sum of all costs and so the unit of rounding, (1 + m,).
     """
 
     slope: np.ndarray
@@ -129,38 +138,20 @@ def best_thresholds(scores, slopes, costs):
     `scores` are those of each group, `slopes` (1 + m, rows of the group) the change of the
     objective and of the constraints by a yes to each row, and `costs` (`Rates`) what they add to.
     """
-    sums, above, edges = [], [], []
-    for score, slope in zip(scores, slopes, strict=True):
-        order, counts, between = cuts(score)
-        total = np.zeros((len(costs.fixed), len(score) + 1))
-        np.cumsum(slope[:, order], axis=1, out=total[:, 1:])
-        sums.append(total[:, counts])
-        above.append(counts)
-        edges.append(between)
-    now = [_nearest(between) for between in edges]
-    place = best_cuts(sums, above, now, costs)
-    total = _total(sums, place, costs.fixed)
+    groups = [Cuts(score, slope) for score, slope in zip(scores, slopes, strict=True)]
+    place = best_cuts(groups, costs)
+    total = _total(groups, place, costs.fixed)
     if (total[1:] > costs.slack).any():
         return None, None
-    found = [threshold_within(own[k]) for own, k in zip(edges, place, strict=True)]
+    found = [own.threshold(k) for own, k in zip(groups, place, strict=True)]
     return float(total[0]), found
 
 
-def best_cuts(sums, above, now, costs):
-    """The cheapest feasible cut of each group, or what comes near to one.
+def best_cuts(groups, costs):
+    """The cheapest feasible cut of each group (`Cuts`), or what comes near to one.
 
     The best of all for one group, and for two where each rate rises or falls along the cuts; else
     what no change of two groups at a time makes better.
-
-    Parameters
-    ----------
-    sums : list of array (1 + m, cuts)
-        What the rows above each cut add to the objective and to the constraints.
-    above : list of int array (cuts,)
-        How many rows that are.
-    now : list of int
-        A place to begin from.
-    costs : Rates
     """
     # Violations at a price beyond any gain, so that the first rounds lead to feasible places.
     price = 10 * max(costs.size[0], 1e-300) / np.where(costs.size[1:] > 0, costs.size[1:], 1.0)
@@ -169,50 +160,47 @@ def best_cuts(sums, above, now, costs):
         over = np.maximum(values[1:] - costs.slack[:, None], 0.0)
         return np.where((over > 0).any(axis=0), price @ over + 10 * costs.size[0], 0.0) + values[0]
 
-    if len(sums) == 1:
-        return [int(np.argmin(judged(sums[0] + costs.fixed[:, None])))]
+    if len(groups) == 1:
+        return [int(np.argmin(judged(groups[0].values + costs.fixed[:, None])))]
     # Begun where all have about the same share above, if that is nearer to what is asked.
-    starts = [list(now)] + [
-        [int(np.searchsorted(counts, level * counts[-1])) for counts in above] for level in LEVELS
+    starts = [[own.now for own in groups]] + [
+        [int(np.searchsorted(own.above, level * own.above[-1])) for own in groups]
+        for level in LEVELS
     ]
-    height = judged(np.array([_total(sums, place, costs.fixed) for place in starts]).T)
+    height = judged(np.array([_total(groups, place, costs.fixed) for place in starts]).T)
     begun = [starts[int(np.argmin(height))]]
-    if 2 < len(sums) <= MANY:
+    if 2 < len(groups) <= MANY:
         # Where all answers are no, two groups alone may not move.
         inside = 2 + np.argsort(height[2:-1], kind="stable")[:BEGUN]
         begun += [starts[k] for k in inside]
-    ended = [_by_pairs(sums, list(place), costs, judged) for place in begun]
+    ended = [_by_pairs(groups, list(place), costs, judged) for place in begun]
     return min(ended, key=lambda one: one[0])[1]
 
 
-def _total(sums, place, fixed):
-    return fixed + sum(table[:, k] for table, k in zip(sums, place, strict=True))
+def _total(groups, place, fixed):
+    return fixed + sum(own.values[:, k] for own, k in zip(groups, place, strict=True))
 
 
-def _by_pairs(sums, place, costs, judged):
+def _by_pairs(groups, place, costs, judged):
     """Places moved two at a time for as long as that helps, and how they are judged."""
     for _ in range(3):
         before = list(place)
-        for i, j in itertools.combinations(range(len(sums)), 2):
-            rest = costs.fixed + sum(
-                sums[k][:, place[k]] for k in range(len(sums)) if k not in (i, j)
-            )
-            pair = sums[i], sums[j], rest
-            found = _exact_pair(*pair, costs.slack / 2)
+        for i, j in itertools.combinations(range(len(groups)), 2):
+            others = [k for k in range(len(groups)) if k not in (i, j)]
+            rest = costs.fixed + sum(groups[k].values[:, place[k]] for k in others)
+            pair = groups[i].values, groups[j].values, rest
+            found = exact_pair(*pair, costs.slack / 2)
             place[i], place[j] = found or _best_pair(*pair, judged, (place[i], place[j]))
         if place == before:
             break
-    return float(judged(_total(sums, place, costs.fixed)[:, None])[0]), place
+    return float(judged(_total(groups, place, costs.fixed)[:, None])[0]), place
 
 
-def _nearest(edges):
-    """The place of the threshold 0, or the nearest to it: no threshold parts equal scores."""
-    inside = np.flatnonzero((edges[:, 0] <= 0) & (edges[:, 1] > 0))
-    return int(inside[0]) if len(inside) else int(np.abs(edges).min(axis=1).argmin())
+def exact_pair(first, second, rest, slack):
+    """The best feasible pair of cuts of all, by sums (1 + m, cuts) beside a `rest` (1 + m,).
 
-
-def _exact_pair(first, second, rest, slack):
-    """The best feasible pair of all; None without one, or where a rate goes up and down again."""
+    None without one, or where a rate goes up and down again along the cuts of the second.
+    """
     low, high = np.zeros(first.shape[1], int), np.full(first.shape[1], second.shape[1])
     for own, other, fixed, room in zip(first[1:], second[1:], rest[1:], slack, strict=True):
         change, left = np.diff(other), room - fixed - own
@@ -232,13 +220,11 @@ def _exact_pair(first, second, rest, slack):
 
 def _best_pair(first, second, rest, judged, now):
     """The best pair of places on a grid, then on finer ones around it."""
-    spread = [first.shape[1], second.shape[1]]
-    centre = list(now)
+    counts = first.shape[1], second.shape[1]
+    spread, centre = list(counts), list(now)
     while True:
         grids = []
-        for count, middle, width in zip(
-            (first.shape[1], second.shape[1]), centre, spread, strict=True
-        ):
+        for count, middle, width in zip(counts, centre, spread, strict=True):
             low, high = max(0, middle - width), min(count - 1, middle + width)
             grid = np.linspace(low, high, min(GRID, high - low + 1)).round().astype(int)
             grids.append(np.unique(np.append(grid, middle)))
@@ -280,101 +266,46 @@ class Repair(NamedTuple):
         return np.flatnonzero(self.excess > 0)
 
 
-class _Part:
-    """Scores of rows that share a threshold, cut wherever predictions differ."""
-
-    def __init__(self, scores, change):
-        order, self.above, self.edges = cuts(scores)
-        totals = np.concatenate(
-            [np.zeros((len(change), 1)), np.cumsum(change[:, order], axis=1)], axis=1
-        )
-        self.values, self.shift = totals[:, self.above], shift_of(self.edges)
-        self.now = int(np.argmin(self.shift))
-
-    def choices(self, near=None):
-        """Cuts to choose from: of those alike in the constraints the cheapest, at most so many."""
-        values = self.values
-        if near is None:
-            # Runs along which no constraint changes differ in cost alone.
-            new = np.ones(values.shape[1], bool)
-            new[1:] = (np.diff(values[1:], axis=1) != 0).any(axis=0)
-            run = np.cumsum(new) - 1
-            order = np.lexsort((self.shift, values[0], run))
-            kept = order[np.unique(run[order], return_index=True)[1]]
-        else:
-            kept = np.arange(
-                max(near - MOST_CUTS // 2, 0), min(near + MOST_CUTS // 2 + 1, values.shape[1])
-            )
-        if len(kept) > MOST_CUTS:
-            kept = kept[np.linspace(0, len(kept) - 1, MOST_CUTS).round().astype(int)]
-        more = [self.now] if near is None else [self.now, near]
-        return np.unique(np.append(kept, more))
-
-    def threshold(self, cut):
-        return threshold_within(self.edges[cut])
-
-
 def repaired(scores, problem, parts=None, rows=None):
-    """Thresholds of least cost by which constraints hold for deterministic predictions.
+    """Thresholds of least cost by which constraints hold for deterministic predictions: a `Repair`.
 
     One threshold is found by trying all. Several are a separable choice of one cut a group, a
     mixed-integer problem (HiGHS): exact where a group has at most `MOST_CUTS` cuts that differ in
     the constraints; else on an even choice of them and near what was found, first by pairs of
-    groups.
+    groups. Where none keeps all constraints, those that miss least in sum. Thresholds are 0 where
+    decisions keep them as they are, but for those of groups that lower the cost by more than
+    `WORTH` of its total.
 
-    Parameters
-    ----------
-    scores : array (n,)
-        Positive where the score is above the threshold.
-    problem : Problem
-        Coefficients, constants and bounds, from `counterweight.numerics.rates.values.compile`.
-    parts : int array (n,), optional
-        Group of each row, 0 to A - 1, where each has a threshold of its own; -1 for rows that keep
-        0. By default everybody shares one.
-    rows : bool array (n,), optional
-        Rows that count; by default those that any coefficient is about.
-
-    Returns
-    -------
-    Repair
-        Thresholds are 0 where decisions keep all constraints as they are, but for those of groups
-        that lower the cost by more than `WORTH` of its total. Where none keeps them all, those that
-        miss least in sum.
+    `scores` are (n,), positive above the threshold; `problem` is a `Problem` of `compile`; `parts`
+    (n,) the group of each row, 0 to A - 1, where each has a threshold of its own, -1 for rows that
+    keep 0 (by default all share one); `rows` (n,) those that count, by default those that any
+    coefficient is about.
     """
-    change = problem.positive - problem.negative
-    size = 1 + (problem.positive + problem.negative).sum(axis=1)[1:] + np.abs(problem.bounds)
-    fixed = problem.negative.sum(axis=1) + problem.constants
-    fixed[1:] -= problem.bounds + ROUNDING * size
-    used = (problem.positive + problem.negative).any(axis=0) if rows is None else rows
-    if parts is None:
-        groups = [used]
-    else:
+    both = problem.positive + problem.negative
+    room = ROUNDING * (1 + both.sum(axis=1)[1:] + np.abs(problem.bounds))
+    costs = Rates.of(problem.positive, problem.negative, problem.constants, problem.bounds + room)
+    used = both.any(axis=0) if rows is None else rows
+    groups = [used]
+    if parts is not None:
         groups = [used & (parts == k) for k in range(parts.max(initial=-1) + 1)]
-        others = used & (parts < 0)
-        fixed = fixed + change[:, others & (scores > 0)].sum(axis=1)
-    total = (problem.positive + problem.negative).sum(axis=1)
-    costs = Rates(change, fixed, total)
+        others = used & (parts < 0) & (scores > 0)
+        costs.fixed = costs.fixed + costs.slope[:, others].sum(axis=1)
     some = [own.any() for own in groups]
-    made = [_Part(scores[own], change[:, own]) for own in groups if own.any()]
-    now = [part.now for part in made]
-    before = _values(made, now, fixed)
-    chosen = now
+    made = [Cuts(scores[own], costs.slope[:, own]) for own in groups if own.any()]
+    chosen = now = [own.now for own in made]
+    before = _total(made, now, costs.fixed)
     if made and (before[1:] > 0).any():
-        chosen = _least(made[0], fixed) if len(made) == 1 else _least_of_many(made, fixed, costs)
+        chosen = _least(made[0], costs.fixed) if len(made) == 1 else _least_of_many(made, costs)
     elif len(made) > 1:
         # Who may go by the group need not decide worse than by thresholds of groups.
-        found = _least_of_many(made, fixed, costs)
-        missed, cost = _key(made, found, fixed)
-        if not missed and cost < before[0] - WORTH * total[0]:
+        found = _least_of_many(made, costs)
+        missed, cost = _key(made, found, costs.fixed)
+        if not missed and cost < before[0] - WORTH * costs.size[0]:
             chosen = found
-    after = _values(made, chosen, fixed)
+    after = _total(made, chosen, costs.fixed)
     thresholds = np.zeros(len(groups))
-    thresholds[some] = [part.threshold(cut) for part, cut in zip(made, chosen, strict=True)]
+    thresholds[some] = [own.threshold(cut) for own, cut in zip(made, chosen, strict=True)]
     return Repair(thresholds, after[1:], before[1:], float(after[0]), float(before[0]))
-
-
-def _values(parts, chosen, fixed):
-    return fixed + sum(part.values[:, cut] for part, cut in zip(parts, chosen, strict=True))
 
 
 def _least(part, fixed):
@@ -384,66 +315,61 @@ def _least(part, fixed):
     return [int(np.lexsort((part.shift, values[0], missed))[0])]
 
 
-def _least_of_many(parts, fixed, costs):
-    """One cut of each part, by a mixed-integer problem near what pairs of parts lead to."""
-    sums, above = [part.values for part in parts], [part.above for part in parts]
-    best = best_cuts(sums, above, [part.now for part in parts], costs)
+def _least_of_many(groups, costs):
+    """One cut of each group, by a mixed-integer problem near what pairs of groups lead to."""
+    best = best_cuts(groups, costs)
     for _ in range(ROUNDS):
         choices = [
-            np.union1d(part.choices(), part.choices(cut))
-            for part, cut in zip(parts, best, strict=True)
+            np.union1d(own.choices(), own.choices(cut))
+            for own, cut in zip(groups, best, strict=True)
         ]
-        found = _chosen(parts, choices, fixed)
-        if _key(parts, found, fixed) >= _key(parts, best, fixed):
+        found = _chosen(groups, choices, costs.fixed)
+        if _key(groups, found, costs.fixed) >= _key(groups, best, costs.fixed):
             break
         best = found
     return best
 
 
-def _key(parts, chosen, fixed):
-    values = _values(parts, chosen, fixed)
+def _key(groups, chosen, fixed):
+    values = _total(groups, chosen, fixed)
     return np.maximum(values[1:], 0).sum(), values[0]
 
 
-def _chosen(parts, choices, fixed):
+def _chosen(groups, choices, fixed):
     """The choice of least cost that keeps all constraints, or that misses them least."""
-    values = np.concatenate(
-        [part.values[:, own] for part, own in zip(parts, choices, strict=True)], axis=1
-    )
-    which = np.repeat(np.arange(len(parts)), [len(own) for own in choices])
-    shift = np.concatenate([part.shift[own] for part, own in zip(parts, choices, strict=True)])
+    pairs = list(zip(groups, choices, strict=True))
+    values = np.concatenate([own.values[:, cuts] for own, cuts in pairs], axis=1)
+    shift = np.concatenate([own.shift[cuts] for own, cuts in pairs])
+    which = np.repeat(np.arange(len(groups)), [len(cuts) for cuts in choices])
     scale = max(np.abs(values[0]).max(initial=0.0), 1e-300)
     # A shift breaks ties only.
     cost = values[0] / scale + 1e-9 * np.minimum(shift, 1e3) / 1e3
-    ends = np.cumsum([0, *(len(own) for own in choices)])
 
     def decoded(x):
-        picked = [int(np.argmax(x[a:b])) for a, b in zip(ends[:-1], ends[1:], strict=True)]
-        return [int(own[at]) for own, at in zip(choices, picked, strict=True)]
+        return [int(cuts[np.argmax(x[: len(which)][which == k])]) for k, cuts in enumerate(choices)]
 
     room = -fixed[1:]
     found = _solved(cost, values[1:], room, which)
     if found is not None:
         chosen = decoded(found)
-        over = _values(parts, chosen, fixed)[1:]
+        over = _total(groups, chosen, fixed)[1:]
         if (over <= 0).all():
             return chosen
         found = _solved(cost, values[1:], room - np.where(over > 0, SOLVER, 0.0), which)
-        if found is not None and (_values(parts, decoded(found), fixed)[1:] <= 0).all():
+        if found is not None and (_total(groups, decoded(found), fixed)[1:] <= 0).all():
             return decoded(found)
     # Constraints cannot be kept together: least violation first, then least cost.
     m = len(room)
     slack = np.hstack([values[1:], -np.eye(m)])
-    none = np.zeros(values.shape[1])
-    first = _solved(np.append(none, np.ones(m)), slack, room, which)
+    missed = np.append(np.zeros(values.shape[1]), np.ones(m))
+    first = _solved(missed, slack, room, which)
     if first is None:
         raise CounterweightError(
             "The thresholds of the groups were not found: set repair: everyone, or loosen the "
             "constraints."
         )
-    total = np.append(none, np.ones(m))[None, :]
     bound = np.append(room, first[len(cost) :].sum() * (1 + SOLVER) + SOLVER)
-    second = _solved(np.append(cost, np.zeros(m)), np.vstack([slack, total]), bound, which)
+    second = _solved(np.append(cost, np.zeros(m)), np.vstack([slack, missed]), bound, which)
     return decoded(first if second is None else second)
 
 
@@ -454,14 +380,11 @@ def _solved(cost, values, room, which):
 
     whole = len(which)
     one = csr_array((np.ones(whole), (which, np.arange(whole))), (which.max() + 1, len(cost)))
-    integral = np.zeros(len(cost))
-    integral[:whole] = 1
-    upper = np.full(len(cost), np.inf)
-    upper[:whole] = 1
+    picks = np.arange(len(cost)) < whole
     found = milp(
         cost,
-        integrality=integral,
-        bounds=Bounds(0, upper),
+        integrality=picks,
+        bounds=Bounds(0, np.where(picks, 1.0, np.inf)),
         constraints=[LinearConstraint(one, 1, 1), LinearConstraint(values, -np.inf, room)],
         # A limit of nodes is the same on every machine, one of time is not.
         options={"node_limit": 20_000, "mip_rel_gap": 1e-5},

@@ -133,7 +133,7 @@ MOST_DEPTH = 50
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)"
-    r"|(?P<sign><=|>=|==|!=|[<>=≤≥+\-*/(),;&|]))"
+    r"|(?P<sign><=|>=|==|!=|[<>=≤≥+\-*/(),;&|])|(?P<strange>\S))"
 )
 
 
@@ -179,8 +179,8 @@ class Rate:
         if self.name != "fmeasure":
             return {}
         b = self.beta**2
-        right = {"true_positives": (1.0 + b, 1.0 + b)}
-        return right | {"false_positives": (0.0, 1.0), "false_negatives": (0.0, b)}
+        above = {"true_positives": (1.0 + b, 1.0 + b)}
+        return above | {"false_positives": (0.0, 1.0), "false_negatives": (0.0, b)}
 
 
 @dataclass(frozen=True)
@@ -226,21 +226,18 @@ class _Reader:
                 f"An expression of rates is text such as 'coverage(everyone)', not {text!r}."
             )
         self.text, self.tokens, self.at, self.depth = text, [], 0, 0
-        end, stop = 0, len(text.rstrip())
-        while end < stop:
-            match = _TOKEN.match(text, end)
-            if match is None:
-                start = end + len(text[end:]) - len(text[end:].lstrip())
-                self.fail(f"{text[start]!r} has no meaning here", start)
+        for match in _TOKEN.finditer(text):
             kind = match.lastgroup
-            self.tokens.append((kind, match[kind], match.start(kind)))
-            end = match.end()
+            word, start = match[kind], match.start(kind)
+            if kind == "strange":
+                self.fail(f"{word!r} has no meaning here", start)
+            self.tokens.append((kind, word, start))
             if len(self.tokens) > MOST_TOKENS:
                 raise CounterweightError(
                     f"An expression of more than {MOST_TOKENS} words and signs is too long: "
                     f"{text[:60]!r} ..."
                 )
-        self.tokens.append(("end", "the end", stop))
+        self.tokens.append(("end", "the end", len(text.rstrip())))
 
     def fail(self, problem, position=None):
         """Raise with the position counted from 1."""
@@ -301,22 +298,19 @@ class _Reader:
         else:
             # Nothing of what has no end is nothing.
             ends = [one * other if one and other else 0.0 for one in left for other in right]
-        if not any(True for _ in nodes(tree, (Rate, Parameter))) and math.isinf(
-            max(map(abs, ends))
-        ):
+        known = not any(True for _ in nodes(tree, (Rate, Parameter)))
+        if known and math.isinf(max(map(abs, ends))):
             self.fail("a number is too large to be one", 0)
         return min(ends), max(ends)
 
     def expression(self):
-        left = self.term()
-        while sign := self.take("+", "-"):
-            left = Operation(sign, left, self.term())
-        return left
+        return self.chain("+-", lambda: self.chain("*/", self.factor))
 
-    def term(self):
-        left = self.factor()
-        while sign := self.take("*", "/"):
-            left = Operation(sign, left, self.factor())
+    def chain(self, signs, part):
+        """Parts joined by operators of one rank, from the left."""
+        left = part()
+        while sign := self.take(*signs):
+            left = Operation(sign, left, part())
         return left
 
     def factor(self):
@@ -376,16 +370,13 @@ class _Reader:
         return word not in PARAMETERS and after in (",", ";", ")", "&", "|")
 
     def sets(self):
-        parts = [self.part()]
-        while self.take("|"):
-            parts.append(self.part())
-        return tuple(parts)
+        def joined(sign, part):
+            found = [part()]
+            while self.take(sign):
+                found.append(part())
+            return tuple(found)
 
-    def part(self):
-        names = [self.name("the name of a data set")]
-        while self.take("&"):
-            names.append(self.name("the name of a data set"))
-        return tuple(names)
+        return joined("|", lambda: joined("&", lambda: self.name("the name of a data set")))
 
 
 def _plain_name(word):
@@ -397,8 +388,8 @@ def _plain_name(word):
 def parse_expression(text):
     """Read an expression of rates, e.g. ``error(d1) + 2 * false_positive_rate(d2)``.
 
-    Gives a Number, Parameter, Rate or Operation. Raises with the position of what cannot be read,
-    or of a rate that does not exist.
+    Gives a Number, Parameter, Rate or Operation. Raises with the position of what cannot be read, or of
+    a rate that does not exist.
     """
     reader = _Reader(text)
     tree = reader.expression()
@@ -413,8 +404,8 @@ def parse_constraint(text):
     """Read a constraint; a shorthand gives the plain constraints that it stands for, a list.
 
     E.g. ``coverage(a) <= coverage(b) / kappa`` or ``equal_opportunity(a, b, 0.9)``. Raises as
-    `parse_expression`; also for ``==``, strict or chained comparisons, and shorthands with the
-    wrong arguments.
+    `parse_expression`; also for ``==``, strict or chained comparisons, and shorthands with the wrong
+    arguments.
     """
     reader = _Reader(text)
     kind, word, _ = reader.tokens[0]
@@ -448,36 +439,52 @@ def parse_constraint(text):
     return [Constraint(left, sign, right, text.strip())]
 
 
+def _unknown(leaf):
+    """An end of an expression where parameters and rates of the deployed model have no value yet."""
+    if isinstance(leaf, Number):
+        return leaf.value, {}
+    return (0.0, {leaf: 1.0}) if isinstance(leaf, Rate) and not leaf.deployed else (math.nan, {})
+
+
 def _cancelled(left, right):
     """Whether no rate is left of a difference whose factors are numbers."""
     try:
-        terms = _linear(Operation("-", left, right))
-    except (ArithmeticError, TypeError):
-        return False  # parameters, or products and ratios of rates
-    return not any(value for rate, value in terms.items() if rate)
+        return not any(linear(Operation("-", left, right), _unknown)[1].values())
+    except CounterweightError:
+        return False  # products and ratios of rates
 
 
-def _linear(tree):
-    """Factors of the rates of a sum, and its constant by None."""
+def linear(tree, leaf):
+    """An expression as a number plus a dict of factors of rates.
+
+    `leaf` gives both of a Number, Parameter or Rate. Raises for products and ratios of rates, and
+    for division by 0.
+    """
     if not isinstance(tree, Operation):
-        return {None: tree.value} if isinstance(tree, Number) else {_rate_of(tree): 1.0}
-    left, right = _linear(tree.left), _linear(tree.right)
+        return leaf(tree)
+    (constant, terms), (other, more) = linear(tree.left, leaf), linear(tree.right, leaf)
     if tree.sign in "+-":
         sign = 1.0 if tree.sign == "+" else -1.0
-        every = dict.fromkeys([*left, *right])
-        return {rate: left.get(rate, 0.0) + sign * right.get(rate, 0.0) for rate in every}
-    if tree.sign == "*" and {*left} == {None}:
-        left, right = right, left
-    if {*right} != {None}:
-        raise TypeError("no sum of rates times numbers")
-    factor = right[None] if tree.sign == "*" else 1.0 / right[None]
-    return {rate: value * factor for rate, value in left.items()}
-
-
-def _rate_of(tree):
-    if not isinstance(tree, Rate):
-        raise TypeError("no number is known of it")
-    return tree
+        merged = dict(terms)
+        for rate, value in more.items():
+            merged[rate] = merged.get(rate, 0.0) + sign * value
+        return constant + sign * other, merged
+    if tree.sign == "/":
+        if more:
+            raise CounterweightError(
+                f"Dividing by the rate {next(iter(more))} is for measures only: multiply the "
+                "constraint out, e.g. coverage(a) <= 1.25 * coverage(b)."
+            )
+        if other == 0:
+            raise CounterweightError("An expression divides by 0.")
+        return constant / other, {rate: value / other for rate, value in terms.items()}
+    if terms and more:
+        raise CounterweightError(
+            f"The product of the rates {next(iter(terms))} and {next(iter(more))} cannot be "
+            "trained for: rates may be added, and multiplied by numbers."
+        )
+    factor, scaled = (constant, more) if more else (other, terms)
+    return constant * other, {rate: value * factor for rate, value in scaled.items()}
 
 
 def _expanded(reader):
@@ -526,35 +533,6 @@ def rates(tree):
     return (rate for rate in nodes(tree, Rate) if not rate.deployed)
 
 
-def ratio_refused(rate):
-    """The error of a text that divides by a rate where it is trained for."""
-    return CounterweightError(
-        f"Dividing by the rate {rate} is for measures only: multiply the constraint out, e.g. "
-        "coverage(a) <= 1.25 * coverage(b)."
-    )
-
-
-def product_refused(rate, other):
-    """The error of a text that multiplies rates where it is trained for."""
-    return CounterweightError(
-        f"The product of the rates {rate} and {other} cannot be trained for: rates may be added, "
-        "and multiplied by numbers."
-    )
-
-
-def check_trainable(tree):
-    """Raise unless an expression is a sum of rates times numbers."""
-    if not isinstance(tree, Operation):
-        return
-    check_trainable(tree.left)
-    check_trainable(tree.right)
-    left, right = next(rates(tree.left), None), next(rates(tree.right), None)
-    if tree.sign == "/" and right:
-        raise ratio_refused(right)
-    if tree.sign == "*" and left and right:
-        raise product_refused(left, right)
-
-
 def is_name(name):
     """Whether the language can read a text as the name of a data set."""
     return isinstance(name, str) and re.fullmatch(r"[^\W\d]\w*", name) is not None
@@ -583,10 +561,9 @@ def check_parameter(name, known, where=""):
 def check_text(text, *, constraint=False, trained=False, sets=None, parameters=None):
     """Check one text of a config before anything runs.
 
-    It must be a constraint if `constraint`, else an expression; if `trained`, a model is trained
-    for it, so that rates may not be multiplied or divided by. `sets` are names of the study's data
-    sets (the built-in ones are always known) and `parameters` of those that have a value; None:
-    any.
+    It must be a constraint if `constraint`, else an expression; if `trained`, a model is trained for it,
+    so that rates may not be multiplied or divided by. `sets` are names of the study's data sets (the
+    built-in ones are always known), `parameters` of those that have a value; None: any.
     """
     if constraint:
         for level, kind in (level for c in parse_constraint(text) for level in c.levels):
@@ -600,13 +577,11 @@ def check_text(text, *, constraint=False, trained=False, sets=None, parameters=N
     for tree in trees:
         if trained:
             try:
-                check_trainable(tree)
+                linear(tree, _unknown)
             except CounterweightError as error:
                 raise CounterweightError(f"In {text!r}: {error}") from error
-        for rate in nodes(tree, Rate):
+        for rate in nodes(tree, Rate) if sets is not None else ():
             for name in (name for part in rate.sets for name in part):
-                if sets is not None:
-                    check_set(name, [*BUILTIN_SETS, *sets], f" ({text!r})")
-        for parameter in nodes(tree, Parameter):
-            if parameters is not None:
-                check_parameter(parameter.name, parameters, f" ({text!r})")
+                check_set(name, [*BUILTIN_SETS, *sets], f" ({text!r})")
+        for parameter in nodes(tree, Parameter) if parameters is not None else ():
+            check_parameter(parameter.name, parameters, f" ({text!r})")

@@ -21,10 +21,9 @@ from counterweight.numerics.rates.language import (
     Rate,
     UndefinedRate,
     check_parameter,
+    linear,
     parse_constraint,
     parse_expression,
-    product_refused,
-    ratio_refused,
     set_text,
 )
 
@@ -77,11 +76,11 @@ _COUNTED = {
 
 
 def rate_parts(name, sets, data):
-    """What each row of a data set adds to a rate of `RATES` other than precision and fmeasure.
+    """What each row of a data set adds to a rate of `RATES` other than precision and fmeasure: `Parts`.
 
-    Rates that need labels use the labeled rows of the set with their weights; the others use all
-    its rows, with weights only where the set is ``labeled``. `UndefinedRate` where the set has no
-    row, label, positive, negative or score that the rate needs.
+    Rates that need labels use the labeled rows of the set with their weights; the others use all its
+    rows, with weights only where the set is ``labeled``. `UndefinedRate` where the set has no row,
+    label, positive, negative or score that the rate needs.
     """
     kind, where = RATES[name], f"{name}({set_text(sets)})"
     chosen = data.mask(sets)
@@ -158,38 +157,20 @@ def ratio_base(rate, p, data):
 
 
 def affine(tree, data, parameters):
-    """An expression as a number plus a dict of factors of rates.
+    """An expression on rows as a number plus a dict of factors of rates; see `linear`."""
 
-    Raises for products and ratios of rates, parameters without a value, and division by 0.
-    """
-    if isinstance(tree, Number):
-        return tree.value, {}
-    if isinstance(tree, Parameter):
-        check_parameter(tree.name, parameters)
-        return float(parameters[tree.name]), {}
-    if isinstance(tree, Rate):
+    def leaf(tree):
+        if isinstance(tree, Number):
+            return tree.value, {}
+        if isinstance(tree, Parameter):
+            check_parameter(tree.name, parameters)
+            return float(parameters[tree.name]), {}
         return (deployed_value(tree, data), {}) if tree.deployed else (0.0, {tree: 1.0})
-    constant, terms = affine(tree.left, data, parameters)
-    other, more = affine(tree.right, data, parameters)
-    if tree.sign in "+-":
-        sign = 1.0 if tree.sign == "+" else -1.0
-        merged = dict(terms)
-        for rate, value in more.items():
-            merged[rate] = merged.get(rate, 0.0) + sign * value
-        return constant + sign * other, merged
-    if tree.sign == "/":
-        if more:
-            raise ratio_refused(next(iter(more)))
-        if other == 0:
-            raise CounterweightError("An expression divides by 0.")
-        return constant / other, {rate: value / other for rate, value in terms.items()}
-    if terms and more:
-        raise product_refused(next(iter(terms)), next(iter(more)))
-    factor, scaled = (constant, more) if more else (other, terms)
-    return constant * other, {rate: value * factor for rate, value in scaled.items()}
+
+    return linear(tree, leaf)
 
 
-def _row(terms, data, precision=None):
+def _row(terms, data):
     """Positive and negative coefficients (n,) of a sum of rates, and its constant.
 
     s_p + s_n = 1 for each row, so what a row counts for both predictions, and what it
@@ -228,56 +209,38 @@ def _ratio_terms(rate, value, constant, data):
 
 
 def compile(objective, constraints, data, parameters=None):
-    """Coefficients of Problem 2 for an objective and constraints given as text.
+    """Coefficients of Problem 2 for an objective and constraints given as text: a `Problem`.
 
-    With p_i the probability that row i is predicted positive, expression j is
-    ``positive[j] @ p + negative[j] @ (1 - p) + constants[j]``, all coefficients >= 0;
-    j = 0 is the objective, the others must be at most ``bounds[j - 1]``.
-
-    Parameters
-    ----------
-    objective : str
-    constraints : sequence of str
-    data : DataSets
-    parameters : dict of str to float, optional
-        Values of the names in the expressions, e.g. kappa. None counts as not given.
-
-    Returns
-    -------
-    Problem
-        positive, negative : (1 + m, n); bounds : (m,); constants : (1 + m,); names : texts of the
-        plain constraints.
+    With p_i the probability that row i is predicted positive, expression j is ``positive[j] @ p +
+    negative[j] @ (1 - p) + constants[j]``, all coefficients >= 0; j = 0 is the objective, the others
+    must be at most ``bounds[j - 1]``. `positive` and `negative` are (1 + m, n), `constants` (1 + m,),
+    `bounds` (m,), `names` the texts of the plain constraints. `parameters` are values of the names in
+    the expressions, e.g. kappa; None counts as not given.
 
     Raises
     ------
     CounterweightError
-        For texts that cannot be read, unknown data sets, parameters without a value, kappa that is
-        not positive, products of rates, and data sets without what a rate needs.
+        For texts that cannot be read, unknown data sets, parameters without a value, kappa that is not
+        positive, products of rates, and data sets without what a rate needs.
     """
     parameters = checked_parameters(parameters)
     constant, terms = affine(parse_expression(objective), data, parameters)
     if not terms:
         raise CounterweightError(f"The objective {objective!r} has no rate of the model.")
-    rows = [_row(terms, data)]
-    fixed, bounds, names = [constant], [], []
+    rows, bounds, names = [_row(terms, data)], [], []
     if isinstance(constraints, str):
         raise CounterweightError("Constraints are a list of texts, not one text.")
-    for constraint in (plain for text in constraints for plain in parse_constraint(text)):
+    for plain in plain_constraints(constraints):
         try:
-            row, bound = _constraint_row(constraint, data, parameters)
+            row, bound = _constraint_row(plain, data, parameters)
         except CounterweightError as error:
-            raise CounterweightError(f"Constraint {constraint.text}: {error}") from error
+            raise CounterweightError(f"Constraint {plain.text}: {error}") from error
         rows.append(row)
-        fixed.append(0.0)
         bounds.append(bound)
-        names.append(constraint.text)
-    return Problem(
-        np.array([row[0] for row in rows]),
-        np.array([row[1] for row in rows]),
-        np.array(bounds, dtype=float),
-        np.array([row[2] for row in rows]) + fixed,
-        names,
-    )
+        names.append(plain.text)
+    positive, negative, constants = (np.array(part) for part in zip(*rows, strict=True))
+    constants[0] += constant
+    return Problem(positive, negative, np.array(bounds, dtype=float), constants, names)
 
 
 def checked_parameters(parameters):
@@ -326,8 +289,8 @@ def measure(
     expressions : dict of str to str
     parameters : dict of str to float, optional
     errors : bool
-        Whether standard errors are wanted, too: of the delta method for rows drawn independently,
-        the model given, and of the randomised rule's expected rate.
+        Whether standard errors are wanted, too: of the delta method for rows drawn independently, the
+        model given, and of the randomised rule's expected rate.
     undefined : {"raise", "nan"}
         What a data set without the rows, labels or scores that a rate needs gives.
     decided : array (n,), optional
@@ -336,12 +299,8 @@ def measure(
     Returns
     -------
     dict of str to tuple of float
-        (deterministic, randomised), with `errors` also the standard error of each.
-
-    Raises
-    ------
-    CounterweightError
-        For texts that cannot be read, probabilities outside [0, 1], and as `undefined` says.
+        (deterministic, randomised), with `errors` also the standard error of each. Raises for texts
+        that cannot be read, probabilities outside [0, 1], and as `undefined` says.
     """
     meter = meter_of(p, data, parameters, decided=decided, errors=errors, undefined=undefined)
     values = {}
@@ -378,8 +337,8 @@ def meter_of(p, data, parameters=None, *, decided=None, errors=False, undefined=
 class _Meter:
     """Values of expressions with each row's influence on them.
 
-    A value is an array (2,): deterministic, randomised. Influences are (2, n), or 0 where
-    they are not asked for; the standard error is the root of the sum of their squares.
+    A value is an array (2,): deterministic, randomised. Influences are (2, n), or 0 where they are not
+    asked for; the standard error is the root of the sum of their squares.
     """
 
     def __init__(self, predictions, data, parameters, errors, undefined):
@@ -484,15 +443,11 @@ def plain_constraints(constraints):
 
 
 def constraint_values(p, decided, data, constraints, parameters=None, level=0.95):
-    """Sides, excess and standard error of each plain constraint, by both rules.
+    """Sides, excess and standard error of each plain constraint, by both rules: (m, 2, 4).
 
-    `p` (n,) are chances of a positive prediction, `decided` (n,) the deterministic predictions or
-    None for p > 1/2; `level` is that of the intervals that the standard errors are for.
-
-    Returns
-    -------
-    array (m, 2, 4)
-        By constraint and by `RULES`: `TOLD`. NaN where a set lacks the rows, labels or scores.
+    By constraint and by `RULES`: `TOLD`, NaN where a set lacks the rows, labels or scores. `p` (n,) are
+    chances of a positive prediction, `decided` (n,) the deterministic predictions or None for p > 1/2;
+    `level` is that of the intervals that the standard errors are for.
     """
     known = checked_parameters(parameters)
     meter = meter_of(p, data, known, decided=decided, errors=True, undefined="nan")
@@ -533,10 +488,9 @@ def _small_sample(plain, data, parameters, level):
 
 def verdict(excess, low, high, fact=False):
     """kept, broken or undecided; of a fact the interval does not matter."""
+    low, high = (excess, excess) if fact else (low, high)
     if not np.isfinite(excess):
         return "undecided"
-    if fact:
-        return "kept" if excess <= ROUNDING else "broken"
     return "kept" if high <= ROUNDING else "broken" if low > ROUNDING else "undecided"
 
 

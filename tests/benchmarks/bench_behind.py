@@ -264,7 +264,7 @@ def compared(name, X, y, group, texts, weight=None, **options):
         p, decided = model.answers(samples.X, samples)
         coins = np.average(np.where(y == 1, 1 - p, p), weights=weight)
         signs = np.average(decided != y, weights=weight)
-        broken = [one for one in model.promises_ if one.verdict == "broken"]
+        broken = [one for one in model.constraint_checks_ if one.verdict == "broken"]
         wrong = max(coins, signs) - least > MOST + 1e-12 or (bool(broken) and least < np.inf)
         wrong |= not 0 < decided.mean() < 1 and not model.warnings_
         bad += wrong

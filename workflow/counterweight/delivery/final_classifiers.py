@@ -6,7 +6,8 @@ from counterweight.delivery.saved_classifiers import SavedClassifier
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.outcome_rules import classes_as_given
-from counterweight.models.constraints.decisions import named_groups, numbers_among, texts_of
+from counterweight.models.constraints.decisions import named_groups
+from counterweight.models.constraints.estimator import numbers_among, texts_of
 from counterweight.models.filters.candidates import traced_encoder
 from counterweight.models.training import seen_rows, settings
 from counterweight.numerics.rates.datasets import DataSets
@@ -65,7 +66,7 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
     )
     saved.facts["certificate"] = getattr(model, "certificate_", "") if texts_of(options) else ""
     saved.facts["certified"] = bool(getattr(model, "certified_", False))
-    saved.facts["judged"] = [list(one) for one in getattr(model, "held_out_promises_", ())]
+    saved.facts["judged"] = [list(one) for one in getattr(model, "held_out_checks_", ())]
     return saved, scores
 
 
@@ -197,7 +198,7 @@ def _columns(condition):
 def measured_promises(data, target, p, decided, options, measures=None):
     """What was promised, and what is measured, on the rows of the fit.
 
-    `p` and `decided` (n,) are of the rows of repeat 0. Promises are the fields of `Promise`, by
+    `p` and `decided` (n,) are of the rows of repeat 0. Promises are the fields of `ConstraintCheck`, by
     constraint and rule; measures by name the randomised value, and that of the decisions, None
     where it is not defined.
     """

@@ -10,7 +10,7 @@ from counterweight.labeling.conditions import condition_mask
 from counterweight.models.classifier import positive, stored_within
 from counterweight.models.filters.candidates import TRUTHS, encoded
 from counterweight.numerics.rates.datasets import DataSets
-from counterweight.numerics.rates.values import Promise
+from counterweight.numerics.rates.values import ConstraintCheck
 from counterweight.tables.table_reader import read_people
 
 #: Estimates are compared with the threshold after rounding to so many decimals, so that no
@@ -59,8 +59,8 @@ class SavedClassifier(SavedPredictor):
 
     @property
     def promises_(self):
-        """Each promise on the rows of the fit, by chances and by decisions; a list of `Promise`."""
-        return [Promise(*told) for told in self.facts["promises"]]
+        """Each promise on the rows of the fit, by chances and by decisions; a list of `ConstraintCheck`."""
+        return [ConstraintCheck(*told) for told in self.facts["promises"]]
 
     @property
     def promises(self):
@@ -71,14 +71,14 @@ class SavedClassifier(SavedPredictor):
         """
         told = self.promises_
         return [
-            {"promise": one.promise, "excess": other.excess, "excess_decided": one.excess}
+            {"promise": one.constraint, "excess": other.excess, "excess_decided": one.excess}
             for one, other in zip(told[::2], told[1::2], strict=True)
         ]
 
     @property
     def held_out_promises_(self):
         """The same on rows that had no say in the weights, where the fit held some out."""
-        return [Promise(*told) for told in self.facts.get("judged", ())]
+        return [ConstraintCheck(*told) for told in self.facts.get("judged", ())]
 
     @property
     def certificate(self):

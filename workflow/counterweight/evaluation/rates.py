@@ -6,7 +6,7 @@ equation 3). Records by measure: ``deterministic`` and ``randomised`` on test ro
 with standard error where it is known) and on training rows (target train); ``gap`` is the
 randomised test value minus the training one; ``deployed``, of the deployed model if there is one;
 ``deterministic_at_equal`` and ``randomised_at_equal``, interpolated at the value of another measure
-that the setting names (``ratio=1.5``). ``asked_excess_*`` is by how much what a setting asks for is
+that the setting names (``ratio=1.5``). ``asked_excess_*`` is by how much what a setting requests is
 broken, relative to it. Of each constraint, by its number as part: ``promise_left_*``,
 ``promise_right_*`` (its sides) and ``promise_excess_*`` (by how much it is broken), by rule, on
 test and training rows. A value that is not defined (a ratio to nothing) is NaN. Of the fit:
@@ -26,8 +26,8 @@ from counterweight.tables.study_data import by_repeat, found_rows
 
 #: The fitted models are handed over beside the predictions.
 INFORMED = True
-#: It is told what a method promises, too.
-PROMISES = True
+#: It is told the constraints of a method, too.
+CONSTRAINTS = True
 #: Plain metrics that a probability of exactly 0 or 1 leaves meaningful.
 _PLAIN = ("accuracy", "balanced_accuracy", "auc", "brier")
 _DECIDED = ("accuracy", "balanced_accuracy")
@@ -92,7 +92,7 @@ def evaluate_rates(
     sequence=None,
     sign_test=False,
     rates=None,
-    promises=None,
+    constraints=None,
     seed=None,
     stream=None,
 ):
@@ -101,7 +101,7 @@ def evaluate_rates(
     `predictions` are repeat, row, p (the chance of the positive answer), ``decision`` where answers
     are not p > 1/2, and target and setting as ``(codes, names)``; rows of one repeat, target and
     setting stand together. `truth` are repeat, row (ascending within a repeat), y_general,
-    in_{sample} and deployed. `models` are arrays by repeat and target, `promises` the ``texts`` and
+    in_{sample} and deployed. `models` are arrays by repeat and target, `constraints` the ``texts`` and
     ``numbers`` that the method is held to. Accuracies among `metrics` are those of the
     deterministic rule; metrics that need probabilities inside (0, 1) are left out. Test rows may
     not be subsampled (`rates`).
@@ -128,8 +128,8 @@ def evaluate_rates(
         wanted = requested_value(asked, numbers_of(setting))
         if wanted == wanted:
             records += _asked_records(asked, measured[asked["measure"]][0], wanted, place)
-        if promises:
-            records += _constraint_records(data, p, decided, promises, place)
+        if constraints:
+            records += _constraint_records(data, p, decided, constraints, place)
         decided = (p > 0.5 if decided is None else decided).astype(float)
         records += _metric_records(metrics, data, p, decided, place)
         if tested[repeat][1].deployed is not None and repeat not in deployed_done:
@@ -204,24 +204,19 @@ def _test_data(known, rows, repeat):
     """The test rows of a repeat as named data sets, with the labels that anybody knows."""
     from counterweight.numerics.rates import DataSets
 
-    where = found_rows(
-        known["row"],
-        rows,
+    missing = (
         f"Predictions of repeat {repeat} are of rows that its truth does not have: delete the "
-        "predictions of the study and run again.",
+        "predictions of the study and run again."
     )
+    where = found_rows(known["row"], rows, missing)
     members = {
         name.removeprefix("in_"): np.asarray(values[where], bool)
         for name, values in known.items()
         if name.startswith("in_")
     }
     deployed = np.asarray(known["deployed"][where], float) if "deployed" in known else None
-    return DataSets(
-        X=None,
-        y=np.nan_to_num(np.asarray(known["y_general"][where], float), nan=-1).astype("int8"),
-        members=members,
-        deployed=deployed,
-    )
+    y = np.nan_to_num(np.asarray(known["y_general"][where], float), nan=-1).astype("int8")
+    return DataSets(X=None, y=y, members=members, deployed=deployed)
 
 
 def _following(data, p, decided, setting, sequence, earlier):
@@ -243,11 +238,12 @@ def _measured(data, p, decided, measures, setting):
 
     told = {"errors": True, "undefined": "nan", "decided": decided}
     values = measure(p, data, measures, numbers_of(setting), **told)
-    measured = {}
-    for name, four in values.items():
-        finite = [value if np.isfinite(value) else np.nan for value in four]
-        measured[name] = finite[:2], finite[2:]
-    return measured
+    finite = {name: [_finite(value) for value in four] for name, four in values.items()}
+    return {name: (four[:2], four[2:]) for name, four in finite.items()}
+
+
+def _finite(value):
+    return float(value) if np.isfinite(value) else np.nan
 
 
 def _deployed_records(data, place, measures):
@@ -255,27 +251,21 @@ def _deployed_records(data, place, measures):
     answers = (np.nan_to_num(data.deployed, nan=-1.0) > 0).astype(float)
     measured = _measured(data, answers, None, measures, place["setting"])
     for name, ((value, _), (error, _)) in measured.items():
-        yield place | {
-            "metric": "deployed",
-            "measure": name,
-            "setting": "",
-            "value": value,
-            "standard_error": error,
-        }
+        of = place | {"metric": "deployed", "measure": name, "setting": ""}
+        yield of | {"value": value, "standard_error": error}
 
 
-def _constraint_records(data, p, decided, promises, place):
-    """What test rows make of each promise."""
-    numbers = promises["numbers"] | numbers_of(place["setting"])
-    yield from _told_constraints(
-        constraint_values(p, decided, data, promises["texts"], numbers), place, place["rows"]
-    )
+def _constraint_records(data, p, decided, constraints, place):
+    """What test rows make of each constraint."""
+    numbers = constraints["numbers"] | numbers_of(place["setting"])
+    values = constraint_values(p, decided, data, constraints["texts"], numbers)
+    yield from _told_constraints(values, place, place["rows"])
 
 
 def _told_constraints(values, place, rows):
     for j, both in enumerate(values):
         for rule, told in zip(RULES, both, strict=True):
-            told = [float(value) if np.isfinite(value) else np.nan for value in told]
+            told = [_finite(value) for value in told]
             for name, value in zip(TOLD[:3], told[:3], strict=True):
                 record = {"metric": f"promise_{name}_{rule}", "part": str(j), "value": value}
                 more = {"standard_error": told[3]} if name == "excess" else {}
@@ -296,7 +286,7 @@ def _labels_needed(data, decided, place):
 
 
 def _train_records(arrays, measures, measured, place):
-    """Measures and promises on training rows, and how far test values are from them."""
+    """Measures and constraints on training rows, and how far test values are from them."""
     if "train_promises" in arrays:
         values = np.reshape(arrays["train_promises"], (-1, len(RULES), len(TOLD)))
         yield from _told_constraints(values, place | {"target": "train"}, 0)
@@ -306,16 +296,15 @@ def _train_records(arrays, measures, measured, place):
     for (name, (tested, _)), pair in zip(measured.items(), values, strict=True):
         of = place | {"measure": name}
         for rule, value in zip(RULES, pair, strict=True):
-            value = float(value) if np.isfinite(value) else np.nan
-            yield of | {"target": "train", "metric": rule, "value": value, "rows": 0}
+            yield of | {"target": "train", "metric": rule, "value": _finite(value), "rows": 0}
         yield of | {"metric": "gap", "value": tested[1] - float(pair[1])}
 
 
 def _slope_records(asked_for, place):
-    """How test values follow what is asked: slope of their logarithms, over settings that bind.
+    """How test values follow what is requested: slope of their logarithms, over settings that bind.
 
-    1 if they rise as what is asked does. What all settings of a split have in common, such as
-    a ratio that is 5 % too high, does not move it.
+    1 if they rise as what is requested does. What all settings of a split have in common, such as a
+    ratio that is 5 % too high, does not move it.
     """
     asked_for = asked_for[(asked_for > 0).all(axis=1) & np.isfinite(asked_for).all(axis=1)]
     if len(np.unique(asked_for[:, 0])) < _LINE:
@@ -355,15 +344,14 @@ def at_equal(x, y, values):
 def fit_records(arrays, place, measures=()):
     """What the optimiser says of one fitted model, setting by setting.
 
-    By step t ``objective`` (value of Problem 2 at the start, t = 0, and after MM step t); by step t
-    and constraint j (the part) ``violation`` (at most 0 where the constraint holds) and
-    ``multiplier``; ``final_objective``, ``objective_rise`` (largest rise over a step) and
-    ``steps_rising``, ``late_fall`` (share of the fall of the objective that comes after step 5),
-    ``largest_violation`` (over all steps, if the start was feasible) and ``steps_violated``,
-    ``final_violation`` (of the classifier that is kept), ``final_gap`` and ``largest_gap`` (of
-    feasible fits), ``evaluations``, ``evaluations_per_step``,
-    ``objective_unexplained`` (the objective minus penalty and the measure named objective on
-    training rows).
+    By step t ``objective`` (value of Problem 2 at the start, t = 0, and after MM step t); by step t and
+    constraint j (the part) ``violation`` (at most 0 where the constraint holds) and ``multiplier``;
+    ``final_objective``, ``objective_rise`` (largest rise over a step) and ``steps_rising``,
+    ``late_fall`` (share of the fall of the objective that comes after step 5), ``largest_violation``
+    (over all steps, if the start was feasible) and ``steps_violated``, ``final_violation`` (of the
+    classifier that is kept), ``final_gap`` and ``largest_gap`` (of feasible fits), ``evaluations``,
+    ``evaluations_per_step``, ``objective_unexplained`` (the objective minus penalty and the measure
+    named objective on training rows).
     """
     for setting, own in by_setting(arrays).items():
         own = {name: np.asarray(values, float) for name, values in own.items()}
@@ -371,13 +359,17 @@ def fit_records(arrays, place, measures=()):
 
 
 def _fit(own, place, measures):
+    def one(metric, value, **more):
+        return place | {"metric": metric} | more | {"value": float(value)}
+
     for name in _NUMBERS:
-        if name in own and np.isfinite(value := float(np.ravel(own[name])[0])):
-            yield place | {"metric": name, "value": value}
+        if name in own and np.isfinite(value := np.ravel(own[name])[0]):
+            yield one(name, value)
     # Of a model without convex steps, an objective, a gap or a count is another thing.
     steps = np.size(own.get("objective", ()))
     if steps > 1:
-        yield from _falls(np.ravel(own["objective"]), place)
+        for metric, value, more in _falls(np.ravel(own["objective"])):
+            yield one(metric, value, **more)
     for name, metric, first in (("violations", "violation", 0), ("multipliers", "multiplier", 1)):
         values = own.get(name)
         if values is None or not values.size:
@@ -385,46 +377,38 @@ def _fit(own, place, measures):
         if values.ndim < 2:
             values = values.reshape(max(steps - first, 1) if steps else 1, -1)
         for (t, j), value in np.ndenumerate(values):
-            yield place | {
-                "metric": metric,
-                "step": t + first,
-                "part": str(j),
-                "value": float(value),
-            }
+            yield one(metric, value, step=t + first, part=str(j))
         if metric == "violation":
             # The classifier that is kept need not be that of the last step.
-            last = np.ravel(own.get("excess", values[-1]))
-            yield place | {"metric": "final_violation", "value": float(last.max())}
+            yield one("final_violation", np.max(own.get("excess", values[-1])))
             if len(values) > 1 and values[0].max() <= _ROUNDING:
                 worst = values[1:].max(axis=1)
-                yield place | {"metric": "largest_violation", "value": float(worst.max())}
-                count = int((worst > _ROUNDING).sum())
-                yield place | {"metric": "steps_violated", "value": float(count)}
+                yield one("largest_violation", worst.max())
+                yield one("steps_violated", (worst > _ROUNDING).sum())
     # Where constraints are broken, the gap is one of prices, not of the problem itself.
     kept = bool(np.ravel(own.get("feasible", 1.0))[0])
     if steps > 1 and kept and "gap" in own and own["gap"].size:
         gaps = np.ravel(own["gap"])
-        yield place | {"metric": "final_gap", "value": float(gaps[-1])}
-        yield place | {"metric": "largest_gap", "value": float(gaps.max())}
+        yield one("final_gap", gaps[-1])
+        yield one("largest_gap", gaps.max())
     if steps > 1 and "evaluations" in own:
-        total = float(np.sum(own["evaluations"]))
-        yield place | {"metric": "evaluations", "value": total}
-        yield place | {"metric": "evaluations_per_step", "value": total / (steps - 1)}
+        total = np.sum(own["evaluations"])
+        yield one("evaluations", total)
+        yield one("evaluations_per_step", total / (steps - 1))
     needed = {"objective", "penalty", "coefficient_norm", "train_measures"}
     if "objective" in measures and needed <= set(own):
         seen = np.reshape(own["train_measures"], (len(measures), 2))[measures.index("objective")]
         shrunk = np.ravel(own["penalty"])[0] / 2 * np.ravel(own["coefficient_norm"])[0] ** 2
-        rest = np.ravel(own["objective"])[-1] - shrunk - seen[1]
-        yield place | {"metric": "objective_unexplained", "value": float(rest)}
+        yield one("objective_unexplained", np.ravel(own["objective"])[-1] - shrunk - seen[1])
 
 
 def bound_records(problems=20, rows=60, points=200):
     """How the convex steps that the solver solves lie to the ramp rates, on drawn problems.
 
     For each problem (costs of both predictions of each row, current scores) and many other scores:
-    ``bound_gap`` is the largest distance of a step's sums from the ramp's at the current scores (0
-    is tight), ``bound_excess`` the least of step minus ramp anywhere (at least 0 is above); the
-    part is ``steps``. The draws are the same in every run.
+    ``bound_gap`` is the largest distance of a step's sums from the ramp's at the current scores (0 is
+    tight), ``bound_excess`` the least of step minus ramp anywhere (at least 0 is above); the part is
+    ``steps``. The draws are the same in every run.
     """
     from counterweight.models.constraints.convex_step import ConvexStep, ramp
 
@@ -445,22 +429,21 @@ def bound_records(problems=20, rows=60, points=200):
         yield {"target": "general", "part": "steps", "metric": metric, "value": value}
 
 
-def _falls(objective, place):
+def _falls(objective):
+    """Metric, value and step of what the objective does from step to step."""
     for t, value in enumerate(objective):
-        yield place | {"metric": "objective", "step": t, "value": float(value)}
-    yield place | {"metric": "final_objective", "value": float(objective[-1])}
+        yield "objective", value, {"step": t}
+    yield "final_objective", objective[-1], {}
     rises = np.diff(objective)
-    yield place | {"metric": "objective_rise", "value": float(rises.max())}
-    count = int((rises > _ROUNDING).sum())
-    yield place | {"metric": "steps_rising", "value": float(count)}
+    yield "objective_rise", rises.max(), {}
+    yield "steps_rising", (rises > _ROUNDING).sum(), {}
     fall = objective[0] - objective[-1]
     if fall > 0:
         late = objective[min(_FEW, len(objective) - 1)] - objective[-1]
-        yield place | {"metric": "late_fall", "value": float(late / fall)}
+        yield "late_fall", late / fall, {}
         # The first step leaves the start, which may be as bad as one likes.
         if len(objective) > _FEW + 1 and objective[1] > objective[-1]:
-            share = float(late / (objective[1] - objective[-1]))
-            yield place | {"metric": "late_share", "value": share}
+            yield "late_share", late / (objective[1] - objective[-1]), {}
 
 
 def requested_value(asked, options):
@@ -481,9 +464,9 @@ def equal_setting(equal, value):
 def sign_test_power(rows, wins, level=0.05, sides=2):
     """Chance that a sign test of some disagreements finds the candidate better.
 
-    `rows` are labels of rows on which the two classifiers disagree, an int or an array, `wins` the
-    chance that the candidate is right on such a row. The test is exact, so that its true size is at
-    most `level`; of a two-sided one only the outcome "the candidate is better" counts.
+    `rows` are labels of rows on which the two classifiers disagree, an int or an array, `wins` the chance
+    that the candidate is right on such a row. The test is exact, so that its true size is at most
+    `level`; of a two-sided one only the outcome "the candidate is better" counts.
     """
     from scipy.stats import binom
 
@@ -496,10 +479,10 @@ def sign_test_power(rows, wins, level=0.05, sides=2):
 def sign_test_rows(wins, power=0.8, level=0.05, sides=2):
     """Labels of disagreements from which on a sign test has a power.
 
-    The candidate is right where the two disagree with the chance `wins`, above 1/2 and at most 1:
-    at 1/2 and below no number of labels is enough, and it raises. Power saws up and down with the
-    number of rows, so this is the number from which it stays; infinite where more than ten million
-    labels would be needed.
+    The candidate is right where the two disagree with the chance `wins`, above 1/2 and at most 1: at 1/2
+    and below no number of labels is enough, and it raises. Power saws up and down with the number of
+    rows, so this is the number from which it stays; infinite where more than ten million labels would be
+    needed.
     """
     from scipy.special import ndtri
 

@@ -30,6 +30,7 @@ OPTION_RENAMES = {
         "smallest_split": "min_samples_split",
     },
     ("model", "logistic"): {"penalty": "l2"},
+    ("model", "exponentiated_gradient"): {"eps": "tol"},
 }
 #: Names of components: new by old one, by kind, such as ``{"metric": {"old": "new"}}``.
 COMPONENT_RENAMES = {

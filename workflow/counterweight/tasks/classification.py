@@ -287,7 +287,7 @@ def _promises(study, method):
     from counterweight.numerics.rates.values import constraints_requested
 
     protocol = study["evaluation"]["protocol"]
-    looks = components.declared("protocol", protocol, "PROMISES", False)
+    looks = components.declared("protocol", protocol, "CONSTRAINTS", False)
     return constraints_requested(study, method) if looks else None
 
 
@@ -340,7 +340,7 @@ def evaluate(job):
     if given["informed"]:
         options["models"] = models
     if given["promises"]:
-        options["promises"] = given["promises"]
+        options["constraints"] = given["promises"]
     texts = ["target", "setting"]
     predictions = read_columns(job.input.predictions, categories=texts)
     truth = read_columns(job.input.truth)

@@ -427,7 +427,7 @@ def test_three_groups_and_the_f_measure_are_kept_on_the_rows_of_the_fit():
     assert f1_score(y, model.predict(X)) >= level - 1e-9
     p = model.predict_proba(X)[:, 1]
     assert 2 * (p * y).sum() / (p.sum() + y.sum()) >= level - 1e-6
-    assert [one.verdict for one in model.promises_] == ["kept", "kept"]
+    assert [one.verdict for one in model.constraint_checks_] == ["kept", "kept"]
 
 
 #: Checks of scikit-learn that are not met, and why; of each classifier, and of all.
@@ -442,7 +442,7 @@ def test_labels_of_minus_one_and_one_are_two_classes_and_said_to_be():
     with pytest.warns(UserWarning, match="-1 is the negative class"):
         signed = ConstrainedClassifier(**asked).fit(X, 2 * y - 1)
     assert np.array_equal(signed.predict(X), 2 * plain.predict(X) - 1)
-    assert signed.test_promises(X, 2 * y - 1) == plain.test_promises(X, y)
+    assert signed.check_constraints(X, 2 * y - 1) == plain.check_constraints(X, y)
 
 
 def test_what_groups_are_called_decides_nothing():
@@ -459,6 +459,6 @@ def test_what_groups_are_called_decides_nothing():
     asked |= {"churn(everyone) <= 0.1": True, "recall(winter) >= deployed_recall(winter)": True}
     for text, expected in asked.items():
         model = ConstrainedClassifier(constraints=(text,))
-        assert (model._checked_start(samples) is not None) == expected
+        assert (model._imitated(samples) is not None) == expected
     for model in fitted[1:]:
         np.testing.assert_array_equal(model.coef_, fitted[0].coef_)

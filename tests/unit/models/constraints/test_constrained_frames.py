@@ -57,8 +57,8 @@ def test_however_data_sets_are_told_the_fit_is_the_same():
             model = ConstrainedClassifier(**PARITY).fit(rows, y, datasets=sets)
             first = model.coef_ if first is None else first
             assert np.array_equal(model.coef_, first)
-            values = [one.left for one in model.test_promises(rows, y, datasets=sets)]
-            assert values == [one.left for one in model.promises_]
+            values = [one.left for one in model.check_constraints(rows, y, datasets=sets)]
+            assert values == [one.left for one in model.constraint_checks_]
     plain = ConstrainedClassifier(**PARITY)
     plain.fit(rows.to_numpy(float), y, datasets=told(frame)["masks"])
     assert np.array_equal(plain.coef_, first)
@@ -143,11 +143,11 @@ def test_categories_are_one_hot_and_told_by_functions():
     assert np.array_equal(model.predict(frame), plain.predict(by_hand))
     assert model.n_features_in_ == 4
     assert model.feature_names_in_.tolist() == list(frame.columns)
-    on_frame = model.test_promises(frame, y, datasets=sets)
-    assert [one.left for one in on_frame] == [one.left for one in plain.promises_]
+    on_frame = model.check_constraints(frame, y, datasets=sets)
+    assert [one.left for one in on_frame] == [one.left for one in plain.constraint_checks_]
     words = np.array(["bad", "good"])[y]
     named = ConstrainedClassifier(**asked).fit(frame, words, datasets=sets)
-    assert named.test_promises(frame, words, datasets=sets) == on_frame
+    assert named.check_constraints(frame, words, datasets=sets) == on_frame
     # Of rows from elsewhere: an unknown city has no column, as typed in a category or a text.
     new, _ = people(50, seed=1)
     new["city"] = new["city"].replace("Dover", "Ely").astype("category")

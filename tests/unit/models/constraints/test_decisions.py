@@ -98,9 +98,11 @@ def test_a_certificate_is_what_the_held_out_rows_show():
         assert upper < 1e-3
         assert model.margins_[margin] >= 0
     assert model.certified_ and model.certificate_.startswith("Certified at 95%")
-    assert {one.rows for one in model.held_out_promises_} == {"held-out"}
+    assert {one.rows for one in model.held_out_checks_} == {"held-out"}
     # Decisions keep what was promised on all rows of the fit, too.
-    assert all(one.verdict == "kept" for one in model.promises_ if one.rule == "deterministic")
+    assert all(
+        one.verdict == "kept" for one in model.constraint_checks_ if one.rule == "deterministic"
+    )
 
 
 def test_rows_that_certify_have_no_say_in_weights_and_thresholds():
@@ -122,7 +124,7 @@ def test_rows_that_certify_have_no_say_in_weights_and_thresholds():
 def test_held_out_rows_have_no_say_in_the_weights_but_by_margins():
     model, X, y, members = fitted(1500, held_out=0.4, confidence=None)
     held = DataSets(X, y, None, members).held_out(0.4, np.random.default_rng(0))
-    told = {one.rule: one for one in model.held_out_promises_}
+    told = {one.rule: one for one in model.held_out_checks_}
     assert max(one.excess for one in told.values()) <= 1e-9
     assert not model.certified_ and model.certificate_.startswith("No certificate")
     # Without the held-out rows, and with the bound that the margin gives, the fit is the same.
@@ -151,7 +153,7 @@ def test_margins_of_precision_are_in_its_own_units():
     model, X, y, members = fitted(2000, asked=["precision(everyone) >= 0.8"], **HELD)
     p = model.predict_proba(X)[:, 1]
     assert (p @ y) / p.sum() >= 0.8
-    (promise,) = [one for one in model.held_out_promises_ if one.rule == "randomised"]
+    (promise,) = [one for one in model.held_out_checks_ if one.rule == "randomised"]
     assert promise.right == 0.8 and promise.left >= 0.8
     assert model.certified_
 

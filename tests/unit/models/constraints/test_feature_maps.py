@@ -52,7 +52,7 @@ def test_no_result_is_behind_thresholds_of_groups_that_a_column_tells():
     def errors(**options):
         model = ConstrainedClassifier(**OPTIONS, kappa=kappa, **options)
         p = model.fit(X, y, datasets=sets).predict_proba(X)[:, 1]
-        assert all(one.verdict == "kept" for one in model.promises_)
+        assert all(one.verdict == "kept" for one in model.constraint_checks_)
         return np.mean(np.where(y == 1, 1 - p, p)), np.mean(model.predict(X) != y)
 
     assert max(errors()) <= best + 1e-3

@@ -111,7 +111,7 @@ def test_without_a_constraint_it_is_the_plain_weighted_fit(spec, plain):
     plain.fit(data.X[seen], data.y[seen], data.weight[seen])
     np.testing.assert_array_equal(chances(model, data), plain.predict(data.X))
     np.testing.assert_array_equal(model.predict(data.X), plain.predict(data.X))
-    assert model.fits_ == 1 and model.gap_ == 0 and model.promises_ == []
+    assert model.fits_ == 1 and model.gap_ == 0 and model.constraint_checks_ == []
     # A constraint that this fit keeps changes nothing.
     kept = ReductionsClassifier(classifier=spec, constraints=["coverage(male) <= 0.99"])
     kept.fit(samples=data)
@@ -125,12 +125,16 @@ def test_constraints_of_every_kind_hold_by_chances_and_by_repaired_decisions(spe
     data.deployed = data.X[:, 1]
     texts = [PARITY, "recall(everyone) >= 0.6", "churn(unlabeled) <= 0.4"]
     model = ReductionsClassifier(constraints=texts, kappa=0.9, classifier=spec).fit(samples=data)
-    chanced = [one for one in model.promises_ if one.rule == "randomised"]
-    assert [one.promise for one in chanced] == model.constraints_
+    chanced = [one for one in model.constraint_checks_ if one.rule == "randomised"]
+    assert [one.constraint for one in chanced] == model.constraints_
     assert {one.verdict for one in chanced} == {"kept"}
     found = measure(chances(model, data), data, {"all": "error(labeled)"})["all"]
     assert found[1] == pytest.approx(model.objective_, abs=1e-9)
-    decided = {one.promise: one.verdict for one in model.promises_ if one.rule == "deterministic"}
+    decided = {
+        one.constraint: one.verdict
+        for one in model.constraint_checks_
+        if one.rule == "deterministic"
+    }
     missed = {name for name, verdict in decided.items() if verdict == "broken"}
     assert missed == set(model.repair_["missed"])
 

@@ -129,10 +129,10 @@ def test_promises_are_told_one_by_one_and_decisions_keep_them():
     for repair in ("none", "everyone", "by_group"):
         model = ConstrainedClassifier(constraints=RECALLS, repair=repair, start="zero")
         fitted[repair] = model.fit(X, y, datasets=members)
-        assert [one.promise for one in model.promises_[::2]] == RECALLS
+        assert [one.constraint for one in model.constraint_checks_[::2]] == RECALLS
         decided = model.predict(X, datasets=members)
-        for one in model.promises_:
-            k = RECALLS.index(one.promise)
+        for one in model.constraint_checks_:
+            k = RECALLS.index(one.constraint)
             seen = members[f"g{k}"] & (y == 1)
             p = decided if one.rule == "deterministic" else model.predict_proba(X)[:, 1]
             assert one.left == pytest.approx(p[seen].mean())
@@ -141,7 +141,8 @@ def test_promises_are_told_one_by_one_and_decisions_keep_them():
             assert one.low < one.excess < one.high
             assert one.verdict == ("kept" if one.excess <= 1e-6 else "broken")
     broken = {
-        name: [one for one in m.promises_ if one.verdict == "broken"] for name, m in fitted.items()
+        name: [one for one in m.constraint_checks_ if one.verdict == "broken"]
+        for name, m in fitted.items()
     }
     assert broken["none"] and not broken["everyone"] and not broken["by_group"]
     assert {one.rule for one in broken["none"]} == {"deterministic"}
@@ -192,8 +193,8 @@ def test_what_no_threshold_keeps_is_named_with_its_cost():
     words = " ".join(str(one.message) for one in told)
     assert "cannot keep all constraints" in words and missed[0] in words and "goes from" in words
     broken = {
-        one.promise
-        for one in model.promises_
+        one.constraint
+        for one in model.constraint_checks_
         if one[1:2] + (one.verdict,) == ("deterministic", "broken")
     }
     assert broken == set(missed)
@@ -206,10 +207,10 @@ def test_promises_on_other_rows_are_judged_by_their_interval():
     X, y, members = world()
     model = ConstrainedClassifier(constraints=RECALLS).fit(X, y, datasets=members)
     X2, y2, members2 = world(9000, seed=2)
-    told = model.test_promises(X2, y2, datasets=members2)
+    told = model.check_constraints(X2, y2, datasets=members2)
     decided = model.predict(X2)
     for one in told[::2]:
-        seen = members2[one.promise[7:9]] & (y2 == 1)
+        seen = members2[one.constraint[7:9]] & (y2 == 1)
         share = decided[seen].mean()
         half = 1.96 * np.sqrt(share * (1 - share) / seen.sum())
         assert one.rows == "test" and one.left == pytest.approx(share)
@@ -233,10 +234,10 @@ def test_a_share_of_one_among_few_rows_is_not_certain():
 def test_other_models_of_constraints_tell_their_promises():
     X, y, members = world()
     model = ShiftedThreshold(constraint="coverage(g0) <= 0.1").fit(X, y, datasets=members)
-    first, second = model.promises_
+    first, second = model.constraint_checks_
     assert (first.rule, first.verdict) == ("deterministic", "kept")
     assert second.left == pytest.approx(model.predict_proba(X)[members["g0"], 1].mean())
-    assert ConstrainedClassifier(steps=1).fit(X, y).promises_ == []
+    assert ConstrainedClassifier(steps=1).fit(X, y).constraint_checks_ == []
 
 
 @pytest.mark.parametrize("seed", range(4))

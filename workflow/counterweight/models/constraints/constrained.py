@@ -20,34 +20,23 @@ from counterweight.models.constraints.estimator import (
     PARAMETER_OPTIONS,
     SVM_OPTIONS,
     LinearScore,
+    own,
 )
 from counterweight.models.constraints.feature_maps import GROUP_FEATURE_OPTIONS
 from counterweight.models.constraints.linear_svm import best_penalty, labeled_rows
-from counterweight.models.constraints.starts import NOBODY, Found, pair, repaired, vector
+from counterweight.models.constraints.starts import (
+    NOBODY,
+    Found,
+    fit_settings,
+    pair,
+    repaired,
+    vector,
+)
 from counterweight.numerics.checks import check_options
 from counterweight.numerics.rates.datasets import DataSets
-from counterweight.numerics.rates.language import (
-    RATES,
-    Rate,
-    nodes,
-    parse_constraint,
-    parse_expression,
-)
+from counterweight.numerics.rates.language import RATES, Rate, nodes, parse_expression
 from counterweight.numerics.rates.values import compile as compile_rates
-
-
-def imitation_costs(data):
-    """Costs (2, n) of a positive and a negative prediction: errors against the deployed model."""
-    if data.deployed is None:
-        raise CounterweightError(
-            "start: deployed needs the scores of a deployed model, and none is given."
-        )
-    known = ~np.isnan(data.deployed)
-    if not known.any():
-        raise CounterweightError("The deployed model has no score for any row.")
-    positive = known & (data.deployed > 0)
-    return np.array([known & ~positive, positive]) / known.sum()
-
+from counterweight.numerics.rates.values import plain_constraints
 
 OPTIONS = {
     "objective": Text("error(labeled)", "Sum of rates to minimise, e.g. error(d1) + false_positive_rate(d2)."),
@@ -105,7 +94,7 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     classifier predicts positive with probability max(0, min(1, 1/2 + f)), the deterministic one iff
     f > 0, or above the threshold that `repair` found. Constraints are met by the randomised
     classifier on the rows it is trained on, and by the deterministic one where its repair can;
-    `promises_` tells of each, `test_promises` how far other rows follow.
+    `constraint_checks_` tells of each, `check_constraints` how far other rows follow.
 
     The problem is not convex: what is found is the best of a sequence of feasible points, no
     minimum over all classifiers. `counterweight.numerics.rates.language` tells the language,
@@ -127,9 +116,9 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     feasible_ : bool
     constraints_ : list of str
         The plain constraints.
-    promises_, thresholds_, threshold_groups_, repair_
+    constraint_checks_, thresholds_, threshold_groups_, repair_
         See `RepairedDecisions`.
-    margins_, held_out_promises_, certified_, certificate_
+    margins_, held_out_checks_, certified_, certificate_
         See `MarginFit`.
     penalty_ : float
     norm_ : float
@@ -179,40 +168,18 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
 
     FITTED = {
         "coefficient": "coef_",
-        "intercept": "intercept_",
-        "objective": "objective_",
-        "multipliers": "multipliers_",
-        "violations": "violations_",
-        "excess": "excess_",
-        "least_violation": "least_violation_",
-        "gap": "gap_",
-        "feasible": "feasible_",
-        "penalty": "penalty_",
-        "evaluations": "evaluations_",
-        "accepted": "accepted_",
-        "behind": "behind_",
-        "collapsed": "collapsed_",
+        **own("intercept", "objective", "multipliers", "violations", "excess", "least_violation"),
+        **own("gap", "feasible", "penalty", "evaluations", "accepted", "behind", "collapsed"),
         "coefficient_norm": "norm_",
         "features": "n_features_in_",
-        "margins": "margins_",
-        "certified": "certified_",
-        "thresholds": "thresholds_",
-        "threshold_groups": "threshold_groups_",
-        "group_boxes": "group_boxes_",
-        "map": "map_",
+        **own("margins", "certified", "thresholds", "threshold_groups", "group_boxes", "map"),
     }
     NUMBERS = {
-        "intercept": float,
-        "least_violation": float,
-        "feasible": bool,
-        "certified": bool,
-        "penalty": float,
-        "evaluations": int,
-        "accepted": int,
-        "behind": float,
-        "collapsed": bool,
-        "coefficient_norm": float,
-        "features": int,
+        **dict.fromkeys(["feasible", "certified", "collapsed"], bool),
+        **dict.fromkeys(["evaluations", "accepted", "features"], int),
+        **dict.fromkeys(
+            ["intercept", "least_violation", "penalty", "behind", "coefficient_norm"], float
+        ),
     }
     KEPT = tuple(name for name in FITTED if name not in ("features", "map"))
     _options = OPTIONS
@@ -220,8 +187,6 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
 
     def _fit(self, data, rng):
         """Refuses constraints that no classifier is found to meet, unless told to keep it."""
-        from counterweight.models.constraints.starts import fit_settings
-
         fit_settings([self], data, rng)
 
     @classmethod
@@ -231,8 +196,6 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
         None where they differ in more than numbers of the constraints, or have margins of their
         own.
         """
-        from counterweight.models.constraints.starts import fit_settings
-
         models = cls._swept(settings)
         if models is None:
             return None
@@ -243,18 +206,26 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
             model._settle(data)
         return models
 
-    def _checked_start(self, data):
-        """Costs of errors against the deployed model, where the fit may begin from it."""
+    def _imitated(self, data):
+        """Costs (2, n) of a yes and a no as errors against the deployed model, to begin from."""
         trees = [parse_expression(self.objective)]
-        for text in self.constraints:
-            trees += [side for one in parse_constraint(text) for side in (one.left, one.right)]
+        trees += [
+            side for one in plain_constraints(self.constraints) for side in (one.left, one.right)
+        ]
         rates = [rate for tree in trees for rate in nodes(tree, Rate)]
         asked = any(rate.deployed or RATES[rate.name].deployed for rate in rates)
-        if self.start == "deployed" or (
-            self.start == "best" and asked and data.deployed is not None
-        ):
-            return imitation_costs(data)
-        return None
+        best = self.start == "best" and asked and data.deployed is not None
+        if self.start != "deployed" and not best:
+            return None
+        if data.deployed is None:
+            raise CounterweightError(
+                "start: deployed needs the scores of a deployed model, and none is given."
+            )
+        known = ~np.isnan(data.deployed)
+        if not known.any():
+            raise CounterweightError("The deployed model has no score for any row.")
+        positive = known & (data.deployed > 0)
+        return np.array([known & ~positive, positive]) / known.sum()
 
     def _penalty(self, problem, data):
         """lambda; by default twice the objective's cost for a unit of weight, the mean one."""
@@ -284,23 +255,18 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
 
     def _solved(self, search, near):
         """The fit from the start that is asked for; see `fit_settings`."""
-        steps, rows = self.steps if self.loss == "ramp" else 1, search.rows
-        fit = None
-        if self.loss == "hinge" and self.start in ("zero", "best"):
-            fit = search.run(None, 1, warm=near and near.solution)
-        elif self.start == "zero":
-            warm = near.solution if near and steps == 1 else None
-            fit = search.run(None, steps, warm=warm)
-        elif self.start == "svm" or self.loss == "hinge":
-            first = search.begun.bases[0] if self.start == "svm" else search.begun.others[0]
-            first = repaired(rows, first, search.costs, search.penalty)[0]
-            fit = search.run(pair(rows, first), steps)
-        if fit is not None:
-            return Found(fit, fit)
-        near = near.solution if near and near.solution.feasible else None
-        return search.best(
-            steps, near, self.path_steps, swap=self.penalty is None, signed=self.repairs_
-        )
+        steps, near = self.steps if self.loss == "ramp" else 1, near and near.solution
+        if self.loss == "ramp" and self.start in ("best", "deployed"):
+            near = near if near and near.feasible else None
+            swap = self.penalty is None
+            return search.best(steps, near, self.path_steps, swap=swap, signed=self.repairs_)
+        if self.start in ("zero", "best"):
+            fit = search.run(None, steps, warm=near if steps == 1 else None)
+        else:
+            first = search.begun.bases if self.start == "svm" else search.begun.others
+            first = repaired(search.rows, first[0], search.costs, search.penalty)[0]
+            fit = search.run(pair(search.rows, first), steps)
+        return Found(fit, fit)
 
     def _keep(self, found, search, scale, centre):
         """Keep what was found, and warn of what is no good result."""
@@ -310,14 +276,19 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
         by_hinge = self.loss == "hinge"
         self.excess_ = fit.violations[fit.accepted] if by_hinge else costs.values(ramp(f))[1:]
         self._keep_score(fit.coefficient, fit.intercept, scale, centre)
-        self.objective_, self.multipliers_ = fit.objective, fit.multipliers
-        self.violations_, self.gap_ = fit.violations, fit.gap
-        self.feasible_, self.evaluations_ = fit.feasible, int(np.sum(fit.evaluations))
-        self.status_, self.proof_ = fit.status, fit.proof
+        for name in (
+            "objective",
+            "multipliers",
+            "violations",
+            "gap",
+            "feasible",
+            "status",
+            "proof",
+        ):
+            setattr(self, f"{name}_", getattr(fit, name))
+        self.evaluations_, self.accepted_ = int(np.sum(fit.evaluations)), int(fit.accepted)
         self.least_violation_ = float(fit.least_violation)
-        self.accepted_ = int(fit.accepted)
-        self.behind_, self.collapsed_ = np.nan, False
-        self.fit_warnings_ = []
+        self.behind_, self.collapsed_, self.fit_warnings_ = np.nan, False, []
         if not self.constraints_:
             return
         self.behind_ = search.behind(w, self.repairs_)
@@ -334,15 +305,11 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
             )
         if not self.accepted_ and not found.taken and self.start != "best":
             self.fit_warnings_.append("No step was accepted: the classifier is the start.")
-        asked = {name: getattr(self, name) for name in PARAMETER_OPTIONS}
-        where = ", ".join(f"{name} {value:g}" for name, value in asked.items() if value is not None)
-        for text in self.fit_warnings_:
-            log.warning("%s%s", f"At {where}: " if where else "", text)
+        self._log_warnings()
 
     def _problem(self, data):
         """Coefficients; bounds less the margins of a fit for new rows."""
-        parameters = {"kappa": self.kappa, "target": self.target}
-        problem = compile_rates(self.objective, self.constraints, data, parameters)
+        problem = compile_rates(self.objective, self.constraints, data, self._numbers())
         if self._margins is None:
             return problem
         return problem._replace(bounds=problem.bounds - self._margins)
@@ -379,19 +346,18 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
 class RetrainedClassifier(ConstrainedClassifier):
     """Classifiers trained batch by batch, each under constraints against the one before.
 
-    After the first batch a classifier is fitted without constraints; it is the trusted one. After
-    each further batch one is fitted to all rows so far, under the constraints, for which the
-    classifier before is the deployed one: ``churn(everyone) <= target`` keeps answers near its
-    answers (stability, section 1 of Goh et al. 2016). ``everyone`` and ``labeled`` are the rows so
-    far; a data set that is a batch to come has no rows yet. Rows in no batch are not looked at.
-    `batches` and `after` are those of `RETRAINED_OPTIONS`, the others those of
-    `ConstrainedClassifier`.
+    After the first batch a classifier is fitted without constraints; it is the trusted one. After each
+    further batch one is fitted to all rows so far, under the constraints, for which the classifier
+    before is the deployed one: ``churn(everyone) <= target`` keeps answers near its answers (stability,
+    section 1 of Goh et al. 2016). ``everyone`` and ``labeled`` are the rows so far; a data set that is a
+    batch to come has no rows yet. Rows in no batch are not looked at. `batches` and `after` are those of
+    `RETRAINED_OPTIONS`, the others those of `ConstrainedClassifier`.
 
     Attributes
     ----------
     learned_ : DataSets
         What the last fit saw: its rows, and the answers of the classifier before as those of the
-        deployed one; the first has none before it, and its promises no value.
+        deployed one; the first has none before it, and its constraints no value.
     """
 
     batches: tuple
@@ -419,30 +385,29 @@ class RetrainedClassifier(ConstrainedClassifier):
         """Fit the sequence; each of `models` is the one after as many batches as it asks for."""
         count = len(self.batches)
         asked = {model: count if model.after is None else model.after for model in models}
+        most = max(asked.values())
         unknown = [name for name in self.batches if name not in samples.members]
-        if unknown or max(asked.values()) > count:
+        if unknown:
             raise CounterweightError(
                 f"The data sets {listed(unknown)} of batches are not there; there are "
                 f"{listed(samples.members) or 'none'}."
-                if unknown
-                else f"after is {max(asked.values())}, and there are {count} batches: ask for one "
-                "of these."
             )
-        last = None
-        for k in range(1, max(asked.values()) + 1):
+        if most > count:
+            raise CounterweightError(
+                f"after is {most}, and there are {count} batches: ask for one of these."
+            )
+        names, last = {one.name for one in fields(self)}, None
+        for k in range(1, most + 1):
             learned = self._until(samples, k, last)
-            last = type(self)(**{one.name: getattr(self, one.name) for one in fields(self)})
+            last = type(self)(**{name: getattr(self, name) for name in names})
             if k == 1:
                 last.constraints = ()
             ConstrainedClassifier._learn_all(last, learned, copy.deepcopy(rng))
-            if k == 1:
-                last.constraints = self.constraints
-            last.learned_ = learned
-            last._tell_promises(learned)
+            last.constraints, last.learned_ = self.constraints, learned
+            last._check_training(learned)
+            fitted = {name: value for name, value in vars(last).items() if name not in names}
             for model in models:
                 if asked[model] == k:
-                    own = {one.name for one in fields(model)}
-                    fitted = {name: value for name, value in vars(last).items() if name not in own}
                     vars(model).update(fitted)
 
     def _until(self, samples, k, last):
@@ -458,5 +423,5 @@ class RetrainedClassifier(ConstrainedClassifier):
         return learned
 
     def fitted_on(self, samples):
-        """What the promises and measures of training are of."""
+        """What the constraints and measures of training are of."""
         return self.learned_

@@ -1,5 +1,6 @@
 """Decisions of classifiers under constraints, and margins by which new rows keep these, too."""
 
+import contextlib
 import copy
 import logging
 import warnings
@@ -11,13 +12,13 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Number, Text
 from counterweight.models.constraints.estimator import (
     PARAMETER_OPTIONS,
-    Promises,
     RateEstimator,
-    numbers_among,
+    own,
     texts_of,
     two_columns,
 )
 from counterweight.models.constraints.thresholds import repaired
+from counterweight.numerics.estimator import NamedColumns
 from counterweight.numerics.rates.datasets import DataSets, named_masks
 from counterweight.numerics.rates.language import BUILTIN_SETS, rates
 from counterweight.numerics.rates.values import (
@@ -79,7 +80,7 @@ def named_groups(options):
     return list(dict.fromkeys(found))
 
 
-class RepairedDecisions(Promises):
+class RepairedDecisions(NamedColumns):
     """Decisions by thresholds that keep constraints where the scores alone do not.
 
     Attributes
@@ -97,6 +98,9 @@ class RepairedDecisions(Promises):
 
     repair_ = None
 
+    def _clear_thresholds(self):
+        self.thresholds_, self.threshold_groups_ = np.zeros(1), np.zeros((1, 0))
+
     def _settle(self, samples):
         self._repair(samples)
         super()._settle(samples)
@@ -108,23 +112,19 @@ class RepairedDecisions(Promises):
 
     def _repair(self, samples, problem=None):
         """Find thresholds for the training rows, or for coefficients that are given."""
-        self.thresholds_, self.threshold_groups_ = np.zeros(1), np.zeros((1, 0))
-        self.repair_ = None
+        self._clear_thresholds()
+        self.repair_ = parts = None
         if not self.repairs_:
             return
-        options, parts = vars(self), None
         scores = self.decision_function(samples.X)
         problem = self._repair_problem(samples) if problem is None else problem
-        if self.repair == "by_group":
-            held = [samples.mask(((name,),)) for name in named_groups(options)]
-            if held:
-                members = np.column_stack(held)
-                self.threshold_groups_, parts = np.unique(members, axis=0, return_inverse=True)
-                parts = parts.ravel()
-                self.threshold_groups_ = self.threshold_groups_.astype(float)
-        found = repaired(scores, problem, parts)
+        names = named_groups(vars(self)) if self.repair == "by_group" else ()
+        if names:
+            members = np.column_stack([samples.mask(((name,),)) for name in names])
+            found, parts = np.unique(members, axis=0, return_inverse=True)
+            self.threshold_groups_, parts = found.astype(float), parts.ravel()
+        found, names = repaired(scores, problem, parts), problem.names
         self.thresholds_ = found.thresholds
-        names = problem.names
         self.repair_ = {
             "excess_before": dict(zip(names, found.before.tolist(), strict=False)),
             "excess": dict(zip(names, found.excess.tolist(), strict=False)),
@@ -137,8 +137,7 @@ class RepairedDecisions(Promises):
 
     def _repair_problem(self, samples):
         """Objective and constraints as coefficients on some rows."""
-        options = vars(self)
-        return compile_rates(self.objective, texts_of(options), samples, numbers_among(options))
+        return compile_rates(self.objective, texts_of(vars(self)), samples, self._numbers())
 
     @property
     def repairs_told_(self):
@@ -146,27 +145,28 @@ class RepairedDecisions(Promises):
         done = self.repair_
         if not done or not any(over > 0 for over in done["excess_before"].values()):
             return ""
-        family = {"everyone": "One threshold for everybody", "by_group": "Thresholds of groups"}
-        cost = (
-            f"the objective by decisions on the training rows goes from {done['cost_before']:.4g} "
-            f"to {done['cost']:.4g}"
-        )
-        if not done["missed"]:
-            return f"{family[self.repair]} keeps all constraints by decisions; {cost}."
+        by_group = self.repair == "by_group"
+        who = "Thresholds of groups" if by_group else "One threshold for everybody"
         over = [f"{name} by {done['excess'][name]:.4g}" for name in done["missed"]]
+        what = f"keep{'' if by_group else 's'} all constraints in deterministic decisions"
+        if over:
+            what = (
+                "cannot keep all constraints in deterministic decisions: what is missed least is "
+                f"{listed(over, 20)}"
+            )
         return (
-            f"{family[self.repair]} cannot keep all constraints by decisions: what is missed "
-            f"least is {listed(over, 20)}; {cost}."
+            f"{who} {what}; the deterministic objective on the training rows goes from "
+            f"{done['cost_before']:.4g} to {done['cost']:.4g}."
         )
 
     def _thresholds_for(self, rows, samples):
         """The threshold of each row: a number, or (n,) where groups have their own."""
         names = named_groups(vars(self)) if self.repair == "by_group" else []
-        thresholds = np.ravel(getattr(self, "thresholds_", np.zeros(1)))
-        if not thresholds.size:
+        thresholds = np.ravel(getattr(self, "thresholds_", 0.0))
+        if not thresholds.any():
             return 0.0
-        if not names or not thresholds.any():
-            return float(thresholds[0]) if not names else 0.0
+        if not names:
+            return float(thresholds[0])
         if samples is None or len(samples) != rows:
             raise CounterweightError(
                 "Thresholds of groups need the groups of each row to decide: give datasets, with a "
@@ -182,17 +182,15 @@ class RepairedDecisions(Promises):
         # Combinations of groups that no training row was in keep the score's own sign.
         of_row = np.zeros(rows)
         known = np.reshape(self.threshold_groups_, (len(thresholds), len(names))) > 0.5
-        for own, threshold in zip(known, thresholds, strict=True):
-            of_row[(members == own).all(axis=1)] = threshold
+        for part, threshold in zip(known, thresholds, strict=True):
+            of_row[(members == part).all(axis=1)] = threshold
         return of_row
 
     def answers(self, X, samples=None):
         """Chances of a yes (n,), and decisions (n,) or None where they go by the score's sign."""
         scores = self.decision_function(X)
-        p = self._randomised(scores)[:, 1]
-        if not self.repairs_:
-            return p, None
-        return p, self._above(scores, samples)
+        decided = self._above(scores, samples) if self.repairs_ else None
+        return self._randomised(scores)[:, 1], decided
 
     def _above(self, scores, samples):
         # Rounded, so that no decision hangs on the order in which a score was added up.
@@ -225,9 +223,8 @@ class MarginFit:
     - ``held_out``: two data sets, after Cotter et al. (2019). Weights are fitted to the other rows,
       and margins raised until the constraints hold on the held-out rows as they are measured there.
     - both: the held-out rows only test. The other rows, cross-fitted, set `TRIED` margins before
-    the
-      test; of these fits the first is kept of which the held-out rows show at the level that all
-      constraints hold, which is a certificate. A fit that breaks any constraint on new rows is
+      the test; of these fits the first is kept of which the held-out rows show at the level that
+      all constraints hold, which is a certificate. A fit that breaks any constraint on new rows is
       certified with probability at most 1 - confidence: each test has that level shared among the
       fits (Bonferroni), and must reject for every constraint, so that these need no sharing.
 
@@ -239,7 +236,7 @@ class MarginFit:
     ----------
     margins_ : ndarray (2, m)
         By which each bound was kept, deterministic and randomised, in units of the constraint.
-    held_out_promises_ : list of Promise
+    held_out_checks_ : list of ConstraintCheck
         Each constraint on the held-out rows; empty without them.
     certified_ : bool
         Whether held-out rows show at the level `confidence` that new ones keep all constraints, by
@@ -247,7 +244,7 @@ class MarginFit:
     """
 
     margins_ = np.zeros((2, 0))
-    held_out_promises_ = ()
+    held_out_checks_ = ()
     certified_ = False
     _margins = None
     #: Whether margins of chances move the fit; else there are thresholds only.
@@ -255,27 +252,20 @@ class MarginFit:
 
     def _learn_all(self, samples, rng):
         plains = plain_constraints(self.constraints)
-        self.held_out_promises_, self.certified_ = [], False
-        self.margins_ = np.zeros((2, len(plains)))
-        self._margins = None
+        self.held_out_checks_, self.certified_ = [], False
+        self.margins_, self._margins = np.zeros((2, len(plains))), None
         if not plains or (self.confidence is None and not self.held_out):
             super()._learn_all(samples, rng)
             return
-        raised, was = getattr(self, "on_infeasible", None), log.disabled
-        log.disabled = True
-        # What is wrong with a fit on the way is not wrong with the last one.
-        if raised:
-            self.on_infeasible = "keep"
-        try:
+        raised = getattr(self, "on_infeasible", None)
+        with self._on_the_way(raised):
             if self.held_out:
                 self._judged(samples, rng, plains)
             else:
-                self._cross_fitted(samples, rng, plains)
-        finally:
-            self._margins, log.disabled = None, was
-            if raised:
-                self.on_infeasible = raised
-        for sentence in getattr(self, "warnings_", ()):
+                z = self._quantile(len(plains))
+                flattered, error, units = self._crossed(samples, rng, plains, z)
+                self._fit_to(samples, rng, flattered + z * error, units, plains)
+        for sentence in self.warnings_:
             log.warning("%s", sentence)
         missed = self.infeasibility_ if raised == "raise" and not self.feasible_ else ""
         if self._has_chances:
@@ -285,7 +275,20 @@ class MarginFit:
                 f"With bounds less their margins for new rows: {missed} Or give more rows, or a "
                 "lower confidence."
             )
-        self._tell_promises(samples)
+        self._check_training(samples)
+
+    @contextlib.contextmanager
+    def _on_the_way(self, raised):
+        """What is wrong with a fit on the way is not wrong with the last one."""
+        was, log.disabled = log.disabled, True
+        if raised:
+            self.on_infeasible = "keep"
+        try:
+            yield
+        finally:
+            self._margins, log.disabled = None, was
+            if raised:
+                self.on_infeasible = raised
 
     def _quantile(self, shared):
         """z of each of several tests that share what is left of the level."""
@@ -317,15 +320,11 @@ class MarginFit:
         values = constraint_values(p, decided, samples, self.constraints, self._numbers())
         return values[:, :, 2].T, values[:, :, 3].T
 
-    def _numbers(self):
-        return {"kappa": self.kappa, "target": self.target}
-
-    # Two data sets.
-
     def _judged(self, samples, rng, plains):
+        """Two data sets."""
         held = samples.held_out(self.held_out, rng)
         fitted, judging = samples.only(~held), samples.only(held)
-        self.thresholds_, self.threshold_groups_ = np.zeros(1), np.zeros((1, 0))
+        self._clear_thresholds()
         try:
             compile_rates("coverage(everyone)", self.constraints, judging, self._numbers())
         except CounterweightError as error:
@@ -334,10 +333,9 @@ class MarginFit:
             self._matched(samples, fitted, judging, rng, plains)
         else:
             self._tested(fitted, judging, rng, plains)
-        values = constraint_values(
-            *self.answers(samples.X, samples), judging, self.constraints, self._numbers()
-        )
-        self.held_out_promises_ = verdicts_of(values, self.constraints, "held-out")
+        p, decided = self.answers(samples.X, samples)
+        values = constraint_values(p, decided, judging, self.constraints, self._numbers())
+        self.held_out_checks_ = verdicts_of(values, self.constraints, "held-out")
 
     def _tested(self, fitted, judging, rng, plains):
         """The first of some fits that the held-out rows certify, else the last that is feasible."""
@@ -347,9 +345,10 @@ class MarginFit:
         both, seen, before = np.hypot(error, of_test), slice(0 if self.repairs_ else 1, 2), None
 
         def fit_with_room(more):
+            """Whether the constraints are kept with their margins on the rows of the fit."""
             margins = flattered + z * of_test + more * both
             self._fit_to(fitted, rng, margins, units, plains)
-            return self._keeps()
+            return getattr(self, "feasible_", True) and not (self.repair_ or {}).get("missed")
 
         for more in TRIED:
             kept = fit_with_room(more)
@@ -364,10 +363,6 @@ class MarginFit:
             self.certified_ = bool((excess[seen] + z * error[seen] <= 1e-9).all())
             if self.certified_:
                 break
-
-    def _keeps(self):
-        """Whether the constraints are kept with their margins on the rows of the fit."""
-        return getattr(self, "feasible_", True) and not (self.repair_ or {}).get("missed")
 
     def _matched(self, samples, fitted, judging, rng, plains):
         """Margins by which the constraints hold on the held-out rows as they are measured there."""
@@ -389,13 +384,12 @@ class MarginFit:
         plains = plain_constraints(self.constraints)
         margins = np.zeros(len(plains))
         for _ in range(ROUNDS):
+            tight = few.bounds - margins * self._units(plains, judging)
             both = everyone._replace(
                 positive=np.concatenate([everyone.positive, few.positive[1:]]),
                 negative=np.concatenate([everyone.negative, few.negative[1:]]),
                 constants=np.concatenate([everyone.constants, few.constants[1:]]),
-                bounds=np.concatenate(
-                    [everyone.bounds, few.bounds - margins * self._units(plains, judging)]
-                ),
+                bounds=np.concatenate([everyone.bounds, tight]),
                 names=[*everyone.names, *(f"{name} (held-out rows)" for name in few.names)],
             )
             self._repair(samples, both)
@@ -406,17 +400,10 @@ class MarginFit:
             margins = np.where(excess > 0, (BEYOND - 1) * excess + 1e-6, margins)
         return margins
 
-    # Cross-fitting.
-
-    def _cross_fitted(self, samples, rng, plains):
-        z = self._quantile(len(plains))
-        flattered, error, units = self._crossed(samples, rng, plains, z)
-        self._fit_to(samples, rng, flattered + z * error, units, plains)
-
     def _crossed(self, samples, rng, plains, z):
         """By how much training rows flatter, standard errors (2, m each), and units."""
         fold = samples.folds(FOLDS, copy.deepcopy(rng))
-        self.thresholds_, self.threshold_groups_ = np.zeros(1), np.zeros((1, 0))
+        self._clear_thresholds()
         self._fit_with(samples, rng, self.margins_[1])
         first, units = self._values(samples)[1] * z, self._units(plains, samples)
         p, decided = np.zeros(len(samples)), np.zeros(len(samples))
@@ -448,25 +435,27 @@ class MarginFit:
     @property
     def certificate_(self):
         """What held-out rows show of new ones, in a sentence."""
+        level = "" if self.confidence is None else f"{self.confidence:.0%}"
         if self.certified_:
             rules = " and ".join(RULES[::-1]) if self.repairs_ else RULES[1]
             return (
-                f"Certified at {self.confidence:.0%}: held-out rows, which had no say in the "
-                f"weights, show that new rows like them keep all {rules} promises."
+                f"Certified at {level}: held-out rows, which had no say in the weights, show that "
+                f"new rows like them keep all {rules} constraints."
             )
-        if self.confidence is not None and self.held_out:
+        if level and self.held_out:
             return (
-                "Not certified: held-out rows do not show at "
-                f"{self.confidence:.0%} that new rows keep all promises."
+                f"Not certified: held-out rows do not show at {level} that new rows keep all "
+                "constraints."
             )
-        if self.confidence is not None:
-            return (
-                f"No certificate: margins for {self.confidence:.0%} come from cross-fitting, and "
-                "all rows had a say in the weights."
+        why = "all rows had a say in the weights, and none is left to judge them."
+        if level:
+            why = (
+                f"margins for {level} come from cross-fitting, and all rows had a say in the "
+                "weights."
             )
-        if self.held_out:
-            return "No certificate: held-out rows set margins, and no confidence was asked for."
-        return "No certificate: all rows had a say in the weights, and none is left to judge them."
+        elif self.held_out:
+            why = "held-out rows set margins, and no confidence was asked for."
+        return f"No certificate: {why}"
 
 
 @dataclass(eq=False, repr=False)
@@ -481,9 +470,9 @@ class GivenScores(MarginFit, RepairedDecisions, RateEstimator):
     ----------
     coef_ : ndarray (d,)
         1 for the score, else 0.
-    thresholds_, threshold_groups_, repair_, promises_
+    thresholds_, threshold_groups_, repair_, constraint_checks_
         See `RepairedDecisions`; thresholds are distances from `above`.
-    margins_, held_out_promises_, certified_, certificate_
+    margins_, held_out_checks_, certified_, certificate_
         See `MarginFit`; both lines of the margins are of decisions.
     """
 
@@ -497,13 +486,9 @@ class GivenScores(MarginFit, RepairedDecisions, RateEstimator):
     repair: str = "everyone"
     groups: tuple = ()
 
-    FITTED = {
-        "coefficient": "coef_",
-        "thresholds": "thresholds_",
-        "threshold_groups": "threshold_groups_",
-        "margins": "margins_",
-        "certified": "certified_",
-    }
+    FITTED = {"coefficient": "coef_"} | own(
+        "thresholds", "threshold_groups", "margins", "certified"
+    )
     NUMBERS = {"certified": bool}
     KEPT = tuple(FITTED)
     _options = OPTIONS

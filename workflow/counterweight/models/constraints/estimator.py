@@ -13,9 +13,8 @@ from counterweight.models.constraints.feature_maps import (
     FeatureMap,
     beside,
     dense,
-    deviations,
     indicators,
-    means,
+    spread_of,
     standardised,
     thinned,
 )
@@ -66,6 +65,12 @@ log = logging.getLogger("counterweight")
 OWN = 0.5
 #: Rows from which that is looked at.
 FEW = 50
+#: Attributes that had other names in version 1.0, which are answered for one version.
+RENAMED = {
+    "promises_": "constraint_checks_",
+    "held_out_promises_": "held_out_checks_",
+    "test_promises": "check_constraints",
+}
 
 
 def seen_labels(y):
@@ -98,89 +103,14 @@ def texts_of(options):
     return [*(options.get("constraints") or ()), *([one] if one else [])]
 
 
+def own(*names):
+    """What is fitted and kept under its own name: the attribute by the name of its array."""
+    return {name: f"{name}_" for name in names}
+
+
 def numbers_among(options):
     """Parameters of texts among the options of a model."""
-    return {name: options.get(name) for name in ("kappa", "target")}
-
-
-class Promises(NamedColumns):
-    """What a fit makes of the constraints that it was asked for; for every `RateEstimator`.
-
-    Attributes
-    ----------
-    promises_ : list of Promise
-        Each plain constraint on the training rows, deterministic and randomised: value, bound,
-        interval and verdict. Empty where nothing is asked.
-    one_answer_ : str
-        "yes" or "no" where decisions under constraints are the same for all training rows.
-    """
-
-    promises_ = ()
-    fit_warnings_ = ()
-    one_answer_ = ""
-    _seen = None
-
-    def _settle(self, samples):
-        """After a fit: decisions on the training rows, and what they make of each promise."""
-        self._tell_promises(samples)
-
-    def _tell_promises(self, samples):
-        options = vars(self)
-        texts = texts_of(options)
-        self.promises_, self.one_answer_ = [], ""
-        if texts:
-            p, decided = self._seen = self.answers(samples.X, samples)
-            values = constraint_values(p, decided, samples, texts, numbers_among(options))
-            self.promises_ = verdicts_of(values, texts, "training")
-            decided = p > 0.5 if decided is None else decided
-            self.one_answer_ = "" if 0 < decided.mean() < 1 else "yes" if decided.all() else "no"
-            if self.one_answer_ and (told := self.warnings_[len(self.fit_warnings_) :]):
-                log.warning("%s", told[0])
-
-    @property
-    def warnings_(self):
-        """What is wrong with the result, in sentences; also logged."""
-        told = list(self.fit_warnings_)
-        if self.one_answer_ and not getattr(self, "collapsed_", False):
-            done, why = getattr(self, "repair_", None), "."
-            if done and not done["missed"]:
-                why = (
-                    ", since no other thresholds of those that the repair chooses from keep all "
-                    "constraints: loosen them a little, set repair: by_group, or go by chances."
-                )
-            told.append(f"By decisions all training rows have a {self.one_answer_}{why}")
-        return told
-
-    def answers(self, X, samples=None):
-        """Chances of a yes (n,), and decisions (n,) or None for chances above 1/2."""
-        grouped = {"samples": samples} if getattr(self, "GROUPED", False) else {}
-        return self.predict_proba(X, **grouped)[:, 1], None
-
-    def fitted_on(self, samples):
-        """The rows and data sets of the fit, where they are not all that it was given."""
-        return samples
-
-    def training_answers(self, samples):
-        """`answers` for the rows of the fit; those of the fit itself are given once."""
-        seen, self._seen = self._seen, None
-        return self.answers(samples.X, samples) if seen is None else seen
-
-    def test_promises(self, X, y, sample_weight=None, *, datasets=None, deployed=None, level=0.95):
-        """Each constraint on rows that the fit did not see: a list of `Promise`.
-
-        Arguments are those of ``fit``; a constraint is kept or broken where the whole interval of
-        its excess says so, else undecided.
-        """
-        if set(self.classes_) != {0, 1}:
-            own = np.asarray(y)
-            if not np.isin(own, self.classes_).all():
-                raise CounterweightError(f"Labels must be of the classes {listed(self.classes_)}.")
-            y = (own == self.classes_[1]).astype(int)
-        samples = self._stacked(X, y, sample_weight, datasets, deployed)
-        texts = texts_of(options := vars(self))
-        p, decided = self.answers(samples.X, samples)
-        values = constraint_values(p, decided, samples, texts, numbers_among(options), level)
-        return verdicts_of(values, texts, "test", level)
+    return {name: options.get(name) for name in PARAMETER_OPTIONS}
 
 
 def one_hot(X):
@@ -193,8 +123,6 @@ def one_hot(X):
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         return None
     names = [name for name in X.columns if not _numbers(X[name])]
-    if not names:
-        return None
     for name in names:
         if X[name].dtype.kind in "mM":
             raise CounterweightError(
@@ -207,15 +135,14 @@ def one_hot(X):
                 f"The column {name!r} of the features has {different} different texts in {len(X)} "
                 "rows, so that it tells rows, not kinds of them: leave it out."
             )
+    if not names:
+        return None
     # Loaded where there are categories: this takes as long as to load all the rest.
     from sklearn.compose import make_column_transformer
     from sklearn.preprocessing import OneHotEncoder
 
-    encoder = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore"), names),
-        remainder="passthrough",
-        sparse_threshold=0.0,
-    )
+    coded = OneHotEncoder(handle_unknown="ignore"), names
+    encoder = make_column_transformer(coded, remainder="passthrough", sparse_threshold=0.0)
     return encoder.fit(_plain(X, names))
 
 
@@ -249,7 +176,7 @@ def _numbers(column):
     return True
 
 
-class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
+class RateEstimator(NamedColumns, ClassifierMixin, BaseEstimator):
     """scikit-learn's habits, for classifiers that go by named data sets.
 
     Subclasses have `_fit`, which sets `coef_` (or what `FITTED_BY` names), and ``predict_proba``;
@@ -257,6 +184,14 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
     `to_arrays`, in order (``map`` stands for the arrays of a `FeatureMap`, if there is one); of
     these, `NUMBERS` are single numbers, with their type, and `KEPT` is what is kept of each setting
     of a sweep, None for all. The map of a sweep is kept, too.
+
+    Attributes
+    ----------
+    constraint_checks_ : list of ConstraintCheck
+        Each plain constraint on the training rows, deterministic and randomised: value, bound,
+        interval and verdict. Empty where nothing is asked.
+    one_answer_ : str
+        "yes" or "no" where decisions under constraints are the same for all training rows.
     """
 
     SAMPLED = DataSets
@@ -264,9 +199,9 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
     NUMBERS = {}
     FITTED_BY = "coef_"
     classes_ = np.array([0, 1])
-    encoder_ = None
-    _coded = None
-    data_set_rules_ = None
+    constraint_checks_ = fit_warnings_ = ()
+    one_answer_ = ""
+    encoder_ = data_set_rules_ = _coded = _seen = None
     _options = {}
 
     def set_params(self, **options):
@@ -276,6 +211,12 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
             if name not in known:
                 raise CounterweightError(f"There is no option {name!r}: {listed(known, 30)}.")
         return super().set_params(**options)
+
+    def __getattr__(self, name):
+        if name not in RENAMED:
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        warnings.warn(f"{name} is now {RENAMED[name]}.", FutureWarning, stacklevel=2)
+        return getattr(self, RENAMED[name])
 
     def fit(
         self,
@@ -358,6 +299,83 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
         self._fit(samples, rng)
         self._settle(samples)
 
+    def _settle(self, samples):
+        """After a fit: decisions on the training rows, and what they make of each constraint."""
+        self._check_training(samples)
+
+    def _check_training(self, samples):
+        self.constraint_checks_, self.one_answer_ = [], ""
+        if texts := texts_of(vars(self)):
+            p, decided = self._seen = self.answers(samples.X, samples)
+            values = constraint_values(p, decided, samples, texts, self._numbers())
+            self.constraint_checks_ = verdicts_of(values, texts, "training")
+            decided = p > 0.5 if decided is None else decided
+            self.one_answer_ = "" if 0 < decided.mean() < 1 else "yes" if decided.all() else "no"
+            if self.one_answer_ and (told := self.warnings_[len(self.fit_warnings_) :]):
+                log.warning("%s", told[0])
+
+    def _numbers(self):
+        """Parameters of the texts of constraints."""
+        return numbers_among(vars(self))
+
+    def _log_warnings(self):
+        """Log what is wrong with a fit, and at which parameters."""
+        asked = [f"{name} {at:g}" for name, at in self._numbers().items() if at is not None]
+        for text in self.fit_warnings_:
+            log.warning("%s%s", f"At {', '.join(asked)}: " if asked else "", text)
+
+    @property
+    def warnings_(self):
+        """What is wrong with the result, in sentences; also logged."""
+        told = list(self.fit_warnings_)
+        if self.one_answer_ and not getattr(self, "collapsed_", False):
+            done, why = getattr(self, "repair_", None), "."
+            if done and not done["missed"]:
+                why = (
+                    ", since no other thresholds of those that the repair chooses from keep all "
+                    "constraints: loosen them a little, set repair: by_group, or take the "
+                    "randomised rule."
+                )
+            told.append(
+                f"By the deterministic rule all training rows have a {self.one_answer_}{why}"
+            )
+        return told
+
+    def answers(self, X, samples=None):
+        """Chances of a yes (n,), and decisions (n,) or None for chances above 1/2."""
+        grouped = {"samples": samples} if getattr(self, "GROUPED", False) else {}
+        return self.predict_proba(X, **grouped)[:, 1], None
+
+    def fitted_on(self, samples):
+        """The rows and data sets of the fit, where they are not all that it was given."""
+        return samples
+
+    def training_answers(self, samples):
+        """`answers` for the rows of the fit; those of the fit itself are given once."""
+        seen, self._seen = self._seen, None
+        return self.answers(samples.X, samples) if seen is None else seen
+
+    def check_constraints(
+        self, X, y, sample_weight=None, *, datasets=None, deployed=None, level=0.95
+    ):
+        """Each constraint on rows that the fit did not see: a list of `ConstraintCheck`.
+
+        Arguments are those of ``fit``; a constraint is kept or broken where the whole interval of
+        its excess says so, else undecided.
+        """
+        if set(self.classes_) != {0, 1}:
+            given = np.asarray(y)
+            if not np.isin(given, self.classes_).all():
+                raise CounterweightError(f"Labels must be of the classes {listed(self.classes_)}.")
+            y = (given == self.classes_[1]).astype(int)
+        samples, texts = (
+            self._stacked(X, y, sample_weight, datasets, deployed),
+            texts_of(vars(self)),
+        )
+        p, decided = self.answers(samples.X, samples)
+        values = constraint_values(p, decided, samples, texts, self._numbers(), level)
+        return verdicts_of(values, texts, "test", level)
+
     @classmethod
     def _swept(cls, settings):
         """Models of the settings of a sweep that may share a fit, their options checked.
@@ -409,9 +427,9 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
         none; ``set_params`` gives others, such as the names of groups.
         """
         needed = [
-            field.name
-            for field in fields(cls)
-            if field.default is MISSING and field.default_factory is MISSING
+            one.name
+            for one in fields(cls)
+            if one.default is MISSING and one.default_factory is MISSING
         ]
         model = cls(**dict.fromkeys(needed))
         for name, attribute in cls.FITTED.items():
@@ -533,7 +551,7 @@ class LinearScore(RateEstimator):
             whole = self._linear(X)
             rows = thinned(whole if used.all() else whole[used])
             if is_sparse(rows):
-                scale, centre = deviations(whole), means(whole)
+                scale, centre = spread_of(whole)
                 rows.data = rows.data / scale[rows.indices]
                 return DistinctRows(rows, self.bias, centre=centre / scale), scale, centre
         rows, scale, centre = self._solver_rows(X, used)

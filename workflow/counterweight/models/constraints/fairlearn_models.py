@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Flag, Integer, Number
-from counterweight.models.constraints.estimator import SVM_OPTIONS, RateEstimator, two_columns
-from counterweight.models.constraints.feature_maps import deviations, standardised, thinned
+from counterweight.models.constraints.estimator import SVM_OPTIONS, RateEstimator, own, two_columns
+from counterweight.models.constraints.feature_maps import spread_of, standardised, thinned
 from counterweight.models.constraints.linear_svm import (
     GroupedRule,
     SvmBaseline,
@@ -32,7 +32,7 @@ OPTIONS_BY_NAME = {
         "ratio": Number(0.8, "Least ratio of a group's rate to the rate of all rows, and of the rate of all rows to a group's.", above=0, maximum=1),
         "base": Choice("logistic", ["logistic", "svm"], "Classifier that is reweighted: logistic regression or linear SVM."),
         "base_c": Number(1.0, "Inverse penalty C of the classifier that is reweighted.", above=0),
-        "eps": Number(0.01, "Violation that is allowed; 1/eps bounds the multipliers.", above=0, below=1),
+        "tol": Number(0.01, "Violation that is allowed; 1/tol bounds the multipliers.", above=0, below=1),
         "max_iter": Integer(50, "Most steps of exponentiated gradient.", minimum=1),
         "standardise": Flag(False, "Whether features are brought to mean 0 and standard deviation 1 before the penalty counts."),
     },
@@ -132,12 +132,12 @@ class ExponentiatedGradientModel(RateEstimator):
     """fairlearn's `ExponentiatedGradient`: a random mixture of reweighted linear classifiers.
 
     After Agarwal, Beygelzimer, Dudik, Langford & Wallach (2018). A row is predicted by a classifier
-    drawn with the mixture's weights, so its probability of a positive prediction is the weight of
-    the classifiers that predict positive. fairlearn's bound is not that of `ConstrainedClassifier`:
-    each group's rate is compared with the rate of all labeled rows, ratio <= group / all and ratio
-    <= all / group, up to `eps`, so that two groups may differ by more than `ratio`; compare at
-    observed ratios. Rows in no group form one of their own. Only labeled rows are used. Weights of
-    rows are refused. Options: `OPTIONS_BY_NAME`.
+    drawn with the mixture's weights, so its probability of a positive prediction is the weight of the
+    classifiers that predict positive. fairlearn's bound is not that of `ConstrainedClassifier`: each
+    group's rate is compared with the rate of all labeled rows, ratio <= group / all and ratio <= all /
+    group, up to `tol`, so that two groups may differ by more than `ratio`; compare at observed ratios.
+    Rows in no group form one of their own. Only labeled rows are used. Weights of rows are refused.
+    Options: `OPTIONS_BY_NAME`.
 
     Attributes
     ----------
@@ -155,16 +155,15 @@ class ExponentiatedGradientModel(RateEstimator):
     groups: tuple = ("male", "female")
     base: str = "logistic"
     base_c: float = 1.0
-    eps: float = 0.01
+    tol: float = 0.01
     max_iter: int = 50
     standardise: bool = False
 
     FITTED = {
-        "weights": "weights_",
+        **own("weights"),
         "coefficients": "coef_",
         "intercepts": "intercept_",
-        "gap": "gap_",
-        "evaluations": "evaluations_",
+        **own("gap", "evaluations"),
     }
     NUMBERS = {"gap": float, "evaluations": int}
     KEPT = tuple(FITTED)
@@ -177,7 +176,7 @@ class ExponentiatedGradientModel(RateEstimator):
         rows, scale, centre = thinned(samples.X[seen]), None, None
         if self.standardise and self.base == "logistic" and is_sparse(rows):
             # Nothing but the intercept, which is not penalised, knows of the means.
-            scale, centre = deviations(samples.X[seen]), np.zeros(rows.shape[1])
+            scale, centre = spread_of(samples.X[seen])[0], np.zeros(rows.shape[1])
             rows.data = rows.data / scale[rows.indices]
         elif self.standardise:
             rows, scale, centre = standardised(rows)
@@ -190,7 +189,7 @@ class ExponentiatedGradientModel(RateEstimator):
         mixture = reductions.ExponentiatedGradient(
             ByNumber(shared, self._base()),
             moments[self.rate](ratio_bound=self.ratio, ratio_bound_slack=0.0),
-            eps=self.eps,
+            eps=self.tol,
             max_iter=self.max_iter,
         )
         with _quiet():
@@ -222,9 +221,8 @@ class ExponentiatedGradientModel(RateEstimator):
         """Probabilities (n, 2) of the mixture's negative and positive predictions."""
         X = self._checked(X)
         positive = np.zeros(X.shape[0])
-        for weight, coefficient, intercept in zip(
-            self.weights_, self.coef_, self.intercept_, strict=True
-        ):
+        members = zip(self.weights_, self.coef_, self.intercept_, strict=True)
+        for weight, coefficient, intercept in members:
             positive += weight * (np.asarray(X @ coefficient).ravel() + intercept > 0)
         # The weights sum to 1 up to rounding.
         return two_columns(np.clip(positive / self.weights_.sum(), 0.0, 1.0))
@@ -251,21 +249,20 @@ def _scorer():
 class ThresholdOptimizerModel(GroupedRule, SvmBaseline):
     """fairlearn's `ThresholdOptimizer` on an unconstrained SVM: randomised group thresholds.
 
-    After Hardt, Price & Srebro (2016): a group's prediction is a random choice between two
-    thresholds, such that the rates of all groups agree exactly on the labeled rows (up to the grid)
-    and the accuracy is the highest. There is no ratio: the rates are equal. It needs to know the
-    group of each row to predict; rows in no group form one of their own, which must have been there
-    in training. Only labeled rows are used. Weights of rows are refused. Options:
-    `OPTIONS_BY_NAME`.
+    After Hardt, Price & Srebro (2016): a group's prediction is a random choice between two thresholds,
+    such that the rates of all groups agree exactly on the labeled rows (up to the grid) and the accuracy
+    is the highest. There is no ratio: the rates are equal. It needs to know the group of each row to
+    predict; rows in no group form one of their own, which must have been there in training. Only
+    labeled rows are used. Weights of rows are refused. Options: `OPTIONS_BY_NAME`.
 
     Attributes
     ----------
     coef_, intercept_, objective_, gap_, penalty_, evaluations_
         See `SvmBaseline`.
     rules_ : ndarray (k, 9)
-        One line for each group: its number (-1 for rows in none); the share of a constant
-        prediction, and that prediction; then for each of two rules its share, its threshold and 1
-        (positive above the threshold) or -1 (below).
+        One line for each group: its number (-1 for rows in none); the share of a constant prediction,
+        and that prediction; then for each of two rules its share, its threshold and 1 (positive above
+        the threshold) or -1 (below).
     """
 
     rate: str = "demographic_parity"
@@ -302,12 +299,10 @@ class ThresholdOptimizerModel(GroupedRule, SvmBaseline):
         rules = []
         for number, choice in optimizer.interpolated_thresholder_.interpolation_dict.items():
             line = [number, choice.get("p_ignore", 0.0), choice.get("prediction_constant", 0.0)]
-            for share, operation in (
-                (choice.p0, choice.operation0),
-                (choice.p1, choice.operation1),
-            ):
+            for k in "01":
+                operation = choice[f"operation{k}"]
                 sign = 1.0 if operation._operator == ">" else -1.0
-                line += [share, operation._threshold, sign]
+                line += [choice[f"p{k}"], operation._threshold, sign]
             rules.append(line)
         self.rules_ = np.array(sorted(rules), dtype=float)
 

@@ -34,27 +34,14 @@ BLOCK = 32
 class FeatureMap:
     """Random features of a Gaussian kernel on standardised rows.
 
-    The kernel is exp(-|x - x'|^2 / (2 scale^2)), each feature divided by its standard deviation
-    first. Features are sqrt(2 / D) cos(w'x + u) with normal w and uniform u, whose inner products
-    are the kernel in expectation (Rahimi & Recht 2007).
+    The kernel is exp(-|x - x'|^2 / (2 scale^2)), each feature divided by its standard deviation first.
+    Features are sqrt(2 / D) cos(w'x + u) with normal w and uniform u, whose inner products are the
+    kernel in expectation (Rahimi & Recht 2007). `count` is D; `scale` is in standard deviations, by
+    default the median distance of 1,000 random rows.
 
-    Parameters
-    ----------
-    count : int
-        Features D.
-    scale : float, optional
-        In standard deviations. By default the median distance of 1,000 random rows.
-
-    Attributes
-    ----------
-    projection_ : ndarray (d, D)
-        w for each feature in its own unit.
-    offset_ : ndarray (D,)
-    deviation_ : ndarray (d,)
-    scale_ : float
-    remembered : list of (array, array) or None
-        Rows, by identity, with their features, where models that share the map remember them: only
-        while nobody changes the rows in place.
+    `projection_` (d, D) is w for each feature in its own unit, `offset_` (D,) u, `deviation_` (d,).
+    `remembered` are rows, by identity, with their features, where models that share the map remember
+    them: only while nobody changes the rows in place.
     """
 
     remembered = None
@@ -67,7 +54,7 @@ class FeatureMap:
         if self.count < 1 or (self.scale is not None and not self.scale > 0):
             raise CounterweightError("feature_count must be at least 1 and feature_scale above 0.")
         n, d = X.shape
-        self.deviation_ = deviations(X)
+        self.deviation_ = spread_of(X)[0]
         drawn = dense(X[np.sort(rng.permutation(n)[:SCALE_ROWS])]) / self.deviation_
         self.scale_ = self.scale
         if self.scale is None:
@@ -109,19 +96,15 @@ class FeatureMap:
         return drawn
 
 
-def means(X):
-    """Mean of each feature, dense or sparse."""
-    return np.asarray(X.mean(axis=0), dtype=float).ravel()
-
-
-def deviations(X):
-    """Standard deviation of each feature, dense or sparse; 1 for a constant one."""
+def spread_of(X):
+    """Standard deviation (1 for a constant) and mean of each feature, dense or sparse."""
+    mean = np.asarray(X.mean(axis=0), dtype=float).ravel()
     if is_sparse(X):
         squares = np.asarray(X.multiply(X).mean(axis=0)).ravel()
-        deviation = np.sqrt(np.maximum(squares - means(X) ** 2, 0))
+        deviation = np.sqrt(np.maximum(squares - mean**2, 0))
     else:
         deviation = X.std(axis=0)
-    return np.where(deviation > 1e-12 * np.maximum(1, np.abs(means(X))), deviation, 1.0)
+    return np.where(deviation > 1e-12 * np.maximum(1, np.abs(mean)), deviation, 1.0), mean
 
 
 def standardised(rows, like=None):
@@ -129,13 +112,11 @@ def standardised(rows, like=None):
 
     Means and deviations are those of the rows `like`, by default of `rows` themselves.
     """
-    like = rows if like is None else like
-    scale = deviations(like)
+    scale, centre = spread_of(rows if like is None else like)
     if is_sparse(rows):
         from scipy import sparse
 
         return (rows @ sparse.diags(1 / scale)).tocsr(), scale, None
-    centre = means(like)
     return (rows - centre) / scale, scale, centre
 
 
@@ -154,18 +135,13 @@ def dense(X):
 
 
 def told_boxes(X, groups, linear=True):
-    """Ranges of columns that are groups (bool, (n,)).
+    """Ranges of columns that are groups (bool, (n,)): (k, 4).
 
-    If `linear`, the columns themselves are features of the line, so that a group which a sum of
-    them tells needs no indicator.
-
-    Returns
-    -------
-    ndarray (k, 4)
-        Box, column, and the ends that a member's value lies between, infinite where there is none;
-        half way to the nearest value of the others. Boxes of a group have no row in common. None
-        for groups that no columns tell, that others are the complement of, or that ranges would
-        tell by chance: those that take no fewer bits to tell than the group.
+    By line a box, a column, and the ends that a member's value lies between, infinite where there is
+    none; half way to the nearest value of the others. Boxes of a group have no row in common. None for
+    groups that no columns tell, that others are the complement of, or that ranges would tell by chance:
+    those that take no fewer bits to tell than the group. If `linear`, the columns themselves are
+    features of the line, so that a group which a sum of them tells needs no indicator.
     """
     found, seen = [], []
     for mask in groups:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.models.constraints.estimator import LinearScore, two_columns
+from counterweight.models.constraints.estimator import LinearScore, own, two_columns
 from counterweight.models.constraints.newton import DistinctRows, balanced
 from counterweight.numerics.estimator import NamedColumns
 
@@ -226,23 +226,14 @@ class SvmBaseline(LinearScore):
 
     FITTED = {
         "coefficient": "coef_",
-        "intercept": "intercept_",
-        "objective": "objective_",
-        "gap": "gap_",
-        "feasible": "feasible_",
-        "penalty": "penalty_",
-        "evaluations": "evaluations_",
+        **own("intercept", "objective", "gap", "feasible", "penalty", "evaluations"),
         "coefficient_norm": "norm_",
         "map": "map_",
     }
     NUMBERS = {
-        "intercept": float,
-        "objective": float,
-        "gap": float,
+        **dict.fromkeys(["intercept", "objective", "gap", "penalty", "coefficient_norm"], float),
         "feasible": bool,
-        "penalty": float,
         "evaluations": int,
-        "coefficient_norm": float,
     }
     KEPT = (*(name for name in FITTED if name != "map"), "thresholds")
     feasible_ = True

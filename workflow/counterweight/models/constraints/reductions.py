@@ -7,7 +7,6 @@ Wallach 2018, sections 3.1 and 3.2).
 """
 
 import inspect
-import logging
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,7 +22,12 @@ from counterweight.models.constraints.decisions import (
     MarginFit,
     RepairedDecisions,
 )
-from counterweight.models.constraints.estimator import PARAMETER_OPTIONS, RateEstimator, two_columns
+from counterweight.models.constraints.estimator import (
+    PARAMETER_OPTIONS,
+    RateEstimator,
+    own,
+    two_columns,
+)
 from counterweight.models.constraints.feature_maps import dense
 from counterweight.models.costing import packed, unpacked
 from counterweight.numerics.rates.values import ROUNDING
@@ -58,36 +62,19 @@ class Mixture(NamedTuple):
 
 
 def best_mixture(problem, respond, *, most, tol, fits, begun=()):
-    """Mixture of least objective under constraints, over the classifiers that answer prices.
+    """Mixture of least objective under constraints, over the classifiers that answer prices: a `Mixture`.
 
     Prices follow exponentiated gradient (with steps by the violations so far) and, in turn, the
     multipliers of the linear program over the mixtures of what was found; that program gives the
-    mixture, too.
+    mixture, too: of least objective among those that meet the constraints; where none of the classifiers
+    found does, among those whose largest violation is least. The gap is that of the Lagrangian with
+    prices up to the largest sum: where answers are best ones in a class, no mixture of the class that
+    meets the constraints has an objective lower by more than it.
 
-    Parameters
-    ----------
-    problem : Problem
-        Of `compile`; its objective is not the same for all classifiers.
-    respond : callable
-        From what a yes costs, (n,), to the decisions of a classifier for which the sum of costs is
-        small, bool (n,). Each call is a new classifier.
-    most : float
-        Largest sum of prices, in total costs of the objective.
-    tol : float
-        Gap at which to stop, in total costs of the objective, once answers bring no more than that.
-    fits : int
-        Most calls of `respond`.
-    begun : sequence of bool array (n,), optional
-        Decisions of classifiers that are known already, the first of them the answer to prices of
-        0.
-
-    Returns
-    -------
-    Mixture
-        Of least objective among those that meet the constraints; where none of the classifiers
-        found does, among those whose largest violation is least. The gap is that of the Lagrangian
-        with prices up to the largest sum. Where answers are best ones in a class, no mixture of the
-        class that meets the constraints has an objective lower by more than it.
+    `problem` is of `compile`. `respond` gives, from what a yes costs (n,), the decisions (n,) of a new
+    classifier for which the sum of costs is small, at most `fits` times. `most` is the largest sum of
+    prices, `tol` the gap at which to stop once answers bring no more than that, both in total costs of
+    the objective. `begun` are decisions of known classifiers, the first of them the answer to prices of 0.
     """
     slopes = problem.positive - problem.negative
     fixed = problem.negative.sum(axis=1) + problem.constants
@@ -201,7 +188,6 @@ VALUE_LABELS = {
 }
 #: Costs that are smaller, as a share of the largest, are none.
 NOTHING = 1e-12
-log = logging.getLogger("counterweight")
 
 
 @dataclass(eq=False, repr=False)
@@ -220,7 +206,7 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
     would have an objective lower by more than `gap_`. A classifier that is fitted by another loss
     than yes-or-no errors answers well, not best: then that holds against all mixtures of fits
     found, and against answers that the classifier finds for the multipliers asked. Nothing is
-    guaranteed for other rows; `test_promises` tells.
+    guaranteed for other rows; `check_constraints` tells.
 
     Options are those of `OPTIONS`; `classifier` is a name of the registry, ``model``, with its
     options, None for logistic regression. A fit at a `confidence` is some seven fits.
@@ -247,9 +233,9 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
         The plain constraints.
     fits_ : int
         Fits that were made.
-    promises_, thresholds_, threshold_groups_, repair_
+    constraint_checks_, thresholds_, threshold_groups_, repair_
         See `RepairedDecisions`; thresholds are of chances less 1/2.
-    margins_, held_out_promises_, certified_, certificate_
+    margins_, held_out_checks_, certified_, certificate_
         See `MarginFit`.
 
     References
@@ -273,29 +259,16 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
     on_infeasible: str = "raise"
 
     FITTED = {
-        "shares": "shares_",
-        "constant": "constant_",
-        "multipliers": "multipliers_",
-        "violations": "violations_",
+        **own("shares", "constant", "multipliers", "violations"),
         "duality_gap": "gap_",
-        "converged": "converged_",
-        "feasible": "feasible_",
-        "collapsed": "collapsed_",
-        "fits": "fits_",
+        **own("converged", "feasible", "collapsed", "fits"),
         "features": "n_features_in_",
-        "thresholds": "thresholds_",
-        "threshold_groups": "threshold_groups_",
-        "margins": "margins_",
-        "certified": "certified_",
+        **own("thresholds", "threshold_groups", "margins", "certified"),
     }
     NUMBERS = {
         "duality_gap": float,
-        "converged": bool,
-        "feasible": bool,
-        "collapsed": bool,
-        "certified": bool,
-        "fits": int,
-        "features": int,
+        **dict.fromkeys(["converged", "feasible", "collapsed", "certified"], bool),
+        **dict.fromkeys(["fits", "features"], int),
     }
     #: All of them, since arrays of classifiers have names of their own.
     KEPT = None
@@ -331,8 +304,7 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
                 f"The model {name} takes no weights, and reductions need a classifier that does: "
                 "choose one such as logistic or gradient_boosting."
             )
-        asked = {name: getattr(self, name) for name in PARAMETER_OPTIONS}
-        problem = compile_rates(self.objective, self.constraints, samples, asked)
+        problem = compile_rates(self.objective, self.constraints, samples, self._numbers())
         if self._margins is not None:
             problem = problem._replace(bounds=problem.bounds - self._margins)
         if not (problem.positive[0] + problem.negative[0]).any():
@@ -346,15 +318,9 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
             pool.append((known, says))
             return says
 
-        before = len(pool)
-        best = best_mixture(
-            problem,
-            respond,
-            most=self.most,
-            tol=self.tol,
-            fits=self.fits,
-            begun=[says for _, says in pool],
-        )
+        before, begun = len(pool), [says for _, says in pool]
+        limits = {"most": self.most, "tol": self.tol, "fits": self.fits}
+        best = best_mixture(problem, respond, **limits, begun=begun)
         used = np.flatnonzero(best.shares)
         self.shares_ = best.shares[used]
         known = [pool[at][0] for at in used]
@@ -371,9 +337,7 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
         self.collapsed_ = bool(self.constraints_) and not ROUNDING < share < 1 - ROUNDING
         if not self.feasible_ and self.on_infeasible == "raise":
             raise CounterweightError(self.infeasibility_)
-        where = ", ".join(f"{name} {value:g}" for name, value in asked.items() if value is not None)
-        for text in self.fit_warnings_:
-            log.warning("%s%s", f"At {where}: " if where else "", text)
+        self._log_warnings()
 
     @property
     def fit_warnings_(self):
@@ -398,7 +362,7 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
         ]
         return (
             f"No mixture of the {self.fits_} fits meets the constraints; the one whose largest "
-            f"violation is least misses {listed(missed, 20)} (chances, on the training rows): "
+            f"violation is least misses {listed(missed, 20)} (randomised, on the training rows): "
             "loosen one of them, allow more fits, or choose another classifier."
         )
 
@@ -431,9 +395,8 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
         """Chance of a yes less 1/2, (n,)."""
         X = dense(self._checked(X))
         chance = np.zeros(len(X))
-        for share, constant, model in zip(
-            self.shares_, self.constant_, self._fitted(), strict=True
-        ):
+        members = zip(self.shares_, self.constant_, self._fitted(), strict=True)
+        for share, constant, model in members:
             chance += share * (constant if model is None else yes(model, X))
         # The shares sum to 1 up to rounding.
         return np.clip(chance, 0.0, 1.0) - 0.5

@@ -77,7 +77,6 @@ class Found:
 
     fit: RateFit
     solution: RateFit
-
     taken: bool = False
 
 
@@ -102,17 +101,16 @@ def repaired(rows, w, costs, penalty):
     Of all scales and shifts that meet them the one with the least value of Problem 2. Gives the
     score, its largest violation (0 where there is none), and its objective with the penalty.
     """
-    f = rows.scores(w)
-    l2 = rows.regularisation(penalty)
-    kept = w if rows.bias == "none" else np.append(w[:-1], 0.0)
+    f, l2 = rows.scores(w), rows.regularisation(penalty)
+    free = rows.bias != "none"
+    kept, bias = (np.append(w[:-1], 0.0), w[-1]) if free else (w, 0.0)
     weight = l2 @ (kept * kept)
-    bias = 0.0 if rows.bias == "none" else w[-1]
-    shifts = np.zeros(1)
-    if rows.bias != "none":
+    shifts, offsets = np.zeros(1), np.zeros(1)
+    if free:
         shifts = np.append(0.0, np.quantile(f, np.linspace(0, 1, 33)[1:-1]))
+        offsets = np.array([0.0, 0.25, -0.25])
     best = None
     for scale in SCALES[:9:2] * _unit(f):
-        offsets = np.zeros(1) if rows.bias == "none" else np.array([0.0, 0.25, -0.25])
         for place in np.unique((-scale * shifts[:, None] + offsets).ravel()):
             values = costs.values(ramp(scale * f + place))
             missed = values[1:].max(initial=0.0)
@@ -124,7 +122,7 @@ def repaired(rows, w, costs, penalty):
                 best = key, scale, place
     (missed, value), scale, place = best
     scaled = scale * w
-    if rows.bias != "none":
+    if free:
         scaled[-1] += place
     return scaled, max(missed - 1e-12, 0.0), value
 
@@ -137,10 +135,9 @@ def sharpened(rows, rule, costs, most):
     """
     f = rows.scores(rule.w)
     sign = costs.values(f > 0)[0]
+    offsets = (0.0,) if rows.bias == "none" else (0.0, 0.1, -0.1, 0.25, -0.25, 0.45, -0.45)
     for scale in SCALES * _unit(f):
-        for offset in (0.0, 0.1, -0.1, 0.25, -0.25, 0.45, -0.45):
-            if offset and rows.bias == "none":
-                continue
+        for offset in offsets:
             values = costs.values(ramp(scale * f + offset))
             if max(values[0], sign) <= most and (values[1:] <= 0).all():
                 w = scale * rule.w
@@ -186,13 +183,11 @@ class Search:
     levelled = False
 
     def __init__(self, begun, positive, negative, bounds, constants, penalty, **options):
-        self.begun, self.rows = begun, begun.rows
+        self.begun, self.rows, self.penalty = begun, begun.rows, penalty
         self.problem = (positive, negative, bounds)
         self.options = options | {"constants": constants, "penalty": penalty}
-        self.penalty = penalty
-        self.costs = Rates.of(
-            self.rows.merge(positive), self.rows.merge(negative), constants, bounds
-        )
+        merged = self.rows.merge(positive), self.rows.merge(negative)
+        self.costs = Rates.of(*merged, constants, bounds)
 
     def run(self, start, steps, **options):
         """Majorisation-minimisation from one start."""
@@ -203,14 +198,18 @@ class Search:
     @cached_property
     def known(self):
         """Rules by the unconstrained fits that meet the constraints, the best last."""
-        found = []
-        for base in self.begun.bases + self.begun.judges:
-            found += self.rules(base)
+        found = (rule for w in self.begun.bases + self.begun.judges for rule in self.rules(w))
         return sorted(found, key=lambda rule: -rule.value)
 
     def rules(self, w):
         """Rules by the thresholds of one score that meet the constraints, the best last."""
         return known_rules(self.rows, w, self.costs, self.begun.groups, self.begun.tilts)
+
+    def value(self, w):
+        """Problem 2's objective and constraints at a score, by its coin."""
+        values = self.costs.values(ramp(self.rows.scores(w)))
+        l2 = self.rows.regularisation(self.penalty)
+        return values[0] + l2 @ (w * w) / 2, values[1:]
 
     def best(self, steps, near=None, near_steps=None, swap=True, signed=False):
         """The best of several starts, or of the way on from a neighbour's solution `near`.
@@ -222,8 +221,8 @@ class Search:
             return Found(fit := self.run(None, steps), fit)
         fit = None
         if near is not None:
-            values = self.costs.values(ramp(self.rows.scores(vector(self.rows, near))))
-            if (values[1:] <= ROUNDING * np.maximum(self.costs.size[1:], 1.0)).all():
+            over = self.value(vector(self.rows, near))[1]
+            if (over <= ROUNDING * np.maximum(self.costs.size[1:], 1.0)).all():
                 fit = self._on(near, near_steps)
         if fit is None or (self.known and self.behind(vector(self.rows, fit)) > BEHIND):
             fits = [self._screened(self._starts(), steps), *([fit] if fit else [])]
@@ -241,12 +240,12 @@ class Search:
         """Scores to begin from, scaled and shifted; see `repaired`."""
         places = [*self.begun.bases, *(rule.w for rule in self.known[-1:]), *self.begun.others]
         found = [repaired(self.rows, w, self.costs, self.penalty) for w in places]
-        imitated = [
-            w for w, missed, _ in found[len(found) - len(self.begun.others) :] if not missed
-        ]
+        others = found[len(found) - len(self.begun.others) :]
+        imitated = [w for w, missed, _ in others if not missed]
         found += [self._on_the_way(w, base) for w in imitated for base in self.begun.bases]
         lines = [*(line for _, line in self.begun.groups), *self.begun.tilts]
-        some = [self._share(w) for w, missed, _ in found if not missed]
+        # Shares of yes among the distinct rows.
+        some = [np.mean(ramp(self.rows.scores(w))) for w, missed, _ in found if not missed]
         if lines and not any(FEW < share < 1 - FEW for share in some):
             self.levelled = True
             for base in self.begun.bases:
@@ -266,10 +265,6 @@ class Search:
             if not found or (values[1:] <= self.costs.slack).all():
                 found.append((v, 0.0, values[0] + l2 @ (v * v) / 2))
         return min(found, key=lambda one: one[2])
-
-    def _share(self, w):
-        """Share of yes among the distinct rows."""
-        return float(np.mean(ramp(self.rows.scores(w))))
 
     def _levelled(self, w, lines):
         """A start moved along groups until its coin meets the constraints, as equal rates ask.
@@ -294,10 +289,8 @@ class Search:
                     break
             t, values = t + length * step, moved
         w = w + t @ np.array(lines)
-        values = costs.values(ramp(rows.scores(w)))
-        value = values[0] + rows.regularisation(self.penalty) @ (w * w) / 2
-        missed = float(np.maximum(values[1:] - costs.slack, 0).max(initial=0.0))
-        return w, missed, value
+        value, over = self.value(w)
+        return w, float(np.maximum(over - costs.slack, 0).max(initial=0.0)), value
 
     def _screened(self, starts, steps):
         """A few steps from each start; the rest from the best of these."""
@@ -390,11 +383,11 @@ class Search:
         for _ in range(MOVES):
             if not now[0]:
                 break
+            sides = [sign * length for length in LENGTHS for sign in (1, -1)]
             moves = [
-                (judged(f + sign * length * direction), k, sign * length)
+                (judged(f + length * direction), k, length)
                 for k, direction in enumerate(along)
-                for length in LENGTHS
-                for sign in (1, -1)
+                for length in sides
             ]
             best, k, length = min(moves, key=lambda move: move[0][0] + move[0][1])
             if sum(best) >= sum(now):
@@ -408,15 +401,14 @@ class Search:
     def as_fit(self, w, before):
         """A score that no convex step gave, as a fit."""
         coefficient, intercept = pair(self.rows, w)
-        values = self.costs.values(ramp(self.rows.scores(w)))
-        value = values[0] + self.rows.regularisation(self.penalty) @ (w * w) / 2
+        value, over = self.value(w)
         return replace(
             before,
             coefficient=coefficient,
             intercept=intercept,
-            multipliers=np.empty((0, len(values) - 1)),
+            multipliers=np.empty((0, len(over))),
             objective=np.array([value]),
-            violations=values[None, 1:],
+            violations=over[None],
             gap=np.empty(0),
             evaluations=np.array([before.evaluations.sum()]),
             feasible=True,
@@ -446,44 +438,23 @@ def fit_settings(models, data, rng):
     first._draw_map(data.X, copy.deepcopy(rng))
     first.group_boxes_ = _group_boxes(first, data, problems[0].names)
     first._choose_penalty(data, copy.deepcopy(rng))
-    imitated = first._checked_start(data)
-    used = np.zeros(len(data), bool)
+    imitated = first._imitated(data)
+    used = np.zeros(len(data), bool) if imitated is None else imitated.any(axis=0)
     for problem in problems:
         used |= (problem.positive + problem.negative).any(axis=0)
-    if imitated is not None:
-        used |= imitated.any(axis=0)
     rows, scale, centre = first._distinct_rows(data.X, used)
-    begun = Begun(rows)
-    searches = []
+    begun, searches = Begun(rows), []
     for model, problem in zip(models, problems, strict=True):
         model.map_, model.constraints_ = first.map_, problem.names
-        model.group_boxes_ = first.group_boxes_
+        model.group_boxes_, model._chosen = first.group_boxes_, first._chosen
         model.n_features_in_ = data.X.shape[1]
-        model._chosen = first._chosen
         model.penalty_ = model._penalty(problem, data)
-        positive, negative = problem.positive[:, used], problem.negative[:, used]
-        search = Search(
-            begun,
-            positive,
-            negative,
-            problem.bounds,
-            problem.constants,
-            model.penalty_,
-            method=model.method,
-            tol=model.tol,
-            loss=model.loss,
-        )
+        costs = problem.positive[:, used], problem.negative[:, used]
+        options = {name: getattr(model, name) for name in ("method", "tol", "loss")}
+        fixed = problem.bounds, problem.constants, model.penalty_
+        search = Search(begun, *costs, *fixed, **options)
         if not begun.bases and len(problem.names):
-            begun.bases, sides, by = _unconstrained(search, data, used)
-            if np.prod(rows.shape) * rows.shape[1] <= MOST_WORK:
-                begun.judges = [logistic(rows, *map(rows.merge, sides), by / 2)]
-            begun.groups, begun.tilts = named_groups(
-                rows, {name: mask[used] for name, mask in data.members.items()}, problem.names
-            )
-            if imitated is not None:
-                costs = imitated[:, used]
-                penalty = min(search.penalty, 2 * float(costs.sum(axis=0).max()))
-                begun.others.append(_svm(search.rows, *costs, penalty, svm_gap=None))
+            _begin(search, problem.names, data, used, imitated)
         searches.append(search)
     near, refused = None, None
     for place in _tightest_first(searches):
@@ -495,6 +466,20 @@ def fit_settings(models, data, rng):
             refused = refused or model.infeasibility_
     if refused:
         raise CounterweightError(refused)
+
+
+def _begin(search, texts, data, used, imitated):
+    """What all settings begin from: unconstrained fits, groups, an imitation of the old model."""
+    begun, rows = search.begun, search.rows
+    begun.bases, sides, by = _unconstrained(search, data, used)
+    if np.prod(rows.shape) * rows.shape[1] <= MOST_WORK:
+        begun.judges = [logistic(rows, *map(rows.merge, sides), by / 2)]
+    members = {name: mask[used] for name, mask in data.members.items()}
+    begun.groups, begun.tilts = named_groups(rows, members, texts)
+    if imitated is not None:
+        costs = imitated[:, used]
+        penalty = min(search.penalty, 2 * float(costs.sum(axis=0).max()))
+        begun.others.append(_svm(rows, *costs, penalty, svm_gap=None))
 
 
 def _group_boxes(model, data, texts):
@@ -518,16 +503,9 @@ def _tightest_first(searches):
 
 
 def _svm(rows, positive, negative, penalty, **options):
-    fit = minimise_rates(
-        rows,
-        positive[None],
-        negative[None],
-        np.empty(0),
-        penalty=penalty,
-        loss="hinge",
-        steps=1,
-        **options,
-    )
+    """An SVM by the costs of a yes and of a no to each row."""
+    options |= {"penalty": penalty, "loss": "hinge", "steps": 1}
+    fit = minimise_rates(rows, positive[None], negative[None], np.empty(0), **options)
     return vector(rows, fit)
 
 
@@ -538,22 +516,21 @@ def _unconstrained(search, data, used):
     answers are far rarer than they should be, also one with equal total costs of both sides,
     whose scores still tell the rows apart.
     """
-    positive, negative = search.problem[0][0], search.problem[1][0]
-    sides, penalty = np.array([positive.sum(), negative.sum()]), search.penalty
+    rows, penalty = search.rows, search.penalty
+    costs = positive, negative = search.problem[0][0], search.problem[1][0]
+    sides = np.array([positive.sum(), negative.sum()])
     if sides.min() <= ONE_SIDED * sides.max():
         y, weight = data.y[used], np.where(data.y >= 0, data.weight, 0.0)[used]
-        positive, negative = weight * (y == 0), weight * (y == 1)
-        sides = np.array([positive.sum(), negative.sum()])
+        errors = weight * (y == 0), weight * (y == 1)
+        sides = np.array([one.sum() for one in errors])
         if not sides.all():
-            plain = _svm(search.rows, *search.problem[0][:1], search.problem[1][0], penalty)
-            return [plain], (positive, negative), penalty
-        penalty = 2.0
-    plain = _svm(search.rows, positive, negative, penalty)
-    rows = search.rows
-    share = np.bincount(rows.group, positive + negative, rows.shape[0])
+            return [_svm(rows, *costs, penalty)], errors, penalty
+        costs, penalty = errors, 2.0
+    plain = _svm(rows, *costs, penalty)
+    share = np.bincount(rows.group, costs[0] + costs[1], rows.shape[0])
     covered = share @ (rows.scores(plain) > 0) / share.sum() * sides.sum() / sides[1]
     if 0.6 <= covered <= 1 / 0.6:
-        return [plain], (positive, negative), penalty
+        return [plain], costs, penalty
     even = sides.mean() / sides
-    more = _svm(search.rows, positive * even[0], negative * even[1], penalty)
-    return [plain, more], (positive, negative), penalty
+    more = _svm(rows, costs[0] * even[0], costs[1] * even[1], penalty)
+    return [plain, more], costs, penalty

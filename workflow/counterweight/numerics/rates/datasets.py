@@ -88,9 +88,9 @@ _SLICED = (
 class DataSets:
     """Rows and the data sets that they are in; a row may be in several.
 
-    ``everyone`` (all rows), ``labeled`` (rows with a seen label) and ``unlabeled`` are always
-    there. Raises for shapes that differ, values that are not finite, labels that are not binary,
-    and names that the language cannot read.
+    ``everyone`` (all rows), ``labeled`` (rows with a seen label) and ``unlabeled`` are always there.
+    Raises for shapes that differ, values that are not finite, labels that are not binary, and names that
+    the language cannot read.
 
     Parameters
     ----------
@@ -113,17 +113,9 @@ class DataSets:
         self.y = checked_seen_labels(y, rows)
         self.weight = _weights(weight, rows)
         self.main = np.ones(rows, bool) if main is None else np.asarray(main, bool)
-        self.members = {}
-        for name, mask in (members or {}).items():
-            self.members[name] = self._mask(name, mask, rows)
-        self.deployed = None
-        if deployed is not None:
-            self.deployed = as_numbers(deployed, "scores of the deployed model")
-            if self.deployed.shape != (rows,):
-                raise CounterweightError(
-                    f"There are {rows} rows but scores of the deployed model of shape "
-                    f"{self.deployed.shape}: give one for each row, NaN where there is none."
-                )
+        members = members or {}
+        self.members = {name: self._mask(name, mask, rows) for name, mask in members.items()}
+        self.deployed = None if deployed is None else _scores_of(deployed, rows)
 
     @staticmethod
     def _mask(name, mask, rows):
@@ -139,8 +131,10 @@ class DataSets:
                 f"list of {len(mask)}; a table is given as a tuple (X, y)."
             )
         mask = np.asarray(mask)
-        if mask.shape != (rows,) or not (
-            mask.dtype == bool or (mask.dtype.kind in "iuf" and np.isin(mask, (0, 1)).all())
+        if (
+            mask.shape != (rows,)
+            or mask.dtype.kind not in "biuf"
+            or not np.isin(mask, (0, 1)).all()
         ):
             raise CounterweightError(
                 f"The data set {name} needs one true or false for each of the {rows} rows, got "
@@ -164,10 +158,7 @@ class DataSets:
         """
         rows = np.zeros(len(self), bool)
         for part in sets:
-            both = np.ones(len(self), bool)
-            for name in part:
-                both &= self._named(name)
-            rows |= both
+            rows |= np.all([self._named(name) for name in part], axis=0)
         if not rows.any():
             raise UndefinedRate(
                 f"The data set {set_text(sets)} has no rows among the {len(self)} here: drop "
@@ -176,12 +167,9 @@ class DataSets:
         return rows
 
     def _named(self, name):
-        if name == "everyone":
-            return self.main
-        if name == "labeled":
-            return self.main & (self.y >= 0)
-        if name == "unlabeled":
-            return self.main & (self.y < 0)
+        if name in BUILTIN_SETS:
+            sides = {"labeled": self.y >= 0, "unlabeled": self.y < 0}
+            return self.main & sides.get(name, True)
         check_set(name, self.names)
         return self.members[name]
 
@@ -243,16 +231,10 @@ class DataSets:
     def stack(cls, X, y, weight=None, datasets=None, deployed=None):
         """Data sets given as masks over `X` or as tables of their own.
 
-        Parameters
-        ----------
-        X, y, weight
-            Rows of ``everyone``.
-        datasets : dict of str to bool array (n,) or to tuple, optional
-            A tuple holds ``X2, y2`` and if need be ``weight2`` and ``deployed2``; None for what
-            there is not. All tables have the same number of features.
-        deployed : array (n,) or callable, optional
-            Scores of the deployed model on `X`, or a function from features to scores, which is
-            asked about the rows of all data sets.
+        `X`, `y` and `weight` are rows of ``everyone``. `datasets` are masks (n,) by name, or tuples ``X2,
+        y2`` and if need be ``weight2`` and ``deployed2``, None for what there is not; all tables have the
+        same number of features. `deployed` are scores of the deployed model on `X`, or a function from
+        features to scores, which is asked about the rows of all data sets.
         """
         X = checked_features(X)
         n, d = X.shape
@@ -270,39 +252,17 @@ class DataSets:
             if not isinstance(given, tuple):
                 masks[name] = cls._mask(name, given, n)
                 continue
-            if len(given) not in (1, 2, 3, 4):
-                raise CounterweightError(
-                    f"The data set {name} must be a mask or (X, y, weight, deployed scores)."
-                )
-            rows2, y2, weight2, deployed2 = (*given, None, None, None)[:4]
-            rows2 = checked_features(rows2, f"features of the data set {name}")
-            if rows2.shape[1] != d:
-                raise CounterweightError(
-                    f"The data set {name} has {rows2.shape[1]} features, the rows to train on "
-                    f"{d}: give all data sets the same ones."
-                )
-            if not rows2.shape[0]:
-                raise CounterweightError(f"The data set {name} has no rows.")
-            count = rows2.shape[0]
-            y2 = np.full(count, -1, np.int8) if y2 is None else y2
-            y2 = _own_labels(y2, count, f"label of the data set {name}")
+            rows2, *part = _own_table(name, given, d)
             own[name] = len(tables)
             tables.append(rows2)
-            parts.append((y2, _weights(weight2, count, f" of the data set {name}"), deployed2))
-        scores = _scores(tables, parts, deployed)
+            parts.append(part)
+        scores = _scores(tables, [part[2] for part in parts], deployed)
         table = np.repeat(np.arange(len(tables)), [rows.shape[0] for rows in tables])
-        members = {
-            name: np.append(mask, np.zeros(len(table) - n, bool)) for name, mask in masks.items()
-        }
+        more = np.zeros(len(table) - n, bool)
+        members = {name: np.append(mask, more) for name, mask in masks.items()}
         members |= {name: table == number for name, number in own.items()}
-        return cls(
-            _stacked(tables),
-            np.concatenate([part[0] for part in parts]),
-            np.concatenate([part[1] for part in parts]),
-            members,
-            scores,
-            table == 0,
-        )
+        y, weight = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+        return cls(_stacked(tables), y, weight, members, scores, table == 0)
 
 
 def _weights(weight, rows, where=""):
@@ -320,29 +280,49 @@ def _stacked(tables):
     return np.concatenate(tables)
 
 
-def _scores(tables, parts, deployed):
+def _own_table(name, given, features):
+    """Rows, labels, weights and scores of a data set that is a table of its own."""
+    if len(given) not in (1, 2, 3, 4):
+        raise CounterweightError(
+            f"The data set {name} must be a mask or (X, y, weight, deployed scores)."
+        )
+    rows, y, weight, deployed = (*given, None, None, None)[:4]
+    rows = checked_features(rows, f"features of the data set {name}")
+    count, d = rows.shape
+    if d != features:
+        raise CounterweightError(
+            f"The data set {name} has {d} features, the rows to train on {features}: give all data "
+            "sets the same ones."
+        )
+    if not count:
+        raise CounterweightError(f"The data set {name} has no rows.")
+    y = np.full(count, -1, np.int8) if y is None else y
+    y = _own_labels(y, count, f"label of the data set {name}")
+    return rows, y, _weights(weight, count, f" of the data set {name}"), deployed
+
+
+def _scores(tables, given, deployed):
     """Scores of the deployed model on all rows, NaN where unknown; None if nowhere known."""
-    given = [part[2] for part in parts]
-    if not callable(deployed):
-        given[0] = deployed
-    elif deployed is not None:
-        given = [
-            deployed(table) if own is None else own
-            for table, own in zip(tables, given, strict=True)
-        ]
+    if callable(deployed):
+        pairs = zip(tables, given, strict=True)
+        given = [deployed(table) if own is None else own for table, own in pairs]
+    else:
+        given = [deployed, *given[1:]]
     if all(own is None for own in given):
         return None
-    scores = []
-    for table, own in zip(tables, given, strict=True):
-        own = np.full(table.shape[0], np.nan) if own is None else own
-        own = as_numbers(own, "scores of the deployed model")
-        if own.shape != (table.shape[0],):
-            raise CounterweightError(
-                f"There are {table.shape[0]} rows but scores of the deployed model of shape "
-                f"{own.shape}: give one for each row."
-            )
-        scores.append(own)
-    return np.concatenate(scores)
+    pairs = zip(tables, given, strict=True)
+    return np.concatenate([_scores_of(own, table.shape[0]) for table, own in pairs])
+
+
+def _scores_of(own, rows):
+    """Scores of the deployed model as floats; NaN if None."""
+    own = as_numbers(np.full(rows, np.nan) if own is None else own, "scores of the deployed model")
+    if own.shape != (rows,):
+        raise CounterweightError(
+            f"There are {rows} rows but scores of the deployed model of shape {own.shape}: give one "
+            "for each row, NaN where there is none."
+        )
+    return own
 
 
 def follows(given):
@@ -353,10 +333,10 @@ def follows(given):
 def named_masks(datasets, X):
     """Data sets as masks and tables, whatever they were told by.
 
-    `datasets` is a dict, a data frame of masks, or None. A data set is told by a name of a column
-    of X (true or false, or 1 and 0); a function of X that gives a mask; a mask, which goes by the
-    index where both it and X have one; or a table as a tuple. Raises for columns that X lacks or
-    that hold other values, and for masks with another index.
+    `datasets` is a dict, a data frame of masks, or None. A data set is told by a name of a column of X
+    (true or false, or 1 and 0); a function of X that gives a mask; a mask, which goes by the index where
+    both it and X have one; or a table as a tuple. Raises for columns that X lacks or that hold other
+    values, and for masks with another index.
     """
     if not hasattr(datasets, "items"):
         return datasets

@@ -410,13 +410,13 @@ def _ratio(top, dtop, bottom, dbottom):
 
 #: Rules of prediction, in the order of all arrays here.
 RULES = ("deterministic", "randomised")
-#: A promise is kept that is missed by no more than this: rounding of a solver.
+#: A constraint is kept that is missed by no more than this: rounding of a solver.
 ROUNDING = 1e-6
-#: What is told of a promise by each rule, in the order of the arrays of `constraint_values`.
+#: What is told of a constraint by each rule, in the order of the arrays of `constraint_values`.
 TOLD = ("left", "right", "excess", "standard_error")
 
 
-class Promise(NamedTuple):
+class ConstraintCheck(NamedTuple):
     """A plain constraint by one rule on some rows.
 
     ``excess`` is by how much it is broken (at most 0 where it is kept): left minus right side for
@@ -424,7 +424,7 @@ class Promise(NamedTuple):
     broken or undecided.
     """
 
-    promise: str
+    constraint: str
     rule: str
     rows: str
     left: float
@@ -495,7 +495,7 @@ def verdict(excess, low, high, fact=False):
 
 
 def verdicts_of(values, constraints, rows, level=0.95):
-    """What `constraint_values` gave, as a list of `Promise`.
+    """What `constraint_values` gave, as a list of `ConstraintCheck`.
 
     Of ``training`` `rows` the verdict is a fact, else it goes by the interval, a normal one with
     rows drawn independently.
@@ -506,7 +506,7 @@ def verdicts_of(values, constraints, rows, level=0.95):
             low, high = excess - z * error, excess + z * error
             says = verdict(excess, low, high, rows == "training")
             numbers = map(float, (left, right, excess, low, high))
-            told.append(Promise(plain.text, rule, rows, *numbers, says))
+            told.append(ConstraintCheck(plain.text, rule, rows, *numbers, says))
     return told
 
 

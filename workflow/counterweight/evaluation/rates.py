@@ -101,8 +101,8 @@ def evaluate_rates(
     `predictions` are repeat, row, p (the chance of the positive answer), ``decision`` where answers
     are not p > 1/2, and target and setting as ``(codes, names)``; rows of one repeat, target and
     setting stand together. `truth` are repeat, row (ascending within a repeat), y_general,
-    in_{sample} and deployed. `models` are arrays by repeat and target, `constraints` the ``texts`` and
-    ``numbers`` that the method is held to. Accuracies among `metrics` are those of the
+    in_{sample} and deployed. `models` are arrays by repeat and target, `constraints` the ``texts``
+    and ``numbers`` that the method is held to. Accuracies among `metrics` are those of the
     deterministic rule; metrics that need probabilities inside (0, 1) are left out. Test rows may
     not be subsampled (`rates`).
     """
@@ -344,14 +344,14 @@ def at_equal(x, y, values):
 def fit_records(arrays, place, measures=()):
     """What the optimiser says of one fitted model, setting by setting.
 
-    By step t ``objective`` (value of Problem 2 at the start, t = 0, and after MM step t); by step t and
-    constraint j (the part) ``violation`` (at most 0 where the constraint holds) and ``multiplier``;
-    ``final_objective``, ``objective_rise`` (largest rise over a step) and ``steps_rising``,
-    ``late_fall`` (share of the fall of the objective that comes after step 5), ``largest_violation``
-    (over all steps, if the start was feasible) and ``steps_violated``, ``final_violation`` (of the
-    classifier that is kept), ``final_gap`` and ``largest_gap`` (of feasible fits), ``evaluations``,
-    ``evaluations_per_step``, ``objective_unexplained`` (the objective minus penalty and the measure
-    named objective on training rows).
+    By step t ``objective`` (value of Problem 2 at the start, t = 0, and after MM step t); by step t
+    and constraint j (the part) ``violation`` (at most 0 where the constraint holds) and
+    ``multiplier``; ``final_objective``, ``objective_rise`` (largest rise over a step) and
+    ``steps_rising``, ``late_fall`` (share of the fall of the objective that comes after step 5),
+    ``largest_violation`` (over all steps, if the start was feasible) and ``steps_violated``,
+    ``final_violation`` (of the classifier that is kept), ``final_gap`` and ``largest_gap`` (of
+    feasible fits), ``evaluations``, ``evaluations_per_step``, ``objective_unexplained`` (the
+    objective minus penalty and the measure named objective on training rows).
     """
     for setting, own in by_setting(arrays).items():
         own = {name: np.asarray(values, float) for name, values in own.items()}
@@ -406,9 +406,9 @@ def bound_records(problems=20, rows=60, points=200):
     """How the convex steps that the solver solves lie to the ramp rates, on drawn problems.
 
     For each problem (costs of both predictions of each row, current scores) and many other scores:
-    ``bound_gap`` is the largest distance of a step's sums from the ramp's at the current scores (0 is
-    tight), ``bound_excess`` the least of step minus ramp anywhere (at least 0 is above); the part is
-    ``steps``. The draws are the same in every run.
+    ``bound_gap`` is the largest distance of a step's sums from the ramp's at the current scores (0
+    is tight), ``bound_excess`` the least of step minus ramp anywhere (at least 0 is above); the
+    part is ``steps``. The draws are the same in every run.
     """
     from counterweight.models.constraints.convex_step import ConvexStep, ramp
 
@@ -464,9 +464,9 @@ def equal_setting(equal, value):
 def sign_test_power(rows, wins, level=0.05, sides=2):
     """Chance that a sign test of some disagreements finds the candidate better.
 
-    `rows` are labels of rows on which the two classifiers disagree, an int or an array, `wins` the chance
-    that the candidate is right on such a row. The test is exact, so that its true size is at most
-    `level`; of a two-sided one only the outcome "the candidate is better" counts.
+    `rows` are labels of rows on which the two classifiers disagree, an int or an array, `wins` the
+    chance that the candidate is right on such a row. The test is exact, so that its true size is at
+    most `level`; of a two-sided one only the outcome "the candidate is better" counts.
     """
     from scipy.stats import binom
 
@@ -479,10 +479,10 @@ def sign_test_power(rows, wins, level=0.05, sides=2):
 def sign_test_rows(wins, power=0.8, level=0.05, sides=2):
     """Labels of disagreements from which on a sign test has a power.
 
-    The candidate is right where the two disagree with the chance `wins`, above 1/2 and at most 1: at 1/2
-    and below no number of labels is enough, and it raises. Power saws up and down with the number of
-    rows, so this is the number from which it stays; infinite where more than ten million labels would be
-    needed.
+    The candidate is right where the two disagree with the chance `wins`, above 1/2 and at most 1:
+    at 1/2 and below no number of labels is enough, and it raises. Power saws up and down with the
+    number of rows, so this is the number from which it stays; infinite where more than ten million
+    labels would be needed.
     """
     from scipy.special import ndtri
 

@@ -346,12 +346,13 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
 class RetrainedClassifier(ConstrainedClassifier):
     """Classifiers trained batch by batch, each under constraints against the one before.
 
-    After the first batch a classifier is fitted without constraints; it is the trusted one. After each
-    further batch one is fitted to all rows so far, under the constraints, for which the classifier
-    before is the deployed one: ``churn(everyone) <= target`` keeps answers near its answers (stability,
-    section 1 of Goh et al. 2016). ``everyone`` and ``labeled`` are the rows so far; a data set that is a
-    batch to come has no rows yet. Rows in no batch are not looked at. `batches` and `after` are those of
-    `RETRAINED_OPTIONS`, the others those of `ConstrainedClassifier`.
+    After the first batch a classifier is fitted without constraints; it is the trusted one. After
+    each further batch one is fitted to all rows so far, under the constraints, for which the
+    classifier before is the deployed one: ``churn(everyone) <= target`` keeps answers near its
+    answers (stability, section 1 of Goh et al. 2016). ``everyone`` and ``labeled`` are the rows so
+    far; a data set that is a batch to come has no rows yet. Rows in no batch are not looked at.
+    `batches` and `after` are those of `RETRAINED_OPTIONS`, the others those of
+    `ConstrainedClassifier`.
 
     Attributes
     ----------

@@ -132,12 +132,12 @@ class ExponentiatedGradientModel(RateEstimator):
     """fairlearn's `ExponentiatedGradient`: a random mixture of reweighted linear classifiers.
 
     After Agarwal, Beygelzimer, Dudik, Langford & Wallach (2018). A row is predicted by a classifier
-    drawn with the mixture's weights, so its probability of a positive prediction is the weight of the
-    classifiers that predict positive. fairlearn's bound is not that of `ConstrainedClassifier`: each
-    group's rate is compared with the rate of all labeled rows, ratio <= group / all and ratio <= all /
-    group, up to `tol`, so that two groups may differ by more than `ratio`; compare at observed ratios.
-    Rows in no group form one of their own. Only labeled rows are used. Weights of rows are refused.
-    Options: `OPTIONS_BY_NAME`.
+    drawn with the mixture's weights, so its probability of a positive prediction is the weight of
+    the classifiers that predict positive. fairlearn's bound is not that of `ConstrainedClassifier`:
+    each group's rate is compared with the rate of all labeled rows, ratio <= group / all and ratio
+    <= all / group, up to `tol`, so that two groups may differ by more than `ratio`; compare at
+    observed ratios. Rows in no group form one of their own. Only labeled rows are used. Weights of
+    rows are refused. Options: `OPTIONS_BY_NAME`.
 
     Attributes
     ----------
@@ -249,20 +249,21 @@ def _scorer():
 class ThresholdOptimizerModel(GroupedRule, SvmBaseline):
     """fairlearn's `ThresholdOptimizer` on an unconstrained SVM: randomised group thresholds.
 
-    After Hardt, Price & Srebro (2016): a group's prediction is a random choice between two thresholds,
-    such that the rates of all groups agree exactly on the labeled rows (up to the grid) and the accuracy
-    is the highest. There is no ratio: the rates are equal. It needs to know the group of each row to
-    predict; rows in no group form one of their own, which must have been there in training. Only
-    labeled rows are used. Weights of rows are refused. Options: `OPTIONS_BY_NAME`.
+    After Hardt, Price & Srebro (2016): a group's prediction is a random choice between two
+    thresholds, such that the rates of all groups agree exactly on the labeled rows (up to the grid)
+    and the accuracy is the highest. There is no ratio: the rates are equal. It needs to know the
+    group of each row to predict; rows in no group form one of their own, which must have been there
+    in training. Only labeled rows are used. Weights of rows are refused. Options:
+    `OPTIONS_BY_NAME`.
 
     Attributes
     ----------
     coef_, intercept_, objective_, gap_, penalty_, evaluations_
         See `SvmBaseline`.
     rules_ : ndarray (k, 9)
-        One line for each group: its number (-1 for rows in none); the share of a constant prediction,
-        and that prediction; then for each of two rules its share, its threshold and 1 (positive above
-        the threshold) or -1 (below).
+        One line for each group: its number (-1 for rows in none); the share of a constant
+        prediction, and that prediction; then for each of two rules its share, its threshold and 1
+        (positive above the threshold) or -1 (below).
     """
 
     rate: str = "demographic_parity"

@@ -34,14 +34,14 @@ BLOCK = 32
 class FeatureMap:
     """Random features of a Gaussian kernel on standardised rows.
 
-    The kernel is exp(-|x - x'|^2 / (2 scale^2)), each feature divided by its standard deviation first.
-    Features are sqrt(2 / D) cos(w'x + u) with normal w and uniform u, whose inner products are the
-    kernel in expectation (Rahimi & Recht 2007). `count` is D; `scale` is in standard deviations, by
-    default the median distance of 1,000 random rows.
+    The kernel is exp(-|x - x'|^2 / (2 scale^2)), each feature divided by its standard deviation
+    first. Features are sqrt(2 / D) cos(w'x + u) with normal w and uniform u, whose inner products
+    are the kernel in expectation (Rahimi & Recht 2007). `count` is D; `scale` is in standard
+    deviations, by default the median distance of 1,000 random rows.
 
     `projection_` (d, D) is w for each feature in its own unit, `offset_` (D,) u, `deviation_` (d,).
-    `remembered` are rows, by identity, with their features, where models that share the map remember
-    them: only while nobody changes the rows in place.
+    `remembered` are rows, by identity, with their features, where models that share the map
+    remember them: only while nobody changes the rows in place.
     """
 
     remembered = None
@@ -137,11 +137,12 @@ def dense(X):
 def told_boxes(X, groups, linear=True):
     """Ranges of columns that are groups (bool, (n,)): (k, 4).
 
-    By line a box, a column, and the ends that a member's value lies between, infinite where there is
-    none; half way to the nearest value of the others. Boxes of a group have no row in common. None for
-    groups that no columns tell, that others are the complement of, or that ranges would tell by chance:
-    those that take no fewer bits to tell than the group. If `linear`, the columns themselves are
-    features of the line, so that a group which a sum of them tells needs no indicator.
+    By line a box, a column, and the ends that a member's value lies between, infinite where there
+    is none; half way to the nearest value of the others. Boxes of a group have no row in common.
+    None for groups that no columns tell, that others are the complement of, or that ranges would
+    tell by chance: those that take no fewer bits to tell than the group. If `linear`, the columns
+    themselves are features of the line, so that a group which a sum of them tells needs no
+    indicator.
     """
     found, seen = [], []
     for mask in groups:

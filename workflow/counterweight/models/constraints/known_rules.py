@@ -32,8 +32,8 @@ TILTS = [sign * length for length in (0.15, 0.3, 0.6, 1.2, 2.4) for sign in (1, 
 class KnownRule:
     """A deterministic rule (positive iff the score of `w` is above 0) that meets the constraints.
 
-    On the training rows. `name` is "as it is", "shifted", "by group", "tilted" or "nearby"; `value` is
-    the objective.
+    On the training rows. `name` is "as it is", "shifted", "by group", "tilted" or "nearby"; `value`
+    is the objective.
     """
 
     name: str
@@ -44,10 +44,11 @@ class KnownRule:
 def known_rules(rows, w, costs, groups=(), tilts=()):
     """The best rules among thresholds of one score that meet the constraints, the best last.
 
-    `rows` (`DistinctRows`) have a bias, else there is only the score as it is; `w` is the score. The
-    `groups` have no rows in common: pairs of a mask and of the direction that raises the scores of its
-    rows by 1 and leaves those of the others. `tilts` are directions that come near to groups that no
-    feature tells: the score is tilted along each, by several lengths, before the threshold is sought.
+    `rows` (`DistinctRows`) have a bias, else there is only the score as it is; `w` is the score.
+    The `groups` have no rows in common: pairs of a mask and of the direction that raises the scores
+    of its rows by 1 and leaves those of the others. `tilts` are directions that come near to groups
+    that no feature tells: the score is tilted along each, by several lengths, before the threshold
+    is sought.
     """
     f = rows.scores(w)
     found = []
@@ -73,8 +74,8 @@ def known_rules(rows, w, costs, groups=(), tilts=()):
 class Cells:
     """Parts of the rows, without rows in common, that have thresholds of their own.
 
-    Each of `lines` raises the scores of one part by 1 and leaves the others; `slopes` are (1 + m, rows
-    of the part).
+    Each of `lines` raises the scores of one part by 1 and leaves the others; `slopes` are (1 + m,
+    rows of the part).
     """
 
     masks: list
@@ -129,10 +130,10 @@ def sets_in(texts):
 def named_groups(rows, members, texts):
     """Groups that the constraints `texts` name, as the features tell them, and tilts.
 
-    `members` are named data sets (bool, (n,)) over the rows that `rows` was made of. The groups, pairs
-    of a mask and a direction, are those that features tell exactly, without overlap; of named ones that
-    overlap, what they part the rows into, if features tell all of it. The tilts are directions that
-    come nearest (least squares) to the others.
+    `members` are named data sets (bool, (n,)) over the rows that `rows` was made of. The groups,
+    pairs of a mask and a direction, are those that features tell exactly, without overlap; of named
+    ones that overlap, what they part the rows into, if features tell all of it. The tilts are
+    directions that come nearest (least squares) to the others.
     """
     if rows.bias == "none":
         return [], []
@@ -245,9 +246,9 @@ WAY, TILT = (0.1, 0.25, 0.5, 0.75), (0.03, 0.1, 0.3)
 def nearby(rows, rule, costs, groups, scores, most=WORK):
     """A rule that is better by what luck makes, by steps along lines that lower its cost.
 
-    Greedy: each line that leads to a better rule is followed at once, and all only while `most` lasts:
-    on tables of many rows, where luck is small, only the lines to the other `scores` are looked along.
-    It is at most as costly as `rule`, and meets the constraints.
+    Greedy: each line that leads to a better rule is followed at once, and all only while `most`
+    lasts: on tables of many rows, where luck is small, only the lines to the other `scores` are
+    looked along. It is at most as costly as `rule`, and meets the constraints.
     """
     cells = Cells.of(rows, costs, groups)
     left = [most / costs.slope.size / (HARDER if len(cells.masks) > 2 else 1)]

@@ -19,7 +19,8 @@ OUTER, INNER = 40, 50
 class LinearSvm:
     """f(x) = x @ coefficient + intercept; `objective` is the mean hinge loss plus the penalty.
 
-    `gap` is certified: how far the objective may be from the least one; `evaluations` are Newton steps.
+    `gap` is certified: how far the objective may be from the least one; `evaluations` are Newton
+    steps.
     """
 
     coefficient: np.ndarray
@@ -153,8 +154,8 @@ class HingeRows:
 def best_penalty(X, y, weight, penalty, penalties, bias, rng):
     """The penalty as given, or that of `penalties` whose SVM errs least on held-out rows, a fifth.
 
-    `rng` draws them; of equals the largest is taken. Raises when both are given, or one class is missing
-    without them.
+    `rng` draws them; of equals the largest is taken. Raises when both are given, or one class is
+    missing without them.
     """
     if not len(penalties):
         return penalty
@@ -194,7 +195,8 @@ def labeled_rows(samples):
 def group_masks(samples, groups, exactly=None):
     """Rows of each group, bool (k, n); a row may be in none, and in one at most.
 
-    Raises for a wrong number of groups, one that is unknown or without rows, and rows in two groups.
+    Raises for a wrong number of groups, one that is unknown or without rows, and rows in two
+    groups.
     """
     groups = list(groups)
     if len(set(groups)) < len(groups) or len(groups) < 2 or len(groups) != (exactly or len(groups)):

@@ -29,8 +29,8 @@ from counterweight.models.constraints.newton import DistinctRows
 class InfeasibilityProof:
     """Lower bound on the sum of violations of any classifier, and the multipliers that show it.
 
-    Above 0 it proves that the constraints contradict each other: their sum with these factors (m,), in
-    [0, 1], is the contradiction.
+    Above 0 it proves that the constraints contradict each other: their sum with these factors (m,),
+    in [0, 1], is the contradiction.
     """
 
     least_violation: float
@@ -40,11 +40,12 @@ class InfeasibilityProof:
 def prove_infeasible(positive, negative, constant, most=200):
     """Least sum of violations over all functions of the row, by cuts over the multipliers.
 
-    A classifier, whatever its form, is positive with some probability s_i on each distinct row. With P
-    `positive`, N `negative` (m, n) and c `constant` (m,), constraint j is P_j s + N_j (1 - s) + c_j <=
-    0. So for any v in [0, 1]^m violations sum at least to q(v) = sum_i min(v'P_i, v'N_i) + v'c, and the
-    largest q(v) is the least sum of any such function (linear programming duality). q is concave and
-    piecewise linear. The bound holds for its own multipliers, however well they were found.
+    A classifier, whatever its form, is positive with some probability s_i on each distinct row.
+    With P `positive`, N `negative` (m, n) and c `constant` (m,), constraint j is P_j s + N_j (1 -
+    s) + c_j <= 0. So for any v in [0, 1]^m violations sum at least to q(v) = sum_i min(v'P_i,
+    v'N_i) + v'c, and the largest q(v) is the least sum of any such function (linear programming
+    duality). q is concave and piecewise linear. The bound holds for its own multipliers, however
+    well they were found.
     """
     from scipy.optimize import linprog
 
@@ -82,13 +83,14 @@ PROVED = 1e-9
 class RateFit:
     """A classifier f = X @ coefficient + intercept under rate constraints, and how it was found.
 
-    By step, the start among those of T + 1: `objective` (T + 1,), the value of Problem 2 (rates of the
-    loss, ramp or hinge, and penalty); `violations` (T + 1, m), rates less their bounds; `multipliers`
-    (T, m); `gap` (T,), the certified distance to the convex problem's optimum; `evaluations` (T,),
-    Newton steps or weighted SVMs; `states`, for `warm`. `accepted` steps led to the classifier; 0: it
-    is the start. `feasible` if it keeps all bounds in the rates of the loss. `status` is "feasible",
-    "not_reached" (no feasible classifier found, none excluded) or "proved_infeasible" (no classifier of
-    any form keeps all bounds), with `least_violation` and `proof`, its multipliers.
+    By step, the start among those of T + 1: `objective` (T + 1,), the value of Problem 2 (rates of
+    the loss, ramp or hinge, and penalty); `violations` (T + 1, m), rates less their bounds;
+    `multipliers` (T, m); `gap` (T,), the certified distance to the convex problem's optimum;
+    `evaluations` (T,), Newton steps or weighted SVMs; `states`, for `warm`. `accepted` steps led to
+    the classifier; 0: it is the start. `feasible` if it keeps all bounds in the rates of the loss.
+    `status` is "feasible", "not_reached" (no feasible classifier found, none excluded) or
+    "proved_infeasible" (no classifier of any form keeps all bounds), with `least_violation` and
+    `proof`, its multipliers.
     """
 
     coefficient: np.ndarray

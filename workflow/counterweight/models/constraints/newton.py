@@ -71,13 +71,13 @@ def balanced(up, down):
 class DistinctRows:
     """Rows of X without repeats, and with the constant feature of the bias.
 
-    Rows that are equal to the last bit are merged and their costs summed (`merge`), so that every rate
-    is the same number as before, up to rounding. `bias` is a constant feature 1: "regularised" as the
-    others, "free" of any penalty, or "none". `merge=False` keeps every row. `centre` (d,) is taken off
-    every row, in the products only: few values of the rows held are not 0.
+    Rows that are equal to the last bit are merged and their costs summed (`merge`), so that every
+    rate is the same number as before, up to rounding. `bias` is a constant feature 1: "regularised"
+    as the others, "free" of any penalty, or "none". `merge=False` keeps every row. `centre` (d,) is
+    taken off every row, in the products only: few values of the rows held are not 0.
 
-    `matrix` is (distinct rows, d or d + 1), dense or csr; `group` (n,) the distinct row of each row of
-    X; `square` the mean squared length of the rows.
+    `matrix` is (distinct rows, d or d + 1), dense or csr; `group` (n,) the distinct row of each row
+    of X; `square` the mean squared length of the rows.
     """
 
     def __init__(self, X, bias="regularised", merge=True, centre=None):
@@ -200,9 +200,9 @@ class Smooth:
     """Augmented Lagrangian of a convex step: smooth, convex and piecewise quadratic in w.
 
     Hinges are smoothed around the slopes `above` and `below` (n,), constraints around `multipliers`
-    (m,) (proximal points of the dual), so the smoothing need not vanish for the minimisers to converge
-    to the step's optimum. `least` are the least slopes of the upper hinges; 1 makes of a row a linear
-    term.
+    (m,) (proximal points of the dual), so the smoothing need not vanish for the minimisers to
+    converge to the step's optimum. `least` are the least slopes of the upper hinges; 1 makes of a
+    row a linear term.
     """
 
     step: object

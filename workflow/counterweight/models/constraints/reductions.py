@@ -62,19 +62,21 @@ class Mixture(NamedTuple):
 
 
 def best_mixture(problem, respond, *, most, tol, fits, begun=()):
-    """Mixture of least objective under constraints, over the classifiers that answer prices: a `Mixture`.
+    """Mixture of least objective under constraints, over the classifiers that answer prices: a
+    `Mixture`.
 
     Prices follow exponentiated gradient (with steps by the violations so far) and, in turn, the
     multipliers of the linear program over the mixtures of what was found; that program gives the
-    mixture, too: of least objective among those that meet the constraints; where none of the classifiers
-    found does, among those whose largest violation is least. The gap is that of the Lagrangian with
-    prices up to the largest sum: where answers are best ones in a class, no mixture of the class that
-    meets the constraints has an objective lower by more than it.
+    mixture, too: of least objective among those that meet the constraints; where none of the
+    classifiers found does, among those whose largest violation is least. The gap is that of the
+    Lagrangian with prices up to the largest sum: where answers are best ones in a class, no mixture
+    of the class that meets the constraints has an objective lower by more than it.
 
-    `problem` is of `compile`. `respond` gives, from what a yes costs (n,), the decisions (n,) of a new
-    classifier for which the sum of costs is small, at most `fits` times. `most` is the largest sum of
-    prices, `tol` the gap at which to stop once answers bring no more than that, both in total costs of
-    the objective. `begun` are decisions of known classifiers, the first of them the answer to prices of 0.
+    `problem` is of `compile`. `respond` gives, from what a yes costs (n,), the decisions (n,) of a
+    new classifier for which the sum of costs is small, at most `fits` times. `most` is the largest
+    sum of prices, `tol` the gap at which to stop once answers bring no more than that, both in
+    total costs of the objective. `begun` are decisions of known classifiers, the first of them the
+    answer to prices of 0.
     """
     slopes = problem.positive - problem.negative
     fixed = problem.negative.sum(axis=1) + problem.constants

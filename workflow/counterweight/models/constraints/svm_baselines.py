@@ -77,11 +77,11 @@ _RATES = weakref.WeakKeyDictionary()
 class ShiftedThreshold(MappedSvm):
     """An unconstrained SVM, its bias then shifted as little as the constraint allows.
 
-    The baseline of section 4.2 of Goh et al. (2016). A row is predicted positive iff its score is above
-    the threshold; of all thresholds that differ in their predictions on the training rows, and by which
-    the `constraint` (deterministic rates, training rows) holds, the one nearest to 0 is taken, in the
-    middle between the two neighbouring scores. A shorthand that stands for several plain constraints
-    asks for all of them. Options: `OPTIONS_BY_NAME`.
+    The baseline of section 4.2 of Goh et al. (2016). A row is predicted positive iff its score is
+    above the threshold; of all thresholds that differ in their predictions on the training rows,
+    and by which the `constraint` (deterministic rates, training rows) holds, the one nearest to 0
+    is taken, in the middle between the two neighbouring scores. A shorthand that stands for several
+    plain constraints asks for all of them. Options: `OPTIONS_BY_NAME`.
 
     Attributes
     ----------
@@ -127,10 +127,10 @@ class GroupThresholds(GroupedRule, MappedSvm):
     """An unconstrained SVM with the two thresholds of least training error under a constraint.
 
     After Hardt, Price & Srebro (2016), without randomisation: rate(A) <= rate(B) / kappa for
-    deterministic predictions on the training rows. The search is exact, over all pairs of thresholds
-    that differ in their predictions (`exact_pair`; n log n in all). Among pairs of equal error the one
-    with the smallest shifts is taken. Rows in neither group keep the threshold 0. It needs to know the
-    group of each row to predict. Options: `OPTIONS_BY_NAME`.
+    deterministic predictions on the training rows. The search is exact, over all pairs of
+    thresholds that differ in their predictions (`exact_pair`; n log n in all). Among pairs of equal
+    error the one with the smallest shifts is taken. Rows in neither group keep the threshold 0. It
+    needs to know the group of each row to predict. Options: `OPTIONS_BY_NAME`.
 
     Attributes
     ----------
@@ -188,13 +188,13 @@ class GroupThresholds(GroupedRule, MappedSvm):
 class CovarianceConstraint(MappedSvm):
     """Least hinge loss subject to |<w, mean of A - mean of B>| <= c.
 
-    Zafar, Valera, Gomez Rodriguez & Gummadi (2015) as Goh et al. (2016) compare with it, equation (8):
-    the bound is on the difference of the groups' mean scores, a stand-in for the difference of their
-    rates, to which c has no known relation. The means are over all rows of the data sets, labeled or
-    not, each counting once. The hinge is 1/2 - y f with y in -1, 1, so a score is that of
-    `ConstrainedClassifier`: half of the textbook SVM's. The problem is convex: where the unconstrained
-    SVM breaks the bound, it holds with equality at the optimum, which is found within that plane.
-    Options: `OPTIONS_BY_NAME`.
+    Zafar, Valera, Gomez Rodriguez & Gummadi (2015) as Goh et al. (2016) compare with it, equation
+    (8): the bound is on the difference of the groups' mean scores, a stand-in for the difference of
+    their rates, to which c has no known relation. The means are over all rows of the data sets,
+    labeled or not, each counting once. The hinge is 1/2 - y f with y in -1, 1, so a score is that
+    of `ConstrainedClassifier`: half of the textbook SVM's. The problem is convex: where the
+    unconstrained SVM breaks the bound, it holds with equality at the optimum, which is found within
+    that plane. Options: `OPTIONS_BY_NAME`.
 
     Attributes
     ----------
@@ -230,11 +230,11 @@ class NeymanPearsonSVM(SvmBaseline):
     """A linear SVM with a weight for each class, chosen by the Neyman-Pearson criterion.
 
     The 2nu-SVM of Davenport, Baraniuk & Scott (2010), in its equal form with two costs: the hinge
-    losses of the positives have the share s of all weight. Of some s that is taken whose classifier,
-    fitted to four fifths of the labeled rows of each class, has on the fifth that it did not see the
-    least criterion of Scott (2007), max(FPR - target, 0) / target + FNR. It is then fitted to all
-    labeled rows. The bound is aimed at, not guaranteed: no row that chose s is left to certify it.
-    Options: `OPTIONS_BY_NAME`.
+    losses of the positives have the share s of all weight. Of some s that is taken whose
+    classifier, fitted to four fifths of the labeled rows of each class, has on the fifth that it
+    did not see the least criterion of Scott (2007), max(FPR - target, 0) / target + FNR. It is then
+    fitted to all labeled rows. The bound is aimed at, not guaranteed: no row that chose s is left
+    to certify it. Options: `OPTIONS_BY_NAME`.
 
     Attributes
     ----------

@@ -107,8 +107,8 @@ ROUNDING = 1e-12
 class Rates:
     """An objective and constraints on distinct rows, as sums over the positive predictions.
 
-    Expression j of probabilities p is ``slope[j] @ p + fixed[j]``, constraints at most 0. `slope` is (1
-    + m, n), `fixed` and `size`, the sum of all costs and so the unit of rounding, (1 + m,).
+    Expression j of probabilities p is ``slope[j] @ p + fixed[j]``, constraints at most 0. `slope`
+    is (1 + m, n), `fixed` and `size`, the sum of all costs and so the unit of rounding, (1 + m,).
     """
 
     slope: np.ndarray

@@ -88,9 +88,9 @@ _SLICED = (
 class DataSets:
     """Rows and the data sets that they are in; a row may be in several.
 
-    ``everyone`` (all rows), ``labeled`` (rows with a seen label) and ``unlabeled`` are always there.
-    Raises for shapes that differ, values that are not finite, labels that are not binary, and names that
-    the language cannot read.
+    ``everyone`` (all rows), ``labeled`` (rows with a seen label) and ``unlabeled`` are always
+    there. Raises for shapes that differ, values that are not finite, labels that are not binary,
+    and names that the language cannot read.
 
     Parameters
     ----------
@@ -231,10 +231,10 @@ class DataSets:
     def stack(cls, X, y, weight=None, datasets=None, deployed=None):
         """Data sets given as masks over `X` or as tables of their own.
 
-        `X`, `y` and `weight` are rows of ``everyone``. `datasets` are masks (n,) by name, or tuples ``X2,
-        y2`` and if need be ``weight2`` and ``deployed2``, None for what there is not; all tables have the
-        same number of features. `deployed` are scores of the deployed model on `X`, or a function from
-        features to scores, which is asked about the rows of all data sets.
+        `X`, `y` and `weight` are rows of ``everyone``. `datasets` are masks (n,) by name, or tuples
+        ``X2, y2`` and if need be ``weight2`` and ``deployed2``, None for what there is not; all
+        tables have the same number of features. `deployed` are scores of the deployed model on `X`,
+        or a function from features to scores, which is asked about the rows of all data sets.
         """
         X = checked_features(X)
         n, d = X.shape
@@ -333,10 +333,10 @@ def follows(given):
 def named_masks(datasets, X):
     """Data sets as masks and tables, whatever they were told by.
 
-    `datasets` is a dict, a data frame of masks, or None. A data set is told by a name of a column of X
-    (true or false, or 1 and 0); a function of X that gives a mask; a mask, which goes by the index where
-    both it and X have one; or a table as a tuple. Raises for columns that X lacks or that hold other
-    values, and for masks with another index.
+    `datasets` is a dict, a data frame of masks, or None. A data set is told by a name of a column
+    of X (true or false, or 1 and 0); a function of X that gives a mask; a mask, which goes by the
+    index where both it and X have one; or a table as a tuple. Raises for columns that X lacks or
+    that hold other values, and for masks with another index.
     """
     if not hasattr(datasets, "items"):
         return datasets

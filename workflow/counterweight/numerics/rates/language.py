@@ -388,8 +388,8 @@ def _plain_name(word):
 def parse_expression(text):
     """Read an expression of rates, e.g. ``error(d1) + 2 * false_positive_rate(d2)``.
 
-    Gives a Number, Parameter, Rate or Operation. Raises with the position of what cannot be read, or of
-    a rate that does not exist.
+    Gives a Number, Parameter, Rate or Operation. Raises with the position of what cannot be read,
+    or of a rate that does not exist.
     """
     reader = _Reader(text)
     tree = reader.expression()
@@ -404,8 +404,8 @@ def parse_constraint(text):
     """Read a constraint; a shorthand gives the plain constraints that it stands for, a list.
 
     E.g. ``coverage(a) <= coverage(b) / kappa`` or ``equal_opportunity(a, b, 0.9)``. Raises as
-    `parse_expression`; also for ``==``, strict or chained comparisons, and shorthands with the wrong
-    arguments.
+    `parse_expression`; also for ``==``, strict or chained comparisons, and shorthands with the
+    wrong arguments.
     """
     reader = _Reader(text)
     kind, word, _ = reader.tokens[0]
@@ -440,7 +440,8 @@ def parse_constraint(text):
 
 
 def _unknown(leaf):
-    """An end of an expression where parameters and rates of the deployed model have no value yet."""
+    """An end of an expression where parameters and rates of the deployed model have no value
+    yet."""
     if isinstance(leaf, Number):
         return leaf.value, {}
     return (0.0, {leaf: 1.0}) if isinstance(leaf, Rate) and not leaf.deployed else (math.nan, {})
@@ -561,9 +562,9 @@ def check_parameter(name, known, where=""):
 def check_text(text, *, constraint=False, trained=False, sets=None, parameters=None):
     """Check one text of a config before anything runs.
 
-    It must be a constraint if `constraint`, else an expression; if `trained`, a model is trained for it,
-    so that rates may not be multiplied or divided by. `sets` are names of the study's data sets (the
-    built-in ones are always known), `parameters` of those that have a value; None: any.
+    It must be a constraint if `constraint`, else an expression; if `trained`, a model is trained
+    for it, so that rates may not be multiplied or divided by. `sets` are names of the study's data
+    sets (the built-in ones are always known), `parameters` of those that have a value; None: any.
     """
     if constraint:
         for level, kind in (level for c in parse_constraint(text) for level in c.levels):

@@ -76,11 +76,12 @@ _COUNTED = {
 
 
 def rate_parts(name, sets, data):
-    """What each row of a data set adds to a rate of `RATES` other than precision and fmeasure: `Parts`.
+    """What each row of a data set adds to a rate of `RATES` other than precision and fmeasure:
+    `Parts`.
 
-    Rates that need labels use the labeled rows of the set with their weights; the others use all its
-    rows, with weights only where the set is ``labeled``. `UndefinedRate` where the set has no row,
-    label, positive, negative or score that the rate needs.
+    Rates that need labels use the labeled rows of the set with their weights; the others use all
+    its rows, with weights only where the set is ``labeled``. `UndefinedRate` where the set has no
+    row, label, positive, negative or score that the rate needs.
     """
     kind, where = RATES[name], f"{name}({set_text(sets)})"
     chosen = data.mask(sets)
@@ -212,16 +213,16 @@ def compile(objective, constraints, data, parameters=None):
     """Coefficients of Problem 2 for an objective and constraints given as text: a `Problem`.
 
     With p_i the probability that row i is predicted positive, expression j is ``positive[j] @ p +
-    negative[j] @ (1 - p) + constants[j]``, all coefficients >= 0; j = 0 is the objective, the others
-    must be at most ``bounds[j - 1]``. `positive` and `negative` are (1 + m, n), `constants` (1 + m,),
-    `bounds` (m,), `names` the texts of the plain constraints. `parameters` are values of the names in
-    the expressions, e.g. kappa; None counts as not given.
+    negative[j] @ (1 - p) + constants[j]``, all coefficients >= 0; j = 0 is the objective, the
+    others must be at most ``bounds[j - 1]``. `positive` and `negative` are (1 + m, n), `constants`
+    (1 + m,), `bounds` (m,), `names` the texts of the plain constraints. `parameters` are values of
+    the names in the expressions, e.g. kappa; None counts as not given.
 
     Raises
     ------
     CounterweightError
-        For texts that cannot be read, unknown data sets, parameters without a value, kappa that is not
-        positive, products of rates, and data sets without what a rate needs.
+        For texts that cannot be read, unknown data sets, parameters without a value, kappa that is
+        not positive, products of rates, and data sets without what a rate needs.
     """
     parameters = checked_parameters(parameters)
     constant, terms = affine(parse_expression(objective), data, parameters)
@@ -289,8 +290,8 @@ def measure(
     expressions : dict of str to str
     parameters : dict of str to float, optional
     errors : bool
-        Whether standard errors are wanted, too: of the delta method for rows drawn independently, the
-        model given, and of the randomised rule's expected rate.
+        Whether standard errors are wanted, too: of the delta method for rows drawn independently,
+        the model given, and of the randomised rule's expected rate.
     undefined : {"raise", "nan"}
         What a data set without the rows, labels or scores that a rate needs gives.
     decided : array (n,), optional
@@ -337,8 +338,8 @@ def meter_of(p, data, parameters=None, *, decided=None, errors=False, undefined=
 class _Meter:
     """Values of expressions with each row's influence on them.
 
-    A value is an array (2,): deterministic, randomised. Influences are (2, n), or 0 where they are not
-    asked for; the standard error is the root of the sum of their squares.
+    A value is an array (2,): deterministic, randomised. Influences are (2, n), or 0 where they are
+    not asked for; the standard error is the root of the sum of their squares.
     """
 
     def __init__(self, predictions, data, parameters, errors, undefined):
@@ -445,9 +446,9 @@ def plain_constraints(constraints):
 def constraint_values(p, decided, data, constraints, parameters=None, level=0.95):
     """Sides, excess and standard error of each plain constraint, by both rules: (m, 2, 4).
 
-    By constraint and by `RULES`: `TOLD`, NaN where a set lacks the rows, labels or scores. `p` (n,) are
-    chances of a positive prediction, `decided` (n,) the deterministic predictions or None for p > 1/2;
-    `level` is that of the intervals that the standard errors are for.
+    By constraint and by `RULES`: `TOLD`, NaN where a set lacks the rows, labels or scores. `p` (n,)
+    are chances of a positive prediction, `decided` (n,) the deterministic predictions or None for p
+    > 1/2; `level` is that of the intervals that the standard errors are for.
     """
     known = checked_parameters(parameters)
     meter = meter_of(p, data, known, decided=decided, errors=True, undefined="nan")

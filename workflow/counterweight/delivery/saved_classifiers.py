@@ -59,7 +59,7 @@ class SavedClassifier(SavedPredictor):
 
     @property
     def promises_(self):
-        """Each promise on the rows of the fit, by chances and by decisions; a list of `ConstraintCheck`."""
+        """Each constraint on the rows of the fit, randomised and deterministic."""
         return [ConstraintCheck(*told) for told in self.facts["promises"]]
 
     @property

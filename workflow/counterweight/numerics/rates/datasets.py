@@ -319,8 +319,8 @@ def _scores_of(own, rows):
     own = as_numbers(np.full(rows, np.nan) if own is None else own, "scores of the deployed model")
     if own.shape != (rows,):
         raise CounterweightError(
-            f"There are {rows} rows but scores of the deployed model of shape {own.shape}: give one "
-            "for each row, NaN where there is none."
+            f"There are {rows} rows but scores of the deployed model of shape {own.shape}: give "
+            "one for each row, NaN where there is none."
         )
     return own
 

@@ -146,8 +146,8 @@ class ExponentiatedGradientModel(RateEstimator):
     intercept_ : ndarray (k,)
     gap_ : float
         fairlearn's duality gap of the mixture.
-    evaluations_ : int
-        Classifiers that were fitted.
+    evaluations_, n_iter_ : int
+        Classifiers that were fitted, and steps.
     """
 
     rate: str = "demographic_parity"
@@ -205,7 +205,7 @@ class ExponentiatedGradientModel(RateEstimator):
             self.coef_ = self.coef_ / scale
             self.intercept_ = self.intercept_ - self.coef_ @ centre
         self.gap_ = float(mixture.best_gap_)
-        self.evaluations_ = int(mixture.n_oracle_calls_)
+        self.evaluations_, self.n_iter_ = int(mixture.n_oracle_calls_), int(mixture.last_iter_) + 1
         self.fairlearn_ = mixture
 
     def _base(self):

@@ -323,10 +323,11 @@ class GroupedRule(NamedColumns):
 
         `samples` (`DataSets`) of these rows say which rows are in which group; raises without them.
         """
-        if samples is None or len(samples) != X.shape[0]:
+        scores = self.decision_function(X)
+        if samples is None or len(samples) != len(scores):
             raise CounterweightError(
                 "Group thresholds need the group of each row to predict: give samples, with the "
-                f"data sets {listed(self.groups)} over these {X.shape[0]} rows."
+                f"data sets {listed(self.groups)} over these {len(scores)} rows."
             )
         missing = [name for name in self.groups if name not in samples.members]
         if missing:
@@ -335,4 +336,4 @@ class GroupedRule(NamedColumns):
                 f"{listed(samples.members) or 'none'}."
             )
         masks = np.array([samples.members[name] for name in self.groups])
-        return two_columns(self._positive(self.decision_function(X), masks))
+        return two_columns(self._positive(scores, masks))

@@ -2,8 +2,15 @@
 
 import numpy as np
 import pytest
+from counterweight.errors import CounterweightError
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.feature_maps import indicators, told_boxes
+from counterweight.models.constraints.feature_maps import (
+    FeatureMap,
+    indicators,
+    spread_of,
+    thinned,
+    told_boxes,
+)
 from counterweight.models.constraints.svm_baselines import GroupThresholds
 from counterweight.numerics.rates import DataSets
 from scipy import sparse
@@ -100,3 +107,45 @@ def test_groups_of_several_columns_are_told_by_boxes_and_sums_of_columns_need_no
     assert not len(told_boxes(X, [np.isin(kind, (1, 3, 4))]))
     assert len(told_boxes(X, [np.isin(kind, (1, 3, 4))], linear=False))
     assert not len(told_boxes(X, [np.random.default_rng(0).random(len(X)) < 0.02]))
+
+
+def test_random_features_have_the_kernel_as_their_product():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) * [1.0, 10.0, 0.1]
+    drawn = FeatureMap(40_000, 1.5).fit(X, rng)
+    Z = drawn.transform(X)
+    apart = (X[:, None] - X[None]) / X.std(axis=0)
+    kernel = np.exp(-(apart**2).sum(axis=2) / (2 * 1.5**2))
+    np.testing.assert_allclose(Z @ Z.T, kernel, atol=0.03)
+    again = FeatureMap.from_arrays(drawn.to_arrays())
+    np.testing.assert_array_equal(again.transform(X), Z)
+    squares = (apart**2).sum(axis=2)[np.triu_indices(40, 1)]
+    assert FeatureMap(5).fit(X, rng).scale_ == pytest.approx(np.sqrt(np.median(squares)))
+    assert FeatureMap(5).fit(np.ones((4, 2)), rng).scale_ == 1.0
+    for count, scale in ((0, None), (5, 0.0)):
+        with pytest.raises(CounterweightError, match="at least 1"):
+            FeatureMap(count, scale).fit(X, rng)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_constant_features_have_the_deviation_1(form):
+    X = np.column_stack([np.arange(6.0), np.full(6, 3.0), [0, 0, 0, 0, 0, 2.0]])
+    deviation, mean = spread_of(form(X))
+    np.testing.assert_allclose(deviation, [X[:, 0].std(), 1.0, X[:, 2].std()])
+    np.testing.assert_allclose(mean, X.mean(axis=0))
+
+
+def test_rows_of_which_a_quarter_is_not_0_stay_dense():
+    rows = np.zeros((4, 4))
+    rows[:, 0] = 1.0
+    assert isinstance(thinned(rows), np.ndarray)
+    rows[0, 0] = 0.0
+    assert sparse.issparse(thinned(rows))
+
+
+def test_a_box_holds_its_upper_ends_and_not_its_lower_ones():
+    X = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0], [2.0, 6.0]])
+    boxes = np.array([[0, 0, 1.0, 3.0], [0, 1, -np.inf, 5.0], [1, 0, 2.0, np.inf]])
+    told = [[0, 0], [1, 0], [1, 1], [0, 0]]
+    np.testing.assert_array_equal(indicators(X, boxes), told)
+    np.testing.assert_array_equal(indicators(sparse.csr_matrix(X), boxes), told)

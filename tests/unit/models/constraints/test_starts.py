@@ -1,18 +1,14 @@
 """Several starts, the way along a sweep, and rules that need no training."""
 
-import itertools
 import logging
 
 import numpy as np
 import pytest
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.known_rules import known_rules, named_groups, nearby
 from counterweight.models.constraints.majorisation import minimise_rates
-from counterweight.models.constraints.newton import DistinctRows
-from counterweight.models.constraints.thresholds import Cuts, Rates, repaired
+from counterweight.models.constraints.thresholds import repaired
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates
-from scipy import sparse
 
 RATIO = ["coverage(men) <= coverage(women) / kappa"]
 
@@ -28,90 +24,6 @@ def credit(n=4000, seed=0):
     X = np.column_stack([F, men])
     y = (score > np.quantile(score, 0.78)).astype(int)
     return (X - X.mean(axis=0)) / X.std(axis=0), y, men
-
-
-def brute(f, masks, costs):
-    """Least objective over all pairs of thresholds."""
-    best = np.inf
-    edges = [np.append(np.sort(f[mask]) - 1e-9, np.inf) for mask in masks]
-    for pair in itertools.product(*edges):
-        p = np.zeros(len(f))
-        for mask, threshold in zip(masks, pair, strict=True):
-            p[mask] = f[mask] > threshold
-        values = costs.values(p)
-        if (values[1:] <= 1e-12).all():
-            best = min(best, values[0])
-    return best
-
-
-@pytest.mark.parametrize("kappa", [0.7, 1.0, 2.0])
-def test_known_rules_are_the_best_thresholds_of_all(kappa):
-    rng = np.random.default_rng(3)
-    n = 60
-    men = rng.random(n) < 0.5
-    X = np.column_stack([rng.normal(size=(n, 2)), men])
-    y = (X[:, 0] + 0.5 * men + rng.normal(size=n) > 0.3).astype(int)
-    data = DataSets(X, y, members={"men": men, "women": ~men})
-    made = compile_rates("error(labeled)", RATIO, data, {"kappa": kappa})
-    rows = DistinctRows(X, merge=False)
-    costs = Rates.of(made.positive, made.negative, made.constants, made.bounds)
-    groups, tilts = named_groups(rows, data.members, RATIO)
-    assert len(groups) == 2 and not tilts
-    w = np.array([1.0, 0.3, 0.2, -0.4])
-    found = {rule.name: rule for rule in known_rules(rows, w, costs, groups)}
-    f = rows.scores(w)
-    assert found["by group"].value == pytest.approx(brute(f, [men, ~men], costs), abs=1e-12)
-    if "shifted" in found:
-        assert found["shifted"].value == pytest.approx(brute(f, [men | ~men], costs), abs=1e-12)
-    for rule in found.values():
-        values = costs.values(rows.scores(rule.w) > 0)
-        assert values[0] == pytest.approx(rule.value) and (values[1:] <= 1e-12).all()
-
-
-@pytest.mark.parametrize(("rare", "kappa"), [(0.5, 0.8), (0.5, 1.0), (0.9, 0.7)])
-def test_thresholds_of_three_groups_are_the_best_of_all(rare, kappa):
-    rng = np.random.default_rng(7)
-    n = 54
-    part = np.repeat(np.arange(3), n // 3)
-    f = rng.normal(size=n) + 0.5 * part
-    y = (f + rng.logistic(size=n) > np.quantile(f, rare)).astype(int)
-    masks = [part == k for k in range(3)]
-    data = DataSets(f[:, None], y, members=dict(zip("abc", masks, strict=True)))
-    made = compile_rates("error(labeled)", ["parity(a, b, c, kappa)"], data, {"kappa": kappa})
-    costs = Rates.of(made.positive, made.negative, made.constants, made.bounds)
-    found = repaired(f, made, part)
-    assert not len(found.missed)
-    assert found.cost == pytest.approx(brute(f, masks, costs), abs=1e-9)
-
-
-def test_a_rule_nearby_is_better_by_luck_and_meets_the_constraints():
-    rng = np.random.default_rng(1)
-    n = 400
-    men = np.arange(n) % 10 < 3
-    X = np.column_stack([rng.normal(size=(n, 5)), men])
-    y = (X[:, :3].sum(axis=1) + men + rng.logistic(size=n) > 0.5).astype(int)
-    data = DataSets(X, y, members={"men": men, "women": ~men})
-    texts = [*RATIO, "coverage(women) <= coverage(men) / kappa"]
-    made = compile_rates("error(labeled)", texts, data, {"kappa": 1.0})
-    rows = DistinctRows(X, merge=False)
-    costs = Rates.of(made.positive, made.negative, made.constants, made.bounds)
-    groups, _ = named_groups(rows, data.members, texts)
-    w = np.array([1.0, 0.2, 1.6, -0.4, 0.5, 0.0, 0.0])
-    rule = known_rules(rows, w, costs, groups)[-1]
-    found = nearby(rows, rule, costs, groups, [np.array([1.0, 1.0, 1.0, 0.0, 0.0, 1.0, -0.5])])
-    assert found.value <= rule.value - 0.1 / np.sqrt(n)
-    values = costs.values(rows.scores(found.w) > 0)
-    assert values[0] == pytest.approx(found.value) and (values[1:] <= 1e-12).all()
-    assert nearby(rows, rule, costs, groups, [], most=0) is rule
-
-
-def test_a_group_that_no_feature_tells_is_come_near_to():
-    rng = np.random.default_rng(0)
-    age = rng.normal(size=500)
-    X = np.column_stack([rng.normal(size=500), age])
-    groups, tilts = named_groups(DistinctRows(X), {"old": age > 0}, ["coverage(old) <= 0.5"])
-    assert not groups and len(tilts) == 1
-    assert abs(tilts[0][1]) > 10 * abs(tilts[0][0])
 
 
 @pytest.mark.parametrize("kappa", [0.5, 0.8, 1.0])
@@ -166,20 +78,6 @@ def test_settings_that_differ_in_more_than_numbers_are_fitted_apart():
     X, y, _ = credit(100)
     settings = [{"steps": 1}, {"steps": 2}]
     assert ConstrainedClassifier.fit_sweep(settings, DataSets(X, y), None) is None
-
-
-def test_centred_rows_are_dense_rows_less_their_means():
-    rng = np.random.default_rng(1)
-    X = (rng.random((200, 6)) < 0.2) * rng.random((200, 6))
-    centre = X.mean(axis=0)
-    for bias in ("regularised", "none"):
-        held = DistinctRows(sparse.csr_matrix(X), bias, merge=False, centre=centre)
-        plain = DistinctRows(X - centre, bias, merge=False)
-        w, r, weight = rng.normal(size=plain.shape[1]), rng.normal(size=200), rng.random(200)
-        np.testing.assert_allclose(held.scores(w), plain.scores(w), atol=1e-12)
-        np.testing.assert_allclose(held.combine(r), plain.combine(r), atol=1e-12)
-        np.testing.assert_allclose(held.gram(weight), plain.gram(weight), atol=1e-12)
-        assert held.square == pytest.approx(plain.square)
 
 
 def test_mostly_empty_features_are_standardised_as_dense_ones_are():
@@ -289,28 +187,6 @@ def test_no_result_is_behind_thresholds_of_unions_rare_groups_and_equal_rates(ca
     assert all(one.verdict == "kept" for one in model.constraint_checks_)
 
 
-def test_the_best_pair_of_thresholds_is_found_among_all_where_rates_are_equal():
-    rng = np.random.default_rng(7)
-    n = 900
-    men = np.arange(n) % 3 > 0
-    X = np.column_stack([rng.normal(size=n), men])
-    y = (X[:, 0] + 0.7 * men + rng.normal(size=n) > 0.3).astype(int)
-    data = DataSets(X, y, members={"men": men, "women": ~men})
-    made = compile_rates("error(labeled)", ["parity(men, women, 1)"], data)
-    rows = DistinctRows(X, merge=False)
-    costs = Rates.of(made.positive, made.negative, made.constants, made.bounds)
-    groups, _ = named_groups(rows, data.members, made.names)
-    w = np.array([1.0, 0.0, -0.4])
-    found = {rule.name: rule.value for rule in known_rules(rows, w, costs, groups)}
-    # Equal shares: two men more for each woman more.
-    f = rows.scores(w)
-    wrong = [
-        np.append(0, np.cumsum(np.where(y[own], -1, 1)[np.argsort(-f[own])])) for own in (men, ~men)
-    ]
-    least = (y.sum() + min(wrong[0][2 * k] + wrong[1][k] for k in range(301))) / n
-    assert found["by group"] == pytest.approx(least)
-
-
 def test_decisions_that_are_the_same_for_all_are_told():
     rng = np.random.default_rng(1)
     n = 401
@@ -323,13 +199,6 @@ def test_decisions_that_are_the_same_for_all_are_told():
     assert "training rows have a no" in " ".join(model.warnings_)
     p = model.predict_proba(X)[:, 1]
     assert 0.1 < p.mean() < 0.9 and p[a].mean() == pytest.approx(p[~a].mean())
-
-
-def test_scores_that_are_zero_but_for_rounding_have_the_nearest_threshold():
-    tied = Cuts(np.array([1.0, 3e-12, 0.0, -2e-12, -1.0]), np.ones((1, 5)))
-    assert tied.above[tied.now] in (1, 4)
-    apart = Cuts(np.array([1.0, 0.5, -0.5]), np.ones((1, 3)))
-    assert apart.above[apart.now] == 2
 
 
 def test_a_classifier_near_an_old_one_uses_the_churn_that_it_may_have():

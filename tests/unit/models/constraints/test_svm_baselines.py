@@ -4,13 +4,12 @@ import inspect
 
 import numpy as np
 import pytest
-from counterweight import ConstrainedClassifier
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.fairlearn_models import (
     ExponentiatedGradientModel,
     ThresholdOptimizerModel,
 )
-from counterweight.models.constraints.linear_svm import HingeRows, best_penalty
+from counterweight.models.constraints.linear_svm import HingeRows
 from counterweight.models.constraints.svm_baselines import (
     CovarianceConstraint,
     GroupThresholds,
@@ -21,6 +20,7 @@ from counterweight.numerics.rates import DataSets, measure, parse_constraint
 from counterweight.plan.components import declared, options
 from scipy import sparse
 from scipy.optimize import linprog
+from svm_rows import loss, proba, world
 
 NAMES = {
     "covariance_constraint": CovarianceConstraint,
@@ -29,25 +29,12 @@ NAMES = {
     "exponentiated_gradient": ExponentiatedGradientModel,
     "threshold_optimizer": ThresholdOptimizerModel,
 }
+
+
 NEEDED = {
     "covariance_constraint": {"c": 0.1},
     "shifted_threshold": {"constraint": "coverage(everyone) <= 0.2"},
 }
-
-
-def world(rows=400, seed=0, neither=False, hidden=0.0, decimals=1):
-    """Data sets of two groups whose outcome differs; few decimals make ties."""
-    rng = np.random.default_rng(seed)
-    male = rng.random(rows) < 0.6
-    X = rng.normal(size=(rows, 3)).round(decimals)
-    X[:, 0] += 0.8 * male
-    y = (X @ [1.0, 0.7, 0.0] + 0.5 * male + 0.8 * rng.normal(size=rows) > 1).astype(np.int8)
-    members = {"male": male, "female": ~male}
-    if neither:
-        out = rng.random(rows) < 0.2
-        members = {name: mask & ~out for name, mask in members.items()}
-    y[rng.random(rows) < hidden] = -1
-    return DataSets(X, y, None, members, deployed=X[:, 1])
 
 
 def linprog_svm(X, y, weight, direction=None, bound=None):
@@ -65,58 +52,6 @@ def linprog_svm(X, y, weight, direction=None, bound=None):
         cost, upper, right, bounds=[(None, None)] * (d + 1) + [(0, None)] * n, method="highs"
     )
     return found.fun
-
-
-def loss(data, f, weight=None):
-    seen = data.y >= 0
-    sign = np.where(data.y[seen] == 1, 1.0, -1.0)
-    return np.average(np.maximum(0, 0.5 - sign * f[seen]), weights=weight)
-
-
-def proba(model, data):
-    grouped = {"samples": data} if getattr(model, "GROUPED", False) else {}
-    return model.predict_proba(data.X, **grouped)[:, 1]
-
-
-@pytest.mark.parametrize("bias", ["regularised", "free", "none"])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-def test_svm_has_the_objective_of_liblinear(bias, form):
-    """With u = 2w: 1/2 |u|^2 + C sum max(0, 1 - y u x) is 4/lambda times ours, C = 2/(lambda n)."""
-    from sklearn.svm import SVC
-
-    data = world(500, seed=3)
-    weight = np.random.default_rng(1).uniform(0.5, 2, len(data))
-    X = data.X if bias != "regularised" else np.column_stack([data.X, np.ones(len(data))])
-    found = HingeRows(form(data.X), data.y, weight, penalty=0.01, bias=bias).solve(tol=1e-9)
-    assert 0 <= found.gap <= 1e-9
-    cost = weight / weight.sum() * 2 / 0.01
-    if bias == "free":
-        other = SVC(kernel="linear", C=1.0, tol=1e-10).fit(X, data.y, sample_weight=cost)
-        w, b = other.coef_[0] / 2, other.intercept_[0] / 2
-        np.testing.assert_allclose(found.coefficient, w, atol=1e-4)
-        assert found.intercept == pytest.approx(b, abs=1e-3)
-        return
-    from sklearn.svm import LinearSVC
-
-    other = LinearSVC(loss="hinge", fit_intercept=False, tol=1e-10, max_iter=200000)
-    w = other.fit(X, data.y, sample_weight=cost).coef_[0] / 2
-    value = 0.005 * w @ w + loss(data, X @ w, weight)
-    assert found.objective <= value + 1e-8
-    assert found.objective == pytest.approx(value, rel=1e-5)
-    fitted = np.append(found.coefficient, found.intercept)[: X.shape[1]]
-    assert found.objective == pytest.approx(
-        0.005 * fitted @ fitted + loss(data, X @ fitted, weight), abs=1e-12
-    )
-
-
-def test_equal_rows_and_weights_are_the_same_thing():
-    data = world(200)
-    times = np.random.default_rng(2).integers(1, 4, len(data))
-    options = {"penalty": 0.02}
-    once = HingeRows(data.X, data.y, times.astype(float), **options).solve(tol=1e-10)
-    again = np.repeat(np.arange(len(data)), times)
-    many = HingeRows(data.X[again], data.y[again], np.ones(len(again)), **options)
-    np.testing.assert_allclose(many.solve(tol=1e-10).coefficient, once.coefficient, atol=1e-6)
 
 
 def test_a_loose_bound_on_the_means_changes_nothing():
@@ -266,57 +201,6 @@ def test_a_loose_kappa_leaves_thresholds_of_least_error():
     assert errors[0] <= errors[1]
 
 
-@pytest.mark.parametrize("rate", ["demographic_parity", "equal_opportunity", "equalised_odds"])
-@pytest.mark.parametrize("base", ["logistic", "svm"])
-def test_mixture_probabilities_are_those_of_fairlearn(rate, base):
-    data, new = world(400, neither=True, hidden=0.1), world(200, seed=8)
-    model = ExponentiatedGradientModel(rate=rate, ratio=0.9, base=base, max_iter=15)
-    model.fit(samples=data)
-    expected = model.fairlearn_._pmf_predict(new.X)
-    np.testing.assert_allclose(model.predict_proba(new.X), expected, atol=1e-12)
-    arrays = model.to_arrays()
-    assert arrays["weights"].sum() == pytest.approx(1)
-    positive = (new.X @ arrays["coefficients"].T + arrays["intercepts"] > 0) @ arrays["weights"]
-    np.testing.assert_allclose(positive, expected[:, 1], atol=1e-12)
-
-
-def test_mixture_keeps_its_bound_on_the_labeled_rows():
-    """Each group's rate against the rate of all rows, within eps and the duality gap."""
-    data = world(2000, hidden=0.3)
-    model = ExponentiatedGradientModel(ratio=0.9).fit(samples=data)
-    p, seen = proba(model, data), data.y >= 0
-    overall = p[seen].mean()
-    for mask in data.members.values():
-        rate = p[mask & seen].mean()
-        assert min(rate / overall, overall / rate) > 0.9 - 0.06
-    free = ExponentiatedGradientModel(ratio=0.01).fit(samples=data)
-    q = proba(free, data)
-    male, female = data.members["male"], data.members["female"]
-    assert p[male].mean() / p[female].mean() < 0.8 * q[male].mean() / q[female].mean()
-
-
-def test_a_constant_classifier_in_the_mixture_is_a_number():
-    data = DataSets(np.ones((60, 1)), np.arange(60) < 2, None, world(60).members)
-    model = ExponentiatedGradientModel(ratio=1.0, max_iter=5).fit(samples=data)
-    np.testing.assert_allclose(
-        model.predict_proba(data.X), model.fairlearn_._pmf_predict(data.X), atol=1e-12
-    )
-
-
-@pytest.mark.parametrize("rate", ["demographic_parity", "equal_opportunity", "equalised_odds"])
-def test_threshold_optimiser_is_that_of_fairlearn(rate):
-    data = world(500, neither=True, hidden=0.1)
-    model = ThresholdOptimizerModel(rate=rate).fit(samples=data)
-    groups = np.select([data.members["male"], data.members["female"]], [0, 1], -1)
-    scores = model.decision_function(data.X)[:, None]
-    expected = model.fairlearn_._pmf_predict(scores, sensitive_features=groups)
-    np.testing.assert_allclose(proba(model, data), expected[:, 1], atol=1e-12)
-    name = {"demographic_parity": "coverage"}.get(rate, "recall")
-    texts = {g: f"{name}({g} & labeled)" for g in data.members}
-    found = measure(proba(model, data), data, texts)
-    assert found["male"][1] == pytest.approx(found["female"][1], abs=0.01)
-
-
 def test_unknown_groups_of_rows_to_predict_are_told():
     data, new = world(300), world(100, seed=1, neither=True)
     model = ThresholdOptimizerModel().fit(samples=data)
@@ -424,16 +308,6 @@ def test_random_features_and_standardised_ones_predict_as_they_were_fitted():
     np.testing.assert_allclose(proba(scaled, data), proba(other, moved), atol=2e-3)
 
 
-def test_mixture_of_standardised_features_predicts_in_the_features_own_units():
-    data = world(300, decimals=6)
-    moved = DataSets(data.X * [10, 0.1, 3] + 5, data.y, None, data.members)
-    first, second = (
-        ExponentiatedGradientModel(standardise=True, max_iter=10).fit(samples=d)
-        for d in (data, moved)
-    )
-    np.testing.assert_allclose(proba(first, data), proba(second, moved), atol=1e-6)
-
-
 def test_a_sweep_over_the_same_rows_gives_what_single_fits_give():
     """Settings share the unconstrained fit, but never one to other labels or weights."""
     data = world(300)
@@ -475,24 +349,3 @@ def test_a_baseline_is_cloned_and_predicts_by_its_probabilities(name):
     p = copy.predict_proba(data.X, **sets)[:, 1]
     assert np.array_equal(copy.predict(data.X, **sets), p > 0.5)
     assert copy.get_params() == model.get_params()
-
-
-def test_a_penalty_is_chosen_on_held_out_rows():
-    """Noise beside one feature that matters: the largest penalty of those that err least."""
-    rng = np.random.default_rng(9)
-    X = rng.standard_normal((150, 60))
-    y = (X[:, 0] + 0.3 * rng.standard_normal(150) > 0).astype(int)
-    grid = (1e-6, 1e-2, 1e4)
-    chosen = best_penalty(X, y, np.ones(150), None, grid, "regularised", np.random.default_rng(1))
-    assert chosen == 1e-2
-    errors = {}
-    order = np.random.default_rng(1).permutation(150)
-    for penalty in grid:
-        svm = HingeRows(X[order[30:]], y[order[30:]], np.ones(120), penalty).solve()
-        held = X[order[:30]] @ svm.coefficient + svm.intercept > 0
-        errors[penalty] = np.mean(held != (y[order[:30]] == 1))
-    assert errors[chosen] == min(errors.values())
-    model = ConstrainedClassifier(penalties=grid, standardise=True).fit(X, y)
-    assert any(model.penalty_ == pytest.approx(penalty) for penalty in grid)
-    with pytest.raises(CounterweightError, match="both given"):
-        ConstrainedClassifier(penalties=grid, penalty=0.1).fit(X, y)

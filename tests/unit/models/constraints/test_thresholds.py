@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.constrained import ConstrainedClassifier
+from counterweight.models.constraints.known_rules import known_rules, named_groups
+from counterweight.models.constraints.newton import DistinctRows
 from counterweight.models.constraints.svm_baselines import ShiftedThreshold
 from counterweight.models.constraints.thresholds import (
     MOST_CUTS,
     WORTH,
     Cuts,
+    Rates,
     interval_minima,
     repaired,
 )
@@ -269,3 +272,32 @@ def test_minima_of_intervals():
     for i in range(1000):
         assert least[i] == values[low[i] : high[i]].min() == values[at[i]]
         assert low[i] <= at[i] < high[i]
+
+
+def test_the_best_pair_of_thresholds_is_found_among_all_where_rates_are_equal():
+    rng = np.random.default_rng(7)
+    n = 900
+    men = np.arange(n) % 3 > 0
+    X = np.column_stack([rng.normal(size=n), men])
+    y = (X[:, 0] + 0.7 * men + rng.normal(size=n) > 0.3).astype(int)
+    data = DataSets(X, y, members={"men": men, "women": ~men})
+    made = compile_rates("error(labeled)", ["parity(men, women, 1)"], data)
+    rows = DistinctRows(X, merge=False)
+    costs = Rates.of(made.positive, made.negative, made.constants, made.bounds)
+    groups, _ = named_groups(rows, data.members, made.names)
+    w = np.array([1.0, 0.0, -0.4])
+    found = {rule.name: rule.value for rule in known_rules(rows, w, costs, groups)}
+    # Equal shares: two men more for each woman more.
+    f = rows.scores(w)
+    wrong = [
+        np.append(0, np.cumsum(np.where(y[own], -1, 1)[np.argsort(-f[own])])) for own in (men, ~men)
+    ]
+    least = (y.sum() + min(wrong[0][2 * k] + wrong[1][k] for k in range(301))) / n
+    assert found["by group"] == pytest.approx(least)
+
+
+def test_scores_that_are_zero_but_for_rounding_have_the_nearest_threshold():
+    tied = Cuts(np.array([1.0, 3e-12, 0.0, -2e-12, -1.0]), np.ones((1, 5)))
+    assert tied.above[tied.now] in (1, 4)
+    apart = Cuts(np.array([1.0, 0.5, -0.5]), np.ones((1, 3)))
+    assert apart.above[apart.now] == 2

@@ -19,7 +19,7 @@ from counterweight.models.constraints.estimator import (
     MAP_OPTIONS,
     PARAMETER_OPTIONS,
     SVM_OPTIONS,
-    LinearScore,
+    MappedScore,
     own,
 )
 from counterweight.models.constraints.feature_maps import GROUP_FEATURE_OPTIONS
@@ -87,7 +87,7 @@ VALUE_LABELS = {
 
 
 @dataclass(eq=False, repr=False)
-class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
+class ConstrainedClassifier(MarginFit, RepairedDecisions, MappedScore):
     """Minimise rates on data sets, subject to bounds on rates on data sets.
 
     Problem 2 of Goh, Cotter, Gupta & Friedlander (2016): f(x) = <w, x> + intercept; the randomised
@@ -141,30 +141,14 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
         proof that the constraints contradict each other.
     """
 
-    objective: str = "error(labeled)"
-    constraints: tuple = ()
-    kappa: float | None = None
-    target: float | None = None
-    penalty: float | None = None
     loss: str = "ramp"
     steps: int = 8
-    bias: str = "regularised"
     method: str = "newton"
     tol: float = 1e-5
     start: str = "best"
     path_steps: int | None = 3
-    features: str = "none"
-    linear_part: bool = False
-    feature_count: int = 300
-    feature_scale: float | None = None
     group_features: str = "auto"
-    standardise: bool = False
-    confidence: float | None = None
-    held_out: float = 0.0
-    repair: str = "everyone"
-    groups: tuple = ()
     on_infeasible: str = "raise"
-    penalties: tuple = ()
 
     FITTED = {
         "coefficient": "coef_",

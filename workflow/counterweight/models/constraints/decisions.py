@@ -80,6 +80,7 @@ def named_groups(options):
     return list(dict.fromkeys(found))
 
 
+@dataclass(eq=False, repr=False)
 class RepairedDecisions(NamedColumns):
     """Decisions by thresholds that keep constraints where the scores alone do not.
 
@@ -95,6 +96,13 @@ class RepairedDecisions(NamedColumns):
         deterministic, on the training rows), and ``missed``: constraints that no threshold of the
         family keeps.
     """
+
+    objective: str = "error(labeled)"
+    constraints: tuple = ()
+    kappa: float | None = None
+    target: float | None = None
+    repair: str = "everyone"
+    groups: tuple = ()
 
     repair_ = None
 
@@ -211,6 +219,7 @@ class RepairedDecisions(NamedColumns):
         return self.classes_[self._above(scores, samples).astype(int)]
 
 
+@dataclass(eq=False, repr=False)
 class MarginFit:
     """Fits with margins; for classifiers with `_fit`, `_repair` and ``_margins`` in their bounds.
 
@@ -242,6 +251,9 @@ class MarginFit:
         Whether held-out rows show at the level `confidence` that new ones keep all constraints, by
         both rules (by the randomised one only where decisions are not repaired).
     """
+
+    confidence: float | None = None
+    held_out: float = 0.0
 
     margins_ = np.zeros((2, 0))
     held_out_checks_ = ()
@@ -476,15 +488,7 @@ class GivenScores(MarginFit, RepairedDecisions, RateEstimator):
         See `MarginFit`; both lines of the margins are of decisions.
     """
 
-    objective: str = "error(labeled)"
-    constraints: tuple = ()
     above: float = 0.5
-    kappa: float | None = None
-    target: float | None = None
-    confidence: float | None = None
-    held_out: float = 0.0
-    repair: str = "everyone"
-    groups: tuple = ()
 
     FITTED = {"coefficient": "coef_"} | own(
         "thresholds", "threshold_groups", "margins", "certified"

@@ -2,7 +2,7 @@
 
 import logging
 import warnings
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -474,10 +474,11 @@ class RateEstimator(NamedColumns, ClassifierMixin, BaseEstimator):
         return tags
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearScore(RateEstimator):
     """A linear score of the features, or of a fixed map of them, and its randomised rule.
 
-    Subclasses have the options `bias` and `standardise`, and may have those of the map.
+    Options are those of `SVM_OPTIONS`.
 
     Attributes
     ----------
@@ -492,7 +493,13 @@ class LinearScore(RateEstimator):
         Boxes whose indicators are features; see `told_boxes`.
     """
 
-    features, linear_part = "none", False
+    penalty: float | None = None
+    penalties: tuple = ()
+    bias: str = "regularised"
+    standardise: bool = False
+
+    features = "none"
+    linear_part = False
     group_boxes_ = np.zeros((0, 4))
 
     @property
@@ -581,6 +588,16 @@ class LinearScore(RateEstimator):
     @staticmethod
     def _randomised(scores):
         return two_columns(np.clip(0.5 + scores, 0.0, 1.0))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MappedScore(LinearScore):
+    """The same, of a fixed map of the features if asked; see `MAP_OPTIONS`."""
+
+    features: str = "none"
+    linear_part: bool = False
+    feature_count: int = 300
+    feature_scale: float | None = None
 
 
 def two_columns(positive):

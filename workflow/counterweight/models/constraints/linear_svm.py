@@ -221,11 +221,6 @@ class SvmBaseline(LinearScore):
     `coef_` is for features in their own units (of the map's features, if there is a map).
     """
 
-    penalty: float | None = None
-    penalties: tuple = ()
-    bias: str = "regularised"
-    standardise: bool = False
-
     FITTED = {
         "coefficient": "coef_",
         **own("intercept", "objective", "gap", "feasible", "penalty", "evaluations"),
@@ -301,16 +296,6 @@ class SvmBaseline(LinearScore):
         if self._scored is not None and X is self._scored[0]:
             return self._scored[1]
         return super().decision_function(X)
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class MappedSvm(SvmBaseline):
-    """The same, of a fixed map of the features if asked; see `MAP_OPTIONS`."""
-
-    features: str = "none"
-    linear_part: bool = False
-    feature_count: int = 300
-    feature_scale: float | None = None
 
 
 class GroupedRule(NamedColumns):

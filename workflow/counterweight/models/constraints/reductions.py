@@ -246,18 +246,10 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
     classification", algorithm 1.
     """
 
-    objective: str = "error(labeled)"
-    constraints: tuple = ()
-    kappa: float | None = None
-    target: float | None = None
     classifier: dict | None = None
     fits: int = 40
     tol: float = 1e-3
     most: float = 100.0
-    confidence: float | None = None
-    held_out: float = 0.0
-    repair: str = "everyone"
-    groups: tuple = ()
     on_infeasible: str = "raise"
 
     FITTED = {

@@ -13,11 +13,11 @@ from counterweight.models.constraints.estimator import (
     MAP_OPTIONS,
     PARAMETER_OPTIONS,
     SVM_OPTIONS,
+    MappedScore,
 )
 from counterweight.models.constraints.linear_svm import (
     GroupedRule,
     HingeRows,
-    MappedSvm,
     SvmBaseline,
     best_penalty,
     group_masks,
@@ -74,7 +74,7 @@ _RATES = weakref.WeakKeyDictionary()
 
 
 @dataclass(eq=False, repr=False)
-class ShiftedThreshold(MappedSvm):
+class ShiftedThreshold(SvmBaseline, MappedScore):
     """An unconstrained SVM, its bias then shifted as little as the constraint allows.
 
     The baseline of section 4.2 of Goh et al. (2016). A row is predicted positive iff its score is
@@ -95,8 +95,8 @@ class ShiftedThreshold(MappedSvm):
     kappa: float | None = None
     target: float | None = None
 
-    FITTED = MappedSvm.FITTED | {"thresholds": "threshold_"}
-    NUMBERS = MappedSvm.NUMBERS | {"thresholds": float}
+    FITTED = SvmBaseline.FITTED | {"thresholds": "threshold_"}
+    NUMBERS = SvmBaseline.NUMBERS | {"thresholds": float}
     _options = OPTIONS_BY_NAME["shifted_threshold"]
 
     def _fit(self, samples, rng):
@@ -123,7 +123,7 @@ class ShiftedThreshold(MappedSvm):
 
 
 @dataclass(eq=False, repr=False)
-class GroupThresholds(GroupedRule, MappedSvm):
+class GroupThresholds(GroupedRule, SvmBaseline, MappedScore):
     """An unconstrained SVM with the two thresholds of least training error under a constraint.
 
     After Hardt, Price & Srebro (2016), without randomisation: rate(A) <= rate(B) / kappa for
@@ -144,7 +144,7 @@ class GroupThresholds(GroupedRule, MappedSvm):
     rate: str = "coverage"
     both: bool = False
 
-    FITTED = MappedSvm.FITTED | {"thresholds": "thresholds_"}
+    FITTED = SvmBaseline.FITTED | {"thresholds": "thresholds_"}
     _options = OPTIONS_BY_NAME["group_thresholds"]
 
     def _fit(self, samples, rng):
@@ -185,7 +185,7 @@ class GroupThresholds(GroupedRule, MappedSvm):
 
 
 @dataclass(eq=False, repr=False)
-class CovarianceConstraint(MappedSvm):
+class CovarianceConstraint(SvmBaseline, MappedScore):
     """Least hinge loss subject to |<w, mean of A - mean of B>| <= c.
 
     Zafar, Valera, Gomez Rodriguez & Gummadi (2015) as Goh et al. (2016) compare with it, equation
@@ -207,8 +207,8 @@ class CovarianceConstraint(MappedSvm):
     c: float
     groups: tuple = ("male", "female")
 
-    FITTED = MappedSvm.FITTED | {"difference": "difference_"}
-    NUMBERS = MappedSvm.NUMBERS | {"difference": float}
+    FITTED = SvmBaseline.FITTED | {"difference": "difference_"}
+    NUMBERS = SvmBaseline.NUMBERS | {"difference": float}
     _options = OPTIONS_BY_NAME["covariance_constraint"]
 
     def _fit(self, samples, rng):
@@ -250,7 +250,6 @@ class NeymanPearsonSVM(SvmBaseline):
     FITTED = SvmBaseline.FITTED | {"share": "share_", "criterion": "criterion_"}
     NUMBERS = SvmBaseline.NUMBERS | {"share": float, "criterion": float}
     _options = OPTIONS_BY_NAME["neyman_pearson"]
-    features = "none"
 
     def _fit(self, samples, rng):
         """Refuses a class of a single row: one is held out and one learned from."""

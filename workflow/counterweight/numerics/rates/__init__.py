@@ -5,14 +5,6 @@ be checked (`counterweight.numerics.rates.language`) without importing numpy.
 """
 
 import importlib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from counterweight.numerics.rates.datasets import DataSets
-    from counterweight.numerics.rates.language import parse_constraint, parse_expression
-    from counterweight.numerics.rates.values import compile, measure
-
-__all__ = ["DataSets", "compile", "measure", "parse_constraint", "parse_expression"]
 
 _MODULES = {
     "DataSets": "datasets",
@@ -21,6 +13,7 @@ _MODULES = {
     "parse_constraint": "language",
     "parse_expression": "language",
 }
+__all__ = [*_MODULES]
 
 
 def __getattr__(name):

@@ -1,0 +1,97 @@
+"""Rules without training under constraints: thresholds by group, tilts, what is nearby."""
+
+import itertools
+
+import numpy as np
+import pytest
+from counterweight.models.constraints.known_rules import known_rules, named_groups, nearby
+from counterweight.models.constraints.newton import DistinctRows
+from counterweight.models.constraints.thresholds import Rates, repaired
+from counterweight.numerics.rates import DataSets
+from counterweight.numerics.rates import compile as compile_rates
+
+RATIO = ["coverage(men) <= coverage(women) / kappa"]
+
+
+def brute(f, masks, costs):
+    """Least objective over all pairs of thresholds."""
+    best = np.inf
+    edges = [np.append(np.sort(f[mask]) - 1e-9, np.inf) for mask in masks]
+    for pair in itertools.product(*edges):
+        p = np.zeros(len(f))
+        for mask, threshold in zip(masks, pair, strict=True):
+            p[mask] = f[mask] > threshold
+        values = costs.values(p)
+        if (values[1:] <= 1e-12).all():
+            best = min(best, values[0])
+    return best
+
+
+@pytest.mark.parametrize("kappa", [0.7, 1.0, 2.0])
+def test_known_rules_are_the_best_thresholds_of_all(kappa):
+    rng = np.random.default_rng(3)
+    n = 60
+    men = rng.random(n) < 0.5
+    X = np.column_stack([rng.normal(size=(n, 2)), men])
+    y = (X[:, 0] + 0.5 * men + rng.normal(size=n) > 0.3).astype(int)
+    data = DataSets(X, y, members={"men": men, "women": ~men})
+    made = compile_rates("error(labeled)", RATIO, data, {"kappa": kappa})
+    rows = DistinctRows(X, merge=False)
+    costs = Rates.of(made.positive, made.negative, made.constants, made.bounds)
+    groups, tilts = named_groups(rows, data.members, RATIO)
+    assert len(groups) == 2 and not tilts
+    w = np.array([1.0, 0.3, 0.2, -0.4])
+    found = {rule.name: rule for rule in known_rules(rows, w, costs, groups)}
+    f = rows.scores(w)
+    assert found["by group"].value == pytest.approx(brute(f, [men, ~men], costs), abs=1e-12)
+    if "shifted" in found:
+        assert found["shifted"].value == pytest.approx(brute(f, [men | ~men], costs), abs=1e-12)
+    for rule in found.values():
+        values = costs.values(rows.scores(rule.w) > 0)
+        assert values[0] == pytest.approx(rule.value) and (values[1:] <= 1e-12).all()
+
+
+@pytest.mark.parametrize(("rare", "kappa"), [(0.5, 0.8), (0.5, 1.0), (0.9, 0.7)])
+def test_thresholds_of_three_groups_are_the_best_of_all(rare, kappa):
+    rng = np.random.default_rng(7)
+    n = 54
+    part = np.repeat(np.arange(3), n // 3)
+    f = rng.normal(size=n) + 0.5 * part
+    y = (f + rng.logistic(size=n) > np.quantile(f, rare)).astype(int)
+    masks = [part == k for k in range(3)]
+    data = DataSets(f[:, None], y, members=dict(zip("abc", masks, strict=True)))
+    made = compile_rates("error(labeled)", ["parity(a, b, c, kappa)"], data, {"kappa": kappa})
+    costs = Rates.of(made.positive, made.negative, made.constants, made.bounds)
+    found = repaired(f, made, part)
+    assert not len(found.missed)
+    assert found.cost == pytest.approx(brute(f, masks, costs), abs=1e-9)
+
+
+def test_a_rule_nearby_is_better_by_luck_and_meets_the_constraints():
+    rng = np.random.default_rng(1)
+    n = 400
+    men = np.arange(n) % 10 < 3
+    X = np.column_stack([rng.normal(size=(n, 5)), men])
+    y = (X[:, :3].sum(axis=1) + men + rng.logistic(size=n) > 0.5).astype(int)
+    data = DataSets(X, y, members={"men": men, "women": ~men})
+    texts = [*RATIO, "coverage(women) <= coverage(men) / kappa"]
+    made = compile_rates("error(labeled)", texts, data, {"kappa": 1.0})
+    rows = DistinctRows(X, merge=False)
+    costs = Rates.of(made.positive, made.negative, made.constants, made.bounds)
+    groups, _ = named_groups(rows, data.members, texts)
+    w = np.array([1.0, 0.2, 1.6, -0.4, 0.5, 0.0, 0.0])
+    rule = known_rules(rows, w, costs, groups)[-1]
+    found = nearby(rows, rule, costs, groups, [np.array([1.0, 1.0, 1.0, 0.0, 0.0, 1.0, -0.5])])
+    assert found.value <= rule.value - 0.1 / np.sqrt(n)
+    values = costs.values(rows.scores(found.w) > 0)
+    assert values[0] == pytest.approx(found.value) and (values[1:] <= 1e-12).all()
+    assert nearby(rows, rule, costs, groups, [], most=0) is rule
+
+
+def test_a_group_that_no_feature_tells_is_come_near_to():
+    rng = np.random.default_rng(0)
+    age = rng.normal(size=500)
+    X = np.column_stack([rng.normal(size=500), age])
+    groups, tilts = named_groups(DistinctRows(X), {"old": age > 0}, ["coverage(old) <= 0.5"])
+    assert not groups and len(tilts) == 1
+    assert abs(tilts[0][1]) > 10 * abs(tilts[0][0])

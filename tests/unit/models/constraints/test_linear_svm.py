@@ -1,0 +1,71 @@
+"""The linear SVM against other solvers, and the penalty chosen on held-out rows."""
+
+import numpy as np
+import pytest
+from counterweight import ConstrainedClassifier
+from counterweight.errors import CounterweightError
+from counterweight.models.constraints.linear_svm import HingeRows, best_penalty
+from scipy import sparse
+from svm_rows import loss, world
+
+
+@pytest.mark.parametrize("bias", ["regularised", "free", "none"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_svm_has_the_objective_of_liblinear(bias, form):
+    """With u = 2w: 1/2 |u|^2 + C sum max(0, 1 - y u x) is 4/lambda times ours, C = 2/(lambda n)."""
+    from sklearn.svm import SVC
+
+    data = world(500, seed=3)
+    weight = np.random.default_rng(1).uniform(0.5, 2, len(data))
+    X = data.X if bias != "regularised" else np.column_stack([data.X, np.ones(len(data))])
+    found = HingeRows(form(data.X), data.y, weight, penalty=0.01, bias=bias).solve(tol=1e-9)
+    assert 0 <= found.gap <= 1e-9
+    cost = weight / weight.sum() * 2 / 0.01
+    if bias == "free":
+        other = SVC(kernel="linear", C=1.0, tol=1e-10).fit(X, data.y, sample_weight=cost)
+        w, b = other.coef_[0] / 2, other.intercept_[0] / 2
+        np.testing.assert_allclose(found.coefficient, w, atol=1e-4)
+        assert found.intercept == pytest.approx(b, abs=1e-3)
+        return
+    from sklearn.svm import LinearSVC
+
+    other = LinearSVC(loss="hinge", fit_intercept=False, tol=1e-10, max_iter=200000)
+    w = other.fit(X, data.y, sample_weight=cost).coef_[0] / 2
+    value = 0.005 * w @ w + loss(data, X @ w, weight)
+    assert found.objective <= value + 1e-8
+    assert found.objective == pytest.approx(value, rel=1e-5)
+    fitted = np.append(found.coefficient, found.intercept)[: X.shape[1]]
+    assert found.objective == pytest.approx(
+        0.005 * fitted @ fitted + loss(data, X @ fitted, weight), abs=1e-12
+    )
+
+
+def test_equal_rows_and_weights_are_the_same_thing():
+    data = world(200)
+    times = np.random.default_rng(2).integers(1, 4, len(data))
+    options = {"penalty": 0.02}
+    once = HingeRows(data.X, data.y, times.astype(float), **options).solve(tol=1e-10)
+    again = np.repeat(np.arange(len(data)), times)
+    many = HingeRows(data.X[again], data.y[again], np.ones(len(again)), **options)
+    np.testing.assert_allclose(many.solve(tol=1e-10).coefficient, once.coefficient, atol=1e-6)
+
+
+def test_a_penalty_is_chosen_on_held_out_rows():
+    """Noise beside one feature that matters: the largest penalty of those that err least."""
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((150, 60))
+    y = (X[:, 0] + 0.3 * rng.standard_normal(150) > 0).astype(int)
+    grid = (1e-6, 1e-2, 1e4)
+    chosen = best_penalty(X, y, np.ones(150), None, grid, "regularised", np.random.default_rng(1))
+    assert chosen == 1e-2
+    errors = {}
+    order = np.random.default_rng(1).permutation(150)
+    for penalty in grid:
+        svm = HingeRows(X[order[30:]], y[order[30:]], np.ones(120), penalty).solve()
+        held = X[order[:30]] @ svm.coefficient + svm.intercept > 0
+        errors[penalty] = np.mean(held != (y[order[:30]] == 1))
+    assert errors[chosen] == min(errors.values())
+    model = ConstrainedClassifier(penalties=grid, standardise=True).fit(X, y)
+    assert any(model.penalty_ == pytest.approx(penalty) for penalty in grid)
+    with pytest.raises(CounterweightError, match="both given"):
+        ConstrainedClassifier(penalties=grid, penalty=0.1).fit(X, y)

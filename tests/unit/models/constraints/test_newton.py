@@ -1,0 +1,161 @@
+"""Distinct rows: merged, sparse, centred, with or without a penalised bias."""
+
+import numpy as np
+import pytest
+from counterweight.models.constraints.convex_step import ConvexStep, start_state
+from counterweight.models.constraints.majorisation import minimise_rates
+from counterweight.models.constraints.newton import DistinctRows, Smooth, balanced, newton
+from rate_problems import PENALTY, problem
+from scipy import sparse
+
+
+def test_dense_and_sparse_agree():
+    X, positive, negative, bounds = problem(3, 2)
+    X[np.abs(X) < 0.7] = 0
+    fits = [
+        minimise_rates(A, positive, negative, bounds, penalty=PENALTY)
+        for A in (X, sparse.csr_matrix(X), sparse.csc_matrix(X))
+    ]
+    for fit in fits[1:]:
+        np.testing.assert_allclose(fit.coefficient, fits[0].coefficient, atol=1e-9)
+        np.testing.assert_allclose(fit.objective, fits[0].objective, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix])
+def test_merged_rows_give_what_all_rows_give(kind):
+    X, positive, negative, bounds = problem(4, 2, repeats=True)
+    X = np.round(X)
+    merged, kept = DistinctRows(kind(X)), DistinctRows(kind(X), merge=False)
+    assert merged.shape[0] == len(np.unique(X, axis=0)) < kept.shape[0]
+    dense = merged.matrix if isinstance(merged.matrix, np.ndarray) else merged.matrix.toarray()
+    np.testing.assert_array_equal(dense[merged.group][:, :-1], X)
+    one, two = (
+        minimise_rates(rows, positive, negative, bounds, penalty=PENALTY) for rows in (merged, kept)
+    )
+    np.testing.assert_allclose(one.objective, two.objective, atol=1e-9)
+    np.testing.assert_allclose(one.coefficient, two.coefficient, atol=1e-7)
+
+
+def test_weights_equal_repeated_rows():
+    X, positive, negative, bounds = problem(5, 1)
+    times = np.random.default_rng(0).integers(1, 4, len(X))
+    weighted = minimise_rates(X, positive * times, negative * times, bounds * 2.5, penalty=PENALTY)
+    repeated = minimise_rates(
+        *(np.repeat(A, times, axis=axis) for A, axis in ((X, 0), (positive, 1), (negative, 1))),
+        bounds * 2.5,
+        penalty=PENALTY,
+    )
+    np.testing.assert_allclose(weighted.objective, repeated.objective, atol=1e-9)
+    np.testing.assert_allclose(weighted.coefficient, repeated.coefficient, atol=1e-8)
+
+
+def test_regularised_bias_is_a_constant_feature_and_a_free_one_costs_nothing():
+    X, positive, negative, bounds = problem(6, 1)
+    own = minimise_rates(X, positive, negative, bounds, penalty=PENALTY)
+    given = minimise_rates(
+        np.column_stack([X, np.ones(len(X))]),
+        positive,
+        negative,
+        bounds,
+        penalty=PENALTY,
+        bias="none",
+    )
+    np.testing.assert_allclose(np.append(own.coefficient, own.intercept), given.coefficient)
+    # Far from the origin only an unregularised bias is unharmed.
+    far = X + 30
+    near = minimise_rates(X, positive, negative, bounds, penalty=PENALTY, bias="free", steps=1)
+    moved = minimise_rates(far, positive, negative, bounds, penalty=PENALTY, bias="free", steps=1)
+    assert moved.objective[-1] == pytest.approx(near.objective[-1], abs=1e-3)
+    # The free bias' optimum balances the slopes, so its lower bound is finite and tight.
+    assert near.gap.max() <= 1e-5 and moved.gap.max() <= 1e-5
+
+
+def test_centred_rows_are_dense_rows_less_their_means():
+    rng = np.random.default_rng(1)
+    X = (rng.random((200, 6)) < 0.2) * rng.random((200, 6))
+    centre = X.mean(axis=0)
+    for bias in ("regularised", "none"):
+        held = DistinctRows(sparse.csr_matrix(X), bias, merge=False, centre=centre)
+        plain = DistinctRows(X - centre, bias, merge=False)
+        w, r, weight = rng.normal(size=plain.shape[1]), rng.normal(size=200), rng.random(200)
+        np.testing.assert_allclose(held.scores(w), plain.scores(w), atol=1e-12)
+        np.testing.assert_allclose(held.combine(r), plain.combine(r), atol=1e-12)
+        np.testing.assert_allclose(held.gram(weight), plain.gram(weight), atol=1e-12)
+        assert held.square == pytest.approx(plain.square)
+
+
+@pytest.mark.parametrize("bias", ["regularised", "free", "none"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_products_of_distinct_rows_are_those_of_their_matrix(bias, form):
+    rng = np.random.default_rng(4)
+    X = rng.integers(0, 3, (30, 4)).astype(float)
+    rows = DistinctRows(form(X), bias)
+    whole = np.column_stack([X, np.ones(30)]) if bias != "none" else X
+    first = np.unique(whole, axis=0, return_index=True)[1]
+    held = whole[np.sort(first)]
+    assert rows.shape == held.shape and rows.features == 4
+    np.testing.assert_array_equal(whole, held[rows.group])
+    assert rows.square == pytest.approx((whole**2).sum() / 30)
+    weight, w = rng.random(len(held)), rng.normal(size=held.shape[1])
+    weight[3] = 0.0
+    np.testing.assert_allclose(rows.scores(w), held @ w)
+    np.testing.assert_allclose(rows.combine(weight), held.T @ weight)
+    np.testing.assert_allclose(rows.gram(weight), held.T @ (weight[:, None] * held))
+    costs = rng.random((2, 30))
+    np.testing.assert_allclose(rows.merge(costs) @ rows.scores(w), costs @ (whole @ w))
+    kept = np.full(held.shape[1], 0.7)
+    kept[4:] *= bias == "regularised"
+    np.testing.assert_array_equal(rows.regularisation(0.7), kept)
+    chosen, more = rng.random(len(held)) < 0.5, rng.normal(size=(2, held.shape[1]))
+    part = np.vstack([held[chosen], more])
+    np.testing.assert_allclose(rows.part(chosen, more).scores(w), part @ w)
+
+
+def smooth_step(sharpness=3.0, m=2):
+    """A convex step of m constraints, smoothed around a state, and its start."""
+    X, positive, negative, bounds = problem(5, m)
+    rows = DistinctRows(X)
+    constant = -np.append(0.0, bounds)
+    step = ConvexStep(rows, positive, negative, constant, rows.regularisation(PENALTY))
+    rng = np.random.default_rng(0)
+    w = rng.normal(size=rows.shape[1])
+    state = start_state(step, w, rng.random(m))
+    state.above, state.below = rng.random((2, rows.shape[0]))
+    around = state.above, state.below, state.multipliers
+    return Smooth(step, *around, sharpness, np.full(m, 5.0), 0.01, np.full(m, 3.0)), w
+
+
+def test_derivatives_of_a_smooth_step_are_those_of_its_value():
+    smooth, w = smooth_step()
+    rows = smooth.step.rows
+    f = rows.scores(w)
+    value, *at = smooth.at(f, w)
+    gradient, slopes = smooth.gradient(w, *at)
+    hessian = smooth.hessian(*at, slopes)
+    for k, line in enumerate(np.eye(len(w)) * 1e-6):
+        ahead = smooth.at(rows.scores(w + line), w + line)
+        assert (ahead[0] - value) / 1e-6 == pytest.approx(gradient[k], rel=1e-3, abs=1e-5)
+        change = (smooth.gradient(w + line, *ahead[1:])[0] - gradient) / 1e-6
+        np.testing.assert_allclose(change, hessian[k], rtol=1e-2, atol=1e-3)
+    move = np.ones(len(w))
+    along = smooth.along(w, move, rows.scores(move), *at)
+    assert along == pytest.approx(gradient @ move)
+    assert smooth.lost(gradient) == pytest.approx(gradient @ gradient / (2 * PENALTY))
+
+
+def test_newton_ends_where_the_gradient_is_0_and_says_so():
+    smooth, w = smooth_step(sharpness=8.0)
+    rows = smooth.step.rows
+    w, f, above, below, v, count, done = newton(smooth, w, rows.scores(w), 1e-12, 50)
+    np.testing.assert_allclose(f, rows.scores(w), atol=1e-12)
+    assert done and 0 < count < 50
+    assert np.abs(smooth.gradient(w, above, below, v)[0]).max() < 1e-6
+    few = newton(smooth, np.zeros(len(w)), np.zeros(len(f)), 1e-12, 1)
+    assert few[5] <= 1 and not few[6]
+
+
+def test_the_larger_side_is_scaled_to_the_smaller():
+    up, down = balanced(np.array([1.0, 3.0]), np.array([2.0]))
+    assert up.tolist() == [0.5, 1.5] and down.tolist() == [2.0]
+    up, down = balanced(np.array([1.0]), np.array([2.0, 2.0]))
+    assert up.tolist() == [1.0] and down.tolist() == [0.5, 0.5]

@@ -1,0 +1,233 @@
+"""The language of rates: texts, data sets, coefficients and measures."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.numerics.rates import DataSets, measure, parse_expression
+from counterweight.numerics.rates import compile as compile_rates
+from counterweight.numerics.rates.language import RATES
+from rated_rows import world
+
+
+def counts(data, p, mask, weight):
+    """Direct weighted counts of a deterministic or randomised prediction."""
+    positive, d = data.y == 1, data.deployed > 0
+    seen = mask & (data.y >= 0)
+    w = np.where(seen, data.weight, 0)
+    tp, fn = (w * positive * p).sum(), (w * positive * (1 - p)).sum()
+    fp, tn = (w * ~positive * p).sum(), (w * ~positive * (1 - p)).sum()
+    v = np.where(mask, weight, 0)
+    changes = (v * np.where(d, 1 - p, p)).sum()
+    right, before = np.where(positive, p, 1 - p), positive == d
+    wins, losses = (w * right * ~before).sum(), (w * (1 - right) * before).sum()
+    return {
+        "coverage": (v * p).sum() / v.sum(),
+        "negative_rate": (v * (1 - p)).sum() / v.sum(),
+        "error": (fp + fn) / w.sum(),
+        "accuracy": (tp + tn) / w.sum(),
+        "recall": tp / (tp + fn),
+        "false_negative_rate": fn / (tp + fn),
+        "false_positive_rate": fp / (fp + tn),
+        "true_negative_rate": tn / (fp + tn),
+        "precision": tp / (tp + fp),
+        "fmeasure": 2 * tp / (2 * tp + fp + fn),
+        "true_positives": tp,
+        "true_negatives": tn,
+        "false_positives": fp,
+        "false_negatives": fn,
+        "errors": fp + fn,
+        "churn": changes / v.sum(),
+        "changes": changes,
+        "wins": wins,
+        "losses": losses,
+        "win_rate": wins / w.sum(),
+        "loss_rate": losses / w.sum(),
+    }
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_every_rate_equals_its_direct_count(name):
+    data, p, _ = world()
+    a, b = data.members["a"], data.members["b"]
+    ones = np.ones(len(p))
+    cases = {
+        "a": (a, ones),
+        "a & b": (a & b, ones),
+        "a & b | unlabeled & d3": (a & b | (data.y < 0) & data.members["d3"], ones),
+        "everyone": (ones > 0, ones),
+        "labeled": (data.y >= 0, data.weight),
+        "a & labeled": (a & (data.y >= 0), data.weight),
+    }
+    for sets, (mask, weight) in cases.items():
+        found = measure(p, data, {"m": f"{name}({sets})"})["m"]
+        for value, prediction in zip(found, (p > 0.5, p), strict=True):
+            assert value == pytest.approx(counts(data, prediction, mask, weight)[name], rel=1e-12)
+
+
+@pytest.mark.parametrize("beta", [0.5, 1, 2])
+def test_the_f_measure_is_scikit_learns(beta):
+    from sklearn.metrics import f1_score, fbeta_score
+
+    data, p, _ = world()
+    seen = data.members["a"] & (data.y >= 0)
+    texts = {"f": f"fmeasure(a, {beta})", "one": "f1(a)", "old": f"deployed_fmeasure(a, {beta})"}
+    found = measure(p, data, texts)
+    y, w = data.y[seen], data.weight[seen]
+    decided = p[seen] > 0.5
+    own = fbeta_score(y, decided, beta=beta, sample_weight=w)
+    assert found["f"][0] == pytest.approx(own, rel=1e-12)
+    assert found["one"][0] == pytest.approx(f1_score(y, decided, sample_weight=w), rel=1e-12)
+    before = fbeta_score(y, data.deployed[seen] > 0, beta=beta, sample_weight=w)
+    assert found["old"] == pytest.approx((before, before), rel=1e-12)
+    assert str(parse_expression("fmeasure(a, 2)")) == "fmeasure(a, 2)"
+
+
+def test_changes_equal_wins_plus_losses_where_all_is_labeled():
+    data, p, _ = world(weighted=False)
+    found = measure(p, data, {"m": "changes(a & labeled) - wins(a, deployed) - losses(a)"})
+    assert np.allclose(found["m"], 0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("left", "sign", "right"),
+    [
+        ("coverage(a)", "<=", "coverage(b) / kappa"),
+        ("2 * recall(a) - 3 * (churn(d3) - 0.5)", ">=", "error(labeled) - 1 / 4"),
+        ("errors(a) + false_positives(b) * 2", "<=", "wins(a) - losses(b) + 7"),
+        ("coverage(a & b) + coverage(everyone)", ">=", "target - coverage(b)"),
+        ("recall(a)", ">=", "deployed_recall(a) - 0.02"),
+        ("-accuracy(labeled)", "<=", "-0.5"),
+    ],
+)
+def test_coefficients_reproduce_what_is_measured(left, sign, right):
+    data, _, rng = world()
+    parameters = {"kappa": 0.8, "target": 0.3}
+    made = compile_rates(
+        "error(a) + 2 * churn(d3) - recall(b)", [f"{left} {sign} {right}"], data, parameters
+    )
+    assert (made.positive >= 0).all()
+    assert (made.negative >= 0).all()
+    assert not (made.positive * made.negative).any()
+    for _ in range(3):
+        p = rng.random(len(data))
+        value = made.positive @ p + made.negative @ (1 - p) + made.constants
+        asked = measure(
+            p,
+            data,
+            {"o": "error(a) + 2 * churn(d3) - recall(b)", "l": left, "r": right},
+            parameters,
+        )
+        difference = (asked["l"][1] - asked["r"][1]) * (1 if sign == "<=" else -1)
+        assert value[0] == pytest.approx(asked["o"][1], abs=1e-12)
+        assert value[1] - made.bounds[0] == pytest.approx(difference, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("sign", [">=", "<="])
+def test_a_bound_on_precision_holds_exactly_when_the_coefficients_do(sign):
+    data, _, rng = world()
+    for level in (0.2, 0.38, 0.6):
+        made = compile_rates("error(labeled)", [f"precision(labeled) {sign} {level}"], data)
+        for _ in range(5):
+            p = rng.random(len(data))
+            over = (
+                made.positive[1] @ p
+                + made.negative[1] @ (1 - p)
+                + made.constants[1]
+                - made.bounds[0]
+            )
+            c = counts(data, p, data.y >= 0, data.weight)
+            total = data.weight[data.y >= 0].sum()
+            asked = level * c["false_positives"] - (1 - level) * c["true_positives"]
+            assert over == pytest.approx((1 if sign == ">=" else -1) * asked / total, abs=1e-12)
+            assert (over <= 0) == ((c["precision"] >= level) == (sign == ">="))
+
+
+@pytest.mark.parametrize("sign", [">=", "<="])
+@pytest.mark.parametrize("beta", [0.5, 1, 3])
+def test_a_bound_on_the_f_measure_is_linear_when_it_is_multiplied_out(sign, beta):
+    data, _, rng = world()
+    seen = data.members["a"] & (data.y >= 0)
+    total = data.weight[seen].sum()
+    for level in (0.2, 0.43, 0.6):
+        text = f"fmeasure(a, {beta}) {sign} {level}"
+        made = compile_rates("error(labeled)", [text], data)
+        for _ in range(5):
+            p = rng.random(len(data))
+            value = made.positive[1] @ p + made.negative[1] @ (1 - p) + made.constants[1]
+            over = value - made.bounds[0]
+            c, b = counts(data, p, data.members["a"], data.weight), beta**2
+            top = (1 + b) * c["true_positives"]
+            bottom = top + c["false_positives"] + b * c["false_negatives"]
+            asked = (level * bottom - top) / total
+            assert over == pytest.approx(asked if sign == ">=" else -asked, abs=1e-12)
+            found = measure(p, data, {"f": f"fmeasure(a, {beta})"})["f"][1]
+            assert (over <= 0) == ((found >= level) == (sign == ">="))
+
+
+def test_whole_weights_equal_repeated_rows():
+    data, p, rng = world()
+    times = rng.integers(0, 4, len(p))
+    again = np.repeat(np.arange(len(p)), times)
+    weighted = DataSets(data.X, data.y, times, data.members, data.deployed)
+    repeated = DataSets(
+        data.X[again],
+        data.y[again],
+        None,
+        {name: mask[again] for name, mask in data.members.items()},
+        data.deployed[again],
+    )
+    texts = {
+        "e": "error(a)",
+        "r": "recall(b)",
+        "w": "wins(a)",
+        "c": "coverage(labeled)",
+        "p": "precision(a) / false_positive_rate(b)",
+    }
+    one, other = measure(p, weighted, texts), measure(p[again], repeated, texts)
+    for name in texts:
+        assert np.allclose(one[name], other[name], rtol=1e-12)
+
+
+def test_standard_errors_match_resampled_rows():
+    data, p, rng = world(n=1500)
+    texts = {
+        "ratio": "coverage(a) / coverage(b)",
+        "recall": "recall(a)",
+        "fp": "errors(a)",
+        "precision": "precision(labeled)",
+        "f": "fmeasure(a, 2)",
+    }
+    found = measure(p, data, texts, errors=True)
+    draws = []
+    for _ in range(400):
+        i = rng.integers(0, len(p), len(p))
+        again = DataSets(
+            None, data.y[i], data.weight[i], {name: mask[i] for name, mask in data.members.items()}
+        )
+        draws.append([value for pair in measure(p[i], again, texts).values() for value in pair])
+    spread = np.std(draws, axis=0)
+    formula = [value for name in texts for value in found[name][2:]]
+    assert np.allclose(formula, spread, rtol=0.15)
+
+
+def test_what_cannot_be_measured_is_nan_when_asked():
+    data = DataSets(None, np.array([0, 1]))
+    texts = {"c": "churn(everyone)", "r": "recall(everyone)", "p": "precision(everyone)"}
+    found = measure(np.array([0.2, 0.4]), data, texts, errors=True, undefined="nan")
+    assert np.isnan(found["c"]).all()
+    again = data.measure(np.array([0.2, 0.4]), texts, {"kappa": 0.5, "loss": "ramp"})
+    assert again["r"] == found["r"][:2]
+    with pytest.raises(CounterweightError, match="no data set"):
+        data.measure(np.array([0.2, 0.4]), {"r": "recall(everybody)"})
+    assert found["r"][:2] == (0, 0.4)
+    assert np.isnan(found["p"][0])
+    assert found["p"][1] == pytest.approx(0.4 / 0.6)
+
+
+def test_rates_of_the_deployed_model_are_numbers():
+    data, p, _ = world()
+    found = measure(p, data, {"r": "deployed_recall(a)", "p": "deployed_precision(labeled)"})
+    now = (data.deployed > 0).astype(float)
+    again = measure(now, data, {"r": "recall(a)", "p": "precision(labeled)"})
+    assert found["r"] == pytest.approx(again["r"])
+    assert found["p"] == pytest.approx(again["p"])

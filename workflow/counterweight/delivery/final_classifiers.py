@@ -198,9 +198,9 @@ def _columns(condition):
 def measured_promises(data, target, p, decided, options, measures=None):
     """What was promised, and what is measured, on the rows of the fit.
 
-    `p` and `decided` (n,) are of the rows of repeat 0. Promises are the fields of `ConstraintCheck`, by
-    constraint and rule; measures by name the randomised value, and that of the decisions, None
-    where it is not defined.
+    `p` and `decided` (n,) are of the rows of repeat 0. Promises are the fields of
+    `ConstraintCheck`, by constraint and rule; measures by name the randomised value, and that of
+    the decisions, None where it is not defined.
     """
     samples = DataSets(**data.sampled(0, target))
     texts, decided = texts_of(options), np.asarray(decided, float)

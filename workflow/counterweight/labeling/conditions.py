@@ -127,7 +127,7 @@ def as_number(value):
         return np.nan
 
 
-def sample_masks(frame, spec, rng):
+def sample_masks(frame, spec, rng, place="samples."):
     """Rows of each named data set, as masks by name; a row may be in several.
 
     A condition is ``column`` with ``value`` (equal), ``values`` (one of them), or ``at_least``
@@ -137,12 +137,12 @@ def sample_masks(frame, spec, rng):
     many of its rows, drawn at random: the draw of a row is a hash of its ``row`` id, the name
     of the data set and one number from `rng`, so it depends neither on the order of the rows
     nor on what other data sets there are. That number is drawn whatever `spec` says; `rng` is
-    None where nothing is to be drawn.
+    None where nothing is to be drawn. `place` stands before the names in messages.
     """
     draw = None if rng is None else int(rng.integers(2**63))
     masks = {}
     for name, condition in spec.items():
-        where = f"samples.{name}"
+        where = f"{place}{name}"
         mask = condition_mask(frame, condition, where)
         if not mask.any():
             raise CounterweightError(

@@ -49,21 +49,60 @@ def labeled_repeats(
     ``samples`` (named data sets), ``deployed`` (scores of a deployed model), ``p_selected`` (the
     chances that it drew by, which are hidden) and ``keep_rate`` (at which each row was kept before
     it came here). A `complete` one may label every row. ``outcome(frame, population)`` gives 0 and
-    1, NaN where nobody knows it; each of the `targets` is a population that has an outcome of its
-    own.
+    1, NaN where nobody knows it; each of the `targets` is a population with an outcome of its own.
 
     `study` names the random streams. `test_share` of the rows is held out, or those that meet the
-    condition `test_rows`, the same in every repeat; `samples` are conditions of named data sets
-    (`counterweight.labeling.conditions`). With the column `user` (or session, or day) users are
-    held out as a whole, so that none is learned from and tested on. `keep_rate`, in (0, 1], is that
-    at which test rows stay in the log whose outcome is 0 for every target; rejected rows are in
-    neither table (Mineiro 2010). A row's fate depends on its id alone.
+    condition `test_rows`, the same in every repeat; `samples` are conditions of named data sets.
+    With the column `user` (or session, or day) users are held out as a whole, so that none is
+    learned from and tested on. `keep_rate`, in (0, 1], is that at which test rows stay in the log
+    whose outcome is 0 for every target; rejected rows are in neither table (Mineiro 2010). A row's
+    fate depends on its id alone.
 
     The first frame has repeat, row, role, selected, keep_rate (1 where a row could not be
     rejected), and ``y_{target}`` where seen, i.e. on labeled training rows; ``in_{sample}`` and
     ``deployed`` where there are named data sets. The second has the same rows with every outcome,
     what `truth` knows, and ``user``, a number for each.
     """
+    frame, truth, facts = _in_order(frame, features, truth, user)
+    rows, everyone = frame["row"].to_numpy("int32"), np.ones(len(frame), bool)
+    fixed = test_rows and sample_masks(frame, {"test_rows": test_rows}, None, "")["test_rows"]
+    held = "test_rows" if test_rows else f"test_share {test_share}"
+    X = features.drop(columns="row").to_numpy(dtype=float) if informed else None
+    for repeat in range(repeats):
+        draws = functools.partial(generator, seed, study, repeat)
+        told = {"features": X, "outcome": outcome(frame, everyone)} if informed else {}
+        answer = rule(frame, truth, draws("labeling"), **told)
+        answer = answer if informed else {"selected": answer}
+        selected = _checked_selection(answer["selected"], len(frame), complete)
+        taken = ~np.asarray(answer.get("left_out", ~everyone), bool)
+        users = None if user is None else facts["user"]
+        test = fixed & taken if test_rows else _held_out(test_share, taken, users, draws)
+        _check_both_sides(held, test, taken)
+        seen = selected & ~test & taken
+        outcomes = _outcomes(frame, outcome, targets, selected, seen, repeat)
+        zero = np.logical_and.reduce([test, *(values == 0 for values in outcomes.values())])
+        rates = np.where(zero, keep_rate, 1.0)
+        kept = kept_rows(~zero, rows, rates, int(draws("test zeros").integers(2**63))) & taken
+        ids = {"repeat": np.full(len(rows), repeat, "int16"), "row": rows}
+        outcomes = {name: pd.Series(values, dtype="Int8") for name, values in outcomes.items()}
+        visible = {
+            "role": np.select([test, selected], ["test", "labeled"], "unlabeled"),
+            "selected": selected.astype("int8"),
+            # What a log lost before anybody looked, its rule tells.
+            "keep_rate": rates * answer.get("keep_rate", 1.0),
+        } | {name: values.where(seen, pd.NA) for name, values in outcomes.items()}
+        named = answer.get("samples", {}) | sample_masks(frame, samples or {}, draws("samples"))
+        named = {f"in_{name}": np.asarray(mask, bool) for name, mask in named.items()}
+        named |= {key: np.asarray(answer[key], float) for key in ("deployed",) if key in answer}
+        chances = {k: np.asarray(answer[k], float) for k in ("p_selected",) if k in answer}
+        yield (
+            pd.DataFrame(ids | visible | named)[kept],
+            pd.DataFrame(ids | outcomes | facts | chances | named)[kept],
+        )
+
+
+def _in_order(frame, features, truth, user):
+    """The table and what is known of it in the order of the features, which are checked; facts."""
     check_features(features)
     check_row_ids(features["row"])
     check_row_ids(frame["row"])
@@ -73,48 +112,23 @@ def labeled_repeats(
         truth = truth.set_index("row").loc[features["row"]].reset_index(drop=True)
         facts = {name: truth[name].to_numpy() for name in truth.columns}
     if user is not None:
-        facts["user"] = numbered(frame, user)
-    fixed = _fixed_test(frame, test_rows)
-    X = features.drop(columns="row").to_numpy(dtype=float) if informed else None
-    for repeat in range(repeats):
-        draws = functools.partial(generator, seed, study, repeat)
-        told = {}
-        if informed:
-            told = {"features": X, "outcome": outcome(frame, np.ones(len(frame), bool))}
-        answer = rule(frame, truth, draws("labeling"), **told)
-        answer = answer if informed else {"selected": answer}
-        selected = _checked_selection(answer["selected"], len(frame), complete)
-        taken = ~np.asarray(answer.get("left_out", np.zeros(len(frame), bool)), bool)
-        users = facts.get("user") if user is not None else None
-        test = fixed & taken if test_rows else _held_out(test_share, taken, users, draws)
-        if not 0 < test.sum() < taken.sum():
+        require(frame, [user], "key user")
+        codes, _ = pd.factorize(frame[user])
+        if (codes < 0).any():
             raise CounterweightError(
-                f"{'test_rows' if test_rows else f'test_share {test_share}'} leaves "
-                f"{int(test.sum())} of {int(taken.sum())} rows for the test: choose it so that "
-                "rows are left on both sides."
+                f"The user {user!r} is missing in {int((codes < 0).sum())} of {len(codes)} rows "
+                f"(first: row {frame['row'].to_numpy()[int(np.argmax(codes < 0))]}): fill it in, "
+                "or leave these rows out."
             )
-        seen = selected & ~test & taken
-        outcomes = _outcomes(frame, outcome, targets, selected, seen, repeat)
-        zero = np.logical_and.reduce([test, *(values == 0 for values in outcomes.values())])
-        rates = np.where(zero, keep_rate, 1.0)
-        rows = frame["row"].to_numpy("int32")
-        ids = {"repeat": np.full(len(rows), repeat, "int16"), "row": rows}
-        draw = int(draws("test zeros").integers(2**63))
-        kept = kept_rows(~zero, rows, rates, draw) & taken
-        outcomes = {name: pd.Series(values, dtype="Int8") for name, values in outcomes.items()}
-        visible = {
-            "role": np.select([test, selected], ["test", "labeled"], "unlabeled"),
-            "selected": selected.astype("int8"),
-            # What a log lost before anybody looked, its rule tells.
-            "keep_rate": rates * answer.get("keep_rate", 1.0),
-        } | {name: values.where(seen, pd.NA) for name, values in outcomes.items()}
-        chances = {}
-        if "p_selected" in answer:
-            chances["p_selected"] = np.asarray(answer["p_selected"], float)
-        named = _named_sets(frame, samples, answer, draws("samples"))
-        yield (
-            pd.DataFrame(ids | visible | named)[kept],
-            pd.DataFrame(ids | outcomes | facts | chances | named)[kept],
+        facts["user"] = codes.astype("int32")
+    return frame, truth, facts
+
+
+def _check_both_sides(held, test, taken):
+    if not 0 < test.sum() < taken.sum():
+        raise CounterweightError(
+            f"{held} leaves {int(test.sum())} of {int(taken.sum())} rows for the test: choose it "
+            "so that rows are left on both sides."
         )
 
 
@@ -171,38 +185,6 @@ def _checked_selection(selected, rows, complete):
     return selected
 
 
-def numbered(frame, column):
-    """Number of each row's user, from 0."""
-    require(frame, [column], "key user")
-    codes, _ = pd.factorize(frame[column])
-    if (codes < 0).any():
-        raise CounterweightError(
-            f"The user {column!r} is missing in {int((codes < 0).sum())} of {len(codes)} rows "
-            f"(first: row {frame['row'].to_numpy()[int(np.argmax(codes < 0))]}): fill it in, or "
-            "leave these rows out."
-        )
-    return codes.astype("int32")
-
-
-def _fixed_test(frame, test_rows):
-    """Mask of the test rows that a study names; None where they are drawn."""
-    if not test_rows:
-        return None
-    try:
-        return sample_masks(frame, {"test_rows": test_rows}, None)["test_rows"]
-    except CounterweightError as error:
-        raise CounterweightError(str(error).replace("samples.test_rows", "test_rows")) from error
-
-
-def _named_sets(frame, samples, answer, rng):
-    """Columns that say which named data sets a row is in, and a deployed model's score."""
-    masks = answer.get("samples", {}) | sample_masks(frame, samples or {}, rng)
-    named = {f"in_{name}": np.asarray(mask, bool) for name, mask in masks.items()}
-    if "deployed" in answer:
-        named["deployed"] = np.asarray(answer["deployed"], float)
-    return named
-
-
 def check_features(features):
     """Refuse features that no density can be fitted to."""
     if features.empty:
@@ -234,15 +216,24 @@ def describe_labels(labels, hidden, dropped):
     """
     records = []
     targets = [name.removeprefix("y_") for name in labels.columns if name.startswith("y_")]
+    # Sets are told by the outcome of everybody, or the only one of a study of one target.
+    known = "y_general" if "general" in targets else f"y_{targets[0]}"
     for repeat, part in labels.groupby("repeat"):
         truth = hidden.loc[part.index]
-        groups = {
-            role: (part["role"] == role).to_numpy() for role in ("labeled", "unlabeled", "test")
-        }
+        roles = ("labeled", "unlabeled", "test")
+        groups = {role: (part["role"] == role).to_numpy() for role in roles}
         sizes = {f"rows_{role}": int(mask.sum()) for role, mask in groups.items()}
         sizes |= {"rows_all": len(part), "rows_dropped": dropped}
         records += size_records(repeat, len(part), sizes)
-        records += _describe_sets(repeat, part, truth)
+        outcome = truth[known].to_numpy(dtype=float, na_value=np.nan)
+        for column in (name for name in part.columns if name.startswith("in_")):
+            mask = part[column].to_numpy()
+            place = {"part": column.removeprefix("in_"), "rows": int(mask.sum())}
+            counts = {"rows": float(mask.sum()), "positives": float(np.nansum(outcome[mask]))}
+            records += [
+                {"repeat": repeat, "metric": f"sample_{what}", "value": count} | place
+                for what, count in counts.items()
+            ]
         groups["all"] = np.ones(len(part), bool)
         weight = 1.0 / part["keep_rate"].to_numpy()
         for target in targets:
@@ -256,40 +247,8 @@ def describe_labels(labels, hidden, dropped):
                     continue
                 share = np.average(outcome[mask], weights=weight[mask])
                 error = np.sqrt(((weight * (outcome - share))[mask] ** 2).sum())
-                records.append(
-                    {
-                        "repeat": repeat,
-                        "target": target,
-                        "metric": "positive_share",
-                        "part": group,
-                        "value": share,
-                        "rows": int(mask.sum()),
-                        "standard_error": error / weight[mask].sum(),
-                    }
-                )
-    return records
-
-
-def _describe_sets(repeat, part, truth):
-    """Rows and positives of each named data set, training and test rows together."""
-    records = []
-    # That of everybody, or the only one of a study of one target.
-    known = [name for name in ("y_general", "y_unlabeled") if name in truth]
-    outcome = truth[known[0]].to_numpy(dtype=float, na_value=np.nan)
-    for column in part.columns:
-        if column.startswith("in_"):
-            mask = part[column].to_numpy()
-            for metric, value in (
-                ("sample_rows", mask.sum()),
-                ("sample_positives", np.nansum(outcome[mask])),
-            ):
-                records.append(
-                    {
-                        "repeat": repeat,
-                        "metric": metric,
-                        "part": column.removeprefix("in_"),
-                        "value": float(value),
-                        "rows": int(mask.sum()),
-                    }
-                )
+                error /= weight[mask].sum()
+                place = {"repeat": repeat, "target": target, "part": group}
+                told = {"value": share, "rows": int(mask.sum()), "standard_error": error}
+                records.append({"metric": "positive_share"} | place | told)
     return records

@@ -49,3 +49,16 @@ def Choice(default, among, about, **schema):
 
 #: Calls that the plan may evaluate.
 FRAGMENTS = {call.__name__: call for call in (Option, Number, Integer, Flag, Text, Array, Choice)}
+
+
+#: Options that several protocols have.
+LEVEL = {
+    "level": Number(0.95, "Coverage of the intervals.", above=0, below=1),
+}  # fmt: skip
+#: Of the option ``keep_rates``: beside it stand the default and what the rates are of.
+RATES = {
+    "type": "array",
+    "items": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    "minItems": 1,
+    "uniqueItems": True,
+}

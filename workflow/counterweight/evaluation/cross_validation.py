@@ -11,8 +11,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.influence import LeftOut, Ratio, row_mean
-from counterweight.evaluation.metrics import accuracy, auc, brier, log_loss, metric_of, squared_loss
+from counterweight.evaluation.metrics import (
+    LeftOut,
+    Ratio,
+    accuracy,
+    auc,
+    brier,
+    log_loss,
+    metric_of,
+    row_mean,
+    squared_loss,
+)
 from counterweight.numerics.checks import as_numbers, checked_labels, checked_weights
 from counterweight.numerics.estimate import (
     Estimate,

@@ -30,8 +30,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from counterweight.evaluation.options import LEVEL
-from counterweight.fragments import Choice, Integer, Number
+from counterweight.fragments import LEVEL, Choice, Integer, Number
 from counterweight.labeling.columns import CLUSTERS
 from counterweight.labeling.log_files import rows_in_step
 from counterweight.numerics.estimate import (

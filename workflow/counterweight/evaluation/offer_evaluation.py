@@ -15,8 +15,7 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.metrics import metric_estimate
 from counterweight.evaluation.offer_value import offer_density, offer_value, single_offer
-from counterweight.evaluation.options import LEVEL
-from counterweight.fragments import Choice, Integer, Number
+from counterweight.fragments import LEVEL, Choice, Integer, Number
 from counterweight.models.choice.offer_model import acceptance, optimal_offer, soft_optimal_offer
 from counterweight.models.choice.offer_training import scale_of
 from counterweight.numerics.gaussian_mixture import Mixture

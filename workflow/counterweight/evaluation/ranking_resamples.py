@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.options import RATES
 from counterweight.evaluation.predictions import evaluate_predictions
-from counterweight.fragments import Array, Integer, Number, Option
+from counterweight.fragments import RATES, Array, Integer, Number, Option
 from counterweight.numerics.ranking import (
     agarwal_bound,
     auc_estimate,

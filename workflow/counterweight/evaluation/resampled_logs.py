@@ -14,9 +14,8 @@ from collections import Counter
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.options import LEVEL, RATES
 from counterweight.evaluation.policy_value import PolicyValue
-from counterweight.fragments import Choice, Integer, Option
+from counterweight.fragments import LEVEL, RATES, Choice, Integer, Option
 from counterweight.labeling.columns import CLUSTERS
 from counterweight.labeling.log_files import of_role, rows_in_step
 from counterweight.numerics.zero_rejection import row_uniforms

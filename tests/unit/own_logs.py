@@ -1,6 +1,7 @@
 """Logs of one's own whose policies' values are known, and the stages run on them."""
 
 import logging
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -54,24 +55,43 @@ def a_log(rows, rng, keep_rate=1.0, users=0, chance=CHANCE):
     return frame[kept].reset_index(drop=True)
 
 
-def planned(entry, score=None, evaluation=None):
-    """The plan of a study of a log, and the study; `evaluation` are options of its protocol."""
-    study = kind.own_study(entry)
+def planned(entry, score=None, evaluation=None, folder="", of=kind, dataset=None):
+    """The plan of a study of a log, and the study; `evaluation` are options of its protocol.
+
+    `of` is the task, `dataset` the log where it is no file of its own.
+    """
+    study = of.own_study(entry)
     study.pop("roles")
     study["evaluation"] |= evaluation or {}
     config = {
         "seed": 1,
         "data_source": "download",
-        "results": "results",
-        "data": "data",
+        "results": str(Path(folder, "results")),
+        "data": str(Path(folder, "data")),
         "repeats": 1,
         "test_share": 0.3,
-        "datasets": {"own_table": {"path": "log.csv"}},
+        "datasets": {"own_table": dataset or {"path": "log.csv"}},
         "studies": {"mine": {"dataset": "own_table", "family": "studies"} | study},
     }
     plan = resolve(config)
     plan["studies"]["mine"]["score"] = score
     return plan, plan["studies"]["mine"]
+
+
+def planned_folder(folder, entry, of=kind):
+    """The plan of a log that is a folder, with its study and paths."""
+    log = {"path": str(folder / "log"), "roles": {"reward": entry["reward"]}}
+    plan, study = planned(entry, folder=folder, of=of, dataset=log)
+    return plan, study, StudyPaths(str(folder / "results/mine"), "", [])
+
+
+def write_folder(folder, frame, parts, form="parquet", name="part-{}"):
+    """Write a log as a folder of partitions of about equal size."""
+    (folder / "log").mkdir(parents=True)
+    for number, rows in enumerate(np.array_split(np.arange(len(frame)), parts)):
+        path = folder / "log" / f"{name.format(number)}.{form}"
+        part = frame.iloc[rows]
+        part.to_csv(path, index=False) if form == "csv" else part.to_parquet(path)
 
 
 class Paths(dict):
@@ -89,8 +109,29 @@ def run_job(job, **outputs):
         threads=1,
         log=logging.getLogger("counterweight"),
     )
+    function = components.reference(job.run)
     with components.only(job.uses, job.modules):
-        return getattr(kind, job.run.partition(":")[2])(running)
+        return function(running)
+
+
+def run_folder(plan, study, at, of=kind):
+    """Sum and merge the partitions of a log; give the metric records of its sizes."""
+    for part in of.parts(plan, study):
+        run_job(of.plan_sum(plan, study, part, at), sums=at.sums(part))
+    files = {name: getattr(at, name) for name in ("features", "labels", "truth")}
+    return run_job(of.plan_label(plan, study, at), **files)
+
+
+def through(folder, **entry):
+    """All stages of a log in partitions; its tables and the metrics of its policies."""
+    plan, study, at = planned_folder(folder, ENTRY | {"by_partition": True} | entry)
+    sizes = run_folder(plan, study, at)
+    told = {name: run_job(kind.plan_evaluate(plan, study, name, at)) for name in study["methods"]}
+    job = kind.plan_deliver(plan, study, at)
+    run_job(job)
+    return {
+        name: pd.read_parquet(job.outputs[f"{name}_parquet"]) for name in ("values", "comparisons")
+    }, sizes, told, job.outputs["model"]  # fmt: skip
 
 
 def run_study(folder, frame, entry=ENTRY, score=None, evaluation=None):

@@ -3,7 +3,6 @@
 import warnings
 
 import counterweight as cw
-import log_partitions
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +11,7 @@ import test_saved_offers
 import test_saved_scores
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import fitted_encoder
-from own_logs import a_log
+from own_logs import a_log, through, write_folder
 
 ROWS = 240
 #: Public names that take no rows of features, and so nothing that could be in another order.
@@ -138,8 +137,8 @@ def saved_offers(folder):
 
 def saved_values(folder):
     log = a_log(2_000, np.random.default_rng(0))
-    log_partitions.written(folder, log, 1)
-    saved = cw.load(log_partitions.through(folder)[3])
+    write_folder(folder, log, 1)
+    saved = cw.load(through(folder)[3])
     needed = ["clicked", "p_logged", "p_new", "best", "shown"]
     return lambda frame: saved.values(frame)["value"], log[needed]
 

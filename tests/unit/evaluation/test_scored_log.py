@@ -1,8 +1,5 @@
 """Predictions of a log in partitions: merged, they say what one pass over all rows says."""
 
-import logging
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,14 +10,12 @@ from counterweight.evaluation.scored_log import RankSums, ScoredLog
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.numerics.zero_rejection import keep_weights
 from counterweight.plan import components
-from counterweight.plan.config import resolve
-from counterweight.plan.jobs import StudyPaths
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.report_jobs import study_plan
 from counterweight.tables.parquet import metrics_table
 from counterweight.tasks import prediction_logs as kind
 from counterweight.tasks.logs import told_of
-from own_logs import Paths as Files
+from own_logs import planned_folder, run_folder, run_job, write_folder
 
 NUMBERS = ["value", "standard_error", "low", "high"]
 
@@ -200,43 +195,14 @@ def test_a_value_that_no_reward_has_is_told(tmp_path):
 
 def test_a_study_by_config(tmp_path):
     frame = a_log(1_500, np.random.default_rng(10), 80)
-    (tmp_path / "log").mkdir()
-    for number, rows in enumerate(np.array_split(np.arange(len(frame)), 3)):
-        frame.iloc[rows].to_csv(tmp_path / "log" / f"day {number}.csv", index=False)
+    write_folder(tmp_path, frame, 3, "csv", "day {}")
     entry = {"reward": "clicked", "predictions": {"old one": "rough", "1": "fine"}, "user": "user"}
-    study = kind.own_study(entry)
-    assert study.pop("roles")["predictions 1"] == "fine"
-    config = {
-        "seed": 1,
-        "data_source": "download",
-        "results": str(tmp_path / "results"),
-        "data": str(tmp_path / "data"),
-        "repeats": 1,
-        "test_share": 0.3,
-        "datasets": {"mine": {"path": str(tmp_path / "log"), "roles": {"reward": "clicked"}}},
-        "studies": {"mine": {"dataset": "mine", "family": "studies"} | study},
-    }
-    plan = resolve(config)
-    study, at = plan["studies"]["mine"], StudyPaths(str(tmp_path / "results/mine"), "", [])
-
-    def run(job, **outputs):
-        running = SimpleNamespace(
-            input=Files(job.inputs),
-            output=Files(outputs or job.outputs),
-            given=job.given,
-            log=logging.getLogger("counterweight"),
-        )
-        function = components.reference(job.run)
-        with components.only(job.uses, job.modules):
-            return function(running)
-
+    assert kind.own_study(entry)["roles"]["predictions 1"] == "fine"
+    plan, study, at = planned_folder(tmp_path, entry, of=kind)
     assert list(kind.parts(plan, study)) == ["day_0", "day_1", "day_2"]
-    for part in kind.parts(plan, study):
-        run(kind.plan_sum(plan, study, part, at), sums=at.sums(part))
-    files = {name: getattr(at, name) for name in ("features", "labels", "truth")}
-    sizes = run(kind.plan_label(plan, study, at), **files)
+    sizes = run_folder(plan, study, at, of=kind)
     assert {one["metric"]: one["value"] for one in sizes}["rows_log"] == 1_500
-    records = run(kind.plan_evaluate(plan, study, "p_1", at))
+    records = run_job(kind.plan_evaluate(plan, study, "p_1", at))
     gap = [one for one in records if one["metric"] == "paired_difference"]
     assert {one["part"] for one in gap} == {"old_one"}
     # What stands in the table of results, with its interval.
@@ -248,7 +214,7 @@ def test_a_study_by_config(tmp_path):
     assert told.loc["auc", "estimate"] == auc["value"] and told.loc["auc", "status"] == "ok"
     assert told.loc["auc", "low"] < auc["value"] < told.loc["auc", "high"]
     job = kind.plan_deliver(plan, study, at)
-    run(job)
+    run_job(job)
     told = pd.read_csv(job.outputs["measures_csv"])
     known = grouped_estimate("auc", *(frame[key].to_numpy() for key in ("clicked", "fine", "user")))
     auc = told[(told["predictions"].astype(str) == "1") & (told["metric"] == "auc")]

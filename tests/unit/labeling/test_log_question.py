@@ -8,8 +8,9 @@ from counterweight.errors import CounterweightError
 from counterweight.plan.jobs import Paths
 from counterweight.tables.saved_form import read_saved
 from counterweight.tasks import logs as kind
-from log_partitions import planned, through, written
-from own_logs import TRUTH, a_log
+from own_logs import ENTRY, TRUTH, a_log, planned_folder, through, write_folder
+
+PARTS = ENTRY | {"by_partition": True}
 
 
 def test_text_files_with_rates_of_rows_and_users_that_look_like_numbers(tmp_path):
@@ -21,7 +22,7 @@ def test_text_files_with_rates_of_rows_and_users_that_look_like_numbers(tmp_path
     entry |= {"reward": {"column": "clicked", "positive": "ja"}}
     tables = {}
     for form in ("csv", "parquet"):
-        written(tmp_path / form, frame, 3, form)
+        write_folder(tmp_path / form, frame, 3, form)
         tables[form] = through(tmp_path / form, **entry)[0]
     for name, table in tables["csv"].items():
         pd.testing.assert_frame_equal(table, tables["parquet"][name], rtol=1e-12)
@@ -44,7 +45,7 @@ def test_merged_sums_are_one_pass(tmp_path, entry, scale, parts):
     rate = entry.get("keep_rate", 1.0)
     frame = a_log(20_000, np.random.default_rng(1), rate, 500 if "user" in entry else 0)
     frame["clicked"] += scale
-    written(tmp_path, frame, parts)
+    write_folder(tmp_path, frame, parts)
     tables, sizes, told, model = through(tmp_path, **entry)
     saved = SavedValues.from_saved(read_saved(model))
     for table, one in zip(tables.values(), saved.tables(frame), strict=True):
@@ -67,7 +68,7 @@ def test_a_folder_tells_a_column_and_a_part_may_be_without_a_reward(tmp_path):
     frame.loc[frame["day"] == 3, "clicked"] = 0
     frame.to_parquet(tmp_path / "log", partition_cols=["day"])
     tables, *_ = through(tmp_path, user="day")
-    plan, study, _ = planned(tmp_path, user="day")
+    plan, study, _ = planned_folder(tmp_path, PARTS | {"user": "day"})
     assert len(kind.parts(plan, study)) == 40
     one = SavedValues.from_saved(read_saved(f"{tmp_path}/results/mine/model.parquet"))
     whole = pd.DataFrame(one.tables(frame.astype({"day": str}))[0])
@@ -76,8 +77,8 @@ def test_a_folder_tells_a_column_and_a_part_may_be_without_a_reward(tmp_path):
 
 
 def test_the_chain_of_files_has_the_partitions(tmp_path):
-    written(tmp_path, a_log(500, np.random.default_rng(3)), 3)
-    plan, study, _ = planned(tmp_path)
+    write_folder(tmp_path, a_log(500, np.random.default_rng(3)), 3)
+    plan, study, _ = planned_folder(tmp_path, PARTS)
     chains = Paths(plan).chains(["mine"])
     first = [step["stage"] for step in chains[0]["steps"]]
     assert first == ["sum", "sum", "sum", "label"]
@@ -106,7 +107,7 @@ def test_what_is_wrong_is_told(tmp_path, change, entry, says):
     spoils_one = "part-2" in says
     if not spoils_one:
         frame = change(frame)
-    written(tmp_path, frame, 3)
+    write_folder(tmp_path, frame, 3)
     if spoils_one:
         file = tmp_path / "log/part-2.parquet"
         change(pd.read_parquet(file)).astype({"p_logged": float, "p_new": float}).to_parquet(file)
@@ -116,6 +117,6 @@ def test_what_is_wrong_is_told(tmp_path, change, entry, says):
 
 def test_a_file_is_no_folder(tmp_path):
     a_log(100, np.random.default_rng(5)).to_parquet(tmp_path / "log")
-    plan, study, _ = planned(tmp_path)
+    plan, study, _ = planned_folder(tmp_path, PARTS)
     with pytest.raises(CounterweightError, match="is for a log that is a folder"):
         kind.parts(plan, study)

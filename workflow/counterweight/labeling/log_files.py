@@ -12,7 +12,7 @@ from counterweight.datasets.own_table import new_rows, typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import CLUSTERS, check_finite
 from counterweight.labeling.logs import ROLES, LogProblems, logged_reward, own_log, present
-from counterweight.numerics.zero_rejection import keep_weights
+from counterweight.numerics.log_sums import Columns, LogSums
 from counterweight.tables.batches import batches, column_names, row_count, together, writing
 from counterweight.tables.parquet import ROW_GROUP, read_table, write_table
 
@@ -165,25 +165,32 @@ def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None,
             present(names, column, role.replace("_", " "))
         if needs is not None:
             wanted = list(dict.fromkeys(["row", *roles.values(), *needs]))
-    sums = [_Sums() for _ in ROLES]
+    sums = None
     problems = LogProblems(roles, said.get("rows_before", 0))
     layout = OWN_LABELS if own else LABELS
     rules = {"recipe": recipe, "outcome": outcome, "rule": rule, "rng": rng}
     with contextlib.ExitStack() as stack:
         for part in _labeled(table, wanted, outputs, stack, layout, problems, reward, rules):
+            if sums is None:
+                users = "cluster" in part and part["cluster"][0] >= 0
+                sums = [_Role(CLUSTERS if users else 0) for _ in ROLES]
             for number, total in enumerate(sums):
-                total.add(part, part["role"] == number)
+                total.see(part, part["role"] == number)
         (problems.tell_rows if own is None else problems.tell)()
         if not problems.rows + problems.dropped:
             raise CounterweightError(f"{table} has no row: a log needs some.")
+        sums = sums or [_Role(0) for _ in ROLES]
         if not sums[0].rows:
             raise CounterweightError(
                 f"No row belongs to the log: none of {sums[1].rows + problems.dropped} rows has "
                 "the values that labeling.log asks for; correct its columns and values."
             )
-    values = _known_values(known)
+    values = []
+    # What is known of single rows is no truth of a policy, and may be large.
+    if known and {"policy", "value"} <= set(column_names(known)):
+        values = read_table(known, [name for name, _ in TRUTH]).to_dict("records")
     if sums[1].rows:
-        mean, error = sums[1].mean()
+        mean, error = sums[1].mean_reward()
         values.append({"policy": "", "value": mean, "standard_error": error, "rows": sums[1].rows})
     write_table(
         outputs["truth"], {name: [value[name] for value in values] for name, _ in TRUTH}, TRUTH
@@ -194,11 +201,15 @@ def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None,
 def _labeled(table, wanted, outputs, stack, layout, problems, reward, rules):
     """The labels of the rows of a log, batch by batch, once they and their features are written."""
     import pandas as pd
+    import pyarrow as pa
+
+    from counterweight.tables.study_data import check_row_ids
 
     out, last = {}, -1
     for columns in batches(table, wanted, ROW_GROUP):
         frame = pd.DataFrame(columns)
-        last = _ascending(frame["row"].to_numpy(), last)
+        check_row_ids(np.r_[last, frame["row"]])
+        last = frame["row"].iloc[-1] if len(frame) else last
         part = {"role": np.zeros(len(frame), int)} | rules["rule"](frame)
         mine = part["role"] >= 0
         problems.dropped += int((~mine).sum())
@@ -228,15 +239,9 @@ def _labeled(table, wanted, outputs, stack, layout, problems, reward, rules):
         if problems.noted:
             continue  # the rest is only read to count
         out["features"].write({name: features[name].to_numpy() for name in features})
-        out["labels"].write(part | {"role": _role_names(part["role"])})
+        role = pa.DictionaryArray.from_arrays(part["role"].astype("int8"), ROLES)
+        out["labels"].write(part | {"role": role})
         yield part
-
-
-def _ascending(rows, last):
-    from counterweight.tables.study_data import check_row_ids
-
-    check_row_ids(np.concatenate([[last], rows]))
-    return rows[-1] if len(rows) else last
 
 
 def _check_features(features, rows):
@@ -246,19 +251,6 @@ def _check_features(features, rows):
             "choose a recipe that keeps every row, e.g. as_is."
         )
     check_finite(features)
-
-
-def _role_names(role):
-    import pyarrow as pa
-
-    return pa.DictionaryArray.from_arrays(pa.array(role.astype("int8")), pa.array(ROLES))
-
-
-def _known_values(known):
-    # What is known of single rows is no truth of a policy, and may be large.
-    if not known or not {"policy", "value"} <= set(column_names(known)):
-        return []
-    return read_table(known, [name for name, _ in TRUTH]).to_dict("records")
 
 
 def _describe(sums, dropped, own):
@@ -275,48 +267,26 @@ def _describe(sums, dropped, own):
             place = {"target": "general", "part": role, "rows": total.rows}
             records.append(place | {"metric": "rows_nonzero", "value": total.nonzero})
             if not own:
-                mean, error = total.mean()
+                mean, error = total.mean_reward()
                 told = {"metric": "reward_mean", "value": mean, "standard_error": error}
                 records.append(place | told)
-            records.append(place | {"metric": "smallest_propensity", "value": total.least})
+            records.append(place | {"metric": "smallest_propensity", "value": total.smallest})
     return records
 
 
-class _Sums:
-    """Moments of the rewards of one role, with weight 1 / keep rate where they are 0."""
+class _Role(LogSums):
+    """Sums over the rows of one role, without policies, and their smallest propensity."""
 
-    def __init__(self):
-        self.rows = self.nonzero = 0
-        self.least = np.inf
-        self.moments, self.users = np.zeros(5), None
+    def __init__(self, clusters):
+        super().__init__(Columns(0), clusters, thin=0)
+        self.smallest = np.inf
 
-    def add(self, part, mask):
-        reward = part["reward"][mask]
-        weight = keep_weights(reward, part["keep_rate"][mask])
-        self.rows += len(reward)
-        self.nonzero += int((reward != 0).sum())
-        known = part["propensity"][mask]
-        self.least = min(self.least, np.min(known, initial=np.inf, where=~np.isnan(known)))
-        if "cluster" in part and part["cluster"][0] >= 0:
-            self.users = np.zeros((2, CLUSTERS)) if self.users is None else self.users
-            for own, values in zip(self.users, (weight, weight * reward), strict=True):
-                own += np.bincount(part["cluster"][mask], values, CLUSTERS)
-        square = weight * weight
-        self.moments += [
-            term.sum()
-            for term in (weight, weight * reward, square, square * reward, square * reward**2)
-        ]
-
-    def mean(self):
-        """Ratio mean of the rewards and its linearised standard error, of users where there are."""
-        total, first, w2, w2r, w2r2 = self.moments
-        mean = first / total
-        squares = max(w2r2 - 2 * mean * w2r + mean**2 * w2, 0.0)
-        n = self.rows
-        if self.users is not None:
-            size, earned = self.users
-            squares, n = float(((earned - mean * size) ** 2).sum()), int((size > 0).sum())
-        return mean, np.sqrt(squares * n / (n - 1)) / total if n > 1 else np.nan
+    def see(self, part, mask):
+        rows = int(mask.sum())
+        names = ("reward", "propensity", "keep_rate", *["cluster"] * (self.groups is not None))
+        own = {name: part[name][mask] for name in names}
+        self.smallest = np.fmin(self.smallest, np.nanmin(own["propensity"], initial=np.inf))
+        self.add(own | {"weight": np.ones(rows), "p": np.empty((rows, 0))})
 
 
 def types_of_table(table):

@@ -13,6 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from counterweight.numerics.estimate import influence_shape
+
 #: Rows whose columns are held at once: they stay in a processor's cache.
 STEP = 1 << 14
 #: Numbers of products that are held at once.
@@ -61,7 +63,7 @@ class Columns:
 
     def room(self, name, rows, count):
         """An array (rows, count) that is used again: fresh memory costs more than arithmetic."""
-        if rows * count > len(self._room.get(name, ())):
+        if name not in self._room or rows * count > len(self._room[name]):
             self._room[name] = np.empty(rows * count)
         return self._room[name][: rows * count].reshape(rows, count)
 
@@ -430,6 +432,14 @@ class LogSums:
     def totals(self):
         """Sums of the columns (columns,)."""
         return self._sums.value[:, 0].sum(axis=0)
+
+    def mean_reward(self):
+        """Mean reward of the logging policy and its linearised standard error."""
+        totals, own, reward = self.totals, np.zeros(self.columns.count), self.rewards_of()
+        mean = totals[reward] / totals[0]
+        own[reward], own[0] = 1 / totals[0], -mean / totals[0]
+        moments = self.moments(own[:, None])
+        return mean, influence_shape(moments.count, *moments.of(0)[:3], 0.0)[0]
 
     def draws(self, policy=None):
         """Sum of squares and largest weight of the independent draws behind the mean reward of the

@@ -11,7 +11,6 @@ from counterweight.labeling.labeling_rules import earlier
 from counterweight.labeling.outcome_rules import equals
 from counterweight.labeling.split import describe_labels, label_rows
 from counterweight.numerics.linear import fit_logistic
-from counterweight.plan.components import declared, load, options
 from scipy.special import expit, logit
 
 ROWS = 40_000
@@ -109,13 +108,6 @@ def test_what_has_no_mechanism_is_told(change, options, message):
         labels(world(50).assign(**change), **options)
 
 
-def test_the_older_rows_are_labeled():
-    frame = pd.DataFrame({"row": np.arange(10), "t": [5, 1, 4, 4, 2, 9, 0, 7, 8, 3]})
-    np.testing.assert_array_equal(earlier(frame, None, None, share=0.35), np.arange(10) < 3)
-    by_time = earlier(frame, None, None, share=0.5, column="t")
-    np.testing.assert_array_equal(np.flatnonzero(by_time), [1, 2, 4, 6, 9])
-
-
 def test_a_study_may_have_the_unlabeled_alone_as_its_target():
     frame = world(400)
     seen, hidden = label_rows(
@@ -134,26 +126,3 @@ def test_a_study_may_have_the_unlabeled_alone_as_its_target():
     shares = {r["part"]: r["value"] for r in records if r["metric"] == "positive_share"}
     assert set(shares) == {"labeled", "unlabeled", "test", "all", "target"}
     assert shares["all"] == frame["y"].mean()
-
-
-def test_of_rows_of_one_time_the_first_of_the_file_are_older():
-    frame = pd.DataFrame({"row": np.arange(6), "t": [1, 1, 1, 1, 0, 1]})
-    np.testing.assert_array_equal(
-        np.flatnonzero(earlier(frame, None, None, share=0.5, column="t")), [0, 1, 4]
-    )
-
-
-def test_every_row_is_labeled_and_the_rule_says_that_it_is_complete():
-    rule = load("labeling", "everyone")
-    for rows in (0, 1, 7):
-        selected = rule(pd.DataFrame({"row": range(rows)}), None, np.random.default_rng(0))
-        assert selected.dtype == bool
-        assert selected.tolist() == [True] * rows
-    assert declared("labeling", "everyone", "COMPLETE", False) is True
-    assert options("labeling", "everyone") == {}
-
-
-def test_no_random_number_is_drawn():
-    rng = np.random.default_rng(0)
-    load("labeling", "everyone")(pd.DataFrame({"row": range(3)}), None, rng)
-    assert rng.random() == np.random.default_rng(0).random()

@@ -349,22 +349,6 @@ def test_offers_of_the_grid_lie_in_the_range():
 
 
 @pytest.mark.parametrize(
-    ("answers", "positive", "expected"),
-    [
-        (["Bought ", "left", "bought"], "bought", [1, 0, 1]),
-        ([2.0, 1.0, 2.0], 2, [1, 0, 1]),
-        # Columns of yes and no may come as numbers.
-        ([1, 0, 1], "yes", [1, 0, 1]),
-        ([1, 0, 1], "No", [0, 1, 0]),
-        ([1, 0, 1], True, [1, 0, 1]),
-    ],
-)
-def test_any_answer_may_be_the_one_that_accepts(answers, positive, expected):
-    frame = pd.DataFrame({"row": range(3), "answer": answers})
-    assert accepts(frame, None, positive=positive).tolist() == expected
-
-
-@pytest.mark.parametrize(
     ("answers", "positive", "code"),
     [
         ([1, 0, 9, 0], 1, 9),

@@ -1,7 +1,6 @@
 """Mistakes in the config are told by key, with the nearest word and what is allowed."""
 
 import copy
-import itertools
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,6 @@ import yaml
 from counterweight.errors import CounterweightError
 from counterweight.plan import config
 from counterweight.plan.reading import with_listed_studies
-from counterweight.reporting.report_jobs import study_plan
 from small_config import SMALL
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -88,22 +86,6 @@ def test_several_mistakes_are_told_at_once():
     assert len(str(caught.value).splitlines()) == 2
 
 
-def test_models_that_begin_from_others_bring_them_along():
-    methods = config.resolve(SMALL)["studies"]["one"]["methods"]
-    assert list(methods) == ["logistic", "shifted_mixture", "generative", "generative-lemma2"]
-    assert methods["shifted_mixture"]["starts"] == {
-        "labeled": "generative",
-        "unlabeled": "generative-lemma2",
-    }
-    assert not methods["generative"]["reported"]
-
-
-def test_model_defaults_reach_every_use():
-    made = copy.deepcopy(SMALL) | {"model_defaults": {"generative": {"n_init": 3}}}
-    methods = config.resolve(made)["studies"]["one"]["methods"]
-    assert methods["generative-lemma2"]["options"]["n_init"] == 3
-
-
 @pytest.mark.parametrize("overlay", [None, "paper.yaml", "demo.yaml"])
 def test_shipped_configs_are_valid(overlay):
     from snakemake.utils import update_config
@@ -136,103 +118,6 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_runs(tmp_path):
         config.check_folders(plan)
     config.check_folders({"results": str(tmp_path / "new" / "deep"), "data": str(tmp_path)})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
-
-
-def ordered(*models):
-    made = copy.deepcopy(SMALL)
-    made["studies"]["one"]["models"] = [{"model": "logistic"}, *models]
-    return config.resolve(made)["studies"]["one"]["methods"]
-
-
-@pytest.mark.parametrize(
-    "order", list(itertools.permutations(["shifted_mixture", "generative", "generative-lemma2"]))
-)
-def test_models_may_be_listed_in_any_order(order):
-    entries = {
-        "shifted_mixture": {"model": "shifted_mixture"},
-        "generative": {"model": "generative"},
-        "generative-lemma2": {"model": "generative", "weights": "lemma2"},
-    }
-    methods = ordered(*(entries[name] for name in order))
-    assert list(methods) == ["logistic", *order]
-    assert all(method["reported"] for method in methods.values())
-    assert set(methods["shifted_mixture"]["starts"].values()) == {"generative", "generative-lemma2"}
-
-
-def test_draws_are_further_fits_that_stand_in_no_table():
-    made = changed(
-        "studies",
-        "one",
-        "models",
-        value=[
-            {"model": "shifted_mixture", "draws": 3},
-            {"model": "generative", "draws": 3},
-            {"model": "generative", "weights": "lemma2", "draws": 2},
-            {"model": "generative", "draw": 1, "name": "redrawn"},
-        ],
-    )
-    study = config.resolve(made)["studies"]["one"]
-    methods = study["methods"]
-    # The second draw is listed by itself, and not fitted again.
-    assert methods["generative"]["draws"] == ["generative", "redrawn", "generative-draw-2"]
-    assert [methods[name]["options"]["draw"] for name in methods["generative"]["draws"]] == [
-        0,
-        1,
-        2,
-    ]
-    one, two = (methods[name] for name in methods["shifted_mixture"]["draws"][1:])
-    assert one["starts"] == {"labeled": "redrawn", "unlabeled": "generative-lemma2-draw-1"}
-    assert two["starts"]["labeled"] == "generative-draw-2"
-    third = methods[two["starts"]["unlabeled"]]
-    assert (third["weights"], third["options"]["draw"]) == ("lemma2-logistic", 2)
-    assert not third["reported"], "it is a start and nothing else"
-    assert two["reported"] and two["draw_of"] == "shifted_mixture"
-    shown = study_plan(study)
-    assert [method["id"] for method in shown["methods"]] == [
-        *("shifted_mixture", "generative", "generative-lemma2", "redrawn")
-    ]
-    assert shown["draws"]["generative-lemma2"] == ["generative-lemma2", "generative-lemma2-draw-1"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"models": [{"model": "logistic", "draws": 2}]}, "nothing in the model logistic begins"),
-        (
-            {
-                "labeling": {"rule": "offered"},
-                "selection": [],
-                "weighting": [],
-                "outcome": {"rule": "accepts", "column": "label"},
-                "evaluation": {"protocol": "offers"},
-                "models": [{"model": "logitboost", "draws": 2}],
-            },
-            "draws has no meaning",
-        ),
-    ],
-)
-def test_what_has_no_draws_is_told(changes, message):
-    made = copy.deepcopy(SMALL)
-    made["studies"]["one"] |= changes
-    with pytest.raises(CounterweightError, match=message):
-        config.resolve(made)
-
-
-def test_a_start_with_too_few_repeats_is_not_used():
-    methods = ordered({"model": "generative", "repeats": 1}, {"model": "shifted_mixture"})
-    assert methods["generative"]["repeats"] == 1
-    start = methods["shifted_mixture"]["starts"]["labeled"]
-    assert start == "generative-start-of-shifted_mixture"
-    assert methods[start]["repeats"] == 10
-
-
-def test_the_selector_of_a_shifted_mixture_reaches_its_start():
-    made = copy.deepcopy(SMALL)
-    made["studies"]["one"]["selection"].append({"selector": "gradient_boosting"})
-    made["studies"]["one"]["models"][1]["selector"] = "gradient_boosting"
-    methods = config.resolve(made)["studies"]["one"]["methods"]
-    start = methods["shifted_mixture"]["starts"]["unlabeled"]
-    assert methods[start]["weights"] == "lemma2-gradient_boosting"
 
 
 @pytest.mark.parametrize(

@@ -383,3 +383,27 @@ def test_metrics_of_the_second_repeat_stand_beside_those_of_the_first(small):
     for repeat in (0, 1):
         own = [one | {"repeat": 0} for one in both if one["repeat"] == repeat]
         np.testing.assert_equal(own, once)
+
+
+def test_the_fall_of_an_objective_is_told_by_shares():
+    objective = np.array([10.0, 5.0, 4.0, 3.5, 3.2, 3.1, 3.0])
+    gaps = np.array([0.2, 0.1, 0.3, 0.1, 0.1, 0.05])
+    arrays = {"objective": objective, "gap": gaps, "evaluations": np.arange(6.0)}
+    found = {record["metric"]: record for record in fit_records(arrays, {})}
+    expected = {
+        "final_objective": 3.0,
+        "objective_rise": -0.1,
+        "steps_rising": 0,
+        "late_fall": 0.1 / 7,
+        "late_share": 0.1 / 2,
+        "final_gap": 0.05,
+        "largest_gap": 0.3,
+        "evaluations": 15,
+        "evaluations_per_step": 15 / 6,
+    }
+    for metric, value in expected.items():
+        assert found[metric]["value"] == pytest.approx(value), metric
+    assert found["objective"]["step"] == 6
+    rising = {"objective": np.array([1.0, 0.5, 0.5 + 2e-9, 0.5 + 2.5e-9])}
+    told = {record["metric"]: record["value"] for record in fit_records(rising, {})}
+    assert told["steps_rising"] == 1 and "late_share" not in told

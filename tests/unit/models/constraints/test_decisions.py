@@ -9,7 +9,7 @@ from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.models.constraints.decisions import GivenScores
 from counterweight.models.constraints.reductions import ReductionsClassifier
 from counterweight.numerics.rates import DataSets
-from counterweight.numerics.rates.values import constraint_values
+from counterweight.numerics.rates.values import constraint_values, plain_constraints
 from scipy.stats import norm
 
 ASKED = ["coverage(men) <= coverage(women) / 0.6"]
@@ -163,3 +163,51 @@ def test_room_that_cannot_be_had_is_told():
         CounterweightError, match="With bounds less their margins.*is missed by.*lower confidence"
     ):
         fitted(200, asked=["recall(women) >= 0.97", "coverage(women) <= 0.45"], confidence=0.99)
+
+
+class Told(GivenScores):
+    """What fits of margins are asked for, with made-up errors of cross-fitting."""
+
+    def _crossed(self, samples, rng, plains, z):
+        return np.full((2, len(plains)), 0.01), np.full((2, len(plains)), 0.03), 1.0
+
+    def _fit_to(self, samples, rng, margins, units, plains):
+        self.asked.append(float(margins[0, 0]))
+        super()._fit_to(samples, rng, margins, units, plains)
+
+
+def test_margins_have_room_for_the_test_and_for_chance():
+    rng = np.random.default_rng(0)
+    score = rng.random((400, 1))
+    y = (rng.random(400) < score[:, 0]).astype(int)
+    options = {"constraints": ["coverage(everyone) <= 0.4"], "confidence": 0.9}
+    alone, tested = Told(**options), Told(**options, held_out=0.2)
+    for model in (alone, tested):
+        model.asked = []
+        model.fit(score, y)
+    assert alone.asked == [pytest.approx(0.01 + norm.ppf(0.9) * 0.03)]
+    # Errors of a fifth of the rows are twice those of the others; each test has half of the level.
+    room = norm.ppf(0.95) * 0.06
+    first, *more = tested.asked
+    assert first == pytest.approx(0.01 + room)
+    if more:
+        assert more[0] == pytest.approx(0.01 + room + 1.5 * np.hypot(0.03, 0.06))
+    assert not alone.certified_
+
+
+def test_a_chance_of_a_half_is_a_no_in_cross_fitting():
+    class Even(GivenScores):
+        def answers(self, X, samples=None):
+            return np.full(X.shape[0], 0.5), None
+
+    rng = np.random.default_rng(0)
+    data = DataSets.stack(rng.random((50, 1)), np.arange(50) % 2)
+    model = Even(constraints=["coverage(everyone) <= 0.4"], confidence=0.9, repair="none")
+    model.n_features_in_, model.margins_ = 1, np.zeros((2, 1))
+    plains = plain_constraints(model.constraints)
+    flattered, error, units = model._crossed(data, rng, plains, 1.0)
+    assert not flattered.any() and units == 1
+    by_sign, by_chance = constraint_values(np.full(50, 0.5), None, data, model.constraints, {})[
+        0, :, 3
+    ]
+    np.testing.assert_allclose(error[:, 0], [by_sign, by_chance])

@@ -5,7 +5,18 @@ import logging
 import numpy as np
 import pytest
 from counterweight.models.constraints.constrained import ConstrainedClassifier
+from counterweight.models.constraints.known_rules import named_groups
 from counterweight.models.constraints.majorisation import minimise_rates
+from counterweight.models.constraints.newton import DistinctRows
+from counterweight.models.constraints.starts import (
+    Begun,
+    Search,
+    _tightest_first,
+    _unconstrained,
+    sharpened,
+    vector,
+)
+from counterweight.models.constraints.starts import repaired as repaired_start
 from counterweight.models.constraints.thresholds import repaired
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates
@@ -221,3 +232,107 @@ def test_a_classifier_near_an_old_one_uses_the_churn_that_it_may_have():
         if np.mean(decided != (old > 0)) <= 0.15:
             errors.append(np.mean(decided != y))
     assert np.where(y == 1, 1 - p, p).mean() <= min(errors) + 0.01
+
+
+def searched(kappa=0.8, n=300, **options):
+    """A search on a small table of credits, its rows and the unconstrained fit."""
+    X, y, men = credit(n)
+    data = DataSets.stack(X, y, None, {"men": men, "women": ~men})
+    made = compile_rates("error(labeled)", RATIO, data, {"kappa": kappa})
+    rows = DistinctRows(X)
+    begun = Begun(rows)
+    costs = made.positive, made.negative, made.bounds, made.constants, 0.01
+    search = Search(begun, *costs, method="newton", tol=1e-5, loss="ramp", **options)
+    begun.bases = _unconstrained(search, data, np.ones(len(data), bool))[0]
+    groups = named_groups(rows, data.members, RATIO)
+    begun.groups, begun.tilts = groups
+    return search, rows, begun.bases[0], made
+
+
+def test_a_start_is_the_best_scale_and_shift_that_meet_the_constraints():
+    search, rows, w, made = searched()
+    found, missed, value = repaired_start(rows, w, search.costs, search.penalty)
+    f, p = rows.scores(found), np.clip(0.5 + rows.scores(found), 0, 1)
+    both = rows.merge(made.positive) @ p + rows.merge(made.negative) @ (1 - p) + made.constants
+    assert missed == 0 and both[1] <= made.bounds[0] + 1e-12
+    assert value == pytest.approx(both[0] + 0.005 * found @ found)
+    assert search.value(found)[0] == pytest.approx(value)
+    scale = found[0] / w[0]
+    np.testing.assert_allclose(found[:-1], scale * w[:-1])
+    for more in (2.0, 0.5, 1.0):
+        for place in (0.0, 0.25, -0.25):
+            other = np.append(more * found[:-1], more * found[-1] + place)
+            if search.value(other)[1][0] <= 0 and more == 1.0:
+                assert place == 0 or search.value(other)[0] >= value - 0.05
+    assert np.ptp(f) > 0
+
+
+def test_a_rule_becomes_a_coin_that_is_nearly_as_good():
+    search, rows, w, _ = searched()
+    rule = search.known[-1]
+    f = rows.scores(rule.w)
+    sign = search.costs.values(f > 0)[0]
+    assert rule.value == pytest.approx(sign)
+    assert sharpened(rows, rule, search.costs, sign - 1e-6) is None
+    coin = sharpened(rows, rule, search.costs, sign + 0.02)
+    values = search.costs.values(np.clip(0.5 + rows.scores(coin), 0, 1))
+    assert values[0] <= sign + 0.02 and (values[1:] <= 0).all()
+    np.testing.assert_allclose(coin[:-1] / coin[0], rule.w[:-1] / rule.w[0])
+    close = sharpened(rows, rule, search.costs, sign)
+    if close is not None:
+        assert search.costs.values(np.clip(0.5 + rows.scores(close), 0, 1))[0] <= sign + 1e-12
+    assert search.behind(rule.w * 1e6) == pytest.approx(0, abs=1e-3)
+    never = rule.w * 0
+    share = (search.costs.values(np.full(rows.shape[0], 0.5))[0] - rule.value) / search.costs.size[
+        0
+    ]
+    assert search.behind(never) >= share - 1e-12
+
+
+def test_a_start_is_moved_along_groups_until_rates_agree():
+    search, rows, w, _ = searched(kappa=2.0)
+    lines = [line for _, line in search.begun.groups] + search.begun.tilts
+    before = search.value(w)[1][0]
+    moved, missed, value = search._levelled(w, lines)
+    assert before > 0 and missed == 0
+    assert search.value(moved)[1][0] <= 1e-12
+    assert value == pytest.approx(search.value(moved)[0])
+    way, _, cost = search._on_the_way(moved, w)
+    assert cost <= value + 1e-12 and search.value(way)[1][0] <= 1e-9
+    assert cost == pytest.approx(search.value(way)[0])
+
+
+def test_a_fit_that_no_step_gave_tells_its_values():
+    search, rows, w, _ = searched()
+    fit = search.run(None, 1)
+    own = search.as_fit(w, fit)
+    assert own.objective == pytest.approx([search.value(w)[0]])
+    np.testing.assert_allclose(own.violations, [search.value(w)[1]])
+    assert own.accepted == 0 and own.evaluations == [fit.evaluations.sum()]
+    np.testing.assert_array_equal(vector(rows, own), w)
+
+
+def test_rare_answers_are_begun_with_even_costs_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = (X[:, 0] + 0.5 * rng.normal(size=400) > 1.8).astype(int)
+    data = DataSets.stack(X, y)
+    made = compile_rates("error(labeled)", ["coverage(everyone) >= 0.1"], data)
+    search = Search(
+        Begun(DistinctRows(X)), made.positive, made.negative, made.bounds, made.constants, 0.5
+    )
+    fits, costs, penalty = _unconstrained(search, data, np.ones(400, bool))
+    assert len(fits) == 2 and penalty == 0.5
+    np.testing.assert_array_equal(costs, [made.positive[0], made.negative[0]])
+    yes = [(search.rows.scores(w) > 0).mean() for w in fits]
+    assert yes[0] < 0.6 * y.mean() < yes[1]
+    only = compile_rates("coverage(everyone)", ["coverage(everyone) >= 0.1"], data)
+    one_sided = Search(search.begun, only.positive, only.negative, only.bounds, only.constants, 0.5)
+    _, costs, penalty = _unconstrained(one_sided, data, np.ones(400, bool))
+    assert penalty == 2.0
+    np.testing.assert_array_equal(costs, [y == 0, y == 1])
+
+
+def test_the_setting_that_the_free_fit_keeps_least_is_first():
+    searches = [searched(kappa)[0] for kappa in (0.3, 1.0, 0.6)]
+    assert list(_tightest_first(searches)) == [1, 2, 0]

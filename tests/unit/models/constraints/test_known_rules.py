@@ -4,7 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
-from counterweight.models.constraints.known_rules import known_rules, named_groups, nearby
+from counterweight.models.constraints.known_rules import (
+    known_rules,
+    logistic,
+    named_groups,
+    nearby,
+    shifted_value,
+)
 from counterweight.models.constraints.newton import DistinctRows
 from counterweight.models.constraints.thresholds import Rates, repaired
 from counterweight.numerics.rates import DataSets
@@ -95,3 +101,58 @@ def test_a_group_that_no_feature_tells_is_come_near_to():
     groups, tilts = named_groups(DistinctRows(X), {"old": age > 0}, ["coverage(old) <= 0.5"])
     assert not groups and len(tilts) == 1
     assert abs(tilts[0][1]) > 10 * abs(tilts[0][0])
+
+
+def test_scores_of_a_logistic_regression_are_near_those_of_scikit_learn():
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 4, (400, 3)).astype(float)
+    y = (X @ [1.0, -0.5, 0.2] + rng.logistic(size=400) > 1.2).astype(int)
+    weight = rng.uniform(0.5, 2, 400) / 400
+    rows = DistinctRows(X, "free")
+    w = logistic(rows, *rows.merge(np.array([weight * (y == 0), weight * (y == 1)])), 0.01)
+    other = LogisticRegression(C=100.0, tol=1e-10, max_iter=1000).fit(X, y, weight)
+    np.testing.assert_allclose(w[:3], other.coef_[0], atol=2e-3)
+    assert w[3] == pytest.approx(other.intercept_[0], abs=5e-3)
+
+
+def small(bias="regularised"):
+    """Scores 0 to 9; a yes costs 1 in the even rows, a no in the odd ones; coverage is bounded."""
+    rows = DistinctRows(np.arange(10.0)[:, None] - 4.5, bias)
+    odd = np.arange(10) % 2 == 1
+    positive = np.array([~odd, np.full(10, 0.1)])
+    negative = np.array([odd, np.zeros(10)])
+    return rows, positive * 1.0, negative * 1.0
+
+
+def test_a_threshold_is_moved_where_a_constraint_needs_it():
+    rows, positive, negative = small()
+    f = np.arange(10.0) - 4.5
+    loose = Rates.of(positive, negative, np.zeros(2), [0.5])
+    assert shifted_value(f, loose) == 5.0 - 1 * (loose.values(f > 0)[0] == 4)
+    tight = Rates.of(positive, negative, np.zeros(2), [0.1])
+    assert shifted_value(f, tight) == tight.values(f > 4)[0] == 4.0
+    never = Rates.of(positive, negative, np.zeros(2), [-0.1])
+    assert shifted_value(f, never) == np.inf
+    names = [rule.name for rule in known_rules(rows, np.array([1.0, 0.0]), loose)]
+    assert set(names) == {"as it is", "shifted"}
+    assert [rule.name for rule in known_rules(rows, np.array([1.0, 0.0]), tight)] == ["shifted"]
+    plain = small("none")[0]
+    only = known_rules(plain, np.array([1.0]), loose)
+    assert [rule.name for rule in only] == ["as it is"]
+
+
+def test_a_tilt_is_tried_both_ways_by_lengths_of_the_score():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(200, 2))
+    rows = DistinctRows(X)
+    y = X[:, 0] + 1.2 * X[:, 1] > 0
+    costs = Rates.of((~y)[None] * 1.0, y[None] * 1.0, np.zeros(1), [])
+    line = np.array([0.0, 1.0, 0.0])
+    found = known_rules(rows, np.array([1.0, 0.0, 0.0]), costs, tilts=[line])
+    best = found[-1]
+    assert best.name == "tilted" and best.value < 0.05 * len(y)
+    assert best.w[1] == pytest.approx(1.2 * X[:, 0].std() / X[:, 1].std())
+    assert sum(rule.name == "tilted" for rule in found) == 10
+    assert [rule.value for rule in found] == sorted((rule.value for rule in found), reverse=True)

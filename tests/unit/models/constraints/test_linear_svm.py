@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from counterweight import ConstrainedClassifier
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.linear_svm import HingeRows, best_penalty
+from counterweight.models.constraints.linear_svm import (
+    HingeRows,
+    best_penalty,
+    group_masks,
+    labeled_rows,
+)
+from counterweight.numerics.rates import DataSets
 from scipy import sparse
 from svm_rows import loss, world
 
@@ -69,3 +75,57 @@ def test_a_penalty_is_chosen_on_held_out_rows():
     assert any(model.penalty_ == pytest.approx(penalty) for penalty in grid)
     with pytest.raises(CounterweightError, match="both given"):
         ConstrainedClassifier(penalties=grid, penalty=0.1).fit(X, y)
+
+
+def test_the_gap_is_certified_and_steps_are_counted():
+    data = world(300)
+    rough, fine = (
+        HingeRows(data.X, data.y, np.ones(len(data)), penalty=0.02).solve(tol=tol)
+        for tol in (1e-2, 1e-9)
+    )
+    assert fine.gap <= 1e-9 < rough.gap <= 1e-2
+    assert 0 <= rough.objective - fine.objective <= rough.gap
+    assert 0 < rough.evaluations < fine.evaluations
+    assert HingeRows(data.X, data.y, np.ones(len(data))).penalty == 2 / len(data)
+    for wrong in (0.0, -1.0, np.inf, True):
+        with pytest.raises(CounterweightError, match="must be a number above 0"):
+            HingeRows(data.X, data.y, np.ones(len(data)), penalty=wrong)
+
+
+@pytest.mark.parametrize("bias", ["regularised", "free", "none"])
+def test_a_plane_is_kept_at_its_value_and_a_warm_start_changes_nothing(bias):
+    data = world(200)
+    hinges = HingeRows(data.X, data.y, np.ones(len(data)), penalty=0.02, bias=bias)
+    line = np.array([1.0, -2.0, 0.5])
+    free = hinges.solve(tol=1e-8)
+    plane = hinges.solve(line, 0.1, tol=1e-8)
+    again = hinges.solve(line, 0.1, start=free, tol=1e-8)
+    assert line @ plane.coefficient == pytest.approx(0.1)
+    assert again.objective == pytest.approx(plane.objective, abs=1e-7)
+    assert plane.gap <= 1e-8 and plane.objective > free.objective
+    own = hinges.solve(line, line @ free.coefficient, tol=1e-8)
+    assert own.objective == pytest.approx(free.objective, abs=1e-7)
+    if bias == "none":
+        assert plane.intercept == 0
+
+
+def test_groups_have_no_row_in_common_and_are_as_many_as_asked():
+    sets = {"a": [True, True, False], "b": [False, False, True], "c": [False, True, True]}
+    data = DataSets(np.ones((3, 1)), [0, 1, 1], None, {k: np.array(v) for k, v in sets.items()})
+    np.testing.assert_array_equal(group_masks(data, ("a", "b"), 2), [sets["a"], sets["b"]])
+    for groups, exactly, message in (
+        (("a",), None, "two or more different data sets"),
+        (("a", "a"), None, "two or more different"),
+        (("a", "b", "c"), 2, "groups must name 2 different"),
+        (("a", "c"), None, r"1 rows \(first: row 1\) are in more than one"),
+    ):
+        with pytest.raises(CounterweightError, match=message):
+            group_masks(data, groups, exactly)
+
+
+def test_rows_to_learn_from_have_a_label_and_a_weight():
+    data = DataSets(np.ones((4, 1)), [0, 1, -1, 1], [1.0, 2.0, 1.0, 0.0])
+    assert labeled_rows(data).tolist() == [True, True, False, False]
+    data.weight[1] = 0.0
+    with pytest.raises(CounterweightError, match="has the label 1"):
+        labeled_rows(data)

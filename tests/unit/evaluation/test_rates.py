@@ -5,6 +5,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics import accuracy, auc
 from counterweight.evaluation.rates import (
+    CASES,
     _slope_records,
     at_equal,
     bound_records,
@@ -407,3 +408,12 @@ def test_the_fall_of_an_objective_is_told_by_shares():
     rising = {"objective": np.array([1.0, 0.5, 0.5 + 2e-9, 0.5 + 2.5e-9])}
     told = {record["metric"]: record["value"] for record in fit_records(rising, {})}
     assert told["steps_rising"] == 1 and "late_share" not in told
+
+
+def test_rows_to_draw_are_labels_by_the_share_of_disagreements():
+    records = {(one["part"], one["setting"], one["metric"]): one for one in paper_cases()}
+    for case, (disagree, wins) in CASES.items():
+        labels = records[case, "power=0.8", "sign_test_labels"]["value"]
+        assert labels == sign_test_rows(wins, 0.8)
+        drawn = records[case, "power=0.8", "sign_test_drawn"]["value"]
+        assert labels / disagree <= drawn < labels / disagree + 1

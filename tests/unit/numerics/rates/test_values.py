@@ -5,8 +5,17 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.rates import DataSets, measure, parse_expression
 from counterweight.numerics.rates import compile as compile_rates
-from counterweight.numerics.rates.language import RATES
+from counterweight.numerics.rates.language import RATES, Rate
+from counterweight.numerics.rates.values import (
+    ROUNDING,
+    affine,
+    constraint_values,
+    ratio_base,
+    verdict,
+    verdicts_of,
+)
 from rated_rows import world
+from scipy.stats import norm
 
 
 def counts(data, p, mask, weight):
@@ -231,3 +240,50 @@ def test_rates_of_the_deployed_model_are_numbers():
     again = measure(now, data, {"r": "recall(a)", "p": "precision(labeled)"})
     assert found["r"] == pytest.approx(again["r"])
     assert found["p"] == pytest.approx(again["p"])
+
+
+def test_a_verdict_goes_by_the_end_of_the_interval_and_a_fact_by_itself():
+    edge = ROUNDING
+    assert verdict(-0.1, -0.2, edge) == "kept" and verdict(-0.1, -0.2, 2 * edge) == "undecided"
+    assert verdict(0.1, edge, 0.2) == "undecided" and verdict(0.1, 2 * edge, 0.2) == "broken"
+    assert verdict(edge, -1, 1, fact=True) == "kept"
+    assert verdict(2 * edge, -1, 1, fact=True) == "broken"
+    assert verdict(np.nan, -1, 1, fact=True) == "undecided"
+
+
+def test_intervals_are_normal_ones_with_what_few_rows_add():
+    y = np.array([1, 1, 0, 0, 1, 0, 1, 0, 0, 0])
+    data = DataSets(None, y, None, {"a": np.arange(10) < 4})
+    p = np.linspace(0, 0.9, 10)
+    (both,) = constraint_values(p, None, data, ["coverage(a) <= 0.3"], level=0.9)
+    assert both[1, :3] == pytest.approx([0.15, 0.3, -0.15])
+    spread = ((p[:4] - 0.15) ** 2).sum() / 16
+    z = norm.ppf(0.95)
+    assert both[1, 3] == pytest.approx(np.sqrt(spread + z**2 / (4 * 16)))
+    (_, by_chance) = verdicts_of([both], ["coverage(a) <= 0.3"], "test", 0.9)
+    assert by_chance.high - by_chance.low == pytest.approx(2 * z * both[1, 3])
+    assert by_chance.excess == pytest.approx(-0.15) and by_chance.constraint == "coverage(a) <= 0.3"
+    (above,) = constraint_values(p, None, data, ["coverage(a) >= 0.3"])
+    assert above[1, 2] == pytest.approx(0.15)
+
+
+def test_what_a_ratio_is_a_share_of():
+    data = DataSets(None, [1, 1, 0, 0, -1], [1.0, 2.0, 1.0, 1.0, 1.0])
+    p = np.array([1.0, 0.5, 0.5, 0.0, 1.0])
+    precision, churn = Rate("precision", (("labeled",),)), Rate("churn", (("labeled",),))
+    assert ratio_base(precision, p, data) == pytest.approx((1 + 1 + 0.5) / 5)
+    assert ratio_base(churn, p, data) == 1.0
+    f2 = Rate("fmeasure", (("labeled",),), beta=2.0)
+    assert ratio_base(f2, p, data) == pytest.approx((5 * 2 + 0.5 + 4 * 1) / 5)
+
+
+def test_an_affine_form_adds_and_scales_rates_and_numbers():
+    data = DataSets(None, [1, 0], None, {"a": [True, True]}, np.array([1.0, -1.0]))
+    a, b = Rate("recall", (("a",),)), Rate("coverage", (("a",),))
+    for text, constant, terms in (
+        ("1 - 2 * recall(a) / kappa", 1.0, {a: -4.0}),
+        ("(recall(a) - coverage(a)) * 3 - 2", -2.0, {a: 3.0, b: -3.0}),
+        ("deployed_coverage(a) + kappa / 0.25 - -1", 3.5, {}),
+        ("recall(a) - recall(a)", 0.0, {a: 0.0}),
+    ):
+        assert affine(parse_expression(text), data, {"kappa": 0.5}) == (constant, terms), text

@@ -204,25 +204,14 @@ def fit_mixture(
     assigned to it (2d if None) is not updated. EM assumes that the mixture is the true family; with
     another truth it finds the closest in Kullback-Leibler divergence that the restarts reach.
 
-    Parameters
-    ----------
-    X : array (n, d)
-        Finite; no constant feature.
-    sample_weight : array (n,), optional
-        A row of weight two counts as two rows, in the likelihood and in `minimum_rows`.
-    start : Mixture, optional
-        Start from this, once, instead of at random by `rng`.
-    responsibilities : array (R, n, K), optional
-        Start from these; each row of each restart sums to one.
-    screen : bool
-        Search large tables in single precision, in half the time; the winner is run again from its
-        start in double precision, unless the search itself ended higher.
-    reg_covar : float
-        Least eigenvalue of a covariance in units of `scale`: the weighted standard deviations if
-        None. Mixtures that are compared need the same.
-    layout : Layout, optional
-        Which columns are numbers and which are categories; missing entries then integrate out, and
-        the history is that of the log-likelihood plus the log prior of the smoothed levels.
+    `X` (n, d) is finite, without a constant feature; a row of `sample_weight` two counts as two
+    rows, in the likelihood and in `minimum_rows`. It starts at random by `rng`, or once from the
+    Mixture `start`, or from `responsibilities` (R, n, K), which sum to one. `screen` searches large
+    tables in single precision, in half the time; the winner is run again from its start in double
+    precision, unless the search itself ended higher. `reg_covar` is the least eigenvalue of a
+    covariance in units of `scale`, the weighted standard deviations if None; mixtures that are
+    compared need the same. With a `layout` of numbers and categories missing entries integrate out,
+    and the history is that of the log-likelihood plus the log prior of the smoothed levels.
     """
     if layout is None and covariance != "full":
         layout = Layout.of(np.shape(X)[1])
@@ -231,16 +220,8 @@ def fit_mixture(
     row_weights = checked_weights(sample_weight, n)
     if start is not None:
         n_components = len(start.weights)
-    check_options(
-        {
-            "components": n_components,
-            "n_init": n_init,
-            "tol": tol,
-            "max_iter": max_iter,
-            "reg_covar": reg_covar,
-        },
-        LIMITS,
-    )
+    given = {"components": n_components, "n_init": n_init, "tol": tol, "max_iter": max_iter}
+    check_options(given | {"reg_covar": reg_covar}, LIMITS)
     minimum_rows = 2 * d if minimum_rows is None else int(minimum_rows)
     used = int((row_weights > 0).sum())
     needed = n_components * max(minimum_rows, 1)
@@ -258,15 +239,7 @@ def fit_mixture(
     else:
         data = MixedRows(X, row_weights, layout, covariance, block, scale)
     if start is not None:
-        if start.layout != layout:
-            raise CounterweightError(
-                "The mixture to start from has other categories than the rows: give it the same."
-            )
-        if layout is None and np.shape(start.means)[1] != d:
-            raise CounterweightError(
-                f"The mixture to start from has {np.shape(start.means)[1]} features, the rows {d}."
-            )
-        first = data.inward(start, reg_covar)
+        first = data.inward(_fitting(start, layout, d), reg_covar)
     else:
         moments = _first_moments(data, n, n_components, responsibilities, n_init, rng)
         first = data.maximisation(moments, None, None, reg_covar)
@@ -276,6 +249,19 @@ def fit_mixture(
         climb = _climb(data, first, np.float64, **rule)
         return _mixture(data, climb, climb, int(np.argmax(climb.last)))
     return _best_of_screened(data, first, rule)
+
+
+def _fitting(start, layout, d):
+    """A mixture to start from, if it has the features and categories of the rows."""
+    if start.layout != layout:
+        raise CounterweightError(
+            "The mixture to start from has other categories than the rows: give it the same."
+        )
+    if layout is None and np.shape(start.means)[1] != d:
+        raise CounterweightError(
+            f"The mixture to start from has {np.shape(start.means)[1]} features, the rows {d}."
+        )
+    return start
 
 
 def _first_moments(data, n, k, responsibilities, n_init, rng):

@@ -94,8 +94,8 @@ def test_scales_go_there_and_back(direction):
     own = OfferScale(20.0, 220.0, direction, {"intercept": 500, "slope": -1.5})
     np.testing.assert_allclose(own.revenue(offers), [470, 395, 170])
     sign = 1 if direction == "up" else -1
-    eta, k = scale.scaled_choice(60.0, 0.1)
-    np.testing.assert_allclose(k * (t - eta), sign * 0.1 * (offers - 60))
+    at = scale.scaled(60.0)
+    np.testing.assert_allclose(0.1 * scale.width * (t - at), sign * 0.1 * (offers - 60))
 
 
 @pytest.mark.parametrize(

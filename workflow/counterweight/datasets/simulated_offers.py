@@ -20,6 +20,9 @@ TITLE_BY_NAME = {
     "eighteen_segments": "Simulated offers, 18 segments",
 }
 LICENCE = "made by this program"
+#: What is known of the segments of a world: ``weights`` (J,), ``means`` (J, M), ``covariances``
+#: (J, M, M), thresholds ``eta`` (J,) and slopes ``k`` (J,) for offers in [0, 1].
+MIXTURE = ("weights", "means", "covariances", "eta", "k")
 
 
 class Worlds:
@@ -45,16 +48,11 @@ class Worlds:
                 f"One world of {cls.WHAT} has {cls.SIZE} rows, so {rows} rows are not a number of "
                 f"whole worlds: choose a multiple of {cls.SIZE}."
             )
+        world = np.repeat(np.arange(worlds, dtype=np.int16), cls.SIZE)
+        numbers = pd.DataFrame({"row": np.arange(rows, dtype=np.int32), "world": world})
         parts = [cls._world(world, part) for world, part in enumerate(rng.spawn(worlds))]
-        numbers = {
-            "row": np.arange(rows, dtype=np.int32),
-            "world": np.repeat(np.arange(worlds, dtype=np.int16), cls.SIZE),
-        }
         return tuple(
-            pd.DataFrame(
-                numbers
-                | {name: np.concatenate([part[name] for part in table]) for name in table[0]}
-            )
+            numbers.assign(**{name: np.concatenate([p[name] for p in table]) for name in table[0]})
             for table in zip(*parts, strict=True)
         )
 
@@ -64,11 +62,9 @@ def answered(mixture, component, offers, rng):
 
     An offer d is accepted with probability logistic(k (d - eta)), ``eta`` and ``k`` (J,) of the
     mixture by `component` (n,). Of `offers` by kind the frame has ``offer_{kind}`` and
-    ``answer_{kind}`` (int8, 1 for accepted), kind by kind; the truth ``component`` (int16),
-    ``eta``, ``k``.
+    ``answer_{kind}`` (int8, 1 for accepted), kind by kind; the truth ``component``, ``eta``, ``k``.
     """
-    eta, k = mixture["eta"][component], mixture["k"][component]
-    frame = {}
+    eta, k, frame = mixture["eta"][component], mixture["k"][component], {}
     for kind, offer in offers.items():
         accepted = rng.random(len(component)) < expit(k * (offer - eta))
         frame |= {f"offer_{kind}": offer, f"answer_{kind}": accepted.astype(np.int8)}
@@ -177,21 +173,11 @@ class ThreeSegments(_Segments):
 
     @staticmethod
     def mixture(world):
-        """The true mixture and choices, the same in every world.
-
-        ``weights`` (J,), ``means`` (J, M), ``covariances`` (J, M, M), ``eta`` (J,), ``k`` (J,), for
-        offers in [0, 1].
-        """
+        """The true mixture and choices (`MIXTURE`), the same in every world."""
         m1, m2, s1, s2, r = np.array(THREE_PLACES).T
         covariances = np.array([[s1**2, r * s1 * s2], [r * s1 * s2, s2**2]]).transpose(2, 0, 1)
-        eta, k = np.array(THREE).T
-        return {
-            "weights": np.full(3, 1 / 3),
-            "means": np.column_stack([m1, m2]),
-            "covariances": covariances,
-            "eta": eta,
-            "k": k,
-        }
+        parts = np.full(3, 1 / 3), np.column_stack([m1, m2]), covariances, *np.array(THREE).T
+        return dict(zip(MIXTURE, parts, strict=True))
 
 
 class EighteenSegments(_Segments):
@@ -212,19 +198,11 @@ class EighteenSegments(_Segments):
 
     @staticmethod
     def mixture(world):
-        """The true mixture and choices of a world; see `ThreeSegments.mixture`.
-
-        It depends on the number of the world alone, not on the seed of the config.
-        """
+        """The true mixture and choices of a world, by its number alone; see `MIXTURE`."""
         means, covariances = _layout(int(world))
-        eta, k = np.array([choice[:2] for choice in EIGHTEEN]).T
-        return {
-            "weights": np.full(18, 1 / 18),
-            "means": means.copy(),
-            "covariances": covariances.copy(),
-            "eta": eta,
-            "k": k,
-        }
+        curves = np.array([choice[:2] for choice in EIGHTEEN]).T
+        parts = np.full(18, 1 / 18), means.copy(), covariances.copy(), *curves
+        return dict(zip(MIXTURE, parts, strict=True))
 
 
 def bhattacharyya(mean, covariance, means, covariances):
@@ -248,19 +226,16 @@ def overlaps(means, covariances):
     return pairs.max(axis=1)
 
 
-def mean_acceptance(eta, k):
-    """Acceptance of an offer that is uniform on [0, 1], averaged over segments of equal size."""
-    return np.mean((np.logaddexp(0, k * (1 - eta)) - np.logaddexp(0, -k * eta)) / k)
-
-
 def shifts(eta, k):
     """What to add to all thresholds for each share of `SHARES`, by its name."""
     from scipy.optimize import brentq
 
-    return {
-        name: brentq(lambda move, share=share: mean_acceptance(eta + move, k) - share, -3.0, 3.0)
-        for name, share in SHARES.items()
-    }
+    def beyond(move, share):
+        """Mean acceptance of an offer that is uniform on [0, 1], less the share."""
+        low, high = -k * (eta + move), k * (1 - (eta + move))
+        return np.mean((np.logaddexp(0, high) - np.logaddexp(0, low)) / k) - share
+
+    return {name: brentq(beyond, -3.0, 3.0, args=(share,)) for name, share in SHARES.items()}
 
 
 def offers_biased_in_x(score, rng):
@@ -388,21 +363,13 @@ class Admissions(Worlds):
 
     @staticmethod
     def mixture(world):
-        """The true mixture and choices; see `segments.ThreeSegments.mixture`.
-
-        All worlds have the same one. It is exact but for the bounds of GPA, GNI and IRANK.
-        """
+        """The true mixture and choices (`MIXTURE`) of all worlds, exact but for the bounds."""
         table = np.array(SEGMENTS)
-        means = table[:, 1:5]
+        means, weights = table[:, 1:5], table[:, 0] / table[:, 0].sum()
         spread = np.tile(SPREADS, (len(means), 1))
         spread[:, 2] *= means[:, 2]
-        return {
-            "weights": table[:, 0] / table[:, 0].sum(),
-            "means": means,
-            "covariances": spread[:, :, None] ** 2 * np.eye(4),
-            "eta": table[:, 5],
-            "k": table[:, 6],
-        }
+        parts = weights, means, spread[:, :, None] ** 2 * np.eye(4), table[:, 5], table[:, 6]
+        return dict(zip(MIXTURE, parts, strict=True))
 
     @classmethod
     def _world(cls, world, rng):

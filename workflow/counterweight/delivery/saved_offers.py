@@ -169,11 +169,7 @@ class SavedOffers(SavedModel):
                 f"{self.scale.low:g} to {self.scale.high:g} (first: {offers[wrong[0]]:g} in row "
                 f"{wrong[0]}): correct these offers."
             )
-        parts = [
-            self.accepted(self.encode(part, first), offers[first : first + self.BATCH])
-            for part, first in self.batches(frame)
-        ]
-        return np.concatenate(parts)
+        return self.accepted(self.encoded(frame), offers)
 
     def allot(self, frame, **limits):
         """Offers that earn most together under limits on those who are expected to accept.

@@ -66,13 +66,6 @@ class OfferScale:
         """Offers in the user's units to `DIGITS` digits of the width of the range."""
         return np.round(offers, DIGITS - int(np.ceil(np.log10(self.width))))
 
-    def scaled_choice(self, eta, k):
-        """Threshold and slope on [0, 1] of acceptance logistic(+-k (d - eta)) in the user's units.
-
-        The sign is + for ``"up"`` and - for ``"down"``, so that k is not negative.
-        """
-        return self.scaled(eta), np.asarray(k, dtype=float) * self.width
-
 
 #: Digits of the width of the range that offers are rounded to.
 DIGITS = 6
@@ -411,7 +404,9 @@ def _known(known, rows, scale, eta, t):
     if "component" in known:
         facts["component"] = known["component"].to_numpy("int16")
     if eta in known and "k" in known:
-        facts["eta"], facts["k"] = scale.scaled_choice(known[eta].to_numpy(), known["k"].to_numpy())
+        # Acceptance is logistic(+-k (d - eta)) in the user's units; on [0, 1] it rises.
+        facts["eta"] = scale.scaled(known[eta].to_numpy())
+        facts["k"] = known["k"].to_numpy(float) * scale.width
         facts["p"] = expit(facts["k"] * (t - facts["eta"]))
     return facts
 

@@ -2,15 +2,12 @@
 
 import numpy as np
 import pytest
-from counterweight.models.choice.logitboost import (
-    LogisticTree,
-    best_split,
-    boosted,
-    grow,
-    leaf_log_odds,
-    leaves,
-)
-from scipy.special import expit
+from counterweight.models.choice.logitboost import LogisticTree, best_split, boosted, grow, leaves
+from scipy.special import expit, logit
+
+
+def leaf_log_odds(arrays, Z):
+    return logit(LogisticTree()._probability(arrays, Z))
 
 
 def crossed(rows=1200, seed=0):

@@ -141,7 +141,7 @@ def test_models_of_a_batch_do_not_touch_each_other_and_blocks_do_not_matter(monk
     data = ChoiceRows(rows, *answers(rng, 1000))
     models = batch(rng, 3, 4, 2)
     together = climb(data, models, tol=1e-6, iterations=50, **RULE)
-    alone = climb(data, models.restarts([2]), tol=1e-6, iterations=50, **RULE)
+    alone = climb(data, models.at([2]), tol=1e-6, iterations=50, **RULE)
     np.testing.assert_allclose(together.last[2], alone.last[0], rtol=1e-10)
     monkeypatch.setattr("counterweight.models.choice.steps.BLOCK", 1000)
     smaller = climb(data, models, tol=1e-6, iterations=50, **RULE)

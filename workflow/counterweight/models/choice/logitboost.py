@@ -371,12 +371,6 @@ def grow(Z, y, iterations, *, min_samples_split=15, min_samples_leaf=2, criterio
     return tree
 
 
-def leaf_log_odds(arrays, Z):
-    """Log-odds of each row by the model of its leaf."""
-    at = leaves(arrays, Z)
-    return np.einsum("np,np->n", Z, arrays["coef"][at]) + arrays["intercept"][at]
-
-
 @dataclass(eq=False, repr=False)
 class LogisticTree(NodeTables, OfferBaseline):
     """Logistic model tree on features and offer.
@@ -441,4 +435,5 @@ class LogisticTree(NodeTables, OfferBaseline):
         return tree.arrays() | {"iterations": 0, "leaves": 1}
 
     def _probability(self, arrays, Z):
-        return expit(leaf_log_odds(arrays, Z))
+        at = leaves(arrays, Z)
+        return expit(np.einsum("np,np->n", Z, arrays["coef"][at]) + arrays["intercept"][at])

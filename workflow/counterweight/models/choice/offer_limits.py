@@ -102,11 +102,11 @@ class _Programme:
         self.rows, self.offers = np.empty((n, len(limits))), np.empty((len(limits), m))
         for at, one in enumerate(limits):
             self.rows[:, at], self.offers[at] = one.rows, one.offers
-        for values in (p, self.worth, self.spent, self.rows, self.offers):
-            if not np.isfinite(values).all():
-                raise CounterweightError(
-                    "Chances, revenues and limits of offers must be finite: look for blanks."
-                )
+        parts = p, self.worth, self.spent, self.rows, self.offers
+        if not all(np.isfinite(values).all() for values in parts):
+            raise CounterweightError(
+                "Chances, revenues and limits of offers must be finite: look for blanks."
+            )
 
     def at(self, multipliers):
         """Sum of the best of everybody, uses (K,) and choices (n,) at some multipliers."""
@@ -340,7 +340,7 @@ def allotted(
     See `SavedOffers.allot`, whose arguments these are; `X` are the features of the people,
     `frame` their table, for the columns that limits and revenue name.
     """
-    offers, scale = levels_of(saved, points), saved.scale
+    offers, scale, limits = levels_of(saved, points), saved.scale, []
     p, fits = choices(saved, X, offers)
     worth = scale.revenue(offers)
     if isinstance(revenue, str):
@@ -348,13 +348,12 @@ def allotted(
     elif revenue is not None:
         worth = _curve(revenue, offers, "revenue")
     cost = np.zeros(len(offers)) if spent is None else _curve(spent, offers, "spent")
-    given = offers - scale.low if scale.direction == "up" else scale.high - offers
-    limits = []
     if capacity is not None:
         limits.append(Limit("capacity", 1.0, 1.0, float(capacity)))
     elif confidence is not None:
         raise CounterweightError("A confidence is of a capacity: give that, too.")
     if budget is not None:
+        given = offers - scale.low if scale.direction == "up" else scale.high - offers
         limits.append(Limit("budget", 1.0, given, float(budget)))
     if quality is not None:
         column, least = _parts(quality, "column", "least")
@@ -369,9 +368,9 @@ def allotted(
     found = allot(p, worth, limits, cost, skip, confidence, fits)
     at, none, rows = np.maximum(found.choice, 0), found.choice < 0, np.arange(len(p))
     chance = np.where(none, 0.0, p[rows, at])
-    worth = np.broadcast_to(worth, p.shape)[rows, at]
-    columns = {"offer": np.where(none, np.nan, offers[at]), "p": chance}
-    return columns | {"revenue": chance * worth - np.where(none, 0.0, cost[at])}, found
+    earned = chance * np.broadcast_to(worth, p.shape)[rows, at] - np.where(none, 0.0, cost[at])
+    columns = {"offer": np.where(none, np.nan, offers[at]), "p": chance, "revenue": earned}
+    return columns, found
 
 
 def experiment(saved, X, rng, *, how="around", levels=7, spread=0.1, least=0.02):

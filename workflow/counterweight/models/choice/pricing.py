@@ -134,13 +134,13 @@ class Segments:
             offers[mine] = best_offers(weights[mine], self.eta, self.k, *asked)
         return offers
 
-    def drawn(self, X, t, y, rng, draws, steps=5):
+    def drawn(self, X, t, y, rng, draws):
         """Parameters of bootstrap draws: a few EM steps from the fit on resampled rows.
 
         ``densities`` (draws, J, q) are coefficients of the log densities in (1, x_i, x_i x_j,
         levels); ``eta`` and ``k`` (draws, J); ``moves`` (draws, p), where thresholds move.
         """
-        batch, moves = self.model.refitted(X, y, t, rng=rng, draws=draws, steps=steps)
+        batch, moves = self.model.refitted(X, y, t, rng=rng, draws=draws)
         position, k = np.moveaxis(batch.curves, -1, 0)
         drawn = {
             "densities": np.swapaxes(self.model._emission.coefficients(batch), 0, 1),

@@ -46,14 +46,12 @@ class Best(NamedTuple):
     """The best model of J segments: a batch of one, and how it came to be."""
 
     parameters: Choices
-    objective: float
     log_likelihood: float
     score: float
     history: np.ndarray
     iterations: int
     converged: bool
     held: int
-    start: str
 
 
 class Search:
@@ -113,38 +111,35 @@ class Search:
         """Best models of 1 to `most` segments, a dict by J."""
         for j in range(1, most + 1):
             starts = self.random(j)
-            origin = ["random"] * starts.weights.shape[1]
             if self.moves and j > 1:
-                more = self.splits(j - 1)
-                origin += ["split"] * more.weights.shape[1]
-                both = zip(starts, more, strict=True)
+                both = zip(starts, self.splits(j - 1), strict=True)
                 starts = Choices(*(np.concatenate(pair, axis=1) for pair in both))
-            self.improve(j, starts, origin)
+            self.improve(j, starts)
         changed = set()
         if self.moves:
             for j in range(most - 1, 0, -1):
-                if self.improve(j, self.merges(j + 1), "merge"):
+                if self.improve(j, self.merges(j + 1)):
                     changed.add(j)
             for j in range(2, most + 1):
-                if j - 1 in changed and self.improve(j, self.splits(j - 1), "split"):
+                if j - 1 in changed and self.improve(j, self.splits(j - 1)):
                     changed.add(j)
         return self.best
 
-    def improve(self, j, starts, origin):
+    def improve(self, j, starts):
         """Run starts of j segments; True when one beats the best so far by `GAIN`."""
         if j == 1:
             # One segment has one optimum.
-            starts, origin = starts.restarts(slice(0, 1)), "random"
-        origin = np.array([origin] * starts.weights.shape[1] if isinstance(origin, str) else origin)
-        paths = np.empty((0, len(origin)))
-        finish = min(FINISHED, len(origin))
+            starts = starts.at([0])
+        paths = np.empty((0, starts.weights.shape[1]))
+        finish = min(FINISHED, paths.shape[1])
         for round_, steps in enumerate(SHORT):
-            if len(origin) <= finish:
+            count = paths.shape[1]
+            if count <= finish:
                 break
-            left = max(int(np.ceil(GO_ON * len(origin))), finish) if round_ == 0 else finish
+            left = max(int(np.ceil(GO_ON * count)), finish) if round_ == 0 else finish
             run = climb(self.brief, starts, iterations=steps, tol=0.0, **self.rule)
             best = np.argsort(-run.last, kind="stable")[:left]
-            starts, origin, paths = run.parameters.restarts(best), origin[best], paths[:, best]
+            starts, paths = run.parameters.at(best), paths[:, best]
             if self.brief is self.data:
                 paths = np.vstack([paths, np.array(run.history)[:, best]])
         run = climb(self.data, starts, iterations=self.iterations, tol=self.tol, **self.rule)
@@ -155,26 +150,24 @@ class Search:
         scores = statistics.log_likelihood + penalty
         if complete:
             scores = scores - statistics.entropy
-        for index in range(len(origin)):
-            score = float(scores[index])
+        for index, score in enumerate(scores.tolist()):
             if j in self.best and score <= self.best[j].score + 1e-6 * abs(score) / 1e3:
                 continue
             path = np.concatenate([paths[:, index], [row[index] for row in run.history]])
+            path = path[~np.isnan(path)]
             self.best[j] = Best(
-                run.parameters.restarts([index]),
-                float(run.last[index]),
+                run.parameters.at([index]),
                 float(statistics.log_likelihood[index]),
                 score,
-                path[~np.isnan(path)],
-                max(int((~np.isnan(path)).sum()) - 1, 0),
+                path,
+                max(len(path) - 1, 0),
                 bool(run.converged[index]),
                 int(run.held[index]),
-                str(origin[index]),
             )
         return self.best[j].score > before + GAIN
 
     def random(self, j):
-        """Starts from a few steps of k-means after k-means++ seeds, (K=j, R=restarts)."""
+        """Starts from a few steps of k-means after k-means++ seeds, (K=j, R=n_init)."""
         points, w, d, starts = self.points, self.point_weights, self.width, []
         squares, numbers = np.square(points).sum(axis=1), points[:, :d]
         pooled = np.eye(d)
@@ -384,7 +377,6 @@ class Sizes:
         self.length -= gain
         self.best[self.chosen] = best._replace(
             parameters=run.parameters,
-            objective=float(run.last[0]),
             log_likelihood=log_likelihood,
             history=np.append(best.history, run.last[0]),
             iterations=best.iterations + int(run.iterations[0]),

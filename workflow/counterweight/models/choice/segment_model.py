@@ -26,7 +26,7 @@ from counterweight.models.choice.offer_model import (
     mixed_acceptance,
 )
 from counterweight.models.choice.steps import MOST_POSITION, ChoiceRows, Choices, few_steps
-from counterweight.numerics.checks import checked_labels, checked_weights, named
+from counterweight.numerics.checks import checked_labels, named
 from counterweight.numerics.emissions import COVARIANCES, Emission, Layout
 
 log = logging.getLogger("counterweight")
@@ -45,8 +45,8 @@ STORED = dict.fromkeys(
     ),
     float,
 ) | {"converged": bool, **dict.fromkeys((*WHOLE, *LISTS), int)}
-#: Numbers (draws x rows) of bootstrap weights at a time.
-DRAWN = 4_000_000
+#: Numbers (draws x rows) of bootstrap weights at a time, and EM steps of a draw.
+DRAWN, STEPS = 4_000_000, 5
 #: Offers of the first grid on which the best offers of a draw are looked for.
 DRAWN_POINTS = 33
 #: Centre and scale of the numbers; and what is empty where all features are categories.
@@ -394,7 +394,7 @@ class SegmentModel(OfferModel):
             self.shares_[:, None],
         )
 
-    def refits(self, X, y, t, *, rng, draws, steps=5, sample_weight=None):
+    def refits(self, X, y, t, *, rng, draws):
         """Bootstrap draws in batches: number of the first, `Choices`, moving thresholds or None.
 
         Each draw resamples the training rows ``X, y, t`` with replacement and takes a few EM steps
@@ -404,7 +404,7 @@ class SegmentModel(OfferModel):
         """
         n, start, told = len(X), self._parameters(), self._thresholds
         t, y = checked_offers(t, n), checked_labels(y, n, "answer")
-        data = self._choice_rows(X, t, y, checked_weights(sample_weight, n))
+        data = self._choice_rows(X, t, y, np.ones(n))
         size, coefficients, found = 1, None, []
         if told is not None:
             used = told.coefficients != 0
@@ -419,7 +419,7 @@ class SegmentModel(OfferModel):
             times = [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(number)]
             times = np.stack(times) * data.row_weights
             if told is not None:
-                asked = rows, start, told.coefficients[used], steps
+                asked = rows, start, told.coefficients[used], STEPS
                 batch, moves = few_steps_apart(data.reweighted(times[0]), *asked, **rule)
                 coefficients = np.zeros((1, len(used)))
                 coefficients[0, used] = moves
@@ -429,13 +429,13 @@ class SegmentModel(OfferModel):
                 batch = as_choices(gated.gates, gated.curves, len(self.centre_))
             else:
                 batch = Choices(*(np.repeat(values, number, axis=1) for values in start))
-                batch = few_steps(data.reweighted(times), batch, steps, **rule)
+                batch = few_steps(data.reweighted(times), batch, STEPS, **rule)
             found.append((first, batch, coefficients))
         return found
 
-    def refitted(self, X, y, t, *, rng, draws, steps=5):
+    def refitted(self, X, y, t, *, rng, draws):
         """The draws of `refits` as one batch of `Choices`, and (draws, a + L) or None."""
-        _, parts, moved = zip(*self.refits(X, y, t, rng=rng, draws=draws, steps=steps), strict=True)
+        _, parts, moved = zip(*self.refits(X, y, t, rng=rng, draws=draws), strict=True)
         batch = Choices(*(np.concatenate(values, axis=1) for values in zip(*parts, strict=True)))
         return batch, None if self._thresholds is None else np.concatenate(moved)
 
@@ -448,7 +448,7 @@ class SegmentModel(OfferModel):
         rows, apart = self._choice_rows(X), self._apart(X)
         for first, batch, coefficients in refits:
             for number in range(batch.weights.shape[1]):
-                one = batch.restarts([number])
+                one = batch.at([number])
                 position, k = one.curves[:, 0].T
                 moves = None if apart is None else apart @ coefficients[number]
                 shares = self._assigned(segment_shares(rows, one), assignment)

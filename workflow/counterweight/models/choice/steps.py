@@ -24,7 +24,7 @@ from counterweight.numerics.mixture_steps import upper_triangle
 LEAST_SLOPE, MOST_SLOPE = 1e-3, 30.0
 #: Largest log odds at the offer 1/2: a segment with one kind of answer goes there.
 MOST_POSITION = 30.0
-#: Numbers (segments x restarts x rows) of a block: a few of them fit the processor's cache.
+#: Numbers (segments x models x rows) of a block: a few of them fit the processor's cache.
 BLOCK = 1 << 15
 #: Largest change of (position, slope) in one Newton step.
 STRIDE = (4.0, 10.0)
@@ -45,7 +45,7 @@ class Choices(NamedTuple):
     curves: np.ndarray
     shares: np.ndarray
 
-    def restarts(self, index):
+    def at(self, index):
         """The models at `index` of the batch."""
         return Choices(*(values[:, index] for values in self))
 
@@ -128,9 +128,8 @@ class ChoiceRows:
         i, j = (np.arange(d),) * 2 if self._diagonal else upper_triangle(d)
         np.multiply(values[i], values[j], out=features[d + 1 : len(features) - self.levels])
         if self.levels:
-            marks = features[-self.levels :]
+            marks, codes = features[-self.levels :], self.codes[index]
             marks[:] = 0.0
-            codes = self.codes[index]
             for at, offset in enumerate(self.emission.offsets[:-1]):
                 there = np.flatnonzero(codes[:, at] >= 0)
                 marks[offset + codes[there, at], there] = 1.0
@@ -261,8 +260,7 @@ def curve_step(curves, gradient, curvature, prior=None, stride=STRIDE):
     on the four edges. `curvature` (..., 3) are sums of gamma p (1 - p) times
     (1, t - 1/2, (t - 1/2)^2).
     """
-    h = np.stack([curvature[..., 0], curvature[..., 2]], axis=-1)
-    cross = curvature[..., 1]
+    h, cross = curvature[..., [0, 2]], curvature[..., 1]
     if prior is not None:
         gradient = gradient - prior.precision * (curves - prior.mean)
         h = h + prior.precision
@@ -271,12 +269,9 @@ def curve_step(curves, gradient, curvature, prior=None, stride=STRIDE):
     least = np.maximum(np.array([-MOST_POSITION, LEAST_SLOPE]) - curves, -np.asarray(stride))
     most = np.minimum(np.array([MOST_POSITION, MOST_SLOPE]) - curves, np.asarray(stride))
     least, most = np.minimum(least, 0.0), np.maximum(most, 0.0)
-    determinant = h[..., 0] * h[..., 1] - cross**2
     ga, gk = gradient[..., 0], gradient[..., 1]
-    free = (
-        np.stack([h[..., 1] * ga - cross * gk, h[..., 0] * gk - cross * ga], axis=-1)
-        / determinant[..., None]
-    )
+    free = np.stack([h[..., 1] * ga - cross * gk, h[..., 0] * gk - cross * ga], axis=-1)
+    free = free / (h[..., 0] * h[..., 1] - cross**2)[..., None]
     inside = ((free >= least) & (free <= most)).all(axis=-1)
     if inside.all():
         return free
@@ -291,11 +286,8 @@ def curve_step(curves, gradient, curvature, prior=None, stride=STRIDE):
             move = np.clip(move, least[..., other], most[..., other])
             steps.append(np.stack([edge, move] if fixed == 0 else [move, edge], axis=-1))
     steps = np.stack(steps)
-    values = (
-        (gradient * steps).sum(-1)
-        - 0.5 * (h * steps**2).sum(-1)
-        - cross * steps[..., 0] * steps[..., 1]
-    )
+    values = (gradient * steps).sum(-1) - 0.5 * (h * steps**2).sum(-1)
+    values = values - cross * steps[..., 0] * steps[..., 1]
     result[out] = np.take_along_axis(steps, values.argmax(axis=0)[None, :, None], axis=0)[0]
     return result
 
@@ -345,10 +337,6 @@ class Climb(NamedTuple):
     held: np.ndarray
     history: list
 
-    def restarts(self, index):
-        """The models at `index` of the batch, without the path."""
-        return Climb(self.parameters.restarts(index), *(v[index] for v in self[1:5]), [])
-
 
 def climb(data, parameters, *, tol, iterations, floor, minimum_rows, prior=None):
     """`Climb`: EM of a batch of models until the objective of each rises by less than `tol`.
@@ -359,32 +347,28 @@ def climb(data, parameters, *, tol, iterations, floor, minimum_rows, prior=None)
     unit of row weight, `floor` the least eigenvalue of a covariance; a segment with
     responsibilities below `minimum_rows` in all keeps its Gaussian and weight.
     """
-    n_init = parameters.weights.shape[1]
-    live = np.arange(n_init)
+    size = parameters.weights.shape[1]
+    live, last = np.arange(size), np.full(size, -np.inf)
     final = Choices(*(values.copy() for values in parameters))
-    last = np.full(n_init, -np.inf)
-    count, halved = np.zeros(n_init, dtype=int), np.zeros(n_init, dtype=int)
-    converged, held_back = np.zeros(n_init, dtype=bool), np.zeros(n_init, dtype=int)
-    step = np.zeros_like(parameters.curves)
-    history = []
-    total = np.broadcast_to(data.total, n_init)
+    count, halved, held_back = np.zeros((3, size), dtype=int)
+    converged, step, history = np.zeros(size, dtype=bool), np.zeros_like(parameters.curves), []
+    total = np.broadcast_to(data.total, size)
     while True:
         # After the last step it is the objective alone that matters.
         statistics = data.expectation(parameters, moments=bool((count[live] < iterations).any()))
         current = statistics.log_likelihood + data.penalty(parameters, prior)
         before = last[live]
         fell = ~(current >= before - 1e-12 * np.abs(before)) & (halved[live] < HALVINGS)
-        rose = current - before
         last[live] = np.where(fell, before, np.maximum(current, before))
-        history.append(np.full(n_init, np.nan))
+        history.append(np.full(size, np.nan))
         history[-1][live[~fell]] = current[~fell]
-        done = ~fell & (rose <= tol * total[live])
+        done = ~fell & (current - before <= tol * total[live])
         converged[live[done]] = True
         keep = ~done & ((count[live] < iterations) | fell)
         if not keep.all():
             for target, values in zip(final, parameters, strict=True):
                 target[:, live[~keep]] = values[:, ~keep]
-            parameters, step, fell = parameters.restarts(keep), step[:, keep], fell[keep]
+            parameters, step, fell = parameters.at(keep), step[:, keep], fell[keep]
             live = live[keep]
         if not len(live):
             return Climb(final, last, count, converged, held_back, history)
@@ -395,22 +379,18 @@ def climb(data, parameters, *, tol, iterations, floor, minimum_rows, prior=None)
         )
         count[live] += ~fell
         halved[live] = np.where(fell, halved[live] + 1, 0)
+        # The last halving undoes the step: the part of the features cannot lower it.
+        back = np.where(halved[live] < HALVINGS, 0.5, 1.0)[:, None]
+        curves = parameters.curves + np.where(fell[:, None], -step * back, newton)
+        step = np.where(fell[:, None], step * (1 - back), newton)
+        new = data.maximised(moments, parameters, minimum_rows, floor, curves)
         if fell.any():
-            # The last halving undoes the step: the part of the features cannot lower it.
-            back = np.where(halved[live] < HALVINGS, 0.5, 1.0)
-            shorter = -step * back[:, None]
-            step = np.where(fell[:, None], step * (1 - back)[:, None], newton)
-            curves = parameters.curves + np.where(fell[:, None], shorter, newton)
-            new = data.maximised(moments, parameters, minimum_rows, floor, curves)
             mixed = [
                 np.where(fell.reshape((-1,) + (1,) * (one.ndim - 2)), one, other)
                 for one, other in zip(parameters, new, strict=True)
             ]
-            parameters = Choices(*mixed)._replace(curves=curves)
-        else:
-            step = newton
-            curves = parameters.curves + newton
-            parameters = data.maximised(moments, parameters, minimum_rows, floor, curves)
+            new = Choices(*mixed)._replace(curves=curves)
+        parameters = new
 
 
 def few_steps(data, parameters, steps, *, floor, minimum_rows, prior=None):

@@ -1,7 +1,5 @@
 """What a study of offers gives away: saved, loaded, delivered, applied to new people."""
 
-import types
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,8 +8,6 @@ from counterweight.datasets.own_table import read_typed
 from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import fitted_encoder
-from counterweight.models.choice.offer_model import searched_offers
-from counterweight.models.choice.pricing import best_on_lines, possible, quantiles
 from counterweight.plan import components
 from counterweight.tables.parquet import model_arrays, model_table, write_table
 from counterweight.tables.saved_form import write_saved
@@ -230,38 +226,9 @@ def test_offers_that_cannot_be_made_are_refused(family):
             family["offer_logistic", ""].acceptance(survey(50), offer)
 
 
-def test_an_oracle_is_not_given_away():
+def test_an_oracle_is_not_delivered():
     with pytest.raises(CounterweightError, match="nobody knows the component"):
         saved_of("offer_logistic", "", per_component=True)
-
-
-@pytest.mark.parametrize("revenue", [(1.0, -1.0), (0.2, 0.5), (0.0, -1.0)])
-def test_lines_of_either_slope_have_their_best_offer(revenue):
-    rng = np.random.default_rng(0)
-    start, slope = rng.normal(0, 3, 200), rng.normal(0, 8, 200)
-    kind, bounds = rng.integers(0, 2, 200), np.array([[0.0, 1.0], [0.2, 0.7]])
-    best = best_on_lines(start, slope, kind, bounds, revenue)
-    assert ((best >= bounds[kind, 0] - 1e-12) & (best <= bounds[kind, 1] + 1e-12)).all()
-    earned = expit(start + slope * best) * (revenue[0] + revenue[1] * best)
-    for number in (0, 1):
-        mine = kind == number
-        found = searched_offers(
-            lambda t, mine=mine: expit(start[mine] + slope[mine] * t),
-            mine.sum(),
-            revenue,
-            None,
-            *bounds[number],
-        )
-        by_search = expit(start[mine] + slope[mine] * found) * (revenue[0] + revenue[1] * found)
-        assert (earned[mine] >= by_search - 1e-9).all()
-
-
-def test_grids_and_quantiles():
-    grid = np.array([0.0, 0.5, 1.0])
-    assert possible(grid, 0.2, 0.6).tolist() == [0.5]
-    assert possible(grid, 0.6, 0.7).tolist() == [0.5]
-    values = np.random.default_rng(0).normal(size=(60, 9))
-    assert np.allclose(quantiles(values, (0.05, 0.95)), np.quantile(values, (0.05, 0.95), axis=0))
 
 
 # The stages, on a table of one's own.
@@ -369,65 +336,7 @@ def test_a_survey_of_ones_own_is_priced_and_so_are_new_people(own, model, settin
     assert np.allclose(csv["best_offer"], new["best_offer"])
 
 
-def test_the_plan_of_ones_own_table(own):
-    from counterweight.tasks import offers as kind
-
-    study = {
-        "id": "mine",
-        "title": "Mine",
-        "source": "own",
-        "dataset": "mine",
-        "stream": "mine",
-        "score": "new.csv",
-        "deliver": None,
-        "limits": None,
-        "experiment": None,
-        "features": {"recipe": "one_hot", "options": {}},
-        "outcome": {"rule": "accepts", "options": {"column": "answer"}},
-        "labeling": {"rule": "offered", "options": {"offer": "price"}},
-        "methods": {"offer_logistic": {"model": "offer_logistic", "options": {}, "oracle": False}},
-    }
-    at = types.SimpleNamespace(
-        folder="results/mine",
-        table="t",
-        columns="c",
-        labels="l",
-        model=lambda method: method,
-        predictions=lambda method: f"{method}'s",
-        metrics=lambda source: source,
-    )
-    plan = {"seed": 1, "datasets": {"mine": {"roles": {"id": "customer"}}}}
-    job = kind.plan_deliver(plan, study, at)
-    assert [one["method"] for one in job.given["candidates"]] == ["offer_logistic"]
-    assert job.given["id"] == "customer" and job.given["everybody"]
-    assert set(job.outputs) == {"model", "offers", "csv", "metrics"}
-    assert kind.plan_apply(plan, study, at).inputs["score"] == "new.csv"
-    assert kind.plan_apply(plan, study | {"score": None}, at) is None
-    pcm = {"model": "predictive_choice", "options": {}, "oracle": False}
-    study["methods"]["predictive_choice"] = pcm
-    assert kind.delivered(study) == {"method": None, "setting": ""}
-    job = kind.plan_deliver(plan, study, at)
-    named = [(one["method"], one["setting"]) for one in job.given["candidates"]]
-    assert named == [
-        ("offer_logistic", ""),
-        ("predictive_choice", "soft"),
-        ("predictive_choice", "hard"),
-    ]
-    assert ("model", "predictive_choice") in kind.plan_apply(plan, study, at).uses
-    other = study | {"source": "download"}
-    assert kind.delivered(other) == {"method": None, "setting": ""}
-    inputs = kind.plan_deliver(plan, other, at).inputs
-    assert inputs["model"] == ["offer_logistic", "predictive_choice"]
-    assert inputs["predictions"] == ["offer_logistic's", "predictive_choice's"]
-    asked = study | {"deliver": {"method": "offer_logistic", "setting": ""}}
-    assert kind.delivered(asked) == {"method": "offer_logistic", "setting": ""}
-    named = other | {"deliver": {"method": "predictive_choice"}}
-    assert kind.delivered(named) == {"method": "predictive_choice", "setting": "soft"}
-    job = kind.plan_deliver(plan, named, at)
-    assert job.inputs["model"] == ["predictive_choice"] and "metrics" not in job.outputs
-
-
-def test_the_method_that_predicts_best_is_given_away(own):
+def test_the_method_that_predicts_best_is_delivered(own):
     deliver(own, ("predictive_choice", "soft"), ("logitboost", ""), ("predictive_choice", "hard"))
     saved = load(own)
     losses = saved.facts["losses"]

@@ -1,0 +1,155 @@
+"""Best offers within bounds of kinds of people: closed forms, brute force, boundaries."""
+
+import numpy as np
+import pytest
+from counterweight.models.choice import pricing
+from counterweight.models.choice.offer_model import acceptance, logistic, searched_offers
+from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
+from counterweight.models.choice.pricing import (
+    Kinds,
+    best_on_lines,
+    beyond,
+    by_kind,
+    offers_made,
+    possible,
+    pricer,
+    quantiles,
+)
+from scipy.special import expit
+
+
+@pytest.mark.parametrize("revenue", [(1.0, -1.0), (0.2, 0.5), (0.0, -1.0)])
+def test_lines_of_either_slope_have_their_best_offer(revenue):
+    rng = np.random.default_rng(0)
+    start, slope = rng.normal(0, 3, 200), rng.normal(0, 8, 200)
+    kind, bounds = rng.integers(0, 2, 200), np.array([[0.0, 1.0], [0.2, 0.7]])
+    best = best_on_lines(start, slope, kind, bounds, revenue)
+    assert ((best >= bounds[kind, 0] - 1e-12) & (best <= bounds[kind, 1] + 1e-12)).all()
+    earned = expit(start + slope * best) * (revenue[0] + revenue[1] * best)
+    for number in (0, 1):
+        mine = kind == number
+        found = searched_offers(
+            lambda t, mine=mine: expit(start[mine] + slope[mine] * t),
+            mine.sum(),
+            revenue,
+            None,
+            *bounds[number],
+        )
+        by_search = expit(start[mine] + slope[mine] * found) * (revenue[0] + revenue[1] * found)
+        assert (earned[mine] >= by_search - 1e-9).all()
+
+
+def test_grids_and_quantiles():
+    grid = np.array([0.0, 0.5, 1.0])
+    assert possible(grid, 0.2, 0.6).tolist() == [0.5]
+    assert possible(grid, 0.6, 0.7).tolist() == [0.5]
+    values = np.random.default_rng(0).normal(size=(60, 9))
+    assert np.allclose(quantiles(values, (0.05, 0.95)), np.quantile(values, (0.05, 0.95), axis=0))
+    assert quantiles(values, (0.0, 1.0)).tolist() == [
+        values.min(0).tolist(),
+        values.max(0).tolist(),
+    ]
+
+
+def test_both_ends_of_a_grid_are_possible_and_the_nearest_where_there_is_none():
+    grid = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+    assert possible(grid, 0.25, 0.75).tolist() == [0.25, 0.5, 0.75]
+    assert possible(grid, 0.26, 0.4).tolist() == [0.25]
+    assert possible(grid, 0.9, 0.95).tolist() == [1.0]
+    kinds = np.array([1, 0, 1])
+    found = list(by_kind(kinds, np.array([[0.1, 0.6], [0.3, 0.47]]), grid))
+    assert [mine.tolist() for mine, *_ in found] == [[1], [0, 2]]
+    assert [(low, high) for _, low, high, _ in found] == [(0.25, 0.5), (0.5, 0.5)]
+    free = list(by_kind(kinds, np.array([[0.1, 0.6], [0.3, 0.47]]), None))
+    assert [(low, high, own) for _, low, high, own in free] == [(0.1, 0.6, None), (0.3, 0.47, None)]
+
+
+def test_the_top_of_a_parabola_is_found_between_the_offers():
+    offers = np.linspace(0.0, 1.0, 11)
+    tops = np.array([0.234, 0.5, 0.871])
+    values = -((offers - tops[:, None]) ** 2)
+    np.testing.assert_allclose(pricing._peaks(values, offers, True), tops, atol=1e-12)
+    assert pricing._peaks(values, offers, False).tolist() == [0.2, 0.5, 0.9]
+    # At an end, where values do not bend, and with two offers, the best one stays.
+    assert pricing._peaks(np.array([offers, -offers, 0 * offers]), offers, True).tolist() == [
+        1,
+        0,
+        0,
+    ]
+    assert pricing._peaks(np.array([[1.0, 2.0]]), np.array([0.2, 0.4]), True).tolist() == [0.4]
+
+
+def test_people_who_move_are_priced_by_their_own_curves():
+    rng = np.random.default_rng(0)
+    n, offers = 5000, np.linspace(0.0, 1.0, 33)
+    weights, eta, k = rng.random((2, n)), np.array([0.3, 0.6]), np.array([9.0, 14.0])
+    # Moves of whole parts are not rounded.
+    moves = rng.integers(-80, 80, n) / pricing.ROUNDED
+    earns = 1 - offers
+    found = pricing._moved_peaks(weights, moves, eta, k, offers, earns, False)
+    curves = logistic(k[:, None] * (offers - eta[:, None] - moves[:, None, None])) * earns
+    each = np.einsum("jn,njg->ng", weights, curves)
+    assert np.mean(found == offers[each.argmax(axis=1)]) > 0.999
+    np.testing.assert_allclose(each.max(1), each[np.arange(n), np.rint(found * 32).astype(int)])
+
+
+def test_kinds_are_the_nearest_centres_and_their_reach_is_of_offers_that_were_made():
+    kinds = Kinds(np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([1.0, 5.0]), np.array([2.0, 1.0]))
+    which, close = kinds.told(np.array([[1.0, 5.0], [5.0, 6.0], [2.9, 5.0]]))
+    assert which.tolist() == [0, 1, 0]
+    np.testing.assert_allclose(close, [0.0, -1.0, -(0.95**2)])
+    X = np.random.default_rng(0).normal(size=(450, 2))
+    assert len(Kinds.fitted(X, np.random.default_rng(0)).centres) == 4
+    assert len(Kinds.fitted(X[:99], np.random.default_rng(0)).centres) == 1
+    flat = Kinds.fitted(np.ones((300, 2)), np.random.default_rng(0))
+    assert len(flat.centres) == 1 and flat.scale.tolist() == [1, 1]
+    offers = np.arange(1.0, 201.0)
+    reach = offers_made(offers, np.repeat([0, 1], 100), 3)
+    assert reach.tolist() == [[1.0, 99.0], [101.0, 199.0], [2.0, 198.0]]
+
+
+def test_the_ends_of_a_range_are_not_beyond_it():
+    low, high = np.array([0.0, 1.0]), np.array([1.0, 1.0])
+    X = np.array([[0.0, 1.0], [1.0, 1.0], [1 + 1e-10, 1.0], [1.1, 2.0], [0.5, 0.9], [np.nan, 1]])
+    assert beyond(X, low, high).tolist() == [-1, -1, -1, 0, 1, 0]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(1)
+    own = rng.integers(2, size=1200)
+    X, t = rng.normal(size=(1200, 2)) + 3.0 * own[:, None], rng.random(1200)
+    y = (rng.random(1200) < acceptance(t, np.array([0.3, 0.7])[own], 10.0)).astype(int)
+    model = PredictiveChoiceModel(components=2, n_init=2)
+    return X, y, t, model.fit(X, y, t, rng=rng)
+
+
+@pytest.mark.parametrize("setting", ["hard", "soft"])
+def test_draws_that_are_the_fit_find_its_offers(fitted, setting):
+    X, y, t, model = fitted
+    own = pricer(model, setting)
+    about, kind = own.about(X[:300]), np.zeros(300, int)
+    bounds, revenue = np.array([[0.0, 1.0]]), (1.0, -1.0)
+    best = own.best(about, kind, bounds, revenue)
+    np.testing.assert_allclose(best, model.optimal_offers(X[:300], setting).offer, atol=1e-12)
+    batch = model._parameters()
+    draws = {"eta": model.eta_[None], "k": model.k_[None]}
+    draws["densities"] = np.swapaxes(model._emission.coefficients(batch), 0, 1)
+    low, high = own.ends(about, kind, bounds, revenue, None, draws, lambda b: quantiles(b, (0, 1)))
+    np.testing.assert_array_equal(low, high)
+    np.testing.assert_allclose(low, best, atol=1e-9 if setting == "hard" else 2e-3)
+    grid = np.array([0.2, 0.5, 0.8])
+    of_grid = own.best(about, kind, bounds, revenue, grid)
+    ends = own.ends(about, kind, bounds, revenue, grid, draws, lambda b: quantiles(b, (0, 1)))
+    np.testing.assert_array_equal(ends[0], of_grid)
+    each = own.accept_each(about, grid)
+    np.testing.assert_allclose(each[:, 1], own.accept(about, np.full(300, 0.5)))
+
+
+def test_segments_are_told_with_their_curves(fitted):
+    X, _, _, model = fitted
+    told = pricer(model, "soft").told(pricer(model, "soft").about(X))
+    shares = model.predict_segments(X)
+    assert (told["segment"] == shares.argmax(axis=1)).all()
+    np.testing.assert_allclose(told["segment_p"], shares.max(axis=1))
+    np.testing.assert_array_equal(told["eta"], model.eta_[told["segment"]])

@@ -1,0 +1,177 @@
+"""Starts of the search keep moments, and the number of segments is that of least length."""
+
+import numpy as np
+import pytest
+from counterweight.models.choice import search
+from counterweight.models.choice.offer_model import acceptance
+from counterweight.models.choice.search import Search, Sizes
+from counterweight.models.choice.steps import ChoiceRows, Choices, fit_curves
+from counterweight.numerics.emissions import SMOOTHING, Emission
+
+RULE = {"floor": 1e-3, "minimum_rows": 4.0, "prior": None}
+
+
+def crowds(n=900, seed=0, codes=None):
+    """Two crowds of people with a curve each."""
+    rng = np.random.default_rng(seed)
+    own = np.arange(n) % 3 == 0
+    X = rng.normal(size=(n, 2)) + np.where(own, 2.5, -1.0)[:, None]
+    t = rng.random(n)
+    y = (rng.random(n) < acceptance(t, np.where(own, 0.7, 0.3), 10.0)).astype(float)
+    emission = None if codes is None else Emission(2, (3,))
+    return ChoiceRows(X, t, y, np.ones(n), codes, emission), own
+
+
+def searching(data, **more):
+    asked = {"n_init": 3, "tol": 1e-6, "iterations": 200} | RULE | more
+    return Search(data, np.random.default_rng(0), **asked)
+
+
+@pytest.fixture(scope="module")
+def found():
+    data, _ = crowds()
+    made = searching(data)
+    return data, made, made.up_to(3)
+
+
+def moments(batch):
+    """Mean and covariance of the mixture of a batch, (R, d) and (R, d, d)."""
+    w = batch.weights / batch.weights.sum(axis=0)
+    mean = np.einsum("kr,krd->rd", w, batch.means)
+    gap = batch.means - mean
+    spread = batch.covariances + gap[..., :, None] * gap[..., None, :]
+    return mean, np.einsum("kr,krde->rde", w, spread)
+
+
+def test_random_starts_are_shares_and_curves_within_bounds():
+    data, own = crowds()
+    made = searching(data, n_init=4).random(2)
+    assert made.weights.shape == (2, 4) and made.means.shape == (2, 4, 2)
+    np.testing.assert_allclose(made.weights.sum(axis=0), 1.0)
+    assert (made.curves[..., 1] >= search.LEAST_SLOPE).all()
+    # k-means finds the crowds, each of them with its members' moments, a bit of the whole added.
+    order = made.means[..., 0].argsort(axis=0)
+    means = np.take_along_axis(made.means, order[..., None], axis=0)
+    known = np.stack([data.rows[~own].mean(axis=0), data.rows[own].mean(axis=0)])
+    assert np.abs(means - known[:, None]).max() < 0.2
+    weights = np.take_along_axis(made.weights, order, axis=0)
+    assert np.abs(weights - np.array([[2 / 3], [1 / 3]])).max() < 0.03
+    assert np.abs(np.diagonal(made.covariances, axis1=-2, axis2=-1) - 1).max() < 0.35
+
+
+def test_curves_by_regression_are_lines_at_the_middle():
+    data, _ = crowds()
+    made = searching(data, curves="regression")
+    made.answers = (np.array([-0.4, -0.1, 0.2, 0.5]), np.array([0.1, 0.25, 0.4, 0.55]))
+    # y = .3 + .5 u: log-odds 4 (.3 - 1/2) at the middle, slope 4 / 2.
+    np.testing.assert_allclose(made._lines(np.ones((4, 1)))[0], [-0.8, 2.0], atol=1e-9)
+
+
+def test_splits_and_merges_keep_the_moments(found):
+    data, made, best = found
+    mean, spread = (of[0] for of in moments(best[2].parameters))
+    split = made.splits(2)
+    assert split.weights.shape == (3, 4)
+    np.testing.assert_allclose(split.weights.sum(axis=0), 1.0)
+    np.testing.assert_allclose(moments(split)[0], np.tile(mean, (4, 1)), atol=1e-9)
+    # Along its axis a half-segment keeps 1 - .64 * .8 of the variance; .64 is between the halves.
+    c = int(best[2].parameters.weights[:, 0].argmax())
+    values, vectors = np.linalg.eigh(best[2].parameters.covariances[c, 0])
+    own = vectors[:, -1] @ split.covariances[c, 0] @ vectors[:, -1]
+    assert own == pytest.approx(values[-1] * (1 - 0.8 * 0.64))
+    gap = split.means[c, 0] - split.means[2, 0]
+    assert abs(gap @ vectors[:, -1]) == pytest.approx(1.6 * np.sqrt(values[-1]))
+    assert split.weights[c, 0] == split.weights[2, 0]
+    merged = made.merges(2)
+    assert merged.weights.shape == (1, 3)
+    np.testing.assert_allclose(moments(merged)[0][0], mean, atol=1e-9)
+    np.testing.assert_allclose(moments(merged)[1][0], spread, atol=1e-9)
+    # The others leave one out, first the smaller.
+    order = np.argsort(best[2].parameters.weights[:, 0])
+    left = best[2].parameters.means[order[::-1], 0]
+    np.testing.assert_allclose(merged.means[0, 1:], left)
+
+
+def test_the_nearest_pair_is_that_of_least_cost():
+    data, _ = crowds()
+    w, eye = np.full(3, 1 / 3), np.tile(np.eye(2), (3, 1, 1))
+    means = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 0.0]])
+    curves, none = np.tile([0.0, 5.0], (3, 1)), np.empty((3, 0))
+    made = searching(data)
+    assert made._near_pairs(w, means, eye, curves, none)[0].tolist() == [0, 1]
+    # Where features are alike the curves tell, and so do shares of levels.
+    same = np.zeros((3, 2))
+    apart = np.array([[-4.0, 5.0], [4.0, 5.0], [4.2, 5.0]])
+    assert made._near_pairs(w, same, eye, apart, none)[0].tolist() == [1, 2]
+    shares = np.array([[0.9, 0.1], [0.1, 0.9], [0.85, 0.15]])
+    assert made._near_pairs(w, same, eye, curves, shares)[0].tolist() == [0, 2]
+
+
+def test_the_shortest_description_has_the_crowds(found):
+    data, _, best = found
+    logs = [best[j].log_likelihood for j in (1, 2, 3)]
+    assert logs[0] < logs[1] < logs[2] + 1e-6
+    sizes = Sizes(data, best, RULE, lambda j: j * 8 - 1, None, 0)
+    np.testing.assert_allclose(
+        sizes.mdl, -np.array(logs) + 0.5 * np.log(900) * np.array([7, 15, 23])
+    )
+    sizes.choose()
+    assert sizes.chosen == 2
+    sizes.length = sizes.mdl[1]
+    before = sizes.mdl.copy()
+    sizes.spare(2)
+    np.testing.assert_allclose(sizes.mdl, before - np.log(900))
+
+
+def test_one_segment_is_the_pooled_curve(found):
+    data, _, best = found
+    pooled = fit_curves(data.t, data.y, data.row_weights)[0]
+    np.testing.assert_allclose(best[1].parameters.curves[0, 0], pooled, rtol=1e-3)
+    np.testing.assert_allclose(best[1].parameters.means[0, 0], data.rows.mean(axis=0), atol=1e-9)
+
+
+def test_a_category_that_tells_nothing_is_left_out_and_priced_alone():
+    rng = np.random.default_rng(3)
+    _, own = crowds()
+    noise = rng.integers(3, size=(900, 1)).astype(np.int32)
+    data, _ = crowds(codes=noise)
+    made = searching(data)
+    best = made.up_to(2)
+    features = type("F", (), {"categories": np.array([0]), "numbers": np.array([0, 1])})
+    sizes = Sizes(data, best, RULE, lambda j: j * 10 - 1, features, 0)
+    sizes.chosen = 2
+    assert sizes.gains.shape == (2, 1) and sizes.gains[0, 0] == pytest.approx(0.0, abs=1e-9)
+    assert sizes.gains[1, 0] < -3 and sizes.useless().tolist() == [0]
+    counts = np.bincount(noise[:, 0])
+    alone = (counts * np.log(counts / 900)).sum() - 0.5 * np.log(900) * 2
+    assert sizes.marginal([0]) == pytest.approx(alone)
+    features.numbers = np.array([])
+    assert sizes.useless().tolist() == []
+    # Levels that are the crowds are worth more than they cost.
+    told, _ = crowds(codes=np.where(own, 2, noise[:, 0] % 2)[:, None].astype(np.int32))
+    best = searching(told).up_to(2)
+    assert Sizes(told, best, RULE, lambda j: j, features, 0).gains[1, 0] > 100
+
+
+def test_levels_are_parted_by_how_they_answer():
+    rng = np.random.default_rng(4)
+    codes = rng.integers(3, size=(900, 1)).astype(np.int32)
+    data, _ = crowds(codes=codes)
+    made = searching(data)
+    made.order = np.array([0.3, -0.2, 0.1])
+    one = Choices(
+        np.ones((1, 1)),
+        np.zeros((1, 1, 2)),
+        np.eye(2)[None, None],
+        np.array([[[0.0, 5.0]]]),
+        np.array([[[0.25, 0.35, 0.4]]]),
+    )
+    (new,) = made._level_splits(one)
+    # The levels 0 and 2 answer more: .65 of the segment; a tenth is left to the other side.
+    np.testing.assert_allclose(new.weights, [0.65, 0.35])
+    np.testing.assert_allclose(new.curves, [[0.5, 5.0], [-0.5, 5.0]])
+    np.testing.assert_allclose(new.shares[0], np.array([0.25, 0.035, 0.4]) / 0.685)
+    np.testing.assert_allclose(new.shares[1], np.array([0.025, 0.35, 0.04]) / 0.415)
+    assert SMOOTHING == 0.5 and made.points.shape[1] == 5
+    # The indicators of a category have the variance of one number together.
+    assert np.square(made.points[:, 2:]).mean(axis=0).sum() == pytest.approx(1.0)

@@ -175,3 +175,18 @@ def test_levels_are_parted_by_how_they_answer():
     assert SMOOTHING == 0.5 and made.points.shape[1] == 5
     # The indicators of a category have the variance of one number together.
     assert np.square(made.points[:, 2:]).mean(axis=0).sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("selection", ["observed", "complete"])
+def test_the_score_is_the_log_likelihood_less_the_doubt_where_it_is_completed(selection):
+    data, _ = crowds()
+    best = searching(data, selection=selection).up_to(2)[2]
+    curves = best.parameters.curves[:, 0]
+    logs = data.log_joint(best.parameters) + data.log_answer(curves)
+    log_likelihood = np.logaddexp(*logs.T).sum()
+    assert best.log_likelihood == pytest.approx(log_likelihood)
+    share = np.exp(logs - np.logaddexp(*logs.T)[:, None])
+    doubt = -(share * np.log(np.maximum(share, 1e-300))).sum()
+    assert doubt > 1
+    expected = log_likelihood - doubt * (selection == "complete")
+    assert best.score == pytest.approx(expected)

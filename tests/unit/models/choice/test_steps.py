@@ -182,3 +182,16 @@ def test_weights_of_each_model_count_rows():
         alone = few_steps(ChoiceRows(rows[repeated], t[repeated], y[repeated]), models, 3, **RULE)
         np.testing.assert_allclose(together.means[:, number], alone.means[:, 0], atol=1e-9)
         np.testing.assert_allclose(together.curves[:, number], alone.curves[:, 0], atol=1e-9)
+
+
+def test_answers_have_the_chances_of_their_curves():
+    t, y = np.array([0.1, 0.4, 0.9]), np.array([0.0, 1.0, 1.0])
+    data = ChoiceRows(np.zeros((3, 1)), t, y)
+    curves = np.array([[-1.0, 4.0], [0.5, 12.0]])
+    p = 1 / (1 + np.exp(-(curves[:, 0] + curves[:, 1] * (t[:, None] - 0.5))))
+    expected = np.log(np.where(y[:, None] == 1, p, 1 - p))
+    np.testing.assert_allclose(data.log_answer(curves), expected, rtol=1e-12)
+    moved = data.moved(np.array([0.1, 0.0, -0.1]))
+    np.testing.assert_allclose(moved.t, [0.0, 0.4, 1.0])
+    assert moved.offered is data.t
+    np.testing.assert_allclose(moved.groups[0].offers[1], moved.t - 0.5)

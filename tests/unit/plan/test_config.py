@@ -120,37 +120,6 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_runs(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"weighting": [{"weighting": "lemma2"}] * 2}, "two entries called 'lemma2'"),
-        ({"weighting": [{"weighting": "lemma1"}]}, "begins from a generative model with lemma2"),
-        ({"dataset": "adult", "figures": ["boundary"]}, "boundary"),
-        ({"labeling": {"rule": "logged"}}, "which is for studies of classifiers; .* logged makes"),
-        ({"models": [{"model": "uniform_policy"}]}, "which is for studies of logged actions"),
-        (
-            {"outcome": {"rule": "no_outcome"}},
-            "outcome.rule is 'no_outcome', which is for studies of balanced filters",
-        ),
-        ({"evaluation": {"protocol": "policy_value"}}, "choose one of metrics"),
-        ({"labeling": {"rule": "everyone"}}, r"no unlabeled population: set targets: \[general\]"),
-        ({"columns": ["brier", "accurcy"]}, "did you mean 'accuracy'"),
-        ({"keep_rate": 0.0}, "keep_rate is 0.0"),
-        ({"keep_rate": 1.5}, "keep_rate is 1.5"),
-        (
-            {"keep_rate": 0.5, "evaluation": {"protocol": "ranking_resamples"}},
-            "rejects rows itself",
-        ),
-        ({"evaluation": {"protocol": "metrics", "resamples": 3}}, "Unknown key .*resamples"),
-    ],
-)
-def test_studies_that_cannot_work_are_told(change, message):
-    made = copy.deepcopy(SMALL)
-    made["studies"]["one"] |= change
-    with pytest.raises(CounterweightError, match=message):
-        config.resolve(made)
-
-
 LOG = {
     "dataset": "logged_clicks",
     "features": {"recipe": "as_is"},
@@ -201,16 +170,6 @@ def test_bounds_of_a_measure_leave_room(bounds):
     for known in ([0, None], [None, None], [0, 1]):
         made["studies"]["one"]["measures"]["accuracy"]["bounds"] = known
         assert config.resolve(made)["studies"]["one"]["measures"]["accuracy"]["bounds"] == known
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"keep_rate": 0.5}, {"selection": [{"selector": "logistic"}]}],
-    ids=["keep_rate", "selection"],
-)
-def test_what_has_no_meaning_for_logged_actions_is_refused(change):
-    with pytest.raises(CounterweightError, match="has no meaning for studies of logged actions"):
-        config.resolve({"studies": {"one": LOG | change}})
 
 
 def test_only_the_studies_that_are_named_are_run():

@@ -82,13 +82,6 @@ def test_a_method_without_weights_is_told():
         resolved(models=[{"model": "balanced_filter", "name": "naive"}])
 
 
-def test_a_study_that_gives_no_filter_away_cannot_be_applied():
-    plan = resolved()
-    assert applied(plan) is None
-    with pytest.raises(CounterweightError, match="Studies with the key filter: none"):
-        applied(plan, "people")
-
-
 def test_weightings_and_proxies_that_no_method_uses_are_left_out():
     study = resolved(models=PEOPLE["models"][2:])["studies"]["people"]
     assert list(study["weightings"]) == ["quadratic-grid"]

@@ -1,11 +1,7 @@
 """Tables of one's own: ten lines of config become a data set and a study."""
 
 import gzip
-import hashlib
 import json
-import os
-import sqlite3
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +12,6 @@ from counterweight.datasets.own_table import read_typed
 from counterweight.errors import CounterweightError
 from counterweight.labeling.logs import kept_log, kept_numbers
 from counterweight.plan import config, reading
-from counterweight.plan.digests import Contents
 from counterweight.plan.jobs import Paths
 from counterweight.plan.own import TABLES, tables_to_keep, with_own_tables
 from counterweight.plan.reading import updated, with_listed_studies
@@ -334,129 +329,6 @@ def test_blank_outcomes_beside_a_keep_rate_are_refused_in_planning_and_in_the_jo
         kept_numbers(frame, {}, y, keep_rate=rate)
 
 
-#: Tables that are about files of one's own of every sort, each a study.
-OWN_FILES = {
-    "loans": {"table": "loans.csv", "outcome": "y", "score": "new.csv"},
-    "parted": {"table": "parts", "outcome": "y", "score": "new_parts"},
-    "to_file": {"table": "a.csv", "outcome": "y", "target": {"table": "population.csv"}},
-    "to_folder": {"table": "b.csv", "outcome": "y", "target": {"table": "populations"}},
-    "panel": {"table": "people.csv", "id": "who", "balance": "sex", "score": "more.csv"},
-    "logged": {"table": "log", "reward": "r", "propensity": "p", "policies": {"new": "q"}}
-    | {"by_partition": True, "score": "new_log.csv"},
-    "judged": {"table": "judged", "reward": "r", "predictions": {"a": "q"}},
-    "asked": {"table": {"sql": "select * from t", "url": "sqlite:///base.db"}, "outcome": "y"},
-}
-#: What depends on each of their files, beside the report, which says what all answers rest on.
-DEPENDS = {
-    "loans.csv": {"prepare loans"},
-    "new.csv": {"apply loans"},
-    "parts/2024/one.csv": {"prepare parted"},
-    "new_parts/two.csv": {"apply parted"},
-    "population.csv": {"weigh to_file to_target-better_of_two", "deliver to_file"},
-    "populations/one.csv": {"weigh to_folder to_target-better_of_two", "deliver to_folder"},
-    "people.csv": {"prepare panel"},
-    "filter.key": {"deliver panel", "apply panel"},
-    "more.csv": {"apply panel"},
-    # Values and measures are read part by part; nothing depends on a typed table of all of them.
-    "log/one.csv": {"sum logged one", "prepare logged"},
-    "new_log.csv": {"apply logged"},
-    "judged/two.csv": {"sum judged two", "prepare judged"},
-    "base.db": {"prepare asked"},
-}
-
-
-@pytest.fixture(scope="module")
-def own_files(tmp_path_factory):
-    """A folder with all files of `OWN_FILES`, older than a day, and the plan of their studies."""
-    folder = tmp_path_factory.mktemp("own")
-    names = {*DEPENDS, "a.csv", "b.csv", "parts/2023/one.csv", "new_parts/one.csv"}
-    names |= {"log/two.csv", "judged/one.csv", "populations/two.csv"}
-    for name in sorted(names):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"the first content of {name}\n")
-        os.utime(path, (1.7e9, 1.7e9))
-    (folder / "filter.key").chmod(0o600)
-    (folder / "base.db").unlink()
-    sqlite3.connect(folder / "base.db").execute("create table t (y)").connection.close()
-    here = os.getcwd()
-    os.chdir(folder)
-    yield folder, planned({"tables": OWN_FILES})
-    os.chdir(here)
-
-
-def specs_of(plan):
-    """The parameters of every job that a plan has, by stage, study and item."""
-    stages = Stages(plan, STUDIES.parents[1] / "scripts")
-    asked = [("report",), *(("prepare", name) for name in plan["datasets"])]
-    for name in plan["studies"]:
-        parts = stages.paths.chains([name])
-        asked += {(step["stage"], name, step["source"]) for one in parts for step in one["steps"]}
-    items = ("sum", "select", "weigh", "train", "evaluate")
-    cut = {one if one[0] in items else one[:2] for one in asked}
-    return {" ".join(one): stages.spec(*one) for one in cut if stages.job(*one)}
-
-
-@pytest.mark.parametrize("date", [-(10**15), 0, 10**15], ids=["older", "same", "newer"])
-@pytest.mark.parametrize("name", DEPENDS)
-def test_an_exchange_of_a_file_changes_what_depends_on_it_whatever_its_date(own_files, name, date):
-    folder, plan = own_files
-    path, before = folder / name, specs_of(plan)
-    known, content = path.stat(), path.read_bytes()
-    os.utime(path, ns=(known.st_atime_ns, known.st_mtime_ns + date + 1))
-    assert specs_of(plan) == before, "a touch"
-    # One sign is another: as long as before, and moved here with a date of its own.
-    new = folder / "exchanged"
-    new.write_bytes(content[:-2] + bytes([content[-2] ^ 1]) + content[-1:])
-    new.chmod(0o600)
-    os.utime(new, ns=(known.st_atime_ns, known.st_mtime_ns + date))
-    os.replace(new, path)
-    after = specs_of(plan)
-    assert {job for job in before if before[job] != after[job]} == DEPENDS[name] | {"report"}
-    path.write_bytes(content)
-    assert specs_of(plan) == before
-
-
-def test_a_part_that_comes_under_another_name_is_seen(own_files):
-    folder, plan = own_files
-    before = specs_of(plan)
-    (folder / "new_parts/two.csv").rename(folder / "new_parts/three.csv")
-    after = specs_of(plan)
-    (folder / "new_parts/three.csv").rename(folder / "new_parts/two.csv")
-    assert {job for job in before if before[job] != after[job]} == {"apply parted", "report"}
-
-
-def test_digests_of_large_files_are_kept_until_the_system_knows_of_a_change(tmp_path, monkeypatch):
-    monkeypatch.setattr(Contents, "LEAST", 10)
-    monkeypatch.setattr(Contents, "SETTLED", 0)
-    path, kept, read = tmp_path / "large.csv", tmp_path / "kept", []
-    path.write_bytes(b"some content that is long")
-    whole = hashlib.file_digest
-    monkeypatch.setattr(hashlib, "file_digest", lambda *part: read.append(1) or whole(*part))
-
-    def digest():
-        return Contents(kept).of(path)
-
-    first = digest()
-    assert first == hashlib.sha256(path.read_bytes()).hexdigest() == digest() and len(read) == 1
-    known = path.stat()
-    time.sleep(0.05)  # longer than a tick of the clock of changes
-    path.write_bytes(b"some content that is LONG")
-    os.utime(path, ns=(known.st_atime_ns, known.st_mtime_ns))
-    assert digest() != first and digest() == hashlib.sha256(path.read_bytes()).hexdigest()
-    (tmp_path / "other").write_bytes(b"some content that is long")
-    os.utime(tmp_path / "other", ns=(known.st_atime_ns, known.st_mtime_ns))
-    os.replace(tmp_path / "other", path)
-    assert digest() == first
-    with open(kept, "a") as lines:
-        lines.write("torn off")
-    assert digest() == first and len(read) == 3
-    # What changed a moment ago may change again at the same tick.
-    monkeypatch.setattr(Contents, "SETTLED", 10**15)
-    path.write_bytes(b"some content that is long")
-    assert digest() == first == digest() and len(read) == 5
-
-
 def test_codes_of_unknown_reach_the_rules_of_every_question():
     said = {"positive": 1, "negative": [0, 2], "missing": [9]}
 
@@ -628,24 +500,3 @@ def test_a_folder_that_no_run_of_ones_own_tables_made_is_left_alone(surveys):
     # A run that another workflow began writes nothing down, and goes on.
     Path("results/survey/logs").mkdir()
     surveys(**ASKED)
-
-
-def test_answers_that_nothing_makes_any_more_are_told(surveys):
-    asked = ASKED | {"score": "2024/survey.csv"}
-    folder = Path("results/survey")
-    folder.mkdir(parents=True)
-    jobs = Stages(surveys(begin=False, **asked), STUDIES.parents[1] / "scripts")
-    files = [
-        path
-        for stage in ("deliver", "apply")
-        for path in jobs.job(stage, "survey").outputs.values()
-    ]
-    for path in (*files, "results/survey/features.parquet", "results/survey/report.html"):
-        Path(path).parent.mkdir(exist_ok=True)
-        Path(path).touch()
-    assert jobs.left_over() == []
-    kept = folder / TABLES
-    kept.parent.mkdir()
-    kept.write_text("{}")
-    other = Stages(surveys(**ASKED), STUDIES.parents[1] / "scripts")
-    assert other.left_over() == [f"{folder}/new_scores.csv", f"{folder}/new_scores.parquet"]

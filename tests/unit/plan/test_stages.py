@@ -1,0 +1,173 @@
+"""Jobs of a plan: what each goes by, and what is left of earlier runs."""
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+import yaml
+from counterweight.plan import config, reading
+from counterweight.plan.own import TABLES, tables_to_keep, with_own_tables
+from counterweight.plan.stages import Stages
+
+STUDIES = Path(__file__).resolve().parents[3] / "workflow" / "studies"
+
+
+LENDER = {"table": "my data/Applicants 2024.csv", "id": "customer", "outcome": "default"}
+
+
+def planned(given):
+    return config.resolve(with_own_tables({"results": "r", "data": "d"} | given, given))
+
+
+#: Tables that are about files of one's own of every sort, each a study.
+OWN_FILES = {
+    "loans": {"table": "loans.csv", "outcome": "y", "score": "new.csv"},
+    "parted": {"table": "parts", "outcome": "y", "score": "new_parts"},
+    "to_file": {"table": "a.csv", "outcome": "y", "target": {"table": "population.csv"}},
+    "to_folder": {"table": "b.csv", "outcome": "y", "target": {"table": "populations"}},
+    "panel": {"table": "people.csv", "id": "who", "balance": "sex", "score": "more.csv"},
+    "logged": {"table": "log", "reward": "r", "propensity": "p", "policies": {"new": "q"}}
+    | {"by_partition": True, "score": "new_log.csv"},
+    "judged": {"table": "judged", "reward": "r", "predictions": {"a": "q"}},
+    "asked": {"table": {"sql": "select * from t", "url": "sqlite:///base.db"}, "outcome": "y"},
+}
+
+
+#: What depends on each of their files, beside the report, which says what all answers rest on.
+DEPENDS = {
+    "loans.csv": {"prepare loans"},
+    "new.csv": {"apply loans"},
+    "parts/2024/one.csv": {"prepare parted"},
+    "new_parts/two.csv": {"apply parted"},
+    "population.csv": {"weigh to_file to_target-better_of_two", "deliver to_file"},
+    "populations/one.csv": {"weigh to_folder to_target-better_of_two", "deliver to_folder"},
+    "people.csv": {"prepare panel"},
+    "filter.key": {"deliver panel", "apply panel"},
+    "more.csv": {"apply panel"},
+    # Values and measures are read part by part; nothing depends on a typed table of all of them.
+    "log/one.csv": {"sum logged one", "prepare logged"},
+    "new_log.csv": {"apply logged"},
+    "judged/two.csv": {"sum judged two", "prepare judged"},
+    "base.db": {"prepare asked"},
+}
+
+
+@pytest.fixture(scope="module")
+def own_files(tmp_path_factory):
+    """A folder with all files of `OWN_FILES`, older than a day, and the plan of their studies."""
+    folder = tmp_path_factory.mktemp("own")
+    names = {*DEPENDS, "a.csv", "b.csv", "parts/2023/one.csv", "new_parts/one.csv"}
+    names |= {"log/two.csv", "judged/one.csv", "populations/two.csv"}
+    for name in sorted(names):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"the first content of {name}\n")
+        os.utime(path, (1.7e9, 1.7e9))
+    (folder / "filter.key").chmod(0o600)
+    (folder / "base.db").unlink()
+    sqlite3.connect(folder / "base.db").execute("create table t (y)").connection.close()
+    here = os.getcwd()
+    os.chdir(folder)
+    yield folder, planned({"tables": OWN_FILES})
+    os.chdir(here)
+
+
+def specs_of(plan):
+    """The parameters of every job that a plan has, by stage, study and item."""
+    stages = Stages(plan, STUDIES.parents[1] / "scripts")
+    asked = [("report",), *(("prepare", name) for name in plan["datasets"])]
+    for name in plan["studies"]:
+        parts = stages.paths.chains([name])
+        asked += {(step["stage"], name, step["source"]) for one in parts for step in one["steps"]}
+    items = ("sum", "select", "weigh", "train", "evaluate")
+    cut = {one if one[0] in items else one[:2] for one in asked}
+    return {" ".join(one): stages.spec(*one) for one in cut if stages.job(*one)}
+
+
+@pytest.mark.parametrize("date", [-(10**15), 0, 10**15], ids=["older", "same", "newer"])
+@pytest.mark.parametrize("name", DEPENDS)
+def test_an_exchange_of_a_file_changes_what_depends_on_it_whatever_its_date(own_files, name, date):
+    folder, plan = own_files
+    path, before = folder / name, specs_of(plan)
+    known, content = path.stat(), path.read_bytes()
+    os.utime(path, ns=(known.st_atime_ns, known.st_mtime_ns + date + 1))
+    assert specs_of(plan) == before, "a touch"
+    # One sign is another: as long as before, and moved here with a date of its own.
+    new = folder / "exchanged"
+    new.write_bytes(content[:-2] + bytes([content[-2] ^ 1]) + content[-1:])
+    new.chmod(0o600)
+    os.utime(new, ns=(known.st_atime_ns, known.st_mtime_ns + date))
+    os.replace(new, path)
+    after = specs_of(plan)
+    assert {job for job in before if before[job] != after[job]} == DEPENDS[name] | {"report"}
+    path.write_bytes(content)
+    assert specs_of(plan) == before
+
+
+def test_a_part_that_comes_under_another_name_is_seen(own_files):
+    folder, plan = own_files
+    before = specs_of(plan)
+    (folder / "new_parts/two.csv").rename(folder / "new_parts/three.csv")
+    after = specs_of(plan)
+    (folder / "new_parts/three.csv").rename(folder / "new_parts/two.csv")
+    assert {job for job in before if before[job] != after[job]} == {"apply parted", "report"}
+
+
+@pytest.fixture
+def surveys(tmp_path, monkeypatch):
+    """Two tables of one name in folders of years, and a function that plans a run of a config."""
+    monkeypatch.chdir(tmp_path)
+    for year in ("2023", "2024"):
+        (tmp_path / year).mkdir()
+        (tmp_path / year / "survey.csv").write_text(f"a,y\n{year},1\n")
+
+    def run(begin=True, **given):
+        """The plan of a run, which has begun."""
+        (tmp_path / "mine.yaml").write_text(yaml.safe_dump(given))
+        plan = reading.plan_of_files(["mine.yaml"])
+        if begin:
+            kept = tmp_path / plan["results"] / TABLES
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps(tables_to_keep(plan)))
+        return plan
+
+    return run
+
+
+ASKED = {"table": "2023/survey.csv", "outcome": "y"}
+
+
+OWN_STUDY = {
+    "dataset": "own_table",
+    "features": {"recipe": "one_hot"},
+    "outcome": {"rule": "no_outcome"},
+    "labeling": {"rule": "sensitive", "group": ["a"]},
+    "targets": ["general"],
+    "evaluation": {"protocol": "filtering"},
+    "selection": [{"selector": "split_tree", "alphas": [0.1]}],
+    "weighting": [{"weighting": "quadratic"}],
+    "models": [{"model": "balanced_filter", "weights": "quadratic", "classifier": "none"}],
+}
+
+
+def test_answers_that_nothing_makes_any_more_are_told(surveys):
+    asked = ASKED | {"score": "2024/survey.csv"}
+    folder = Path("results/survey")
+    folder.mkdir(parents=True)
+    jobs = Stages(surveys(begin=False, **asked), STUDIES.parents[1] / "scripts")
+    files = [
+        path
+        for stage in ("deliver", "apply")
+        for path in jobs.job(stage, "survey").outputs.values()
+    ]
+    for path in (*files, "results/survey/features.parquet", "results/survey/report.html"):
+        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).touch()
+    assert jobs.left_over() == []
+    kept = folder / TABLES
+    kept.parent.mkdir()
+    kept.write_text("{}")
+    other = Stages(surveys(**ASKED), STUDIES.parents[1] / "scripts")
+    assert other.left_over() == [f"{folder}/new_scores.csv", f"{folder}/new_scores.parquet"]

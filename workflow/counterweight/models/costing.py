@@ -150,15 +150,8 @@ PART, LONG = "part_", "long_"
 def packed(models):
     """Arrays of several models of one class as arrays: each name's on end, and their lengths.
 
-    Parameters
-    ----------
-    models : list of dict of str to array
-        With the same names.
-
-    Returns
-    -------
-    dict of str to array
-        For `unpacked`. A length of -1 is that of a single number.
+    `models` list of dict of str to array: with the same names. Returns dict of str to array: for
+    `unpacked`. A length of -1 is that of a single number.
     """
     arrays = {}
     for name in models[0] if models else ():

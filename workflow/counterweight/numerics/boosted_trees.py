@@ -175,19 +175,9 @@ def raw_and_parts(arrays, X):
     takes the splits in the order of the tree: of two features that only matter together, the
     one split later gets more.
 
-    Parameters
-    ----------
-    arrays, X
-        As in `raw_predict`; `arrays` has ``tree_rows``.
-
-    Returns
-    -------
-    raw : numpy.ndarray, shape (n,)
-        As `raw_predict`, to the last bit.
-    base : float
-        Mean of `raw` over the rows of the fit.
-    parts : numpy.ndarray, shape (n, d)
-        ``base + parts.sum(axis=1)`` is `raw` up to rounding.
+    `arrays`, `X`: as in `raw_predict`; `arrays` has ``tree_rows``. Returns `raw` numpy.ndarray,
+    shape (n,): as `raw_predict`, to the last bit; `base` float: mean of `raw` over the rows of the
+    fit; `parts` numpy.ndarray, shape (n, d): ``base + parts.sum(axis=1)`` is `raw` up to rounding.
     """
     trees, X = _Trees(arrays, parts=True), number_table(X, empty=True)
     raw, parts = np.empty(len(X)), np.zeros(X.shape[::-1])

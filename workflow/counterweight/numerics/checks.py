@@ -23,16 +23,9 @@ def labels_of(X):
 def check_same_columns(known, given, what, width=None, warn=True):
     """Refuse columns that have other names than those of a fit, or another order.
 
-    Parameters
-    ----------
-    known, given : list or None
-        From `labels_of`.
-    what : str
-        Whose columns they are, for the message.
-    width : int, optional
-        How many the fit had, where it had no names.
-    warn : bool
-        Whether to warn where one of them has no names.
+    `known`, `given` list or None: from `labels_of`; `what` str: whose columns they are, for the
+    message; `width` int, optional: how many the fit had, where it had no names; `warn` bool:
+    whether to warn where one of them has no names.
     """
     if known is None and given is not None and not all(isinstance(name, str) for name in given):
         # Numbers in another order than 0, 1, 2, ... say that columns were chosen.
@@ -79,11 +72,7 @@ def named(index, feature_names=None):
 def number_table(X, empty=False):
     """A float matrix of rows by features, its values unchecked.
 
-    Parameters
-    ----------
-    X : array-like
-    empty : bool
-        Whether it may hold nothing.
+    `X` array-like; `empty` bool: whether it may hold nothing.
     """
     if getattr(X, "dtype", None) is not None and np.dtype(getattr(X, "dtype", float)).kind == "c":
         raise CounterweightError("Complex data not supported: features are real numbers.")
@@ -132,11 +121,7 @@ def finite_rows(X, feature_names=None):
 def checked_labels(y, rows, what="label"):
     """Labels as 0 and 1.
 
-    Parameters
-    ----------
-    y : array (n,) of 0 and 1, or of bool
-    what : str
-        For the message.
+    `y` array (n,) of 0 and 1, or of bool; `what` str: for the message.
     """
     y = np.asarray(y)
     if y.shape != (rows,):
@@ -186,20 +171,9 @@ def mean_one_weights(sample_weight, rows):
 def two_class_rows(X, y, sample_weight=None, what="A classifier", blanks=False):
     """Rows that a classifier can learn from: those with weight, weights of mean 1, both classes.
 
-    Parameters
-    ----------
-    X : array (n, d)
-    y : array (n,) of 0 and 1
-    sample_weight : array (n,), optional
-    what : str
-        Begins the message.
-    blanks : bool
-        Whether NaN is a value of X.
-
-    Returns
-    -------
-    X : numpy.ndarray (m, d)
-    y, weights : numpy.ndarray (m,)
+    `X` array (n, d); `y` array (n,) of 0 and 1; `sample_weight` array (n,), optional; `what` str:
+    begins the message; `blanks` bool: whether NaN is a value of X. Returns `X` numpy.ndarray (m,
+    d); `y`, `weights` numpy.ndarray (m,).
     """
     X = number_table(X) if blanks else checked_rows(X)
     y = checked_labels(y, len(X))
@@ -226,12 +200,8 @@ def checked_new_rows(X, d):
 def note_wrong(noted, name, wrong, values, rows):
     """Count wrong values over the batches of a table, and remember the first.
 
-    Parameters
-    ----------
-    noted : dict of str to (int, value, row)
-        How many, the first and its row id, by name of what is wrong; changed in place.
-    wrong : bool array (n,)
-    values, rows : array (n,)
+    `noted` dict of str to (int, value, row): how many, the first and its row id, by name of what is
+    wrong; changed in place; `wrong` bool array (n,); `values`, `rows` array (n,).
     """
     if wrong.any():
         first = int(np.argmax(wrong))
@@ -262,12 +232,9 @@ def check_options(values, options):
     themselves. What the items of a list are is left to the estimator, and so are options
     with neither ``enum`` nor ``type``.
 
-    Parameters
-    ----------
-    values : mapping of str to value
-        By name, all options: ``vars`` of an estimator.
-    options : mapping of str to dict
-        JSON-schema fragments: enum, or type (one or several), bounds and a pattern of words.
+    `values` mapping of str to value: by name, all options: ``vars`` of an estimator; `options`
+    mapping of str to dict: JSON-schema fragments: enum, or type (one or several), bounds and a
+    pattern of words.
     """
     for name, node in options.items():
         value = values[name]

@@ -44,16 +44,8 @@ def log_sum_exp(values):
 def gaussian_log_density(X, means, covariances):
     """Log density of each row under each Gaussian.
 
-    Parameters
-    ----------
-    X : array (n, d)
-    means : ndarray (K, d)
-    covariances : ndarray (K, d, d)
-        Positive definite.
-
-    Returns
-    -------
-    ndarray (n, K)
+    `X` array (n, d); `means` ndarray (K, d); `covariances` ndarray (K, d, d): positive definite.
+    Returns ndarray (n, K).
     """
     X = np.asarray(X, dtype=float)
     factor = np.linalg.cholesky(covariances)
@@ -69,22 +61,10 @@ def gaussian_log_density(X, means, covariances):
 def mixed_log_density(numbers, codes, means, covariances, shares, offsets):
     """Log density of rows of numbers and categories under each component.
 
-    Parameters
-    ----------
-    numbers : ndarray (n, a)
-        NaN where missing.
-    codes : ndarray of int (n, b)
-        -1 where missing.
-    means : ndarray (K, a)
-    covariances : ndarray (K, a, a)
-    shares : ndarray (K, L)
-        Of the levels, category after category.
-    offsets : ndarray of int (b + 1,)
-        Where the levels of each category begin.
-
-    Returns
-    -------
-    ndarray (n, K)
+    `numbers` ndarray (n, a): NaN where missing; `codes` ndarray of int (n, b): -1 where missing;
+    `means` ndarray (K, a); `covariances` ndarray (K, a, a); `shares` ndarray (K, L): of the levels,
+    category after category; `offsets` ndarray of int (b + 1,): where the levels of each category
+    begin. Returns ndarray (n, K).
     """
     result = np.zeros((len(numbers), len(means)))
     missing = np.isnan(numbers)

@@ -486,13 +486,9 @@ def fit_class_mixtures(
     1. Tied covariances are alike in the components of a class. `options` are restarts, tolerance,
     max_iter and reg_covar of `fit_mixture`.
 
-    Returns
-    -------
-    mixtures : ClassMixtures
-    fitted : list of Mixture
-        Those of all rows (if there is one), of class 0 and of class 1.
-    log_likelihood : float
-        Sum over rows of row weight times log p(x, y).
+    Returns `mixtures` ClassMixtures; `fitted` list of Mixture: those of all rows (if there is one),
+    of class 0 and of class 1; `log_likelihood` float: sum over rows of row weight times log p(x,
+    y).
     """
     if layout is None and covariance != "full":
         layout = Layout.of(np.shape(X)[1])

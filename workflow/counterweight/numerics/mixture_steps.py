@@ -133,16 +133,10 @@ class QuadraticRows:
     def blocks(self, dtype=np.float64):
         """Yield the blocks of rows, each cut into T tiles; the last is padded.
 
-        Yields
-        ------
-        start : int
-        across : ndarray (T, q, TILE)
-            Quadratic features, a row for each feature.
-        down : ndarray (T, TILE, q)
-            The same, transposed; laid out anew where it is kept, since each of the two
-            matrix products of an iteration is faster with a layout of its own.
-        row_weights : ndarray (T * TILE,)
-            Zero for the padding.
+        Yields `start` int; `across` ndarray (T, q, TILE): quadratic features, a row for each
+        feature; `down` ndarray (T, TILE, q): the same, transposed; laid out anew where it is kept,
+        since each of the two matrix products of an iteration is faster with a layout of its own;
+        `row_weights` ndarray (T * TILE,): zero for the padding.
         """
         dtype = np.dtype(dtype)
         starts = range(0, len(self.rows), self.block)

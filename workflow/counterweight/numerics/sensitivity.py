@@ -209,19 +209,9 @@ def step_bounds(values, weight=None, gammas=GAMMAS):
     The worst change is a step: Γ above the bound, 1 below it (or the other way), so the bound is
     the extreme of the n + 1 steps, found from running sums of the sorted values.
 
-    Parameters
-    ----------
-    values : array (n,)
-    weight : array (n,), optional
+    `values` array (n,); `weight` array (n,), optional. Returns `low`, `high` array (G,);
+    `influence_low`, `influence_high` arrays (G, n): how far each row moves the bound.
 
-    Returns
-    -------
-    low, high : array (G,)
-    influence_low, influence_high : arrays (G, n)
-        How far each row moves the bound.
-
-    References
-    ----------
     Yadlowsky et al. (2022), lemma 2.1.
     """
     values, gammas = as_numbers(values, "values"), _checked_gammas(gammas)
@@ -301,18 +291,9 @@ class SweptNumber:
 def turns_at(margin, most=MOST):
     """Breakdown value: the least Γ at which a conclusion no longer holds.
 
-    Parameters
-    ----------
-    margin : callable
-        ``margin(gamma)``, above 0 where the conclusion holds whatever Γ allows; continuous,
-        falling in Γ.
-    most : float
-        The largest Γ that is looked at.
-
-    Returns
-    -------
-    float
-        1 where it does not even hold at Γ = 1; infinite where it holds up to `most`.
+    `margin` callable: ``margin(gamma)``, above 0 where the conclusion holds whatever Γ allows;
+    continuous, falling in Γ; `most` float: the largest Γ that is looked at. Returns float: 1 where
+    it does not even hold at Γ = 1; infinite where it holds up to `most`.
     """
     if not margin(1.0) > 0:
         return 1.0

@@ -49,15 +49,8 @@ class Calibration(NamedTuple):
     def fitted(cls, p, y):
         """From probabilities of rows that their model has not seen.
 
-        Parameters
-        ----------
-        p : array (M,)
-        y : array (M,) of 0 and 1
-
-        Returns
-        -------
-        Calibration
-            A slope below 0 is taken for 0: scores that point the wrong way say nothing.
+        `p` array (M,); `y` array (M,) of 0 and 1. Returns Calibration: a slope below 0 is taken for
+        0: scores that point the wrong way say nothing.
         """
         odds = _odds(p)
         y = checked_labels(y, len(odds))
@@ -222,9 +215,7 @@ def label_scores(X, y, X_target):
     by least squares in units of the target's standard deviations. That is the mean over the target
     of ``(x - m0)'W(m1 - m0) / (m1 - m0)'W(m1 - m0)``.
 
-    Returns
-    -------
-    labeled, target : array (M,), (N,)
+    Returns `labeled`, `target` array (M,), (N,).
     """
     X, X_target = checked_rows(X), checked_rows(X_target)
     y = checked_labels(y, len(X))
@@ -248,18 +239,10 @@ def gap_left(X, y, X_target, rate):
     Under label shift and at the right rate it is 0 but for noise. It is told as a share of the
     gap without weights.
 
-    Parameters
-    ----------
-    X : array (M, d)
-    y : array (M,)
-    X_target : array (N, d)
-
-    Returns
-    -------
-    share : float
-        Mean over features of the standardised gap, after over before; NaN where there was none.
-    before, after : array (d,)
-        Labeled less target, in standard deviations of the target rows (0 where they have none).
+    `X` array (M, d); `y` array (M,); `X_target` array (N, d). Returns `share` float: mean over
+    features of the standardised gap, after over before; NaN where there was none; `before`, `after`
+    array (d,): labeled less target, in standard deviations of the target rows (0 where they have
+    none).
     """
     spread = X_target.std(axis=0)
     spread = np.where(spread > 0, spread, np.inf)

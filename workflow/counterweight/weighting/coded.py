@@ -85,10 +85,8 @@ class Coded:
 def code_tables(sample, target, names, target_weight, most_levels):
     """Columns of two data frames, coded alike, and sentences of what was made of them.
 
-    Parameters
-    ----------
-    most_levels : int
-        Levels of a text column that keep a feature; the rarest of both tables share one.
+    `most_levels` int: levels of a text column that keep a feature; the rarest of both tables share
+    one.
     """
     columns, notes, flags = [], [], []
     for name in names:

@@ -119,10 +119,7 @@ def information_criterion(X, y, ratio, power):
 
     Shapes: X (M, d); y, ratio (M,).
 
-    Returns
-    -------
-    float
-        Twice an estimate of the target's expected loss times the rows, up to a constant.
+    Returns float: twice an estimate of the target's expected loss times the rows, up to a constant.
     """
     ratio = ratio / ratio.mean()
     weights = ratio**power

@@ -168,19 +168,9 @@ class Rows:
 def made_weights(component, spec, rows):
     """Weights of labeled rows by a weighting of a study.
 
-    Parameters
-    ----------
-    component : callable
-        The weighting.
-    spec : dict
-        ``sees``, ``options`` and ``max_weight`` of the weighting.
-
-    Returns
-    -------
-    raw, weights : array (M,)
-        Before and after the cap.
-    capped : int
-        Rows whose weight was cut.
+    `component` callable: the weighting; `spec` dict: ``sees``, ``options`` and ``max_weight`` of
+    the weighting. Returns `raw`, `weights` array (M,): before and after the cap; `capped` int: rows
+    whose weight was cut.
     """
     if spec["sees"] == "rows":
         raw = component(rows, **spec["options"])
@@ -194,11 +184,7 @@ def from_odds(odds, share, target):
 
     Lemma 2 towards the unlabeled; towards everybody Lemma 1, which is share + (1 - share) times it.
 
-    Parameters
-    ----------
-    odds : array (M,)
-    share : float
-        Labeled rows as a share of all.
+    `odds` array (M,); `share` float: labeled rows as a share of all.
     """
     return share / (1 - share) * odds if target == "unlabeled" else share * (1 + odds)
 
@@ -321,15 +307,9 @@ def describe_sizes(raw, weights, capped):
 def weighed(job, data, design=None, least=0):
     """Write the weights of the labeled rows of a job of the stage weigh, by repeat.
 
-    Parameters
-    ----------
-    job
-    data : StudyData
-    design : array (M,), optional
-        Design weights of the labeled rows. Weights then have mean 1 together with them, as what a
-        model penalises must not depend on their scale.
-    least : int
-        Unlabeled rows below which all weights are 1.
+    `job`; `data` StudyData; `design` array (M,), optional: design weights of the labeled rows.
+    Weights then have mean 1 together with them, as what a model penalises must not depend on their
+    scale. `least` int: unlabeled rows below which all weights are 1.
     """
     given, spec = job.given, job.given["weighting"]
     weights_of = load("weighting", spec["weighting"])

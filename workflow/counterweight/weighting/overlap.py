@@ -216,17 +216,10 @@ class Support:
     def fit(self, X, weight=None, *, rng, onehot=None, names=None):
         """Fit on the labeled rows.
 
-        Parameters
-        ----------
-        X : array (n, d)
-            Encoded features: numbers (any scale) and one-hot columns.
-        weight : array (n,), optional
-            To the target population.
-        onehot : array (d,), optional
-            Bool, or the number of the block that a column belongs to and -1 for numbers. By
-            default columns that hold 0 and 1 only.
-        names : sequence of str, optional
-            Of the columns, for `reason`.
+        `X` array (n, d): encoded features: numbers (any scale) and one-hot columns; `weight` array
+        (n,), optional: to the target population; `onehot` array (d,), optional: bool, or the number
+        of the block that a column belongs to and -1 for numbers. By default columns that hold 0 and
+        1 only. `names` sequence of str, optional: of the columns, for `reason`.
         """
         X = checked_rows(X, names)
         n, d = X.shape
@@ -491,20 +484,10 @@ def _blocks(X, onehot):
 def overlap(p, s, weight=None, bins=20):
     """How p(s = 1 | x) of labeled and unlabeled rows overlap.
 
-    Parameters
-    ----------
-    p : array (n,)
-    s : bool array (n,)
-        Labeled or not.
-    weight : array (n,), optional
-        Design weights.
-
-    Returns
-    -------
-    dict
-        ``least``: weighted 1 % quantile of p over labeled rows; ``below``: share of the
-        unlabeled rows whose p is less; ``edges (bins + 1,)``, ``labeled (bins,)``,
-        ``unlabeled (bins,)``: shares by bin of p, for a chart.
+    `p` array (n,); `s` bool array (n,): labeled or not; `weight` array (n,), optional: design
+    weights. Returns dict: ``least``: weighted 1 % quantile of p over labeled rows; ``below``: share
+    of the unlabeled rows whose p is less; ``edges (bins + 1,)``, ``labeled (bins,)``, ``unlabeled
+    (bins,)``: shares by bin of p, for a chart.
     """
     p, s = np.asarray(p, float), np.asarray(s, bool)
     weight = checked_weights(weight, len(p))

@@ -153,17 +153,9 @@ def _typed(frame, types, column, told):
 def weighted_to_target(data, table, reading, spec):
     """Weights of a study's labeled rows to its target.
 
-    Parameters
-    ----------
-    table : str
-        File of the typed table.
-    spec : dict
-        ``options`` and ``max_weight`` of the weighting.
-
-    Returns
-    -------
-    adjusted, raw
-        As `to_target`; the frame of `adjusted` has the outcome as `OUTCOME`.
+    `table` str: file of the typed table; `spec` dict: ``options`` and ``max_weight`` of the
+    weighting. Returns adjusted, raw: as `to_target`; the frame of `adjusted` has the outcome as
+    `OUTCOME`.
     """
     features, options = list(data.encoder.columns_), spec["options"]
     frame = read_table(table)[data.labeled].reset_index(drop=True)

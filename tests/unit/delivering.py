@@ -3,6 +3,8 @@
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 from counterweight.plan import components
 from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
@@ -67,3 +69,37 @@ class Own:
         if stage == "evaluate":
             return made
         return {role: Path(path) for role, path in outputs.items()}
+
+
+def people(rows, seed, number=False):
+    """A table of people; outcomes of some are blank, at random given the columns."""
+    rng = np.random.default_rng(seed)
+    age, city = rng.normal(40, 10, rows), rng.choice(["Bonn", "Köln", "Trier"], rows)
+    risk = (age - 40) / 10 + (city == "Bonn")
+    y = risk + rng.normal(0, 1, rows) if number else rng.random(rows) < 1 / (1 + np.exp(-risk))
+    since = pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 999, rows), unit="D")
+    seen = rng.random(rows) < 1 / (1 + np.exp(risk - 0.5))
+    return pd.DataFrame(
+        {
+            "who": [f"00{k}" for k in rng.permutation(rows)],
+            "age": np.where(rng.random(rows) < 0.1, np.nan, age.round(2)),
+            "city": city,
+            "member": np.where(rng.random(rows) < 0.5, "yes", "no"),
+            "since": since.strftime("%d.%m.%Y"),
+            "y": np.where(seen, np.round(y.astype(float), 3), np.nan),
+        }
+    )
+
+
+def delivered(folder, frame, **entry):
+    """A study over such a table, run up to what it gives away."""
+    own = Own(folder, frame, {"id": "who", "outcome": "y"} | entry)
+    own.run("label")
+    for stage, items in (
+        ("select", own.study["selectors"]),
+        ("weigh", own.study["weightings"]),
+        ("train", own.study["methods"]),
+    ):
+        for item in items:
+            own.run(stage, item)
+    return own, own.run("deliver")

@@ -3,12 +3,12 @@
 import warnings
 
 import counterweight as cw
+import delivering
 import numpy as np
 import pandas as pd
 import pytest
 import test_filter_table
 import test_saved_offers
-import test_saved_scores
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import fitted_encoder
 from own_logs import a_log, through, write_folder
@@ -122,8 +122,8 @@ def saved_classifier(folder):
 
 
 def saved_scores(folder):
-    people = test_saved_scores.people(300, 1)
-    own, _ = test_saved_scores.delivered(folder, people)
+    people = delivering.people(300, 1)
+    own, _ = delivering.delivered(folder, people)
     return cw.load(own.at.folder).predict_proba, people[["age", "city", "member", "since", "who"]]
 
 

@@ -11,8 +11,8 @@ from counterweight.models.logistic import LogisticModel
 from counterweight.models.score_models import EncodedModel, check_fits_blanks, seen_by
 from counterweight.plan.components import load as load_component
 from counterweight.tables.parquet import read_table
+from delivering import delivered, people
 from sklearn.linear_model import Ridge
-from test_saved_scores import delivered, people
 
 ROWS = 300
 CASES = {

@@ -5,7 +5,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
 from counterweight.tables.parquet import read_columns
-from test_saved_scores import delivered, people
+from delivering import delivered, people
 
 #: What a weighting needs to be told beside its name.
 TOLD = {"rosset": {"features": ["age"], "moments": "squares"}, "heckman": {"exclusion": "age"}}

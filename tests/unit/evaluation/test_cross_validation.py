@@ -96,16 +96,6 @@ def test_repeated_rows_are_worth_one_as_groups(rng):
         assert naive[name].standard_error < 0.6 * estimate.standard_error
 
 
-def test_rows_that_were_sure_to_be_labeled_add_no_error_on_the_table_itself(rng):
-    y, p, w = _rows(rng)
-    whole = quality(y, p, w, kind="binary")
-    half = quality(y, p, w, kind="binary", chance=np.full(len(y), 0.75))
-    sure = quality(y, p, w, kind="binary", chance=np.ones(len(y)))
-    for name, estimate in whole.items():
-        assert half[name].standard_error == pytest.approx(estimate.standard_error / 2)
-        assert sure[name].low == sure[name].high == pytest.approx(estimate.value)
-
-
 def test_what_has_no_value_is_left_out_and_sure_things_are_not_certain():
     one = quality(np.ones(50), np.full(50, 0.9), kind="binary")
     assert "auc" not in one

@@ -185,7 +185,7 @@ def test_rates_of_other_rows_are_refused():
     y, p = np.array([0, 1, 0]), np.array([0.1, 0.6, 0.2])
     truth = {"repeat": np.zeros(3, int), "row": np.arange(3), "y_general": y}
     rates = {"repeat": np.zeros(2, int), "row": np.arange(2), "keep_rate": np.ones(2)}
-    with pytest.raises(CounterweightError, match="rows that the labels do not have"):
+    with pytest.raises(CounterweightError, match="rows that the study does not have"):
         evaluate_predictions(
             predictions(np.arange(3), p), truth, {"brier": load("metric", "brier")}, rates=rates
         )

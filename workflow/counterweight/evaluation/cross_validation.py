@@ -158,7 +158,7 @@ def cross_validation(tested, prediction, metrics, *, target):
     return records
 
 
-def quality(y, prediction, weight=None, *, kind, level=0.95, group=None, chance=None, further=None):
+def quality(y, prediction, weight=None, *, kind, level=0.95, group=None, further=None):
     """Quality of out-of-fold predictions on the population that the weights stand for.
 
     Self-normalised (ratio) estimates, `Estimate` by name: `QUALITY` of the `kind`, "binary" or
@@ -172,7 +172,6 @@ def quality(y, prediction, weight=None, *, kind, level=0.95, group=None, chance=
 
     `weight` (M,) are importance times design weights; only their ratios count. Rows of a `group`
     may depend on each other (branches, schools): groups are then left out whole in the jackknife.
-    With selection probabilities `chance` (M,) only what is not seen has an error.
 
     Seen in simulation (nominal 95 %, 300 tables a setting, labels missing at random, weights
     from a cross-fitted logistic selection model, models fitted with those weights, the truth
@@ -189,7 +188,7 @@ def quality(y, prediction, weight=None, *, kind, level=0.95, group=None, chance=
         raise CounterweightError(f"kind is {kind!r}; choose one of {', '.join(QUALITY)}.")
     if not 0 < level < 1:
         raise CounterweightError(f"level is {level}; it must lie between 0 and 1.")
-    rows = _Rows.of(y, prediction, weight, kind, level, group, chance)
+    rows = _Rows.of(y, prediction, weight, kind, level, group)
     asked = dict(QUALITY[kind])
     asked |= {name: metric_of(one) for name, one in (further or {}).items() if name not in asked}
     if kind == "number" and not ((rows.y >= 0).all() and rows.weight @ rows.prediction > 0):
@@ -235,10 +234,9 @@ class _Rows:
     largest: float
     level: float
     group: np.ndarray | None
-    hidden: np.ndarray | None
 
     @classmethod
-    def of(cls, y, prediction, weight, kind, level, group, chance):
+    def of(cls, y, prediction, weight, kind, level, group):
         prediction = as_numbers(prediction, "predictions")
         if prediction.ndim != 1 or not len(prediction):
             raise CounterweightError(
@@ -265,16 +263,9 @@ class _Rows:
         if group is not None:
             group = _codes(group, M)[used]
             group = np.unique(group, return_inverse=True)[1]
-        if chance is not None:
-            chance = as_numbers(chance, "selection probabilities")
-            if chance.shape != (M,) or not ((chance >= 0) & (chance <= 1)).all():
-                raise CounterweightError(
-                    f"There must be a selection probability from 0 to 1 for each of {M} rows."
-                )
-            chance = np.sqrt(1 - chance[used])
         y, prediction, weight = y[used], prediction[used], weight[used]
         largest = float(weight.max())
-        return cls(y, prediction, scaled_weights(weight), largest, level, group, chance)
+        return cls(y, prediction, scaled_weights(weight), largest, level, group)
 
     @property
     def effective(self):
@@ -318,8 +309,7 @@ class _Rows:
         from scipy.special import expit, logit, stdtrit
 
         value, bounds = found.value, metric.bounds
-        influence = found.rows if self.hidden is None else found.rows * self.hidden
-        error, freedom = jackknife(influence, found.share, self.group)
+        error, freedom = jackknife(found.rows, found.share, self.group)
         if np.isnan(error):
             return self.told(value, error, np.nan, np.nan)
         half = WIDER * stdtrit(max(freedom, 4.0), 0.5 + self.level / 2) * error

@@ -20,8 +20,8 @@ from counterweight.numerics.sensitivity import (
     turns_at,
 )
 from counterweight.numerics.tilt import Calibration
-from counterweight.tables.parquet import blocks, setting_name
-from counterweight.tables.study_data import by_repeat, found_rows
+from counterweight.tables.parquet import setting_name
+from counterweight.tables.study_data import by_repeat, found_rows, prediction_blocks
 
 #: Least rows on each side for a sweep to say anything.
 LEAST = 20
@@ -111,12 +111,10 @@ def sweep_predictions(predictions, reference, labels, truth, *, compared):
 
 
 def _blocks(predictions):
-    targets, settings = predictions["target"][1], predictions["setting"][1]
-    for part in blocks(predictions, "repeat", "target", "setting"):
-        if settings[predictions["setting"][0][part.start]] == "":
-            target = targets[predictions["target"][0][part.start]]
-            key = int(predictions["repeat"][part.start]), target
-            yield key, predictions["row"][part], predictions["p"][part]
+    """Repeat and target, rows and p of the blocks without a setting."""
+    for repeat, target, setting, part in prediction_blocks(predictions):
+        if setting == "":
+            yield (repeat, target), predictions["row"][part], predictions["p"][part]
 
 
 def _labeled(reference, repeat, target, labels, truth):

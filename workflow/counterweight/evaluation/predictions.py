@@ -14,8 +14,8 @@ from counterweight.evaluation.metrics import (
     reliability_curve,
 )
 from counterweight.fragments import Array, Flag, Text
-from counterweight.tables.parquet import blocks, by_setting
-from counterweight.tables.study_data import by_repeat, found_rows
+from counterweight.tables.parquet import by_setting
+from counterweight.tables.study_data import by_repeat, found_rows, prediction_blocks
 
 #: Numbers that a fitted model may carry, and the metric that reports them.
 FITTED = {
@@ -99,45 +99,36 @@ def evaluate_predictions(
             f"{int((~np.isfinite(p_all)).sum())} predictions are not finite numbers: the model "
             "failed; see its log."
         )
-    known, every = by_repeat(truth), rates
-    rates = None if rates is None else by_repeat(rates)
-    targets, settings = predictions["target"][1], predictions["setting"][1]
     records = []
-    for part in blocks(predictions, "repeat", "target", "setting"):
-        repeat = int(predictions["repeat"][part.start])
-        target = targets[predictions["target"][0][part.start]]
-        setting = settings[predictions["setting"][0][part.start]]
-        rows = predictions["row"][part]
-        where = found_rows(
-            known[repeat]["row"],
-            rows,
-            f"Predictions of repeat {repeat} are of rows that its truth does not have: delete "
-            "the predictions of the study and run again.",
-        )
-        y, p = known[repeat][f"y_{target}"][where], p_all[part]
-        place = {"repeat": repeat, "target": target, "setting": setting, "rows": len(p)}
-        weight = None
-        if rates is not None:
-            logged = found_rows(
-                rates[repeat]["row"],
-                rows,
-                "Predictions are of rows that the labels do not have: delete the predictions of "
-                "the study and run again.",
-            )
-            weight = 1.0 / rates[repeat]["keep_rate"][logged]
+    for place, _, y, p, weight, user in _known_blocks(predictions, truth, rates):
+        place |= {"rows": len(p)}
+        if weight is not None:
+            effective = weight.sum() ** 2 / (weight @ weight)
             records += [
-                place
-                | {"metric": "effective_rows", "value": weight.sum() ** 2 / (weight @ weight)},
+                place | {"metric": "effective_rows", "value": effective},
                 place | {"metric": "largest_keep_weight", "value": weight.max()},
             ]
-        user = known[repeat]["user"][where] if "user" in known[repeat] else None
         told = _of_block(metrics, y, p, weight, user, reliability, top)
         records += [place | record for record in told]
     if compared_with is not None:
         records += compare_predictions(
-            predictions, compared_with, truth, metrics, rates=every, segments=segments
+            predictions, compared_with, truth, metrics, rates=rates, segments=segments
         )
     return records
+
+
+def _known_blocks(predictions, truth, rates):
+    """Place, rows, y, p, weights (None without `rates`) and users (or None) of each block."""
+    known, rates = by_repeat(truth), None if rates is None else by_repeat(rates)
+    for repeat, target, setting, part in prediction_blocks(predictions):
+        rows, own, weight = predictions["row"][part], known[repeat], None
+        where = found_rows(own["row"], rows, _AGAIN)
+        if rates is not None:
+            logged = found_rows(rates[repeat]["row"], rows, _AGAIN)
+            weight = 1.0 / rates[repeat]["keep_rate"][logged]
+        user = own["user"][where] if "user" in own else None
+        place = {"repeat": repeat, "target": target, "setting": setting}
+        yield place, rows, own[f"y_{target}"][where], predictions["p"][part], weight, user
 
 
 def _of_block(metrics, y, p, weight, user, reliability, top):
@@ -202,37 +193,24 @@ def compare_predictions(predictions, other, truth, metrics, *, rates=None, segme
     segment, its variables ``low`` and ``high`` are the ends of its interval. Intervals of segments
     hold all at once (Bonferroni); more than `MOST_SEGMENTS` of them are refused.
     """
-    known, rates = by_repeat(truth), None if rates is None else by_repeat(rates)
     names = np.unique(segments["segment"]) if segments else ()
     if len(names) > MOST_SEGMENTS:
         raise CounterweightError(
             f"evaluation.segment has {len(names)} segments: name a column of at most "
             f"{MOST_SEGMENTS} values."
         )
-    theirs = {_place(other, part): part for part in blocks(other, "repeat", "target", "setting")}
-    theirs = {key[:2]: part for key, part in theirs.items()}
+    theirs = {(repeat, target): part for repeat, target, _, part in prediction_blocks(other)}
     records = []
-    for part in blocks(predictions, "repeat", "target", "setting"):
-        repeat, target, setting = _place(predictions, part)
-        against = theirs.get((repeat, target))
+    for place, rows, y, p, weight, user in _known_blocks(predictions, truth, rates):
+        against = theirs.get((place["repeat"], place["target"]))
         if against is None:
             continue  # the other has fewer repeats
-        rows = predictions["row"][part]
         if not np.array_equal(rows, other["row"][against]):
             raise CounterweightError(
                 "Two methods predict different rows: delete the predictions of the study and run "
                 "again."
             )
-        truth_rows = found_rows(known[repeat]["row"], rows, _AGAIN)
-        y = known[repeat][f"y_{target}"][truth_rows]
-        options = {"weight": None, "groups": None}
-        if rates is not None:
-            logged = found_rows(rates[repeat]["row"], rows, _AGAIN)
-            options["weight"] = 1.0 / rates[repeat]["keep_rate"][logged]
-        if "user" in known[repeat]:
-            options["groups"] = known[repeat]["user"][truth_rows]
-        pair = predictions["p"][part], other["p"][against]
-        place = {"repeat": repeat, "target": target, "setting": setting}
+        pair, options = (p, other["p"][against]), {"weight": weight, "groups": user}
         place |= {"metric": "paired_difference", "rows": len(rows)}
         for name, metric in metrics.items():
             own = place | {"measure": name}
@@ -250,12 +228,6 @@ _AGAIN = (
     "Predictions are of rows that the study does not have: delete the predictions of the study and "
     "run again."
 )
-
-
-def _place(predictions, part):
-    first = part.start
-    names = (predictions[key][1][predictions[key][0][first]] for key in ("target", "setting"))
-    return int(predictions["repeat"][first]), *names
 
 
 def _told(gap, place):
@@ -298,12 +270,6 @@ _OTHER_ROWS = (
 
 def _of_target(predictions, target):
     """Repeat, setting, rows and p of each block of predictions for a target."""
-    (codes, targets), (at, settings) = predictions["target"], predictions["setting"]
-    for part in blocks(predictions, "repeat", "target", "setting"):
-        if targets[codes[part.start]] == target:
-            yield (
-                int(predictions["repeat"][part.start]),
-                settings[at[part.start]],
-                predictions["row"][part],
-                predictions["p"][part],
-            )
+    for repeat, own, setting, part in prediction_blocks(predictions):
+        if own == target:
+            yield repeat, setting, predictions["row"][part], predictions["p"][part]

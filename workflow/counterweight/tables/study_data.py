@@ -31,6 +31,17 @@ def by_repeat(columns):
     }
 
 
+def prediction_blocks(predictions):
+    """Repeat, target, setting and place of each block of predictions, whose rows stand together."""
+    (targets, target_names), (settings, setting_names) = (
+        predictions[key] for key in ("target", "setting")
+    )
+    for part in blocks(predictions, "repeat", "target", "setting"):
+        at = part.start
+        names = target_names[targets[at]], setting_names[settings[at]]
+        yield int(predictions["repeat"][at]), *names, part
+
+
 def check_row_ids(rows):
     """Refuse row ids that are not ascending: rows are looked up by them."""
     rows = np.asarray(rows)

@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling.labeling_rules import answered, present
-from counterweight.labeling.missing_outcomes import FOLDS, folds, label_blanks
+from counterweight.labeling.missing_outcomes import (
+    FOLDS,
+    BlankData,
+    describe_blanks,
+    folds,
+    label_blanks,
+)
 from counterweight.labeling.outcome_rules import given
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.blanks_page import _apart
@@ -145,3 +151,118 @@ def test_too_few_outcomes_are_told(known, positive, sentence):
     y = np.where(np.arange(ROWS) < known, np.arange(ROWS) < positive, np.nan)
     with pytest.raises(CounterweightError, match=sentence):
         labeled(table(y=y))
+
+
+def data_of(fold, y, weight=None, binary=True):
+    """A table with blanks of one number and one category, as the stages after labeling see it."""
+    n, rng = len(y), np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "row": np.arange(n, dtype=np.int32) + 10,
+            "size": np.where(np.arange(n) % 5 == 0, np.nan, rng.normal(size=n)),
+            "town": pd.Series(rng.choice(["Bonn", "Ulm"], n)).astype("str"),
+        }
+    )
+    labels = {
+        "repeat": np.zeros(n, "int16"),
+        "row": frame["row"].to_numpy(),
+        "role": np.where(np.isnan(y), "unlabeled", "labeled"),
+        "selected": (~np.isnan(y)).astype("int8"),
+        "y": y,
+        "weight": np.arange(1.0, n + 1) if weight is None else weight,
+        "fold": np.asarray(fold, "int16"),
+        "group": np.full(n, -1, "int32"),
+    }
+    return BlankData(frame, {"size": "number", "town": "text"}, labels, 50)
+
+
+def test_each_fold_is_a_repeat_that_tests_its_rows_and_learns_from_the_others():
+    y = np.array([0, 1, 0, 1, 0, 1, np.nan, np.nan, 1, 0])
+    fold = np.array([0, 0, 1, 1, 2, 2, -1, -1, 0, 1])
+    data = data_of(fold, y)
+    made = data.cross_validated()
+    assert list(data.labels) == [0] and list(made.labels) == [0, 1, 2, 3]
+    labeled = ~np.isnan(y)
+    assert list(made.labels[0]["role"]) == list(np.where(labeled, "labeled", "unlabeled"))
+    for number in range(3):
+        labels, weights = made.labels[number + 1], made.weights[number + 1]
+        expected = np.where(fold == number, "test", "labeled")
+        assert list(labels["role"]) == list(np.where(labeled, expected, "unlabeled"))
+        assert set(labels["repeat"]) == {number + 1}
+        learned = labeled & (fold != number)
+        X, outcomes, weight, rows = made.training(number + 1, "general")
+        assert list(rows) == list(data.rows[learned]) == list(weights["row"])
+        assert list(outcomes) == list(y[learned]) and outcomes.dtype.kind == "i"
+        assert list(weight) == list(np.arange(1.0, 11)[learned])
+        np.testing.assert_array_equal(X, data.X[learned])
+        tested = np.flatnonzero(labeled & (fold == number))
+        for target in ("general", "unlabeled"):
+            assert list(made.test(number + 1, target)) == list(tested)
+
+
+def test_by_time_only_earlier_rows_are_learned_from():
+    y = np.array([0, 1, 0, 1, 0, 1, 0, 1, np.nan])
+    fold = np.array([-1, -1, 0, 0, 1, 1, 2, 2, -1])
+    made = data_of(fold, y).cross_validated()
+    for number in range(3):
+        roles = made.labels[number + 1]["role"]
+        assert list(np.flatnonzero(roles == "labeled")) == list(range(2 * number + 2))
+        assert list(np.flatnonzero(roles == "test")) == [2 * number + 2, 2 * number + 3]
+        assert list(np.flatnonzero(roles == "left out")) == list(range(2 * number + 4, 8))
+        assert roles[8] == "unlabeled"
+
+
+def test_a_fold_that_learns_from_one_class_is_refused():
+    y = np.array([0, 0, 1, 1.0])
+    with pytest.raises(CounterweightError, match="fold 0 learns from have one outcome only"):
+        data_of([0, 0, 1, 1], y).cross_validated()
+    numbers = data_of([0, 0, 1, 1], y + 0.5)
+    assert numbers.numbers and not numbers.binary and len(numbers.cross_validated().labels) == 3
+    assert numbers.training(0, "general")[1].tolist() == [0.5, 0.5, 1.5, 1.5]
+
+
+def test_models_take_rows_as_columns_as_codes_or_encoded():
+    data = data_of(np.arange(10) % 2, np.arange(10) % 3 % 2 * 1.0)
+    plain, typed, encoded = (
+        data.taken_by(type("Model", (), marks))
+        for marks in ({}, {"TYPED": True}, {"ENCODED": True, "TYPED": True})
+    )
+    np.testing.assert_array_equal(plain.X, data.encoded.dense())
+    assert plain.categorical is None and not np.isnan(plain.X).any()
+    np.testing.assert_array_equal(typed.X, data.encoded.typed())
+    assert list(typed.categorical) == [False, True] and np.isnan(typed.X[:, 0]).sum() == 2
+    assert encoded.X is data.encoded and len(encoded.X[np.arange(3)]) == 3
+    assert list(data.names) == data.encoded.dense_names and data.tests_labeled
+
+
+def test_folds_of_a_number_have_its_thirds_alike():
+    y = np.random.default_rng(3).exponential(size=150)
+    fold = folds(y, False, None, np.full(150, -1), np.random.default_rng(0))
+    third = np.searchsorted(np.quantile(y, [1 / 3, 2 / 3]), y)
+    counts = np.array([[(fold[third == t] == k).sum() for k in range(FOLDS)] for t in range(3)])
+    assert (counts == 10).all()
+
+
+def test_times_of_three_blocks_suffice_and_of_two_do_not():
+    group, rng = np.full(60, -1), np.random.default_rng(0)
+    three = folds(np.zeros(60), True, np.repeat([1.0, 2.0, 3.0], 20), group, rng)
+    assert len(np.unique(three)) == 3 and three[0] == -1
+    with pytest.raises(CounterweightError, match="too few different values"):
+        folds(np.zeros(60), True, np.repeat([1.0, 2.0], 30), group, rng)
+
+
+def test_sizes_and_the_weighted_mean_of_the_labeled_are_told():
+    labels = {
+        "selected": np.array([1, 1, 1, 0, 0]),
+        "y": np.array([1.0, 0.0, 1.0, np.nan, np.nan]),
+        "weight": np.array([1.0, 2.0, 3.0, 9.0, 9.0]),
+    }
+    records = describe_blanks(labels, {"row": np.arange(1)}, True)
+    told = {record["metric"]: record for record in records}
+    sizes = {"rows_all": 5, "rows_labeled": 3, "rows_unlabeled": 2, "rows_hidden": 1}
+    assert {name: told[name]["value"] for name in sizes} == sizes
+    share = told["positive_share"]
+    assert share["value"] == pytest.approx(4 / 6) and share["rows"] == 3
+    error = np.sqrt((1 / 3) ** 2 + (2 * 2 / 3) ** 2 + (3 / 3) ** 2) / 6
+    assert share["standard_error"] == pytest.approx(error)
+    assert describe_blanks(labels, {"row": ()}, False)[-1]["metric"] == "outcome_mean"

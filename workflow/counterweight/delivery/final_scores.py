@@ -1,4 +1,4 @@
-"""What a study of a table with blanks gives away: the method chosen, its band, its support."""
+"""What a study of a table with blanks delivers: the method chosen, its band, its support."""
 
 import numpy as np
 import pandas as pd
@@ -92,11 +92,12 @@ def final_scores(job, tilted=None, elsewhere=None):
     kind = "binary" if data.binary else "number"
     band = CalibrationBand(kind).fit(tested.y, tested.predictions[at], tested.weight)
     weight = read_columns(paths.weights)["weight"] if paths.weights else data.weight[data.labeled]
+    category = {fact.column: at for at, fact in enumerate(data.encoder.categories_)}
     support = Support().fit(
         data.X[data.labeled],
         weight,
         rng=generator(given["seed"], given["stream"], 0, "support"),
-        onehot=_blocks(data.encoder),
+        onehot=np.array([category.get(one.column, -1) for one in data.encoder.features_]),
         names=data.names,
     )
     frame = read_table(paths.table)
@@ -147,6 +148,7 @@ def _facts(given, data, tested, frame, method, why):
     seen, column = frame[data.labeled], given["outcome"]["options"]["column"]
     y, _, words = configured("outcome", given["outcome"])(seen, data.types)
     told = data.types.get(column), data.forms.get(column)
+    assumed = [] if data.labeled.all() else [AT_RANDOM]
     return {
         "study": given["study"],
         "outcome": column,
@@ -163,7 +165,7 @@ def _facts(given, data, tested, frame, method, why):
         "why": why,
         "threshold": 0.5,
         "digits": 2 if data.binary else digits_for(tested.y),
-        "rests_on": _assumed(data, given),
+        "rests_on": [ELSEWHERE] if given.get("elsewhere") else assumed,
         "tilt": None,
     }
 
@@ -214,19 +216,6 @@ def _calibrated(data, p, tilt, asked):
     return p
 
 
-def _assumed(data, given):
-    """What answers without a tilt rest on, in sentences."""
-    if given.get("elsewhere"):
-        return [ELSEWHERE]
-    return [] if data.labeled.all() else [AT_RANDOM]
-
-
-def _blocks(encoder):
-    """Number of the category that a dense column belongs to, -1 for numbers."""
-    category = {fact.column: at for at, fact in enumerate(encoder.categories_)}
-    return np.array([category.get(feature.column, -1) for feature in encoder.features_])
-
-
 def _mean_here(data, tested, at, rows, estimates, tilt, asked):
     """Mean outcome of a target among the rows of the table, its error, and how many they are."""
     if tilt is None:
@@ -270,7 +259,7 @@ def _records(job, data, at, scores, weight, mean):
         for reason, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
     job.log.info(
-        "%s is given away; %d of %d rows without an outcome resemble nobody with one",
+        "%s is delivered; %d of %d rows without an outcome resemble nobody with one",
         list(given["methods"].values())[at]["label"],
         int(known["rows_outside"]),
         int((~data.labeled).sum()),

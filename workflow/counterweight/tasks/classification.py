@@ -7,7 +7,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of, weighing_of
 from counterweight.plan.methods import looked_up
-from counterweight.plan.mistakes import nearest
+from counterweight.tasks.own_studies import check_method
 from counterweight.tasks.own_studies import of_classifiers as own_study
 
 WORDS = "studies of classifiers"
@@ -71,7 +71,7 @@ def finish(name, study):
     check_rates(name, study)
     _check_against(name, study)
     if study.get("deliver"):
-        _check_given_away(name, study)
+        _check_delivered(name, study)
     if _reference(study) and "gamma" not in study["figures"]:
         study["figures"] = [*study["figures"], "gamma"]
 
@@ -93,11 +93,7 @@ def _check_against(name, study):
                 "method as against."
             )
         return
-    if other not in methods:
-        raise CounterweightError(
-            f"{where}.against is {other!r}, which is none of its methods"
-            f"{nearest(other, methods) or '.'} Methods: {', '.join(methods)}."
-        )
+    check_method(f"{where}.against", other, methods)
     if methods[other]["sweep"]:
         raise CounterweightError(
             f"{where}.against is {other!r}, which has several settings: name a method without a "
@@ -125,15 +121,11 @@ def _reference(study):
     return next(plain, None)
 
 
-def _check_given_away(name, study):
-    """Refuse to give away what nobody could fit or apply."""
+def _check_delivered(name, study):
+    """Refuse to deliver what nobody could fit or apply."""
     given, methods = study["deliver"], study["methods"]
     where = f"studies.{name}.deliver"
-    if given["method"] not in methods:
-        raise CounterweightError(
-            f"{where}.method is {given['method']!r}, which is none of its methods"
-            f"{nearest(given['method'], methods) or '.'} Methods: {', '.join(methods)}."
-        )
+    check_method(f"{where}.method", given["method"], methods)
     known = _settings(methods[given["method"]])
     if given.get("setting", "") not in known:
         raise CounterweightError(
@@ -167,7 +159,7 @@ def _settings(method):
 
 
 def _involved(study):
-    """The method that is given away, and those that it begins from."""
+    """The method that is delivered, and those that it begins from."""
     method = study["deliver"]["method"]
     return [method, *study["methods"][method]["starts"].values()]
 

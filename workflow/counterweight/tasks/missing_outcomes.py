@@ -2,15 +2,14 @@
 
 Protocol: see `counterweight.tasks`. Nobody knows the hidden outcomes, so methods are
 cross-validated on labeled rows, weighted to the rows that the answers are for. What is
-given away is fitted on all labeled rows.
+delivered is fitted on all labeled rows.
 """
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of, weighing_of
 from counterweight.plan.methods import looked_up
-from counterweight.plan.mistakes import nearest
-from counterweight.tasks.own_studies import BOOSTED, LINEAR
+from counterweight.tasks.own_studies import BOOSTED, LINEAR, check_method
 
 WORDS = "studies of outcomes with blanks"
 ASKS = "what the outcome would be where it is blank"
@@ -89,7 +88,7 @@ def _tilt(entry):
         return None
     if len(asked) != 1:
         raise CounterweightError(
-            "tilt says one thing of the rows without an outcome: rate (their share of 1), times "
+            "tilt says one thing of the rows without an outcome: rate (that of the outcome 1), times "
             "(their odds over those of like rows that have one) or by: em."
         )
     if isinstance(entry.get("target"), dict):
@@ -179,13 +178,8 @@ def _further(plan):
 
 
 def finish(name, study):
-    deliver = study.get("deliver")
-    methods = study["methods"]
-    if deliver and deliver["method"] not in methods:
-        raise CounterweightError(
-            f"studies.{name}.deliver.method is {deliver['method']!r}, which is none of its methods"
-            f"{nearest(deliver['method'], methods) or '.'} Methods: {', '.join(methods)}."
-        )
+    if study.get("deliver"):
+        check_method(f"studies.{name}.deliver.method", study["deliver"]["method"], study["methods"])
 
 
 def _rows(study, at):
@@ -221,7 +215,7 @@ def _target_weights(study, at):
 
 
 def _models(study):
-    """Look-ups of all models of a study, one of which is given away."""
+    """Look-ups of all models of a study, one of which is delivered."""
     named = [use for spec in study["methods"].values() for use in looked_up(spec)]
     return tuple(dict.fromkeys(named))
 

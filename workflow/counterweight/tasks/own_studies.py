@@ -7,6 +7,7 @@ import re
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.rates.language import RATES, Rate, nodes, parse_constraint, rates
 from counterweight.plan import components
+from counterweight.plan.mistakes import nearest
 from counterweight.plan.tasks import module_of
 
 #: Words of a condition that is written out; see `counterweight.labeling.conditions`.
@@ -29,6 +30,15 @@ def of_classifiers(entry):
             "or promises out."
         )
     return chances(entry)
+
+
+def check_method(key, method, methods):
+    """Refuse a method that a key of a study names and the study does not have."""
+    if method not in methods:
+        raise CounterweightError(
+            f"{key} is {method!r}, which is none of its methods"
+            f"{nearest(method, methods) or '.'} Methods: {', '.join(methods)}."
+        )
 
 
 def checked_rate(rate):
@@ -96,12 +106,7 @@ def chances(entry):
         "repeats": 1,
         "test_share": 0.3,
         "features": {"recipe": "one_hot"},
-        "outcome": {
-            "rule": "known_class",
-            "column": outcome["column"],
-            "value": outcome.get("positive"),
-        }
-        | {key: outcome[key] for key in ("negative", "missing") if key in outcome},
+        "outcome": _known_class(outcome),
         "labeling": labeling,
         "user": entry.get("user"),
         "targets": ["general"],
@@ -116,6 +121,12 @@ def chances(entry):
         "figures": [],
         "deliver": {"method": "boosting"},
     }
+
+
+def _known_class(outcome):
+    """The outcome rule of two classes, some of which may be missing."""
+    told = {"rule": "known_class", "column": outcome["column"], "value": outcome.get("positive")}
+    return told | {key: outcome[key] for key in ("negative", "missing") if key in outcome}
 
 
 def _numbers(outcome, labeling, roles):
@@ -186,12 +197,7 @@ def promised(entry):
         "repeats": 5,
         "test_share": 0.3,
         "features": features,
-        "outcome": {
-            "rule": "known_class",
-            "column": outcome["column"],
-            "value": outcome.get("positive"),
-        }
-        | {key: outcome[key] for key in ("negative", "missing") if key in outcome},
+        "outcome": _known_class(outcome),
         "labeling": labeling,
         "targets": ["general"],
         "samples": groups,

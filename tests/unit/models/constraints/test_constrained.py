@@ -462,3 +462,19 @@ def test_what_groups_are_called_decides_nothing():
         assert (model._imitated(samples) is not None) == expected
     for model in fitted[1:]:
         np.testing.assert_array_equal(model.coef_, fitted[0].coef_)
+
+
+def test_the_penalty_is_twice_the_cost_of_a_row_of_mean_weight():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    y = np.array([0, 1, 0, 1, 0, 1, 0, 0, 1, 1, -1, -1])
+    weight = np.where(y == 1, 3.0, 1.0)
+    weight[0], weight[10] = 0.0, 50.0
+    model = ConstrainedClassifier(steps=1).fit(X, y, weight)
+    # Nine labeled rows have a weight; those without a label count as rows of the mean one.
+    assert model.penalty_ == pytest.approx(2 / 9)
+    everyone = ConstrainedClassifier(objective="coverage(everyone)", steps=1).fit(X, y, weight)
+    seen = weight[(y >= 0) & (weight > 0)]
+    count = (np.where(y >= 0, weight, seen.mean()) / seen.mean()).sum()
+    assert everyone.penalty_ == pytest.approx(2 / count)
+    own = ConstrainedClassifier(steps=1, penalty=0.3).fit(X, y, weight)
+    assert own.penalty_ == 0.3

@@ -15,6 +15,7 @@ from counterweight.models.constraints.newton import DistinctRows
 from counterweight.models.constraints.thresholds import Rates, repaired
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates
+from scipy import sparse
 
 RATIO = ["coverage(men) <= coverage(women) / kappa"]
 
@@ -156,3 +157,29 @@ def test_a_tilt_is_tried_both_ways_by_lengths_of_the_score():
     assert best.w[1] == pytest.approx(1.2 * X[:, 0].std() / X[:, 1].std())
     assert sum(rule.name == "tilted" for rule in found) == 10
     assert [rule.value for rule in found] == sorted((rule.value for rule in found), reverse=True)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_a_group_is_told_by_one_feature_or_by_a_sum_of_some(form):
+    rng = np.random.default_rng(3)
+    kind = rng.integers(0, 4, 300)
+    X = np.column_stack([np.eye(4)[kind], rng.integers(0, 5, 300), 3.0 + 2.0 * (kind > 1)])
+    rows = DistinctRows(form(X))
+    members = {"first": kind < 2, "third": kind == 2, "odd": kind % 2 == 1, "high": X[:, 4] > 2}
+    for names, exact in ((["first"], 1), (["third"], 1), (["odd"], 1), (["high"], 0)):
+        texts = [f"coverage({name}) <= 0.5" for name in names]
+        groups, tilts = named_groups(rows, members, texts)
+        assert len(groups) == exact and len(tilts) == 1 - exact
+        for mask, line in groups:
+            np.testing.assert_array_equal(mask[rows.group], members[names[0]])
+            np.testing.assert_allclose(rows.scores(line), mask, atol=1e-9)
+        for line in tilts:
+            fit = np.linalg.lstsq(
+                np.column_stack([X, np.ones(300)]), members["high"] * 1.0, rcond=None
+            )[0]
+            near = np.column_stack([X, np.ones(300)]) @ fit
+            np.testing.assert_allclose(rows.scores(line)[rows.group], near, atol=1e-3)
+    both = [f"coverage({name}) <= 0.5" for name in ("first", "odd")]
+    groups, tilts = named_groups(rows, members, both)
+    assert len(groups) == 4 and not tilts
+    assert sum(mask.astype(int) for mask, _ in groups).tolist() == [1] * rows.shape[0]

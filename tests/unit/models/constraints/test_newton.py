@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from counterweight.models.constraints.convex_step import ConvexStep, start_state
 from counterweight.models.constraints.majorisation import minimise_rates
-from counterweight.models.constraints.newton import DistinctRows, Smooth, balanced, newton
+from counterweight.models.constraints.newton import (
+    DistinctRows,
+    Smooth,
+    _searched,
+    balanced,
+    newton,
+)
 from rate_problems import PENALTY, problem
 from scipy import sparse
 
@@ -159,3 +165,20 @@ def test_the_larger_side_is_scaled_to_the_smaller():
     assert up.tolist() == [0.5, 1.5] and down.tolist() == [2.0]
     up, down = balanced(np.array([1.0]), np.array([2.0, 2.0]))
     assert up.tolist() == [1.0] and down.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("length", [0.02, 1.0, 30.0])
+def test_a_search_ends_where_the_slope_has_fallen_to_a_fifth(length):
+    smooth, w = smooth_step(sharpness=6.0)
+    rows = smooth.step.rows
+    f = rows.scores(w)
+    now = smooth.at(f, w)
+    move = -length * smooth.gradient(w, *now[1:])[0]
+    df = rows.scores(move)
+    share, trial = _searched(smooth, w, f, move, df, now)
+    there, g = w + share * move, f + share * df
+    assert trial[0] == pytest.approx(smooth.at(g, there)[0]) and trial[0] <= now[0]
+    slope = smooth.along(there, move, df, *trial[1:])
+    first = smooth.along(w, move, df, *now[1:])
+    assert 0 < share <= 1
+    assert abs(slope) <= 0.2 * abs(first) or (share == 1 and slope <= 0)

@@ -102,43 +102,32 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, MappedScore):
 
     Attributes
     ----------
-    coef_, intercept_, group_boxes_
+    coef_, intercept_, norm_, group_boxes_
         See `LinearScore`.
     objective_ : ndarray (T + 1,)
-        Objective with its penalty at the start and after each step.
-    multipliers_ : ndarray (T, m)
+        Objective with its penalty (`penalty_`) at the start and after each step.
     violations_ : ndarray (T + 1, m)
-        Left side minus bound of each plain constraint, for the randomised classifier.
-    excess_ : ndarray (m,)
-        The same for the classifier that is returned.
-    gap_ : ndarray (T,)
-        Certified gap of each convex step.
-    feasible_ : bool
-    constraints_ : list of str
-        The plain constraints.
-    constraint_checks_, thresholds_, threshold_groups_, repair_
-        See `RepairedDecisions`.
-    margins_, held_out_checks_, certified_, certificate_
-        See `MarginFit`.
-    penalty_ : float
-    norm_ : float
-        Length of w, the bias included where it is penalised, in the solver's units.
-    evaluations_ : int
-    status_ : str
-        feasible, not_reached, or proved_infeasible.
-    accepted_ : int
-        Convex steps that led to it; 0: it is the start, or a known rule.
+        Left side minus bound of each plain constraint (`constraints_`), randomised; `excess_` (m,)
+        of the classifier that is returned.
+    multipliers_, gap_ : ndarray (T, m), (T,)
+        Of each convex step; the gap is certified.
+    feasible_, status_ : bool, str
+        feasible, not_reached, or proved_infeasible; then `least_violation_` is what the violations
+        of any classifier, linear or not, sum to at least, else 0.
+    accepted_, evaluations_ : int
+        Convex steps that led to it (0: it is the start, or a known rule), and Newton steps or SVMs.
     behind_ : float
-        By how much the objective (of the coin or of the sign, the worse) is above that of the
+        By how much the objective (randomised or deterministic, the worse) is above that of the
         unconstrained fit with the threshold or the thresholds by group of least cost, as a share of
         its total cost; NaN where none of these meets the constraints.
     collapsed_ : bool
         Whether nobody or everybody is positive on the training rows.
     warnings_ : list of str
         What is wrong with the result, in sentences; also logged.
-    least_violation_ : float
-        What the violations of any classifier, linear or not, sum to at least; 0 unless that is a
-        proof that the constraints contradict each other.
+    constraint_checks_, thresholds_, threshold_groups_, repair_
+        See `RepairedDecisions`.
+    margins_, held_out_checks_, certified_, certificate_
+        See `MarginFit`.
     """
 
     loss: str = "ramp"

@@ -2,11 +2,10 @@
 
 Thresholds of a score, for all or by group; the scores of logistic regression among them.
 
-Where rates are to be equal, thresholds have to part the rows at exact counts, and which of several
-scores that are equally good meets that at least cost is luck, by some rows. So a rule that is to
-be the result is compared with those of scores on the way to the other known scores, and of scores
-tilted a little along single features (`nearby`); no further than luck goes, since what is chosen
-among many for its training rows is worth less on new ones.
+Where rates are to be equal, which of several equally good scores meets that at least cost is luck,
+by some rows. So a rule that is to be the result is compared with scores on the way to the other
+known ones, and tilted a little along single features (`nearby`); no further than luck goes, since
+what is chosen among many for its training rows is worth less on new ones.
 """
 
 from dataclasses import dataclass

@@ -198,10 +198,10 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
 
     For given multipliers of the constraints a yes has a cost in each row, from the objective and
     all constraints that the row is in. A fit to rows weighted by the size of that cost, labeled yes
-    where it is below 0, is the answer to the multipliers; hidden labels do not matter where
-    constraints are about coverage. A row gets a yes with a chance of the summed shares of the fits
-    that say yes to it. Constraints are met by these chances on the rows of the fit; decisions (more
-    than half, or as `repair` found) by the repair where it can.
+    where it is below 0, is the answer to the multipliers (Agarwal et al. 2018, algorithm 1); hidden
+    labels do not matter where constraints are about coverage. A row gets a yes with a chance of the
+    summed shares of the fits that say yes to it. Constraints are met by these chances on the rows
+    of the fit; decisions (more than half, or as `repair` found) by the repair where it can.
 
     What is guaranteed: constraints are met to `ROUNDING` where `feasible_`; and if each fit were
     the best answer in its class, no mixture of the class that meets the constraints on these rows
@@ -215,35 +215,23 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
 
     Attributes
     ----------
-    models_ : list
-        Fitted classifiers of the mixture; None for one that says the same to all.
-    constant_ : ndarray (k,)
-        What that one says; NaN for others.
-    shares_ : ndarray (k,)
-    multipliers_ : ndarray (m,)
-    objective_ : float
+    models_, shares_, constant_ : list, ndarray (k,), ndarray (k,)
+        Fitted classifiers of the mixture and their shares; None for one that says the same to all,
+        which `constant_` has, NaN for others.
+    multipliers_, objective_, gap_, converged_
+        Of the plain constraints `constraints_` (m,); duality gap in units of the objective, and
+        whether it is within the tolerance.
     violations_, excess_ : ndarray (m,)
         Left side minus bound of each plain constraint, randomised; of bounds with their margins,
         and of bounds as they were asked for.
-    gap_ : float
-        Duality gap, in units of the objective.
-    converged_ : bool
-        Whether the gap is within the tolerance.
     feasible_, collapsed_ : bool
         Collapsed: nobody or everybody is positive on the training rows.
-    constraints_ : list of str
-        The plain constraints.
     fits_ : int
         Fits that were made.
     constraint_checks_, thresholds_, threshold_groups_, repair_
         See `RepairedDecisions`; thresholds are of chances less 1/2.
     margins_, held_out_checks_, certified_, certificate_
         See `MarginFit`.
-
-    References
-    ----------
-    Agarwal, Beygelzimer, Dudik, Langford & Wallach (2018), "A reductions approach to fair
-    classification", algorithm 1.
     """
 
     classifier: dict | None = None

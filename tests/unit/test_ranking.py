@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sklearn.metrics as peer
 from counterweight.errors import CounterweightError
-from counterweight.numerics.ranking import agarwal_bound, agarwal_bound_at, auc_estimate
+from counterweight.numerics.ranking import agarwal_bound, auc_estimate
 
 
 def drawn(seed, n=60, kind="ties"):
@@ -138,10 +138,10 @@ def test_agarwals_bound_is_passed_with_at_most_its_probability():
 
 def test_agarwals_bound_is_that_of_the_theorem_and_least_at_one_half():
     shares = np.arange(1, 64) / 64
-    bound = agarwal_bound_at(shares, 640, 0.1)
+    bound = agarwal_bound(shares * 640, (1 - shares) * 640, 0.1)
     assert bound == pytest.approx(np.sqrt(np.log(20) / (2 * shares * (1 - shares) * 640)))
     assert shares[np.argmin(bound)] == 0.5
-    assert agarwal_bound(160, 480, 0.1) == pytest.approx(agarwal_bound_at(0.25, 640, 0.1))
+    assert agarwal_bound(160, 480, 0.1) == pytest.approx(bound[15])
 
 
 @pytest.mark.parametrize(

@@ -439,20 +439,15 @@ def records_of(known, own, others):
 
 def values_of_files(labels, predictions, **options):
     """`LogValues` of the policies of a study, by files of their predictions."""
+    first = next(iter(batches.batches(labels, ["cluster"], 1)), None)
     modelled = all("q" in batches.column_names(path) for path in predictions.values())
     return log_values(
         lambda: _batches(labels, predictions, modelled),
         list(predictions),
-        clusters=CLUSTERS if has_clusters(labels) else 0,
+        clusters=CLUSTERS if first is not None and first["cluster"][0] >= 0 else 0,
         modelled=modelled,
         **options,
     )
-
-
-def has_clusters(labels):
-    """Whether the rows of a log belong to users."""
-    first = next(iter(batches.batches(labels, ["cluster"], 1)), None)
-    return first is not None and bool(first["cluster"][0] >= 0)
 
 
 def _batches(labels, predictions, modelled):

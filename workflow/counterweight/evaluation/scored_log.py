@@ -144,9 +144,13 @@ class ScoredLog:
             for metric, one in known[name]["measures"].items()
         ]
         names = list(known)
+
+        def minus(one, other):
+            return one[0] - other[0], one[1] - other[1], one[2]
+
         made["differences"] = [
             {"predictions": name, "other": other, "metric": metric}
-            | self._told("difference", _minus(one, known[other]["measures"][metric]), known[name])
+            | self._told("difference", minus(one, known[other]["measures"][metric]), known[name])
             for place, name in enumerate(names)
             for other in names[:place]
             for metric, one in known[name]["measures"].items()
@@ -161,11 +165,6 @@ class ScoredLog:
         numbers = {"value": value, "standard_error": error, "low": low, "high": high}
         # JSON knows no NaN.
         return {k: None if math.isnan(v) else float(v) for k, v in numbers.items()}
-
-
-def _minus(one, other):
-    value, influence, mass = one
-    return value - other[0], influence - other[1], mass
 
 
 def _measured(batches, binary, chances):

@@ -124,12 +124,6 @@ def agarwal_bound(positives, negatives, delta=0.05):
     return bound if bound.ndim else float(bound)
 
 
-def agarwal_bound_at(share, rows, delta=0.05):
-    """`agarwal_bound` of `rows` rows, a `share` of them positive (rho and N of the theorem)."""
-    share, rows = np.asarray(share, float), np.asarray(rows, float)
-    return agarwal_bound(share * rows, (1 - share) * rows, delta)
-
-
 def checked_scores(y, score):
     """``(y == 1, score)``; refuse what is no label or no finite number."""
     score = np.asarray(score)

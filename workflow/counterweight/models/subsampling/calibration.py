@@ -22,7 +22,8 @@ def prior_correction(q, keep_rate):
     p = l q / (l q + 1 - q). Exact where `q` is the true probability among the kept rows and zeros
     were rejected without a look at x; what is wrong with `q` stays wrong.
     """
-    return shifted_odds(_probabilities(q), _zero_rates(keep_rate))
+    rates = checked_rates(np.zeros(np.shape(keep_rate)), keep_rate)
+    return shifted_odds(_probabilities(q), rates)
 
 
 class SplineCalibrator(BaseEstimator):
@@ -189,10 +190,6 @@ def _probabilities(values):
             "the prior correction needs p(y = 1 | x)."
         )
     return values
-
-
-def _zero_rates(keep_rate):
-    return checked_rates(np.zeros(np.shape(keep_rate)), keep_rate)
 
 
 #: Ways to bend a margin.

@@ -36,8 +36,11 @@ def new_learner(name, min_samples_leaf=2):
 def stored_learner(name, arrays):
     """A learner from its `numbers`; it can predict."""
     if "members" in arrays:
-        count = int(np.ravel(arrays["members"])[0])
-        return Averaged([stored_learner(name, _of_member(arrays, k)) for k in range(count)])
+        members = [
+            {key[: -len(end)]: values for key, values in arrays.items() if key.endswith(end)}
+            for end in (f".{k}" for k in range(int(np.ravel(arrays["members"])[0])))
+        ]
+        return Averaged([stored_learner(name, member) for member in members])
     if "constant" in arrays:
         model = ConstantModel(np.zeros(1), np.zeros(1))
         model.constant_ = float(np.ravel(arrays["constant"])[0])
@@ -305,11 +308,6 @@ class Averaged(_Learner):
         for place, one in enumerate(self.members):
             told |= {f"{name}.{place}": values for name, values in one.numbers().items()}
         return told
-
-
-def _of_member(arrays, place):
-    end = f".{place}"
-    return {name[: -len(end)]: values for name, values in arrays.items() if name.endswith(end)}
 
 
 LEARNERS = {"sgd": StochasticGradient, "logistic": Logistic, "boosting": Boosting}

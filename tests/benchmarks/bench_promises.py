@@ -17,15 +17,12 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 from bench_filter import rows_of
-from counterweight.delivery.filter_certificates import (
-    certified_setting,
-    describe_held_out,
-    only_setting,
-)
-from counterweight.delivery.saved_filters import SavedFilter, apply_filter, key_of_seed
+from counterweight.delivery.filter_keys import key_of_seed
+from counterweight.delivery.final_filters import certified_setting, describe_held_out, only_setting
+from counterweight.delivery.saved_filters import SavedFilter, apply_filter
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import Feature, TabularEncoder
-from counterweight.numerics.filters import drawn_parts, exact_interval, part_counts
+from counterweight.numerics.disclosure import drawn_parts, exact_interval, part_counts
 from counterweight.numerics.groups import disclosivity, leaf_table
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
 from counterweight.weighting.acceptance import quadratic_acceptance, relaxed_acceptance
@@ -59,7 +56,7 @@ def certified(rng, fit, held, alpha, smallest=0.1):
     """The proxy and the setting that held-out rows certify, or None."""
     (X, Z), K = fit, fit[1].shape[1]
     alphas = [0.0, *(alpha * part for part in (0.25, 0.5, 0.75, 1.0))]
-    proxy = SplitTreeProxy(alphas=alphas, smallest_leaf=smallest).fit(X, Z, classes=[K])
+    proxy = SplitTreeProxy(alphas=alphas, min_weight_fraction_leaf=smallest).fit(X, Z, classes=[K])
     rho = {
         setting: quadratic_acceptance(*leaf_table(member, Z), np.full(K, 1 / K))[0].rho
         for setting, member in proxy.leaves(X)
@@ -209,7 +206,7 @@ def person_filter(rows=4000):
     """A filter of a drawn table, and the people of another one."""
     rng = np.random.default_rng(4)
     X, Z = drawn(rng, rows)
-    proxy = SplitTreeProxy(alphas=[0.2], smallest_leaf=0.1).fit(X, Z, classes=[3])
+    proxy = SplitTreeProxy(alphas=[0.2], min_weight_fraction_leaf=0.1).fit(X, Z, classes=[3])
     ((setting, member),) = proxy.leaves(X)
     (made,) = quadratic_acceptance(*leaf_table(member, Z), np.full(3, 1 / 3))
     columns = ["a", "b", "c"]

@@ -4,10 +4,10 @@ import warnings
 
 import counterweight as cw
 import delivering
+import filter_study
 import numpy as np
 import pandas as pd
 import pytest
-import test_filter_table
 import test_saved_offers
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import fitted_encoder
@@ -144,9 +144,9 @@ def saved_values(folder):
 
 
 def saved_filter(folder):
-    study = test_filter_table.study(cw.TreeProxy(depth=4), "eta=0")
-    saved = test_filter_table.saved_filter(**study.parts)
-    key = test_filter_table.SEED
+    study = filter_study.study(cw.TreeProxy(max_depth=4), "eta=0")
+    saved = filter_study.saved_filter(**study.parts)
+    key = filter_study.SEED
     people = study.frame[["age", "town", "income", "home", "flat", "person"]]
     return saved, lambda frame: saved.accept(frame, key)["accepted"], people
 
@@ -154,14 +154,14 @@ def saved_filter(folder):
 def through_function(folder):
     saved, _, people = saved_filter(folder)
     decide = cw.apply_filter
-    return lambda frame: decide(frame, saved, test_filter_table.SEED)["probability"], people
+    return lambda frame: decide(frame, saved, filter_study.SEED)["probability"], people
 
 
 def read_again(folder):
     saved, _, people = saved_filter(folder)
-    test_filter_table.ft.write_filter(folder / "filter.parquet", saved)
+    saved.save(folder / "filter.parquet")
     again = cw.read_filter(folder / "filter.parquet")
-    return lambda frame: again.accept(frame, test_filter_table.SEED)["accepted"], people
+    return lambda frame: again.accept(frame, filter_study.SEED)["accepted"], people
 
 
 def sample(folder):
@@ -206,9 +206,9 @@ CASES = {
     "OfferTree": offers("OfferTree"),
     "LogitBoost": offers("LogitBoost"),
     "LogisticTree": offers("LogisticTree"),
-    "SplitTreeProxy": proxy("SplitTreeProxy", alphas=[0.3], height=2),
+    "SplitTreeProxy": proxy("SplitTreeProxy", alphas=[0.3], max_depth=2),
     "RegressionProxy": proxy("RegressionProxy"),
-    "TreeProxy": proxy("TreeProxy", depth=2),
+    "TreeProxy": proxy("TreeProxy", max_depth=2),
     "ConstrainedClassifier": promised("ConstrainedClassifier", constraints=(ONE,), steps=1),
     "CovarianceConstraint": promised("CovarianceConstraint", c=0.1, groups=("men", "women")),
     "GroupThresholds": promised("GroupThresholds", groups=("men", "women")),

@@ -382,7 +382,7 @@ CODE = {
             "evaluation/ranking_resamples",
             "evaluation/resampled_logs",
             "evaluation/offer_value",
-            "evaluation/filters/evaluate",
+            "evaluation/filter_evaluation",
             "evaluation/rates",
         ),
         "evaluate *; !evaluate twin *; !evaluate twin_kept *; !evaluate curved *; "

@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 import yaml
 from counterweight import apply_filter, load
-from counterweight.models.filters.candidates import read_candidates
 from counterweight.plan.config import resolve
 from counterweight.plan.reading import with_listed_studies
 from counterweight.reporting.report_jobs import report_plan
 from counterweight.tables.parquet import PLACE
+from counterweight.tables.table_reader import read_people
 
 
 def test_a_run_makes_the_report_and_the_claims(finished):
@@ -206,7 +206,7 @@ def test_the_saved_filter_repeats_the_balance_of_the_test_rows(again):
     assert len(found) == len(people) and set(found["accepted"].unique()) <= {True, False}
     # Nothing that depends on a feature leaves the house beside the decision.
     assert list(found) == ["id", "accepted"]
-    candidates = read_candidates(again.folder / "people.csv")
+    candidates = read_people(again.folder / "people.csv", absent="bring it", nameless=True)
     decided = apply_filter(candidates, load(folder), again.config.get("seed", 20070815))
     shares = pd.Series(decided["probability"]).groupby(people["race"].to_numpy()).sum()
     shares /= shares.sum()
@@ -238,7 +238,9 @@ def test_a_filter_is_made_from_a_table_of_ones_own_by_config_alone(again):
         "labeling": {"rule": "sensitive", "group": ["group"]},
         "targets": ["general"],
         "evaluation": {"protocol": "filtering"},
-        "selection": [{"selector": "split_tree", "alphas": [0.0, 0.2], "smallest_leaf": 0.05}],
+        "selection": [
+            {"selector": "split_tree", "alphas": [0.0, 0.2], "min_weight_fraction_leaf": 0.05}
+        ],
         "weighting": [{"weighting": "quadratic"}],
         "models": [{"model": "balanced_filter", "weights": "quadratic", "classifier": "none"}],
         "filter": {"method": "balanced_filter-quadratic", "setting": "alpha=0.2"},

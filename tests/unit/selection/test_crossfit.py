@@ -70,8 +70,8 @@ def test_training_rows_never_score_themselves():
 class Squared(LogisticSelector):
     """A selector whose scores keep the order but are no probabilities."""
 
-    def predict(self, X):
-        return super().predict(X) ** 3
+    def _positive(self, X):
+        return super()._positive(X) ** 3
 
 
 def test_the_isotonic_map_is_used_where_scores_are_off_and_not_where_they_are_right():

@@ -1,107 +1,107 @@
-"""The filter that a study gives away: chosen, certified on rows that did neither, or refitted."""
+"""The filter that a study gives away: chosen, certified on rows that did neither, or refitted.
 
+References
+----------
+Deng, Diana, Kearns & Roth (2023), Balanced Filtering via Non-Disclosive Proxies.
+Dwork, McSherry, Nissim & Smith (2006), Calibrating noise to sensitivity in private data analysis.
+"""
+
+import copy
 import hmac
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
-from counterweight.delivery.filter_certificates import (
-    certified_setting,
-    check_useful,
-    describe_held_out,
-    published,
-    refitted,
-    saved_filter,
-)
-from counterweight.delivery.saved_filters import ACCEPTED, DECIDED
-from counterweight.errors import CounterweightError
+from counterweight.delivery.new_rows import traced_encoder
+from counterweight.delivery.saved_filters import ACCEPTED, DECIDED, SavedFilter
+from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.stage import feature_frame
-from counterweight.models.filters.balanced_filter import acceptances, filter_rows, true_groups
-from counterweight.numerics.groups import group_names, memberships, target_shares
+from counterweight.models.filters.balanced_filter import acceptances, filtered, grouped_rows
+from counterweight.numerics.disclosure import disclosure, drawn_parts, part_counts
+from counterweight.numerics.estimate import ratio_mean
+from counterweight.numerics.geometry import distorted, interpolated_rows, realised
+from counterweight.numerics.groups import (
+    block_starts,
+    group_names,
+    imbalance,
+    leaf_table,
+    memberships,
+    target_shares,
+)
 from counterweight.plan.components import load
-from counterweight.tables.parquet import read_columns, read_models, read_table
+from counterweight.selection.proxies import split_rules
+from counterweight.tables.parquet import numbers_of, read_columns, read_models, read_table
+from counterweight.tables.saved_form import versions
 from counterweight.tables.study_data import StudyData, generator
 
 #: Tables of a method that may be given away.
 TABLES = ("proxy", "weights", "metrics")
 #: Confidence of what a card tells of a filter that is not certified.
 LEVEL = 0.95
+#: Metrics of the method that go with its filter.
+MEASURES = (
+    *("acceptance_rate", "disclosivity", "disclosivity_rows", "distorted"),
+    *("floor", "imbalance"),
+)
+#: A released column of more values than this is measured in bins of at least so many rows.
+VALUES, BIN = 20, 50
+#: A filter that takes away less of the imbalance than this share is of no use.
+USEFUL = 0.05
+#: Groups this near to the target need no filter.
+EVEN = 0.005
+#: What held-out rows tell of the groups' shares without noise.
+_SHARES = ("share_before", "share_after")
 
 
 def final_filter(job, frame, key):
-    """The filter of a study, with its card's figures.
+    """The `SavedFilter` of a study; ``held`` is from the rows that neither fitted nor chose it.
 
-    Parameters
-    ----------
-    job
-        Of the stage deliver, as ``counterweight.tasks.filters`` plans it.
-    frame : pandas.DataFrame
-        The prepared table.
-    key : counterweight.delivery.saved_filters.Key
-
-    Returns
-    -------
-    counterweight.delivery.saved_filters.SavedFilter
-        With ``held`` from the rows that neither fitted nor chose it; without where it was
-        fitted again on all rows.
-
-    Raises
-    ------
-    CounterweightError
-        When it is to be certified and cannot be, or would accept everybody alike.
+    Refused where it is to be certified and cannot be, or would accept everybody alike. A filter
+    that is fitted again on all rows has no ``held``. `job` is of the stage deliver, `frame` the
+    prepared table, `key` a `Key`.
     """
     given, chosen = job.given, job.given["filter"]
-    repeat, certified = chosen["repeat"], chosen["certified"]
-    labels = read_columns(job.input.labels)
-    features = read_columns(job.input.features)
+    repeat, certified, method = chosen["repeat"], chosen["certified"], chosen["method"]
+    labels, features = read_columns(job.input.labels), read_columns(job.input.features)
     data = StudyData(features, labels, truth=read_columns(job.input.truth))
-    rows = filter_rows(data, repeat)
-    words, _ = true_groups(data, repeat)
-    names, titles = group_names(words, data.group_columns)
-    Z, classes = memberships(words, names), [len(block) for block in names]
-    held = ~rows["train"]
+    rows = grouped_rows(data, repeat)
+    Z, classes = rows["Z"], rows["classes"]
+    held, level = np.flatnonzero(~rows["train"]), LEVEL
     rng = generator(given["seed"], given["stream"], repeat, "certify")
     parts = _candidates(job)
-    facts = {key: given[key] for key in ("study", "title")} | {
-        "repeat": repeat,
-        "id": given["person"],
-        "key": key.digest,
-    }
-    level = LEVEL
+    facts = {name: given[name] for name in ("study", "title")}
+    facts |= {"repeat": repeat, "id": given["person"], "key": key.digest}
     if certified:
         level = certified["level"]
+        candidates = {
+            name: (
+                load("selector", one["selector"]).from_arrays(one["arrays"], data.names),
+                acceptances(one["weights"])[repeat],
+            )
+            for name, one in parts.items()
+        }
+        asked = {
+            "target": target_shares(given["target"], rows["titles"], classes),
+            "classes": classes,
+        }
+        asked |= {"alpha": certified["alpha"], "level": level, "rng": rng}
         method, setting, certifying, _ = certified_setting(
-            {
-                name: (
-                    load("selector", one["selector"]).from_arrays(one["arrays"], data.names),
-                    acceptances(one["weights"])[repeat],
-                )
-                for name, one in parts.items()
-            },
-            rows["X"][held],
-            Z[held],
-            target=target_shares(given["target"], titles, classes),
-            classes=classes,
-            alpha=certified["alpha"],
-            level=level,
-            rng=rng,
+            candidates, rows["X"][held], Z[held], **asked
         )
         facts |= {"setting": setting, "alpha": certified["alpha"], "level": level}
-        held = np.flatnonzero(held)[certifying]
+        held = held[certifying]
     else:
-        method, facts["setting"] = chosen["method"], chosen["setting"]
-    if given["most_distorted"][method] < 1:
-        facts["most_distorted"] = given["most_distorted"][method]
-    own = parts[method]
+        facts["setting"] = chosen["setting"]
+    if given["max_distortion"][method] < 1:
+        facts["max_distortion"] = given["max_distortion"][method]
     report = read_table(job.input.columns) if job.input.columns else None
     saved = saved_filter(
         feature_frame(frame, report),
         features,
         labels,
-        own["arrays"],
-        own["weights"],
-        own["metrics"],
-        selector=own["selector"],
+        **parts[method],
         recipe=given["recipe"],
         outcome=given["outcome"]["options"].get("column"),
         target=given["target"],
@@ -111,32 +111,34 @@ def final_filter(job, frame, key):
         types, forms = types_of(report), forms_of(report)
         needed = [name for name in saved.encoder.columns_ if name in types]
         saved.types = {name: (types[name], forms.get(name, {})) for name in needed}
-    saved.release = [ACCEPTED, *(name for name in chosen["release"] if name != ACCEPTED)]
+    _check_release(saved, chosen["release"], frame)
+    # The seed is no secret, so the noise is the key's.
+    noise = hmac.digest(key.secret, f"published {saved.facts['digest']}".encode(), "sha256")
+    if chosen["refit"]:
+        saved = refitted(saved, rows["X"], Z, classes, given, rng)
+    check_useful(saved)
+    if not chosen["refit"]:
+        people = frame.set_index("row", drop=False).loc[rows["row"][held]].reset_index(drop=True)
+        describe_held_out(saved, people, Z[held], rng, level)
+    publish = {name: chosen[name] for name in ("epsilon", "min_cell_count")}
+    return published(saved, np.random.default_rng(int.from_bytes(noise)), **publish)
+
+
+def _check_release(saved, asked, frame):
+    """Set what a filter releases; refuse columns that it cannot."""
+    saved.release = [ACCEPTED, *(name for name in asked if name != ACCEPTED)]
     strange = [name for name in saved.release[1:] if name not in {*DECIDED, *frame}]
     if strange:
         raise CounterweightError(
             f"filter.release names {strange[0]!r}, which is neither leaf nor probability nor a "
             "column of the table: leave it out, or correct its name."
         )
-    publish = {name: chosen[name] for name in ("epsilon", "least_cell")}
-    # The seed is no secret, so the noise is the key's.
-    noise = hmac.digest(key.secret, f"published {saved.facts['digest']}".encode(), "sha256")
-    noise = np.random.default_rng(int.from_bytes(noise))
-    if chosen["refit"]:
-        saved = refitted(saved, rows["X"], Z, classes, given, rng)
-    check_useful(saved)
-    if chosen["refit"]:
-        return published(saved, noise, **publish)
-    people = frame.set_index("row", drop=False).loc[rows["row"][held]].reset_index(drop=True)
-    describe_held_out(saved, people, Z[held], rng, level)
-    return published(saved, noise, **publish)
 
 
 def _candidates(job):
     """Tables of the methods that may be given away, by method; the study's choice first."""
     given, found = job.given, {}
-    names = [given["filter"]["method"], *given["among"]]
-    for i, name in enumerate(names):
+    for i, name in enumerate([given["filter"]["method"], *given["among"]]):
         at = {key: getattr(job.input, key + (f"_{i}" if i else "")) for key in TABLES}
         found[name] = {
             "selector": given["among"][name] if i else given["selector"]["selector"],
@@ -147,33 +149,314 @@ def _candidates(job):
     return found
 
 
+def only_setting(proxy, setting):
+    """A proxy restricted to one of its settings; itself where it has one alone.
+
+    One of several settings is a `SplitTreeProxy`.
+    """
+    if list(proxy.settings_) == [""]:
+        return proxy
+    if setting not in proxy.settings_:
+        raise CounterweightError(
+            f"The proxy has no setting {setting!r}; choose one of {listed(proxy.settings_, 30)} as "
+            "filter.setting."
+        )
+    at = list(proxy.settings_).index(setting)
+    one = copy.copy(proxy)
+    for name in ("alphas", "settings_", "mass_", "shares_", "distance_"):
+        setattr(one, name, [getattr(proxy, name)[at]])
+    one.splits_, one.trees_ = split_rules.pruned(proxy.splits_, [proxy.trees_[at]])
+    return one
+
+
+def saved_filter(
+    frame, features, labels, arrays, weights, metrics, *, selector, recipe, outcome, target, facts
+):
+    """The filter of one method at one setting and repeat, from the tables of its study.
+
+    `frame` are the prepared rows; the tables are columns by name, `weights` and `metrics` those of
+    the method; `arrays` hold the fitted proxy of that repeat at all settings, `selector` is its
+    registry name; `recipe` has ``name`` and ``options`` of the features; `facts` are
+    ``study, title, method, setting, repeat, id, key``.
+    """
+    data, repeat, setting = StudyData(features, labels), facts["repeat"], facts["setting"]
+    encoder = traced_encoder(data, frame, recipe, outcome)
+    one = only_setting(load("selector", selector).from_arrays(arrays, data.names), setting)
+    accepted = acceptances(weights).get(repeat, {})
+    if setting not in accepted:
+        raise CounterweightError(
+            f"filter.setting is {setting!r}, which the method does not have in repeat {repeat}; "
+            f"choose one of {listed(accepted, 30)}."
+        )
+    rho = accepted[setting]
+    part, train = data.labels[repeat], data.role(repeat, "train")
+    words = [part[data.GROUP + name][train] for name in data.group_columns]
+    names, groups = group_names(words, data.group_columns)
+    sizes, Z = [len(block) for block in names], memberships(words, names)
+    eta = numbers_of(setting).get("eta", 0.0)
+    saved = SavedFilter(
+        facts=dict(facts) | {"selector": selector, "eta": eta, "rows": len(Z)} | versions(),
+        encoder=encoder,
+        arrays=one.to_arrays(),
+        groups=groups,
+        classes=np.repeat(data.group_columns, sizes).tolist(),
+        base=Z.mean(axis=0),
+        target=target_shares(target, groups, sizes),
+        mass=np.zeros(len(rho)),
+        acceptance=rho,
+        shares=np.zeros((len(rho), len(groups))),
+    )
+    X = data.X[data.positions(repeat, train)]
+    saved.mass, saved.shares = leaf_table(saved.memberships(X), Z)
+    saved.facts["digest"] = saved.digest()
+    saved.measures = _measures(metrics, repeat, setting, groups, saved.target)
+    return saved
+
+
+def _measures(metrics, repeat, setting, groups, target):
+    """What was measured of the filter, by metric and part (train or test)."""
+    own = (metrics["repeat"] == repeat) & (metrics["setting"] == setting)
+    told = {
+        tuple(str(metrics[key][at]) for key in ("metric", "target", "part")): metrics["value"][at]
+        for at in np.flatnonzero(own)
+    }
+    measured = {
+        (name, of): float(value)
+        for (name, of, group), value in told.items()
+        if not group and name in MEASURES
+    }
+    for of in ("train", "test"):
+        share, gain = (
+            np.array([told.get((name, of, group), np.nan) for group in groups], float)
+            for name in ("group_share", "group_gain")
+        )
+        if np.isfinite(share).all() and (np.nan_to_num(gain) != 0).all():
+            measured["imbalance_before", of] = imbalance(share / gain, target)
+    return measured
+
+
+def describe_held_out(saved, frame, Z, rng, level):
+    """What rows that did not fit a filter tell of it; kept as ``saved.held``.
+
+    For each prepared row of `frame`, with memberships `Z` (n, K), the leaf and the acceptance are
+    drawn. Then ``disclosivity`` of the leaves, of each released column (with ``accepted`` alone as
+    the first), and of all of them together has a value on these rows and an upper bound of the
+    confidence `level`; ``share_before``, ``share_after`` and ``acceptance_rate`` have intervals,
+    ``imbalance_before``, ``imbalance`` and ``distorted`` (of the group where it is largest) values.
+    """
+    member = saved.memberships(saved.encoder.transform(frame))
+    leaf = drawn_parts(member, rng.random(len(Z)))
+    accepted = rng.random(len(Z)) < saved.acceptance[leaf]
+    p = np.minimum(member @ saved.acceptance, 1.0)
+    held, own = {}, {ACCEPTED: accepted.astype(int), "leaf": leaf, "probability": p}
+
+    def bounded(name, parts, number, i=-1):
+        found = disclosure(part_counts(parts, Z, number), saved.sizes, level)
+        held[name, "value", i], held[name, "bound", i] = found.value, found.bound
+
+    bounded("disclosivity", leaf, len(saved.mass))
+    joint = np.zeros(len(Z), int)
+    for i, name in enumerate(saved.release):
+        parts = _parts(own[name] if name in own else frame[name])
+        bounded("released", parts, parts.max() + 1, i)
+        joint = np.unique(joint * (parts.max() + 1) + parts, return_inverse=True)[1]
+    bounded("released", joint, joint.max() + 1)
+
+    def told(name, *values, i=-1):
+        estimate = ratio_mean(*values, level=level, bounds=(0, 1))
+        for kind in ("value", "low", "high"):
+            held[name, kind, i] = getattr(estimate, kind)
+
+    told("acceptance_rate", p)
+    for k, group in enumerate(Z.T):
+        told("share_before", group, i=k)
+        if p.any():
+            told("share_after", group, p, i=k)
+    held["imbalance_before", "value", -1] = imbalance(Z.mean(axis=0), saved.target)
+    if p.any():
+        held["imbalance", "value", -1] = imbalance(p @ Z / p.sum(), saved.target)
+        mass, shares = leaf_table(member, Z)
+        held["distorted", "value", -1] = np.nanmax(distorted(saved.acceptance * mass, mass, shares))
+    held["rows", "value", -1], held["level", "value", -1] = len(Z), level
+    saved.held = held
+
+
+def _parts(values):
+    """Parts of the rows by a released column, from 0; many values in bins of enough rows."""
+    codes, distinct = pd.factorize(pd.Series(values), sort=True, use_na_sentinel=False)
+    if len(distinct) <= VALUES:
+        return codes
+    bins = max(1, min(VALUES, len(codes) // BIN))
+    # Codes are in order, so bins of codes are bins of values; equal values stay together.
+    ranks = np.searchsorted(np.sort(codes), codes)
+    return pd.factorize(ranks * bins // len(codes), sort=True)[0]
+
+
+def check_useful(saved):
+    """Refuse a filter that accepts everybody alike, though the groups are not as wanted."""
+    left = imbalance(saved.base, saved.target)
+    if np.ptp(saved.acceptance[saved.mass > 0]) == 0 and left > EVEN:
+        raise CounterweightError(
+            f"The filter of the study {saved.facts['study']} would accept everybody alike: no "
+            f"split of the {saved.facts['rows']} rows that it was fitted on brings the groups "
+            f"nearer to the target (now off by {left:.3f}) within "
+            f"{saved.facts['setting'] or 'its only setting'} and with leaves as large as asked. "
+            "Nothing is given away: bring more rows or columns, allow a larger alpha, or take "
+            "smaller leaves (min_samples_leaf, min_weight_fraction_leaf)."
+        )
+
+
+def refitted(saved, X, Z, classes, given, rng):
+    """A filter fitted again on all rows of the split, with no figures of held-out ones.
+
+    `given` has ``selector`` and ``weighting`` with their options.
+    """
+    selector, weighting = given["selector"], given["weighting"]
+    proxy = load("selector", selector["selector"])(**selector["options"])
+    proxy.fit(X, Z, classes=classes, target=saved.target, rng=rng)
+    one, made = only_setting(proxy, saved.facts["setting"]), None
+    for name, member in one.leaves(X):
+        table = leaf_table(member, Z)
+        options = weighting["options"] | {"etas": () if name else (saved.facts["eta"],)}
+        (made,) = load("weighting", weighting["weighting"])(*table, saved.target, **options)
+    again = replace(
+        saved,
+        facts=saved.facts | {"rows": len(Z), "refitted": 1},
+        arrays=one.to_arrays(),
+        base=Z.mean(axis=0),
+        mass=made.mass,
+        acceptance=made.rho,
+        shares=made.shares,
+        measures={},
+    )
+    again.facts["digest"] = again.digest()
+    return again
+
+
+def certified_setting(candidates, X, Z, *, target, classes, alpha, level, rng):
+    """The method and setting to give away, such that with confidence no leaf tells more than alpha.
+
+    The rows (n, d) with memberships (n, K) are those that did not fit the proxies. Candidates are,
+    by method, a fitted proxy with the acceptance by setting; they may differ in the size of their
+    leaves, or in anything. By one half of the rows all their settings are put in
+    order, from the one that tells least; those that reach alpha there and balance better than
+    all before them are candidates. The other half tests them in this order, each at the full
+    level, and stops at the first that fails: so the chance that any one is certified wrongly is
+    at most 1 - level (a fixed sequence of tests). The last that passed is the choice.
+
+    Returns ``method, setting, certifying`` (n,), the rows of the test, which chose nothing, and the
+    `Disclosure` of that setting on them. Refused where none that balances anything is certified.
+    """
+    certifying = rng.random(len(Z)) < 0.5
+    draws = rng.random(len(Z))
+    tried = []
+    for name, (proxy, acceptance) in candidates.items():
+        for setting, M, eta, rho in filtered(proxy, X, acceptance):
+            member = interpolated_rows(M, eta)
+            leaf = drawn_parts(member, draws)
+            halves = [
+                disclosure(part_counts(leaf[half], Z[half], len(rho)), classes, level)
+                for half in (~certifying, certifying)
+            ]
+            mass, shares = leaf_table(member[~certifying], Z[~certifying])
+            left = imbalance(realised(rho, mass, shares), target)
+            if np.isfinite(left):
+                tried.append((halves[0].bound, left, name, setting, halves[1]))
+    start = imbalance(Z[~certifying].mean(axis=0), target)
+    chosen, best, reached = None, start * (1 - USEFUL), None
+    for bound, left, name, setting, found in sorted(tried, key=lambda one: one[:2]):
+        if left >= best:
+            continue
+        reached = reached or (setting, min(bound, found.bound))
+        if bound > alpha or found.bound > alpha:
+            break
+        chosen, best = (name, setting, certifying, found), left
+    if chosen is None:
+        near = "no setting balances anything on rows that did not fit it"
+        if reached:
+            near = f"the most careful setting that balances anything, {reached[0]}, may tell up to "
+            near += f"{reached[1]:.3f}"
+        raise CounterweightError(
+            f"No filter of this study is certified at alpha {alpha:g} with confidence {level:g} on "
+            f"{len(Z)} held-out rows: {near}. Nothing is given away: allow a larger alpha, take "
+            "larger leaves or more rows, or leave certified out for a filter without a promise "
+            "for new people."
+        )
+    return chosen
+
+
+def published(saved, rng, *, epsilon=None, min_cell_count=0):
+    """A filter with the shares of groups that may be told, among all and in each leaf.
+
+    With `epsilon` they are of counts with Laplace noise (`noisy_counts`), and shares of held-out
+    rows, which have none, are left out. With `min_cell_count` leaves in which some group has fewer
+    rows, and groups with fewer in all, are told without shares (NaN); never one alone, as the
+    others would tell it (`withheld`). The tree and its chances of acceptance were fitted to the
+    groups without noise, and bounds of what the filter tells are measured without it: epsilon is
+    no promise about them.
+    """
+    classes, shares, base = saved.sizes, saved.shares, saved.base
+    counts = saved.facts["rows"] * saved.mass[:, None] * shares
+    told, held = {}, dict(saved.held)
+    if epsilon is not None:
+        counts = noisy_counts(counts, classes, epsilon, rng)
+        shares, base = shares_of(counts, classes), shares_of(counts.sum(axis=0)[None], classes)[0]
+        held = {key: value for key, value in held.items() if key[0] not in _SHARES}
+        told["epsilon"] = float(epsilon)
+    if min_cell_count:
+        leaves = withheld(counts.min(axis=1), min_cell_count)
+        by_class = np.split(counts.sum(axis=0), block_starts(classes)[1:])
+        groups = np.concatenate([withheld(part, min_cell_count) for part in by_class])
+        shares = np.where(leaves[:, None] | groups, np.nan, shares)
+        base = np.where(groups, np.nan, base)
+        held = {key: v for key, v in held.items() if key[0] not in _SHARES or not groups[key[2]]}
+        told["min_cell_count"] = float(min_cell_count)
+    return replace(saved, facts=saved.facts | told, shares=shares, base=base, held=held)
+
+
+def noisy_counts(counts, classes, epsilon, rng):
+    """Counts (L, K) with Laplace noise, none below 0.
+
+    One person more or less moves the counts of each class by 1 in all (a row that a leaf is
+    drawn for counts in several by parts), so the noise has the scale len(classes) / epsilon: the
+    table of counts is epsilon-differentially private with respect to one person, whatever is
+    made of it.
+    """
+    noise = rng.laplace(scale=len(classes) / epsilon, size=counts.shape)
+    return np.maximum(counts + noise, 0.0)
+
+
+def shares_of(counts, classes):
+    """Shares of the groups within each class, (L, K); 0 where a row has no count."""
+    parts = []
+    for part in np.split(counts, block_starts(classes)[1:], axis=1):
+        total = part.sum(axis=1, keepdims=True)
+        parts.append(np.divide(part, total, out=np.zeros_like(part), where=total > 0))
+    return np.hstack(parts)
+
+
+def withheld(counts, least):
+    """Which counts are below a limit; where it is one alone, the next smallest with it."""
+    few = counts < least
+    if few.sum() == 1 and len(counts) > 1:
+        few[np.argsort(counts, kind="stable")[1]] = True
+    return few
+
+
 def delivered_records(saved):
     """What was given away, and what rows that neither fitted nor chose it say, as metric records.
 
-    Parameters
-    ----------
-    saved : SavedFilter
-
-    Returns
-    -------
-    list of dict
-        ``delivered`` (1; the part is the method), ``certified`` (1 or 0) and, of the held-out
-        rows, ``disclosivity`` and ``disclosivity_at_most``, ``acceptance_rate``, ``imbalance``,
-        ``imbalance_before``, ``distorted``; ``released`` by released column, at most.
+    ``delivered`` (1; the part is the method), ``certified`` (1 or 0) and, of the held-out rows,
+    ``disclosivity`` and ``disclosivity_at_most``, ``acceptance_rate``, ``imbalance``,
+    ``imbalance_before``, ``distorted``; ``released`` by released column, at most.
     """
     facts, held = saved.facts, saved.held
     place = {"repeat": 0, "target": "test", "setting": facts["setting"]}
-    rows = int(held.get(("rows", "value", -1), 0))
+    place["rows"] = int(held.get(("rows", "value", -1), 0))
     values = {"certified": float("alpha" in facts)}
     if held:
-        values |= {
-            name: held[name, "value", -1]
-            for name in (
-                *("disclosivity", "acceptance_rate", "imbalance_before", "imbalance"),
-                "distorted",
-            )
-            if (name, "value", -1) in held
-        }
+        names = ("disclosivity", "acceptance_rate", "imbalance_before", "imbalance", "distorted")
+        values |= {n: held[n, "value", -1] for n in names if (n, "value", -1) in held}
         values["disclosivity_at_most"] = held["disclosivity", "bound", -1]
         values["confidence"] = held["level", "value", -1]
     records = [{"metric": "delivered", "value": 1.0, "part": facts["method"]}]
@@ -183,4 +466,4 @@ def delivered_records(saved):
         for i, name in enumerate(saved.release)
         if held
     ]
-    return [place | {"rows": rows} | record for record in records]
+    return [place | record for record in records]

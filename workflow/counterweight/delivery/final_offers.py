@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from counterweight.delivery.new_rows import learned_encoder
 from counterweight.delivery.saved_offers import SavedOffers, tell_offers
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import forms_of, types_of
@@ -12,7 +13,6 @@ from counterweight.labeling.offered import answered_rows, offer_range
 from counterweight.labeling.stage import prepared_rows
 from counterweight.models.choice.offer_limits import as_asked, columns_asked
 from counterweight.models.choice.offer_training import compared, scale_of, told_categories
-from counterweight.models.filters.candidates import learned_encoder
 from counterweight.tables.parquet import (
     by_setting,
     metrics_table,

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 
 from counterweight.datasets.own_table import new_rows
+from counterweight.delivery.new_rows import encoded
 from counterweight.delivery.saved_models import SavedPredictor, as_frame, feature_arrays
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.conditions import condition_mask
 from counterweight.models.classifier import positive, stored_within
-from counterweight.models.filters.candidates import TRUTHS, encoded
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.values import ConstraintCheck
 from counterweight.tables.table_reader import read_people
@@ -16,6 +16,8 @@ from counterweight.tables.table_reader import read_people
 #: Estimates are compared with the threshold after rounding to so many decimals, so that no
 #: decision hangs on the order in which a sum was added up.
 DECIMALS = 12
+#: Words for yes and no in columns that were prepared as 1 and 0.
+TRUTHS = {"true": "1", "false": "0"}
 #: A promise is kept that is missed by no more than this.
 KEPT = 1e-6
 

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 
 from counterweight.datasets.own_table import typed_like
+from counterweight.delivery.new_rows import check_frame, encoded
 from counterweight.delivery.saved_models import BATCH, PEOPLE, SavedModel, as_frame, feature_arrays
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.offered import OfferScale
 from counterweight.models.choice.offer_limits import allotted, as_asked, columns_asked, experiment
 from counterweight.models.choice.offer_training import told_categories
 from counterweight.models.choice.pricing import FAR, Kinds, beyond, offers_made, pricer, quantiles
-from counterweight.models.filters.candidates import check_frame, encoded
 from counterweight.plan.components import load
 from counterweight.tables.saved_form import writing_answers
 from counterweight.tables.study_data import generator

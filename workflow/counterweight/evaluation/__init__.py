@@ -18,5 +18,5 @@ PROTOCOLS = {
     "offers": "counterweight.evaluation.offer_evaluation:evaluate_offers",
     "rates": "counterweight.evaluation.rates:evaluate_rates",
     "cross_validation": "counterweight.evaluation.cross_validation:cross_validation",
-    "filtering": "counterweight.evaluation.filters.evaluate:evaluate_filter",
+    "filtering": "counterweight.evaluation.filter_evaluation:evaluate_filter",
 }

@@ -10,7 +10,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Choice, Flag, Option
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.split import check_features, size_records
-from counterweight.numerics.filters import least_rows
+from counterweight.numerics.disclosure import rows_needed
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
 from counterweight.tables.study_data import check_row_ids, generator
 
@@ -58,17 +58,16 @@ def sensitive(frame, *, group, missing="refuse", stratified=False):
         raise CounterweightError(
             f"labeling.group is {columns}: name at least one sensitive column, each once."
         )
+    known = [name for name in frame.columns if name != "row"]
+    rows, kept, groups = frame["row"].to_numpy(), np.ones(len(frame), bool), {}
     for column in columns:
-        if column not in frame.columns or column == "row":
-            known = [name for name in frame.columns if name != "row"]
+        if column not in known:
             near = get_close_matches(str(column), known, 1, 0.5)
             hint = f" (perhaps you mean {near[0]!r})" if near else ""
             raise CounterweightError(
                 f"labeling.group names the column {column!r}, which the data set does not "
                 f"have{hint}; it has {listed(known, 20)}."
             )
-    rows, kept, groups = frame["row"].to_numpy(), np.ones(len(frame), bool), {}
-    for column in columns:
         values, gone = _texts(frame[column])
         if gone.any() and missing == "refuse":
             raise CounterweightError(
@@ -123,30 +122,15 @@ def label_groups(
 ):
     """Groups to learn a filter from, and what is hidden, in every repeat.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Prepared table, with ``row``.
-    features : pandas.DataFrame
-        Rows kept by the recipe, with ``row``; no feature may be constant, not finite, or
-        made of a sensitive column.
-    rule : callable
-        `sensitive` with its options.
-    outcome : callable
-        ``outcome(frame, population) -> 0/1``, missing where there is none.
-    study : str
-        Name that the random streams go by.
-    test_share : float
-        Share of the rows held out.
-    certified : dict, optional
-        ``alpha`` and ``level`` at which a filter is to be certified by rows held out.
+    `frame` is the prepared table, with ``row``; `features` are of the rows kept by the recipe, none
+    constant, not finite, or made of a sensitive column; `rule` is `sensitive` with its options;
+    ``outcome(frame, population)`` gives 0 and 1, missing where there is none; `study` is the name
+    that the random streams go by; `certified` has ``alpha`` and ``level`` at which a filter is to
+    be certified by rows held out.
 
-    Returns
-    -------
-    labels, truth : pandas.DataFrame
-        `labels`: repeat, row, role (train or test), ``group_{column}`` for each sensitive
-        column and ``y_general`` (Int8), both missing on test rows. `truth`: repeat, row, the
-        groups and outcomes of all rows.
+    Labels have repeat, row, role (train or test), ``group_{column}`` for each sensitive column and
+    ``y_general`` (Int8), both missing on test rows; the truth has repeat, row, the groups and
+    outcomes of all rows.
     """
     check_features(features)
     check_row_ids(features["row"])
@@ -170,7 +154,7 @@ def label_groups(
                 f"The feature recipe leaves rows of the one group {values[0]!r} of {column!r}: "
                 "choose another recipe or another sensitive column."
             )
-    _tell_proxies(features, rows, groups)
+    _tell_exact(features, rows, groups)
     part = frame.iloc[at].reset_index(drop=True)
     outcomes = pd.array(outcome(part, np.ones(len(part), bool)), dtype="Int8")
     labels, truth = [], []
@@ -212,7 +196,7 @@ def _stratified(columns, test_share, rng):
 def _check_certifiable(groups, at, tested, certified):
     """Refuse tables too small for any filter that is worth having to be certified."""
     classes = [len(set(values[at])) for values in groups.values()]
-    least = least_rows(certified["alpha"], certified["level"], classes)
+    least = rows_needed(certified["alpha"], certified["level"], classes)
     if tested // 2 < least:
         raise CounterweightError(
             f"{len(at)} rows with a group are too few to certify a filter at alpha "
@@ -224,14 +208,7 @@ def _check_certifiable(groups, at, tested, certified):
 
 
 def refuse_group_features(features, columns):
-    """Refuse features that were made of a sensitive column.
-
-    Parameters
-    ----------
-    features : pandas.DataFrame or iterable of str
-    columns : iterable of str
-        Sensitive columns.
-    """
+    """Refuse features, columns or names of them, that were made of a sensitive column."""
     names = [name for name in features if name != "row"]
     for column in columns:
         made = [
@@ -247,7 +224,7 @@ def refuse_group_features(features, columns):
             )
 
 
-def _tell_proxies(features, rows, groups):
+def _tell_exact(features, rows, groups):
     """Log features that say a group exactly, whatever their name."""
     made = features.set_index("row").loc[rows]
     flags = [name for name in made if np.isin(made[name].to_numpy(), (0.0, 1.0)).all()]
@@ -282,21 +259,11 @@ def _check_training(groups, test, repeat, test_share):
 def describe_groups(labels, truth, dropped, target=None):
     """Sizes and shares of the groups in each repeat, as metric records.
 
-    Parameters
-    ----------
-    labels, truth : pandas.DataFrame
-        From `label_groups`.
-    dropped : int
-        Rows of the table left out, by the recipe or for want of a group.
-    target : mapping of str to float, optional
-        Share by group; equal shares within each column if None.
-
-    Returns
-    -------
-    list of dict
-        ``rows_train``, ``rows_test``, ``rows_dropped``, ``groups`` (their number); by part
-        (``target`` train or test) ``group_share`` (by group, with its standard error) and
-        ``starting_imbalance``, the Euclidean distance of the shares from the target.
+    Labels and truth are from `label_groups`; `dropped` counts rows of the table left out, by the
+    recipe or for want of a group; `target` is the share by group, equal within each column if None.
+    ``rows_train``, ``rows_test``, ``rows_dropped``, ``groups`` (their number); by part (``target``
+    train or test) ``group_share`` (by group, with its standard error) and ``starting_imbalance``,
+    the Euclidean distance of the shares from the target.
     """
     columns = [name.removeprefix(PREFIX) for name in truth if name.startswith(PREFIX)]
     records = []

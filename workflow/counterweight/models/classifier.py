@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.estimator import Estimator
+from counterweight.numerics.estimator import TwoClasses
 from counterweight.plan.components import declared, load, task_of
 
 #: What a classifier within may not ask for beyond rows, labels and weights.
@@ -15,16 +15,8 @@ ASKS = ("SAMPLED", "KEYED", "UNLABELED", "TARGETED")
 CLASSES = "class_values"
 
 
-class BinaryClassifier(Estimator, ClassifierMixin, BaseEstimator):
-    """A classifier of two classes that estimates the probability of the second.
-
-    Subclasses have ``fit``, and ``_positive(X)``, p(y = 1 | x) of shape (n,), or a
-    ``predict_proba`` of their own. ``fit`` gets labels 0 and 1,
-    whatever the two classes are: the second in order, of `classes_`, is 1.
-    """
-
-    LABELS = "classes"
-    classes_ = np.array([0, 1])
+class BinaryClassifier(TwoClasses, ClassifierMixin, BaseEstimator):
+    """A classifier of two classes, as scikit-learn has them; stored with its classes."""
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
@@ -33,20 +25,6 @@ class BinaryClassifier(Estimator, ClassifierMixin, BaseEstimator):
             cls.to_arrays = _with_classes(stored)
         if restored and not hasattr(restored, "__wrapped__"):
             cls.from_arrays = classmethod(_of_classes(restored.__func__))
-
-    def predict_proba(self, X):
-        """Class probabilities, (n, 2)."""
-        positive = self._positive(X)
-        return np.column_stack([1 - positive, positive])
-
-    def predict(self, X):
-        """The class whose probability is larger, the second where both are 1/2, (n,)."""
-        return self.classes_[(self.predict_proba(X)[:, 1] >= 0.5).astype(int)]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
 
 def _with_classes(to_arrays):

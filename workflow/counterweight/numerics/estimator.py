@@ -74,6 +74,11 @@ class Parameters:
         ]
         return f"{type(self).__name__}({', '.join(given)})"
 
+    def __sklearn_tags__(self):
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(None, TargetTags(required=True), input_tags=InputTags())
+
 
 class NamedColumns:
     """Estimators that answer for the columns that they were fitted on, as scikit-learn's do.
@@ -298,6 +303,32 @@ def _checking(method, learning):
             _inside.reset(token)
 
     return checked
+
+
+class TwoClasses(Estimator):
+    """An `Estimator` of the probability of the second of two classes.
+
+    Subclasses have ``fit``, and ``_positive(X)``, p(y = 1 | x) of shape (n,), or a
+    ``predict_proba`` of their own. ``fit`` gets labels 0 and 1,
+    whatever the two classes are: the second in order, of `classes_`, is 1.
+    """
+
+    LABELS = "classes"
+    classes_ = np.array([0, 1])
+
+    def predict_proba(self, X):
+        """Class probabilities, (n, 2)."""
+        positive = self._positive(X)
+        return np.column_stack([1 - positive, positive])
+
+    def predict(self, X):
+        """The class whose probability is larger, the second where both are 1/2, (n,)."""
+        return self.classes_[(self.predict_proba(X)[:, 1] >= 0.5).astype(int)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
 
 def _width(X):

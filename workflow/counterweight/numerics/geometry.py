@@ -20,7 +20,7 @@ Deng, Diana, Kearns & Roth (2023), Balanced Filtering via Non-Disclosive Proxies
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.groups import TOLERANCE, checked_target
+from counterweight.numerics.groups import TOLERANCE, block_starts, checked_target
 
 
 def checked_shares(A, target):
@@ -57,19 +57,7 @@ def closest(A, U, cone=False):
     Kearns & Roth (2023), section 5. For the uniform target over one class of groups, its q
     divided by its sum solves the constrained problem too.
 
-    Parameters
-    ----------
-    A : array (L, K)
-    U : array (K,)
-    cone : bool
-        Drop the condition that the weights sum to 1.
-
-    Returns
-    -------
-    q : array (L,)
-        Not normalised for a cone.
-    distance : float
-        ||qA - U||.
+    `A` (L, K) and `U` (K,) give q (L,), not normalised for a cone, and ||qA - U||.
     """
     from scipy.optimize import nnls  # its import takes longer than the jobs that need no hull
 
@@ -93,21 +81,15 @@ def closest_in_cone(A, target):
     return closest(*checked_shares(A, target), cone=True)[0]
 
 
-#: Weight of the condition that shares sum to 1 among the equations of `closest_within`.
+#: Weight of the condition that shares sum to 1 among the equations of `closest_bounded`.
 EXACT = 1e5
 
 
-def closest_within(A, target, most):
+def closest_bounded(A, target, most):
     """Weights q (L,) of the point nearest to the target whose weights are at most `most`.
 
-    argmin ||qA - U|| subject to 0 <= q <= most and sum(q) = 1, by least squares within bounds.
-
-    Parameters
-    ----------
-    A : array (L, K)
-    target : array (K,)
-    most : array (L,)
-        Sums to 1 at least.
+    argmin ||qA - U|| subject to 0 <= q <= most and sum(q) = 1, by least squares within bounds;
+    `most` (L,) sums to 1 at least.
     """
     from scipy.optimize import lsq_linear
 
@@ -155,18 +137,7 @@ def checked_leaves(mass, A):
 
 
 def realised(rho, mass, A):
-    """Expected distribution of the groups among the accepted rows.
-
-    Parameters
-    ----------
-    rho, mass : array (L,)
-    A : array (L, K)
-
-    Returns
-    -------
-    array (K,)
-        NaN when nothing is accepted.
-    """
+    """Expected shares (K,) of the groups among the accepted rows; NaN when nothing is accepted."""
     accepted = np.asarray(rho, dtype=float) * mass
     total = accepted.sum()
     return accepted @ A / total if total > 0 else np.full(np.shape(A)[1], np.nan)
@@ -176,21 +147,9 @@ def interpolated(mass, A, eta):
     """Leaves of a proxy whose value is replaced by a uniformly drawn leaf with probability eta.
 
     Appendix A.1.1 in closed form: r'_j(eta) = (1 - eta) r'_j + eta / L and
-    A_j(eta) = [(1 - eta) r'_j A_j + (eta / L) r] / r'_j(eta), with r = r'A.
-
-    Parameters
-    ----------
-    mass : array (L,)
-        Sums to 1.
-    A : array (L, K)
-    eta : float
-        From 0 (the proxy itself) to 1 (no information at all).
-
-    Returns
-    -------
-    mass : array (L,)
-    A : array (L, K)
-        The row of a leaf without mass is r, that of all rows.
+    A_j(eta) = [(1 - eta) r'_j A_j + (eta / L) r] / r'_j(eta), with r = r'A. At eta 0 it is the
+    proxy itself, at 1 there is no information at all. Masses (L,) and shares (L, K), of which the
+    row of a leaf without mass is r, that of all rows.
     """
     _check_share(eta, "eta")
     mass, A = checked_leaves(mass, A)
@@ -204,17 +163,7 @@ def interpolated(mass, A, eta):
 
 
 def interpolated_rows(memberships, eta):
-    """Memberships of rows in the leaves after the replacement: (1 - eta) m + eta / L.
-
-    Parameters
-    ----------
-    memberships : array (n, L)
-        Rows that sum to 1.
-
-    Returns
-    -------
-    array (n, L)
-    """
+    """Memberships (n, L) of rows in the leaves after the replacement: (1 - eta) m + eta / L."""
     _check_share(eta, "eta")
     return (1 - eta) * memberships + eta / memberships.shape[1]
 
@@ -225,35 +174,20 @@ def imbalance_floor(r, target, alpha, classes):
     The distance from the target to the distributions x with |x_k - r_k| <= alpha for all k:
     every leaf lies in this set, which is convex, so every realised distribution does too.
     Per class the nearest point is x = clip(U + t, lower, upper) for the one t at which it
-    sums to 1, found exactly from the sorted ends of the pieces.
-
-    Parameters
-    ----------
-    r : array (K,)
-        Base shares, summing to 1 within each class.
-    target : array (K,)
-    classes : sequence of int
-        Number of groups of each class, summing to K.
-
-    Returns
-    -------
-    float
-        ||r - U|| at alpha 0, and 0 at alpha 1.
+    sums to 1, found exactly from the sorted ends of the pieces. `classes` are the numbers of
+    groups of each class. It is ||r - U|| at alpha 0, and 0 at alpha 1.
     """
     _check_share(alpha, "alpha")
     r, target = (
         checked_target(shares, classes, name) for shares, name in ((r, "base"), (target, "target"))
     )
-    squares, start = 0.0, 0
-    for groups in classes:
-        part = slice(start, start + groups)
-        start += groups
-        lower = np.maximum(r[part] - alpha, 0.0)
-        upper = np.minimum(r[part] + alpha, 1.0)
-        ends = np.unique(np.concatenate([lower, upper]) - np.tile(target[part], 2))
-        sums = np.clip(target[part] + ends[:, None], lower, upper).sum(axis=1)
-        shift = np.interp(r[part].sum(), sums, ends)
-        squares += ((np.clip(target[part] + shift, lower, upper) - target[part]) ** 2).sum()
+    squares, edges = 0.0, block_starts(classes)[1:]
+    for base, U in zip(np.split(r, edges), np.split(target, edges), strict=True):
+        lower, upper = np.maximum(base - alpha, 0.0), np.minimum(base + alpha, 1.0)
+        ends = np.unique(np.concatenate([lower, upper]) - np.tile(U, 2))
+        sums = np.clip(U + ends[:, None], lower, upper).sum(axis=1)
+        shift = np.interp(base.sum(), sums, ends)
+        squares += ((np.clip(U + shift, lower, upper) - U) ** 2).sum()
     return float(np.sqrt(squares))
 
 
@@ -269,19 +203,10 @@ ROUNDS = 200
 
 
 def distorted(q, mass, A):
-    """Distance in total variation of the accepted of each group from the group.
+    """Distance in total variation (K,) of the accepted of each group from the group.
 
-    Parameters
-    ----------
-    q : array (L,)
-        Share of each leaf among the accepted rows, or any multiple of it.
-    mass : array (L,)
-    A : array (L, K)
-
-    Returns
-    -------
-    array (K,)
-        NaN for a group without rows, or of which nobody is accepted.
+    `q` (L,) is the share of each leaf among the accepted rows, or any multiple of it. NaN for a
+    group without rows, or of which nobody is accepted.
     """
     q, own = np.asarray(q, dtype=float), np.asarray(mass, dtype=float)[:, None] * A
     kept = q[:, None] * A
@@ -308,17 +233,7 @@ def _conditions(q, mass, A, most):
 
 
 def drawn_in(rho, mass, A, most):
-    """Acceptance that meets the bound, by as little as possible of the same chance for everybody.
-
-    Parameters
-    ----------
-    rho, mass : array (L,)
-    A : array (L, K)
-
-    Returns
-    -------
-    array (L,)
-    """
+    """Acceptance that meets the bound, by as little as possible of one chance for everybody."""
     excess = _excess(rho * mass, mass, A, most)[0]
     # Excess is convex along the way to equal chances, where it is -most times the group's share.
     room = most * (mass @ A)
@@ -334,26 +249,12 @@ def closest_spread(A, target, mass, most, limits=None, cone=False):
 
     argmin ||qA - U|| over the simplex (or the cone) with sum_j max(q_j A_jk - w_jk (qA)_k, 0) <=
     most (qA)_k for all k. The sum is the largest over sets of leaves, each of which is one linear
-    condition; those that are broken are added until none is.
-
-    Parameters
-    ----------
-    A : array (L, K)
-    target : array (K,)
-    mass : array (L,)
-        All above 0.
-    most : float
-        In [0, 1].
-    limits : array (L,), optional
-        Upper limits of q, which sums to 1 then.
-
-    Returns
-    -------
-    q : array (L,)
+    condition; those that are broken are added until none is. `mass` (L,) is above 0 everywhere;
+    `limits` (L,) are upper ones of q, which sums to 1 then.
     """
     A, target = checked_shares(A, target)
     C = np.zeros((0, len(A)))
-    q = closest(A, target, cone)[0] if limits is None else closest_within(A, target, limits)
+    q = closest(A, target, cone)[0] if limits is None else closest_bounded(A, target, limits)
     for _ in range(ROUNDS):
         broken = _conditions(q, mass, A, most)
         if not len(broken):
@@ -387,36 +288,31 @@ def _solved(A, target, C, limits, cone):
 def most_spread(rho, mass, A, most):
     """Of acceptances with the same groups and within the bound, one that accepts most rows.
 
-    Parameters
-    ----------
-    rho, mass : array (L,)
-    A : array (L, K)
-
-    Returns
-    -------
-    array (L,)
-        `rho` itself where nothing is gained.
+    `rho` (L,) itself where nothing is gained.
     """
-    from scipy.optimize import linprog
-
-    found = (rho * mass) @ A / (rho @ mass)
-    balance = (mass[:, None] * (A - found)).T
     C, new = _conditions(rho * mass, mass, A, most), rho
     for _ in range(ROUNDS):
-        program = linprog(
-            -mass,
-            A_eq=balance,
-            b_eq=np.zeros(len(balance)),
-            A_ub=C * mass if len(C) else None,
-            b_ub=np.zeros(len(C)) if len(C) else None,
-            bounds=(0, 1),
-            method="highs",
-        )
-        if program.status != 0:
+        new = largest_acceptance(rho, mass, A, C * mass)
+        if new is None:
             return rho
-        new = np.clip(program.x, 0.0, 1.0)
         broken = _conditions(new * mass, mass, A, most)
         if not len(broken):
             break
         C = np.vstack([C, broken])
     return new / new.max() if new @ mass > (rho @ mass) * (1 + NEAR) else rho
+
+
+def largest_acceptance(rho, mass, A, C=()):
+    """The acceptance (L,) of most rows with the groups of `rho` and C rho <= 0; None if none is.
+
+    A linear program: maximise sum(rho r') subject to 0 <= rho <= 1 and sum_j rho_j r'_j (A_j - x) =
+    0, with x the distribution accepted now.
+    """
+    from scipy.optimize import linprog
+
+    balance = (mass[:, None] * (A - realised(rho, mass, A))).T
+    most = {"A_ub": C, "b_ub": np.zeros(len(C))} if len(C) else {}
+    program = linprog(
+        -mass, A_eq=balance, b_eq=np.zeros(len(balance)), bounds=(0, 1), method="highs", **most
+    )
+    return np.clip(program.x, 0.0, 1.0) if program.status == 0 else None

@@ -16,21 +16,11 @@ TOLERANCE = 1e-6
 
 
 def group_names(columns, class_names):
-    """Groups of each class in their order, and the name that each has in files.
+    """Groups of each class, sorted, at least two, and the names that all have in files.
 
-    Parameters
-    ----------
-    columns : list of array_like of str, each (n,)
-        One column for each class; missing values belong to no group and are passed over.
-    class_names : list of str
-
-    Returns
-    -------
-    names : list of list of str
-        The groups of each class, sorted: what `memberships` takes. At least two, or it raises.
-    labels : list of str
-        All groups in the order of the columns of `Z`: the group itself when there is one class,
-        ``{class}={group}`` when there are several.
+    `columns` are of texts (n,), one for each class; missing values belong to no group and are
+    passed over. The names, in the order of the columns of `Z`, are the groups themselves when there
+    is one class, ``{class}={group}`` when there are several.
     """
     names = []
     for column, class_name in zip(columns, class_names, strict=True):
@@ -69,9 +59,7 @@ def memberships(columns, names):
     for i, (column, known) in enumerate(zip(columns, names, strict=True)):
         values = np.asarray(column, dtype=object)
         text = np.where(_missing(values), "", values).astype(str)
-        block = np.empty((len(text), len(known)))
-        for k, name in enumerate(known):
-            block[:, k] = text == str(name)
+        block = (text[:, None] == np.array(known, dtype=str)).astype(float)
         strange = np.flatnonzero((block.sum(axis=1) != 1) | _missing(values))
         if len(strange):
             raise CounterweightError(
@@ -159,8 +147,8 @@ def checked_memberships(Z, classes):
                 f"Class {c + 1} has {k} group, and balancing needs at least two: choose another "
                 "sensitive column."
             )
-    if not (((Z == 0) | (Z == 1)).all(axis=1)).all():
-        row = np.flatnonzero(~((Z == 0) | (Z == 1)).all(axis=1))
+    row = np.flatnonzero(~((Z == 0) | (Z == 1)).all(axis=1))
+    if len(row):
         raise CounterweightError(
             f"{len(row)} rows have a membership other than 0 or 1 (first: row {row[0]})."
         )
@@ -208,16 +196,10 @@ def imbalance(distribution, target):
 
 
 def target_shares(target, groups, sizes):
-    """The target distribution (K,) in the order of the groups.
+    """The target distribution (K,) in the order of the groups; uniform where it is None.
 
-    Parameters
-    ----------
-    target : mapping of str to float, or None
-        Share by name of group, 0 where a group is left out; None for the uniform one.
-    groups : sequence of str
-        Names of the K groups, as in files.
-    sizes : sequence of int
-        Number of groups of each class; shares are a distribution within each, or it raises.
+    Else it is the share by name of group, 0 where a group is left out. `sizes` are the numbers of
+    groups of each class; shares are a distribution within each, or it raises.
     """
     if target is None:
         return checked_target(None, sizes)

@@ -31,6 +31,23 @@ OPTION_RENAMES = {
     },
     ("model", "logistic"): {"penalty": "l2"},
     ("model", "exponentiated_gradient"): {"eps": "tol"},
+    ("selector", "split_tree"): {
+        "height": "max_depth",
+        "most_leaves": "max_leaf_nodes",
+        "smallest_leaf": "min_weight_fraction_leaf",
+        "smallest_drop": "min_decrease",
+        "stop_distance": "tol",
+    },
+    ("selector", "tree_proxy"): {
+        "depth": "max_depth",
+        "smallest_leaf": "min_weight_fraction_leaf",
+        "leaves": "leaf_by",
+    },
+    ("selector", "regression_proxy"): {"iterations": "max_iter"},
+    ("weighting", "*"): {
+        "least_accepted": "min_acceptance_rate",
+        "most_distorted": "max_distortion",
+    },
 }
 #: Names of components: new by old one, by kind, such as ``{"metric": {"old": "new"}}``.
 COMPONENT_RENAMES = {
@@ -45,7 +62,15 @@ WENT_WITHOUT_SAYING = {
 }
 #: Keys of the config, of a study, and of a person's table: new by old one, by where they stand.
 #: A key within another is written with a point, such as ``{"columns.skip": "columns.ignore"}``.
-KEY_RENAMES = {"config": {}, "study": {}, "table": {}}
+KEY_RENAMES = {
+    "config": {},
+    "study": {"filter.least_cell": "filter.min_cell_count"},
+    "table": {
+        "least_accepted": "min_acceptance_rate",
+        "most_distorted": "max_distortion",
+        "least_cell": "min_cell_count",
+    },
+}
 #: Lists of components in a config and in its studies: their kind by key.
 _LISTS = {"metrics": "metric", "columns": "metric", "figures": "figure"}
 

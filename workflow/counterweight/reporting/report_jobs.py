@@ -24,7 +24,7 @@ from counterweight.reporting.wording import packed
 
 _ASSEMBLE = "counterweight.reporting.assemble"
 #: Parts of the plan that `RUN` and the files of studies leave out: studies have a file each, and
-#: where files are or which key makes coins is nothing that a result rests on.
+#: where files are or which key draws decisions is nothing that a result rests on.
 _ELSEWHERE = {
     "studies",
     "families",

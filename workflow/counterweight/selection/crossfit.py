@@ -44,7 +44,8 @@ def selection_probabilities(selector, X, s, X_new, rng, calibration="isotonic", 
     Parameters
     ----------
     selector : object
-        With ``prepare(X, rng)``, ``fit(X, s, rng=, shared=)`` and ``predict(X)``.
+        With ``fit(X, s, rng=, shared=)`` and ``predict_proba(X)`` (n, 2), or ``predict(X)`` of
+        probabilities (n,); and maybe ``prepare(X, rng)``, what all folds share.
     X : array, shape (n, d)
     s : array of 0/1, shape (n,)
     X_new : array, shape (m, d)
@@ -61,6 +62,8 @@ def selection_probabilities(selector, X, s, X_new, rng, calibration="isotonic", 
     converged : bool
         Whether every fit behind them converged.
 
+    References
+    ----------
     Zadrozny & Elkan (2002) for the calibration; Smith & Elkan (2007), section 3.
     """
     if calibration not in CALIBRATIONS:
@@ -79,18 +82,18 @@ def selection_probabilities(selector, X, s, X_new, rng, calibration="isotonic", 
             f"few for {n_folds} folds of the selection model: loosen the labeling rule or use "
             "fewer folds."
         )
-    shared = selector.prepare(X, rng)
+    shared = selector.prepare(X, rng) if hasattr(selector, "prepare") else None
     fold = folds(s, n_folds, rng)
     score = np.empty(len(s))
     converged = True
     for k in range(n_folds):
         held = fold == k
         fitted = selector.fit(X[~held], s[~held], rng=rng, shared=shared)
-        score[held] = fitted.predict(X[held])
+        score[held] = _probability(fitted, X[held])
         converged &= fitted.converged_
     fitted = selector.fit(X, s, rng=rng, shared=shared)
     converged &= fitted.converged_
-    new = fitted.predict(X_new) if len(X_new) else np.empty(0)
+    new = _probability(fitted, X_new) if len(X_new) else np.empty(0)
     if calibration == "none":
         return score, new, 0.0, converged
     isotonic = _isotonic(score, s)
@@ -100,6 +103,13 @@ def selection_probabilities(selector, X, s, X_new, rng, calibration="isotonic", 
     p = (1 - share) * score + share * isotonic.predict(score)
     p_new = (1 - share) * new + share * isotonic.predict(new) if len(new) else new
     return p, p_new, share, converged
+
+
+def _probability(selector, X):
+    """p(s = 1 | x) (n,), not calibrated."""
+    if hasattr(selector, "predict_proba"):
+        return selector.predict_proba(X)[:, 1]
+    return selector.predict(X)
 
 
 def _isotonic(score, s):
@@ -134,35 +144,23 @@ def _isotonic_share(score, s, fold):
 def describe_selection(p, s, weight=None):
     """How well p predicts s, and where the two groups overlap, as metric records.
 
-    Parameters
-    ----------
-    p : array, shape (n,)
-        Probabilities of rows that the model has not seen.
-    s : array of 0/1, shape (n,)
-    weight : array, shape (n,), optional
-        How many rows each stands for, where rows were rejected: 1 / keep rate.
-
-    Returns
-    -------
-    list of dict
-        AUC of s; predicted and observed share in ten bins of equal count; histogram of
-        p by s in twenty bins of equal width; share of rows with p below 0.01.
+    `p` (n,) are probabilities of rows that the model has not seen, `s` is 0 or 1, and `weight` how
+    many rows each stands for, where rows were rejected: 1 / keep rate. AUC of s; predicted and
+    observed share in ten bins of equal count; histogram of p by s in twenty bins of equal width;
+    share of rows with p below 0.01.
     """
     p, s = np.asarray(p, dtype=float), np.asarray(s, dtype=float)
     ranked = auc_estimate(s, p, weight)
     weight = np.ones(len(p)) if weight is None else np.asarray(weight, dtype=float)
+
+    def record(metric, value, rows, part=None, **error):
+        place = {"metric": metric} | ({} if part is None else {"part": str(part)})
+        return place | {"value": value} | error | {"rows": rows}
+
+    extreme = float(np.average(p < 0.01, weights=weight))
     records = [
-        {
-            "metric": "auc",
-            "value": ranked.value,
-            "standard_error": ranked.standard_error,
-            "rows": len(p),
-        },
-        {
-            "metric": "share_extreme",
-            "value": float(np.average(p < 0.01, weights=weight)),
-            "rows": len(p),
-        },
+        record("auc", ranked.value, len(p), standard_error=ranked.standard_error),
+        record("share_extreme", extreme, len(p)),
     ]
     order = np.argsort(p, kind="stable")
     for k, part in enumerate(np.array_split(order, 10)):
@@ -171,28 +169,15 @@ def describe_selection(p, s, weight=None):
         own = weight[part]
         observed = np.average(s[part], weights=own)
         error = np.sqrt(((own * (s[part] - observed)) ** 2).sum()) / own.sum()
+        predicted = np.average(p[part], weights=own)
         records += [
-            {
-                "metric": "calibration_predicted",
-                "part": str(k),
-                "value": np.average(p[part], weights=own),
-                "rows": len(part),
-            },
-            {
-                "metric": "calibration_observed",
-                "part": str(k),
-                "value": observed,
-                "standard_error": error,
-                "rows": len(part),
-            },
+            record("calibration_predicted", predicted, len(part), k),
+            record("calibration_observed", observed, len(part), k, standard_error=error),
         ]
     for group, name in ((s == 1, "overlap_labeled"), (s == 0, "overlap_unlabeled")):
         counts = np.histogram(p[group], bins=20, range=(0, 1), weights=weight[group])[0]
         counts = counts / max(weight[group].sum(), 1.0)
-        records += [
-            {"metric": name, "part": str(k), "value": share, "rows": int(group.sum())}
-            for k, share in enumerate(counts)
-        ]
+        records += [record(name, share, int(group.sum()), k) for k, share in enumerate(counts)]
     return records
 
 
@@ -218,10 +203,8 @@ def selected(job, data, least=0):
             )
         else:
             if spec["oracle"]:
-                p[:], fit = (
-                    data.truth[repeat]["p_selected"],
-                    {"converged": 1.0, "isotonic_share": 0.0},
-                )
+                p[:] = data.truth[repeat]["p_selected"]
+                fit |= {"isotonic_share": 0.0}
             else:
                 X = data.X[data.positions(repeat, ~test)]
                 told = data.X[data.positions(repeat, test)] if test.any() else X[:1]

@@ -1,11 +1,12 @@
 """Selection models: p(s = 1 | x)."""
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from counterweight.fragments import Integer, Number
 from counterweight.numerics.boosted_trees import TREES, fit_trees
-from counterweight.numerics.estimator import NamedColumns
+from counterweight.numerics.checks import two_class_rows
+from counterweight.numerics.estimator import TwoClasses
 from counterweight.numerics.gaussian_mixture import fit_class_mixtures, fit_mixture, posterior
 from counterweight.numerics.linear import RIDGE, fit_logistic, logistic_probability
 
@@ -34,32 +35,39 @@ LABEL_BY_NAME = {
 }
 
 
-class LogisticSelector(NamedColumns, BaseEstimator):
+class Selector(TwoClasses, ClassifierMixin, BaseEstimator):
+    """A classifier of who is labeled (s = 1); its probabilities are not calibrated."""
+
+
+class LogisticSelector(Selector):
     """p(s = 1 | x) by logistic regression.
 
     Parameters
     ----------
     l2 : float
+        Penalty on the coefficients of standardised features, for each row.
+
+    Attributes
+    ----------
+    coef_ : numpy.ndarray, shape (d,)
+        In units of 1/feature.
+    intercept_ : float
+    converged_ : bool
     """
 
     def __init__(self, l2=1e-6):
         self.l2 = l2
 
-    def prepare(self, X, rng):
-        """Nothing is shared between the folds."""
-        return None
-
-    def fit(self, X, s, *, rng=None, shared=None):
-        """Fit on rows X, shape (n, d), with labeled or not s, shape (n,)."""
-        self.coef_, self.intercept_, _, self.converged_ = fit_logistic(X, s, l2=self.l2)
+    def fit(self, X, y, *, rng=None, shared=None):
+        """Fit on rows (n, d) and whether each is labeled (n,), 1 or 0; nothing is drawn."""
+        self.coef_, self.intercept_, self.n_iter_, self.converged_ = fit_logistic(X, y, l2=self.l2)
         return self
 
-    def predict(self, X):
-        """Uncalibrated p(s = 1 | x), shape (n,)."""
+    def _positive(self, X):
         return logistic_probability(X, self.coef_, self.intercept_)
 
 
-class GradientBoostingSelector(NamedColumns, BaseEstimator):
+class GradientBoostingSelector(Selector):
     """p(s = 1 | x) by histogram gradient boosting (scikit-learn).
 
     Parameters
@@ -75,22 +83,18 @@ class GradientBoostingSelector(NamedColumns, BaseEstimator):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
 
-    def prepare(self, X, rng):
-        """Nothing is shared between the folds."""
-        return None
-
-    def fit(self, X, s, *, rng=None, shared=None):
-        """Fit on rows X, shape (n, d), with labeled or not s, shape (n,)."""
-        self.converged_ = True
-        self.model_ = fit_trees(X, s, options=self.get_params())
+    def fit(self, X, y, *, rng=None, shared=None):
+        """Fit on rows (n, d) and whether each is labeled (n,), 1 or 0; nothing is drawn."""
+        X, y, _ = two_class_rows(X, y)
+        self.model_, self.converged_ = fit_trees(X, y, options=self.get_params()), True
+        self.n_iter_ = self.model_.n_iter_
         return self
 
-    def predict(self, X):
-        """Uncalibrated p(s = 1 | x), shape (n,)."""
+    def _positive(self, X):
         return self.model_.predict_proba(X)[:, 1]
 
 
-class GaussianMixtureSelector(NamedColumns, BaseEstimator):
+class GaussianMixtureSelector(Selector):
     """p(s = 1 | x) by Bayes' rule from two Gaussian mixtures.
 
     Both start from one mixture of p(x). That one never sees s, so all folds of the
@@ -100,28 +104,30 @@ class GaussianMixtureSelector(NamedColumns, BaseEstimator):
     ----------
     components, n_init : int
     tol : float
+    random_state : int, Generator or None
+        Of the random starts, where ``fit`` is given no `rng`.
     """
 
-    def __init__(self, components=6, n_init=5, tol=1e-6):
+    def __init__(self, components=6, n_init=5, tol=1e-6, random_state=0):
         self.components = components
         self.n_init = n_init
         self.tol = tol
+        self.random_state = random_state
 
     def prepare(self, X, rng):
         """The mixture of p(x) that all folds start from."""
         return fit_mixture(X, self.components, n_init=self.n_init, tol=self.tol, rng=rng)
 
-    def fit(self, X, s, *, rng=None, shared=None):
-        """Fit on rows X, shape (n, d), with labeled or not s, shape (n,)."""
+    def fit(self, X, y, *, rng=None, shared=None):
+        """Fit on rows (n, d) and whether each is labeled (n,); `shared` is of `prepare`."""
         options = {"n_init": self.n_init, "tol": self.tol}
         self.mixtures_, fitted, _ = fit_class_mixtures(
-            X, s, self.components, rng=rng, base=shared, **options
+            X, y, self.components, rng=rng, base=shared, **options
         )
         self.converged_ = all(mixture.converged for mixture in fitted)
         return self
 
-    def predict(self, X):
-        """Uncalibrated p(s = 1 | x), shape (n,)."""
+    def _positive(self, X):
         return posterior(self.mixtures_.joint_log_density(X))[:, 1]
 
 
@@ -134,7 +140,7 @@ def _both(rows):
     return LogisticSelector(l2=1.0 / rows), GradientBoostingSelector()
 
 
-class BetterOfTwoSelector(NamedColumns, BaseEstimator):
+class BetterOfTwoSelector(Selector):
     """p(s = 1 | x) by logistic regression, unless boosting has a clearly smaller log loss.
 
     Both are fitted on seven rows in ten and tried on the rest. Boosting is taken where its log
@@ -147,33 +153,25 @@ class BetterOfTwoSelector(NamedColumns, BaseEstimator):
         Fitted on all rows.
     """
 
-    def prepare(self, X, rng):
-        """Nothing is shared between the folds."""
-        return None
-
-    def fit(self, X, s, *, rng=None, shared=None):
-        """Fit on rows X, shape (n, d), with labeled or not s, shape (n,)."""
-        tried = rng.random(len(s)) < TRIED
+    def fit(self, X, y, *, rng=None, shared=None):
+        """Fit on rows (n, d) and whether each is labeled (n,), 1 or 0."""
+        X, y, _ = two_class_rows(X, y)
+        tried = rng.random(len(y)) < TRIED
         boosting = False
-        if min(np.bincount(s[~tried], minlength=2).min(), tried.sum()) >= 20:
-            losses = [self._loss(model, X, s, tried, rng) for model in _both(len(s))]
+        if min(np.bincount(y[~tried], minlength=2).min(), tried.sum()) >= 20:
+            losses = []
+            for model in _both(len(y)):
+                p = model.fit(X[~tried], y[~tried]).predict_proba(X[tried])[:, 1]
+                p = np.clip(p, 1e-6, 1 - 1e-6)
+                losses.append(-np.where(y[tried] == 1, np.log(p), np.log1p(-p)))
             gain = losses[0] - losses[1]
             boosting = gain.mean() > gain.std() / np.sqrt(len(gain))
-        model = _both(len(s))[int(boosting)]
-        self.model_ = model.fit(X, s, rng=rng, shared=model.prepare(X, rng))
+        self.model_ = _both(len(y))[int(boosting)].fit(X, y)
         self.converged_ = self.model_.converged_
         return self
 
-    @staticmethod
-    def _loss(model, X, s, tried, rng):
-        shared = model.prepare(X[~tried], rng)
-        p = model.fit(X[~tried], s[~tried], rng=rng, shared=shared).predict(X[tried])
-        p = np.clip(p, 1e-6, 1 - 1e-6)
-        return -np.where(s[tried] == 1, np.log(p), np.log1p(-p))
-
-    def predict(self, X):
-        """Uncalibrated p(s = 1 | x), shape (n,)."""
-        return self.model_.predict(X)
+    def _positive(self, X):
+        return self.model_.predict_proba(X)[:, 1]
 
 
 class KnownSelector:

@@ -35,16 +35,6 @@ def finish(name, study):
 
     Only the weightings that a method uses are kept: a proxy with each way to weigh it would be
     many more than anybody asked for.
-
-    Parameters
-    ----------
-    name : str
-    study : dict
-        With ``methods``, ``weightings`` and maybe ``filter``; changed in place.
-
-    Raises
-    ------
-    CounterweightError
     """
     methods = study["methods"]
     for identity, method in methods.items():
@@ -53,93 +43,96 @@ def finish(name, study):
                 f"studies.{name}.models: {identity} has no weights, and a filter accepts by them: "
                 "add weights, e.g. weights: quadratic, and the selector that it goes by."
             )
-        if _sees_groups(method, study):
+        if _sees_groups(identity, study):
             method["role"] = "bound"
     used = {method["weights"] for method in methods.values()}
     study["weightings"] = {key: spec for key, spec in study["weightings"].items() if key in used}
     kept = {spec["selector"] for spec in study["weightings"].values()}
     study["selectors"] = {key: spec for key, spec in study["selectors"].items() if key in kept}
-    study.setdefault("target", None)
-    if study["target"]:
+    target = study.setdefault("target", None)
+    if target:
         # YAML reads groups that are numbers as numbers; groups are texts in all files.
-        named = {str(group): share for group, share in study["target"].items()}
-        if len(named) < len(study["target"]):
+        study["target"] = {str(group): share for group, share in target.items()}
+        if len(study["target"]) < len(target):
             raise CounterweightError(
                 f"studies.{name}.target names a group twice, as a number and as text "
                 f"({listed(study['target'])}): leave one of them out."
             )
-        study["target"] = named
     given = study.setdefault("filter", None)
     if not study.get("main"):  # what is given away, else the first that promises a limit
-        promising = [name for name in methods if _swept_by(name, study) == LIMIT]
+        promising = [method for method in methods if _swept_by(method, study) == LIMIT]
         study["main"] = given["method"] if given else next(iter(promising), None)
-    if given is None:
-        return
-    if given["method"] not in methods:
-        raise CounterweightError(
-            f"studies.{name}.filter.method is {given['method']!r}, which is none of its methods"
-            f"{nearest(given['method'], methods) or '.'} Methods: {', '.join(methods)}."
-        )
-    _check_promise(name, given)
-    named = [one for one in (given["method"], *_others(given)) if one in methods]
-    seeing = [one for one in named if _sees_groups(methods[one], study)]
-    if seeing:
-        raise CounterweightError(
-            f"studies.{name}.filter names {seeing[0]}, which sees everybody's group: it is there "
-            "to compare with, and cannot be given away. Name another method."
-        )
-    if given["repeat"] >= study["repeats"]:
-        raise CounterweightError(
-            f"studies.{name}.filter.repeat is {given['repeat']}, and the study has the repeats 0 "
-            f"to {study['repeats'] - 1}: choose one of them."
-        )
-    weighting = study["weightings"][methods[given["method"]]["weights"]]
-    known = filter_settings(
-        study["selectors"][weighting["selector"]]["options"], weighting["options"]
-    )
-    if given["certified"]:
-        if _swept_by(given["method"], study) != LIMIT:
-            raise CounterweightError(
-                f"studies.{name}.filter.certified is for methods that promise an {LIMIT}, and "
-                f"{given['method']} has none: name another method."
-            )
-        strange = [one for one in _others(given) if one not in methods]
-        strange += [
-            one for one in _others(given) if one in methods and _swept_by(one, study) != LIMIT
-        ]
-        if strange:
-            raise CounterweightError(
-                f"studies.{name}.filter.certified.among names {strange[0]!r}, which is no method "
-                f"with an {LIMIT}: choose among {', '.join(methods)}."
-            )
-    elif given["setting"] not in known:
-        words = listed([repr(setting) for setting in known], 30)
-        raise CounterweightError(
-            f"studies.{name}.filter.setting is {given['setting']!r}, which {given['method']} does "
-            f"not have{nearest(given['setting'], known) or '.'} Its settings: {words}."
-        )
+    if given:
+        _check_filter(f"studies.{name}.filter", given, study)
 
 
-def _sees_groups(method, study):
-    selector = study["weightings"][method["weights"]]["selector"]
-    return components.declared(
-        "selector", study["selectors"][selector]["selector"], "SEES_GROUPS", False
-    )
-
-
-def _check_promise(name, given):
-    """Refuse a filter of no setting, or with a promise that its making would break."""
-    where = f"studies.{name}.filter"
-    if bool(given["certified"]) == ("setting" in given):
+def _check_filter(where, given, study):
+    """Refuse a filter of no method or setting, or with a promise that its making would break."""
+    methods, method, certified = study["methods"], given["method"], given["certified"]
+    if method not in methods:
+        raise CounterweightError(
+            f"{where}.method is {method!r}, which is none of its methods"
+            f"{nearest(method, methods) or '.'} Methods: {', '.join(methods)}."
+        )
+    if bool(certified) == ("setting" in given):
         raise CounterweightError(
             f"{where} needs setting or certified, one of the two: a setting is given away as it "
             "is, certified chooses one that keeps its alpha for new people."
         )
-    if given["certified"] and given["refit"]:
+    if certified and given["refit"]:
         raise CounterweightError(
             f"{where}.refit cannot be combined with certified: what is fitted again on all rows "
             "has no rows left that could certify it. Leave one of them out."
         )
+    named = [one for one in (method, *_others(given)) if one in methods]
+    seeing = [one for one in named if _sees_groups(one, study)]
+    if seeing:
+        raise CounterweightError(
+            f"{where} names {seeing[0]}, which sees everybody's group: it is there "
+            "to compare with, and cannot be given away. Name another method."
+        )
+    if given["repeat"] >= study["repeats"]:
+        raise CounterweightError(
+            f"{where}.repeat is {given['repeat']}, and the study has the repeats 0 "
+            f"to {study['repeats'] - 1}: choose one of them."
+        )
+    if not certified:
+        known = filter_settings(*_options(method, study))
+        if given["setting"] not in known:
+            words = listed([repr(setting) for setting in known], 30)
+            raise CounterweightError(
+                f"{where}.setting is {given['setting']!r}, which {method} does "
+                f"not have{nearest(given['setting'], known) or '.'} Its settings: {words}."
+            )
+        return
+    if _swept_by(method, study) != LIMIT:
+        raise CounterweightError(
+            f"{where}.certified is for methods that promise an {LIMIT}, and "
+            f"{method} has none: name another method."
+        )
+    for one in _others(given):
+        if one not in methods or _swept_by(one, study) != LIMIT:
+            raise CounterweightError(
+                f"{where}.certified.among names {one!r}, which is no method "
+                f"with an {LIMIT}: choose among {', '.join(methods)}."
+            )
+
+
+def _chain(study, method):
+    """Specs of a method's weighting and of the selector that it goes by."""
+    weighting = study["weightings"][study["methods"][method]["weights"]]
+    return weighting, study["selectors"][weighting["selector"]]
+
+
+def _options(method, study):
+    """Options of a method's proxy and of its weighting."""
+    weighting, selector = _chain(study, method)
+    return selector["options"], weighting["options"]
+
+
+def _sees_groups(method, study):
+    selector = _chain(study, method)[1]["selector"]
+    return components.declared("selector", selector, "SEES_GROUPS", False)
 
 
 def swept(proxy, weighting):
@@ -155,8 +148,7 @@ def swept(proxy, weighting):
 
 
 def _swept_by(method, study):
-    weighting = study["weightings"][study["methods"][method]["weights"]]
-    return swept(study["selectors"][weighting["selector"]]["options"], weighting["options"])[0]
+    return swept(*_options(method, study))[0]
 
 
 def filter_settings(proxy, weighting):
@@ -170,15 +162,14 @@ def _filter_of(study, method, at):
 
     With them the rows that it was fitted on.
     """
-    weighting = study["methods"][method]["weights"]
-    selector = study["weightings"][weighting]["selector"]
+    weighting, selector = _chain(study, method)
     inputs = {
         "features": at.features,
         "labels": at.labels,
-        "proxy": at.selection_model(selector),
-        "weights": at.weights(weighting),
+        "proxy": at.selection_model(weighting["selector"]),
+        "weights": at.weights(study["methods"][method]["weights"]),
     }
-    return study["selectors"][selector]["selector"], inputs
+    return selector["selector"], inputs
 
 
 def plan_label(plan, study, at):
@@ -213,20 +204,16 @@ def label(job):
     return describe_groups(labels, truth, dropped, given["target"])
 
 
-def _repeats(study, selector):
-    """Repeats in which some method needs a proxy: the first ones."""
-    by = [
-        method["repeats"]
-        for method in study["methods"].values()
-        if study["weightings"][method["weights"]]["selector"] == selector
-    ]
-    return max(by)
-
-
 def plan_select(plan, study, selector, at):
     spec = study["selectors"][selector]
     inputs = {"features": at.features, "labels": at.labels}
-    given = {"selector": spec, "target": study["target"], "repeats": _repeats(study, selector)}
+    # The first repeats, as many as some method needs of the proxy.
+    repeats = max(
+        study["methods"][method]["repeats"]
+        for method in study["methods"]
+        if _chain(study, method)[0]["selector"] == selector
+    )
+    given = {"selector": spec, "target": study["target"], "repeats": repeats}
     uses = (("selector", spec["selector"]),)
     return Job(f"{_HERE}:select", inputs, given | draws(plan, study), uses)
 
@@ -294,9 +281,8 @@ def weigh(job):
 
     from counterweight.numerics.geometry import realised
     from counterweight.numerics.groups import disclosivity, imbalance, target_shares
-    from counterweight.selection.proxies.proxy import leaf_tables
+    from counterweight.selection.proxies.proxy import leaf_tables, setting_of
     from counterweight.tables.parquet import joined, read_columns, write_table
-    from counterweight.weighting.acceptance import setting_name
 
     spec = job.given["weighting"]
     weights_of = components.load("weighting", spec["weighting"])
@@ -307,17 +293,12 @@ def weigh(job):
         etas = () if part.setting else spec["options"]["etas"]
         options = spec["options"] | {"etas": etas}
         for made in weights_of(part.mass, part.shares, target, **options):
-            setting, leaves = setting_name(part.setting, made.eta), len(made.mass)
-            tables.append(
-                {
-                    "repeat": np.full(leaves, part.repeat, "int16"),
-                    "setting": np.full(leaves, setting, object),
-                    "leaf": np.arange(leaves, dtype="int16"),
-                    "mass": made.mass,
-                    "q": made.q,
-                    "acceptance": made.rho,
-                }
-            )
+            setting = part.setting if made.eta is None else setting_of("eta", made.eta)
+            leaves = len(made.mass)
+            place = {"repeat": np.full(leaves, part.repeat, "int16")}
+            place |= {"setting": np.full(leaves, setting, object)}
+            place |= {"leaf": np.arange(leaves, dtype="int16")}
+            tables.append(place | {"mass": made.mass, "q": made.q, "acceptance": made.rho})
             accepted = realised(made.rho, made.mass, made.shares)
             values = {
                 "acceptance_rate": made.rate,
@@ -330,12 +311,8 @@ def weigh(job):
                 for metric, value in values.items()
             ]
     rates = [record["value"] for record in records if record["metric"] == "acceptance_rate"]
-    job.log.info(
-        "%d settings and repeats: %.2g to %.2g of the rows accepted",
-        len(rates),
-        min(rates),
-        max(rates),
-    )
+    text = "%d settings and repeats: %.2g to %.2g of the rows accepted"
+    job.log.info(text, len(rates), min(rates), max(rates))
     write_table(job.output.table, joined(tables))
     return records
 
@@ -423,25 +400,16 @@ def evaluate(job):
 
 
 def _key_of(plan, study):
-    """What a study's coins are drawn by: the key of one's own, or the seed of a shipped study."""
+    """What a study draws decisions by: the key of one's own, or the seed of a shipped study."""
     dataset = plan["datasets"][study["dataset"]]
     own = "path" in dataset or "query" in dataset
     return {"file": plan["filter_key"]} if own else {"seed": plan["seed"]}
-
-
-def _id_of(plan, study):
-    """The column of one's own table that says who somebody is, or None."""
-    return plan["datasets"][study["dataset"]].get("roles", {}).get("id")
 
 
 def _others(given):
     """Methods that may be given away in place of the one that a study names."""
     among = (given["certified"] or {}).get("among", ())
     return [name for name in dict.fromkeys(among) if name != given["method"]]
-
-
-def _weighting_of(study, method):
-    return study["weightings"][study["methods"][method]["weights"]]
 
 
 def plan_deliver(plan, study, at):
@@ -452,7 +420,7 @@ def plan_deliver(plan, study, at):
     inputs |= {"table": at.table, "metrics": at.metrics(given["method"]), "columns": at.columns}
     inputs["truth"] = at.truth
     rules, _ = labeling_of(study)
-    weighting = _weighting_of(study, given["method"])
+    weighting, selector = _chain(study, given["method"])
     uses = (("selector", proxy), ("weighting", weighting["weighting"]))
     told = {
         "study": study["id"],
@@ -464,8 +432,8 @@ def plan_deliver(plan, study, at):
         "target": study["target"],
         "key": _key_of(plan, study),
         "among": {},
-        "most_distorted": {
-            one: _weighting_of(study, one)["options"]["most_distorted"]
+        "max_distortion": {
+            one: _options(one, study)[1]["max_distortion"]
             for one in (given["method"], *_others(given))
         },
     }
@@ -475,12 +443,12 @@ def plan_deliver(plan, study, at):
         inputs |= {f"{name}_{i}": own[name] for name in ("proxy", "weights", "metrics")}
     uses += tuple(("selector", name) for name in told["among"].values() if name != proxy)
     if given["refit"]:
-        told["selector"] = study["selectors"][weighting["selector"]]
+        told["selector"] = selector
         told["weighting"] = {key: weighting[key] for key in ("weighting", "options")}
     outputs = {"filter": f"{at.folder}/filter.parquet", "card": f"{at.folder}/filter.md"}
     outputs["metrics"] = at.metrics("delivered")
     # For people of one's own table: who of them is accepted, and no more than is released.
-    person = _id_of(plan, study)
+    person = plan["datasets"][study["dataset"]].get("roles", {}).get("id")
     told["person"] = given["id"] or person or "id"
     if person:
         outputs |= {"table": f"{at.folder}/accepted.parquet", "csv": f"{at.folder}/accepted.csv"}
@@ -489,28 +457,23 @@ def plan_deliver(plan, study, at):
 
 
 def deliver(job):
+    from counterweight.delivery.filter_keys import key_of_seed, own_key
     from counterweight.delivery.final_filters import delivered_records, final_filter
-    from counterweight.delivery.saved_filters import decided, key_of_seed, own_key
+    from counterweight.delivery.saved_filters import decided
     from counterweight.models.filters.card import card
-    from counterweight.tables.parquet import (
-        METRICS,
-        metrics_table,
-        read_table,
-        replacing,
-        write_table,
-    )
+    from counterweight.tables import parquet
     from counterweight.tables.saved_form import write_answers
 
-    given = job.given
-    told = given["key"]
+    given, told = job.given, job.given["key"]
     key = own_key(told["file"]) if "file" in told else key_of_seed(told["seed"])
-    frame = read_table(job.input.table)
+    frame = parquet.read_table(job.input.table)
     saved = final_filter(job, frame, key)
     saved.save(job.output.filter)
-    with replacing(job.output.card) as path:
+    with parquet.replacing(job.output.card) as path:
         path.write_text(card(saved), encoding="utf-8")
     records = delivered_records(saved)
-    write_table(job.output.metrics, metrics_table(given["study"], "delivered", records), METRICS)
+    table = parquet.metrics_table(given["study"], "delivered", records)
+    parquet.write_table(job.output.metrics, table, parquet.METRICS)
     if hasattr(job.output, "table"):
         released = saved.released(frame, decided(frame, saved, key))
         write_answers(job.output.table, job.output.csv, released)
@@ -545,9 +508,9 @@ def plan_apply(plan, study, at):
 
 def apply(job):
     from counterweight.delivery.saved_filters import SavedFilter, decided, tell_drift
-    from counterweight.models.filters.candidates import read_candidates
     from counterweight.tables.parquet import read_table
     from counterweight.tables.saved_form import write_answers
+    from counterweight.tables.table_reader import read_people
 
     if not job.input.score:
         raise CounterweightError(
@@ -559,7 +522,8 @@ def apply(job):
         report = read_table(job.input.columns)
         frame = saved.new_rows(str(job.input.score), report, job.given["reading"])
     else:
-        frame = read_candidates(str(job.input.score))
+        advice = "give the table of candidates as --config candidates=people.csv"
+        frame = read_people(str(job.input.score), absent=advice, nameless=True)
     told = job.given["key"]
     found = decided(frame, saved, told.get("seed", told.get("file")))
     accepted = found["accepted"]

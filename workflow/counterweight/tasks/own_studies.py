@@ -266,13 +266,17 @@ def balanced(entry):
     # A certified filter is chosen among more careful ones, too.
     alphas = [0.0, *(alpha * part for part in ((0.25, 0.5, 0.75, 1.0) if certified else (1.0,)))]
     proxy = {"selector": "split_tree", "alphas": [round(float(one), 10) for one in alphas]}
-    proxy |= {"smallest_leaf": 0.1, "min_samples_leaf": 100}
+    proxy |= {"min_weight_fraction_leaf": 0.1, "min_samples_leaf": 100}
     proxies, models = [proxy], [{"model": "balanced_filter", "weights": "quadratic"}]
-    limits = {name: entry[name] for name in ("least_accepted", "most_distorted") if name in entry}
+    limits = {
+        name: entry[name] for name in ("min_acceptance_rate", "max_distortion") if name in entry
+    }
     if certified:
         # Rows that are held out choose among sizes of leaves, too.
         sizes = {"leaves_10": 0.1, "leaves_25": 0.25}
-        proxies = [proxy | {"name": name, "smallest_leaf": s} for name, s in sizes.items()]
+        proxies = [
+            proxy | {"name": name, "min_weight_fraction_leaf": s} for name, s in sizes.items()
+        ]
         models = [models[0] | {"name": name, "selector": name} for name in sizes]
         method, *others = sizes
     given = {"method": method, "release": entry.get("release", [])}
@@ -282,7 +286,7 @@ def balanced(entry):
             f"release names {untold[0]!r}: the id and accepted are released without, and columns "
             "of the groups are what a filter keeps to itself."
         )
-    given |= {name: entry[name] for name in ("epsilon", "least_cell") if name in entry}
+    given |= {name: entry[name] for name in ("epsilon", "min_cell_count") if name in entry}
     if certified:
         given["certified"] = {"alpha": alpha, "level": entry.get("confidence", 0.95)}
         given["certified"]["among"] = others

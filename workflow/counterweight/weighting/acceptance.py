@@ -27,12 +27,13 @@ from counterweight.numerics.geometry import (
     checked_leaves,
     checked_shares,
     checked_vector,
+    closest_bounded,
     closest_in_cone,
     closest_in_hull,
     closest_spread,
-    closest_within,
     drawn_in,
     interpolated,
+    largest_acceptance,
     most_spread,
     realised,
 )
@@ -45,8 +46,8 @@ OPTIONS = {
     "under_noise": Choice("solved", ["solved", "kept"],
         "Acceptance of the leaves at each eta: solved for the leaves as the noise leaves them, or kept from the proxy "
         "without noise (appendix A.1.1 as printed)."),
-    "least_accepted": Number(0.0, "Least share of the people that is accepted, at the price of balance.", minimum=0, below=1),
-    "most_distorted": Number(1.0,
+    "min_acceptance_rate": Number(0.0, "Least share of the people that is accepted, at the price of balance.", minimum=0, below=1),
+    "max_distortion": Number(1.0,
         "Largest share of a group's accepted that may have to be others for them to be spread over the leaves as the "
         "group is, at the price of balance; 1 for no limit.", minimum=0, maximum=1),
 }  # fmt: skip
@@ -92,26 +93,11 @@ class Weighed(NamedTuple):
     distance: float
 
 
-def setting_name(setting, eta):
-    """Name of a setting in files: that of the proxy, or ``eta=...``."""
-    return setting if eta is None else f"eta={round(eta, 10):g}"
-
-
 def acceptance(q, mass):
     """Probabilities of acceptance rho_j proportional to q_j / r'_j, the largest 1.
 
-    Parameters
-    ----------
-    q : array (L,)
-        At least 0, not all 0; need not sum to 1.
-    mass : array (L,)
-        Leaves without mass get probability 0, and their q must be 0.
-
-    Returns
-    -------
-    rho : array (L,)
-    rate : float
-        Expected share of the rows that are accepted, sum(rho r').
+    q (L,) are at least 0, not all 0, and need not sum to 1; leaves without mass get probability
+    0, and their q must be 0. With them the expected share of the rows that are accepted.
     """
     q = checked_vector(q, np.size(q), "shares q")
     mass = checked_vector(mass, len(q), "masses")
@@ -133,26 +119,13 @@ def most_accepted(rho, mass, A):
     """Of all acceptances with the same accepted distribution, the one that accepts most rows.
 
     Where the leaves are many, several q give the same point qA, and they differ in how many
-    rows they accept. The largest number is a linear program: maximise sum(rho r') subject to
-    0 <= rho <= 1 and sum_j rho_j r'_j (A_j - x) = 0, with x the distribution accepted now. Its
-    answer is made exact by solving for the entries between the bounds.
-
-    Shapes: rho, mass (L,); A (L, K).
-
-    Returns
-    -------
-    array (L,)
-        `rho` itself where nothing is gained.
+    rows they accept. The answer of `largest_acceptance` is made exact by solving for the entries
+    between the bounds. `rho` (L,) itself where nothing is gained.
     """
-    from scipy.optimize import linprog
-
-    balance = (mass[:, None] * (A - realised(rho, mass, A))).T
-    program = linprog(
-        -mass, A_eq=balance, b_eq=np.zeros(len(balance)), bounds=(0, 1), method="highs"
-    )
-    if program.status != 0:
+    new = largest_acceptance(rho, mass, A)
+    if new is None:
         return rho
-    new = np.clip(program.x, 0.0, 1.0)
+    balance = (mass[:, None] * (A - realised(rho, mass, A))).T
     new[new < BOUND], new[new > 1 - BOUND] = 0.0, 1.0
     free = (new > 0) & (new < 1)
     if free.any():
@@ -162,18 +135,18 @@ def most_accepted(rho, mass, A):
     return new / new.max() if exact and new @ mass > (rho @ mass) * (1 + GAIN) else rho
 
 
-def _weighed(mass, A, target, etas, solve, under_noise="solved", most=1.0):
+def _weighed(mass, A, target, solve, etas, under_noise, most=1.0):
     """`Weighed` at each eta, by a function from shares, target and masses to q of the leaves."""
     mass, A = checked_leaves(mass, A)
     _, target = checked_shares(A, target)
-    made, first = [], None
-    if under_noise == "kept":
-        first, _ = _solved(mass, A, target, solve, most)
+    kept = _solved(mass, A, target, solve, most)[0] if under_noise == "kept" else None
+    made = []
     for eta in etas or (None,):
         new, shares = (mass, A) if eta is None else interpolated(mass, A, eta)
         shares = np.where(new[:, None] > 0, shares, 0.0)
-        known = first is not None
-        rho, distance = (first, None) if known else _solved(new, shares, target, solve, most)
+        rho, distance = kept, None
+        if kept is None:
+            rho, distance = _solved(new, shares, target, solve, most)
         q = rho * new
         q = q / q.sum()
         if distance is None:
@@ -197,7 +170,7 @@ def _solved(mass, A, target, solve, most):
     return most_accepted(rho, mass, A), distance
 
 
-def _within(cone, least, most):
+def _limited(cone, least, most):
     """A solution within the limits of the acceptance rate and of the distortion.
 
     The acceptance is q_j / r'_j times the rate, and at most 1: so that as many as wanted are
@@ -211,7 +184,7 @@ def _within(cone, least, most):
             return q
         if most < 1:
             return closest_spread(A, target, mass, most, limits=mass / least)
-        return closest_within(A, target, mass / least)
+        return closest_bounded(A, target, mass / least)
 
     return solved
 
@@ -221,7 +194,7 @@ def _equal(A, target, mass):
 
 
 def equal_acceptance(
-    mass, A, target, *, etas=(), under_noise="solved", least_accepted=0.0, most_distorted=1.0
+    mass, A, target, *, etas=(), under_noise="solved", min_acceptance_rate=0.0, max_distortion=1.0
 ):
     """The same number of rows from each leaf, whatever is in it: the naive proxies of section 5.
 
@@ -231,13 +204,15 @@ def equal_acceptance(
         Share of the rows in each leaf.
     A : array (L, K)
         Shares of the groups within each leaf.
+    target : array (K,)
+        Shares wanted among the accepted.
     etas : sequence of float
         Probabilities that a leaf is replaced by one drawn uniformly; none for the proxy as
         it is.
     under_noise : {"solved", "kept"}
         Whether the acceptance is solved for again at each eta, or kept from the proxy without
         noise. A.1.1 reads as the second: labels are replaced, then Algorithm 2 samples.
-    least_accepted, most_distorted : float
+    min_acceptance_rate, max_distortion : float
         Least rate, and most distortion within a group (see
         `counterweight.numerics.geometry`); must be 0 and 1 here, where every leaf gives
         as many rows.
@@ -247,37 +222,37 @@ def equal_acceptance(
     list of Weighed
         One for each eta, in their order.
     """
-    if least_accepted or most_distorted < 1:
+    if min_acceptance_rate or max_distortion < 1:
         raise CounterweightError(
-            "least_accepted and most_distorted have no meaning for the weighting equal, which "
+            "min_acceptance_rate and max_distortion have no meaning for the weighting equal, which "
             "gives every leaf the same number of rows: choose quadratic."
         )
-    return _weighed(mass, A, target, etas, _equal, under_noise)
+    return _weighed(mass, A, target, _equal, etas, under_noise)
 
 
 def quadratic_acceptance(
-    mass, A, target, *, etas=(), under_noise="solved", least_accepted=0.0, most_distorted=1.0
+    mass, A, target, *, etas=(), under_noise="solved", min_acceptance_rate=0.0, max_distortion=1.0
 ):
     """Algorithm 1: the q on the simplex whose qA is nearest to the target.
 
     Where several q are, that which accepts most rows (see `most_accepted`).
 
-    Parameters and result as `equal_acceptance`. With `least_accepted`, at least that share of
-    the rows is accepted: the same problem with q_j <= r'_j / least_accepted. With
-    `most_distorted`, the accepted of no group differ more from the group (`closest_spread`);
+    Parameters and result as `equal_acceptance`. With `min_acceptance_rate`, at least that share of
+    the rows is accepted: the same problem with q_j <= r'_j / min_acceptance_rate. With
+    `max_distortion`, the accepted of no group differ more from the group (`closest_spread`);
     chances that are kept under noise met that without noise.
     """
-    solve = _within(False, least_accepted, most_distorted)
-    return _weighed(mass, A, target, etas, solve, under_noise, most_distorted)
+    solve = _limited(False, min_acceptance_rate, max_distortion)
+    return _weighed(mass, A, target, solve, etas, under_noise, max_distortion)
 
 
 def relaxed_acceptance(
-    mass, A, target, *, etas=(), under_noise="solved", least_accepted=0.0, most_distorted=1.0
+    mass, A, target, *, etas=(), under_noise="solved", min_acceptance_rate=0.0, max_distortion=1.0
 ):
     """Algorithm 1 without the constraint that q sums to 1; q is normalised afterwards.
 
     Parameters and result as `equal_acceptance`; `Weighed.distance` is that of the q which is
     not normalised, so it can be below the imbalance of the rows accepted.
     """
-    solve = _within(True, least_accepted, most_distorted)
-    return _weighed(mass, A, target, etas, solve, under_noise, most_distorted)
+    solve = _limited(True, min_acceptance_rate, max_distortion)
+    return _weighed(mass, A, target, solve, etas, under_noise, max_distortion)

@@ -16,237 +16,11 @@ from counterweight.numerics.checks import (
 from counterweight.numerics.estimator import Parameters
 from counterweight.numerics.groups import group_names, memberships
 from counterweight.plan.components import load
+from counterweight.selection.proxies.proxy import setting_of
 from counterweight.tables.parquet import blocks, numbers_of
 from counterweight.tables.study_data import generator
 
 log = logging.getLogger("counterweight")
-
-#: Columns of a table of predictions, in order.
-PREDICTIONS = (("repeat", "int16"), ("row", "int32"), ("setting", "string"), ("p", "float64"))
-
-
-def filter_rows(data, repeat):
-    """Rows of a repeat: ``X, row, train, y`` in the order of its labels.
-
-    ``y`` is NaN where no outcome is seen.
-
-    Parameters
-    ----------
-    data : StudyData
-        Labels are ``repeat, row, role, group_..., y_general``; groups and outcomes of test rows
-        are missing.
-    repeat : int
-
-    Raises
-    ------
-    CounterweightError
-        When a row has no features.
-    """
-    labels, at = data.labels[repeat], data.rows_of(repeat)
-    return {
-        "X": data.X[at],
-        "row": labels["row"],
-        "train": labels["role"] == "train",
-        "y": np.asarray(labels["y_general"], dtype=float),
-    }
-
-
-def true_groups(data, repeat):
-    """Groups of all rows of a repeat by column, and outcomes: from the truth."""
-    truth = data.truth[repeat]
-    if not np.array_equal(truth["row"], data.labels[repeat]["row"]):
-        raise CounterweightError(
-            f"The truth of repeat {repeat} is of other rows than its labels: delete the "
-            "results of the study and run again."
-        )
-    groups = [truth[data.GROUP + name].astype(object) for name in data.group_columns]
-    return groups, np.asarray(truth["y_general"], dtype=float)
-
-
-def proxy_rows(proxy, X, Z):
-    """What a proxy goes by: features `X`, or memberships `Z` where it sees the groups (a bound)."""
-    return Z if getattr(proxy, "sees_groups", False) else X
-
-
-def acceptances(weights):
-    """Acceptance of the leaves from the columns of a table of weights.
-
-    Parameters
-    ----------
-    weights : dict of str to array
-        ``repeat, setting, leaf, acceptance``, the rows of a repeat together.
-
-    Returns
-    -------
-    dict of int to dict of str to ndarray (L,)
-        By repeat and setting, in the order of the table; leaves ascending.
-    """
-    accepted = {}
-    for part in blocks(weights, "repeat", "setting"):
-        order = np.argsort(weights["leaf"][part], kind="stable")
-        own = accepted.setdefault(int(weights["repeat"][part][0]), {})
-        own[str(weights["setting"][part][0])] = weights["acceptance"][part][order]
-    return accepted
-
-
-def noise_of(setting):
-    """The eta of a setting ``eta=...``, the noise of a proxy's only setting; None for others."""
-    return numbers_of(setting).get("eta")
-
-
-def filtered(proxy, X, acceptance):
-    """Leaves of the rows at every setting of a filter.
-
-    A setting ``eta=...`` is the proxy's only setting with noise (A.1.1): its memberships are
-    (1 - eta) M + eta / L. They are not formed; what follows from M follows from eta too.
-
-    Parameters
-    ----------
-    proxy : fitted proxy
-        With ``leaves(X)``.
-    X : array (n, d)
-    acceptance : mapping of str to array (L,)
-
-    Yields
-    ------
-    setting : str
-    memberships : ndarray (n, L)
-        Of the proxy itself, without noise.
-    eta : float
-        0 for settings without noise.
-    rho : ndarray (L,)
-
-    Raises
-    ------
-    CounterweightError
-        When acceptance and proxy do not belong together.
-    """
-    done = set()
-    for name, M in proxy.leaves(X):
-        for setting, rho in acceptance.items():
-            eta = noise_of(setting)
-            noisy = name == "" and eta is not None
-            if setting != name and not noisy:
-                continue
-            if len(rho) != M.shape[1]:
-                raise CounterweightError(
-                    f"The weights hold {len(rho)} leaves at {setting or 'the only setting'} and "
-                    f"the proxy {M.shape[1]}: delete the weights of the study and run again."
-                )
-            done.add(setting)
-            yield setting, M, eta if noisy else 0.0, rho
-    absent = [setting for setting in acceptance if setting not in done]
-    if absent:
-        raise CounterweightError(
-            f"The weights hold the setting {listed(absent)}, which the proxy has not: delete the "
-            "weights of the study and run again."
-        )
-
-
-def accept_probability(memberships, eta, rho):
-    """Probability of acceptance of each row, (1 - eta) M rho + eta mean(rho)."""
-    return (1 - eta) * (memberships @ rho) + eta * rho.mean()
-
-
-def coins(seed, study, repeat, rows):
-    """One uniform number for each row of a repeat, shared by all methods and settings.
-
-    A row is accepted where its number is below its probability. So the samples of two
-    methods differ only where their probabilities do.
-    """
-    return generator(seed, study, repeat, "accept").random(rows)
-
-
-def train_filter_repeat(data, method, repeat, *, proxy, acceptance, seed, study):
-    """Draw whom a filter accepts and train a classifier on them, at several settings.
-
-    Parameters
-    ----------
-    data : StudyData
-    method : dict
-        ``model`` and ``options``.
-    repeat : int
-    proxy : fitted proxy
-    acceptance : mapping of str to array (L,)
-        By setting, of this repeat.
-    seed : int
-    study : str
-        Name that the random streams go by.
-
-    Returns
-    -------
-    arrays : dict of (str, str) to number or array
-        The fitted classifiers, see `BalancedFilter.to_arrays`.
-    predictions : pyarrow.Table
-        Columns of `PREDICTIONS`: the test rows, by setting; ``everyone`` is the classifier of
-        all training rows.
-    """
-    rows = filter_rows(data, repeat)
-    train = rows["train"]
-    model = load("model", method["model"])(**method["options"])
-    coin = coins(seed, study, repeat, len(train))[train]
-    seeing = getattr(model, "sees_groups", False)
-    Z = None
-    if seeing or getattr(proxy, "sees_groups", False):
-        words = [data.labels[repeat][data.GROUP + name][train] for name in data.group_columns]
-        Z = memberships(words, group_names(words, data.group_columns)[0])
-    asked = {name: acceptance[name] for name in model.asked(acceptance)}
-    if model.classifier != "none" and not asked:
-        log.warning(
-            "Repeat %d: none of the settings %s is on the grid of the filter (%s), so no "
-            "classifier is trained on accepted rows: change the settings of the model.",
-            repeat,
-            listed(f"{value:g}" for value in model.settings),
-            listed(acceptance, 30),
-        )
-    chance = {EVERYONE: np.ones(int(train.sum()))}
-    told = proxy_rows(proxy, rows["X"][train], Z)
-    for setting, M, eta, rho in filtered(_Only(proxy, asked), told, asked):
-        chance[setting] = accept_probability(M, eta, rho)
-    accepted = {name: coin < chance[name] for name in (EVERYONE, *asked)}
-    seen = {}
-    if seeing:
-        seen = {"chance": chance, "Z": Z, "rng": generator(seed, study, repeat, "seen groups")}
-    model.fit(rows["X"][train], rows["y"][train], accepted, **seen)
-    if model.missing_:
-        log.warning(
-            "Repeat %d: the accepted rows have not both outcomes at %s, so no classifier was "
-            "trained there.",
-            repeat,
-            listed(
-                f"{name or 'the only setting'} ({model.rows_[name]} rows)"
-                for name in model.missing_
-            ),
-        )
-    unfinished = [name for name, done in model.converged_.items() if not done]
-    if unfinished:
-        log.warning("Repeat %d: the classifier at %s did not converge.", repeat, listed(unfinished))
-    said = model.predict(rows["X"][~train])
-    tested = rows["row"][~train]
-    columns = {
-        "repeat": np.full(len(tested) * len(said), repeat),
-        "row": np.tile(tested, len(said)),
-        "setting": np.repeat(np.array(list(said), dtype=object), len(tested)),
-        "p": np.concatenate([*said.values(), np.zeros(0)]),
-    }
-    table = pa.table(
-        {name: pa.array(columns[name], pa.type_for_alias(kind)) for name, kind in PREDICTIONS}
-    )
-    return model.to_arrays(), table
-
-
-class _Only:
-    """A proxy restricted to some of its settings."""
-
-    def __init__(self, proxy, settings):
-        self.proxy = proxy
-        self.settings = {name if noise_of(name) is None else "" for name in settings}
-
-    def leaves(self, X):
-        for name, M in self.proxy.leaves(X):
-            if name in self.settings:
-                yield name, M
-
 
 TASK = "filter"
 OPTIONS = {
@@ -262,11 +36,165 @@ LABEL = "{weights} {selector}"
 EVERYONE = "everyone"
 #: Largest entry of the gradient of the mean log loss where the search stops; most steps.
 TOLERANCE, STEPS = 1e-5, 100
+#: Columns of a table of predictions, in order.
+PREDICTIONS = (("repeat", "int16"), ("row", "int32"), ("setting", "string"), ("p", "float64"))
 
 
-def setting_name(knob, value):
-    """Name of a setting, e.g. ``alpha=0.05``."""
-    return f"{knob}={round(float(value), 10):g}"
+def filter_rows(data, repeat):
+    """Rows of a repeat of a `StudyData` in the order of its labels: ``X, row, train, y``.
+
+    ``y`` is NaN where no outcome is seen; of test rows neither groups nor outcomes are.
+    """
+    labels = data.labels[repeat]
+    return {
+        "X": data.X[data.rows_of(repeat)],
+        "row": labels["row"],
+        "train": labels["role"] == "train",
+        "y": np.asarray(labels["y_general"], dtype=float),
+    }
+
+
+def grouped_rows(data, repeat):
+    """`filter_rows` with groups and outcomes of all rows, from the truth.
+
+    They also have memberships ``Z`` (n, K), ``titles`` of the groups, sizes of the ``classes``, and
+    the ``outcome``.
+    """
+    truth, columns = data.truth[repeat], data.group_columns
+    if not np.array_equal(truth["row"], data.labels[repeat]["row"]):
+        raise CounterweightError(
+            f"The truth of repeat {repeat} is of other rows than its labels: delete the "
+            "results of the study and run again."
+        )
+    words = [truth[data.GROUP + name].astype(object) for name in columns]
+    names, titles = group_names(words, columns)
+    return filter_rows(data, repeat) | {
+        "Z": memberships(words, names),
+        "titles": titles,
+        "classes": [len(block) for block in names],
+        "outcome": np.asarray(truth["y_general"], dtype=float),
+    }
+
+
+def proxy_rows(proxy, X, Z):
+    """What a proxy goes by: features `X`, or memberships `Z` where it sees the groups (a bound)."""
+    return Z if getattr(proxy, "sees_groups", False) else X
+
+
+def acceptances(weights):
+    """Acceptance (L,) of the leaves, ascending, by repeat and setting, in the order of the table.
+
+    `weights` has the columns ``repeat, setting, leaf, acceptance``, the rows of a repeat together.
+    """
+    accepted = {}
+    for part in blocks(weights, "repeat", "setting"):
+        order = np.argsort(weights["leaf"][part], kind="stable")
+        own = accepted.setdefault(int(weights["repeat"][part][0]), {})
+        own[str(weights["setting"][part][0])] = weights["acceptance"][part][order]
+    return accepted
+
+
+def filtered(proxy, X, acceptance, settings=None):
+    """Leaves of the rows at every setting of a filter, or at some: ``setting, M, eta, rho``.
+
+    A setting ``eta=...`` is the proxy's only setting with noise (A.1.1): its memberships are
+    (1 - eta) M + eta / L. They are not formed; what follows from M (n, L) follows from eta too,
+    which is 0 for settings without noise. `acceptance` has rho (L,) by setting; refused where it
+    and the proxy do not belong together.
+    """
+    asked = acceptance if settings is None else {name: acceptance[name] for name in settings}
+    noise, done = {name: numbers_of(name).get("eta") for name in asked}, set()
+    for name, M in proxy.leaves(X):
+        for setting, rho in asked.items():
+            noisy = name == "" and noise[setting] is not None
+            if setting != name and not noisy:
+                continue
+            if len(rho) != M.shape[1]:
+                raise CounterweightError(
+                    f"The weights hold {len(rho)} leaves at {setting or 'the only setting'} and "
+                    f"the proxy {M.shape[1]}: delete the weights of the study and run again."
+                )
+            done.add(setting)
+            yield setting, M, noise[setting] if noisy else 0.0, rho
+    absent = [setting for setting in asked if setting not in done]
+    if absent:
+        raise CounterweightError(
+            f"The weights hold the setting {listed(absent)}, which the proxy has not: delete the "
+            "weights of the study and run again."
+        )
+
+
+def accept_probability(memberships, eta, rho):
+    """Probability of acceptance of each row, (1 - eta) M rho + eta mean(rho)."""
+    return (1 - eta) * (memberships @ rho) + eta * rho.mean()
+
+
+def row_uniforms(seed, study, repeat, rows):
+    """One uniform number for each row of a repeat, shared by all methods and settings.
+
+    A row is accepted where its number is below its probability. So the samples of two
+    methods differ only where their probabilities do.
+    """
+    return generator(seed, study, repeat, "accept").random(rows)
+
+
+def train_filter_repeat(data, method, repeat, *, proxy, acceptance, seed, study):
+    """Draw whom a filter accepts and train a classifier on them, at several settings.
+
+    `method` has ``model`` and ``options``; `acceptance` is by setting, of this repeat; `study` is
+    the name that the random streams go by. Gives the arrays of the fitted classifiers by name and
+    setting (`BalancedFilter.to_arrays`), and a table of `PREDICTIONS` of the test rows, in which
+    ``everyone`` is the classifier of all training rows.
+    """
+    rows = filter_rows(data, repeat)
+    train = rows["train"]
+    model = load("model", method["model"])(**method["options"])
+    uniform = row_uniforms(seed, study, repeat, len(train))[train]
+    seeing, Z = getattr(model, "sees_groups", False), None
+    if seeing or getattr(proxy, "sees_groups", False):
+        words = [data.labels[repeat][data.GROUP + name][train] for name in data.group_columns]
+        Z = memberships(words, group_names(words, data.group_columns)[0])
+    settings = model.requested(acceptance)
+    if model.classifier != "none" and not settings:
+        log.warning(
+            "Repeat %d: none of the settings %s is on the grid of the filter (%s), so no "
+            "classifier is trained on accepted rows: change the settings of the model.",
+            repeat,
+            listed(f"{value:g}" for value in model.settings),
+            listed(acceptance, 30),
+        )
+    chance = {EVERYONE: np.ones(int(train.sum()))}
+    told = proxy_rows(proxy, rows["X"][train], Z)
+    if settings:
+        for setting, M, eta, rho in filtered(proxy, told, acceptance, settings):
+            chance[setting] = accept_probability(M, eta, rho)
+    accepted = {name: uniform < chance[name] for name in (EVERYONE, *settings)}
+    seen = {}
+    if seeing:
+        seen = {"chance": chance, "Z": Z, "rng": generator(seed, study, repeat, "seen groups")}
+    model.fit(rows["X"][train], rows["y"][train], accepted, **seen)
+    if model.missing_:
+        counts = (f"{n or 'the only setting'} ({model.rows_[n]} rows)" for n in model.missing_)
+        log.warning(
+            "Repeat %d: the accepted rows have not both outcomes at %s, so no classifier was "
+            "trained there.",
+            repeat,
+            listed(counts),
+        )
+    unfinished = [name for name, done in model.converged_.items() if not done]
+    if unfinished:
+        log.warning("Repeat %d: the classifier at %s did not converge.", repeat, listed(unfinished))
+    said = model.predict(rows["X"][~train])
+    tested = rows["row"][~train]
+    columns = {
+        "repeat": np.full(len(tested) * len(said), repeat),
+        "row": np.tile(tested, len(said)),
+        "setting": np.repeat(np.array(list(said), dtype=object), len(tested)),
+        "p": np.concatenate([*said.values(), np.zeros(0)]),
+    }
+    types = {name: pa.type_for_alias(kind) for name, kind in PREDICTIONS}
+    table = pa.table({name: pa.array(columns[name], kind) for name, kind in types.items()})
+    return model.to_arrays(), table
 
 
 class BalancedFilter(Parameters):
@@ -296,12 +224,14 @@ class BalancedFilter(Parameters):
         Settings without a classifier: one class only among the accepted rows, or no row.
     """
 
+    OPTIONS = OPTIONS
+
     def __init__(self, classifier="logistic", settings=(0, 0.1, 0.2, 0.4, 0.8, 1.0), l2=1e-4):
         self.classifier, self.settings, self.l2 = classifier, settings, l2
 
-    def asked(self, grid):
+    def requested(self, grid):
         """Settings of a method's grid that get a classifier, in the order of the grid."""
-        names = {setting_name(knob, v) for knob in ("alpha", "eta") for v in self.settings}
+        names = {setting_of(by, value) for by in ("alpha", "eta") for value in self.settings}
         return [setting for setting in grid if setting in names or setting == ""]
 
     def fit(self, X, y, accepted):
@@ -315,23 +245,9 @@ class BalancedFilter(Parameters):
             NaN where there is no outcome: such rows teach nothing.
         accepted : mapping of str to array (n,) of bool
             Rows accepted, by setting.
-
-        Returns
-        -------
-        BalancedFilter
-
-        Raises
-        ------
-        CounterweightError
-            When rows or outcomes are not usable, or an option is out of range.
         """
-        X, y = checked_rows(X), np.asarray(y, dtype=float)
-        known = ~np.isnan(y)
-        checked_labels(y[known], int(known.sum()), "outcome")
-        check_options(self.get_params(), {name: OPTIONS[name] for name in ("classifier", "l2")})
-        self.coef_, self.intercept_, self.n_iter_, self.converged_ = {}, {}, {}, {}
+        X, y, known = self._begin(X, y, ("classifier", "l2"))
         self.rows_ = {name: int(np.sum(mask)) for name, mask in accepted.items()}
-        self.missing_ = []
         if self.classifier == "none" or not known.any():
             return self
         solver, done = _Solver(X, np.where(known, y, 0.0), self.l2), {}
@@ -343,9 +259,22 @@ class BalancedFilter(Parameters):
             key = np.packbits(used).tobytes()
             if key not in done:
                 done[key] = solver.solve(used)
-            self.coef_[name], self.intercept_[name], steps, converged = done[key]
-            self.n_iter_[name], self.converged_[name] = steps, converged
+            self._keep(name, *done[key])
         return self
+
+    def _begin(self, X, y, options):
+        """Rows and outcomes, checked, and which have one; nothing is fitted yet."""
+        X, y = checked_rows(X), np.asarray(y, dtype=float)
+        known = ~np.isnan(y)
+        checked_labels(y[known], int(known.sum()), "outcome")
+        check_options(self.get_params(), {name: self.OPTIONS[name] for name in options})
+        self.coef_, self.intercept_, self.n_iter_, self.converged_ = {}, {}, {}, {}
+        self.rows_, self.missing_ = {}, []
+        return X, y, known
+
+    def _keep(self, name, coef, intercept, steps, converged):
+        self.coef_[name], self.intercept_[name] = coef, float(intercept)
+        self.n_iter_[name], self.converged_[name] = int(steps), bool(converged)
 
     def predict(self, X):
         """p(y = 1 | x) by setting: dict of str to array (n,)."""
@@ -418,28 +347,15 @@ class _Solver:
             return product
 
         start = np.zeros(rows.shape[1]) if self.start is None else self.start
-        search = minimize(
-            loss,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            options={"gtol": TOLERANCE, "ftol": 0.0, "maxiter": STEPS, "maxcor": 20},
-        )
+        options = {"gtol": TOLERANCE, "ftol": 0.0, "maxiter": STEPS, "maxcor": 20}
+        search = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
         steps = search.nit
         if np.abs(search.jac).max() > TOLERANCE:
             # Few rows, nearly separable: the curvature is far from 1 there, Newton's is exact.
+            options = {"gtol": TOLERANCE, "maxiter": STEPS}
+            options |= {"initial_trust_radius": 10.0, "max_trust_radius": 1e4}
             search = minimize(
-                loss,
-                search.x,
-                jac=True,
-                hessp=curved,
-                method="trust-ncg",
-                options={
-                    "gtol": TOLERANCE,
-                    "maxiter": STEPS,
-                    "initial_trust_radius": 10.0,
-                    "max_trust_radius": 1e4,
-                },
+                loss, search.x, jac=True, hessp=curved, method="trust-ncg", options=options
             )
             steps += search.nit
         if self.start is None:

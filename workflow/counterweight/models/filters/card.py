@@ -11,18 +11,14 @@ LEAVES = 12
 
 
 def card(saved):
-    """The card of a filter as Markdown.
-
-    Parameters
-    ----------
-    saved : SavedFilter
-
-    Returns
-    -------
-    str
-    """
-    facts, columns = saved.facts, _columns_of(saved)
-    setting = facts["setting"] or "its only setting"
+    """The card of a `SavedFilter` as Markdown."""
+    facts, columns = saved.facts, [escape(name) for name in dict.fromkeys(saved.classes)]
+    setting, noise = facts["setting"] or "its only setting", facts["eta"]
+    manner = "It does not predict anybody's group."
+    if saved.proxy.predicts_groups:
+        drawn = f"; with probability {noise:g} the leaf is drawn at random instead" if noise else ""
+        manner = f"Its leaves are predictions of the group{drawn}."
+    needs = ", ".join(f"`{name}`" for name in saved.encoder.columns_)
     parts = [
         f"# Filter of the study {facts['study']}",
         f"{escape(facts['title'])}. Method `{facts['method']}`, setting `{setting}`, fitted on "
@@ -32,7 +28,7 @@ def card(saved):
         "## What it does",
         "It accepts or rejects candidates so that the accepted ones are closer to the target "
         f"shares of {_words(columns)}, without being told anybody's {_words(columns, 'or')}. "
-        f"{_manner(saved)} From the other columns it sorts each candidate into one of "
+        f"{manner} From the other columns it sorts each candidate into one of "
         f"{len(saved.mass)} leaves, and accepts with the probability of the leaf.",
         "## Balance",
         _groups(saved),
@@ -45,24 +41,20 @@ def card(saved):
         _disclosure(saved),
         _leaves(saved),
         "## Limits",
-        _limits(saved),
+        _limits(saved, columns),
         "## How to apply it",
         f"```\nsnakemake apply --config candidates=people.csv filter_study={facts['study']}\n```",
         "The table of candidates (CSV or Parquet) needs these columns, as in the table that the "
-        f"filter was fitted on: `{facts['id']}`, {_columns(saved)}. Other columns are passed over. "
+        f"filter was fitted on: `{facts['id']}`, {needs}. Other columns are passed over. "
         f"The results, `filtered.parquet` and `filtered.csv`, have `{facts['id']}` and "
         f"{_words([f'`{name}`' for name in saved.release])}, and nothing else. Whether somebody is "
-        f"accepted is decided by two coins, made of `{facts['id']}` and the secret key (digest "
+        f"accepted is drawn by two numbers, made of `{facts['id']}` and the secret key (digest "
         f"`{facts['key']}`): the same person gets the same answer in any file and order, alone or "
         "among others, and nobody without the key can foretell it. Keep the key to yourself, and "
         "keep it: with another one everybody would get another answer. `filter.parquet` holds the "
         "whole filter in numbers and texts; docs/filter_format.md says how to read it.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _columns_of(saved):
-    return [escape(name) for name in dict.fromkeys(saved.classes)]
 
 
 def _promise(saved):
@@ -90,14 +82,6 @@ def _promise(saved):
     )
 
 
-def _manner(saved):
-    if not saved.proxy.predicts_groups:
-        return "It does not predict anybody's group."
-    noise = saved.facts["eta"]
-    drawn = f"; with probability {noise:g} the leaf is drawn at random instead" if noise else ""
-    return f"Its leaves are predictions of the group{drawn}."
-
-
 def _balance(saved):
     before, after = (
         saved.held.get((name, "value", -1)) for name in ("imbalance_before", "imbalance")
@@ -119,16 +103,15 @@ def _balance(saved):
 
 def _distorted(saved):
     """How far the accepted of a group are from the group, and the limit that was asked for."""
-    limit = saved.facts.get("most_distorted")
-    own = saved.measures.get(("distorted", "train"))
-    held = saved.held.get(("distorted", "value", -1))
-    if own is None and held is None:
+    limit = saved.facts.get("max_distortion")
+    shares = {
+        "rows that it was fitted on": saved.measures.get(("distorted", "train")),
+        "held-out rows": saved.held.get(("distorted", "value", -1)),
+    }
+    told = {rows: share for rows, share in shares.items() if share is not None}
+    if not told:
         return ""
-    parts = [
-        f"{_percent(share)} on the {rows}"
-        for share, rows in ((own, "rows that it was fitted on"), (held, "held-out rows"))
-        if share is not None
-    ]
+    parts = [f"{_percent(share)} on the {rows}" for rows, share in told.items()]
     return (
         "Of a group not everybody has the same chance, so the accepted of a group are not quite "
         "like the group. So many of them would have to be others for them to be spread over the "
@@ -136,7 +119,7 @@ def _distorted(saved):
         + (
             f"At most {_percent(limit)} were asked for, on the rows that it was fitted on."
             if limit is not None
-            else "No limit was asked for (`most_distorted`)."
+            else "No limit was asked for (`max_distortion`)."
         )
     )
 
@@ -232,10 +215,10 @@ def _noise(saved):
             "The shares in leaves and among all are of counts with Laplace noise of epsilon "
             f"{facts['epsilon']:g}; the chances of acceptance and the bounds have none."
         )
-    if "least_cell" in facts:
+    if "min_cell_count" in facts:
         text += (
-            f" Shares of leaves in which a group has fewer than {facts['least_cell']:g} people are "
-            "withheld, and never those of one leaf alone."
+            f" Shares of leaves in which a group has fewer than {facts['min_cell_count']:g} people "
+            "are withheld, and never those of one leaf alone."
         )
     return text.strip()
 
@@ -259,7 +242,7 @@ def _leaves(saved):
     return table + (others if left else "")
 
 
-def _limits(saved):
+def _limits(saved, columns):
     points = [
         "Nothing bounds what a leaf discloses but the noise: the leaves are predictions of the "
         "group. What is shown was measured."
@@ -271,17 +254,13 @@ def _limits(saved):
         "It was fitted on one population at one time. When the candidates change, the balance and "
         "the disclosure change: compare the shares of the leaves among new candidates with the "
         "column rows above, and fit anew.",
-        f"It is not to be used to infer the {_words(_columns_of(saved), 'or')} of "
+        f"It is not to be used to infer the {_words(columns, 'or')} of "
         "a person, and the leaves should not be kept longer than the decision needs.",
         "Acceptance is a lottery with known odds, one ticket a person: who gets several ids gets "
         "several tickets. Do not try several keys and choose among the results.",
         "A balanced sample does not make what is learned from it fair; measure that by group.",
     ]
     return "\n".join(f"- {point}" for point in points)
-
-
-def _columns(saved):
-    return ", ".join(f"`{name}`" for name in saved.encoder.columns_)
 
 
 def _names(saved):

@@ -10,12 +10,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Choice, Integer, Number
 from counterweight.models.filters.balanced_filter import BalancedFilter
-from counterweight.numerics.checks import (
-    check_options,
-    checked_labels,
-    checked_new_rows,
-    checked_rows,
-)
+from counterweight.numerics.checks import checked_new_rows
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 
 TASK = "filter"
@@ -58,8 +53,9 @@ class SeenGroupsClassifier(BalancedFilter):
         As `BalancedFilter`.
     """
 
-    #: What `BalancedFilter.asked` goes by: the setting of `OwnGroupProxy`.
+    #: What `BalancedFilter.requested` goes by: the setting of `OwnGroupProxy`.
     classifier, settings, sees_groups = "logistic", (), True
+    OPTIONS = OPTIONS
 
     def __init__(self, by="sampling", neighbours=5, l2=1e-4):
         self.by, self.neighbours, self.l2 = by, neighbours, l2
@@ -67,35 +63,14 @@ class SeenGroupsClassifier(BalancedFilter):
     def fit(self, X, y, accepted, *, chance, Z, rng):
         """Fit at every setting.
 
-        Parameters
-        ----------
-        X : array (n, d)
-        y : array (n,) of 0, 1 and NaN
-            Rows without an outcome are left out.
-        accepted : mapping of str to array (n,) of bool
-        chance : mapping of str to array (n,)
-            Probability of acceptance, of the same settings.
-        Z : array (n, K)
-            Memberships.
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        SeenGroupsClassifier
-
-        Raises
-        ------
-        CounterweightError
-            When rows or options are not usable, imbalanced-learn is missing, or more rows would
-            have to be made up than `MOST` times those there are.
+        As `BalancedFilter.fit`, but rows without an outcome are left out. `chance` (n,) is the
+        probability of acceptance at the same settings, `Z` (n, K) are memberships. Refused where
+        imbalanced-learn is missing, or more rows would have to be made up than `MOST` times those
+        there are.
         """
-        X, y, Z = checked_rows(X), np.asarray(y, dtype=float), np.asarray(Z, dtype=float)
-        known = ~np.isnan(y)
-        checked_labels(y[known], int(known.sum()), "outcome")
-        check_options(self.get_params(), OPTIONS)
-        self.coef_, self.intercept_, self.n_iter_, self.converged_ = {}, {}, {}, {}
-        self.rows_, self.taught_, self.missing_ = {}, {}, []
-        X, y, Z = X[known], y[known], Z[known]
+        X, y, known = self._begin(X, y, self.OPTIONS)
+        self.taught_ = {}
+        X, y, Z = X[known], y[known], np.asarray(Z, dtype=float)[known]
         for name, mask in accepted.items():
             made, at, weight = self._made(X, y, Z, mask[known], chance[name][known], rng)
             self.rows_[name] = len(at)
@@ -103,9 +78,7 @@ class SeenGroupsClassifier(BalancedFilter):
                 self.missing_.append(name)
                 continue
             self.taught_[name] = np.average(Z[at], axis=0, weights=weight)
-            fitted = fit_logistic(made, y[at], weight, self.l2)
-            self.coef_[name], self.intercept_[name], steps, converged = fitted
-            self.n_iter_[name], self.converged_[name] = int(steps), bool(converged)
+            self._keep(name, *fit_logistic(made, y[at], weight, self.l2))
         return self
 
     def _made(self, X, y, Z, accepted, chance, rng):
@@ -133,10 +106,8 @@ class SeenGroupsClassifier(BalancedFilter):
     def predict(self, X):
         """p(y = 1 | x) by setting: dict of str to array (n,)."""
         X = checked_new_rows(X, len(next(iter(self.coef_.values())))) if self.coef_ else X
-        return {
-            name: logistic_probability(X, w, self.intercept_[name])
-            for name, w in self.coef_.items()
-        }
+        fitted = {name: (w, self.intercept_[name]) for name, w in self.coef_.items()}
+        return {name: logistic_probability(X, *line) for name, line in fitted.items()}
 
     def to_arrays(self):
         """Fitted numbers by name and setting."""
@@ -147,27 +118,9 @@ class SeenGroupsClassifier(BalancedFilter):
 def smote(X, cell, goal, neighbours, rng):
     """Rows as they are, and rows made up until each cell has as many as wanted.
 
-    Parameters
-    ----------
-    X : array (n, d)
-    cell : array (n,) of int
-        From 0.
-    goal : array (C,) of int
-        At least the rows that the cell has.
-    neighbours : int
-        Cells of no more rows than these have them repeated in turn.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    made : array (m, d)
-    at : array (m,) of int
-        For each a row of its cell.
-
-    Raises
-    ------
-    CounterweightError
-        When imbalanced-learn is not installed.
+    `cell` (n,) numbers from 0; `goal` (C,) is at least the rows that each cell has. Cells of no
+    more rows than `neighbours` have them repeated in turn. Gives the rows made (m, d), and for
+    each a row (m,) of its cell.
     """
     try:
         from imblearn.over_sampling import SMOTE

@@ -16,23 +16,23 @@ import logging
 import numpy as np
 
 from counterweight.fragments import Choice, Integer, Number
-from counterweight.numerics.checks import checked_new_rows
 from counterweight.numerics.geometry import closest
 from counterweight.numerics.groups import block_starts, checked_target, disclosivity, leaf_table
 from counterweight.selection.proxies.proxy import Proxy
+from counterweight.selection.proxies.split_rules import end_nodes
 
 TASK = "filter"
 
 OPTIONS_BY_NAME = {
     "regression_proxy": {
         "l2": Number(1e-4, "Penalty on standardised coefficients, for each row.", above=0),
-        "iterations": Integer(150, "Most steps of the optimiser (L-BFGS).", minimum=1),
+        "max_iter": Integer(150, "Most steps of the optimiser (L-BFGS).", minimum=1),
         "tol": Number(1e-6, "Relative gain of the loss in one step at which the optimiser stops.", above=0),
     },
     "tree_proxy": {
-        "depth": Integer(20, "Most splits between the root and a node.", minimum=1, maximum=30),
-        "smallest_leaf": Number(0.0, "Least share of the training rows in a node of the tree.", minimum=0, maximum=0.5),
-        "leaves": Choice("predicted", ["predicted", "nodes"],
+        "max_depth": Integer(20, "Most splits between the root and a node.", minimum=1, maximum=30),
+        "min_weight_fraction_leaf": Number(0.0, "Least share of the training rows in a node of the tree.", minimum=0, maximum=0.5),
+        "leaf_by": Choice("predicted", ["predicted", "nodes"],
             "What counts as one leaf of the proxy: all rows with the same predicted groups (as in the paper), or each "
             "end node of the tree."),
     },
@@ -49,18 +49,9 @@ REACHED = 1e-6
 
 
 def joint_cells(Z, classes):
-    """Combinations of groups that occur, and that of each row.
+    """Combinations of groups that occur, (C, K) of 0 and 1, and that of each row, (n,).
 
-    Parameters
-    ----------
-    Z : array (n, K)
-    classes : sequence of int
-
-    Returns
-    -------
-    cells : array (C, K) of 0/1
-        Ordered by the groups of the first class, then the second ...
-    which : array (n,) of int
+    They are ordered by the groups of the first class, then the second ...
     """
     edges = np.append(block_starts(classes), sum(classes))
     codes = np.zeros(len(Z), np.int64)
@@ -71,22 +62,23 @@ def joint_cells(Z, classes):
 
 
 class _AttributeProxy(Proxy):
-    """What both proxies share: one setting, deterministic leaves, their description."""
+    """What these proxies share: one setting, deterministic leaves, their description."""
 
     predicts_groups = True
     settings_ = ("",)
     options_ = {}
 
-    def fit(self, X, Z, *, classes, target=None, rng=None):
+    def fit(self, X, y, *, classes=None, target=None, rng=None):
         """Learn to predict the groups of rows.
 
         Parameters
         ----------
         X : array (n, d)
             Finite features.
-        Z : array (n, K)
-            Membership of each row: one 1 for each class.
-        classes : sequence of int
+        y : array (n, K)
+            Membership of each row: one 1 for each class; or the groups (n,), where `classes` is
+            None.
+        classes : sequence of int, optional
             Number of groups of each class.
         target : array (K,), optional
             Only for the description; uniform by default.
@@ -98,39 +90,26 @@ class _AttributeProxy(Proxy):
         CounterweightError
             When an option is not allowed, a feature is not finite, or a group has no row.
         """
-        X, Z = self._checked(X, Z, classes, self.options_)
-        self.features_ = X.shape[1]
-        cells, which = joint_cells(Z, classes)
-        self._learn(X, cells, which)
+        Z, classes = self._begin(X, y, classes, self.options_)
+        self.n_features_in_ = X.shape[1]
+        facts = self._learn(X, *joint_cells(Z, classes))
         mass, A = leaf_table(self._memberships(X), Z)
-        U = checked_target(target, classes)
+        distance = closest(A, checked_target(target, classes))[1]
         self._records = {
             "leaves": float(len(mass)),
-            "distance": closest(A, U)[1],
+            "distance": distance,
             "disclosivity": disclosivity(mass, A, Z.mean(axis=0)),
-        } | self._records
-        self._records["reached"] = float(self._records["distance"] <= REACHED)
+            **facts,
+            "reached": float(distance <= REACHED),
+        }
         return self
 
     def _memberships(self, X):
-        leaf = self.leaf(X)
-        return (leaf[:, None] == np.arange(len(self.cells_))).astype(float)
+        return (self.leaf(X)[:, None] == np.arange(len(self.cells_))).astype(float)
 
     def leaves(self, X):
-        """Leaves of rows.
-
-        Parameters
-        ----------
-        X : array (n, d)
-
-        Yields
-        ------
-        setting : str
-            Always "".
-        memberships : array (n, L) of float64
-            0 and 1.
-        """
-        yield "", self._memberships(X)
+        """The setting "" with memberships (n, L) of the leaves, 0 and 1, of rows (n, d)."""
+        return iter([("", self._memberships(X))])
 
     def describe(self):
         """Facts of the fit, as partial metric records."""
@@ -143,7 +122,7 @@ class _AttributeProxy(Proxy):
 class RegressionProxy(_AttributeProxy):
     """Leaves are the groups that a multinomial logistic regression finds most probable.
 
-    It minimises the mean log loss plus ``ridge / 2 |coef|^2`` on standardised features, with
+    It minimises the mean log loss plus ``l2 / 2 |coef|^2`` on standardised features, with
     free intercepts. Features of one value get the coefficient 0. The optimiser works on
     decorrelated features, with the coefficients of each group scaled by the spread of its
     membership, in which one-hot features and rare groups cost few steps.
@@ -151,7 +130,7 @@ class RegressionProxy(_AttributeProxy):
     Parameters
     ----------
     l2 : float
-    iterations : int
+    max_iter : int
     tol : float
 
     Attributes
@@ -161,14 +140,15 @@ class RegressionProxy(_AttributeProxy):
     intercept_ : array (L,)
     cells_ : array (L, K)
         Predicted groups of each leaf.
+    n_iter_ : int
     converged_ : bool
     """
 
     options_ = OPTIONS_BY_NAME["regression_proxy"]
 
-    def __init__(self, l2=1e-4, iterations=150, tol=1e-6):
+    def __init__(self, l2=1e-4, max_iter=150, tol=1e-6):
         self.l2 = l2
-        self.iterations = iterations
+        self.max_iter = max_iter
         self.tol = tol
 
     def _learn(self, X, cells, which):
@@ -176,25 +156,24 @@ class RegressionProxy(_AttributeProxy):
         constant = (np.ptp(X, axis=0) == 0) | (scale <= 1e-12 * np.abs(center))
         scale = np.where(constant, 1.0, scale)
         standard = np.where(constant, 0.0, (X - center) / scale)
-        coef, intercept, steps, self.converged_ = _multinomial(
-            standard, which, len(cells), self.l2, self.iterations, self.tol
+        coef, intercept, self.n_iter_, self.converged_ = _multinomial(
+            standard, which, len(cells), self.l2, self.max_iter, self.tol
         )
         if not self.converged_:
             log.warning(
                 "The regression of the groups did not converge in %d steps: raise its option "
-                "iterations.",
-                self.iterations,
+                "max_iter.",
+                self.max_iter,
             )
         coef = np.where(constant[:, None], 0.0, coef / scale[:, None])
         intercept = intercept - center @ coef
         predicted = np.unique((X @ coef + intercept).argmax(axis=1))
         self.coef_, self.intercept_ = coef[:, predicted], intercept[predicted]
         self.cells_ = cells[predicted]
-        self._records = {"iterations": float(steps), "converged": float(self.converged_)}
+        return {"iterations": float(self.n_iter_), "converged": float(self.converged_)}
 
     def leaf(self, X):
         """Number of the leaf of each row, (n,): the most probable, the first among equals."""
-        X = checked_new_rows(X, self.features_)
         return (X @ self.coef_ + self.intercept_).argmax(axis=1)
 
     def to_arrays(self):
@@ -207,25 +186,14 @@ class RegressionProxy(_AttributeProxy):
         proxy = cls()
         proxy.coef_, proxy.intercept_ = arrays["coef"], arrays["intercept"]
         proxy.cells_ = arrays["cells"]
-        proxy.features_ = len(proxy.coef_)
+        proxy.n_features_in_ = len(proxy.coef_)
         return proxy
 
 
-def _multinomial(X, which, n_cells, l2, iterations, tol):
-    """Multinomial logistic regression on standardised features.
+def _multinomial(X, which, n_cells, l2, max_iter, tol):
+    """Multinomial logistic regression on standardised features (n, d), centred.
 
-    Parameters
-    ----------
-    X : array (n, d)
-        Centred.
-    which : array (n,) of int
-
-    Returns
-    -------
-    coef : array (d, C)
-    intercept : array (C,)
-    steps : int
-    converged : bool
+    Coefficients (d, C), intercepts (C,), steps and whether it converged; `which` (n,) are cells.
     """
     from scipy.linalg import solve_triangular
     from scipy.optimize import minimize
@@ -259,13 +227,8 @@ def _multinomial(X, which, n_cells, l2, iterations, tol):
 
     start = np.zeros((d + 1, n_cells))
     start[-1] = np.log(share) * spread
-    options = {
-        "maxiter": int(iterations),
-        "maxfun": 3 * int(iterations),
-        "ftol": tol,
-        "gtol": 1e-5,
-        "maxcor": 20,
-    }
+    options = {"maxiter": int(max_iter), "maxfun": 3 * int(max_iter)}
+    options |= {"ftol": tol, "gtol": 1e-5, "maxcor": 20}
     fitted = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=options)
     free = unscaled(fitted.x)
     coef = solve_triangular(root, free[:-1], lower=True, trans="T")
@@ -279,10 +242,10 @@ class TreeProxy(_AttributeProxy):
 
     Parameters
     ----------
-    depth : int
-    smallest_leaf : float
-        As a share of the training rows.
-    leaves : {"predicted", "nodes"}
+    max_depth : int
+    min_weight_fraction_leaf : float
+        Least share of the training rows in a node.
+    leaf_by : {"predicted", "nodes"}
 
     Attributes
     ----------
@@ -295,27 +258,23 @@ class TreeProxy(_AttributeProxy):
 
     options_ = OPTIONS_BY_NAME["tree_proxy"]
 
-    def __init__(self, depth=20, smallest_leaf=0.0, leaves="predicted"):
-        self.depth = depth
-        self.smallest_leaf = smallest_leaf
-        self.leaves_are = leaves
-
-    def get_params(self, deep=True):
-        """Options by name; `leaves` itself is the method of all proxies."""
-        return super().get_params(deep) | {"leaves": self.leaves_are}
+    def __init__(self, max_depth=20, min_weight_fraction_leaf=0.0, leaf_by="predicted"):
+        self.max_depth = max_depth
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.leaf_by = leaf_by
 
     def _learn(self, X, cells, which):
         from sklearn.tree import DecisionTreeClassifier
 
-        smallest = max(1, int(np.ceil(self.smallest_leaf * len(X))))
+        least = max(1, int(np.ceil(self.min_weight_fraction_leaf * len(X))))
         model = DecisionTreeClassifier(
-            max_depth=self.depth, min_samples_leaf=smallest, random_state=0
+            max_depth=self.max_depth, min_samples_leaf=least, random_state=0
         ).fit(X, which)
         tree = model.tree_
         ends = tree.children_left < 0
         predicted = tree.value[:, 0].argmax(axis=1)
         leaf = np.full(tree.node_count, -1)
-        if self.leaves_are == "nodes":
+        if self.leaf_by == "nodes":
             leaf[ends] = np.arange(ends.sum())
             self.cells_ = cells[predicted[ends]]
         else:
@@ -328,23 +287,16 @@ class TreeProxy(_AttributeProxy):
             "right": np.where(ends, -1, tree.children_right),
             "leaf": leaf,
         }
-        self._records = {"height": float(tree.max_depth), "splits": float((~ends).sum())}
+        return {"height": float(tree.max_depth), "splits": float((~ends).sum())}
 
     def leaf(self, X):
         """Number of the leaf of each row, (n,)."""
-        X = checked_new_rows(X, self.features_).astype(np.float32)
-        nodes, at = self.nodes_, np.zeros(len(X), np.int64)
-        inside = np.flatnonzero(nodes["feature"][at] >= 0)
-        while len(inside):
-            here = at[inside]
-            left = X[inside, nodes["feature"][here]] <= nodes["threshold"][here]
-            at[inside] = np.where(left, nodes["left"][here], nodes["right"][here])
-            inside = inside[nodes["feature"][at[inside]] >= 0]
-        return nodes["leaf"][at]
+        told = (self.nodes_[name] for name in ("feature", "threshold", "left", "right"))
+        return self.nodes_["leaf"][end_nodes(np.asarray(X).astype(np.float32), *told)]
 
     def to_arrays(self):
         """The fitted proxy as named arrays."""
-        return self.nodes_ | {"cells": self.cells_, "features": np.array(self.features_)}
+        return self.nodes_ | {"cells": self.cells_, "features": np.array(self.n_features_in_)}
 
     @classmethod
     def from_arrays(cls, arrays, names=None):
@@ -354,40 +306,16 @@ class TreeProxy(_AttributeProxy):
             name: arrays[name] if name == "threshold" else arrays[name].astype(np.int64)
             for name in ("feature", "threshold", "left", "right", "leaf")
         }
-        proxy.cells_, proxy.features_ = arrays["cells"], int(arrays["features"])
+        proxy.cells_, proxy.n_features_in_ = arrays["cells"], int(arrays["features"])
         return proxy
 
-    def rules(self):
-        """Every node, root first, for drawing.
 
-        Returns
-        -------
-        list of dict
-            ``node``, ``feature`` (number, or None at an end), ``threshold``, ``left``,
-            ``right`` (numbers of nodes; left where feature <= threshold), ``leaf`` (number, or
-            None at a split).
-        """
-        every = []
-        for node, feature in enumerate(self.nodes_["feature"].tolist()):
-            split = feature >= 0
-            every.append(
-                {
-                    "node": node,
-                    "feature": feature if split else None,
-                    "threshold": float(self.nodes_["threshold"][node]) if split else None,
-                    "left": int(self.nodes_["left"][node]) if split else None,
-                    "right": int(self.nodes_["right"][node]) if split else None,
-                    "leaf": None if split else int(self.nodes_["leaf"][node]),
-                }
-            )
-        return every
-
-
-class OwnGroupProxy(Proxy):
+class OwnGroupProxy(_AttributeProxy):
     """Leaves are the groups themselves (with several columns: their combinations).
 
     It can only be used where everybody's group is known, so no filter is made of it. What it
-    reaches is what not seeing the groups costs at least.
+    reaches is what not seeing the groups costs at least. In place of features it has memberships
+    (n, K); those of a combination that no training row has are 0 in every leaf.
 
     Attributes
     ----------
@@ -395,57 +323,14 @@ class OwnGroupProxy(Proxy):
         Combinations of groups that training rows have.
     """
 
-    predicts_groups = True
     sees_groups = True
-    settings_ = ("",)
 
-    def fit(self, X, Z, *, classes, target=None, rng=None):
-        """Note which combinations of groups there are.
+    def _learn(self, X, cells, which):
+        self.cells_ = cells
+        return {}
 
-        Parameters
-        ----------
-        X, Z : array (n, K)
-            Memberships, both times.
-        classes : sequence of int
-        target : array (K,), optional
-            Only for the description; uniform by default.
-        rng : numpy.random.Generator, optional
-            Not used.
-        """
-        _, Z = self._checked(X, Z, classes, {})
-        self.cells_, _ = joint_cells(Z, classes)
-        mass, A = leaf_table(self._memberships(Z), Z)
-        distance = closest(A, checked_target(target, classes))[1]
-        self._records = {
-            "leaves": float(len(mass)),
-            "distance": distance,
-            "disclosivity": disclosivity(mass, A, Z.mean(axis=0)),
-            "reached": float(distance <= 1e-6),
-        }
-        return self
-
-    def _memberships(self, Z):
-        columns = self.cells_.sum(axis=1)
-        return (np.asarray(Z, dtype=float) @ self.cells_.T == columns).astype(float)
-
-    def leaves(self, X):
-        """Leaves of rows from their memberships `X`, (n, K).
-
-        Yields
-        ------
-        setting : str
-            Always "".
-        memberships : array (n, L) of float64
-            0 and 1; all 0 for a combination that no training row has.
-        """
-        yield "", self._memberships(X)
-
-    def describe(self):
-        """Facts of the fit, as partial metric records."""
-        return [
-            {"metric": metric, "setting": "", "value": value}
-            for metric, value in self._records.items()
-        ]
+    def _memberships(self, X):
+        return (np.asarray(X, float) @ self.cells_.T == self.cells_.sum(axis=1)).astype(float)
 
     def to_arrays(self):
         """The fitted proxy as named arrays."""

@@ -14,6 +14,8 @@ coefficients of N. A round of the game is one n x K product.
 
 import numpy as np
 
+from counterweight.selection.proxies.split_rules import end_nodes
+
 #: Cuts that are tried of a feature, at most.
 CUTS = 16
 
@@ -21,15 +23,8 @@ CUTS = 16
 class Linear:
     """Half-spaces 1[s(x) g > 0], with s(x) the regression of the groups on the features.
 
-    The paired regression of Deng et al. (2023), Definition 14, for all prices at once.
-
-    Parameters
-    ----------
-    design : counterweight.selection.proxies.split_game.Design
-    rows : array of int or None
-        Rows of the leaf; None for all.
-    weight : array (n,)
-        Of these rows.
+    The paired regression of Deng et al. (2023), Definition 14, for all prices at once. `rows` are
+    those of the leaf, None for all, `weight` (n,) is theirs.
     """
 
     #: Whether conditions lie between values of the features, where rounding moves no row.
@@ -61,8 +56,6 @@ class Stumps:
     """Single features against a cut, on either side of it: the best of all that are tried.
 
     Cuts lie between values of all training rows, at quantiles where a feature has many.
-
-    Parameters as `Linear`.
     """
 
     settled = True
@@ -118,8 +111,6 @@ class Trees:
 
     1[s(x) g > 0] as `Linear`, with s(x) the groups' shares in the cell of x. CART, by
     scikit-learn.
-
-    Parameters as `Linear`.
     """
 
     settled = True
@@ -134,15 +125,9 @@ class Trees:
         ).fit(self.X, Z, sample_weight=weight)
         self.tree = fitted.tree_
         self.shares = self.tree.value[:, :, 0]
-        cell = np.zeros(len(self.X), int)
-        for _ in range(design.depth):
-            inside = self.tree.children_left[cell] >= 0
-            at = cell[inside]
-            right = self.X[inside, self.tree.feature[at]] > self.tree.threshold[at]
-            cell[inside] = np.where(
-                right, self.tree.children_right[at], self.tree.children_left[at]
-            )
-        self.scores = self.shares[cell]
+        t = self.tree
+        ends = end_nodes(self.X, t.feature, t.threshold, t.children_left, t.children_right)
+        self.scores = self.shares[ends]
 
     values, says = Linear.values, Linear.says
 
@@ -155,7 +140,8 @@ class Trees:
 
     def _paths(self, node, direction, conditions):
         tree = self.tree
-        if not self._one_sided(node, direction):
+        sides = [self.shares[end] @ direction > 0 for end in self._ends(node)]
+        if any(sides) and not all(sides):
             found = []
             for child, sign in ((tree.children_left, -1.0), (tree.children_right, 1.0)):
                 b = np.zeros(self.X.shape[1])
@@ -163,7 +149,7 @@ class Trees:
                 own = [*conditions, (b, -sign * tree.threshold[node])]
                 found += self._paths(child[node], direction, own)
             return found
-        if not self.shares[self._ends(node)[0]] @ direction > 0:
+        if not sides[0]:
             return []
         if not conditions:
             return [self._constant(1.0)]
@@ -175,9 +161,6 @@ class Trees:
             return [node]
         children = self.tree.children_left[node], self.tree.children_right[node]
         return [end for child in children for end in self._ends(child)]
-
-    def _one_sided(self, node, direction):
-        return len({bool(self.shares[end] @ direction > 0) for end in self._ends(node)}) == 1
 
 
 HYPOTHESES = {"linear": Linear, "stumps": Stumps, "trees": Trees}
@@ -207,6 +190,8 @@ NOTHING = np.empty(0, np.int32)
 STEP = 8.0
 #: Hypotheses that a leaf remembers from one search to the next.
 POOL = 60
+#: A split that is mixed until it is on a limit is taken this much less of.
+INSIDE = 1 - 1e-12
 #: Rounds of answers to the multipliers of the linear program, beyond those of the game.
 COLUMNS = 1
 
@@ -214,21 +199,11 @@ COLUMNS = 1
 class Design:
     """Training rows as the oracle sees them: standardised features with an intercept.
 
-    Parameters
-    ----------
-    X : numpy.ndarray, (n, d)
-    Z : numpy.ndarray, (n, K)
-    first : int
-        Groups of the first class; its block of `Z` sums to 1 in each row.
-    weighted : bool
-        Regress inside a leaf by its weights, else unweighted over all rows.
-    l2 : float
-        Added to the diagonal of the Gram matrix per unit of weight, 1e-9 at least: one-hot
-        features are not of full rank.
-    hypotheses : str
-        Class of the hypotheses, of `HYPOTHESES`.
-    depth : int
-        Of the trees, where these are the hypotheses.
+    `first` is the number of groups of the first class, whose block of `Z` (n, K) sums to 1 in each
+    row; `ones` (K,) is 1 for them. `weighted` regresses inside a leaf by its weights, else
+    unweighted over all rows; `l2` is added to the diagonal of the Gram matrix per unit of weight,
+    1e-9 at least, since one-hot features are not of full rank; `depth` is that of trees, where
+    these are the `hypotheses`.
     """
 
     def __init__(self, X, Z, first, *, weighted, l2, hypotheses="linear", depth=2):
@@ -242,6 +217,7 @@ class Design:
         self.X[:, :d] /= self.scale
         self.X[:, d] = 1.0
         self.Z, self.first = Z, first
+        self.ones = (np.arange(Z.shape[1]) < first).astype(float)
         self.weighted, self.l2 = weighted, l2
         self.hypotheses, self.depth = HYPOTHESES[hypotheses], depth
         self.factor = self.tried = None
@@ -281,15 +257,10 @@ class Design:
 
 
 class Leaf:
-    """A leaf with the weights of its rows, and the hypotheses that were played in it.
+    """A leaf with the weights (n,) of its rows, and the hypotheses that were played in it.
 
-    Parameters
-    ----------
-    design : Design
-    place : tuple of (int, int)
-        The split that made the leaf and its side; (-1, 0) for the root.
-    depth : int
-    weight : numpy.ndarray, (n,)
+    `place` is the split that made the leaf and its side; (-1, 0) for the root. `violations` tells
+    by mixture how far it was beyond alpha before it was repaired.
     """
 
     def __init__(self, design, place, depth, weight):
@@ -300,7 +271,7 @@ class Leaf:
         self.counts = weight @ design.Z
         self.mass = float(self.counts[: design.first].sum())
         self.shares = self.counts / self.mass
-        self.oracle, self.beyond = None, {}
+        self.oracle, self.violations = None, {}
 
     def prepare(self):
         """Fit the class of hypotheses to the leaf, once; start the pool of hypotheses."""
@@ -338,30 +309,22 @@ class Leaf:
 class Limits:
     """Non-disclosure and size of both children, linear in N (A.4 in homogeneous form).
 
-    Parameters
-    ----------
-    leaf : Leaf
-    r : numpy.ndarray, (K,)
-    alpha : float
-    smallest : float
-        Least weight of a child, in rows.
+    `r` (K,) are the base shares; `least` is the least weight of a child, in rows.
     """
 
-    def __init__(self, leaf, r, alpha, smallest):
-        K = len(r)
-        ones = np.zeros(K)
-        ones[: leaf.design.first] = 1.0
-        over = np.eye(K) - np.outer(r + alpha, ones)
-        under = np.outer(r - alpha, ones) - np.eye(K)
+    def __init__(self, leaf, r, alpha, least):
+        ones, one = leaf.design.ones, np.eye(len(r))
+        over = one - np.outer(r + alpha, ones)
+        under = np.outer(r - alpha, ones) - one
         # A share cannot exceed 1 nor fall below 0: those limits never bind.
         side = np.vstack([over[r + alpha < 1], under[r - alpha > 0]])
         whole = leaf.shares
-        least = min(smallest / leaf.mass, 0.5)
+        least = min(least / leaf.mass, 0.5)
         self.r, self.alpha, self.whole, self.ones = r, alpha, whole, ones
         self.rows = np.vstack([side, -side, -ones, ones])
         self.bounds = np.concatenate([np.zeros(len(side)), -side @ whole, [-least, 1.0 - least]])
 
-    def beyond(self, N):
+    def violation(self, N):
         """How far a child's shares are from the base shares beyond alpha; 0 within."""
         inside = float(N @ self.ones)
         parts = [N / inside] if inside > 0 else []
@@ -372,23 +335,29 @@ class Limits:
         """By how much each limit is exceeded, (m, limits)."""
         return N @ self.rows.T - self.bounds
 
+    def share(self, N):
+        """How much of a split, mixed with an even chance, keeps to the limits; infinite for all.
+
+        An even chance keeps to every limit that the leaf keeps to. None where the leaf itself is on
+        a limit that the split is beyond.
+        """
+        excess, middle = self.excess(N), self.excess(self.whole / 2)
+        over = excess > 0
+        if not over.any():
+            return np.inf
+        if (middle[over] >= 0).any():
+            return None
+        return float((-middle[over] / (excess[over] - middle[over])).min())
+
 
 def game(leaf, limits, D, levels, rounds):
-    """Learner and Auditor, one game for each level Q at once; all hypotheses join the pool.
+    """Learner and Auditor, one game for each level Q (m,) at once; all hypotheses join the pool.
 
     The Learner answers the multipliers of the Auditor by the oracle, the Auditor takes a
     projected gradient step. The first answers are those without limits; where they keep to
     them, the multipliers stay 0 and the game is over.
-
-    Parameters
-    ----------
-    leaf : Leaf
-    limits : Limits
-    D : numpy.ndarray, (K,)
-    levels : numpy.ndarray, (m,)
-    rounds : int
     """
-    objective = D[None] - levels[:, None] * _ones(leaf)
+    objective = D[None] - levels[:, None] * limits.ones
     multipliers = np.zeros((len(levels), len(limits.bounds)))
     for t in range(rounds):
         sums = leaf.play(objective - multipliers @ limits.rows)
@@ -404,26 +373,11 @@ def as_printed(leaf, r, alpha, D, levels, rounds, epsilon):
 
     The limits are those of program (3): |sum w h (1[z = k] - r_k)| <= alpha for both sides,
     which are not divided by the weight of the side. Multipliers never fall, steps are t^(-1/2),
-    the answer is the mean of all hypotheses played. Two things differ from print: the rounds are
-    `rounds`, not some 10^25, and Q is a level that is given (the printed f admits no split).
-
-    Parameters
-    ----------
-    leaf : Leaf
-        Its pool gets the hypotheses.
-    r : numpy.ndarray, (K,)
-    alpha : float
-    D : numpy.ndarray, (K,)
-    levels : numpy.ndarray, (m,)
-    rounds : int
-    epsilon : float
-
-    Returns
-    -------
-    list of numpy.ndarray
-        Probabilities over the leaf's pool, which may be beyond alpha.
+    the answer is the mean of all hypotheses played: probabilities over the leaf's pool, which may
+    be beyond alpha. Two things differ from print: the rounds are `rounds`, not some 10^25, and Q is
+    a level that is given (the printed f admits no split).
     """
-    ones, gap = _ones(leaf), leaf.shares - r
+    ones, gap = leaf.design.ones, leaf.shares - r
     shift = np.eye(len(r)) - np.outer(r, ones)
     rows = np.vstack([shift, -shift, -shift, shift])
     bounds = alpha + np.concatenate([0 * r, 0 * r, -gap, gap])
@@ -447,28 +401,16 @@ def as_printed(leaf, r, alpha, D, levels, rounds, epsilon):
 
 
 def repaired(leaf, limits, p):
-    """A mixture of the pool with an even coin, as little of it as puts it within the limits.
+    """A mixture of the pool with an even chance, as little of it as puts it within the limits.
 
-    Returns
-    -------
-    numpy.ndarray or None
-        None where the leaf itself is on a limit that the mixture is beyond.
+    None where the leaf itself is on a limit that the mixture is beyond.
     """
-    excess, middle = limits.excess(p @ leaf.sums), limits.excess(leaf.shares / 2)
-    over = excess > 0
-    if not over.any():
-        return p
-    if (middle[over] >= 0).any():
-        return None
-    p = p * float((-middle[over] / (excess[over] - middle[over])).min()) * (1 - 1e-12)
+    share = limits.share(p @ leaf.sums)
+    if share is None or share > 1:
+        return p if share else None
+    p = p * share * INSIDE
     p[:2] += (1 - p.sum()) * np.array([0.5, 0.5])
     return p
-
-
-def _ones(leaf):
-    ones = np.zeros(len(leaf.counts))
-    ones[: leaf.design.first] = 1.0
-    return ones
 
 
 class Mixtures:
@@ -476,11 +418,6 @@ class Mixtures:
 
     Linear programs that differ in the objective, and in what has joined the pool since: each
     begins where the one before ended.
-
-    Parameters
-    ----------
-    leaf : Leaf
-    limits : Limits
     """
 
     def __init__(self, leaf, limits):
@@ -488,23 +425,11 @@ class Mixtures:
         self._program = None
 
     def best(self, objective):
-        """Best mixture for an objective, and the multipliers of the limits.
+        """Best mixture p for the gain (K,) of each group's weight on side 1, and duals.
 
         A vertex: at most one hypothesis more than there are limits. It is the best hypothesis
-        alone where that one keeps to the limits.
-
-        Parameters
-        ----------
-        objective : numpy.ndarray, (K,)
-            Gain of each group's weight on side 1.
-
-        Returns
-        -------
-        p : numpy.ndarray or None
-            None where no mixture keeps to the limits.
-        multipliers : numpy.ndarray
-        price : float
-            Value that a further hypothesis has to beat.
+        alone where that one keeps to the limits; None where no mixture does. With it the
+        multipliers of the limits, and the value that a further hypothesis has to beat.
         """
         values = self.leaf.sums @ objective
         best = int(values.argmax())
@@ -552,23 +477,9 @@ def proposals(leaf, limits, D, *, thresholds, rounds, epsilon, solver="program")
 
     One for each level Q of the objective sum w h (D_z - Q), from the leaf's mean of D towards
     the largest that the regression predicts: few rows that point straight to the target, or
-    many that do so less.
-
-    Parameters
-    ----------
-    leaf : Leaf
-    limits : Limits
-    D : numpy.ndarray, (K,)
-        Target minus closest point of the hull.
-    thresholds, rounds : int
-    epsilon : float
-    solver : {"program", "printed"}
-        The game, then linear programs over what was played; or `as_printed`, then `repaired`.
-
-    Returns
-    -------
-    list of numpy.ndarray
-        Probabilities over the leaf's pool.
+    many that do so less. `D` (K,) is the target minus the closest point of the hull. The solver
+    "program" plays the game, then solves linear programs over what was played; "printed" is
+    `as_printed`, then `repaired`. Each mixture is of probabilities over the leaf's pool.
     """
     leaf.prepare()
     leaf.trim(POOL)
@@ -576,15 +487,15 @@ def proposals(leaf, limits, D, *, thresholds, rounds, epsilon, solver="program")
     top = max(float(np.quantile(leaf.oracle.values(D), 0.995)), middle)
     levels = middle + (top - middle) * np.arange(thresholds) / thresholds
     if solver == "printed":
-        found, leaf.beyond = [], {}
+        found, leaf.violations = [], {}
         mixtures = as_printed(leaf, limits.r, limits.alpha, D, levels, rounds, epsilon)
         for p in mixtures:
             again = repaired(leaf, limits, p.copy())
             if again is not None:
-                leaf.beyond[again.tobytes()] = limits.beyond(p @ leaf.sums)
+                leaf.violations[again.tobytes()] = limits.violation(p @ leaf.sums)
                 found.append(again)
         return found
-    objectives = D - levels[:, None] * _ones(leaf)
+    objectives = D - levels[:, None] * limits.ones
     game(leaf, limits, D, levels, rounds)
     programs = Mixtures(leaf, limits)
     mixtures = [programs.best(c) for c in objectives]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.numerics.geometry import closest
-from counterweight.selection.proxies.split_game import Leaf, Limits, proposals
+from counterweight.selection.proxies.split_game import INSIDE, Leaf, Limits, proposals
 from counterweight.selection.proxies.split_rules import ROOT, Split, ancestors
 
 #: By how much the limit is below alpha at the root; it rises to alpha over the levels of a tree.
@@ -30,24 +30,9 @@ OTHERS = 4
 class Search:
     """Trees for one training set, over a list of splits that all of them share.
 
-    Parameters
-    ----------
-    design : counterweight.selection.proxies.split_game.Design
-    r, U : numpy.ndarray, (K,)
-        Base shares and target.
-    cone, deterministic : bool
-    thresholds, rounds : int
-    epsilon : float
-    solver : str
-    smallest : float
-        Least weight of a leaf, in rows.
-    smallest_drop, stop : float
-    height, most_leaves : int
-
-    Attributes
-    ----------
-    splits : list of Split
-        Parents before children; also those of trees that were given up.
+    `r` and `U` (K,) are the base shares and the target; `levels` are the options of `proposals`;
+    `least` is the least weight of a leaf, in rows. In `splits` parents stand before children, also
+    those of trees that were given up.
     """
 
     def __init__(
@@ -55,25 +40,20 @@ class Search:
         design,
         r,
         U,
+        levels,
         *,
         cone,
         deterministic,
-        thresholds,
-        rounds,
-        epsilon,
-        solver,
-        smallest,
-        smallest_drop,
-        stop,
-        height,
-        most_leaves,
+        least,
+        min_decrease,
+        tol,
+        max_depth,
+        max_leaf_nodes,
     ):
-        self.design, self.r, self.U = design, r, U
+        self.design, self.r, self.U, self.levels = design, r, U, levels
         self.cone, self.deterministic = cone, deterministic
-        self.sweep = {"thresholds": thresholds, "rounds": rounds, "epsilon": epsilon}
-        self.sweep["solver"] = solver
-        self.smallest, self.smallest_drop, self.stop = smallest, smallest_drop, stop
-        self.height, self.most_leaves = height, most_leaves
+        self.least, self.min_decrease, self.tol = least, min_decrease, tol
+        self.max_depth, self.max_leaf_nodes = max_depth, max_leaf_nodes
         self.splits = []
         self.root = Leaf(design, ROOT, 0, np.ones(len(design.raw)))
 
@@ -84,7 +64,7 @@ class Search:
         free, nearest = self.grow([self.root], 1.0) if max(alphas) > 0 else (leaves, distance)
         open_from, limit = self._disclosivity(free), 0.0
         for alpha in sorted(alphas):
-            if alpha > 0 and distance > self.stop:
+            if alpha > 0 and distance > self.tol:
                 tried = []
                 if alpha < open_from or self._disclosivity(leaves) >= limit - 2 * SLACK:
                     tried.append(self.grow(leaves, alpha))
@@ -100,16 +80,10 @@ class Search:
         return [trees[alpha] for alpha in alphas]
 
     def grow(self, leaves, alpha):
-        """Split leaves until the target is near, or no split brings it nearer.
-
-        Returns
-        -------
-        leaves : list of Leaf
-        distance : float
-        """
+        """Leaves split until the target is near or no split brings it nearer, and the distance."""
         leaves = list(leaves)
         q, distance = self._closest(leaves)
-        while distance > max(self.stop, 1e-9) and len(leaves) < self.most_leaves:
+        while distance > max(self.tol, 1e-9) and len(leaves) < self.max_leaf_nodes:
             made = self._split(leaves, q, alpha)
             if made is None:
                 break
@@ -136,12 +110,12 @@ class Search:
         """The best split of any leaf that shrinks the distance of the hull enough, or None."""
         A = np.array([leaf.shares for leaf in leaves])
         D, distance = self.U - q @ A, self._hull(A)
-        bound = distance * (1.0 - self.smallest_drop)
+        bound = distance * (1.0 - self.min_decrease)
         mass = np.array([leaf.mass for leaf in leaves])
         active = [j for j in np.argsort(-q, kind="stable") if q[j] > 1e-9]
         others = [j for j in np.argsort(-mass, kind="stable") if q[j] <= 1e-9]
         splittable = [
-            [j for j in part if mass[j] > 2 * self.smallest and leaves[j].depth < self.height]
+            [j for j in part if mass[j] > 2 * self.least and leaves[j].depth < self.max_depth]
             for part in (active, others)
         ]
         for part in (splittable[0], *([j] for j in splittable[1][:OTHERS])):
@@ -152,7 +126,7 @@ class Search:
                 children = self._children(leaves[j], p, cut, alpha)
                 if children is None:
                     continue
-                grown = [*leaves[:j], *(leaf for leaf in children[0]), *leaves[j + 1 :]]
+                grown = [*leaves[:j], *children[0], *leaves[j + 1 :]]
                 shares = np.array([leaf.shares for leaf in grown])
                 if self._hull(shares) < min(bound, distance - 1e-12):
                     self.splits.append(children[1])
@@ -172,13 +146,13 @@ class Search:
         return sorted(near, key=lambda one: (one[0][0] > enough, -one[0][1], one[0][0]))
 
     def _limits(self, leaf, alpha, part=1.0):
-        left = 1.0 - (leaf.depth + part) / (self.height + 1)
-        return Limits(leaf, self.r, alpha - SLACK * left, self.smallest)
+        left = 1.0 - (leaf.depth + part) / (self.max_depth + 1)
+        return Limits(leaf, self.r, alpha - SLACK * left, self.least)
 
     def _tried(self, leaf, A, j, D, alpha):
         """Distance, mixture and cut of the splits of a leaf that are worth a look."""
         limits = self._limits(leaf, alpha, 0.5)
-        mixtures = proposals(leaf, limits, D, **self.sweep)
+        mixtures = proposals(leaf, limits, D, **self.levels)
         rest = np.delete(A, j, axis=0)
         if self.deterministic:
             tried = self._deterministic(leaf, mixtures, D, self._limits(leaf, alpha))
@@ -198,7 +172,7 @@ class Search:
         Nothing can be mixed to keep to the limits, so the hypotheses played last are also
         tried with other intercepts: the regressions of a class's groups sum to 1.
         """
-        directions = np.vstack([D, leaf.directions[-self.sweep["thresholds"] :]])
+        directions = np.vstack([D, leaf.directions[-self.levels["thresholds"] :]])
         cuts = np.quantile(
             leaf.oracle.values(directions), np.linspace(0, 1, CUTS + 2)[1:-1], axis=0
         )
@@ -241,26 +215,20 @@ class Search:
             for i in np.flatnonzero(np.abs(b).sum(axis=1)):
                 intercepts[i] += _gap(scores[:, i] + intercepts[i])
         owner = np.repeat(np.arange(len(paths)), [len(one) for _, one in paths])
-        beyond = leaf.beyond.get(p.tobytes(), np.nan)
-        split = Split(leaf.place, p[played][of], b, intercepts, cut, owner, beyond)
+        violation = leaf.violations.get(p.tobytes(), np.nan)
+        split = Split(leaf.place, p[played][of], b, intercepts, cut, owner, violation)
         side = split.mixed(split.holds(scores + intercepts > 0))
-        limits = self._limits(leaf, alpha)
-        N = side @ leaf.wZ / leaf.mass
-        excess, middle = limits.excess(N), limits.excess(leaf.shares / 2)
-        over = excess > 0
-        if over.any():
-            if self.deterministic or (middle[over] >= 0).any():
-                return None
-            # An even coin keeps to every limit, so a mixture with it does, too.
-            share = float((-middle[over] / (excess[over] - middle[over])).min()) * (1 - 1e-12)
-            split = Split(
-                leaf.place,
-                np.append(share * split.p, (1 - share) / 2),
-                np.vstack([b, np.zeros(b.shape[1])]),
-                np.append(intercepts, 1.0),
-                cut,
-                np.append(owner, len(paths)),
-                beyond,
+        share = self._limits(leaf, alpha).share(side @ leaf.wZ / leaf.mass)
+        if share is None or (share <= 1 and self.deterministic):
+            return None
+        if share <= 1:
+            share *= INSIDE
+            # One more hypothesis, that always holds: with half of the rest a row is on side 1.
+            split = split._replace(
+                p=np.append(share * split.p, (1 - share) / 2),
+                coefficients=np.vstack([b, np.zeros(b.shape[1])]),
+                intercepts=np.append(intercepts, 1.0),
+                owner=np.append(owner, len(paths)),
             )
             side = share * side + (1 - share) / 2
         whole = np.zeros(len(leaf.weight))
@@ -270,7 +238,7 @@ class Search:
             Leaf(design, (number, which), leaf.depth + 1, leaf.weight * part)
             for which, part in ((1, whole), (0, 1.0 - whole))
         ]
-        if min(child.mass for child in children) < self.smallest * (1 - 1e-9):
+        if min(child.mass for child in children) < self.least * (1 - 1e-9):
             return None
         return children, split
 
@@ -304,23 +272,11 @@ class Step(NamedTuple):
 
 
 def lemma3(parent, child, nearest, target, gamma):
-    """Whether a split meets the three conditions of Lemma 3.
+    """Whether a split meets the three conditions of Lemma 3; not where the hull has the target.
 
-    Parameters
-    ----------
-    parent, child : array (K,)
-        Shares R(V) of the leaf that is split, and R(V1) of the child farther towards the target.
-    nearest : array (K,)
-        Point U' of the hull before the split that is closest to the target.
-    target : array (K,)
-        U.
-    gamma : float
-        Share by which the distance is to shrink, in (0, 1).
-
-    Returns
-    -------
-    bool
-        False also where the target is in the hull already.
+    `parent` and `child` (K,) are shares R(V) of the leaf that is split, and R(V1) of the child
+    farther towards the target U; `nearest` is the point U' of the hull before the split that is
+    closest to it; `gamma`, in (0, 1), the share by which the distance is to shrink.
     """
     to_target, move, rest = target - nearest, child - parent, 2 * gamma - gamma**2
     distance, from_parent = np.linalg.norm(to_target), np.linalg.norm(parent - nearest)
@@ -347,45 +303,24 @@ GAMMA = 0.139
 CASE = np.array([[0.002, 0.998, 0.0], [0.226, 0.473, 0.301], [0.014, 0.004, 0.982]])
 
 
-def counterexample(nearest):
+def counterexample():
     """Distance that the split `CASE` leaves, over the most that Lemma 3 as printed allows.
 
-    Parameters
-    ----------
-    nearest : callable
-        See `steps`.
-
-    Returns
-    -------
-    float
-        Above 1 where the conditions are met and the result is not; NaN where they are not met.
+    Above 1 where the conditions are met and the result is not; NaN where they are not met.
     """
     target = np.full(3, 1 / 3)
-    before = nearest(CASE[:2], target) @ CASE[:2]
+    before = closest(CASE[:2], target)[0] @ CASE[:2]
     if not lemma3(CASE[0], CASE[2], before, target, GAMMA):
         return float("nan")
-    left = np.linalg.norm(nearest(CASE, target) @ CASE - target)
+    left = np.linalg.norm(closest(CASE, target)[0] @ CASE - target)
     return float(left / (1 - GAMMA) / np.linalg.norm(before - target))
 
 
-def steps(splits, leaves, mass, shares, target, nearest, gamma=0.1):
-    """The splits of one tree in the order of its growth.
+def steps(splits, leaves, mass, shares, target, gamma=0.1):
+    """Each `Step` of one tree, in the order of its growth.
 
-    Parameters
-    ----------
-    splits : list of counterweight.selection.proxies.split_rules.Split
-        In the order in which they were made.
-    leaves : list of (int, int)
-    mass : array (L,)
-    shares : array (L, K)
-    target : array (K,)
-    nearest : callable
-        ``nearest(A, target)``: weights q of the point qA of the hull that is closest.
-    gamma : float
-
-    Returns
-    -------
-    list of Step
+    `splits` are in the order in which they were made, `leaves` their places; `mass` (L,) and
+    `shares` (L, K) are of the leaves.
     """
     order = sorted(ancestors(splits, leaves))
     known = {leaf: (m, m * a) for leaf, m, a in zip(leaves, mass, shares, strict=True)}
@@ -394,12 +329,12 @@ def steps(splits, leaves, mass, shares, target, nearest, gamma=0.1):
         known[splits[s].place] = (m1 + m0, a1 + a0)
     rows = {place: a / m if m > 0 else a for place, (m, a) in known.items()}
 
-    def closest(places):
+    def nearest(places):
         A = np.array([rows[place] for place in places])
-        return nearest(A, target) @ A
+        return closest(A, target)[0] @ A
 
     held, taken = [ROOT], []
-    point = closest(held)
+    point = nearest(held)
     for s in order:
         place, before = splits[s].place, np.linalg.norm(target - point)
         towards = max(
@@ -407,7 +342,7 @@ def steps(splits, leaves, mass, shares, target, nearest, gamma=0.1):
         )
         qualified = lemma3(rows[place], rows[towards], point, target, gamma)
         held = [one for one in held if one != place] + [(s, 1), (s, 0)]
-        point = closest(held)
+        point = nearest(held)
         taken.append(Step(float(before), float(np.linalg.norm(target - point)), qualified))
     return taken
 
@@ -415,12 +350,9 @@ def steps(splits, leaves, mass, shares, target, nearest, gamma=0.1):
 def step_records(taken):
     """The splits that `steps` lists, as metrics by name.
 
-    Returns
-    -------
-    dict of str to float
-        ``split_shrink``, the largest remaining share of the distance after a split (of a tree
-        with splits); ``lemma3_splits``, how many splits met the conditions of Lemma 3, and
-        ``lemma3_shrink``, the largest remaining share after one of these (where there is one).
+    ``split_shrink`` is the largest remaining share of the distance after a split (of a tree with
+    splits); ``lemma3_splits``, how many splits met the conditions of Lemma 3, and
+    ``lemma3_shrink``, the largest remaining share after one of these (where there is one).
     """
     shrunk = [step.after / step.before for step in taken if step.before > 0]
     qualified = [step.after / step.before for step in taken if step.qualified]

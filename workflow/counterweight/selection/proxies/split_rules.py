@@ -22,22 +22,11 @@ BLOCK = 1024
 class Split(NamedTuple):
     """One split.
 
-    Attributes
-    ----------
-    place : tuple of (int, int)
-        The split that made the leaf which this one divides, and its side (1 or 0).
-    p : numpy.ndarray, (m,)
-        Probabilities of the hypotheses.
-    coefficients : numpy.ndarray, (c, d)
-        Of the conditions, in units of the raw features.
-    intercepts : numpy.ndarray, (c,)
-    cut : float
-        NaN for a randomised split.
-    owner : numpy.ndarray of int, (c,), optional
-        The hypothesis that each condition is of, in their order; one each where it is None.
-    beyond : float
-        How far the solver's answer was beyond alpha, before it was repaired; NaN where that is
-        not told.
+    `place` is the split that made the leaf which this one divides, and its side (1 or 0); `p` (m,)
+    are probabilities of the hypotheses; coefficients (c, d), in units of the raw features, and
+    intercepts (c,) are of the conditions, `owner` (c,) is the hypothesis that each is of, in their
+    order, one each where it is None. The cut is NaN for a randomised split. `violation` is how far
+    the solver's answer was beyond alpha, before it was repaired; NaN where that is not told.
     """
 
     place: tuple
@@ -46,7 +35,7 @@ class Split(NamedTuple):
     intercepts: np.ndarray
     cut: float
     owner: np.ndarray | None = None
-    beyond: float = float("nan")
+    violation: float = float("nan")
 
     @property
     def one_each(self):
@@ -83,19 +72,9 @@ class Split(NamedTuple):
 
 
 def memberships(splits, trees, X):
-    """Leaf memberships of rows in each of several trees.
+    """Leaf memberships (n, L) of rows (n, d) in each of several trees; rows sum to 1.
 
-    Parameters
-    ----------
-    splits : list of Split
-    trees : list of list of (int, int)
-        Places of each tree's leaves.
-    X : numpy.ndarray, (n, d)
-
-    Yields
-    ------
-    numpy.ndarray, (n, L)
-        Rows sum to 1. A split is applied once for all trees that use it.
+    `trees` are the places of each one's leaves. A split is applied once for all trees that use it.
     """
     last = {}
     for t, leaves in enumerate(trees):
@@ -137,6 +116,21 @@ def pruned(splits, trees):
     return renumbered, [[(number[s], side) for s, side in leaves] for leaves in trees]
 
 
+def end_nodes(X, feature, threshold, left, right):
+    """The node without children that each row ends in, (n,); left where feature <= threshold.
+
+    A node without children has no `left`, which is below 0.
+    """
+    at = np.zeros(len(X), np.int64)
+    inside = np.flatnonzero(left[at] >= 0)
+    while len(inside):
+        here = at[inside]
+        low = X[inside, feature[here]] <= threshold[here]
+        at[inside] = np.where(low, left[here], right[here])
+        inside = inside[left[at[inside]] >= 0]
+    return at
+
+
 def depth(splits, place):
     """How many splits lead to a leaf."""
     count = 0
@@ -156,8 +150,8 @@ def packed(splits, features):
         starts = np.cumsum([0, *(len(split.p) for split in splits)])
         whose = [at + split.owner for at, split in zip(starts, splits, strict=False)]
         told["condition_hypothesis"] = np.concatenate(whose).astype(float)
-    if any(not np.isnan(split.beyond) for split in splits):
-        told["split_beyond"] = np.array([split.beyond for split in splits])
+    if any(not np.isnan(split.violation) for split in splits):
+        told["split_beyond"] = np.array([split.violation for split in splits])
     return told | {
         "split_parent": np.array([split.place[0] for split in splits], dtype=float),
         "split_side": np.array([split.place[1] for split in splits], dtype=float),
@@ -181,7 +175,7 @@ def unpacked(arrays):
     columns = [arrays[f"split_{name}"] for name in ("parent", "side", "cut")]
     columns.append(arrays.get("split_beyond", np.full(len(columns[0]), np.nan)))
     splits = []
-    for s, (parent, side, cut, beyond) in enumerate(zip(*columns, strict=True)):
+    for s, (parent, side, cut, violation) in enumerate(zip(*columns, strict=True)):
         at = owner == s
         own = at[whose]
         splits.append(
@@ -192,30 +186,17 @@ def unpacked(arrays):
                 arrays["hypothesis_intercept"][own],
                 float(cut),
                 whose[own] - np.flatnonzero(at)[0],
-                float(beyond),
+                float(violation),
             )
         )
     return splits
 
 
 def readable(splits, leaves, mass, shares, spread, most):
-    """One tree as a list of nodes, the root first and each node before its children.
+    """One tree as a list of nodes, the root first and each before its children.
 
-    Parameters
-    ----------
-    splits : list of Split
-    leaves : list of (int, int)
-    mass : numpy.ndarray, (L,)
-    shares : numpy.ndarray, (L, K)
-    spread : numpy.ndarray, (d,)
-        Standard deviation of each feature, to rank what counts.
-    most : int
-        Terms to name.
-
-    Returns
-    -------
-    list of dict
-        See `SplitTreeProxy.rules`.
+    See `SplitTreeProxy.rules`; `spread` (d,) are the features' standard deviations, `most` the
+    number of terms to name.
     """
     inner = ancestors(splits, leaves)
     at = {splits[s].place: s for s in inner}
@@ -241,7 +222,13 @@ def readable(splits, leaves, mass, shares, spread, most):
             node["shares"] = shares[number[place]].tolist()
             return node["mass"], np.array(node["shares"])
         split = splits[at[place]]
-        node["hypotheses"] = _hypotheses(split)
+        every = range(len(split.p)) if split.owner is None else split.owner
+        owned = [np.flatnonzero(np.asarray(every) == h) for h in range(len(split.p))]
+        owned = [own[0] if split.one_each else own for own in owned]
+        node["hypotheses"] = [
+            (float(p), split.coefficients[own].tolist(), split.intercepts[own].tolist())
+            for p, own in zip(split.p, owned, strict=True)
+        ]
         node["cut"] = None if np.isnan(split.cut) else split.cut
         node["terms"] = _terms(split, spread, most)
         total, counts = 0.0, 0.0
@@ -254,17 +241,6 @@ def readable(splits, leaves, mass, shares, spread, most):
 
     visit(ROOT, -1, 0)
     return nodes
-
-
-def _hypotheses(split):
-    """Probability, coefficients and intercepts of each hypothesis; lists where of several."""
-    if split.one_each:
-        parts = zip(split.p, split.coefficients, split.intercepts, strict=True)
-        return [(float(p), b.tolist(), float(b0)) for p, b, b0 in parts]
-    return [
-        (float(p), split.coefficients[own].tolist(), split.intercepts[own].tolist())
-        for p, own in ((p, split.owner == h) for h, p in enumerate(split.p))
-    ]
 
 
 def _terms(split, spread, most):

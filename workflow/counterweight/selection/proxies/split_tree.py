@@ -4,22 +4,22 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Integer, Number
-from counterweight.numerics.checks import checked_new_rows
-from counterweight.numerics.geometry import closest, closest_in_hull
+from counterweight.numerics.geometry import closest
 from counterweight.numerics.groups import checked_target, disclosivity, leaf_table
 from counterweight.selection.proxies import split_rules
-from counterweight.selection.proxies.proxy import Proxy
+from counterweight.selection.proxies.proxy import Proxy, setting_of
 from counterweight.selection.proxies.split_game import Design
 from counterweight.selection.proxies.split_growth import Search, counterexample, step_records, steps
 
+TASK = "filter"
 #: What a preset stands for; an option that is given comes before it. The least drop of
 #: `regularised` was chosen among .005, .01, .02, .03 and .05 on thirds held out within training
 #: rows: the smaller ones gain in sample and lose on the rows held out (Adult at alpha .2: .60 to
 #: .55), where they end in samples of hardly any rows.
 PRESETS = {
-    "paper": {"smallest_drop": None, "smallest_leaf": 0.0, "stop_distance": 0.1},
-    "deep": {"smallest_drop": 0.005, "smallest_leaf": 0.0, "stop_distance": 0.002},
-    "regularised": {"smallest_drop": 0.05, "smallest_leaf": 0.01, "stop_distance": 0.002},
+    "paper": {"min_decrease": None, "min_weight_fraction_leaf": 0.0, "tol": 0.1},
+    "deep": {"min_decrease": 0.005, "min_weight_fraction_leaf": 0.0, "tol": 0.002},
+    "regularised": {"min_decrease": 0.05, "min_weight_fraction_leaf": 0.01, "tol": 0.002},
 }
 
 OPTIONS = {
@@ -29,7 +29,7 @@ OPTIONS = {
     "preset": Choice("regularised", ["paper", "deep", "regularised"],
         "Stopping rule: paper (each split shrinks the distance by the factor 1 - gamma, stop below .1), deep (small "
         "drops accepted), regularised (leaves of at least 1 % of the rows, each split shrinks the distance by 5 %). "
-        "Sets smallest_drop, smallest_leaf and stop_distance where they are null."),
+        "Sets min_decrease, min_weight_fraction_leaf and tol where they are null."),
     "hull": Choice("convex", ["convex", "cone"],
         "Distance that splits shrink: to the convex hull of the leaves, or to their cone (the relaxed variant, leaf "
         "weights need not sum to 1)."),
@@ -37,11 +37,11 @@ OPTIONS = {
         "A row goes to a side with a probability, or always to the same one (deterministic trees; fewer splits keep "
         "within alpha)."),
     "gamma": Number(0.1, "Least relative drop of the distance by a split in the preset paper.", above=0, below=1),
-    "height": Integer(20, "Most splits from the root to a leaf.", minimum=0),
-    "most_leaves": Integer(40, "Most leaves of a tree.", minimum=1),
-    "stop_distance": Number(None, "A tree grows until the distance to the target is at most this; the target then counts as reached.", minimum=0, null=True),
-    "smallest_drop": Number(None, "Least relative drop of the distance by a split.", minimum=0, maximum=1, null=True),
-    "smallest_leaf": Number(None, "Least share of the training rows in a leaf; 0 for one row.", minimum=0, maximum=0.5, null=True),
+    "max_depth": Integer(20, "Most splits from the root to a leaf.", minimum=0),
+    "max_leaf_nodes": Integer(40, "Most leaves of a tree.", minimum=1),
+    "tol": Number(None, "A tree grows until the distance to the target is at most this; the target then counts as reached.", minimum=0, null=True),
+    "min_decrease": Number(None, "Least relative drop of the distance by a split.", minimum=0, maximum=1, null=True),
+    "min_weight_fraction_leaf": Number(None, "Least share of the training rows in a leaf; 0 for one row.", minimum=0, maximum=0.5, null=True),
     "min_samples_leaf": Integer(1, "Least training rows in a leaf, where that is more than the share.", minimum=1),
     "thresholds": Integer(5, "Levels Q of the split objective that are tried in each leaf.", minimum=1),
     "rounds": Integer(8, "Most rounds of the game between Learner and Auditor at each level.", minimum=1),
@@ -55,48 +55,10 @@ OPTIONS = {
     "hypothesis_depth": Integer(2, "Depth of the shallow trees that splits are mixed of.", minimum=1, maximum=5),
     "solver": Choice("program", ["program", "printed"],
         "Who mixes a split: linear programs over the hypotheses that a short game plays, or Algorithm 3 as printed "
-        "(the mean of so many rounds, then repaired with an even coin to keep alpha), which needs some hundred rounds."),
+        "(the mean of so many rounds, then repaired with an even chance to keep alpha), which needs some hundred rounds."),
 }  # fmt: skip
 
 
-def setting_name(alpha):
-    """Name of a setting in files."""
-    return f"alpha={round(float(alpha), 10):g}"
-
-
-def checked_alphas(alphas):
-    """Alphas as floats.
-
-    Raises
-    ------
-    CounterweightError
-        When there is none, one is outside [0, 1], or two share a name.
-    """
-    try:
-        alphas = [float(alpha) for alpha in alphas]
-    except (TypeError, ValueError) as error:
-        raise CounterweightError(
-            f"alphas is {alphas!r}: give a list of numbers in [0, 1]."
-        ) from error
-    if not alphas:
-        raise CounterweightError("The list alphas is empty: give at least one number in [0, 1].")
-    wrong = [alpha for alpha in alphas if not 0 <= alpha <= 1]
-    if wrong:
-        raise CounterweightError(
-            f"{len(wrong)} of {len(alphas)} alphas are outside [0, 1] (first: {wrong[0]:g}): a "
-            "share differs from another by at most 1."
-        )
-    names = [setting_name(alpha) for alpha in alphas]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise CounterweightError(f"The list alphas holds {twice[0]} twice: leave one out.")
-    return alphas
-
-
-# The (alpha, beta)-proxy: a tree whose leaves tell little about anybody's group.
-# Algorithm 4 of Deng et al. (2023) with the splits of Algorithm 3, over a grid of alpha.
-
-TASK = "filter"
 LABEL = "(α,β)-proxy"
 VALUE_LABELS = {
     "hull": {"cone": "relaxed"},
@@ -114,15 +76,20 @@ class SplitTreeProxy(Proxy):
     the hull of the leaves' group shares closest to the target, as long as all children's
     shares stay within alpha of the base shares of the training rows. That bound holds in
     sample; on new rows a leaf of few rows may exceed it (Theorem 3 of the paper), which is
-    what `smallest_leaf` is for. A tree for one alpha is valid for every larger one, so along
-    the grid a tree is only replaced by one that comes closer.
+    what `min_weight_fraction_leaf` is for. A tree for one alpha is valid for every larger one, so
+    along the grid a tree is only replaced by one that comes closer.
 
     Parameters
     ----------
-    alphas, preset, hull, splits, gamma, height, most_leaves, stop_distance, smallest_drop, \
-smallest_leaf, min_samples_leaf, thresholds, rounds, epsilon, oracle_rows, l2, target, \
-hypotheses, hypothesis_depth, solver
-        See `OPTIONS`.
+    alphas : sequence of float
+        Disclosivity budgets, one tree each.
+    preset : {"regularised", "deep", "paper"}
+        What `tol`, `min_decrease` and `min_weight_fraction_leaf` are where they are None.
+    target : sequence of float, optional
+        Shares to aim at, in the order of the groups; equal ones by default.
+
+    All options are described in `OPTIONS`, as ``python -m counterweight.options selector
+    split_tree`` prints them.
 
     Attributes
     ----------
@@ -148,11 +115,11 @@ hypotheses, hypothesis_depth, solver
         hull="convex",
         splits="randomised",
         gamma=0.1,
-        height=20,
-        most_leaves=40,
-        stop_distance=None,
-        smallest_drop=None,
-        smallest_leaf=None,
+        max_depth=20,
+        max_leaf_nodes=40,
+        tol=None,
+        min_decrease=None,
+        min_weight_fraction_leaf=None,
         min_samples_leaf=1,
         thresholds=5,
         rounds=8,
@@ -164,37 +131,26 @@ hypotheses, hypothesis_depth, solver
         hypothesis_depth=2,
         solver="program",
     ):
-        self.alphas = alphas
-        self.preset = preset
-        self.hull = hull
-        self.splits = splits
-        self.gamma = gamma
-        self.height = height
-        self.most_leaves = most_leaves
-        self.stop_distance = stop_distance
-        self.smallest_drop = smallest_drop
-        self.smallest_leaf = smallest_leaf
+        self.alphas, self.preset, self.hull, self.splits = alphas, preset, hull, splits
+        self.gamma, self.max_depth, self.max_leaf_nodes = gamma, max_depth, max_leaf_nodes
+        self.tol, self.min_decrease = tol, min_decrease
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_samples_leaf = min_samples_leaf
-        self.thresholds = thresholds
-        self.rounds = rounds
-        self.epsilon = epsilon
-        self.oracle_rows = oracle_rows
-        self.l2 = l2
-        self.target = target
-        self.hypotheses = hypotheses
-        self.hypothesis_depth = hypothesis_depth
+        self.thresholds, self.rounds, self.epsilon = thresholds, rounds, epsilon
+        self.oracle_rows, self.l2, self.target = oracle_rows, l2, target
+        self.hypotheses, self.hypothesis_depth = hypotheses, hypothesis_depth
         self.solver = solver
 
-    def fit(self, X, Z, *, classes, target=None, rng=None):
+    def fit(self, X, y, *, classes=None, target=None, rng=None):
         """Grow one tree for each alpha.
 
         Parameters
         ----------
         X : array_like, (n, d)
             Features of the training rows, finite.
-        Z : array_like, (n, K)
-            One 1 in each class's block of columns.
-        classes : sequence of int
+        y : array_like, (n, K)
+            One 1 in each class's block of columns; or the groups (n,), where `classes` is None.
+        classes : sequence of int, optional
             Groups in each class; they sum to K.
         target : array_like, (K,), optional
             Comes before the option of the same name.
@@ -208,42 +164,44 @@ hypotheses, hypothesis_depth, solver
             not finite, a group without rows, a class of one group, or a target that is no
             distribution.
         """
-        alphas = checked_alphas(self.alphas)
-        X, Z = self._checked(X, Z, classes, OPTIONS)
-        self.target_ = checked_target(self.target if target is None else target, classes)
-        self.base_ = Z.mean(axis=0)
-        self.rows_ = len(X)
-        self.classes_ = [int(k) for k in classes]
-        self.settings_ = [setting_name(alpha) for alpha in alphas]
-        self.spread_ = X.std(axis=0)
+        alphas = self._alphas()
+        Z, self.sizes_ = self._begin(X, y, classes, OPTIONS)
+        self.target_ = checked_target(self.target if target is None else target, self.sizes_)
+        self.base_, self.rows_, self.spread_ = Z.mean(axis=0), len(X), X.std(axis=0)
+        self.settings_ = [setting_of("alpha", alpha) for alpha in alphas]
         design = Design(
             X,
             Z,
-            classes[0],
+            self.sizes_[0],
             weighted=self.oracle_rows == "leaf",
             l2=self.l2,
             hypotheses=self.hypotheses,
             depth=self.hypothesis_depth,
         )
+        levels = {n: getattr(self, n) for n in ("thresholds", "rounds", "epsilon", "solver")}
         search = Search(
             design,
             self.base_,
             self.target_,
+            levels,
             cone=self.hull == "cone",
             deterministic=self.splits == "thresholded",
-            thresholds=self.thresholds,
-            rounds=self.rounds,
-            epsilon=self.epsilon,
-            solver=self.solver,
-            smallest=max(self._rule("smallest_leaf") * len(X), float(self.min_samples_leaf)),
-            smallest_drop=self._rule("smallest_drop"),
-            stop=self._rule("stop_distance"),
-            height=self.height,
-            most_leaves=self.most_leaves,
+            least=max(
+                self._rule("min_weight_fraction_leaf") * len(X), float(self.min_samples_leaf)
+            ),
+            min_decrease=self._rule("min_decrease"),
+            tol=self._rule("tol"),
+            max_depth=self.max_depth,
+            max_leaf_nodes=self.max_leaf_nodes,
         )
         grown = search.grid(alphas)
         self.splits_, self.trees_ = split_rules.pruned(search.splits, grown)
-        self._measure(X, Z)
+        self.mass_, self.shares_, self.distance_ = [], [], []
+        for member in split_rules.memberships(self.splits_, self.trees_, X):
+            mass, A = leaf_table(member, Z)
+            self.mass_.append(mass)
+            self.shares_.append(A)
+            self.distance_.append(closest(A, self.target_, self.hull == "cone")[1])
         return self
 
     def _rule(self, name):
@@ -251,29 +209,32 @@ hypotheses, hypothesis_depth, solver
         given = PRESETS[self.preset][name] if given is None else given
         return self.gamma if given is None else given
 
-    def _measure(self, X, Z):
-        self.mass_, self.shares_, self.distance_ = [], [], []
-        for weights in split_rules.memberships(self.splits_, self.trees_, X):
-            mass, A = leaf_table(weights, Z)
-            self.mass_.append(mass)
-            self.shares_.append(A)
-            self.distance_.append(closest(A, self.target_, self.hull == "cone")[1])
+    def _alphas(self):
+        """Alphas as floats; at least one, in [0, 1], no two of one name, or it raises."""
+        try:
+            alphas = [float(alpha) for alpha in self.alphas]
+        except (TypeError, ValueError) as error:
+            raise CounterweightError(
+                f"alphas is {self.alphas!r}: give a list of numbers in [0, 1]."
+            ) from error
+        if not alphas:
+            raise CounterweightError(
+                "The list alphas is empty: give at least one number in [0, 1]."
+            )
+        wrong = [alpha for alpha in alphas if not 0 <= alpha <= 1]
+        if wrong:
+            raise CounterweightError(
+                f"{len(wrong)} of {len(alphas)} alphas are outside [0, 1] (first: {wrong[0]:g}): a "
+                "share differs from another by at most 1."
+            )
+        names = [setting_of("alpha", alpha) for alpha in alphas]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise CounterweightError(f"The list alphas holds {twice[0]} twice: leave one out.")
+        return alphas
 
     def leaves(self, X):
-        """Leaf memberships of rows at each setting.
-
-        Parameters
-        ----------
-        X : array_like, (n, d)
-            Features as in `fit`.
-
-        Yields
-        ------
-        setting : str
-        memberships : numpy.ndarray, (n, L)
-            Probability of each leaf; rows sum to 1.
-        """
-        X = checked_new_rows(X, len(self.spread_))
+        """Each setting with the memberships (n, L) of rows (n, d) in its leaves; they sum to 1."""
         every = split_rules.memberships(self.splits_, self.trees_, X)
         yield from zip(self.settings_, every, strict=True)
 
@@ -281,57 +242,38 @@ hypotheses, hypothesis_depth, solver
         """Records of what was fitted: metric, setting and value.
 
         Metrics: distance (to the hull or cone of the leaves), reached (1 where it is at most
-        `stop_distance`), leaves, height, splits, disclosivity (in sample),
+        `tol`), leaves, height, splits, disclosivity (in sample),
         smallest_leaf_rows (weight of the smallest leaf, in training rows), and how the
         distance fell split by split (`counterweight.selection.proxies.split_growth`). With the
         preset paper also lemma3_case, a counterexample to Lemma 3 as printed; with the solver
         printed beyond_budget, how far its answers were beyond alpha before they were repaired.
         """
         records = []
-        stop = self._rule("stop_distance")
+        tol = self._rule("tol")
         for t, setting in enumerate(self.settings_):
-            leaves = self.trees_[t]
+            leaves, mass, shares = self.trees_[t], self.mass_[t], self.shares_[t]
+            used = split_rules.ancestors(self.splits_, leaves)
             values = {
                 "distance": self.distance_[t],
-                "reached": float(self.distance_[t] <= stop),
+                "reached": float(self.distance_[t] <= tol),
                 "leaves": float(len(leaves)),
                 "height": float(max(split_rules.depth(self.splits_, leaf) for leaf in leaves)),
-                "splits": float(len(split_rules.ancestors(self.splits_, leaves))),
-                "disclosivity": disclosivity(self.mass_[t], self.shares_[t], self.base_),
-                "smallest_leaf_rows": float(self.mass_[t].min() * self.rows_),
+                "splits": float(len(used)),
+                "disclosivity": disclosivity(mass, shares, self.base_),
+                "smallest_leaf_rows": float(mass.min() * self.rows_),
             }
-            made = [self.splits_[s].beyond for s in split_rules.ancestors(self.splits_, leaves)]
-            if made and not np.isnan(made).any():
-                values["beyond_budget"] = max(made)
-            values |= step_records(
-                steps(
-                    self.splits_,
-                    leaves,
-                    self.mass_[t],
-                    self.shares_[t],
-                    self.target_,
-                    closest_in_hull,
-                    self.gamma,
-                )
-            )
+            violations = [self.splits_[s].violation for s in used]
+            if violations and not np.isnan(violations).any():
+                values["beyond_budget"] = max(violations)
+            taken = steps(self.splits_, leaves, mass, shares, self.target_, self.gamma)
+            values |= step_records(taken)
             records += [
                 {"metric": metric, "setting": setting, "value": value}
                 for metric, value in values.items()
             ]
         if self.preset == "paper":
-            value = counterexample(closest_in_hull)
-            records.append({"metric": "lemma3_case", "setting": "", "value": value})
+            records.append({"metric": "lemma3_case", "setting": "", "value": counterexample()})
         return records
-
-    def reached_from(self):
-        """Smallest alpha of the grid at which the target is reached, or None."""
-        stop = self._rule("stop_distance")
-        reaching = [
-            alpha
-            for alpha, distance in zip(checked_alphas(self.alphas), self.distance_, strict=True)
-            if distance <= stop
-        ]
-        return min(reaching, default=None)
 
     def rules(self, setting=None, terms=6):
         """The trees as lists of nodes, for drawing, reading and applying.
@@ -379,14 +321,8 @@ hypotheses, hypothesis_depth, solver
         nodes = []
         for t, name in enumerate(self.settings_):
             if setting in (None, name):
-                tree = split_rules.readable(
-                    self.splits_,
-                    self.trees_[t],
-                    self.mass_[t],
-                    self.shares_[t],
-                    self.spread_,
-                    terms,
-                )
+                leaves = self.trees_[t], self.mass_[t], self.shares_[t]
+                tree = split_rules.readable(self.splits_, *leaves, self.spread_, terms)
                 nodes += [{"setting": name, **node} for node in tree]
         return nodes
 
@@ -394,11 +330,11 @@ hypotheses, hypothesis_depth, solver
         """Fitted proxy as arrays of at most two dimensions, without any training row."""
         owner = [t for t, leaves in enumerate(self.trees_) for _ in leaves]
         return {
-            "alphas": np.array(checked_alphas(self.alphas)),
-            "stop_distance": np.array([self._rule("stop_distance")]),
+            "alphas": np.array(self._alphas()),
+            "stop_distance": np.array([self._rule("tol")]),
             "cone": np.array([float(self.hull == "cone")]),
             "rows": np.array([float(self.rows_)]),
-            "classes": np.array(self.classes_, dtype=float),
+            "classes": np.array(self.sizes_, dtype=float),
             "base": self.base_,
             "target": self.target_,
             "spread": self.spread_,
@@ -413,26 +349,18 @@ hypotheses, hypothesis_depth, solver
 
     @classmethod
     def from_arrays(cls, arrays, names=None):
-        """The proxy behind `to_arrays`.
-
-        Parameters
-        ----------
-        arrays : dict of str to array
-        names : sequence of str, optional
-            Names of the features, kept as `feature_names_`.
-        """
+        """The inverse of `to_arrays`; `names`, those of the features, is not used."""
         alphas = [float(alpha) for alpha in arrays["alphas"]]
         proxy = cls(
             alphas=alphas,
-            stop_distance=float(arrays["stop_distance"][0]),
+            tol=float(arrays["stop_distance"][0]),
             hull="cone" if arrays["cone"][0] else "convex",
         )
-        proxy.feature_names_ = None if names is None else list(names)
-        proxy.settings_ = [setting_name(alpha) for alpha in alphas]
+        proxy.settings_ = [setting_of("alpha", alpha) for alpha in alphas]
         proxy.rows_ = int(arrays["rows"][0])
-        proxy.classes_ = [int(k) for k in arrays["classes"]]
+        proxy.sizes_ = [int(k) for k in arrays["classes"]]
         proxy.base_, proxy.target_ = arrays["base"], arrays["target"]
-        proxy.spread_ = arrays["spread"]
+        proxy.spread_, proxy.n_features_in_ = arrays["spread"], len(arrays["spread"])
         proxy.distance_ = [float(distance) for distance in arrays["distance"]]
         proxy.splits_ = split_rules.unpacked(arrays)
         proxy.trees_, proxy.mass_, proxy.shares_ = [], [], []

@@ -8,10 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.delivery import saved_filters as ft
-from counterweight.delivery.filter_certificates import noisy_counts, published, shares_of, withheld
+from counterweight.delivery.final_filters import (
+    EVEN,
+    _parts,
+    check_useful,
+    noisy_counts,
+    published,
+    shares_of,
+    withheld,
+)
+from counterweight.errors import CounterweightError
 from counterweight.models.filters.card import card
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 from bench_promises import person_filter  # noqa: E402
 
@@ -57,24 +66,24 @@ def test_noisy_shares_are_shares_and_near_where_epsilon_is_large(saved):
 def test_small_cells_are_withheld_and_never_one_alone(saved):
     counts = saved.facts["rows"] * saved.mass[:, None] * saved.shares
     least = np.sort(counts.min(axis=1))[0] + 1e-6
-    told = published(saved, None, least_cell=least)
+    told = published(saved, None, min_cell_count=least)
     gone = np.isnan(told.shares).all(axis=1)
     assert gone.sum() == 2 and gone[counts.min(axis=1) < least].all()
     np.testing.assert_array_equal(told.shares[~gone], saved.shares[~gone])
     np.testing.assert_array_equal(told.base, saved.base)
     assert "withheld" in card(told)
-    nothing = published(saved, None, least_cell=10_000)
+    nothing = published(saved, None, min_cell_count=10_000)
     assert np.isnan(nothing.shares).all() and np.isnan(nothing.base).all()
     assert "No leaf's shares may be told" in card(nothing)
     assert published(saved, None).shares is saved.shares
 
 
 def test_what_is_withheld_stays_so_in_the_file_and_changes_no_answer(saved, tmp_path):
-    told = published(saved, np.random.default_rng(2), epsilon=1.0, least_cell=40)
-    ft.write_filter(tmp_path / "filter.parquet", told)
+    told = published(saved, np.random.default_rng(2), epsilon=1.0, min_cell_count=40)
+    told.save(tmp_path / "filter.parquet")
     again = ft.read_filter(tmp_path / "filter.parquet")
     np.testing.assert_array_equal(again.shares, told.shares)
-    assert again.facts["epsilon"] == 1.0 and again.facts["least_cell"] == 40.0
+    assert again.facts["epsilon"] == 1.0 and again.facts["min_cell_count"] == 40.0
     people = pd.DataFrame({"id": range(50), "a": 1.0, "b": 0.0, "c": np.arange(50) % 5})
     one, other = (ft.apply_filter(people, which, 1) for which in (saved, again))
     np.testing.assert_array_equal(one["accepted"], other["accepted"])
@@ -90,3 +99,31 @@ def test_withheld_hides_at_least_two_of_several():
 def test_shares_are_within_each_class():
     counts = np.array([[1.0, 3.0, 2.0, 2.0], [0.0, 0.0, 0.0, 0.0]])
     assert shares_of(counts, [2, 2]).tolist() == [[0.25, 0.75, 0.5, 0.5], [0.0] * 4]
+
+
+def test_a_count_at_the_limit_is_told_and_of_two_alone_both_are_not():
+    np.testing.assert_array_equal(withheld(np.array([5.0, 9, 7]), 5), [False] * 3)
+    np.testing.assert_array_equal(withheld(np.array([4.0, 9, 7]), 5), [True, False, True])
+    np.testing.assert_array_equal(withheld(np.array([4.0]), 5), [True])
+    np.testing.assert_array_equal(withheld(np.array([4.0, 3, 9]), 5), [True, True, False])
+
+
+def test_released_columns_of_many_values_are_parts_of_enough_rows():
+    few = np.repeat(np.arange(20), 3)
+    np.testing.assert_array_equal(_parts(few), few)
+    many = _parts(np.arange(200) / 7)
+    np.testing.assert_array_equal(many, np.arange(200) // 50)
+    assert _parts(np.arange(49)).max() == 0 and _parts(np.arange(100_000)).max() == 19
+    holes = _parts(np.array(["b", None, "a", "b"], object))
+    assert len(set(holes)) == 3 and holes[0] == holes[3]
+
+
+def test_a_filter_of_equal_chances_is_of_no_use_unless_groups_are_even(saved):
+    flat = dataclasses.replace(saved, acceptance=np.full(len(saved.mass), 0.4))
+    flat.base = flat.target + np.array([0.99 * EVEN, *np.zeros(len(flat.target) - 1)])
+    check_useful(flat)
+    flat.base = flat.target + np.array([1.01 * EVEN, *np.zeros(len(flat.target) - 1)])
+    with pytest.raises(CounterweightError, match="accept everybody alike"):
+        check_useful(flat)
+    flat.acceptance = np.linspace(0.3, 0.4, len(saved.mass))
+    check_useful(flat)

@@ -10,6 +10,8 @@ from counterweight.selection.proxies.split_game import (
     Mixtures,
     as_printed,
     cuts_of,
+    game,
+    proposals,
     repaired,
 )
 from counterweight.selection.proxies.split_rules import ROOT
@@ -94,7 +96,7 @@ def test_groups_that_no_half_space_tells_apart_need_trees():
     rare = (X[:, 0] * X[:, 1] > 0) & (rng.random(1500) < 0.6)
     Z = np.column_stack([~rare, rare]).astype(float)
     left = {
-        name: SplitTreeProxy(alphas=[0.25], hypotheses=name, height=1).fit(X, Z, classes=[2])
+        name: SplitTreeProxy(alphas=[0.25], hypotheses=name, max_depth=1).fit(X, Z, classes=[2])
         for name in CLASSES
     }
     reached = {name: proxy.distance_[0] for name, proxy in left.items()}
@@ -126,11 +128,11 @@ def test_the_repair_keeps_alpha_and_changes_nothing_that_does(small):
     leaf, r, D = small
     limits = Limits(leaf, r, 0.02, 4.0)
     (p,) = as_printed(leaf, r, 0.02, D, np.array([D @ r]), 50, 1e-3)
-    assert limits.beyond(p @ leaf.sums) > 0
+    assert limits.violation(p @ leaf.sums) > 0
     again = repaired(leaf, limits, p.copy())
     assert limits.excess(again @ leaf.sums).max() <= 1e-12
     assert again.sum() == pytest.approx(1) and again.min() >= 0
-    assert limits.beyond(again @ leaf.sums) <= 1e-9
+    assert limits.violation(again @ leaf.sums) <= 1e-9
     assert repaired(leaf, limits, again) is again
 
 
@@ -154,3 +156,122 @@ def test_trees_by_algorithm_3_as_printed_keep_alpha_after_the_repair():
     assert told and min(told.values()) >= 0 and len(proxy.trees_[-1]) > 1
     stored = parquet.model_arrays(parquet.model_table(proxy.to_arrays(), 0, "").to_pydict())
     assert SplitTreeProxy.from_arrays(stored).describe() == proxy.describe()
+
+
+def test_limits_are_those_of_both_children_and_their_sizes():
+    X, Z = world(3)
+    leaf = leaf_of(X, Z)
+    r, alpha, rng = leaf.shares, 0.12, np.random.default_rng(0)
+    limits = Limits(leaf, r, alpha, 60.0)
+    for _ in range(300):
+        inside = rng.uniform(0, 1)
+        N = leaf.shares * rng.uniform(0.4, 1.6, len(r)) * inside
+        N *= min(1.0, (leaf.shares / N).min())
+        inside = N.sum()
+        shares = np.array([N / inside, (leaf.shares - N) / (1 - inside)])
+        far, small = np.abs(shares - r).max(), min(inside, 1 - inside) * leaf.mass
+        assert (limits.excess(N) <= 0).all() == (far <= alpha and small >= 60)
+        assert limits.violation(N) == pytest.approx(max(far - alpha, 0))
+        share = limits.share(N)
+        assert (share > 1) == (limits.excess(N) <= 0).all()
+        if share <= 1:
+            mixed = limits.excess(share * N + (1 - share) * leaf.shares / 2)
+            assert mixed.max() == pytest.approx(0, abs=1e-12)
+    assert limits.violation(0 * r) == pytest.approx(0) == limits.violation(leaf.shares)
+    tight = Limits(leaf, r, 0.0, 1.0)
+    assert tight.share(leaf.shares * [0.9, 0.5, 0.5]) is None
+
+
+def test_limits_that_never_bind_are_left_out_and_sizes_are_halves_at_most():
+    Z = np.repeat(np.eye(2), [70, 30], axis=0)
+    leaf = leaf_of(np.arange(100.0)[:, None], Z)
+    # .7 + .3 is 1 and .3 - .3 is 0: only one end of each share can be passed.
+    assert len(Limits(leaf, leaf.shares, 0.3, 1.0).bounds) == 2 * 2 + 2
+    assert Limits(leaf, leaf.shares, 0.3, 25.0).bounds[-2:].tolist() == [-0.25, 0.75]
+    assert Limits(leaf, leaf.shares, 0.3, 80.0).bounds[-2:].tolist() == [-0.5, 0.5]
+
+
+def test_the_first_rounds_of_the_game_by_hand():
+    X, Z = world(4)
+    leaf = leaf_of(X, Z)
+    limits, D = Limits(leaf, leaf.shares, 0.05, 1.0), np.full(3, 1 / 3) - leaf.shares
+    levels = np.array([leaf.shares @ D, 0.02])
+    game(leaf, limits, D, levels, 3)
+    first = D - levels[:, None]
+    np.testing.assert_allclose(leaf.directions[2:4], first)
+    step = 8 * np.linalg.norm(D)
+    prices = np.maximum(step * (leaf.sums[2:4] @ limits.rows.T - limits.bounds), 0)
+    np.testing.assert_allclose(leaf.directions[4:6], first - prices @ limits.rows)
+    excess = leaf.sums[4:6] @ limits.rows.T - limits.bounds
+    prices = np.maximum(prices + step / np.sqrt(2) * excess, 0)
+    np.testing.assert_allclose(leaf.directions[6:8], first - prices @ limits.rows)
+    assert len(leaf.directions) == 8
+    for direction, sums in zip(leaf.directions[2:], leaf.sums[2:], strict=True):
+        says = leaf.oracle.says(direction[None])[:, 0]
+        np.testing.assert_allclose(sums, Z[says].sum(axis=0) / len(Z))
+    free = leaf_of(X, Z)
+    game(free, Limits(free, free.shares, 1.0, 1.0), D, levels[:1], 8)
+    assert len(free.sums) == 3, "without limits the first answer is the last"
+
+
+def test_a_leaf_forgets_the_oldest_of_its_pool_but_not_the_constants():
+    leaf = leaf_of(*world(5))
+    leaf.play(np.eye(3))
+    leaf.play(-np.eye(3))
+    kept, sums = leaf.directions, leaf.sums
+    leaf.trim(8)
+    assert leaf.directions is kept
+    leaf.trim(7)
+    np.testing.assert_array_equal(leaf.directions, np.vstack([kept[:2], kept[3:]]))
+    np.testing.assert_array_equal(leaf.sums, np.vstack([sums[:2], sums[3:]]))
+    says = leaf.answers([0, 1, 2])
+    assert says[:, 0].all() and not says[:, 1].any()
+    np.testing.assert_array_equal(says[:, 2], leaf.oracle.says(kept[3:4])[:, 0])
+
+
+def test_levels_lead_from_the_mean_to_what_the_regression_predicts():
+    X, Z = world(6)
+    leaf = leaf_of(X, Z)
+    D = np.full(3, 1 / 3) - leaf.shares
+    limits = Limits(leaf, leaf.shares, 1.0, 1.0)
+    options = {"thresholds": 4, "rounds": 1, "epsilon": 1e-4}
+    found = proposals(leaf, limits, D, **options)
+    middle, top = leaf.shares @ D, np.quantile(leaf.oracle.values(D), 0.995)
+    wanted = D - (middle + (top - middle) * np.arange(4) / 4)[:, None]
+    np.testing.assert_allclose(leaf.directions[2:6], wanted)
+    for p, objective in zip(found, wanted, strict=True):
+        assert p @ leaf.sums @ objective == pytest.approx((leaf.sums @ objective).max())
+
+
+def test_stumps_see_the_mean_price_of_each_side():
+    X, Z = world(7, n=200)
+    leaf = leaf_of(X, Z, "stumps")
+    price = np.array([1.0, -0.5, 0.2])
+    sides = []
+    for feature, cuts in enumerate(cuts_of(X)):
+        above = X[:, [feature]] > cuts
+        sides += [(Z[one] @ price).mean() for one in above.T]
+    below = [
+        (Z[X[:, feature] <= cut] @ price).mean()
+        for feature, cuts in enumerate(cuts_of(X))
+        for cut in cuts
+    ]
+    np.testing.assert_allclose(leaf.oracle.values(price[None])[:, 0], sides + below)
+
+
+def test_a_mixture_is_of_one_hypothesis_where_that_keeps_to_the_limits():
+    X, Z = world(8)
+    leaf = leaf_of(X, Z)
+    leaf.play(np.vstack([np.eye(3), -np.eye(3)]))
+    loose = Mixtures(leaf, Limits(leaf, leaf.shares, 1.0, 1.0))
+    objective = np.array([1.0, -1, 0.3])
+    p, prices, worth = loose.best(objective)
+    best = (leaf.sums @ objective).argmax()
+    assert p[best] == 1 == p.sum() and not prices.any()
+    assert worth == pytest.approx((leaf.sums @ objective).max())
+    limits = Limits(leaf, leaf.shares, 0.03, 1.0)
+    p, prices, worth = Mixtures(leaf, limits).best(objective)
+    assert p.min() >= 0 and p.sum() == pytest.approx(1)
+    assert limits.excess(p @ leaf.sums).max() <= 1e-9 and prices.min() >= -1e-12
+    # Duality: the gain is the worth and what the limits cost.
+    assert p @ leaf.sums @ objective == pytest.approx(worth + prices @ limits.bounds)

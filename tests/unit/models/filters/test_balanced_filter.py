@@ -13,8 +13,8 @@ from counterweight.models.filters.balanced_filter import (
     BalancedFilter,
     accept_probability,
     acceptances,
-    coins,
     filtered,
+    row_uniforms,
     train_filter_repeat,
 )
 from counterweight.numerics.geometry import interpolated_rows
@@ -156,8 +156,8 @@ def test_settings_beside_the_grid_of_the_filter_are_told(caplog):
 def test_only_settings_of_the_grid_are_trained():
     model = BalancedFilter(settings=[0, 0.3, 1])
     grid = [f"alpha={a / 20:g}" for a in range(21)]
-    assert model.asked(grid) == ["alpha=0", "alpha=0.3", "alpha=1"]
-    assert model.asked(["eta=0.25", "eta=1"]) == ["eta=1"] and model.asked([""]) == [""]
+    assert model.requested(grid) == ["alpha=0", "alpha=0.3", "alpha=1"]
+    assert model.requested(["eta=0.25", "eta=1"]) == ["eta=1"] and model.requested([""]) == [""]
     arrays, _ = train(data(), settings=[0.5])
     assert ("rows_accepted", "alpha=0") not in arrays
 
@@ -172,9 +172,9 @@ def test_the_draw_accepts_by_the_probability_of_the_leaf():
     assert arrays["rows_accepted", "alpha=0"] == len(right)
 
 
-def test_methods_share_the_coins_of_the_rows():
-    np.testing.assert_array_equal(coins(1, "s", 0, 5), coins(1, "s", 0, 5))
-    assert not np.array_equal(coins(1, "s", 0, 5), coins(1, "s", 1, 5))
+def test_methods_share_the_draws_of_the_rows():
+    np.testing.assert_array_equal(row_uniforms(1, "s", 0, 5), row_uniforms(1, "s", 0, 5))
+    assert not np.array_equal(row_uniforms(1, "s", 0, 5), row_uniforms(1, "s", 1, 5))
     study = data()
     less, _ = train(study, acceptance={"alpha=0.5": np.array([0.2, 0.5])}, classifier="none")
     more, _ = train(study, acceptance={"alpha=0.5": np.array([0.2, 0.6])}, classifier="none")
@@ -227,7 +227,7 @@ def test_parameters_are_those_of_scikit_learn_without_importing_it():
     code = (
         "import sys, counterweight.models.filters.balanced_filter, counterweight.tasks.filters\n"
         "import counterweight.models.filters.seen_groups\n"
-        "import counterweight.evaluation.filters.evaluate\n"
+        "import counterweight.evaluation.filter_evaluation\n"
         "import counterweight.selection.proxies.split_tree\n"
         "assert not {'sklearn', 'scipy.optimize', 'imblearn', 'pandas'} & {*sys.modules}"
     )

@@ -47,7 +47,7 @@ def test_equal_chances_distort_nothing_and_who_is_never_accepted_is_not_distorte
 @pytest.mark.parametrize("weigh", [acc.quadratic_acceptance, acc.relaxed_acceptance])
 def test_of_two_leaves_the_best_mixture_within_the_limit_is_that_of_a_grid(weigh, most):
     mass, A = np.array([0.8, 0.2]), np.array([[0.9, 0.1], [0.3, 0.7]])
-    (made,) = weigh(mass, A, np.full(2, 0.5), most_distorted=most)
+    (made,) = weigh(mass, A, np.full(2, 0.5), max_distortion=most)
     x = np.linspace(0, 1, 100_001)[1:-1]
     q = np.column_stack([x, 1 - x])
     kept = q[:, :, None] * A / (q @ A)[:, None, :]
@@ -63,7 +63,7 @@ def test_of_two_leaves_the_best_mixture_within_the_limit_is_that_of_a_grid(weigh
 def test_the_limits_are_met_and_cost_no_more_balance_than_they_must(seed, least):
     mass, A, rng = draw(seed)
     target, most = np.full(3, 1 / 3), 0.1
-    given = {"least_accepted": least, "most_distorted": most}
+    given = {"min_acceptance_rate": least, "max_distortion": most}
     (free,) = acc.quadratic_acceptance(mass, A, target)
     (made,) = acc.quadratic_acceptance(mass, A, target, **given)
     left = np.linalg.norm(made.q @ A - target)
@@ -83,23 +83,23 @@ def test_no_limit_changes_nothing_and_a_limit_of_0_accepts_everybody_alike():
     mass, A, _ = draw(2)
     target = np.full(3, 1 / 3)
     (free,) = acc.quadratic_acceptance(mass, A, target)
-    (same,) = acc.quadratic_acceptance(mass, A, target, most_distorted=1.0)
+    (same,) = acc.quadratic_acceptance(mass, A, target, max_distortion=1.0)
     np.testing.assert_array_equal(free.rho, same.rho)
     (loose,) = acc.quadratic_acceptance(
-        mass, A, target, most_distorted=worst(free.rho, mass, A) + 1e-9
+        mass, A, target, max_distortion=worst(free.rho, mass, A) + 1e-9
     )
     assert loose.q @ A == pytest.approx(free.q @ A, abs=1e-8)
-    (none,) = acc.quadratic_acceptance(mass, A, target, most_distorted=0.0)
+    (none,) = acc.quadratic_acceptance(mass, A, target, max_distortion=0.0)
     assert none.rho == pytest.approx(np.ones(6), abs=1e-6)
-    with pytest.raises(CounterweightError, match="most_distorted have no meaning"):
-        acc.equal_acceptance(mass, A, target, most_distorted=0.5)
+    with pytest.raises(CounterweightError, match="max_distortion have no meaning"):
+        acc.equal_acceptance(mass, A, target, max_distortion=0.5)
 
 
 def test_leaves_without_rows_stay_out():
     mass, A, _ = draw(3)
     more, table = np.append(mass, 0.0), np.vstack([A, np.full(3, np.nan)])
-    (plain,) = acc.quadratic_acceptance(mass, A, np.full(3, 1 / 3), most_distorted=0.1)
-    (other,) = acc.quadratic_acceptance(more, table, np.full(3, 1 / 3), most_distorted=0.1)
+    (plain,) = acc.quadratic_acceptance(mass, A, np.full(3, 1 / 3), max_distortion=0.1)
+    (other,) = acc.quadratic_acceptance(more, table, np.full(3, 1 / 3), max_distortion=0.1)
     assert other.rho[-1] == 0
     np.testing.assert_allclose(other.rho[:-1], plain.rho)
 
@@ -110,7 +110,7 @@ def test_the_answer_is_that_of_a_solver_of_quadratic_programs(seed):
     L, K, most = [(4, 2), (12, 3), (8, 6), (15, 5)][seed % 4] + (0.05 + 0.1 * (seed // 4),)
     mass, A, rng = draw(seed, L, K)
     target = rng.dirichlet(np.full(K, 3.0))
-    (made,) = acc.quadratic_acceptance(mass, A, target, most_distorted=most)
+    (made,) = acc.quadratic_acceptance(mass, A, target, max_distortion=most)
     share = mass[:, None] * A / (mass @ A)
     # Unknowns: q, and for each leaf and group what q has of it too much.
     n, limits = L + L * K, []

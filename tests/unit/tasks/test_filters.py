@@ -115,11 +115,11 @@ def test_what_sees_the_groups_is_a_bound_and_never_given_away():
 def test_limits_of_a_table_of_ones_own_reach_the_optimisation_and_the_card(tmp_path):
     (tmp_path / "own.csv").write_text("who,town,group\n1,a,x\n2,b,y\n")
     given = {"table": str(tmp_path / "own.csv"), "name": "mine", "id": "who", "balance": "group"}
-    limits = {"least_accepted": 0.2, "most_distorted": 0.1}
+    limits = {"min_acceptance_rate": 0.2, "max_distortion": 0.1}
     plan = config.resolve(with_own_tables(given | limits, {}))
     study = plan["studies"]["mine"]
     assert limits.items() <= study["weightings"]["quadratic-split_tree"]["options"].items()
-    told = Stages(plan, "scripts").job("deliver", "mine", "").given["most_distorted"]
+    told = Stages(plan, "scripts").job("deliver", "mine", "").given["max_distortion"]
     assert told == {study["filter"]["method"]: 0.1}
-    with pytest.raises(CounterweightError, match="most_distorted"):
-        config.check(with_own_tables(given | {"most_distorted": 2}, {}))
+    with pytest.raises(CounterweightError, match="max_distortion"):
+        config.check(with_own_tables(given | {"max_distortion": 2}, {}))

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.delivery.filter_certificates import certified_setting
+from counterweight.delivery.final_filters import certified_setting
 from counterweight.errors import CounterweightError
 from counterweight.labeling.sensitive import label_groups, sensitive
-from counterweight.numerics.filters import disclosure, drawn_parts, part_counts
+from counterweight.numerics.disclosure import disclosure, drawn_parts, part_counts
 from counterweight.numerics.groups import leaf_table, memberships
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
 from counterweight.weighting.acceptance import quadratic_acceptance
@@ -34,7 +34,7 @@ def acceptances(proxy, X, Z):
 def certified(seed, rows=3000):
     rng = np.random.default_rng(seed)
     X, Z = world(rng, rows)
-    proxy = SplitTreeProxy(alphas=ALPHAS, smallest_leaf=0.1, thresholds=2, rounds=3)
+    proxy = SplitTreeProxy(alphas=ALPHAS, min_weight_fraction_leaf=0.1, thresholds=2, rounds=3)
     proxy.fit(X, Z, classes=[3], rng=rng)
     held = world(rng, rows)
     _, setting, certifying, found = certified_setting(
@@ -81,7 +81,7 @@ def test_of_several_methods_held_out_rows_choose_one_that_keeps_alpha():
     candidates = {}
     for name, rows, limit in (("rough", 120, ALPHA), ("fine", 3000, ALPHA / 2)):
         X, Z = world(rng, rows)
-        proxy = SplitTreeProxy(alphas=[limit], smallest_leaf=0.1, thresholds=2, rounds=3)
+        proxy = SplitTreeProxy(alphas=[limit], min_weight_fraction_leaf=0.1, thresholds=2, rounds=3)
         proxy.fit(X, Z, classes=[3], rng=rng)
         candidates[name] = proxy, acceptances(proxy, X, Z)
     X, Z = world(rng, 20_000)

@@ -1,3 +1,5 @@
+"""Saved filters: the same answers as in the study, alone and among others, by key and id."""
+
 import logging
 import subprocess
 import sys
@@ -9,138 +11,27 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.delivery import saved_filters as ft
-from counterweight.delivery.filter_certificates import describe_held_out, saved_filter
-from counterweight.delivery.saved_filters import VARIABLE, key_of_seed, own_key, read_key
+from counterweight.delivery.filter_keys import VARIABLE, own_key, read_key
+from counterweight.delivery.final_filters import describe_held_out, saved_filter
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import TabularEncoder
-from counterweight.labeling.recipes import as_is, one_hot
-from counterweight.models.filters.candidates import encoded, learned_encoder, read_candidates
 from counterweight.models.filters.card import card
 from counterweight.numerics.geometry import distorted
-from counterweight.numerics.groups import imbalance, leaf_table, memberships
-from counterweight.selection.proxies.attributes import RegressionProxy, TreeProxy
+from counterweight.numerics.groups import imbalance
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
 from counterweight.tables.parquet import metrics_table, write_table
-from counterweight.weighting.acceptance import quadratic_acceptance
+from counterweight.tables.table_reader import read_people
 from delivering import Own
-
-RECIPE = {
-    "name": "one_hot",
-    "options": {"drop": ["group", "person"], "max_categories": 3, "noise": 0.0},
-}
-GROUPS = ["blue", "green", "red"]
-SEED = 3
+from filter_study import CASES, GROUPS, SEED, case, people, study
 
 
-def people(n=1500, seed=0):
-    """A prepared table: a number with holes, a rare category, a missing one, a flat column."""
-    rng = np.random.default_rng(seed)
-    group = rng.choice(3, n, p=[0.6, 0.3, 0.1])
-    age = rng.normal(40 + 5 * group, 8).round()
-    town = rng.choice(list("ABCDE"), n, p=[0.4, 0.3, 0.2, 0.07, 0.03])
-    home = np.where(rng.random(n) < 0.2 + 0.3 * group, "own", "rent")
-    frame = pd.DataFrame({"row": np.arange(n, dtype="int32"), "age": age, "town": town})
-    frame["income"] = rng.lognormal(3 + group / 3, 0.5, n)
-    frame["home"] = pd.Series(home, dtype="str").mask(rng.random(n) < 0.05)
-    frame["age"] = frame["age"].mask(rng.random(n) < 0.1)
-    frame["flat"] = 1.0
-    frame["group"] = np.array(GROUPS)[group]
-    frame["person"] = [f"p{at}" for at in range(n)]
-    return frame
-
-
-def study(proxy, setting, recipe=None, frame=None):
-    """The tables of a study of one repeat, with a filter fitted on its training rows."""
-    frame = people() if frame is None else frame
-    recipe = recipe or RECIPE
-    make = {"one_hot": one_hot, "as_is": as_is}[recipe["name"]]
-    features = make(frame, np.random.default_rng(0), **recipe["options"])
-    X, test = features.drop(columns="row").to_numpy(), np.arange(len(frame)) % 3 == 0
-    Z = memberships([frame["group"]], [GROUPS])
-    proxy.fit(X[~test], Z[~test], classes=[3], rng=np.random.default_rng(0))
-    eta = [float(setting[4:])] if setting.startswith("eta=") else ()
-    for name, member in proxy.leaves(X[~test]):
-        if name in ("", setting):
-            (weighed,) = quadratic_acceptance(
-                *leaf_table(member, Z[~test]), np.full(3, 1 / 3), etas=eta
-            )
-    rho = weighed.rho
-    return SimpleNamespace(
-        frame=frame,
-        X=X,
-        Z=Z,
-        test=test,
-        proxy=proxy,
-        weighed=weighed,
-        setting=setting,
-        parts=dict(
-            frame=frame,
-            features={name: features[name].to_numpy() for name in features},
-            labels={
-                "repeat": np.zeros(len(frame), int),
-                "row": frame["row"].to_numpy(),
-                "role": np.where(test, "test", "train").astype(object),
-                "group_group": np.where(test, None, frame["group"].to_numpy(object)),
-            },
-            arrays=proxy.to_arrays(),
-            weights={
-                "repeat": np.zeros(len(rho), int),
-                "acceptance": rho,
-                "setting": np.full(len(rho), setting, object),
-                "leaf": np.arange(len(rho)),
-            },
-            metrics={
-                "repeat": np.zeros(1, int),
-                "metric": np.array(["imbalance"], object),
-                "target": np.array(["test"], object),
-                "setting": np.array([setting], object),
-                "part": np.array([""], object),
-                "value": np.array([0.123]),
-            },
-            selector={
-                RegressionProxy: "regression_proxy",
-                TreeProxy: "tree_proxy",
-                SplitTreeProxy: "split_tree",
-            }[type(proxy)],
-            recipe=recipe,
-            outcome=None,
-            target=None,
-            facts={
-                "study": "towns",
-                "title": "Towns",
-                "method": "m",
-                "setting": setting,
-                "repeat": 0,
-                "id": "person",
-                "key": key_of_seed(SEED).digest,
-            },
-        ),
-    )
-
-
-CASES = {
-    "tree": (TreeProxy, {"depth": 4}, "eta=0"),
-    "noise": (RegressionProxy, {}, "eta=0.3"),
-    "split": (SplitTreeProxy, {"alphas": [0.0, 0.1, 0.3], "smallest_leaf": 0.05}, "alpha=0.3"),
-    "trees": (
-        SplitTreeProxy,
-        {"alphas": [0.0, 0.3], "smallest_leaf": 0.05, "hypotheses": "trees"},
-        "alpha=0.3",
-    ),
-    "stump": (SplitTreeProxy, {"alphas": [0.0, 0.1], "smallest_leaf": 0.05}, "alpha=0"),
-}
+def brought(path):
+    return read_people(path, absent="bring it", nameless=True)
 
 
 @pytest.fixture(scope="module", params=CASES)
 def made(request, tmp_path_factory):
-    kind, given, setting = CASES[request.param]
-    found = study(kind(**given), setting)
-    found.saved = saved_filter(**found.parts)
-    held = found.frame[found.test].reset_index(drop=True)
-    describe_held_out(found.saved, held, found.Z[found.test], np.random.default_rng(1), 0.95)
-    found.path = tmp_path_factory.mktemp("filter") / "filter.parquet"
-    ft.write_filter(found.path, found.saved)
-    return found
+    return case(request.param, tmp_path_factory.mktemp("filter"))
 
 
 def test_the_saved_filter_gives_the_imbalance_of_the_study_on_its_test_rows(made):
@@ -171,12 +62,14 @@ def test_leaves_and_acceptance_of_the_filter_are_those_of_the_study(made):
 
 
 def test_the_table_is_the_same_when_written_again(made, tmp_path):
-    ft.write_filter(tmp_path / "again.parquet", ft.read_filter(made.path))
+    ft.read_filter(made.path).save(tmp_path / "again.parquet")
     assert (tmp_path / "again.parquet").read_bytes() == made.path.read_bytes()
 
 
 def test_only_the_chosen_setting_is_given_away():
-    found = study(SplitTreeProxy(alphas=[0.0, 0.1, 0.3], smallest_leaf=0.05), "alpha=0.1")
+    found = study(
+        SplitTreeProxy(alphas=[0.0, 0.1, 0.3], min_weight_fraction_leaf=0.05), "alpha=0.1"
+    )
     saved = saved_filter(**found.parts)
     assert list(saved.proxy.settings_) == ["alpha=0.1"]
     with pytest.raises(CounterweightError, match="alpha=0.1"):
@@ -242,7 +135,7 @@ def test_another_key_is_refused_and_only_its_digest_is_kept(made, tmp_path, monk
     assert [path.name for path in file.parent.iterdir()] == ["filter.key"]
     facts = made.parts["facts"] | {"key": key.digest}
     mine = saved_filter(**made.parts | {"facts": facts})
-    ft.write_filter(tmp_path / "filter.parquet", mine)
+    mine.save(tmp_path / "filter.parquet")
     for path in (tmp_path / "filter.parquet",):
         assert file.read_text().strip().encode() not in path.read_bytes()
     first = mine.accept(made.frame, file)["accepted"]
@@ -263,7 +156,7 @@ def test_another_key_is_refused_and_only_its_digest_is_kept(made, tmp_path, monk
 def test_a_reader_of_pandas_alone_gives_the_same_answers(made, tmp_path):
     if not isinstance(made.proxy, SplitTreeProxy):
         return
-    script = Path(__file__).resolve().parents[2] / "examples" / "read_filter.py"
+    script = Path(__file__).resolve().parents[3] / "examples" / "read_filter.py"
     assert len(script.read_text().splitlines()) < 80
     frame = made.frame[:200].assign(town=["new town", *made.frame["town"][1:200]])
     frame.drop(columns="group").to_csv(tmp_path / "people.csv", index=False)
@@ -305,186 +198,14 @@ def test_csv_and_parquet_candidates_are_decided_alike(made, tmp_path):
     made.frame.to_csv(tmp_path / "semicolons.txt", index=False, sep=";")
     whole = ft.apply_filter(made.frame, saved, SEED)
     for name in ("people.csv", "people.parquet", "semicolons.txt"):
-        decided = ft.apply_filter(read_candidates(tmp_path / name), saved, SEED)
+        decided = ft.apply_filter(brought(tmp_path / name), saved, SEED)
         for key, values in whole.items():
             np.testing.assert_array_equal(decided[key], values)
 
 
-def test_the_card_tells_what_each_leaf_discloses(made):
-    text = card(ft.read_filter(made.path))
-    for word in (
-        "snakemake apply --config candidates=people.csv filter_study=towns",
-        "Limits",
-        "`income`",
-        "Not certified",
-        *GROUPS,
-    ):
-        assert word in text
-    assert f"{np.abs(made.saved.shifts).max():.3f}" in text
-    assert "`flat`" not in text and "`group`" not in text
-    assert text.count("\n| 0 |") == 1
-    held = made.saved.held
-    bound = held["disclosivity", "bound", -1]
-    assert f"up to {bound:.3f}" in text and bound >= held["disclosivity", "value", -1]
-
-
-def test_the_card_says_when_held_out_rows_were_no_more_balanced(made):
-    saved = ft.read_filter(made.path)
-    saved.held["imbalance_before", "value", -1] = before = 0.4
-    for after, warned in ((before / 2, False), (before * 1.1, True)):
-        saved.held["imbalance", "value", -1] = after
-        assert ("no closer to the target" in card(saved)) == warned
-
-
-def test_markup_in_titles_and_groups_is_inert_on_the_card():
-    found = study(SplitTreeProxy(alphas=[0.0, 0.1], smallest_leaf=0.05), "alpha=0.1")
-    facts = found.parts["facts"] | {"title": "<script>alert(1)</script>"}
-    saved = saved_filter(**found.parts | {"facts": facts})
-    saved.groups[2], saved.classes = "<b>red</b> | x", ["<i>g"] * 3
-    text = card(saved)
-    assert not any(mark in text for mark in ("<script>", "<i>", "<b>"))
-    assert "&lt;b&gt;red&lt;/b&gt; \\| x" in text
-
-
-def test_learned_features_repeat_the_recipe_on_every_row():
-    frame = people()
-    features = one_hot(frame, np.random.default_rng(0), **RECIPE["options"])
-    names = [name for name in features if name != "row"]
-    known = learned_encoder(frame, names, RECIPE)
-    np.testing.assert_array_equal(encoded(frame, known), features[names].to_numpy())
-    assert [feature.kind for feature in known.features_] == [
-        "number",
-        "blank",
-        "category",
-        "category",
-        "category",
-        "other",
-        "number",
-        "category",
-        "category",
-        "blank",
-    ]
-    plain = as_is(frame, np.random.default_rng(0), columns=["income", "flat"])
-    recipe = {"name": "as_is", "options": {"columns": ["income", "flat"], "noise": 0.0}}
-    known = learned_encoder(frame, ["income", "flat"], recipe)
-    np.testing.assert_array_equal(encoded(frame, known), plain[["income", "flat"]].to_numpy())
-
-
-def test_names_that_clash_are_made_as_the_recipe_makes_them():
-    frame = people().rename(columns={"income": "age_missing", "flat": "town=A"})
-    frame["town"] = frame["town"].replace({"A": "other"})
-    frame["home"] = frame["home"].replace({"own": "missing"})
-    frame["town=A"] = np.arange(len(frame)) % 7
-    features = one_hot(frame, np.random.default_rng(0), **RECIPE["options"])
-    names = [name for name in features if name != "row"]
-    made = encoded(frame, learned_encoder(frame, names, RECIPE))
-    np.testing.assert_array_equal(made, features[names].to_numpy())
-
-
-def known_features(drop=()):
-    frame = people().drop(columns=list(drop))
-    features = one_hot(frame, np.random.default_rng(0), **RECIPE["options"])
-    return learned_encoder(frame, [name for name in features if name != "row"], RECIPE)
-
-
-def test_new_categories_and_holes_are_counted_and_told(caplog):
-    known = known_features()
-    frame = people()[:6].copy()
-    frame["town"] = ["A", "A", "Z", "E", "B", None]
-    frame["home"] = ["own", "boat", "rent", None, "own", "rent"]
-    frame["income"] = [1.0, 2.0, None, 4.0, 5.0, 6.0]
-    with caplog.at_level(logging.INFO, logger="counterweight"):
-        X = encoded(frame, known)
-    told = caplog.text
-    assert "town: 2 of 6 rows have a category that counts as other" in told
-    assert "home: 1 of 6 rows have a category that the filter never saw (boat)" in told
-    assert "income: missing in 1 of 6 rows" in told and "town: missing in 1 of 6" in told
-    at = {feature.name: i for i, feature in enumerate(known.features_)}
-    assert X[2, at["town=other"]] == X[3, at["town=other"]] == 1
-    assert X[1, [at["home=own"], at["home=rent"], at["home=missing"]]].sum() == 0
-    assert X[3, at["home=missing"]] == 1
-    assert X[2, at["income"]] == np.median(people()["income"])
-    assert X[5, [at[name] for name in at if name.startswith("town=")]].sum() == 0
-
-
-def test_bad_candidates_are_told_in_a_sentence(tmp_path):
-    known, frame = known_features(), people()[:6]
-    with pytest.raises(CounterweightError, match="no column income"):
-        encoded(frame.drop(columns="income"), known)
-    with pytest.raises(CounterweightError, match="'income'.*2 rows .first: row 3, 'much'"):
-        encoded(frame.assign(income=["1", "2", "", "much", "5", "x"]), known)
-    with pytest.raises(CounterweightError, match="'age'.*infinite in 1 rows .first: row 4"):
-        encoded(frame.assign(age=[1, 2, 3, 4, np.inf, 6]), known)
-    with pytest.raises(CounterweightError, match="no row"):
-        encoded(frame[:0], known)
-    for text, word in (
-        ("a,a\n1,2\n", "more than once"),
-        ("a,b\n1\n", "line 2 has 1 fields"),
-        ("", "empty"),
-    ):
-        (tmp_path / "bad.csv").write_text(text)
-        with pytest.raises(CounterweightError, match=word):
-            read_candidates(tmp_path / "bad.csv")
-    with pytest.raises(CounterweightError, match="is not there"):
-        read_candidates(tmp_path / "none.csv")
-    (tmp_path / "bad.parquet").write_text("no Parquet")
-    with pytest.raises(CounterweightError, match="readable Parquet"):
-        read_candidates(tmp_path / "bad.parquet")
-
-
-def test_blank_lines_are_told_and_odd_cells_refused(tmp_path, caplog):
-    (tmp_path / "one.csv").write_text("age\n1\n\n3\n")
-    with caplog.at_level(logging.WARNING, logger="counterweight"):
-        assert len(read_candidates(tmp_path / "one.csv")) == 2
-    assert "1 blank lines are passed over" in caplog.text
-    known, frame = known_features(), people()[:3]
-    for column in ("income", "town"):
-        with pytest.raises(CounterweightError, match=f"'{column}'.*neither numbers nor text"):
-            encoded(frame.assign(**{column: [["a"], ["b"], ["c"]]}), known)
-    with pytest.raises(CounterweightError, match="type list: give a data frame"):
-        encoded([1, 2], known)
-    twice = frame[[*frame.columns, "income"]]
-    with pytest.raises(CounterweightError, match="column income more than once"):
-        encoded(twice, known)
-
-
-def test_columns_of_yes_and_no_are_read_as_the_prepared_table_reads_them(tmp_path):
-    import pandas as pd
-    from counterweight.datasets.own_table import read_typed
-
-    rng = np.random.default_rng(3)
-    holes = pd.array(rng.random(40) < 0.5, dtype="boolean")
-    holes[[2, 7]] = pd.NA
-    given = pd.DataFrame({"yes": rng.random(40) < 0.5, "maybe": holes, "x": np.arange(40.0)})
-    given.to_csv(tmp_path / "own.csv", index=False)
-    given.to_parquet(tmp_path / "own.parquet")
-    prepared = read_typed(tmp_path / "own.csv").frame
-    recipe = {"name": "one_hot", "options": {}}
-    names = ["yes", "maybe", "maybe_missing", "x"]
-    known = learned_encoder(prepared, names, recipe)
-    told = encoded(prepared, known)
-    assert set(told[:, 0]) == {0, 1} and told[:, 2].sum() == 2
-    for name in ("own.csv", "own.parquet"):
-        np.testing.assert_array_equal(encoded(read_candidates(tmp_path / name), known), told)
-
-
-def test_recipes_that_new_rows_cannot_repeat_are_refused():
-    with pytest.raises(CounterweightError, match="recipe adult_binary"):
-        learned_encoder(people(), [], {"name": "adult_binary", "options": {}})
-    with pytest.raises(CounterweightError, match="noise"):
-        learned_encoder(people(), [], {"name": "as_is", "options": {"noise": 0.1}})
-
-
-def test_features_that_the_prepared_table_does_not_give_are_refused():
-    found = study(TreeProxy(depth=2), "eta=0")
-    features = found.parts["features"] | {"income": found.parts["features"]["income"] + 1}
-    with pytest.raises(CounterweightError, match="'income'"):
-        saved_filter(**found.parts | {"features": features})
-
-
 def test_a_table_that_is_no_filter_is_refused(tmp_path, made):
     half = SimpleNamespace(**vars(ft.read_filter(made.path)) | {"encoder": TabularEncoder.of([])})
-    ft.write_filter(tmp_path / "half.parquet", half)
+    ft.SavedFilter.save(half, tmp_path / "half.parquet")
     with pytest.raises(CounterweightError, match="is no filter"):
         ft.read_filter(tmp_path / "half.parquet")
 
@@ -499,7 +220,7 @@ def test_only_who_is_accepted_is_released_unless_more_is_asked_for(made, tmp_pat
     frame = made.frame.assign(note=made.frame["group"])
     held = frame[made.test].reset_index(drop=True)
     describe_held_out(saved, held, made.Z[made.test], np.random.default_rng(1), 0.95)
-    ft.write_filter(tmp_path / "filter.parquet", saved)
+    saved.save(tmp_path / "filter.parquet")
     again = load(tmp_path)
     released = again.accept(frame, SEED)
     assert list(released) == ["person", "accepted", "leaf", "note"]
@@ -524,7 +245,7 @@ def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
     frame.insert(0, "person", frame.pop("person"))
     frame.drop(columns="group").to_csv(tmp_path / "new.csv", index=False)
     mine = {"id": "person", "balance": "group", "alpha": 0.3, "score": str(tmp_path / "new.csv")}
-    mine["most_distorted"] = 0.05
+    mine["max_distortion"] = 0.05
     made = Own(tmp_path, frame, mine)
     made.run("label")
     made.run("select", "split_tree")
@@ -537,7 +258,7 @@ def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
     assert told["person"].tolist() == frame["person"].tolist()
     assert 0 < told["accepted"].mean() < 1
     saved = ft.read_filter(files["filter"])
-    assert saved.facts["most_distorted"] == 0.05
+    assert saved.facts["max_distortion"] == 0.05
     assert distorted(saved.acceptance * saved.mass, saved.mass, saved.shares).max() <= 0.05 + 1e-9
     assert "At most 5 % were asked for" in files["card"].read_text()
     words = pd.read_csv(files["csv"])
@@ -584,7 +305,7 @@ def test_a_raw_frame_is_read_as_the_table_was(tmp_path):
     np.testing.assert_array_equal(released["accepted"], expected.loc[some["person"]])
     assert ft.apply_filter(some, saved, key)["id"].tolist() == some["person"].tolist()
     # A reader of pandas alone, too.
-    script = Path(__file__).resolve().parents[2] / "examples" / "read_filter.py"
+    script = Path(__file__).resolve().parents[3] / "examples" / "read_filter.py"
     run = [sys.executable, script, files["filter"], tmp_path / "own.csv", key]
     told = subprocess.run(run, capture_output=True, text=True)
     lines = [f"{name},{'yes' if one else 'no'}" for name, one in expected.items()]

@@ -5,15 +5,18 @@ import inspect
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.evaluation.filters.evaluate import (
+from counterweight.evaluation.filter_evaluation import (
     OPTIONS,
     Leaves,
+    _noisy,
     classifier_records,
+    distortions,
     drawn_spread,
     evaluate_filter,
+    standardised,
     theorem_bound,
 )
-from counterweight.models.filters.balanced_filter import coins
+from counterweight.models.filters.balanced_filter import row_uniforms
 from counterweight.numerics.geometry import interpolated, interpolated_rows
 from counterweight.numerics.groups import leaf_table, memberships
 from counterweight.tables.study_data import StudyData
@@ -266,11 +269,11 @@ def test_the_spread_of_a_draw_is_that_of_a_simulation():
     assert np.isnan(drawn_spread(p, Z, U, U))
 
 
-def test_the_drawn_sample_is_that_of_the_shared_coins():
+def test_the_drawn_sample_is_that_of_the_shared_row_uniforms():
     data = study()
     Z = memberships([data.truth[0]["group_g"]], [["a", "b"]])
     train = data.labels[0]["role"] == "train"
-    drawn = train & (coins(5, "s", 0, 150) < np.where(data.X[:, 0] > 0, 1.0, 0.25))
+    drawn = train & (row_uniforms(5, "s", 0, 150) < np.where(data.X[:, 0] > 0, 1.0, 0.25))
     wanted = np.linalg.norm(Z[drawn].mean(axis=0) - 0.5)
     assert evaluate(data)["imbalance_drawn", "train", "alpha=0.5"] == pytest.approx(wanted)
 
@@ -418,7 +421,7 @@ def test_the_scripts_hand_each_other_what_they_need(tmp_path, outcome):
         some("features", "labels"),
         some("metrics", table="leaves", model="proxy"),
         [selector],
-        selector={"selector": "tree_proxy", "options": {"depth": 3}},
+        selector={"selector": "tree_proxy", "options": {"max_depth": 3}},
         repeats=2,
     )
     run(
@@ -456,3 +459,75 @@ def test_the_scripts_hand_each_other_what_they_need(tmp_path, outcome):
     np.testing.assert_allclose(
         found.set_index(["repeat", "setting"])["value"].sort_index(), rates.sum().sort_index()
     )
+
+
+def test_a_probability_of_one_half_says_no_and_errors_are_those_of_shares():
+    Z = np.array([[1.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]])
+    predictions = {"row": np.arange(4), "p": np.array([0.5, 0.51, 0.5, 0.2])}
+    predictions["setting"] = np.full(4, "everyone", object)
+    outcome = np.array([1.0, 1.0, 0.0, 0.0])
+    made = classifier_records(predictions, {}, np.arange(4), outcome, Z, ["a", "b", "c"])
+    found = {(r["metric"], *where(r)): r for r in made}
+    assert found["accuracy", "everyone"]["standard_error"] == pytest.approx(np.sqrt(3) / 8)
+    own = found["accuracy_group", "everyone", "a"]
+    assert (own["value"], own["rows"]) == (0.5, 2)
+    assert own["standard_error"] == pytest.approx(np.sqrt(1 / 8))
+    assert found["accuracy_worst", "everyone"]["value"] == 0.5
+    assert found["groups_untested", "everyone"]["value"] == 1
+    whole = classifier_records(predictions, {}, np.arange(4), outcome, Z[:, :2], ["a", "b"])
+    assert not any(r["metric"] == "groups_untested" for r in whole)
+    assert classifier_records(None, {}, np.arange(4), outcome, Z, ["a", "b", "c"]) == []
+
+
+def test_a_leaf_of_exactly_so_many_rows_is_large_and_an_empty_one_tells_nothing():
+    Z = np.repeat(np.eye(2), [60, 40], axis=0)
+    leaves = Leaves(np.array([70.0, 30, 0]), np.array([[50.0, 20], [10, 20], [0, 0]]), Z)
+    assert leaves.disclosivity() == pytest.approx((0.6 - 1 / 3, 30))
+    assert leaves.disclosivity(30) == pytest.approx((0.6 - 1 / 3, 30))
+    assert leaves.disclosivity(31) == pytest.approx((5 / 7 - 0.6, 70))
+    assert leaves.disclosivity(71) == (None, None)
+    np.testing.assert_array_equal(leaves.A[2], leaves.r)
+    assert leaves.accepted(np.zeros(3)) == (0.0, None)
+    total, share = leaves.accepted(np.array([0.1, 1, 1]))
+    assert total == 37
+    np.testing.assert_allclose(share, [15 / 37, 22 / 37])
+
+
+def test_leaves_under_noise_are_those_of_the_rows_under_noise():
+    rng = np.random.default_rng(0)
+    M, Z = rng.dirichlet(np.ones(4), 50), np.eye(3)[rng.integers(0, 3, 50)]
+    noisy = interpolated_rows(M, 0.3)
+    rows, counts = _noisy(M.sum(axis=0), M.T @ Z, 0.3, Z)
+    np.testing.assert_allclose(rows, noisy.sum(axis=0))
+    np.testing.assert_allclose(counts, noisy.T @ Z)
+
+
+def test_distortions_are_gaps_of_means_in_standard_deviations():
+    X = np.array([[0.0, 7, 1], [2, 7, 0], [4, 7, 0], [6, 7, 1]])
+    Z, p = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]]), np.array([1.0, 0, 0.25, 0.75])
+    standard = standardised(X)
+    np.testing.assert_allclose(standard[:, 0], (X[:, 0] - 3) / np.sqrt(5))
+    assert standard.shape == (4, 2), "the flat one is left out"
+    # Group 1: means 1 and 1/2 become 0 and 1; group 2: 5 and 1/2 become 5.5 and 3/4.
+    np.testing.assert_allclose(distortions(standard, Z, p), [1.0, 0.5])
+    assert np.isnan(distortions(standard, Z, p * [0, 1, 1, 1])[0])
+
+
+def test_the_bound_is_the_printed_one_at_its_ends():
+    alpha, beta, eps = theorem_bound(0.1, 0.2, smallest=50, leaves=1, features=3, groups=4)
+    s = np.log(0.2 / np.sqrt(2)) / np.log(0.9)
+    assert pytest.approx(np.log(8 * 4 * 4 * s / 0.05) / (2 * eps**2)) == 50
+    assert (alpha, beta) == pytest.approx((0.1 + 2 * eps, 0.2 + 4 * eps * np.sqrt(s)))
+    _, _, eps = theorem_bound(0.1, 1.4, smallest=50, leaves=6, features=3, groups=4)
+    assert pytest.approx(np.log(8 * (4 * 5) * 4 * 5 / 0.05) / (2 * eps**2)) == 50
+    _, _, eps = theorem_bound(0.1, 1.4, smallest=50, leaves=2, features=3, groups=4)
+    assert pytest.approx(np.log(8 * 4 * 4 * 1 / 0.05) / (2 * eps**2)) == 50
+
+
+def test_training_and_test_rows_are_told_apart():
+    found = evaluate(study())
+    for metric in ("imbalance", "disclosivity"):
+        told = [found[metric, of, "alpha=0.5"] for of in ("train", "test")]
+        assert found["excess_" + metric, "test", "alpha=0.5"] == pytest.approx(told[1] - told[0])
+    assert ("leaf_mass", "train", "alpha=0.5", "0") in found
+    assert not any(key[:2] == ("leaf_mass", "test") for key in found)

@@ -8,7 +8,11 @@ from counterweight.selection.proxies.split_tree import SplitTreeProxy
 from counterweight.tables.parquet import model_arrays, model_table
 from sklearn.base import clone
 
-PROXIES = [RegressionProxy(), TreeProxy(depth=6), TreeProxy(leaves="nodes", smallest_leaf=0.05)]
+PROXIES = [
+    RegressionProxy(),
+    TreeProxy(max_depth=6),
+    TreeProxy(leaf_by="nodes", min_weight_fraction_leaf=0.05),
+]
 
 
 def world(n=3000, seed=0):
@@ -102,20 +106,23 @@ def test_tree_with_enough_depth_predicts_groups_that_features_tell():
 
 def test_tree_keeps_its_depth_and_smallest_node():
     X, Z, _ = world()
-    proxy = TreeProxy(depth=3, smallest_leaf=0.1, leaves="nodes").fit(X, Z, classes=[3])
+    proxy = TreeProxy(max_depth=3, min_weight_fraction_leaf=0.1, leaf_by="nodes").fit(
+        X, Z, classes=[3]
+    )
     ((_, member),) = proxy.leaves(X)
     assert member.mean(axis=0).min() >= 0.1 and member.shape[1] <= 8
 
 
 def test_tree_rules_lead_each_row_to_its_leaf():
     X, Z, _ = world(300)
-    proxy = TreeProxy(depth=4).fit(X, Z, classes=[3])
-    rules = {rule["node"]: rule for rule in proxy.rules()}
+    proxy = TreeProxy(max_depth=4).fit(X, Z, classes=[3])
+    nodes = proxy.nodes_
     for row, leaf in zip(X.astype(np.float32), proxy.leaf(X), strict=True):
-        at = rules[0]
-        while at["leaf"] is None:
-            at = rules[at["left" if row[at["feature"]] <= at["threshold"] else "right"]]
-        assert at["leaf"] == leaf
+        at = 0
+        while nodes["leaf"][at] < 0:
+            low = row[nodes["feature"][at]] <= nodes["threshold"][at]
+            at = nodes["left" if low else "right"][at]
+        assert nodes["leaf"][at] == leaf
 
 
 @pytest.mark.parametrize("proxy", PROXIES)
@@ -147,10 +154,10 @@ def test_bad_input_is_told_in_a_sentence():
     ("proxy", "said"),
     [
         (RegressionProxy(l2=-1), "l2 must be a number above 0, not -1"),
-        (RegressionProxy(iterations=0), "whole number at least 1"),
-        (TreeProxy(depth=0), "whole number at least 1 and at most 30"),
-        (TreeProxy(smallest_leaf=2), "at most 0.5"),
-        (TreeProxy(leaves="ends"), "leaves must be one of predicted, nodes, not 'ends'"),
+        (RegressionProxy(max_iter=0), "whole number at least 1"),
+        (TreeProxy(max_depth=0), "whole number at least 1 and at most 30"),
+        (TreeProxy(min_weight_fraction_leaf=2), "at most 0.5"),
+        (TreeProxy(leaf_by="ends"), "leaf_by must be one of predicted, nodes, not 'ends'"),
     ],
 )
 def test_wrong_options_are_told(proxy, said):
@@ -160,10 +167,13 @@ def test_wrong_options_are_told(proxy, said):
 
 
 def test_a_proxy_is_cloned_with_its_options():
-    for proxy in (RegressionProxy(l2=0.3), TreeProxy(depth=3, leaves="nodes"), SplitTreeProxy()):
+    for proxy in (
+        RegressionProxy(l2=0.3),
+        TreeProxy(max_depth=3, leaf_by="nodes"),
+        SplitTreeProxy(),
+    ):
         again = clone(proxy)
         assert type(again) is type(proxy) and again.get_params() == proxy.get_params()
-    assert TreeProxy(leaves="nodes").get_params()["leaves"] == "nodes"
 
 
 def test_options_and_constructors_agree():

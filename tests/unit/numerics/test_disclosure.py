@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.numerics.filters import (
+from counterweight.numerics.disclosure import (
     disclosure,
     drawn_parts,
     exact_interval,
-    least_rows,
     part_counts,
+    rows_needed,
 )
 from counterweight.numerics.groups import memberships
 from scipy.stats import binom
@@ -61,9 +61,9 @@ def test_more_rows_bring_the_bound_down_to_the_value():
     assert bounds[-1] == pytest.approx(disclosure(counts, [3]).value, abs=2e-3)
 
 
-def test_the_least_rows_are_just_enough_for_parts_that_tell_nothing():
+def test_the_rows_needed_are_just_enough_for_parts_that_tell_nothing():
     for alpha in (0.05, 0.2):
-        least = least_rows(alpha, 0.95, [2])
+        least = rows_needed(alpha, 0.95, [2])
         half = least / 4
         assert disclosure(np.full((2, 2), half), [2]).bound <= alpha
         assert disclosure(np.full((2, 2), half * 0.9), [2]).bound > alpha

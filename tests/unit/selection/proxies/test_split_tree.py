@@ -60,14 +60,14 @@ def floor(r, U, alpha):
         (4, (3,), {"splits": "thresholded", "preset": "deep"}),
         (5, (3, 2), {}),
         (6, (3, 2), {"hull": "cone", "target": [0.6, 0.3, 0.1, 0.5, 0.5]}),
-        (7, (3,), {"target": [0.1, 0.1, 0.8], "smallest_leaf": 0.05}),
+        (7, (3,), {"target": [0.1, 0.1, 0.8], "min_weight_fraction_leaf": 0.05}),
     ],
 )
 def test_every_tree_keeps_within_alpha_and_comes_closer(seed, classes, options):
     X, Z = world(seed, classes=classes)
     proxy = SplitTreeProxy(alphas=ALPHAS, **options).fit(X, Z, classes=classes)
     r, U, cone = Z.mean(axis=0), proxy.target_, options.get("hull") == "cone"
-    least = max(proxy._rule("smallest_leaf") * len(X), 1)
+    least = max(proxy._rule("min_weight_fraction_leaf") * len(X), 1)
     before = np.inf
     for alpha, (setting, weights) in zip(ALPHAS, proxy.leaves(X), strict=True):
         assert setting == f"alpha={alpha:g}"
@@ -265,18 +265,17 @@ def test_a_target_out_of_reach_is_said():
     proxy = SplitTreeProxy(alphas=[0.1, 0.4, 0.5]).fit(X, Z, classes=[2], target=[0.45, 0.55])
     reached = {r["setting"]: r["value"] for r in proxy.describe() if r["metric"] == "reached"}
     assert reached == {"alpha=0.1": 0, "alpha=0.4": 0, "alpha=0.5": 1}
-    assert proxy.reached_from() == 0.5
     near = SplitTreeProxy(alphas=[0.1, 0.4]).fit(X, Z, classes=[2], target=[0.45, 0.55])
-    assert near.reached_from() is None
+    assert all(r["value"] == 0 for r in near.describe() if r["metric"] == "reached")
     assert near.distance_[1] == pytest.approx(np.sqrt(2) * 0.05, abs=1e-4)
 
 
 def test_the_height_bounds_the_tree():
     X, Z = world(17)
-    proxy = SplitTreeProxy(alphas=[0.5], height=1).fit(X, Z, classes=[4])
+    proxy = SplitTreeProxy(alphas=[0.5], max_depth=1).fit(X, Z, classes=[4])
     assert len(proxy.trees_[0]) == 2
-    assert len(SplitTreeProxy(alphas=[0.5], height=0).fit(X, Z, classes=[4]).trees_[0]) == 1
-    few = SplitTreeProxy(alphas=[0.5], most_leaves=3).fit(X, Z, classes=[4])
+    assert len(SplitTreeProxy(alphas=[0.5], max_depth=0).fit(X, Z, classes=[4]).trees_[0]) == 1
+    few = SplitTreeProxy(alphas=[0.5], max_leaf_nodes=3).fit(X, Z, classes=[4])
     assert len(few.trees_[0]) <= 3
 
 
@@ -304,9 +303,9 @@ def test_options_are_the_constructors():
         ({"hull": "conic"}, "hull must be one of convex, cone, not 'conic'"),
         ({"splits": "random"}, "must be one of randomised, thresholded"),
         ({"oracle_rows": None}, "must be one of all, leaf"),
-        ({"height": -1}, "height must be a whole number at least 0, not -1"),
-        ({"most_leaves": 2.5}, "must be a whole number at least 1"),
-        ({"smallest_leaf": 0.9}, "at least 0 and at most 0.5"),
+        ({"max_depth": -1}, "max_depth must be a whole number at least 0, not -1"),
+        ({"max_leaf_nodes": 2.5}, "must be a whole number at least 1"),
+        ({"min_weight_fraction_leaf": 0.9}, "at least 0 and at most 0.5"),
         ({"gamma": 1}, "above 0 and below 1"),
         ({"l2": float("nan")}, "must be a number at least 0"),
     ],

@@ -1,1 +1,0 @@
-"""What filters do to groups."""

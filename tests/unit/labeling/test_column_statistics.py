@@ -5,10 +5,15 @@ import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling.column_statistics import (
+    CategoryColumn,
+    ColumnDrift,
     added,
+    column_of,
     count_rows,
     describe_new,
     drift_sentences,
+    levels_kept,
+    number_column,
 )
 from counterweight.labeling.encoding import TabularEncoder
 
@@ -122,3 +127,45 @@ def test_the_index_by_chance():
     assert sum(above) <= 4
     (fact,) = describe_new(encoder, pd.DataFrame({"x": rng.normal(1.0, 1, size=120)}))
     assert fact.psi > max(0.25, fact.psi_by_chance)
+
+
+def test_columns_are_read_back_from_their_entries():
+    texts = {"missing": [1.0], "levels": ["b", "a"], "counts": [3.0, 2.0]}
+    expected = CategoryColumn("c", "text", 1, ("b", "a"), (3, 2), (), 0)
+    assert column_of("c", "text", texts | {"pooled": [], "other": [0.0]}) == expected
+    one = number_column("x", "number", pd.Series([1.0, 2.0, np.nan, 2.0]))
+    entries = {key: np.atleast_1d(value).tolist() for key, value in one._asdict().items()}
+    assert column_of("x", "number", entries) == one
+    assert (one.missing, one.edges, one.counts) == (1, (1.0, 2.0), (1, 2, 0))
+    assert (one.median, one.low, one.high) == (2.0, 1.0, 2.0)
+
+
+def test_a_level_of_the_least_rows_is_one_of_its_own():
+    assert levels_kept([30, 10, 9], 1000) == 2
+    assert levels_kept([3, 2, 1], 100) == 3 and levels_kept([3, 2, 1], 101) == 2
+    assert levels_kept([30, 20, 10], 1000, max_levels=1) == 1
+    assert levels_kept([3, 2, 1], 1000, least_rows=2) == 2
+
+
+def test_ten_values_are_their_own_edges_and_eleven_are_told_by_deciles():
+    assert len(number_column("x", "number", pd.Series(np.arange(10.0))).edges) == 10
+    eleven = number_column("x", "number", pd.Series(np.arange(11.0)))
+    np.testing.assert_allclose(eleven.edges, np.arange(1.0, 10.0))
+    assert sum(eleven.counts) == 11
+
+
+def drifted(**changes):
+    fact = ColumnDrift("x", "number", 400, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.05)
+    return drift_sentences([fact._replace(**changes)])
+
+
+def test_what_is_at_its_bound_is_not_told():
+    assert not drifted(psi=0.25) and drifted(psi=0.26) and not drifted(psi=0.3, psi_by_chance=0.4)
+    assert not drifted(outside=0.01) and drifted(outside=0.0125) and drifted(unseen=0.02)
+    assert not drifted(unseen=0.02, rows=50) and not drifted(shift=-0.5) and drifted(shift=-0.6)
+    assert not drifted(shift=0.6, rows=16) and not drifted(missing=0.05) and drifted(missing=0.1)
+    assert not drifted(missing=1.0, rows=0)
+    (told,) = drifted(shift=-0.6, psi=0.5)
+    assert told == (
+        "Column 'x' has changed: mean -0.6 standard deviations from before; stability index 0.50."
+    )

@@ -11,7 +11,14 @@ from counterweight.datasets.adult import Adult
 from counterweight.datasets.bank_marketing import BankMarketing
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import TabularEncoder, fitted_encoder
-from counterweight.labeling.recipes import BINARY, adult_binary, as_is, declare_categories, one_hot
+from counterweight.labeling.recipes import (
+    BINARY,
+    add_noise,
+    adult_binary,
+    as_is,
+    declare_categories,
+    one_hot,
+)
 from counterweight.labeling.split import check_features
 from counterweight.models.generative import GenerativeClassifier
 from counterweight.models.training import seen_rows
@@ -352,3 +359,10 @@ def test_binary_features_of_adult_may_stay_without_noise():
     assert not np.isin(paper[names], (0, 1)).any()
     layout = Layout.named(list(exact.columns[1:]), **exact.attrs["categories"])
     assert len(layout.split(exact.iloc[:, 1:].to_numpy())[1].T) == 6
+
+
+def test_noise_is_added_draw_by_draw():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    draws = np.random.default_rng(4).uniform(-1.0, 1.0, size=(2, 2))
+    made = add_noise(frame.copy(), 0.5, ["a", "b"], np.random.default_rng(4))
+    np.testing.assert_array_equal(made, frame.to_numpy() + 0.5 * draws)

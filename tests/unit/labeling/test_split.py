@@ -20,7 +20,7 @@ def table(n=300, seed=0):
     )
 
 
-def labeled(frame, rule, share=0.4, repeats=2, seed=1):
+def labeled(frame, rule, share=0.4, repeats=2, seed=1, **options):
     features = as_is(frame, np.random.default_rng(0), outcome="y")
     return label_rows(
         frame,
@@ -32,6 +32,7 @@ def labeled(frame, rule, share=0.4, repeats=2, seed=1):
         study="s",
         repeats=repeats,
         test_share=share,
+        **options,
     )
 
 
@@ -115,3 +116,16 @@ def test_row_ids_that_repeat_are_refused():
 def test_the_outcome_cannot_be_a_feature():
     with pytest.raises(CounterweightError, match="names y"):
         as_is(table(), np.random.default_rng(0), outcome="y", columns=["a", "y"])
+
+
+def test_rates_of_what_a_log_lost_before_and_here_multiply():
+    frame = table()
+
+    def rule(f, t, rng, features, outcome):
+        return {"selected": (f["a"] > 0).to_numpy(), "keep_rate": np.where(f["row"] % 2, 0.5, 1.0)}
+
+    labels, hidden = labeled(frame, rule, informed=True, keep_rate=0.25)
+    zero = (labels["role"] == "test") & (hidden.filter(like="y_") == 0).all(axis=1)
+    before = np.where(labels["row"] % 2, 0.5, 1.0)
+    np.testing.assert_array_equal(labels["keep_rate"], before * np.where(zero, 0.25, 1.0))
+    assert 0 < zero.sum() < len(labels)

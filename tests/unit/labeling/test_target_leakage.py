@@ -10,6 +10,13 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling.column_report import column_report, report_table, secrets_of
 from counterweight.labeling.stage import tell_leaks
+from counterweight.labeling.target_leakage import (
+    _compared,
+    _plane_share,
+    _Told,
+    known_by_label,
+    line_share,
+)
 from counterweight.plan.components import columns_by_role
 from counterweight.reporting.study_page import column_doubts
 from scipy.special import expit
@@ -251,3 +258,36 @@ def test_a_study_by_hand_is_told_of_what_gives_its_outcome_away(world, caplog):
     for options in ({"drop": ["copy"]}, {"columns": ["x"]}):
         tell_leaks(frame, outcome, given | {"features": {"options": options}}, logging.getLogger())
     assert not caplog.messages
+
+
+def test_codes_tell_by_level_and_numbers_by_what_is_near():
+    """Codes of a class each at random; and a class of the numbers far from 0, none alike."""
+    rng = np.random.default_rng(5)
+    codes = np.repeat(np.arange(200), 20)
+    assert _Told(rng.integers(0, 2, 200)[codes].astype(float)).alone(codes) == 1.0
+    x = rng.normal(size=4000)
+    assert _Told((np.abs(x) > 1).astype(float)).alone(x) > 0.99
+    order = np.argsort(np.argsort(x))
+    assert abs(_Told((np.abs(x) > 1).astype(float)).alone(order) - 0.5) < 0.05
+
+
+@pytest.mark.parametrize(("known", "told"), [(24, False), (25, True), (60, True)])
+def test_a_quarter_of_the_rows_has_to_be_known(known, told):
+    y = np.arange(100) % 2.0
+    X = np.where(np.arange(100) < known, y, np.nan)[None]
+    assert (line_share(y, X)[0] > 0.99) == told
+    assert (_plane_share(y, np.ones(100), X)[0] > 0.99) == told
+    assert (_compared(y, np.full(100, 0.5), X)[0] > 0.99) == told
+
+
+@pytest.mark.parametrize(
+    ("labeled", "others", "name"),
+    [(100, 0, "labeled"), (10, 0, "labeled"), (9, 0, ""), (100, 1, "labeled"), (100, 2, "")],
+)
+def test_a_column_is_known_by_label_from_a_tenth_of_the_rows(labeled, others, name):
+    rows = np.arange(300)
+    is_labeled, present = rows < 100, (rows < labeled) | ((rows >= 100) & (rows < 100 + others))
+    assert known_by_label(present, is_labeled) == name
+    flipped = {"labeled": "unlabeled", "": ""}
+    assert known_by_label(present, ~is_labeled) == flipped[name]
+    assert known_by_label(present[91:], is_labeled[91:]) == "", "nine rows of one sort say nothing"

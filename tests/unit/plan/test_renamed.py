@@ -72,6 +72,18 @@ def test_old_words_of_a_listed_file_are_read_as_well(words, tmp_path):
     assert made["studies"]["one"] == STUDY | {"test_share": 0.25}
 
 
+def test_a_method_is_named_only_where_its_model_was_renamed(words, caplog):
+    """By its old name, which the rest of the config calls it by."""
+    items = [{"model": "logistic"}, {"model": "mixture"}, {"model": "mixture", "weights": "lemma2"}]
+    made = renamed.with_new_names({"studies": {"one": STUDY | {"models": items}}})
+    assert made["studies"]["one"]["models"] == [
+        {"model": "logistic"},
+        {"name": "mixture", "model": "shifted_mixture"},
+        {"name": "mixture-lemma2", "model": "shifted_mixture", "weights": "lemma2"},
+    ]
+    assert len(told(caplog)) == 2
+
+
 def test_an_old_option_of_another_component_stays_a_mistake(words):
     made = {"studies": {"one": STUDY | {"models": [{"model": "logistic", "lag": 1}]}}}
     with pytest.raises(CounterweightError, match="Unknown key studies.one.models\\[0\\].lag"):

@@ -1,0 +1,92 @@
+"""Columns of a table: what is refused, and what a column report says of them."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.labeling import columns
+from counterweight.tables.parquet import write_table
+
+ROWS = np.arange(4) + 10
+
+
+def outside(values, low=0.0, high=1.0, **options):
+    given = {"rows": ROWS[: len(values)], "name": "reward 'r'", "where": "outcome"} | options
+    columns.refuse_outside(np.array(values, float), low, high, **given)
+
+
+def test_ends_of_a_range_belong_to_it():
+    outside([0.0, 1.0, 0.5])
+    for wrong, row in (([0.0, 1.0001], 11), ([-0.0001, 1.0], 10)):
+        with pytest.raises(CounterweightError, match=f"range from 0 to 1 in 1 of 2 .* row {row}"):
+            outside(wrong)
+    with pytest.raises(CounterweightError, match="missing or infinite in 2 of 3 rows"):
+        outside([np.nan, 0.5, np.inf])
+    outside([np.nan, 0.5, 9.0], counted=np.array([False, True, False]))
+
+
+def test_values_are_matched_in_all_columns_and_a_missing_one_matches_none():
+    frame = pd.DataFrame({"a": ["x", "x", None, "y"], "b": [1, 2, 1, 1]}).astype({"a": "str"})
+    np.testing.assert_array_equal(columns.matches(frame, {"a": "x"}), [True, True, False, False])
+    np.testing.assert_array_equal(
+        columns.matches(frame, {"a": "x", "b": 1}), [True, False, False, False]
+    )
+    assert columns.matches(frame, {}).all()
+
+
+def test_numbers_that_are_missing_and_columns_that_are_not_there_are_told():
+    frame = pd.DataFrame({"n": [1.0, np.nan], "t": ["a", "b"]})
+    assert np.isnan(columns.floats(frame, "n", "rule")[1])
+    with pytest.raises(CounterweightError, match="missing or infinite in 1 rows .first: row 1"):
+        columns.numbers(frame, "n", "rule")
+    with pytest.raises(CounterweightError, match="needs numbers in the column 't'"):
+        columns.floats(frame, "t", "rule")
+    with pytest.raises(CounterweightError, match="The rule needs the column z; the data set has n"):
+        columns.require(frame, ["n", "z"], "rule")
+    features = pd.DataFrame({"row": [7, 8], "f": [0.0, np.inf]})
+    with pytest.raises(CounterweightError, match="'f' is not a finite .* 1 of 2 .* row 8"):
+        columns.check_finite(features)
+
+
+def test_a_name_that_is_taken_gets_a_sign_behind_it():
+    assert columns.free_name("a", ["b"]) == "a"
+    assert columns.free_name("a", ["a", "a_"]) == "a__"
+
+
+def test_users_are_of_one_cluster_in_any_order_and_batch():
+    users = pd.Series(["ann", "bob", None, "ann"])
+    found = columns.clusters(users)
+    assert found[0] == found[3] != found[1] and found[2] == -2
+    assert (columns.clusters(users[::-1]) == found[::-1]).all()
+    whole, floats = pd.Series([3, 4]), pd.Series([3.0, np.nan])
+    assert columns.clusters(whole)[0] == columns.clusters(floats)[0]
+    assert ((found >= 0) | (found == -2)).all() and (found < columns.CLUSTERS).all()
+
+
+def test_a_report_that_was_made_for_other_roles_is_refused(tmp_path):
+    table = {"column": ["id", "x", "y"], "role": ["id", "", "outcome"]}
+    table |= {"type": ["text", "number", "number"], "use": ["role", "feature", "role"]}
+    table |= {"form": ["{}", '{"decimal": ","}', "{}"]}
+    write_table(tmp_path / "c.parquet", {k: np.array(v, object) for k, v in table.items()})
+
+    def read(roles):
+        job = SimpleNamespace(
+            input=SimpleNamespace(columns=tmp_path / "c.parquet"), given={"roles": roles}
+        )
+        return columns.recorded_columns(job)
+
+    told = read({"id": "id", "outcome": {"column": "y", "positive": 1}})
+    assert columns.features_of(told) == ["x"]
+    assert columns.types_of(told) == {"id": "text", "x": "number", "y": "number"}
+    assert columns.forms_of(told) == {"x": {"decimal": ","}}
+    with pytest.raises(CounterweightError, match="the column 'y' is outcome, here it has none"):
+        read({"id": "id"})
+    with pytest.raises(CounterweightError, match="the column 'x' has no role, here it is weight"):
+        read({"id": "id", "outcome": "y", "weight": "x"})
+
+
+def test_a_column_of_two_roles_has_the_first():
+    roles = {"id": "who", "group": "who", "balance": ["a", "b"], "time": None}
+    assert columns.roles_by_column(roles) == {"who": "id", "a": "balance", "b": "balance"}

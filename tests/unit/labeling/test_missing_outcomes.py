@@ -266,3 +266,20 @@ def test_sizes_and_the_weighted_mean_of_the_labeled_are_told():
     error = np.sqrt((1 / 3) ** 2 + (2 * 2 / 3) ** 2 + (3 / 3) ** 2) / 6
     assert share["standard_error"] == pytest.approx(error)
     assert describe_blanks(labels, {"row": ()}, False)[-1]["metric"] == "outcome_mean"
+
+
+def test_as_many_groups_as_folds_suffice_and_one_fewer_does_not():
+    rng, y = np.random.default_rng(0), np.zeros(60)
+    fold = folds(y, True, None, np.repeat(np.arange(FOLDS), 60 // FOLDS), rng)
+    assert sorted(np.unique(fold)) == list(range(FOLDS))
+    with pytest.raises(CounterweightError, match="There are 4 groups among the labeled rows"):
+        folds(y, True, None, np.repeat(np.arange(FOLDS - 1), 15), rng)
+
+
+def test_rows_without_a_group_are_each_their_own():
+    words = np.array(["a", "b", None, "c", None] * (ROWS // 5), object)
+    _, labels, *_ = labeled(table(team=words), roles={"group": "team"}, column="y")
+    group = labels["group"]
+    known = pd.notna(words)
+    assert [*np.unique(group[known])] == [0, 1, 2] and (group[words == "a"] == 0).all()
+    assert [*group[~known]] == list(range(3, 3 + (~known).sum()))

@@ -111,7 +111,8 @@ class SavedModel:
         ids = frame[column]
         if self.facts.get("id_numbers") and not pd.api.types.is_numeric_dtype(ids):
             # Read as text, such as from a CSV file.
-            ids = pd.to_numeric(ids, errors="coerce").fillna(ids)
+            found = pd.to_numeric(ids, errors="coerce")
+            ids = found if found.notna().all() else found.astype(object).where(found.notna(), ids)
         return {column: ids.to_numpy()}
 
     def batches(self, frame):

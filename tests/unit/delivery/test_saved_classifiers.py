@@ -1,0 +1,58 @@
+"""A saved classifier: which estimates are a yes, and what it says of its promises."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight import LogisticModel
+from counterweight.delivery.saved_classifiers import SavedClassifier
+from counterweight.delivery.saved_models import load
+from counterweight.labeling.encoding import fitted_encoder
+
+
+@pytest.fixture
+def saved():
+    frame = pd.DataFrame({"x": np.linspace(-2, 2, 41)})
+    encoder = fitted_encoder(frame)
+    X = encoder.transform(frame)
+    y = (frame["x"] > 0).to_numpy().astype(int)
+    y[[10, 30]] = 1, 0
+    facts = {"model": "logistic", "options": {"l2": 1e-6, "gone": 1}, "target": "general"}
+    facts |= {"threshold": 0.5, "id": None, "groups": {}, "typed": {}, "types": {}, "forms": {}}
+    facts |= {"promises": [], "measures": {}, "rows": 41, "labeled": 41, "classes": ["no", "yes"]}
+    return SavedClassifier.of(LogisticModel().fit(X, y), X, encoder, facts), frame
+
+
+def test_both_classes_as_likely_is_a_yes_of_a_probability(saved):
+    model, _ = saved
+    near = np.array([0.4999, 0.5 - 1e-13, 0.5, 0.5 + 1e-9])
+    assert list(model.decided(near)) == [False, True, True, True]
+
+
+def test_it_answers_as_the_model_does_before_and_after_it_is_saved(saved, tmp_path):
+    model, frame = saved
+    p = model.predict_proba(frame)
+    np.testing.assert_array_equal(p[:, 1], model.model.predict_proba(frame.to_numpy())[:, 1])
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert list(model.predict(frame)) == list(np.where(p[:, 1] >= 0.5, "yes", "no"))
+    model.BATCH = 7
+    scores = model.scores(frame.set_axis(range(5, 46)))
+    assert list(scores.columns) == ["row", "estimate", "decision"] and scores.index[0] == 5
+    np.testing.assert_array_equal(scores["estimate"], p[:, 1])
+    model.save(tmp_path / "model.parquet")
+    again = load(tmp_path / "model.parquet")
+    np.testing.assert_array_equal(again.predict_proba(frame), p)
+    assert "gone" not in again.model.get_params() and again.columns == ["x"]
+
+
+def test_a_file_is_answered_in_batches_as_in_one(saved, tmp_path):
+    model, frame = saved
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    made = []
+    for batch in (1000, 6):
+        model.BATCH = batch
+        outputs = tmp_path / f"{batch}.parquet", tmp_path / f"{batch}.csv"
+        assert model.score_file(str(tmp_path / "new.csv"), *outputs) == 41
+        made.append(pd.read_parquet(outputs[0]))
+    pd.testing.assert_frame_equal(*made)
+    assert list(made[0]["row"]) == list(range(41))
+    np.testing.assert_allclose(made[0]["estimate"], model.predict_proba(frame)[:, 1])

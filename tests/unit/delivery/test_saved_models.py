@@ -1,0 +1,102 @@
+"""What saved models share: who rows are, batches, how new people differ from those of the fit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight import load
+from counterweight.delivery.saved_models import (
+    SavedModel,
+    as_frame,
+    check_id,
+    classes_array,
+    feature_arrays,
+)
+from counterweight.errors import CounterweightError
+from counterweight.labeling.encoding import fitted_encoder
+
+
+@pytest.fixture
+def saved():
+    """A saved model of two numbers: of mean 0 and standard deviation 1, and of 5 alone."""
+    X = np.column_stack([np.repeat([-1.0, 1.0], 50), np.full(100, 5.0)])
+    encoder = fitted_encoder(pd.DataFrame({"a": X[:, 0], "b": np.arange(100.0)}))
+    features = [list(feature[:4]) for feature in encoder.features_]
+    facts = {"id": None, "features": features, "types": {}, "forms": {}}
+    return SavedModel(facts, feature_arrays(encoder, X))
+
+
+def test_a_mean_that_moved_by_half_a_standard_deviation_is_told_beyond_it_only(saved):
+    for mean, moved in ((0.5, False), (0.5001, True), (-0.5, False), (-0.51, True)):
+        X = np.column_stack([np.full(400, mean), np.full(400, 5.0)])
+        said = saved.drift(saved.sums(X))
+        assert bool(said) == moved, mean
+        assert not said or ("'a' has changed: its mean is" in said[0] and "range" not in said[0])
+
+
+def test_of_few_rows_three_standard_errors_are_asked(saved):
+    for rows, moved in ((9, False), (25, True)):
+        X = np.column_stack([np.full(rows, 0.9), np.full(rows, 5.0)])
+        # Of 9 rows three standard errors are 1 standard deviation, of 25 they are 0.6.
+        assert bool(saved.drift(saved.sums(X))) == moved
+
+
+def test_more_than_one_in_a_hundred_outside_the_range_are_told(saved):
+    for outside, told in ((10, False), (11, True)):
+        X = np.column_stack([np.tile([-1.0, 1.0], 500), np.full(1000, 5.0)])
+        X[:outside, 1] = 5.5
+        said = saved.drift(saved.sums(X))
+        assert bool(said) == told
+        assert not told or said == [
+            "The feature 'b' has changed: 1.1% are outside its range in the fit."
+        ]
+    # One row alone is no drift, the ends of the range are inside, and a number of no spread has
+    # no mean that could move by standard deviations of it.
+    assert saved.drift(saved.sums(np.array([[1.0, 6.0]] + [[-1.0, 5.0]]))) == []
+
+
+def test_sums_of_batches_add_up(saved):
+    X = np.random.default_rng(0).normal(size=(90, 2))
+    halves = saved.added(saved.added(None, saved.sums(X[:30])), saved.sums(X[30:]))
+    np.testing.assert_allclose(halves, saved.sums(X))
+    assert list(saved.sums(X)[0]) == [90, 90]
+
+
+def test_rows_are_named_by_their_id_else_by_number(saved):
+    frame = pd.DataFrame({"who": ["7", "x"]})
+    assert list(saved.named(frame, 5)["row"]) == [5, 6]
+    assert list(saved.named(frame.assign(row=[3, 9]))["row"]) == [3, 9]
+    saved.facts["id"] = "who"
+    assert list(saved.named(frame)["who"]) == ["7", "x"]
+    saved.facts["id_numbers"] = True
+    assert list(saved.named(frame)["who"]) == [7, "x"], "numbers that were read as text are numbers"
+    with pytest.raises(CounterweightError, match="no column 'who', which says who they are"):
+        check_id(["other"], "who")
+
+
+def test_batches_tell_their_first_row(saved):
+    saved.BATCH = 4
+    frame = pd.DataFrame({"a": range(9)})
+    parts = list(saved.batches(frame))
+    assert [first for _, first in parts] == [0, 4, 8] and [len(p) for p, _ in parts] == [4, 4, 1]
+    assert [len(part) for part, _ in saved.batches(frame.iloc[:8])] == [4, 4]
+    assert [len(part) for part, _ in saved.batches(frame.iloc[:0])] == [0]
+    with pytest.raises(CounterweightError, match="of the type list: give a data frame"):
+        list(saved.batches([1]))
+
+
+def test_classes_have_the_type_of_the_table():
+    assert classes_array([0, 1]).dtype.kind == "i" and classes_array([0.5, 1.5]).dtype.kind == "f"
+    assert classes_array(["a", "b"]).dtype == object and classes_array([0, "b"]).dtype == object
+    index = as_frame({"x": [1, 2]}, pd.DataFrame({"y": [0, 0]}, index=[4, 7])).index
+    assert list(index) == [4, 7]
+
+
+def test_parts_of_the_arrays_are_copies(saved):
+    low = saved.part("feature")["low"]
+    low[:] = 99
+    assert list(saved.part("feature")["low"]) == [-1.0, 5.0] and saved.part("feat") == {}
+
+
+def test_what_is_not_there_is_told(tmp_path):
+    with pytest.raises(CounterweightError):
+        load(tmp_path)

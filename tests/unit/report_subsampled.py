@@ -6,6 +6,8 @@ import report_example as example
 from counterweight.plan import measures
 from counterweight.plan.components import load
 from counterweight.plan.measures import shared
+from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.sheets import build
 from counterweight.tables.parquet import metrics_table
 
 FAMILY = "subsampled_evaluation"
@@ -362,3 +364,32 @@ def _ranking(place, rng):
                 ("bound_violated", 0.001),
             ):
                 yield at | {"metric": metric, "value": value}
+
+
+def measured(study, **sources):
+    """Metrics of one study from records by source; the target is the general one."""
+    frames = [
+        metrics_table(
+            study, source.replace("__", "-"), [{"target": "general", **one} for one in records]
+        ).to_pandas()
+        for source, records in sources.items()
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def at(metric, values, setting="", **keys):
+    return [
+        {"metric": metric, "setting": setting, "repeat": repeat, "value": value, **keys}
+        for repeat, value in enumerate(values)
+    ]
+
+
+def numbers_of(settings, **sources):
+    return StudyNumbers("s", settings, measured("s", **sources))
+
+
+def rows_of(sheet, numbers, **keys):
+    """Rows of a sheet: their texts by label and head."""
+    table = build(sheet, numbers, **keys)
+    heads = [head.text for head in table.head[1:]]
+    return {row.label: dict(zip(heads, row.cells, strict=True)) for row in table.rows if row.cells}

@@ -234,7 +234,7 @@ def test_the_page_begins_with_what_gives_something_away(tmp_path, world):
     assert column_doubts(numbers) == []
     path = tmp_path / "results" / "tables" / "mine.columns.csv"
     path.parent.mkdir(parents=True)
-    for told, begins in ((facts, "Left out"), (kept, "Kept as asked")):
+    for told, begins in ((facts, "Left out"), (kept, "Kept as requested")):
         pd.DataFrame(report_table(told.values())).to_csv(path, index=False)
         (said,) = (sentence.text for sentence in column_doubts(numbers))
         assert said.startswith(begins)

@@ -150,7 +150,7 @@ def test_roles_come_from_the_plan(numbers):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "judged"), [(0.0, 0.1, "within"), (0.1, 0.3, "open"), (0.21, 0.3, "beyond")]
+    ("low", "high", "judged"), [(0.0, 0.1, "pass"), (0.1, 0.3, "open"), (0.21, 0.3, "fail")]
 )
 def test_a_bound_judges_the_interval(low, high, judged):
     estimate = Estimate(mean=(low + high) / 2, low=low, high=high, n=10)
@@ -161,7 +161,7 @@ def test_a_bound_judges_the_interval(low, high, judged):
 
 
 def test_an_absolute_bound_takes_an_interval_around_0_by_its_far_end():
-    assert Bound(0.2, "", absolute=True).judge(Estimate(mean=0, low=-0.1, high=0.1)) == "within"
+    assert Bound(0.2, "", absolute=True).judge(Estimate(mean=0, low=-0.1, high=0.1)) == "pass"
     assert Bound(0.2, "", absolute=True).judge(Estimate(mean=0, low=-0.3, high=0.1)) == "open"
 
 

@@ -9,22 +9,16 @@ import json
 import math
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import yaml
 
 from counterweight.errors import CounterweightError
 from counterweight.plan.components import reference
 from counterweight.reporting import blocks
-from counterweight.reporting.blocks import (
-    BANNERS,
-    CLAIMS,
-    GLOSSARY,
-    INDEX,
-    families,
-    family_title,
-    page_of,
-)
+from counterweight.reporting.blocks import BANNERS, CLAIMS
 from counterweight.reporting.claims import (
     LAYOUT,
     OUTCOMES,
@@ -47,6 +41,7 @@ from counterweight.reporting.wording import (
     count,
     digits,
     interval,
+    joined_words,
     listing,
     number,
     splits,
@@ -74,13 +69,11 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
     for name in blocks.families(shown)[family]:
         plan = shown["studies"][name]
         numbers = StudyNumbers(name, plan, metrics, results / plan.get("folder", name), printed)
-        own = failures_of(failures, name, plan["dataset"])
-        reasons = {one["id"]: reason_of(failures, name, one["id"], plan) for one in plan["methods"]}
+        reasons = {one: reason_of(failures, name, one, plan) for one in numbers.sources}
         links = []
         for target in plan["targets"]:
-            tables[f"{name}-{target}"] = reference(plan["sheets"]["table"])(
-                numbers, target, reasons.get
-            )
+            table = reference(plan["sheets"]["table"])(numbers, target, reasons.get)
+            tables[f"{name}-{target}"] = table
             where = "" if len(plan["targets"]) == 1 else f", {target}"
             links.append(blocks.Link(f"The table as CSV{where}", f"tables/{name}-{target}.csv"))
         csv = links[0]
@@ -91,10 +84,11 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
         if draw_in is not None:
             drawn = Path(draw_in) / name
             draw_if_possible(numbers, drawn)
+        own = failures_of(failures, name, plan["dataset"])
         context = StudyContext(
             path=blocks.page_of(name),
             group=title,
-            banner=blocks.BANNERS.get(plan["source"], ""),
+            banner=BANNERS.get(plan["source"], ""),
             figures=tuple(drawings(drawn, name, plan, None if draw_in else results)),
             failures=tuple(map(failure_block, own)),
             links=(*links, *_claims_of(name, claims)),
@@ -103,24 +97,22 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
         )
         page, findings[name] = study_page(reference(plan["sheets"]["page"]), numbers, context)
         pages.append(page)
-    return [family_page(shown, family, list(findings.values())), *pages], findings, tables
+    return [family_page(shown, family, findings.values()), *pages], findings, tables
 
 
 def _claims_of(study, claims):
-    resting = [
-        claim
-        for claim in claims
-        if any(
-            rule.get("study") == study
-            or any(
-                isinstance(rule[side], dict) and rule[side].get("study") == study
-                for side in ("left", "right")
-            )
-            for rule in claim.get("decide", ())
-        )
-    ]
-    titles = list(dict.fromkeys(claim["title"].partition(",")[0] for claim in resting))
-    return claims_link([claim["id"] for claim in resting], titles)
+    """A sentence on the claims that rest on a study, and where their verdicts stand."""
+    resting = {}
+    for claim in claims:
+        for rule in claim.get("decide", ()):
+            sides = [side for side in (rule["left"], rule["right"]) if isinstance(side, dict)]
+            if study in (one.get("study") for one in (rule, *sides)):
+                resting[claim["id"]] = claim["title"].partition(",")[0]
+    if resting:
+        rests = f"{'rests' if len(resting) == 1 else 'rest'} on this study"
+        papers = listing(dict.fromkeys(resting.values()))
+        said = f"{count(len(resting), 'claim')} of {papers} {rests}"
+        yield blocks.Link(said, CLAIMS, listing(resting))
 
 
 def draw_if_possible(numbers, folder):
@@ -146,9 +138,10 @@ def index_pages(shown, metrics, papers, findings, failures=()):
     if len(run):
         links.append(blocks.Link("The claims as CSV", "claims.csv"))
     index = index_page(shown, findings, run, list(map(failure_block, failures)), links)
+    terms = blocks.Terms(tuple(sorted(blocks.site_of(shown).terms.items())))
+    glossary = blocks.Page(blocks.GLOSSARY, "Glossary", (terms,))
     # Where all tables are one's own, no claim is read.
-    told = [claims_page(run)] if claims else []
-    return [index, *told, glossary_page(blocks.site_of(shown))], decided
+    return [index, *([claims_page(run)] if claims else []), glossary], decided
 
 
 def page(job):
@@ -165,16 +158,10 @@ def page(job):
         with replacing(results / "tables" / f"{name}.csv") as path:
             table.to_csv(path, index=False)
     # The family's own page stands first.
-    for name, one in zip(blocks.families(shown)[family], pages[1:], strict=True):
-        with replacing(results / "tables" / f"{name}.tex") as path:
-            path.write_text(latex(one), encoding="utf-8")
-    rows = {
-        column: [
-            name if column == "study" else getattr(one, column) for name, one in findings.items()
-        ]
-        for column, _ in FINDINGS
-    }
-    write_table(job.output.findings, rows, FINDINGS)
+    for name, one in zip(findings, pages[1:], strict=True):
+        write_text(results / "tables" / f"{name}.tex", latex(one))
+    rows = [{"study": name} | vars(one) for name, one in findings.items()]
+    write_table(job.output.findings, pd.DataFrame(rows), FINDINGS)
     for name, settings in given["config"].items():
         write_settings(results / blocks.config_of(name), settings)
     write_pages(pages, blocks.site_of(shown, given["contents"]), results)
@@ -209,29 +196,28 @@ def report(job):
 
 
 def _metrics(paths):
-    import pandas as pd
-
     return pd.concat([read_table(path) for path in paths], ignore_index=True)
+
+
+def write_text(target, text):
+    """A text as a file, whole or not at all."""
+    with replacing(Path(target)) as path:
+        path.write_text(text, encoding="utf-8")
 
 
 def write_settings(target, settings):
     """Settings as YAML, in their order."""
-    text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=100)
-    with replacing(target) as path:
-        path.write_text(text, encoding="utf-8")
+    write_text(target, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=100))
 
 
 def write_pages(pages, known, results):
     for one in pages:
-        with replacing(Path(results) / one.path) as path:
-            path.write_text(render(one, known), encoding="utf-8")
+        write_text(Path(results) / one.path, render(one, known))
 
 
 def write_whole(above, pages, shown, target):
     """The index, all pages, then the claims and the glossary, in one file."""
-    text = render_one([above[0], *pages, *above[1:]], blocks.site_of(shown))
-    with replacing(target) as path:
-        path.write_text(text, encoding="utf-8")
+    write_text(target, render_one([above[0], *pages, *above[1:]], blocks.site_of(shown)))
 
 
 def assemble_what_is_there(shown, chains, claims_files, results):
@@ -279,23 +265,13 @@ def main():
 # The pages above those of studies: the index, a page a family, the claims, the glossary.
 
 
-def glossary_page(known):
-    """Every word that pages explain."""
-    return blocks.Page(GLOSSARY, "Glossary", (blocks.Terms(tuple(sorted(known.terms.items()))),))
-
-
-def family_page(shown, family, findings, failures=()):
+def family_page(shown, family, findings):
     """The studies of a family, each with its question and its answer."""
-    title = family_title(shown, family)
-    known = (shown.get("families") or {}).get(family) or {}
-    return blocks.Page(
-        page_of(f"family-{family}"),
-        title,
-        (*failures, *findings),
-        group=title,
-        banner=BANNERS["generated"] if shown["data_source"] == "generated" else "",
-        lead=known.get("question", ""),
-    )
+    title = blocks.family_title(shown, family)
+    lead = ((shown.get("families") or {}).get(family) or {}).get("question", "")
+    banner = BANNERS.get(shown["data_source"], "")
+    path = blocks.page_of(f"family-{family}")
+    return blocks.Page(path, title, tuple(findings), group=title, banner=banner, lead=lead)
 
 
 def index_page(shown, findings, claims, failures=(), links=()):
@@ -304,47 +280,33 @@ def index_page(shown, findings, claims, failures=(), links=()):
     `findings` are those of each family's studies, of which the first with an answer speaks for the
     family; `claims` are decided, of papers whose studies were run.
     """
-    grouped = families(shown)
-    studies = sum(map(len, grouped.values()))
-    sets = {study["dataset"] for study in shown["studies"].values()}
-    lead = f"{count(studies, 'study', 'studies')} on {count(len(sets), 'data set')}"
+    grouped, about = blocks.families(shown), studies_of(claims)
+    studies, sets = shown["studies"], {one["dataset"] for one in shown["studies"].values()}
     own, papers = [], []
-    about = studies_of(claims)
     for family, names in grouped.items():
-        title = family_title(shown, family)
+        found = list(findings.get(family, ()))
         if not about & {*names}:
-            own += findings.get(family, ())
-            continue
-        first = next(iter(findings.get(family, ())), None)
-        if first is not None:
-            whole = blocks.Finding(
-                title, page_of(f"family-{family}"), first.question, first.answer, first.chart
-            )
-            papers.append(whole)
-    sections = []
-    if own:
-        sections.append(blocks.Section("Your studies" if papers else "Studies", tuple(own), "own"))
-    if papers:
-        sections.append(blocks.Section("Findings", tuple(papers), "findings"))
-    if len(claims):
-        sections.append(
-            blocks.Section(
-                "Claims of the papers",
-                (
-                    blocks.Cards(tuple(_counts(claims))),
-                    blocks.Link("Every claim with its numbers", CLAIMS),
-                ),
-                "claims",
-            )
-        )
-    sections.append(blocks.Section("Take away", tuple(links), "files"))
+            own += found
+        elif found:
+            title, path = blocks.family_title(shown, family), blocks.page_of(f"family-{family}")
+            papers.append(replace(found[0], title=title, href=path))
+    amounts = claims["verdict"].value_counts()
+    cards = [blocks.Card(one, str(amounts[one])) for one in VERDICTS if one in amounts]
+    told = (blocks.Cards(tuple(cards)), blocks.Link("Every claim with its numbers", CLAIMS))
+    sections = (
+        ("Your studies" if papers else "Studies", own, "own"),
+        ("Findings", papers, "findings"),
+        ("Claims of the papers", told if len(claims) else (), "claims"),
+        ("Take away", links, "files"),
+    )
+    lead = f"{count(len(studies), 'study', 'studies')} on {count(len(sets), 'data set')}."
     return blocks.Page(
-        INDEX,
+        blocks.INDEX,
         shown["title"],
         tuple(failures),
-        tuple(section for section in sections if section.blocks),
-        banner=BANNERS["generated"] if shown["data_source"] == "generated" else "",
-        lead=lead + ".",
+        tuple(blocks.Section(head, tuple(some), name) for head, some, name in sections if some),
+        banner=BANNERS.get(shown["data_source"], ""),
+        lead=lead,
     )
 
 
@@ -362,65 +324,35 @@ def papers_run(claims, studies):
     }
 
 
-def _counts(claims):
-    """How many claims came out how, the verdicts in their own order."""
-    amounts = claims["verdict"].value_counts()
-    for verdict in VERDICTS:
-        if verdict in amounts:
-            yield blocks.Card(verdict, str(amounts[verdict]))
-
-
 def claims_page(claims):
-    return blocks.Page(
-        CLAIMS,
-        "Claims of the papers",
-        (blocks.Claims(tuple(claim_rows(claims)), filters=True),)
-        if len(claims)
-        else (blocks.Sentence("No study of a paper was run, so no claim was looked at."),),
-        lead="What the papers say, and what came out here.",
-    )
+    told = blocks.Sentence("No study of a paper was run, so no claim was looked at.")
+    if len(claims):
+        told = blocks.Claims(tuple(claim_rows(claims)), filters=True)
+    lead = "What the papers say, and what came out here."
+    return blocks.Page(CLAIMS, "Claims of the papers", (told,), lead=lead)
 
 
 def claim_rows(claims):
     """Claims as rows, with what each of their conditions came to."""
     for claim in claims.itertuples():
         places = digits(claim.unit, claim.effect, claim.low, claim.high)
-        effect = ""
-        if not math.isnan(claim.effect):
-            effect = f"{number(claim.effect, places, sign=True)} {claim.unit}".strip()
-        rules = json.loads(claim.rules)
-        details = [
-            f"{capital(label)}: {OUTCOMES[outcome]} ("
-            + "; ".join(dict.fromkeys(r["text"] for r in rules if r["label"] == label))
-            + ")."
-            for label, outcome in conditions(rules).items()
-        ]
+        effect = joined_words([number(claim.effect, places, sign=True), claim.unit], " ")
+        rules, details = json.loads(claim.rules), []
+        for label, outcome in conditions(rules).items():
+            texts = "; ".join(dict.fromkeys(r["text"] for r in rules if r["label"] == label))
+            details.append(f"{capital(label)}: {OUTCOMES[outcome]} ({texts}).")
         yield blocks.ClaimRow(
             claim.id,
             claim.title,
             claim.statement,
             claim.where,
             claim.verdict,
-            effect,
+            "" if math.isnan(claim.effect) else effect,
             interval(claim.low, claim.high, places),
             tuple(details or filter(None, [claim.detail])),
             claim.data if claim.data in BANNERS else "",
             splits(claim.splits_for, claim.splits_against),
         )
-
-
-def claims_link(names, papers):
-    """A sentence on the claims that rest on a study, and where their verdicts stand."""
-    if not names:
-        return ()
-    return (
-        blocks.Link(
-            f"{count(len(names), 'claim')} of {listing(papers)} "
-            f"{'rests' if len(names) == 1 else 'rest'} on this study",
-            CLAIMS,
-            listing(names),
-        ),
-    )
 
 
 # The drawn figures of a study as blocks of its page.
@@ -431,25 +363,18 @@ def drawings(folder, name, plan, results=None):
 
     With the folder of results they link to the numbers that they draw.
     """
-    folder = Path(folder)
-    titles = folder / "figures.parquet"
+    titles = Path(folder) / "figures.parquet"
     known = read_table(titles).set_index("figure").to_dict("index") if titles.exists() else {}
-    for figure in plan["figures"]:
-        if figure not in known:
-            continue
-        data = None
-        if results is not None:
-            data = blocks.Link(
-                "The numbers drawn, as CSV", f"{plan.get('folder', name)}/figures/{figure}.csv"
-            )
+    for figure in (name for name in plan["figures"] if name in known):
+        data = f"{plan.get('folder', name)}/figures/{figure}.csv"
         yield blocks.Figure(
             figure,
             known[figure]["title"],
             plan["captions"][figure],
             known[figure]["alt"],
-            (folder / f"{figure}.svg").read_text(encoding="utf-8"),
-            (folder / f"{figure}-narrow.svg").read_text(encoding="utf-8"),
-            data,
+            titles.with_name(f"{figure}.svg").read_text(encoding="utf-8"),
+            titles.with_name(f"{figure}-narrow.svg").read_text(encoding="utf-8"),
+            blocks.Link("The numbers drawn, as CSV", data) if results is not None else None,
         )
 
 

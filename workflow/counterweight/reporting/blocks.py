@@ -4,12 +4,8 @@ Everything is plain text: the templates escape it. A page is a tree of sections,
 blocks in the order in which they are read. Read when a run is planned, so no numpy here.
 """
 
-import csv
 from dataclasses import dataclass, field
 from pathlib import Path
-
-#: How a value came out beside a bound that was given for it: never without what it is judged by.
-GRADES = ("good", "fair", "poor")
 
 
 @dataclass(frozen=True)
@@ -265,27 +261,26 @@ def write_costs(results):
     From the benchmark files below the folder of results that Snakemake keeps of each job, whichever
     run it was made in. Short jobs are measured coarsely: processor time is sampled.
     """
+    import pandas as pd
+
     from counterweight.tables.parquet import replacing
 
-    kept = Path(results, "benchmarks")
-    costs = {}
+    kept, parts = Path(results, "benchmarks"), []
     for path in sorted(kept.rglob("*.tsv")):
         rule, *below = path.relative_to(kept).with_suffix("").parts
-        with path.open(encoding="utf-8", newline="") as lines:
-            for row in csv.DictReader(lines, delimiter="\t"):
-                sums = costs.setdefault((rule, below[0] if below else ""), [0, 0.0, 0.0, 0.0])
-                # A dash stands for what was too short to be measured.
-                cpu, wall, memory = (
-                    0.0 if row[key] in ("-", "NA") else float(row[key])
-                    for key in ("cpu_time", "s", "max_rss")
-                )
-                sums[:] = sums[0] + 1, sums[1] + cpu, sums[2] + wall, max(sums[3], memory)
+        # A dash stands for what was too short to be measured.
+        jobs = pd.read_csv(path, sep="\t", na_values=["-"])[["cpu_time", "s", "max_rss"]]
+        parts.append(jobs.fillna(0.0).assign(rule=rule, study=below[0] if below else "", jobs=1))
+    told = {"cpu_time": "cpu_seconds", "s": "seconds", "max_rss": "largest_memory_mb"}
+    columns = ["rule", "study", "jobs", *told.values()]
+    table = pd.DataFrame(columns=columns)
+    if parts:
+        sums = {"jobs": "sum", "cpu_time": "sum", "s": "sum", "max_rss": "max"}
+        groups = pd.concat(parts).groupby(["rule", "study"])
+        table = groups.agg(sums).rename(columns=told).reset_index()
     Path(results, COSTS).parent.mkdir(exist_ok=True)
-    with replacing(Path(results, COSTS)) as path, open(path, "w", newline="") as out:
-        table = csv.writer(out, delimiter="\t", lineterminator="\n")
-        table.writerow(["rule", "study", "jobs", "cpu_seconds", "seconds", "largest_memory_mb"])
-        for (rule, study), (jobs, *numbers) in sorted(costs.items()):
-            table.writerow([rule, study, jobs, *(f"{number:.1f}" for number in numbers)])
+    with replacing(Path(results, COSTS)) as path:
+        table.to_csv(path, sep="\t", index=False, float_format="%.1f", lineterminator="\n")
 
 
 def page_of(name):
@@ -309,35 +304,27 @@ def family_title(shown, family):
 
 def site_of(shown, contents=None):
     """What all pages know of each other; `contents` in place of those of `shown`."""
-    entries = [{"title": "Overview", "path": INDEX, "group": "", "words": ""}]
-    terms = dict(TERMS)
+    terms, entries = dict(TERMS), []
+
+    def add(title, path, group="", words=""):
+        entries.append({"title": title, "path": path, "group": group, "words": words})
+
+    add("Overview", INDEX)
     for family, names in families(shown).items():
         title = family_title(shown, family)
-        entries.append(
-            {"title": title, "path": page_of(f"family-{family}"), "group": title, "words": ""}
-        )
+        add(title, page_of(f"family-{family}"), title)
         for name in names:
             study = shown["studies"][name]
-            labels = [one["label"] for one in study["methods"]]
-            measures = study.get("measures") or {}
-            words = [name, study["dataset"], *labels, *(one["label"] for one in measures.values())]
-            entries.append(
-                {
-                    "title": study["title"],
-                    "path": page_of(name),
-                    "group": title,
-                    "words": " ".join(dict.fromkeys(words)),
-                }
-            )
-            terms |= {
-                one["label"]: one["meaning"] for one in measures.values() if one.get("meaning")
-            }
+            measures = (study.get("measures") or {}).values()
+            words = [one["label"] for one in (*study["methods"], *measures)]
+            words = " ".join(dict.fromkeys([name, study["dataset"], *words]))
+            add(study["title"], page_of(name), title, words)
+            terms |= {one["label"]: one["meaning"] for one in measures if one.get("meaning")}
     if shown.get("papers", True):
-        entries.append({"title": "Claims of the papers", "path": CLAIMS, "group": "", "words": ""})
-    entries.append({"title": "Glossary", "path": GLOSSARY, "group": "", "words": ""})
-    return Site(
-        shown["title"], shown["version"], tuple(contents or entries), terms, tuple(facts(shown))
-    )
+        add("Claims of the papers", CLAIMS)
+    add("Glossary", GLOSSARY)
+    entries = tuple(contents or entries)
+    return Site(shown["title"], shown["version"], entries, terms, tuple(facts(shown)))
 
 
 def facts(shown):

@@ -105,14 +105,6 @@ def measure_in(plan, side, metric=None):
     return measure_of(declared, metric or side["metric"], "" if metric else side.get("measure", ""))
 
 
-def sources_of(study):
-    """Names that metrics of a study can have as their source, from the plan."""
-    names = {"labels"}
-    for kind in ("methods", "selectors", "weightings"):
-        names.update(entry["id"] for entry in study.get(kind, ()))
-    return names
-
-
 def draws_of(side, plan):
     """Methods whose measurements a side takes together: draws of one where it asks for them.
 
@@ -136,7 +128,10 @@ def unknown(side, plan):
         return f"the study {study!r} is not part of this run{_near(study, plan['studies'])}"
     if source is None:
         return "no source is given"
-    known = sources_of(plan["studies"][study])
+    kinds = [
+        plan["studies"][study].get(kind, ()) for kind in ("methods", "selectors", "weightings")
+    ]
+    known = {"labels", *(one["id"] for kind in kinds for one in kind)}
     if source not in known:
         return f"{source!r} is not part of the study {study!r}{_near(source, sorted(known))}"
     if side.get("draws") == "spread" and len(draws_of(side, plan)) < 2:
@@ -169,9 +164,10 @@ def places_of(metrics, side, plan, failures, every=False):
 
 def _places_of(metrics, side, plan, failures, every):
     """Values of one side that names one method."""
-    frame = _frame(metrics, side, every or "within" in side)
+    every = bool(every)
+    frame = metrics.frame(side, every or "within" in side or bool(side.get("aggregate")))
     if frame is not None and "within" in side:
-        other = _frame(metrics, {**side, "metric": side["within"]["metric"]}, True)
+        other = metrics.frame({**side, "metric": side["within"]["metric"]}, True)
         frame = None if other is None else _within(frame, other, side["within"]["at_most"])
         if frame is None:
             raise Missing(
@@ -207,10 +203,6 @@ DRAWS = {
     "mean": _over(lambda values: values.mean(axis=0)),
     "spread": _over(lambda values: values.max(axis=0) - values.min(axis=0)),
 }
-
-
-def _frame(metrics, side, every):
-    return metrics.frame(side, bool(every or side.get("aggregate")))
 
 
 def _within(frame, other, budgets):

@@ -35,14 +35,8 @@ from counterweight.reporting.claim_quantities import (
 from counterweight.tables.parquet import PLACE
 
 #: Verdicts of claims, from the outcomes of their conditions; see `verdict_of`.
-VERDICTS = (
-    "holds",
-    "holds where it could be decided",
-    "depends",
-    "undecided",
-    "does not hold",
-    "cannot be tested",
-)
+VERDICTS = ("holds", "holds where it could be decided", "depends", "undecided", "does not hold")
+VERDICTS += ("cannot be tested",)
 #: Layout of claims.parquet.
 LAYOUT = (
     *((name, "string") for name in ("id", "paper", "title", "statement", "where", "verdict")),
@@ -66,15 +60,14 @@ def _sides(rule):
 
 def unknown_names(claims, plan):
     """Names in claim rules that the plan does not have, one sentence each."""
-    problems = []
-    for claim in claims:
-        for position, rule in enumerate(claim.get("decide", ()), 1):
-            for side in _sides(rule):
-                if isinstance(side, dict):
-                    problem = unknown(side, plan)
-                    if problem:
-                        problems.append(f"claim {claim['id']}, rule {position}: {problem}")
-    return problems
+    problems = {
+        (claim["id"], position): unknown(side, plan)
+        for claim in claims
+        for position, rule in enumerate(claim.get("decide", ()), 1)
+        for side in _sides(rule)
+        if isinstance(side, dict) and unknown(side, plan)
+    }
+    return [f"claim {name}, rule {at}: {problem}" for (name, at), problem in problems.items()]
 
 
 def check_names(claims, plan):
@@ -83,35 +76,15 @@ def check_names(claims, plan):
     For the shipped config and tests; `decide` itself only calls such claims untestable, so that
     people can leave studies out of their own configs.
     """
-    problems = unknown_names(claims, plan)
-    if problems:
+    if problems := unknown_names(claims, plan):
         raise CounterweightError(f"The claims do not fit the config: {listed(problems, 3)}.")
 
 
 _ROWS = {"train": "training rows", "test": "test rows"}
 
 
-def _where(side, plan):
-    """The measure, setting, part and step of a side in print; "" where it names none."""
-    study = plan["studies"][side["study"]]
-    setting = side.get("setting", "")
-    if "*" not in setting:
-        setting = wording.setting_label(setting)
-    measure = side.get("measure", "")
-    if f"{side['metric']} of {measure}" in (study.get("measures") or {}):
-        measure = ""  # its label says it
-    measure = ((study.get("labels") or {}).get("measure") or {}).get(measure, measure)
-    part = side.get("part", "")
-    part = f"number {part}" if part.isdigit() else part
-    words = [measure, setting, part, side.get("variable", "")]
-    if "keep_rate" in side:
-        words.append(wording.setting_label(f"keep_rate={side['keep_rate']:g}"))
-    if "step" in side:
-        words.append(f"step {side['step']}")
-    return ", ".join(filter(None, words))
-
-
 def _name(side, plan, rule_each=None):
+    """A side in print, with its measure, setting, part and step; None of a number."""
     if not isinstance(side, dict):
         return None
     if "option" in side:
@@ -121,18 +94,27 @@ def _name(side, plan, rule_each=None):
     if (draws := len(draws_of(side, plan))) > 1:
         source += f" ({side['draws']} of {draws} draws)"
     kind = {"max_abs": "largest ", "max": "largest ", "min": "smallest "}
-    parts = [f"{kind.get(side.get('aggregate'), '')}{measure_in(plan, side).label}"]
+    name = f"{kind.get(side.get('aggregate'), '')}{measure_in(plan, side).label}"
     if side["source"] != "labels":
-        parts[0] += f" of {source}"
+        name += f" of {source}"
     if "within" in side:
         limit = side["within"]["at_most"]
         words = "the same limits" if isinstance(limit, list) else f"{limit:g}"
-        parts[0] = f"least {parts[0]}"
         within = measure_in(plan, side, side["within"]["metric"])
-        parts.append(f"({within.label} up to {words})")
-    if (place := _where(side, plan)) and not rule_each:
-        parts.append(f"({place})")
-    return " ".join(parts)
+        name = f"least {name} ({within.label} up to {words})"
+    setting, measure, part = (side.get(key, "") for key in ("setting", "measure", "part"))
+    if f"{side['metric']} of {measure}" in (study.get("measures") or {}):
+        measure = ""  # its label says it
+    place = [
+        ((study.get("labels") or {}).get("measure") or {}).get(measure, measure),
+        setting if "*" in setting else wording.setting_label(setting),
+        f"number {part}" if part.isdigit() else part,
+        side.get("variable", ""),
+        wording.setting_label(f"keep_rate={side['keep_rate']:g}") if "keep_rate" in side else "",
+        f"step {side['step']}" if "step" in side else "",
+    ]
+    place = "" if rule_each else wording.joined_words(place)
+    return f"{name} ({place})" if place else name
 
 
 def _phrase(left, right, rule, outcome, plan):
@@ -149,10 +131,8 @@ def _phrase(left, right, rule, outcome, plan):
     elif left["study"] != right["study"]:
         names = [f"{names[0]} in {left['study']}", f"{names[1]} in {right['study']}"]
     elif {left.get("target"), right.get("target")} == set(_ROWS):
-        names = [
-            f"{name} on {_ROWS[side['target']]}"
-            for name, side in zip(names, (left, right), strict=True)
-        ]
+        sides = zip(names, (left, right), strict=True)
+        names = [f"{name} on {_ROWS[side['target']]}" for name, side in sides]
     effect = wording.number(outcome["effect"], places, sign=True)
     text = f"{names[0]} {wording.MINUS} {names[1]} = {effect}" + (f" {unit}" if unit else "")
     if rule.get("relative"):
@@ -170,17 +150,14 @@ def _phrase(left, right, rule, outcome, plan):
         text += f" (least and greatest of {count})" if outcome["repeats"] > 1 else " (a count)"
     elif told := wording.splits(outcome["splits_for"], outcome["splits_against"]):
         text += f", {told}"
-    margin = rule.get("margin", 0) * factor
-    size = wording.number(
-        abs(margin),
-        1 if unit == "points" else 0 if margin % 1 == 0 else wording.places_for([margin], 2, 1),
-    )
-    needed = {"within": f"allowed ±{size}", "differs": f"needed beyond ±{size}"}
-    signs = {"greater": margin, "less": -margin}
+    margin, comparison = rule.get("margin", 0) * factor, rule["comparison"]
+    places = 0 if margin % 1 == 0 else wording.places_for([margin], 2, 1)
+    size = wording.number(abs(margin), 1 if unit == "points" else places)
     if margin:
-        sign = wording.MINUS if signs.get(rule["comparison"], 0) < 0 else "+"
-        word = "above" if rule["comparison"] == "greater" else "below"
-        text += f" ({needed.get(rule['comparison'], f'needed {word} {sign}{size}')})"
+        sign = wording.MINUS if {"greater": margin, "less": -margin}.get(comparison, 0) < 0 else "+"
+        word = "above" if comparison == "greater" else "below"
+        needed = {"within": f"allowed ±{size}", "differs": f"needed beyond ±{size}"}
+        text += f" ({needed.get(comparison, f'needed {word} {sign}{size}')})"
     return text.replace("  ", " ").rstrip()
 
 
@@ -200,29 +177,26 @@ def _judge(comparison, margin, low, high):
 def _differences(rule, left, right, metrics, plan, failures, average):
     """Left minus right of a rule, one number for each repeat."""
     relative, each = bool(rule.get("relative")), rule.get("each")
-    frame = places_of(metrics, left, plan, failures, bool(each))
+    frame, other = places_of(metrics, left, plan, failures, bool(each)), right
+    if each and isinstance(right, dict) and "option" in right:
+        other = option_values(frame, right["option"])
+    elif isinstance(right, dict):
+        other = places_of(metrics, right, plan, failures, bool(each))
     if each:
-        other = right
-        if isinstance(right, dict) and "option" in right:
-            other = option_values(frame, right["option"])
-        elif isinstance(right, dict):
-            other = places_of(metrics, right, plan, failures, True)
         difference = differences(frame, other, each, relative, average).to_numpy()
         if not len(difference):
             raise Missing("the two sides have no repeat in common")
         return difference
     values = values_of(frame, left, average)
     if isinstance(right, dict):
-        other = values_of(places_of(metrics, right, plan, failures), right, average)
-        common = values.index.intersection(other.index)
-        if common.empty:
+        other = values_of(other, right, average)
+        values, other = values.align(other, join="inner")
+        if values.empty:
             raise Missing("the two sides have no repeat in common")
-        values, other = values.loc[common].to_numpy(), other.loc[common].to_numpy()
-    else:
-        values, other = values.to_numpy(), right
+        other = other.to_numpy()
     if relative and not np.all(other):
         raise Missing("the right side is 0, so nothing can be told relative to it")
-    difference = (values - other) / (np.abs(other) if relative else 1.0)
+    difference = (values.to_numpy() - other) / (np.abs(other) if relative else 1.0)
     if np.isnan(difference).any():
         raise Missing("the difference is not a number")
     return difference
@@ -280,12 +254,6 @@ def _decide_rule(rule, metrics, plan, failures):
         "verdict": verdict,
     }
     return outcome | {"text": _phrase(left, right, rule, outcome, plan)}
-
-
-def _evidence(by_label, built):
-    """Outcomes of the conditions that count: identities do where they fail, or stand alone."""
-    counted = [o for label, o in by_label.items() if label not in built or o == "fails"]
-    return counted or by_label.values()
 
 
 def conditions(outcomes):
@@ -349,7 +317,9 @@ def _decide_claim(claim, metrics, plan, failures):
     else:
         by_label = conditions(outcomes)
         built = {rule["label"] for rule in claim["decide"] if rule.get("identity")}
-        verdict = verdict_of(_evidence(by_label, built))
+        # Identities count where they fail, or stand alone.
+        counted = [o for label, o in by_label.items() if label not in built or o == "fails"]
+        verdict = verdict_of(counted or by_label.values())
         parts = []
         for label, outcome in by_label.items():
             texts = dict.fromkeys(o["text"] for o in outcomes if o["label"] == label)
@@ -379,7 +349,7 @@ def _plain(outcome):
     plain = {key: value for key, value in outcome.items() if key != "factor"}
     for key in ("effect", "low", "high"):
         value = float(plain[key])
-        plain[key] = None if math.isnan(value) else value if math.isfinite(value) else str(value)
+        plain[key] = value if math.isfinite(value) else None if math.isnan(value) else str(value)
     return plain
 
 
@@ -396,9 +366,6 @@ def decide(claims, metrics, plan, failures=()):
     failures, measured = list(failures), Measurements(metrics)
     rows = [_decide_claim(claim, measured, plan, failures) for claim in claims]
     return pd.DataFrame(rows, columns=[name for name, _ in LAYOUT])
-
-
-# Files of claims: read, checked, their mistakes told with their place.
 
 
 SCHEMA = schema_path("claims.schema.yaml")
@@ -461,9 +428,8 @@ def load_claims(paths):
         try:
             document = yaml.load(path.read_text(encoding="utf-8"), _LOADER)
         except FileNotFoundError as error:
-            raise CounterweightError(
-                f"The claim file {path} is not there: check the path."
-            ) from error
+            text = f"The claim file {path} is not there: check the path."
+            raise CounterweightError(text) from error
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             line = f", line {mark.line + 1}" if mark else ""

@@ -2,9 +2,16 @@
 
 from pathlib import Path
 
+import pandas as pd
+
 from counterweight.errors import listed
 from counterweight.reporting import blocks
 from counterweight.tables.parquet import METRICS, read_table
+
+_KILLED = (
+    "ERROR: The job ended without a word, and nobody saw how: it was killed (SIGKILL) by hand, "
+    "by the limit of a queue, or since memory ran out. Look there, then run again."
+)
 
 
 def first_failure(chain, dated=False):
@@ -23,21 +30,15 @@ def first_failure(chain, dated=False):
         if not absent and (min(dates) >= newest or not dated):
             newest = max(dates)
             continue
+        reason = "Not made anew in this run, which was interrupted: run again."
         if absent:
             reason = _reason(step["log"]) or (
                 f"{listed(absent)}: not made, and no log was written; the run was interrupted or "
                 "an earlier step failed."
             )
-        else:
-            reason = "Not made anew in this run, which was interrupted: run again."
-        return {
-            "study": step.get("study", chain["study"]),
-            "source": step.get("source", chain["source"]),
-            "stage": step["stage"],
-            "reason": reason,
-            "log": step["log"],
-            "affects": [chain["source"]],
-        }
+        failure = {"study": chain["study"], "source": chain["source"]} | step
+        failure = {key: failure[key] for key in ("study", "source", "stage", "log")}
+        return failure | {"reason": reason, "affects": [chain["source"]]}
     return None
 
 
@@ -48,13 +49,7 @@ def _reason(path):
         return ""
     lines = path.read_text(errors="replace").splitlines()
     errors = [k for k, line in enumerate(lines) if line.startswith("ERROR:")]
-    if errors:
-        return "\n".join(lines[errors[-1] :])
-    killed = (
-        "ERROR: The job ended without a word, and nobody saw how: it was killed (SIGKILL) by hand, "
-        "by the limit of a queue, or since memory ran out. Look there, then run again."
-    )
-    return "\n".join([*lines[-20:], killed])
+    return "\n".join(lines[errors[-1] :] if errors else [*lines[-20:], _KILLED])
 
 
 def measurements_and_failures(chains, dated=False):
@@ -63,8 +58,6 @@ def measurements_and_failures(chains, dated=False):
     A table behind a broken step may be left from an earlier run, so it is not read. One failed step
     is one failure, however many results it takes with it.
     """
-    import pandas as pd
-
     tables, failures = [], {}
     for chain in chains:
         failure = first_failure(chain, dated)

@@ -18,7 +18,7 @@ from counterweight.numerics.estimate import (
     normal_interval,
     paired_interval,
 )
-from counterweight.reporting.wording import label_of, measure_of, setting_label
+from counterweight.reporting.wording import joined_words, label_of, measure_of, setting_label
 from counterweight.tables.parquet import PLACE, model_arrays, read_table, setting_options
 
 #: What a number is addressed by, beside its repeat.
@@ -53,9 +53,13 @@ class Estimate(NamedTuple):
 
         Anything where a few repeats differ and tell no interval.
         """
-        if self.bounded:
-            return self.low, self.high
-        return (-math.inf, math.inf) if self.sd > 0 else (self.mean, self.mean)
+        alone = (-math.inf, math.inf) if self.sd > 0 else (self.mean, self.mean)
+        return (self.low, self.high) if self.bounded else alone
+
+    @property
+    def beyond_chance(self):
+        """Whether its interval does not hold 0."""
+        return self.low > 0 or self.high < 0
 
     def times(self, factor):
         """The same in another unit; a negative factor turns it round."""
@@ -95,6 +99,16 @@ def summarised(rows, test_share, keys, limits=None):
 class _Plan:
     """What the plan of the report says of a study: its part of it is ``plan``."""
 
+    @property
+    def sources(self):
+        """Ids of the methods, in the order of the plan."""
+        return list(self._methods)
+
+    @property
+    def protocol(self):
+        """Options of the study's protocol."""
+        return (self.plan.get("protocol") or {}).get("options") or {}
+
     def methods(self, swept=None):
         """Methods of the plan in its order; only those with a sweep, or only those without."""
         known = list(self._methods.values())
@@ -103,13 +117,29 @@ class _Plan:
     def method(self, source):
         return self._methods[source]
 
-    def label(self, source):
-        """A method, selector or weighting in print."""
-        return label_of(self.plan, source, source.replace("_", " "))
+    def label(self, source, setting=""):
+        """A method, selector or weighting in print, with a setting of it."""
+        label = label_of(self.plan, source, source.replace("_", " "))
+        return joined_words([label, setting_label(setting)])
+
+    def named(self, measure):
+        """A measure, such as an estimator or a rate, in print."""
+        known = (self.plan.get("labels") or {}).get("measure") or {}
+        return known.get(measure) or measure.replace("_", " ")
+
+    @property
+    def headline(self):
+        """The metric that methods are compared by: the first column that was measured, or None."""
+        columns = self.plan.get("columns") or list(self.plan.get("measures") or {})
+        return next((metric for metric in columns if self.measured(metric)), None)
 
     def role(self, source):
         """main, method, peer, baseline or bound (which sees what nobody knows)."""
         return self._methods[source].get("role", "method")
+
+    def sees_hidden(self, source):
+        """Whether a method, or what it rests on, sees what is hidden from all others."""
+        return self.role(source) == "bound" or bool(self._methods[source].get("oracle"))
 
     @property
     def baseline(self):
@@ -166,19 +196,10 @@ class StudyNumbers(_Plan, _Files):
         self.metrics = metrics[metrics["study"] == name]
         rows = self.metrics[self.metrics["value"].notna()].fillna({"step": -1, "keep_rate": -1.0})
         self._rows = rows.sort_values("repeat", kind="stable")
-        self.summary = summarised(
-            rows,
-            plan["test_share"],
-            KEYS,
-            functools.cache(lambda *named: self.measure(*named).limits),
-        )
-        self._known = dict(
-            zip(
-                self.summary.index,
-                self.summary[[*Estimate._fields]].itertuples(index=False, name=None),
-                strict=True,
-            )
-        )
+        limits = functools.cache(lambda *named: self.measure(*named).limits)
+        self.summary = summarised(rows, plan["test_share"], KEYS, limits)
+        known = self.summary[[*Estimate._fields]].itertuples(index=False, name=None)
+        self._known = dict(zip(self.summary.index, known, strict=True))
         self._errors = self.summary["standard_error"].to_dict()
         self._places = {}
         for key in self._known:
@@ -200,20 +221,18 @@ class StudyNumbers(_Plan, _Files):
 
     @property
     def main(self):
-        """Id of the method that the study is about: as given away or named, else a plain one."""
-        given, _ = self.given_away
+        """Id of the method that the study is about: as delivered or named, else a plain one."""
+        given, _ = self.delivered
         named = given or self.plan.get("main")
         if named in self._methods:
             return named
-        ranked = [
-            [name for name in self._methods if self.role(name) == role]
-            for role in ("main", "method", "peer")
-        ]
-        return next((names[0] for names in ranked if names), self.baseline)
+        roles = ("main", "method", "peer")
+        ranked = (name for role in roles for name in self._methods if self.role(name) == role)
+        return next(ranked, self.baseline)
 
     @property
-    def given_away(self):
-        """Method and setting that were chosen to be given away; None and "" where none was."""
+    def delivered(self):
+        """Method and setting that were chosen to be delivered; None and "" where none was."""
         chosen = self.rows("delivered", "delivered")
         if chosen.empty:
             return None, ""
@@ -309,13 +328,9 @@ class StudyNumbers(_Plan, _Files):
         """Values of a column of the place that a metric was measured at, in their order."""
         at = PLACE.index(column)
         wanted = [(PLACE.index(name), value) for name, value in fixed.items()]
-        return list(
-            dict.fromkeys(
-                place[at]
-                for place in self._places.get((source, target, metric), ())
-                if all(place[index] == value for index, value in wanted)
-            )
-        )
+        places = self._places.get((source, target, metric), ())
+        found = (one[at] for one in places if all(one[k] == value for k, value in wanted))
+        return list(dict.fromkeys(found))
 
     def settings(self, source, metric=None, target=None):
         """Settings of a method that were measured, by the numbers in them."""
@@ -328,10 +343,9 @@ class StudyNumbers(_Plan, _Files):
         return sorted(known, key=_by_numbers)
 
     def curve(self, source, metric, option, target="general", **place):
-        """A metric along the values of one option, the only one of its settings.
+        """``(value, mean, low, high)`` of a metric by the only option of its settings.
 
-        ``(value of the option, mean, low, high)``, by that value; both bounds are the mean where
-        there is no interval.
+        Both bounds are the mean where there is no interval.
         """
         points = []
         for setting in self.places("setting", source, metric, target):
@@ -369,14 +383,10 @@ TABLE = (
     *((name, "string") for name in ("study", "target", "method", "label")),
     ("oracle", "bool"),
     *((name, "string") for name in ("setting", "metric", "measure", "part", "variable")),
-    ("keep_rate", "float64"),
-    ("unit", "string"),
+    *(("keep_rate", "float64"), ("unit", "string")),
     *((name, "float64") for name in ("estimate", "low", "high")),
     *((name, "float64") for name in ("diff", "diff_low", "diff_high", "sd")),
-    ("n", "int64"),
-    ("printed", "float64"),
-    ("status", "string"),
-    ("reason", "string"),
+    *(("n", "int64"), ("printed", "float64"), ("status", "string"), ("reason", "string")),
 )
 
 
@@ -403,13 +413,9 @@ def results_table(numbers, targets, reason_of, metrics, methods=None):
         if wanted and not is_end:
             known.setdefault(place["source"], []).append(place)
     rows = []
-    for method in numbers.methods():
-        source = method["id"]
-        if methods is not None and source not in methods:
-            continue
+    for source in numbers.sources if methods is None else methods:
         of = {"study": numbers.name, "method": source, "label": numbers.label(source)}
-        of["oracle"] = numbers.role(source) == "bound" or bool(method.get("oracle"))
-        of |= {"status": "ok", "reason": ""}
+        of |= {"oracle": numbers.sees_hidden(source), "status": "ok", "reason": ""}
         places = known.get(source, ())
         if not places:
             failed = {"status": "failed", "reason": reason_of(source), "metric": metrics[0]}
@@ -441,22 +447,12 @@ def _numbers_at(numbers, place):
     known, gap = numbers.get(*address, **at), Estimate()
     if numbers.baseline not in (None, place["source"]):
         gap = numbers.against(numbers.baseline, *address, **at)
-    label = ", ".join(filter(None, [numbers.label(place["source"]), setting_label(at["setting"])]))
-    rate = at["keep_rate"]
-    return place | {
-        "label": label,
-        "keep_rate": rate if rate >= 0 else math.nan,
-        "unit": numbers.measure(place["metric"], at["measure"]).unit,
-        "estimate": known.mean,
-        "low": known.low,
-        "high": known.high,
-        "diff": gap.mean,
-        "diff_low": gap.low,
-        "diff_high": gap.high,
-        "sd": known.sd,
-        "n": known.n,
-        "printed": numbers.in_print(*address, **at),
-    }
+    rate, unit = at["keep_rate"], numbers.measure(place["metric"], at["measure"]).unit
+    told = {"label": numbers.label(place["source"], at["setting"]), "unit": unit}
+    told |= {"keep_rate": rate if rate >= 0 else math.nan, "n": known.n, "sd": known.sd}
+    told |= {"estimate": known.mean, "low": known.low, "high": known.high}
+    told |= {"diff": gap.mean, "diff_low": gap.low, "diff_high": gap.high}
+    return place | told | {"printed": numbers.in_print(*address, **at)}
 
 
 def _by_numbers(setting):

@@ -71,28 +71,6 @@ def _papers(claims):
     return papers
 
 
-def _runs(blocks):
-    """Neighbours of one kind, such as links, together: (kind, blocks)."""
-    for kind, members in itertools.groupby(blocks, lambda block: type(block).__name__):
-        yield kind, list(members)
-
-
-def _escaped(text):
-    """A text inside the quotes of a style sheet."""
-    return re.sub(r"[^\w ]", lambda m: f"\\{ord(m.group()):06x}", text, flags=re.ASCII)
-
-
-def _pattern(terms):
-    """What finds the terms in a text: whole words, the longest first, with a plural s."""
-    if not terms:
-        return None
-    words = [
-        re.escape(term) if term != term.lower() else f"(?i:{re.escape(term)})"
-        for term in sorted(terms, key=len, reverse=True)
-    ]
-    return re.compile(rf"(?<![\w-])({'|'.join(words)})(s?)(?![\w-])")
-
-
 class _Shell:
     """What one HTML file gathers while it is rendered.
 
@@ -102,12 +80,16 @@ class _Shell:
     def __init__(self, site, path, anchors=None):
         self.site, self.path, self.anchors = site, path, anchors or {}
         self.colours, self.outline, self.rules = Colours(), [], {"wide": [], "cards": []}
-        self._pattern, self._ids, self._told = _pattern(site.terms), set(_TAKEN), set()
+        self._ids, self._told, self._page, self._prefix = set(_TAKEN), set(), None, ""
         self._terms = {term.lower(): term for term in site.terms}
-        self._glossary = next(
-            (entry["path"] for entry in site.entries if entry["path"].endswith("glossary.html")), ""
+        paths = (entry["path"] for entry in site.entries)
+        self._glossary = next((path for path in paths if path.endswith("glossary.html")), "")
+        # Whole words, the longest first, with a plural s.
+        words = "|".join(
+            re.escape(term) if term != term.lower() else f"(?i:{re.escape(term)})"
+            for term in sorted(site.terms, key=len, reverse=True)
         )
-        self._page, self._prefix = None, ""
+        self._pattern = re.compile(rf"(?<![\w-])({words})(s?)(?![\w-])") if words else None
 
     def begin(self, page):
         """Begin with a page: its terms are explained anew, its ids stand apart."""
@@ -122,9 +104,10 @@ class _Shell:
     def anchor(self, text, given=""):
         """An id that this file has only once."""
         name = self._prefix + (given or slug(text)[:60])
-        number = next(k for k in itertools.count(1) if _numbered(name, k) not in self._ids)
-        self._ids.add(_numbered(name, number))
-        return _numbered(name, number)
+        names = itertools.chain([name], (f"{name}-{k}" for k in itertools.count(2)))
+        name = next(one for one in names if one not in self._ids)
+        self._ids.add(name)
+        return name
 
     def heading(self, text, given, level):
         """The id of a heading, noted for the contents."""
@@ -165,12 +148,10 @@ class _Shell:
         meaning = meaning or self.site.terms[term]
         if self._glossary and term in self.site.terms:
             place = self.href(f"{self._glossary}#{term_anchor(term)}")
-            return Markup('<a class="term" href="{}" title="{}">{}</a>').format(
-                place, meaning, text
-            )
-        return Markup('<button type="button" class="term" title="{}">{}</button>').format(
-            meaning, text
-        )
+            link = Markup('<a class="term" href="{}" title="{}">{}</a>')
+            return link.format(place, meaning, text)
+        button = Markup('<button type="button" class="term" title="{}">{}</button>')
+        return button.format(meaning, text)
 
     def head(self, head):
         """Head of a column with its explanation, if it has one."""
@@ -193,7 +174,9 @@ class _Shell:
             child = f":nth-child({k + 2})"
             if sum(bool(_NUMERIC.match(text)) for text in texts) * 2 <= len(texts):
                 self.rules["wide"].append(f"#{name} :is(th,td){child}{{text-align:left}}")
-            label = f'{{content:"{_escaped(head.text)}"}}'
+            # As a text inside the quotes of a style sheet.
+            text = re.sub(r"[^\w ]", lambda m: f"\\{ord(m[0]):06x}", head.text, flags=re.ASCII)
+            label = f'{{content:"{text}"}}'
             self.rules["cards"].append(f"#{name} td{child}::before{label}")
             sizes = [len(text) for cell in column for text in (cell.text, cell.bracket)]
             room += max([*sizes, *map(len, head.text.split())], default=0)
@@ -216,11 +199,8 @@ class _Shell:
         """Groups of the contents: ``title``, ``entries`` and whether one is there."""
         for title, entries in itertools.groupby(self.site.entries, lambda e: e["group"]):
             entries = [
-                {
-                    "title": entry["title"],
-                    "href": self.href(entry["path"]),
-                    "here": not self.anchors and entry["path"] == self.path,
-                }
+                {"title": entry["title"], "href": self.href(entry["path"])}
+                | {"here": not self.anchors and entry["path"] == self.path}
                 for entry in entries
             ]
             here = any(entry["here"] for entry in entries)
@@ -235,10 +215,6 @@ class _Shell:
         return htmlsafe_json_dumps(entries, ensure_ascii=False, separators=(",", ":"))
 
 
-def _numbered(name, number):
-    return name if number == 1 else f"{name}-{number}"
-
-
 @functools.cache
 def _environment():
     environment = jinja2.Environment(
@@ -248,19 +224,16 @@ def _environment():
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    # Neighbours of one kind, such as links, stand together.
+    kind = functools.partial(itertools.groupby, key=lambda block: type(block).__name__)
     environment.globals.update(
-        runs=_runs,
-        papers=_papers,
-        verdict=verdict,
-        verdicts=_verdicts,
-        marks=MARKS,
-        term_anchor=term_anchor,
+        runs=lambda blocks: ((name, list(some)) for name, some in kind(blocks))
     )
-    environment.globals.update(
-        grounds=GROUNDS,
-        css=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
-        js=Markup((TEMPLATES / "script.js").read_text(encoding="utf-8")),
-    )
+    environment.globals.update(papers=_papers, marks=MARKS)
+    environment.globals.update(verdict=verdict, verdicts=_verdicts, term_anchor=term_anchor)
+    for name, file in (("css", "style.css"), ("js", "script.js")):
+        environment.globals[name] = Markup((TEMPLATES / file).read_text(encoding="utf-8"))
+    environment.globals["grounds"] = GROUNDS
     return environment
 
 
@@ -318,10 +291,10 @@ def contrast(first, second):
     """Contrast of two colours, 1 to 21, by WCAG 2.2."""
 
     def luminance(colour):
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _rgb(colour)]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    low, high = sorted((luminance(_rgb(first)), luminance(_rgb(second))))
+    low, high = sorted(map(luminance, (first, second)))
     return (high + 0.05) / (low + 0.05)
 
 
@@ -396,66 +369,41 @@ def inline_svg(text, prefix, alt, colours):
 
     def said(tag):
         """A tag with its style as a class and its ids, as they are called in the page."""
-        text = tag.group(1) in ("text", "tspan")
+        name, rest = tag.groups()
         rest = re.sub(
             r'style="([^"]*)"',
-            lambda found: f'class="{colours.style_class(found.group(1), text)}"',
-            tag.group(2),
-        )
-        rest = re.sub(r'(?<=id=")[^"]+', lambda found: names[found.group()], rest)
-        rest = re.sub(
-            r'(?:xlink:)?((?:href|clip-path)="(?:url\()?#)([^")]+)',
-            lambda found: found.group(1) + names[found.group(2)],
+            lambda found: f'class="{colours.style_class(found[1], name in ("text", "tspan"))}"',
             rest,
         )
-        return f"<{tag.group(1)}{rest}>"
+        rest = re.sub(r'(?<=id=")[^"]+', lambda found: names[found[0]], rest)
+        where = r'(?:xlink:)?((?:href|clip-path)="(?:url\()?#)([^")]+)'
+        return f"<{name}{re.sub(where, lambda found: found[1] + names[found[2]], rest)}>"
 
     body = re.sub(r"<(\w+)( [^>]*)>", said, body[: body.rindex("</svg>")])
-    (box,) = re.findall(r'viewBox="([^"]*)"', head)
-    label = f'role="img" aria-label="{html.escape(alt)}"' if alt else 'aria-hidden="true"'
-    title = f"<title>{html.escape(alt, quote=False)}</title>" if alt else ""
-    return f'<svg viewBox="{box}" {label}>{title}{_without_bare_groups(body)}</svg>'
-
-
-def _without_bare_groups(body):
-    """Elements without the groups that say nothing of what they hold."""
+    # Groups that say nothing of what they hold are left out.
     bare, kept = [], []
     for part in re.split(r"(<g\b[^>]*>|</g>)", body):
         if part.startswith("<g"):
             bare.append(part == "<g>")
         if not (part == "<g>" or (part == "</g>" and bare.pop())):
             kept.append(part)
-    return "".join(kept)
+    (box,) = re.findall(r'viewBox="([^"]*)"', head)
+    label = f'role="img" aria-label="{html.escape(alt)}"' if alt else 'aria-hidden="true"'
+    title = f"<title>{html.escape(alt, quote=False)}</title>" if alt else ""
+    return f'<svg viewBox="{box}" {label}>{title}{"".join(kept)}</svg>'
 
 
 # Tables of a page in LaTeX, as they are read: the paper's figures stand beside.
 
 
 #: What LaTeX reads otherwise than it is written. Other letters stay as they are, in UTF-8.
-SAID = {char: "\\" + char for char in "&%$#_{}"} | {
-    "\\": "\\textbackslash{}",
-    "~": "\\textasciitilde{}",
-    "^": "\\textasciicircum{}",
-    "<": "$<$",
-    ">": "$>$",
-    "|": "$|$",
-    "−": "$-$",
-    "–": "--",
-    "—": "---",
-    "…": "\\dots{}",
-    "×": "$\\times$",
-    "±": "$\\pm$",
-    "≤": "$\\le$",
-    "≥": "$\\ge$",
-    "→": "$\\to$",
-    "²": "$^2$",
-    "†": "\\dag{}",
-    "“": "``",
-    "”": "''",
-    "’": "'",
-    "\u202f": "\\,",
-    "\u00a0": "~",
-}
+SAID = {char: "\\" + char for char in "&%$#_{}"}
+SAID |= {char: f"${char}$" for char in "<>|"} | {"\N{MINUS SIGN}": "$-$", "²": "$^2$"}
+SAID |= {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
+SAID |= {"×": "$\\times$", "±": "$\\pm$", "≤": "$\\le$", "≥": "$\\ge$", "→": "$\\to$"}
+SAID |= {"\N{EN DASH}": "--", "—": "---", "…": "\\dots{}", "†": "\\dag{}"}
+SAID |= {"“": "``", "”": "''", "\N{RIGHT SINGLE QUOTATION MARK}": "'"}
+SAID |= {"\u202f": "\\,", "\u00a0": "~"}
 DAGGER = "†"
 
 
@@ -475,33 +423,37 @@ def latex(page):
 
 
 def _latex_table(table, label):
-    columns = len(table.head)
-    lines = [
-        "\\begin{table}",
-        f"\\caption{{{latex_escaped(table.caption)}}}",
-        f"\\label{{{label}}}",
-    ]
-    lines += [f"\\begin{{tabular}}{{l{'r' * (columns - 1)}}}", "\\toprule"]
-    lines += [_latex_line(head.text for head in table.head), "\\midrule"]
+    columns, rows = len(table.head), []
     for row in table.rows:
         if row.group:
-            lines.append(
-                f"\\multicolumn{{{columns}}}{{l}}{{\\textit{{{latex_escaped(row.group)}}}}} \\\\"
-            )
-        label = row.label + (f" {DAGGER}" if row.mark == "oracle" else "")
+            group = f"\\textit{{{latex_escaped(row.group)}}}"
+            rows.append(f"\\multicolumn{{{columns}}}{{l}}{{{group}}} \\\\")
+        name = row.label + (f" {DAGGER}" if row.mark == "oracle" else "")
         if row.reason:
             failed = f"\\multicolumn{{{columns - 1}}}{{l}}{{{latex_escaped(row.reason)}}}"
-            lines.append(f"{latex_escaped(label)} & {failed} \\\\")
+            rows.append(f"{latex_escaped(name)} & {failed} \\\\")
             continue
         cells = [f"{cell.text} {cell.bracket}".strip() for cell in row.cells]
         cells += [""] * (columns - 1 - len(cells))
-        lines.append(_latex_line((label, *cells), bold=row.best))
-    lines += ["\\bottomrule", "\\end{tabular}"]
+        rows.append(_latex_line((name, *cells), bold=row.best))
     said = [table.note] if table.note else []
     if any(row.mark == "oracle" for row in table.rows):
         said.append(f"{DAGGER} sees what is hidden from the others.")
-    lines += [f"\\par\\footnotesize {latex_escaped(' '.join(said))}"] if said else []
-    return "\n".join([*lines, "\\end{table}", ""])
+    lines = (
+        "\\begin{table}",
+        f"\\caption{{{latex_escaped(table.caption)}}}",
+        f"\\label{{{label}}}",
+        f"\\begin{{tabular}}{{l{'r' * (columns - 1)}}}",
+        "\\toprule",
+        _latex_line(head.text for head in table.head),
+        "\\midrule",
+        *rows,
+        "\\bottomrule",
+        "\\end{tabular}",
+        *([f"\\par\\footnotesize {latex_escaped(' '.join(said))}"] if said else []),
+        "\\end{table}",
+    )
+    return "\n".join(lines) + "\n"
 
 
 def _latex_line(texts, bold=False):
@@ -510,13 +462,13 @@ def _latex_line(texts, bold=False):
 
 
 def latex_escaped(text):
-    """Text that LaTeX prints as it is."""
-    return "".join(SAID.get(char) or _greek(char) or char for char in str(text))
+    """Text that LaTeX prints as it is, a Greek letter by its name."""
 
+    def said(char):
+        words = unicodedata.name(char, "").split()
+        if char in SAID or words[:1] != ["GREEK"] or len(words) != 4:
+            return SAID.get(char, char)
+        name = words[3].lower()
+        return f"$\\{name.capitalize() if words[1] == 'CAPITAL' else name}$"
 
-def _greek(char):
-    words = unicodedata.name(char, "").split()
-    if words[:1] != ["GREEK"] or len(words) != 4:
-        return ""
-    name = words[3].lower()
-    return f"$\\{name.capitalize() if words[1] == 'CAPITAL' else name}$"
+    return "".join(map(said, str(text)))

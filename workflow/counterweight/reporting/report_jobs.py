@@ -25,16 +25,8 @@ from counterweight.reporting.wording import packed
 _ASSEMBLE = "counterweight.reporting.assemble"
 #: Parts of the plan that `RUN` and the files of studies leave out: studies have a file each, and
 #: where files are or which key draws decisions is nothing that a result rests on.
-_ELSEWHERE = {
-    "studies",
-    "families",
-    "model_defaults",
-    "results",
-    "data",
-    "data_mirror",
-    "container",
-}
-_ELSEWHERE |= {"filter_key", "filter_study", "candidates", "score"}
+_ELSEWHERE = {"studies", "families", "model_defaults", "results", "data", "data_mirror"}
+_ELSEWHERE |= {"container", "filter_key", "filter_study", "candidates", "score"}
 
 
 def draw_job(plan, paths, name):
@@ -134,14 +126,8 @@ def report_job(plan, paths, others=()):
 
 def partial_job(plan, paths):
     """What the report of a failed run is told; see `assemble.main`."""
-    shown = report_plan(plan)
-    claims = _claims(plan)["claims"]
-    return {
-        "shown": packed(shown),
-        "chains": paths.chains(),
-        "claims": claims,
-        "results": paths.results,
-    }
+    given = {"shown": packed(report_plan(plan)), "claims": _claims(plan)["claims"]}
+    return given | {"chains": paths.chains(), "results": paths.results}
 
 
 def _column_reports(plan, paths, names):
@@ -165,13 +151,10 @@ def _settings(part):
 def _claims(plan):
     if not has_ledger(plan):
         return {"claims": [], "schema": []}
-    library = components.PACKAGE.parent
     # Relative, so that a folder that was moved has nothing to do.
-    claims = sorted(os.path.relpath(path) for path in (library / "claims").glob("*.yaml"))
-    return {
-        "claims": claims,
-        "schema": os.path.relpath(components.schema_path("claims.schema.yaml")),
-    }
+    claims = (components.PACKAGE.parent / "claims").glob("*.yaml")
+    schema = os.path.relpath(components.schema_path("claims.schema.yaml"))
+    return {"claims": sorted(map(os.path.relpath, claims)), "schema": schema}
 
 
 def _templates():
@@ -193,6 +176,7 @@ OWN_FAMILY = "studies"
 
 def report_plan(plan):
     """The part of a resolved plan that the report shows, study by study, JSON-able."""
+    place = plan.get("place", plan["results"])
     return {
         "title": "Counterweight",
         "version": __version__,
@@ -204,7 +188,8 @@ def report_plan(plan):
         "measures": measures.of_any_rates(plan["rates"]),
         "studies": {
             name: study_plan(study, plan["metrics"])
-            | {"folder": _folder(plan, name), "column_report": has_column_report(plan, study)}
+            | {"folder": posixpath.relpath(f"{place}/{name}", plan["results"])}
+            | {"column_report": has_column_report(plan, study)}
             for name, study in plan["studies"].items()
         },
     }
@@ -214,12 +199,6 @@ def has_column_report(plan, study):
     """Whether a study's page tells what columns were taken for: its own table is read whole."""
     own = plan["datasets"][study["dataset"]].get("roles")
     return bool(own) and not tasks.module_of(study).parts(plan, study)
-
-
-def _folder(plan, name):
-    """The folder of a study, below that of the run."""
-    place = plan.get("place", plan["results"])
-    return posixpath.relpath(f"{place}/{name}", plan["results"])
 
 
 def claimed():
@@ -251,9 +230,13 @@ def study_plan(study, metrics=()):
     keys += ("main", "baseline", "figures", "columns", "keep_rate")
     shown = {key: study[key] for key in keys}
     shown["new_rows"] = bool(study["score"])
-    shown["sheets"] = tasks.module_of(study).PAGE | _page_of(study)
-    shown |= tasks.module_of(study).shown(study)
     protocol, options = study["evaluation"]["protocol"], study["evaluation"]["options"]
+    # A component may have a page, in place of that of the kind: the main model, the protocol.
+    main = study["methods"].get(study["main"]) or {}
+    pages = (PAGES.get(f"model {main.get('model')}"), PAGES.get(f"protocol {protocol}"))
+    own = next(({"page": page} for page in pages if page), {})
+    shown["sheets"] = tasks.module_of(study).PAGE | own
+    shown |= tasks.module_of(study).shown(study)
     shown["protocol"] = {
         "name": protocol,
         "label": components.declared("protocol", protocol, "LABEL", protocol.replace("_", " ")),
@@ -261,7 +244,9 @@ def study_plan(study, metrics=()):
         "asked": options.get("asked") or measures.asked_of(study),
     }
     shown["dataset_title"] = components.declared("dataset", study["dataset"], "TITLE", "")
-    rule = study["labeling"]["rule"]
+    rule, given = study["labeling"]["rule"], (study.get("outcome") or {}).get("options") or {}
+    ones = (given[key] for key in ("positive", "value") if given.get(key) is not None)
+    shown["outcome"] = next((f"{given.get('column')} = {one}" for one in ones), "outcome = 1")
     shown["labeling"] = components.declared("labeling", rule, "LABEL", rule.replace("_", " "))
     shown["captions"] = {
         figure: components.declared("figure", figure, "CAPTION", "") for figure in study["figures"]
@@ -272,17 +257,14 @@ def study_plan(study, metrics=()):
     values = components.declared("protocol", protocol, "VALUE_LABELS", {})
     rates = measures.measure_labels(study)
     shown["labels"] = values | {"measure": values.get("measure", {}) | rates}
-    labels = study["labels"]
-    shown["selectors"] = [
-        {"id": name, "label": labels["selectors"][name]}
-        | {key: selector[key] for key in ("oracle", "selector", "options")}
-        for name, selector in study["selectors"].items()
-    ]
-    shown["weightings"] = [
-        {"id": name, "label": labels["weightings"][name]}
-        | {key: part[key] for key in ("weighting", "selector", "max_weight", "target", "options")}
-        for name, part in study["weightings"].items()
-    ]
+    for kind, keys in (
+        ("selectors", ("oracle", "selector", "options")),
+        ("weightings", ("weighting", "selector", "max_weight", "target", "options")),
+    ):
+        shown[kind] = [
+            {"id": name, "label": study["labels"][kind][name]} | {key: part[key] for key in keys}
+            for name, part in study[kind].items()
+        ]
     shown["methods"] = [
         _method_plan(name, method, study)
         for name, method in study["methods"].items()
@@ -295,45 +277,26 @@ def study_plan(study, metrics=()):
     return shown
 
 
-def _page_of(study):
-    """The page of studies with a component, if it has one: the main model's, the protocol's."""
-    main = study["methods"].get(study["main"]) or {}
-    for part, name in (("model", main.get("model")), ("protocol", study["evaluation"]["protocol"])):
-        if f"{part} {name}" in PAGES:
-            return {"page": PAGES[f"{part} {name}"]}
-    return {}
-
-
 def _method_plan(name, method, study):
     """A method as the report knows it.
 
     ``values`` are the values of its options in print, of those that have a name of their own;
-    ``rule`` is the rule of prediction (deterministic or randomised) by which it keeps what is
-    asked.
+    ``rule`` is the rule of prediction (deterministic or randomised) by which it keeps its
+    constraints.
     """
     weights = study["weightings"].get(method["weights"], {})
     labels = components.declared("model", method["model"], "VALUE_LABELS", {})
-    options, swept = method["options"], method["sweep"] or {}
-    named = {
-        option: in_print(option, options[option], labels)
-        for option in labels
-        if option in options and option not in swept
-    }
+    options, values = method["options"], {}
+    for option in labels.keys() & options.keys() - {*(method["sweep"] or ())}:
+        text = in_print(option, options[option], labels)
+        if isinstance(options[option], float) or text in labels[option].values():
+            values[option] = text
     return {
         "id": name,
-        "label": method["label"],
-        "role": method["role"],
-        "model": method["model"],
+        **{key: method[key] for key in ("label", "role", "model", "options", "sweep", "repeats")},
         "weights": weights.get("weighting"),
         "selector": weights.get("selector"),
         "oracle": sees_truth(method, study),
-        "options": options,
-        "values": {
-            option: text
-            for option, text in named.items()
-            if isinstance(options[option], float) or text in labels[option].values()
-        },
+        "values": {option: values[option] for option in labels if option in values},
         "rule": components.declared("model", method["model"], "RULE", "randomised"),
-        "sweep": method["sweep"],
-        "repeats": method["repeats"],
     }

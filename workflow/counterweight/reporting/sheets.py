@@ -7,15 +7,17 @@ and sheets without any line are left out, so one declaration serves every study 
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from counterweight.numerics.estimate import LEAST_REPEATS
-from counterweight.reporting.blocks import Cell, Head, Row, Table
+from counterweight.reporting.blocks import Card, Cell, Head, Row, Table
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.wording import (
+    COUNTS,
     Measure,
     capital,
     interval,
+    joined_words,
     number,
     places_for,
     setting_label,
@@ -38,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Bound:
-    """What a value is held against: within, beyond, or open where the interval has both.
+    """What a value is held against: pass, fail, or open where the interval has both.
 
     ``limit`` is in the unit of the column's value; ``says`` stands under the table; with ``least``
     the value should be at least the limit, with ``absolute`` its size counts, whatever the sign.
@@ -50,20 +52,30 @@ class Bound:
     absolute: bool = False
 
     def judge(self, estimate):
-        """``within``, ``beyond``, ``open``; "" where there is no value."""
+        """``pass``, ``fail``, ``open``; "" where there is no value."""
         if not estimate.known:
             return ""
         low, high = estimate.ends
         if self.absolute:
-            low, high = (
-                0.0 if low <= 0 <= high else min(abs(low), abs(high)),
-                max(abs(low), abs(high)),
-            )
+            sizes = abs(low), abs(high)
+            low, high = 0.0 if low <= 0 <= high else min(sizes), max(sizes)
         if self.least:
-            low, high, limit = -high, -low, -self.limit
-        else:
-            limit = self.limit
-        return "within" if high <= limit else "beyond" if low > limit else "open"
+            return "pass" if low >= self.limit else "fail" if high < self.limit else "open"
+        return "pass" if high <= self.limit else "fail" if low > self.limit else "open"
+
+
+@dataclass(frozen=True)
+class Holds:
+    """What an interval should hold: pass where it does, fail where not; see `Bound`."""
+
+    limit: float
+    says: str
+
+    def judge(self, estimate):
+        """``pass``, ``fail``; "" where there is no interval."""
+        if not estimate.bounded:
+            return ""
+        return "pass" if estimate.low <= self.limit <= estimate.high else "fail"
 
 
 @dataclass(frozen=True)
@@ -85,15 +97,9 @@ class Column:
     place: dict = field(default_factory=dict)
     show: str = "interval"
     value: Callable | None = None
-    bound: Bound | None = None
+    bound: Bound | Holds | None = None
     measure: Measure | None = None
     term: str = ""
-
-    def address(self, line):
-        place = {**line.place, **self.place}
-        target = place.pop("target", "general") if self.target is None else self.target
-        place.pop("target", None)
-        return (self.source or line.source, self.metric, target), place
 
     def style(self, numbers):
         """How it is told: a `Measure`."""
@@ -103,11 +109,17 @@ class Column:
         """The `Estimate` of a line, in the measure's own unit."""
         if self.value is not None:
             return self.value(numbers, line)
-        address, place = self.address(line)
+        place = {**line.place, **self.place}
+        own = place.pop("target", "general")
+        address = (
+            self.source or line.source,
+            self.metric,
+            own if self.target is None else self.target,
+        )
         if self.show == "printed":
             return Estimate(mean=numbers.in_print(*address, **place))
         if self.show == "difference":
-            if numbers.baseline is None or line.source == numbers.baseline:
+            if numbers.baseline in (None, line.source):
                 return Estimate()
             return numbers.against(numbers.baseline, *address, **place)
         return numbers.get(*address, **place)
@@ -137,23 +149,6 @@ def given(what, numbers):
     return what(numbers) if callable(what) else what
 
 
-@dataclass(frozen=True)
-class Holds:
-    """What an interval should hold: within where it does, beyond where it does not.
-
-    For `limit` and `says` see `Bound`.
-    """
-
-    limit: float
-    says: str
-
-    def judge(self, estimate):
-        """``within``, ``beyond``; "" where there is no interval."""
-        if not estimate.bounded:
-            return ""
-        return "within" if estimate.low <= self.limit <= estimate.high else "beyond"
-
-
 # Lines.
 
 
@@ -161,9 +156,8 @@ def each_method(numbers, sweeps=False):
     """A line for each method, of one without a sweep; with `sweeps` of each setting of others."""
     for one in numbers.methods():
         settings = numbers.settings(one["id"]) if one["sweep"] and sweeps else [""]
-        if one["sweep"] and not sweeps:
-            continue
-        yield from lines_of(numbers, one["id"], settings or [""])
+        if sweeps or not one["sweep"]:
+            yield from lines_of(numbers, one["id"], settings or [""])
 
 
 def each_setting(numbers):
@@ -178,30 +172,20 @@ def lines_of(numbers, source, settings):
         yield Line(source, label, mark=mark)
         return
     for rank, setting in enumerate(settings):
-        yield Line(
-            source,
-            setting_label(setting) or label,
-            {"setting": setting},
-            group="" if rank else label,
-            mark=mark,
-        )
+        name, group = setting_label(setting) or label, "" if rank else label
+        yield Line(source, name, {"setting": setting}, group, mark)
 
 
 def mark_of(numbers, source):
     """Mark of a method's row, by its role; one that sees hidden labels is marked whatever it is."""
-    if numbers.role(source) == "bound" or numbers.method(source).get("oracle"):
+    if numbers.sees_hidden(source):
         return "oracle"
     return "baseline" if source == numbers.baseline else "main" if source == numbers.main else ""
 
 
 def each_of(kind):
     """Lines of the plan's ``selectors`` or ``weightings``."""
-
-    def lines(numbers):
-        for one in numbers.plan[kind]:
-            yield Line(one["id"], numbers.label(one["id"]))
-
-    return lines
+    return lambda numbers: [Line(one["id"], numbers.label(one["id"])) for one in numbers.plan[kind]]
 
 
 def each_place(column, metric, target):
@@ -209,17 +193,18 @@ def each_place(column, metric, target):
 
     def lines(numbers):
         for line in each_method(numbers):
-            values = numbers.places(column, line.source, metric, target)
-            for rank, value in enumerate(values):
-                label = str(value).replace("_", " ") or "all"
-                yield Line(
-                    line.source, label, {column: value}, "" if rank else line.label, line.mark
-                )
+            for rank, value in enumerate(numbers.places(column, line.source, metric, target)):
+                label, group = str(value).replace("_", " ") or "all", "" if rank else line.label
+                yield Line(line.source, label, {column: value}, group, line.mark)
 
     return lines
 
 
-# Sections that components declare.
+def pairs(lines):
+    """Each two of some lines, as ``(label, first, second)``."""
+    for at, first in enumerate(lines):
+        for second in lines[at + 1 :]:
+            yield f"{first.label} – {second.label}", first, second
 
 
 #: What the lines of a declared section may be; else values of a column of the place.
@@ -229,10 +214,7 @@ _FIRST = {"settings": "Method", "selectors": "Model", "weightings": "Weights"}
 
 
 def declared_sheets(plan, stands):
-    """The `Sheet` of each section that components declare for a part of the page.
-
-    ``stands`` is ``results``, ``trust`` or ``details``.
-    """
+    """The `Sheet` of each section that components declare for results, trust or details."""
     return tuple(
         declared_sheet(caption, said)
         for caption, said in (plan.get("sections") or {}).items()
@@ -243,23 +225,19 @@ def declared_sheets(plan, stands):
 def declared_sheet(caption, said):
     """The `Sheet` of one declared section."""
     target, by = said.get("target", "general"), said.get("lines", "methods")
-    columns = tuple(_declared_column(one, target) for one in said["columns"])
+    columns = []
+    for one in said["columns"]:
+        one = {"metric": one} if isinstance(one, str) else dict(one)
+        limits = {end: one.pop(end) for end in ("at_most", "at_least") if end in one}
+        says = one.pop("says", "")
+        for end, limit in limits.items():
+            words = says or f"Pass where {end.replace('_', ' ')} {limit:g}."
+            one["bound"] = Bound(limit, words, end == "at_least")
+        columns.append(Column(**{"target": target} | one))
     lines = LINES.get(by) or each_place(by, columns[0].metric, columns[0].target)
     first = said.get("first") or _FIRST.get(by, "Method" if by in LINES else capital(by))
     more = {"fold": said.get("fold"), "best": said.get("best", by == "methods")}
     return Sheet(caption, lines, columns, first, said.get("note", ""), **more)
-
-
-def _declared_column(said, target):
-    """A column: a metric, or fields of `Column` with ``at_most`` or ``at_least`` and ``says``."""
-    said = {"metric": said} if isinstance(said, str) else dict(said)
-    limits = {end: said.pop(end) for end in ("at_most", "at_least") if end in said}
-    says = said.pop("says", "")
-    for end, limit in limits.items():
-        said["bound"] = Bound(
-            limit, says or f"Within where {end.replace('_', ' ')} {limit:g}.", end == "at_least"
-        )
-    return Column(**{"target": target} | said)
 
 
 # Cells.
@@ -280,16 +258,22 @@ def told(estimate, measure, places=None, sign=False):
 
 def in_words(estimate, measure, sign=False):
     """`told` in one text, for sentences."""
-    return " ".join(filter(None, told(estimate, measure, sign=sign)))
+    return joined_words(told(estimate, measure, sign=sign), " ")
+
+
+def gap_in_words(estimate, measure):
+    """A difference with its unit: ``+0.40 points [0.10, 0.70]``."""
+    text, bracket = told(estimate, measure, sign=True)
+    unit = "" if measure.unit == "relative" else measure.told[0]
+    return joined_words([text, unit, bracket], " ")
 
 
 def told_in(measure, difference=False):
     """Unit behind a number, with its blank, and the factor."""
     if difference and measure.unit == "share":
         return "", 100.0
-    if measure.percent or measure.unit == "relative":
-        return " %", 100.0
-    return "", 1.0
+    in_percent = measure.percent or measure.unit == "relative"
+    return (" %", 100.0) if in_percent else ("", 1.0)
 
 
 def digits_of(measure, estimates, difference=False):
@@ -297,51 +281,50 @@ def digits_of(measure, estimates, difference=False):
     if measure.digits is not None:
         return measure.digits
     _, factor = told_in(measure, difference)
-    sizes = [
-        abs(factor * value)
-        for one in estimates
-        for value in ((one.mean, one.low, one.high) if difference else (one.mean,))
-        if value and math.isfinite(value)
-    ]
+    values = [one.mean for one in estimates]
+    if difference:
+        values += [end for one in estimates for end in (one.low, one.high)]
+    sizes = [abs(factor * value) for value in values if value and math.isfinite(value)]
     if factor == 100.0:
         return 1 if difference or max(sizes, default=0) >= 1 else 2
-    if measure.unit in {"rows", "updates", "labels", "steps"}:
+    if measure.unit in COUNTS:
         return 0
     middle = sorted(sizes)[len(sizes) // 2] if sizes else 0
     return places_for([middle], 0 if middle >= 1000 else 2, 3)
 
 
-def _tone(estimate, better):
-    """up or down for a difference whose interval does not hold 0; worse is always down."""
-    if not better or not estimate.bounded:
-        return ""
-    up, down = ("up", "down") if better == "more" else ("down", "up")
-    return up if estimate.low > 0 else down if estimate.high < 0 else ""
+def cards_and_points(shown, measure):
+    """Cards and points of a small chart, of ``(label, estimate, note, is main)`` if known."""
+    known = [one for one in shown if one[1].known]
+    factor = told_in(measure)[1]
+    cards = [Card(label, *told(one, measure), note) for label, one, note, _ in known]
+    return cards, [
+        (label, one.times(factor), "main" if main else "") for label, one, _, main in known
+    ]
 
 
 def _cells(column, numbers, lines):
     """Cells of a column, one for each line."""
-    measure = column.style(numbers)
+    measure, sign = column.style(numbers), column.show == "difference"
     estimates = [column.estimate(numbers, line) for line in lines]
-    sign = column.show == "difference"
     places = digits_of(measure, [one for one in estimates if one.known], sign)
     for one in estimates:
         text, bracket = told(one, measure, places, sign)
         if column.show == "sd":
-            unit, factor = told_in(measure)
-            bracket = "" if math.isnan(one.sd) else f"({number(factor * one.sd, places)})"
+            spread = number(told_in(measure)[1] * one.sd, places)
+            bracket = "" if math.isnan(one.sd) else f"({spread})"
         elif column.show in {"mean", "printed"}:
             bracket = ""
-        grade = column.bound.judge(one) if column.bound else ""
-        yield Cell(text, bracket, grade, _tone(one, measure.better) if sign else "")
+        tone = ""
+        if sign and measure.better and one.bounded and one.beyond_chance:
+            tone = "up" if (one.low > 0) == (measure.better == "more") else "down"
+        yield Cell(text, bracket, column.bound.judge(one) if column.bound else "", tone)
 
 
 def _head(column, numbers):
-    measure = column.style(numbers)
-    unit = "points" if column.show == "difference" and measure.unit == "share" else measure.unit
-    text = capital(column.label or measure.label)
-    if column.show == "difference" and not column.label:
-        text = "Difference"
+    measure, gap = column.style(numbers), column.show == "difference"
+    unit = "points" if gap and measure.unit == "share" else measure.unit
+    text = "Difference" if gap and not column.label else capital(column.label or measure.label)
     if unit and unit not in {"share", "relative"} and unit not in text:
         text += f", {unit}"
     return Head(text, column.term or measure.meaning)
@@ -350,49 +333,37 @@ def _head(column, numbers):
 def build(sheet, numbers, reasons=None, csv=None):
     """A sheet as a `counterweight.reporting.blocks.Table`; None where it has no numbers.
 
-    `reasons` say why a method has no result, by its id: its row says so.
+    `reasons` say why a method has no result, by its id: its row says so, a long reason once.
     """
-    lines = list(sheet.lines(numbers))
-    columns = list(given(sheet.columns, numbers))
+    lines, columns = list(sheet.lines(numbers)), list(given(sheet.columns, numbers))
     made = [list(_cells(column, numbers, lines)) for column in columns]
     kept = [rank for rank, cells in enumerate(made) if any(cell.text != "–" for cell in cells)]
     best = _best(columns[kept[0]], numbers, lines) if kept and sheet.best else None
-    rows = []
+    rows, last = [], None
     for place, line in enumerate(lines):
         cells = tuple(made[rank][place] for rank in kept)
-        if all(cell.text == "–" for cell in cells):
-            failed = not line.place and not numbers.settings(line.source)
-            if failed and line.source in (reasons or {}):
-                rows.append(_failed(line, reasons[line.source]))
-            continue
-        rows.append(Row(line.label, cells, line.group, line.mark, place == best))
+        if any(cell.text != "–" for cell in cells):
+            rows.append(Row(line.label, cells, line.group, line.mark, place == best))
+        elif (
+            not line.place and not numbers.settings(line.source) and line.source in (reasons or {})
+        ):
+            reason = reasons[line.source]
+            said = "for the same reason" if reason and reason == last else reason
+            rows.append(Row(line.label, group=line.group, mark="failed", reason=said))
+            last = reason or last
     if not kept or not any(row.cells for row in rows):
         return None
     caption = given(sheet.caption, numbers)
     fold = len(rows) > LONG if sheet.fold is None else sheet.fold
+    columns = [columns[rank] for rank in kept]
     return Table(
         caption,
-        (Head(sheet.first), *(_head(columns[rank], numbers) for rank in kept)),
-        tuple(_said_once(rows)),
-        note=_note(sheet, numbers, [columns[rank] for rank in kept], lines),
+        (Head(sheet.first), *(_head(column, numbers) for column in columns)),
+        tuple(rows),
+        note=_note(sheet, numbers, columns, lines),
         csv=csv,
         fold=f"{caption.rstrip('.')} ({len(rows)} rows)" if fold else "",
     )
-
-
-def _failed(line, reason):
-    return Row(line.label, group=line.group, mark="failed", reason=reason)
-
-
-def _said_once(rows):
-    """A data set that is not there fails every method: its long reason stands once."""
-    last = None
-    for row in rows:
-        if row.reason and row.reason == last:
-            yield replace(row, reason="for the same reason")
-        else:
-            yield row
-        last = row.reason or last
 
 
 def _best(column, numbers, lines):
@@ -400,15 +371,9 @@ def _best(column, numbers, lines):
     better = column.style(numbers).better
     if not better or column.value is not None:
         return None
-    fair = [
-        (column.estimate(numbers, line).mean, place)
-        for place, line in enumerate(lines)
-        if line.mark != "oracle"
-    ]
-    fair = [pair for pair in fair if not math.isnan(pair[0])]
-    if len(fair) < 2:
-        return None
-    return max(fair, key=lambda pair: pair[0] if better == "more" else -pair[0])[1]
+    fair = {k: column.estimate(numbers, one) for k, one in enumerate(lines) if one.mark != "oracle"}
+    fair = {k: one.mean for k, one in fair.items() if one.known}
+    return (max if better == "more" else min)(fair, key=fair.get) if len(fair) > 1 else None
 
 
 def _note(sheet, numbers, columns, lines):
@@ -420,10 +385,9 @@ def _note(sheet, numbers, columns, lines):
     if shows & {"interval", "difference"}:
         few = numbers.plan.get("repeats") == LEAST_REPEATS - 1
         parts.append("Brackets: 95 % intervals" + ("; two repeats tell none." if few else "."))
-    plain = any(one.show == "difference" and one.value is None for one in columns)
-    if plain and numbers.baseline:
+    if numbers.baseline and any(c.show == "difference" and c.value is None for c in columns):
         parts.append(f"Difference: from {numbers.label(numbers.baseline)}, on the same splits.")
     parts += [column.bound.says for column in columns if column.bound]
     if any(line.mark == "oracle" for line in lines):
         parts.append("† sees what is hidden from all others: a bound, not a competitor.")
-    return " ".join(dict.fromkeys(part for part in parts if part))
+    return joined_words(dict.fromkeys(parts), " ")

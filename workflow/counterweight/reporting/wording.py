@@ -6,6 +6,10 @@ from typing import NamedTuple
 from counterweight.tables.parquet import setting_options
 
 MINUS = "\N{MINUS SIGN}"
+#: Populations and rows, in print.
+TARGETS = {"general": "everyone", "unlabeled": "the unlabeled"}
+#: Units of whole numbers.
+COUNTS = frozenset({"rows", "updates", "labels", "steps"})
 #: Options of settings in print, where a letter is the field's own word.
 OPTIONS = {"keep_rate": "l", "share": "positives", "kappa": "κ", "alpha": "α", "eta": "η"}
 
@@ -23,16 +27,10 @@ def number(value, digits=2, sign=False):
 
 
 def digits(unit_name, *values):
-    """Digits after the point for numbers of a unit.
-
-    Whole numbers for counts, two digits for points; otherwise as many as leave three
-    figures of the largest of `values`, at least two (three for log losses), at most six.
-    """
-    if unit_name in {"rows", "updates", "labels", "steps"}:
+    """Digits after the point for numbers of a unit: none for counts, two for points, more else."""
+    if unit_name in COUNTS:
         return 0
-    if unit_name == "points":
-        return 2
-    return places_for(values, 3 if unit_name.startswith("nats") else 2)
+    return 2 if unit_name == "points" else places_for(values, 2 + unit_name.startswith("nats"))
 
 
 def places_for(values, least=2, figures=3, most=6):
@@ -67,24 +65,16 @@ def interval(low, high, places=2):
 
 def setting_label(setting):
     """A setting of a sweep in print: ``keep_rate=0.1`` as *l = 0.1*; ``hard`` as it is."""
-    return ", ".join(
-        " = ".join(filter(None, [option_name(key), option_text(value)]))
-        for key, value in setting_options(setting).items()
-    )
-
-
-def option_text(value):
-    """The value of an option in print."""
-    return f"{value:g}" if isinstance(value, float) else value
+    options = setting_options(setting).items()
+    told = ((key, f"{value:g}" if isinstance(value, float) else value) for key, value in options)
+    return ", ".join(" = ".join(filter(None, [option_name(key), value])) for key, value in told)
 
 
 def label_of(study, source, default):
     """A method, selector or weighting of a study's part of the plan in print."""
-    for kind in ("methods", "selectors", "weightings"):
-        for one in study.get(kind) or ():
-            if one["id"] == source:
-                return one.get("label") or source.replace("_", " ")
-    return default
+    kinds = [study.get(kind) or () for kind in ("methods", "selectors", "weightings")]
+    known = (one for kind in kinds for one in kind if one["id"] == source)
+    return next((one.get("label") or source.replace("_", " ") for one in known), default)
 
 
 def option_name(option):
@@ -108,6 +98,11 @@ def listing(words):
     return "".join(words) if len(words) < 2 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
+def joined_words(words, between=", "):
+    """Words with a comma between them, empty ones left out."""
+    return between.join(filter(None, words))
+
+
 def capital(text):
     """A text with its first letter large."""
     return text[:1].upper() + text[1:]
@@ -118,25 +113,18 @@ def shortened(text, most, end=7):
     return text if len(text) <= most else text[: most - end - 1] + "…" + text[-end:]
 
 
-# What is known of a measure: how it is called, told and judged. Declared, not guessed.
-
-
 #: Bounds of what is told in a unit, where a measure says no others.
-OF_UNITS = {"share": (0.0, 1.0)} | dict.fromkeys(
-    ("rows", "labels", "steps", "updates", "components"), (0.0, None)
-)
+OF_UNITS = {"share": (0.0, 1.0)} | dict.fromkeys((*COUNTS, "components"), (0.0, None))
 
 
 class Measure(NamedTuple):
-    """How a metric is told.
+    """How a metric is called, told and judged: declared, not guessed.
 
-    ``label`` is lower case unless it is a name. ``unit`` is ``share`` (between 0 and 1; differences
-    are told in points, times 100), ``relative`` (told in per cent of what it is relative to), or
-    the unit's own name. ``better`` is ``more``, ``less`` or "". ``digits`` are by its size if None;
-    with ``percent`` values (not only differences) are told in per cent; ``meaning`` is a sentence
-    for the glossary. With ``counted`` it must not be hidden where it is above 0. ``bounds``, least
-    and largest possible value, are by default those of the unit; ``ends`` are metrics that hold the
-    ends of an interval that was measured with the value.
+    ``unit`` is ``share`` (between 0 and 1; differences are told in points, times 100), ``relative``
+    (in per cent of what it is relative to), or the unit's name; ``better`` is ``more``, ``less`` or
+    "". ``digits`` are by its size if None; with ``percent`` values, too, are told in per cent.
+    ``meaning`` is for the glossary. With ``counted`` it must not be hidden where it is above 0.
+    ``bounds`` are by default those of the unit; ``ends`` are metrics of a measured interval.
     """
 
     label: str
@@ -157,23 +145,15 @@ class Measure(NamedTuple):
     @property
     def told(self):
         """``(unit, factor)`` of differences."""
-        if self.unit == "share":
-            return "points", 100.0
-        if self.unit == "relative":
-            return "% of the value", 100.0
-        return self.unit, 1.0
+        words = {"share": "points", "relative": "% of the value"}
+        return words.get(self.unit, self.unit), 100.0 if self.unit in words else 1.0
 
 
 def measure_of(declared, metric, measure=""):
-    """The `Measure` of a metric, by what the plan declares; its name in words if nothing is.
-
-    `declared` has fields by metric, and by ``metric of measure`` for metrics of several measures.
-    """
+    """The `Measure` of a metric by what is declared of it, or of ``metric of measure``."""
+    words = f"{metric} of {measure}" if measure else metric
     entry = declared.get(f"{metric} of {measure}") or declared.get(metric)
-    if entry is None:
-        words = f"{metric} of {measure}" if measure else metric
-        entry = {"label": words.replace("_", " ")}
-    return Measure(**entry)
+    return Measure(**(entry or {"label": words.replace("_", " ")}))
 
 
 def packed(shown):
@@ -181,29 +161,22 @@ def packed(shown):
     common = shown.get("measures") or {}
     for study in shown["studies"].values():
         common = study["measures"] | common
-    studies = {
-        name: study
-        | {
-            "measures": {
-                metric: None if entry == common[metric] else entry
-                for metric, entry in study["measures"].items()
-            }
-        }
-        for name, study in shown["studies"].items()
-    }
-    return shown | {"measures": common, "studies": studies}
+    return _with_measures(
+        shown, lambda metric, entry: entry if entry != common[metric] else None
+    ) | {"measures": common}
 
 
 def unpacked(shown):
     """What `packed` was given: every study with all that is known of its measures."""
-    studies = {
-        name: study
-        | {
-            "measures": {
-                metric: entry or shown["measures"][metric]
-                for metric, entry in study["measures"].items()
-            }
+    return _with_measures(shown, lambda metric, entry: entry or shown["measures"][metric])
+
+
+def _with_measures(shown, told):
+    """The plan with each declaration of a measure of a study as `told` has it."""
+    return shown | {
+        "studies": {
+            name: study
+            | {"measures": {m: told(m, entry) for m, entry in study["measures"].items()}}
+            for name, study in shown["studies"].items()
         }
-        for name, study in shown["studies"].items()
     }
-    return shown | {"studies": studies}

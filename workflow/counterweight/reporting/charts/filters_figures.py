@@ -4,6 +4,8 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.reporting.charts import forms
+from counterweight.reporting.pages.filters_page import groups_of, plan_of, wanted
+from counterweight.reporting.sheets import Line
 from counterweight.reporting.wording import (
     MINUS,
     chance_text,
@@ -53,25 +55,23 @@ class Filters:
     """The filters of a study that were measured.
 
     ``levels`` are ``(value, setting)`` of the settings of each filter with one number, in order;
-    ``main`` is the filter that the study gives away, else its main one, else the first with a
-    budget.
+    ``main`` is the filter that the study delivers, else its main one, else the first with a
+    budget; ``groups`` has the column of each group.
     """
 
     def __init__(self, study):
-        self.study, self.plan, self.levels = study, study.plan.get("filter") or {}, {}
-        self.given = self.plan.get("given") or {}
-        for one in study.methods():
+        self.study, self.levels = study, {}
+        self.given = plan_of(study, "given")
+        for source in study.sources:
             for target in TARGETS:
-                settings = study.settings(one["id"], "imbalance", target)
+                settings = study.settings(source, "imbalance", target)
                 pairs = [(*numbers_of(setting).values(), setting) for setting in settings]
-                known = sorted(pair for pair in pairs if len(pair) == 2)
-                if known:
-                    self.levels.setdefault(one["id"], known)
-        wanted = [name for name in (self.given.get("method"), study.main) if name in self.levels]
+                if known := sorted(pair for pair in pairs if len(pair) == 2):
+                    self.levels.setdefault(source, known)
+        named = [name for name in (self.given.get("method"), study.main) if name in self.levels]
         budgets = [name for name in self.levels if self.is_budget(name)]
-        self.main = next(iter([*wanted, *budgets, *self.levels]), None)
-        known = [study.places("part", "labels", "group_share", target) for target in TARGETS]
-        self.groups = known[0] or known[1]
+        self.main = next(iter([*named, *budgets, *self.levels]), None)
+        self.groups = {part: column for column, _, part in groups_of(study)}
 
     def get(self, source, metric, target, setting="", **place):
         return self.study.get(source, metric, target, setting=setting, **place)
@@ -89,17 +89,9 @@ class Filters:
             chosen[min(known, key=lambda pair, value=value: abs(pair[0] - value))[1]] = None
         return list(chosen)
 
-    def class_of(self, group):
-        """The column that a group belongs to; empty where there is one column only."""
-        columns = self.plan.get("group") or []
-        several = not isinstance(columns, str) and len(columns) > 1
-        return group.partition("=")[0] if several else ""
-
-    def wanted_share(self, group):
-        """Share of a group in a balanced sample: as wished, else uniform in its class."""
-        if self.plan.get("target"):
-            return float(self.plan["target"].get(group, 0.0))
-        return 1 / sum(self.class_of(one) == self.class_of(group) for one in self.groups)
+    def wanted(self, group):
+        """Share of a group in a balanced sample, in per cent."""
+        return 100 * wanted(self.study, Line("", "", {"part": group})).mean
 
     def points(self, source, target):
         """Disclosivity and imbalance, as two `Estimate`, and the setting, in order."""
@@ -185,7 +177,8 @@ _BUDGETS, _LEAVES = (0.0, 0.82, 0.97), 16
 def draw_heatmap(study):
     """Shares of the groups in each leaf of a filter's proxy."""
     known = Filters(study)
-    source = next((name for name in known.levels if _printed(known, name)), known.main)
+    printed = [name for name in known.levels if {*_BUDGETS} <= {at for at, _ in known.levels[name]}]
+    source = next(iter(printed), known.main)
     settings = known.nearest(source, _BUDGETS) if source else []
     maps = {setting: leaves_of(known, source, setting) for setting in settings}
     maps = {setting_label(setting): table for setting, table in maps.items() if table[0]}
@@ -194,7 +187,7 @@ def draw_heatmap(study):
     titles = []
     for label, (leaves, *_) in maps.items():
         more = f"; the {_LEAVES} largest are shown" if len(leaves) > _LEAVES else ""
-        titles.append([f"{label}: {count(len(leaves), 'leaf', 'leaves')}{more}"])
+        titles.append([f"{label}: {_counted(leaves)}{more}"])
     heights = [0.45 + 0.24 * min(len(table[0]), _LEAVES) for table in maps.values()]
     heights[-1] += 0.9
     canvas = forms.Canvas(titles, heights, sharex=True)
@@ -211,22 +204,15 @@ def draw_heatmap(study):
         panel.measures = "share"
         panel.cells(names[: len(shown)], heads, shown, np.sqrt(shown), texts, above=False)
     label, (leaves, _, _, accepted) = list(maps.items())[-1]
-    said = count(len(leaves), "leaf", "leaves")
-    said += f", of which {forms.span(100 * accepted)} % are accepted"
+    said = f"{_counted(leaves)}, of which {forms.span(100 * accepted)} % are accepted"
     title = f"{study.label(source)}, {label}: {said}"
     return canvas.drawing(title, "Shares of groups in each leaf of a filter at three budgets")
 
 
-def _printed(known, source):
-    """Whether a filter was measured at each of the budgets of the paper."""
-    return {*_BUDGETS} <= {value for value, _ in known.levels[source]}
-
-
 def leaves_of(known, source, setting):
     """Numbers, shares (leaves, groups), mass and acceptance of the leaves of a setting, by mass."""
-    places = known.study.places
     for target in TARGETS:
-        leaves = places("part", source, "leaf_mass", target, setting=setting)
+        leaves = known.study.places("part", source, "leaf_mass", target, setting=setting)
         if leaves:
             break
 
@@ -253,7 +239,7 @@ def draw_proportions(study):
     before = {
         g: 100 * known.get("labels", "group_share", "train", part=g).mean for g in known.groups
     }
-    order = sorted(known.groups, key=lambda group: (known.class_of(group), before[group]))
+    order = sorted(known.groups, key=lambda group: (known.groups[group], before[group]))
     titles = [f"Accepted, {setting_label(setting)}" for setting in settings]
     shared, height = {"sharex": True, "sharey": True}, 1.1 * forms.row_height(len(order))
     canvas = forms.Canvas(titles, height, "Share, %", **shared)
@@ -262,19 +248,19 @@ def draw_proportions(study):
         bars = [before[group] for group in order]
         panel.bars("all rows", range(len(order)), bars, forms.PALE, 0.5, rows=True)
         for place, group in enumerate(order):
-            wanted = 100 * known.wanted_share(group)
-            panel.dot(place, "wanted", wanted, _WANTED, key=True, **_MARK)
+            panel.dot(place, "wanted", known.wanted(group), _WANTED, key=True, **_MARK)
             for target, shift in (("train", -0.16), ("test", 0.16)):
                 after = known.get(source, "group_share", target, setting, part=group).times(100)
                 look, name = forms.MAIN._replace(hollow=target == "train"), forms.TARGETS[target]
                 panel.dot(place + shift, f"accepted, {name}", after, look, key=True, zorder=3)
-    most = max(*before.values(), *(100 * known.wanted_share(group) for group in order))
-    canvas.all[0].ax.set_xlim(0, 1.12 * most)
+    canvas.all[0].ax.set_xlim(0, 1.12 * max(*before.values(), *map(known.wanted, order)))
     rarest = min(order, key=before.get)
     after = known.get(source, "group_share", "test", settings[-1], part=rarest).times(100)
-    moved = f"from {before[rarest]:.1f} % to {forms.told(after, places=1, unit='%')}"
-    wanted = f"{100 * known.wanted_share(rarest):.1f} %"
-    title = f"{group_name(rarest)}: {moved} at {setting_label(settings[-1])}; wanted {wanted}"
+    title = (
+        f"{group_name(rarest)}: from {before[rarest]:.1f} % to "
+        f"{forms.told(after, places=1, unit='%')} at {setting_label(settings[-1])}; wanted "
+        f"{known.wanted(rarest):.1f} %"
+    )
     return canvas.drawing(title, "Shares of groups before and after filtering at three budgets")
 
 
@@ -284,9 +270,15 @@ _SHOWN = 0.2
 def draw_tradeoff(study):
     """Disclosivity against imbalance, a line for each filter along its settings."""
     known, shown = Filters(study), forms.looks(study)
-    sets = [one for one in _sets(study, known) if one]
-    if not sets:
+    if not known.levels:
         return forms.blank("No filter of this study was measured.")
+    # The first filter of each kind of proxy and acceptance; then variants, after their first.
+    kinds, alike = {one["id"]: one["selector"] for one in study.plan["selectors"]}, {}
+    for source in known.levels:
+        method = study.method(source)
+        alike.setdefault((kinds.get(method["selector"]), method["weights"]), []).append(source)
+    variants = [source for one in alike.values() if len(one) > 1 for source in one]
+    sets = [[one[0] for one in alike.values()]] + [variants] * bool(variants)
     titles = [
         [title + ", variants" * row for title in TARGETS.values()] for row in range(len(sets))
     ]
@@ -320,22 +312,14 @@ def draw_tradeoff(study):
     return canvas.drawing(title, "Imbalance against disclosivity by filter, training and test rows")
 
 
-def _sets(study, known):
-    """The first filter of each kind of proxy and acceptance; then variants, after their first."""
-    kinds, sets = {one["id"]: one["selector"] for one in study.plan["selectors"]}, {}
-    for source in known.levels:
-        method = study.method(source)
-        sets.setdefault((kinds.get(method["selector"]), method["weights"]), []).append(source)
-    variants = [one for one in sets.values() if len(one) > 1]
-    return [one[0] for one in sets.values()], sum(variants, [])
-
-
 _LEAVES_TREE, _TERMS, _SHIFTS, _LONGEST = 14, 5, 4, 34
 _TREE = "split_tree"
 
 
 def draw_tree(study):
     """A fitted proxy tree, drawn so that a person can read each of its rules."""
+    from counterweight.selection.proxies.split_tree import SplitTreeProxy
+
     known = Filters(study)
     source, setting = tree_shown(known)
     if source is None:
@@ -344,18 +328,20 @@ def draw_tree(study):
     path = study.folder / "selection" / f"{selector}.model.parquet"
     if not path.exists():
         return forms.blank(f"No tree to draw: {path.name} is not among the results.")
-    features, names = study.folder / "features.parquet", []
-    if features.exists():
-        names = [name for name in study.columns(features.name) if name != "row"]
+    table = study.table(f"selection/{path.name}")
+    rows = table[table["repeat"] == 0]
+    if rows.empty:
+        raise CounterweightError(f"The proxies of {selector} have no repeat 0: make them again.")
+    nodes = SplitTreeProxy.from_arrays(model_arrays(rows)).rules(setting, terms=_TERMS)
+    there = (study.folder / "features.parquet").exists()
+    names = [name for name in study.columns("features.parquet") if name != "row"] if there else []
     leaves = study.places("part", source, "leaf_acceptance", "train", setting=setting)
     accepted = {
         leaf: known.get(source, "leaf_acceptance", "train", setting, part=leaf).mean
         for leaf in leaves
     }
-    lines = outline(nodes_of(study, selector, setting), names, known.groups, accepted)
-    title = (
-        f"{study.label(source)}, {setting_label(setting)}: {count(len(leaves), 'leaf', 'leaves')}"
-    )
+    lines = outline(nodes, names, list(known.groups), accepted)
+    title = f"{study.label(source)}, {setting_label(setting)}: {_counted(leaves)}"
     if leaves:
         title += f", of which {forms.span([100 * one for one in accepted.values()])} % are accepted"
     canvas = forms.Canvas([""], forms.tree_height(lines))
@@ -363,6 +349,10 @@ def draw_tree(study):
     return canvas.drawing(
         title, "The rules of a filter as a tree, with its leaves and their groups"
     )
+
+
+def _counted(leaves):
+    return count(len(leaves), "leaf", "leaves")
 
 
 def tree_shown(known):
@@ -377,19 +367,6 @@ def tree_shown(known):
     if given in [setting for _, setting in known.levels[source]]:
         return source, given
     return source, known.nearest(source, (0.2,))[0]
-
-
-def nodes_of(study, selector, setting, repeat=0):
-    """Nodes of one tree, as `SplitTreeProxy.rules` has them."""
-    from counterweight.selection.proxies.split_tree import SplitTreeProxy
-
-    table = study.table(f"selection/{selector}.model.parquet")
-    rows = table[table["repeat"] == repeat]
-    if rows.empty:
-        raise CounterweightError(
-            f"The proxies of {selector} have no repeat {repeat}: make them again."
-        )
-    return SplitTreeProxy.from_arrays(model_arrays(rows)).rules(setting, terms=_TERMS)
 
 
 def outline(nodes, features, groups, accepted):

@@ -30,7 +30,7 @@ from matplotlib.path import Path as Outline
 
 from counterweight.plan.components import load
 from counterweight.reporting.numbers import StudyNumbers
-from counterweight.reporting.wording import capital, interval, number, places_for
+from counterweight.reporting.wording import capital, interval, joined_words, number, places_for
 from counterweight.tables.jobs import log
 from counterweight.tables.parquet import read_table, replacing, write_table
 
@@ -66,16 +66,10 @@ _SETTINGS = {
     "lines.linewidth": 1.3,
     "lines.markersize": 3.5,
     "path.simplify_threshold": 0.4,
-    **{
-        f"{axis}tick.{name}": value
-        for axis in "xy"
-        for name, value in (
-            ("color", GREY),
-            ("labelcolor", INK),
-            ("labelsize", 8),
-            ("major.width", 0.6),
-        )
-    },
+    **{f"{axis}tick.color": GREY for axis in "xy"},
+    **{f"{axis}tick.labelcolor": INK for axis in "xy"},
+    **{f"{axis}tick.labelsize": 8 for axis in "xy"},
+    **{f"{axis}tick.major.width": 0.6 for axis in "xy"},
     **dict.fromkeys(("text.color", "axes.labelcolor"), INK),
     **dict.fromkeys(("axes.facecolor", "figure.facecolor", "savefig.facecolor"), "none"),
 }
@@ -183,13 +177,8 @@ def drawn(name, study):
             return wide, draw(study)
 
 
-def files_of(folder, figure):
-    """Paths of the wide SVG, the narrow one and the CSV of a figure."""
-    return [folder / f"{figure}{end}" for end in ENDINGS]
-
-
 def draw_study(study, folder, figures=None):
-    """Draw figures of a study (by default all) into a folder: see `files_of`, ``figures.parquet``.
+    """Draw figures of a study (by default all) into a folder: files of each, ``figures.parquet``.
 
     Others that were drawn before keep their files.
     """
@@ -197,20 +186,18 @@ def draw_study(study, folder, figures=None):
     titles = read_table(known).set_index("figure").to_dict("index") if known.exists() else {}
     for name in study.plan["figures"] if figures is None else figures:
         wide, narrow = drawn(name, study)
-        texts = svg_text(wide.figure), svg_text(narrow.figure), _csv(wide.points)
-        for path, text in zip(files_of(folder, name), texts, strict=True):
-            with replacing(path) as temporary:
+        # As many digits as a reader can use; columns that say nothing are left out.
+        blank = wide.points.isna() | (wide.points == "")
+        points = wide.points.loc[:, ~blank.all()]
+        points = points.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+        texts = svg_text(wide.figure), svg_text(narrow.figure), points
+        for end, text in zip(ENDINGS, texts, strict=True):
+            with replacing(folder / f"{name}{end}") as temporary:
                 temporary.write_text(text, encoding="utf-8")
         titles[name] = {"title": wide.title, "alt": wide.alt}
         log.info("%s: drew %s", study.name, name)
     rows = [{"figure": name} | titles[name] for name in study.plan["figures"] if name in titles]
     write_table(known, pd.DataFrame(rows), TITLES)
-
-
-def _csv(points):
-    """As many digits as a reader can use; columns that say nothing are left out."""
-    used = [name for name in points if not (points[name].isna() | (points[name] == "")).all()]
-    return points[used].to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 
 def draw(job):
@@ -601,7 +588,7 @@ def told(known, measure=None, sign=False, places=None, unit=""):
     if places is None:
         places = 1 if factor == 100 else places_for([known.mean], 2)
     words = [number(known.mean, places, sign=sign), unit, interval(known.low, known.high, places)]
-    return " ".join(filter(None, words))
+    return joined_words(words, " ")
 
 
 def against(study, metric, target, source=None, **place):
@@ -621,12 +608,6 @@ def span(values, places=0, unit=""):
     """``3 to 12``; one number where all are the same in print."""
     low, high = number(min(values), places), number(max(values), places)
     return f"{low if low == high else f'{low} to {high}'} {unit}".strip()
-
-
-def headline(study, *fits):
-    """The study's first column that was measured (and fits), or None."""
-    known = [one for one in study.plan["columns"] if study.measured(one)]
-    return next((one for one in known if all(fit(one) for fit in fits)), None)
 
 
 def main_first(study, swept=None):

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from counterweight.numerics.estimate import normal_interval
 from counterweight.reporting.charts import forms
-from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.pages.logs_page import measured
 from counterweight.tables.parquet import numbers_of, setting_options
 
 #: Text under each figure.
@@ -74,7 +73,7 @@ def learner_name(learner):
 
 def draw_keep_rates(study):
     """What training on fewer and fewer zero rows costs, for each way to make up for it."""
-    metric = forms.headline(study)
+    metric = study.headline
     learners = swept(study, metric) if metric else {}
     if not learners:
         return forms.blank("No sweep over keep rates was measured in this study.")
@@ -187,7 +186,13 @@ def draw_deviation(study):
     sources = [s for s in forms.main_first(study) if study.measured("auc_deviation", source=s)]
     if not sources:
         return forms.blank("No deviation of an AUC was measured in this study.")
-    curves = {metric: _curves(study, sources[0], metric) for metric in _LINES}
+    curves = {metric: {} for metric in _LINES}  # by N, then by share
+    for metric, lines in curves.items():
+        for setting in study.settings(sources[0], metric, "general"):
+            at = setting_options(setting)
+            if {*at} == {"N", "rho"}:
+                known = study.get(sources[0], metric, setting=setting)
+                lines.setdefault(at["N"], {})[at["rho"]] = known
     budgets = sorted({budget for lines in curves.values() for budget in lines})
     titles = [f"{study.label(sources[0])}, N = {budget:g}" for budget in budgets]
     x = "Share of positives among the N rows"
@@ -209,29 +214,23 @@ def draw_deviation(study):
     return canvas.drawing(title, "Distance of the AUC and its bound by share of positives")
 
 
-def _curves(study, source, metric):
-    """`Estimate` of one metric by N, then by share."""
-    curves = {}
-    for setting in study.settings(source, metric, "general"):
-        options = setting_options(setting)
-        if set(options) == {"N", "rho"}:
-            known = study.get(source, metric, setting=setting)
-            curves.setdefault(options["N"], {})[options["rho"]] = known
-    return curves
-
-
 _SHOWN, _LEAST, _ERROR = 0.01, 1e-4, "calibration_error"
 _TICKS = (0.001, 0.01, 0.1)
 
 
 def draw_reliability(study):
     """Reliability curves: predicted against observed, with and without correction."""
-    metric, curves = forms.headline(study), {}
+    metric, curves = study.headline, {}
     learners = swept(study, metric) if metric else {}
     for learner, sources in learners.items():
         for way, source in sources.items():
-            for rate, points in _curves_of_reliability(study, source).items():
-                curves[learner, rate, way] = points
+            # Predicted and observed shares (bins, 2) by keep rate, means over splits.
+            place = (["setting", "part"], source)
+            bins = study.means_by(*place, "reliability_predicted", "general").to_frame("p")
+            bins["y"] = study.means_by(*place, "reliability_observed", "general")
+            at = [numbers_of(setting).get("keep_rate", np.nan) for setting, _ in bins.index]
+            for rate, part in bins.groupby(at):
+                curves[learner, rate, way] = part[["p", "y"]].dropna().to_numpy()
     rates = {rate for _, rate, _ in curves}
     if not rates:
         return forms.blank("No reliability curve was measured in this study.")
@@ -256,33 +255,18 @@ def draw_reliability(study):
             panel.ax.minorticks_off()
             panel.ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
             panel.ax.set_yticks([*ticks, 1], [f"{tick:g}" for tick in (*ticks, 1)])
-    title = _title_of_reliability(study, learners, low)
-    return canvas.drawing(title, "Observed against predicted shares by learner and keep rate")
-
-
-def _curves_of_reliability(study, source):
-    """Predicted and observed shares (bins, 2) by keep rate, means over splits."""
-    bins = study.means_by(["setting", "part"], source, "reliability_predicted", "general").to_frame(
-        "p"
-    )
-    bins["y"] = study.means_by(["setting", "part"], source, "reliability_observed", "general")
-    rates = [numbers_of(setting).get("keep_rate", np.nan) for setting, _ in bins.index]
-    return {rate: part[["p", "y"]].dropna().to_numpy() for rate, part in bins.groupby(rates)}
-
-
-def _title_of_reliability(study, learners, rate):
-    """Calibration errors of the first learner at the lower rate."""
-    learner, sources = next(iter(learners.items()))
-    errors = {}
+    # Calibration errors of the first learner at the lower rate.
+    (learner, sources), errors = next(iter(learners.items())), {}
     for way, source in sources.items():
         for setting in study.settings(source, _ERROR, "general"):
-            if numbers_of(setting).get("keep_rate") == rate:
+            if numbers_of(setting).get("keep_rate") == low:
                 errors[way] = study.get(source, _ERROR, setting=setting)
-    if not errors:
-        return "Predicted and observed shares of positives"
-    ends = dict.fromkeys([min(errors, key=lambda way: errors[way].mean), list(errors)[-1]])
-    said = "; ".join(f"{WAYS[way][0]} {forms.told(errors[way])}" for way in ends)
-    return f"{learner_name(learner)}, calibration error at l = {rate:g}: {said}"
+    title = "Predicted and observed shares of positives"
+    if errors:
+        ends = dict.fromkeys([min(errors, key=lambda way: errors[way].mean), list(errors)[-1]])
+        said = "; ".join(f"{WAYS[way][0]} {forms.told(errors[way])}" for way in ends)
+        title = f"{learner_name(learner)}, calibration error at l = {low:g}: {said}"
+    return canvas.drawing(title, "Observed against predicted shares by learner and keep rate")
 
 
 _PANELS = 2
@@ -296,7 +280,13 @@ def draw_shares(study):
     if source is None:
         return forms.blank("No sweep over shares of positives was measured in this study.")
     metrics = [metric for metric in known if study.curve(source, metric, "share")][:_PANELS]
-    marked = {name: share for name, share in _alike(study, source) if share is not None}
+    # Methods within the budget that differ from the swept one in their share alone.
+    method, marked = study.method(source), {}
+    for one in study.methods(swept=False):
+        same = one["model"] == method["model"] and study.measured("budget_excess", source=one["id"])
+        if same and one["options"] | {"share": ""} == method["options"] | {"share": ""}:
+            marked[one["id"]] = _share(study, one["id"], one["options"].get("share"))
+    marked = {name: share for name, share in marked.items() if share is not None}
     axes = [forms.axis_of(study.measure(metric)) for metric in metrics]
     less = [study.measure(metric).better == "less" for metric in metrics]
     titles = [one[0] + less * " (less is better)" for one, less in zip(axes, less, strict=True)]
@@ -319,16 +309,6 @@ def draw_shares(study):
     return canvas.drawing(title, "Quality by share of positives among the rows bought")
 
 
-def _alike(study, source):
-    """Methods within the budget that differ from a swept one in their share alone, with it."""
-    method = study.method(source)
-    for one in study.methods(swept=False):
-        same = one["model"] == method["model"] and study.measured("budget_excess", source=one["id"])
-        options = (one["options"] | {"share": ""}, method["options"] | {"share": ""})
-        if same and options[0] == options[1]:
-            yield one["id"], _share(study, one["id"], one["options"].get("share"))
-
-
 def _share(study, source, share):
     """Mean share of positives of a method's training rows; None where that is not its choice."""
     if isinstance(share, int | float):
@@ -340,13 +320,13 @@ def _share(study, source, share):
 
 def draw_value(study):
     """Values of policies estimated from logs that kept fewer and fewer zero rows."""
-    values = {one["id"]: values_of(study, one["id"]) for one in study.methods()}
-    values = {source: known for source, known in values.items() if known}
+    values = {}
+    for (source, name, rate), row in measured(study).items():
+        known = row["value"] if row["value"].known else row["typical"]
+        values.setdefault(source, {})[name, rate] = known
     if not values:
         return forms.blank("No value of a policy was measured in this study.")
     names = list(dict.fromkeys(name for known in values.values() for name, _ in known))
-    known = (study.plan.get("labels") or {}).get("measure") or {}
-    labels = {name: known.get(name, name) for name in names}
     largest = max(abs(one.mean) for known in values.values() for one in known.values())
     scale, unit = (100, "Value, %") if largest <= 0.2 else (1, "Value")
     x = "Rate l at which zero rows were kept"
@@ -357,44 +337,15 @@ def draw_value(study):
         for place, name in enumerate(names):
             own = [forms.point(pair[1], known[pair], scale) for pair in known if pair[0] == name]
             look = forms.SERIES[place % len(forms.SERIES)]._replace(dash="none")
-            panel.line(labels[name], own, look, shift=1.09 ** ((len(names) - 1) / 2 - place))
+            shift = 1.09 ** ((len(names) - 1) / 2 - place)
+            panel.line(study.named(name), own, look, shift=shift)
         panel.rates({rate for _, rate in known})
         panel.ax.margins(y=0.08)
         low, high = (truth.low, truth.high) if truth.bounded else (truth.mean, truth.mean)
         for (name, _), one in known.items():
             if one.bounded and truth.known:
-                held.setdefault(labels[name], []).append(one.low <= high and one.high >= low)
+                holds = one.low <= high and one.high >= low
+                held.setdefault(study.named(name), []).append(holds)
     said = ", ".join(f"{name} {sum(one)} of {len(one)}" for name, one in held.items())
     title = f"Intervals that hold the value to be found: {said}" if said else f"{unit} by keep rate"
     return canvas.drawing(title, "Estimated values of policies by keep rate and estimator")
-
-
-def values_of(study, source):
-    """`Estimate` of a method by ``(estimator, keep rate)``; see the caption."""
-    values = {}
-    for metric in ("whole_value", "value"):
-        known = study.rows(source, metric, "general").dropna(subset=["keep_rate", "value"])
-        for (name, rate), rows in known.groupby(["measure", "keep_rate"], sort=False):
-            if metric == "value":
-                error = float(np.sqrt((rows["standard_error"].astype(float) ** 2).mean()))
-                low, high = normal_interval(rows["value"].mean(), error)
-            else:
-                low, high = (
-                    _whole_of_value(study, source, f"whole_{end}", name, rate)
-                    for end in ("low", "high")
-                )
-            values.setdefault((name, rate), Estimate(float(rows["value"].mean()), 0, low, high))
-    for name in dict.fromkeys(name for name, _ in values):
-        ends = [
-            _whole_of_value(study, source, f"whole_{end}", name, 1)
-            for end in ("value", "low", "high")
-        ]
-        if ends[0] == ends[0]:
-            values[name, 1.0] = Estimate(ends[0], 0, *ends[1:])
-    return values
-
-
-def _whole_of_value(study, source, metric, name, rate):
-    """An estimate of the whole log, which may stand without a rate where that is 1."""
-    known = study.get(source, metric, measure=name, keep_rate=rate)
-    return (known if known.known or rate != 1 else study.get(source, metric, measure=name)).mean

@@ -62,11 +62,8 @@ _DONE = forms.SERIES[1]
 
 def people_asked(study, segments):
     """The people of the files of offers, with features; None where segments price them."""
-    given, _ = study.given_away
-    if given is None or (segments or {}).get("source") == given:
-        return None
-    path = study.folder / "offers.parquet"
-    if not path.exists():
+    given, path = study.delivered[0], study.folder / "offers.parquet"
+    if given is None or (segments or {}).get("source") == given or not path.exists():
         return None
     offers, features = study.table("offers.parquet"), study.table("features.parquet")
     features = features.sort_values("row").reset_index(drop=True)
@@ -79,63 +76,52 @@ def people_asked(study, segments):
     return told.merge(answers.rename(columns={"answer": "@answer"}), on="row", how="left")
 
 
+def _scale(study, made):
+    """The scale of offers that the study declares, and its axis in words."""
+    offer = study.plan.get("offer") or {}
+    own = {name: offer[name] for name in ("direction", "revenue") if name in offer}
+    scale = OfferScale(*offer_range(offer, np.asarray(made, float)), **own)
+    return scale, forms.joined_words(["Offer", offer.get("unit", "")])
+
+
 def curves_of(study, told):
     """Acceptance and revenue by past offer, predicted and as answered; the best offers below."""
-    offer = study.plan.get("offer") or {}
     known = told.dropna(subset=["@offer", "@p", "@answer"])
-    own = {name: offer[name] for name in ("direction", "revenue") if name in offer}
-    scale = OfferScale(*offer_range(offer, known["@offer"].to_numpy(float)), **own)
+    scale, x = _scale(study, known["@offer"])
     edges = np.unique(np.quantile(known["@offer"], np.linspace(0, 1, _BINS + 1)))
-    place = np.clip(np.searchsorted(edges, known["@offer"], "right") - 1, 0, max(len(edges) - 2, 0))
-    known = known.assign(
-        **{"@bin": place, "@earns": scale.revenue(known["@offer"].to_numpy(float))}
-    )
-    groups = known.groupby("@bin")
+    place = np.searchsorted(edges, known["@offer"], "right") - 1
+    place = np.clip(place, 0, max(len(edges) - 2, 0))
+    earns = scale.revenue(known["@offer"].to_numpy(float))
+    groups = known.groupby(place)
     at, count = groups["@offer"].mean(), groups.size()
-    x = ", ".join(filter(None, ["Offer", offer.get("unit", "")]))
-    canvas = forms.Canvas(
-        [[""], [""], [""]],
-        1.6,
-        x,
-        ("Accepted", "Revenue a person", "People"),
-        grid="both",
-        sharex=True,
-    )
+    ys, titles = ("Accepted", "Revenue a person", "People"), [[""], [""], [""]]
+    canvas = forms.Canvas(titles, 1.6, x, ys, grid="both", sharex=True)
     above, middle, below = canvas.all
-    for panel, factor in ((above, 1.0), (middle, known["@earns"])):
+    for panel, factor in ((above, 1.0), (middle, earns)):
         for name, column, look in (("predicted", "@p", forms.MAIN), ("answered", "@answer", _DONE)):
-            values = known[column].astype(float) * factor
-            mean = values.groupby(known["@bin"]).mean()
-            error = 1.96 * values.groupby(known["@bin"]).std().fillna(0.0) / np.sqrt(count)
-            ends = (mean - error, mean + error) if column == "@answer" else (mean * np.nan,) * 2
-            points = zip(at, mean, *ends, strict=True)
-            dash = "none" if column == "@answer" else "-"
-            panel.line(name, points, look._replace(marker="o", dash=dash))
+            values = (known[column].astype(float) * factor).groupby(place)
+            mean, error = values.mean(), 1.96 * values.std().fillna(0.0) / np.sqrt(count)
+            answered = column == "@answer"
+            ends = (mean - error, mean + error) if answered else (mean * np.nan,) * 2
+            look = look._replace(marker="o", dash="none" if answered else "-")
+            panel.line(name, zip(at, mean, *ends, strict=True), look)
     best = told["@best_offer"].to_numpy(float)
     heights, edges = np.histogram(best, bins=20, range=(scale.low, scale.high))
-    below.bars(
-        "best offers",
-        (edges[1:] + edges[:-1]) / 2,
-        heights,
-        forms.MAIN.colour,
-        0.9 * np.diff(edges)[0],
-    )
+    width = 0.9 * np.diff(edges)[0]
+    below.bars("best offers", (edges[1:] + edges[:-1]) / 2, heights, forms.MAIN.colour, width)
     above.ax.set(ylim=(0, 1.02), xlim=(scale.low, scale.high))
     places = forms.places_for([scale.high - scale.low], 2, 3)
-    low, high = np.quantile(best, [0.1, 0.9])
-    title = f"{study.label(study.given_away[0])} is used: most best offers are "
-    title += forms.span([low, high], places, offer.get("unit", ""))
+    span = forms.span(np.quantile(best, [0.1, 0.9]), places, x.partition(", ")[2])
+    title = f"{study.label(study.delivered[0])} is used: most best offers are {span}"
     return canvas.drawing(title, "Acceptance and revenue by past offer, and the best offers")
 
 
 def profiles_of(study, told):
     """Means of features by fifth of the best offer."""
     names = [name for name in told.columns if not name.startswith("@") and name != "row"]
-    best = told["@best_offer"].to_numpy(float)
+    best, values = told["@best_offer"].to_numpy(float), told[names].to_numpy(float)
     groups = min(_GROUPS, max(len(told) // _LEAST, 1))
-    order = np.argsort(best, kind="stable")
-    fifths = np.array_split(order, groups)
-    values = told[names].to_numpy(float)
+    fifths = np.array_split(np.argsort(best, kind="stable"), groups)
     spread = np.nanstd(values, axis=0)
     means = np.array([np.nanmean(values[own], axis=0) for own in fifths])
     away = (means - np.nanmean(values, axis=0)) / np.where(spread > 0, spread, 1.0)
@@ -198,11 +184,9 @@ def draw_segments(study):
         for _, part in known.groupby("component"):
             if len(part) > 2:
                 true += 1
-                mean, covariance = (
-                    part[names].mean().to_numpy(),
-                    np.cov(part[names].T.astype(float)),
-                )
-                panel.line("true component", _ellipse(mean, covariance, 0.9), _TRUE, linewidth=1.0)
+                covariance = np.cov(part[names].T.astype(float))
+                ring = _ellipse(part[names].mean().to_numpy(), covariance, 0.9)
+                panel.line("true component", ring, _TRUE, linewidth=1.0)
     for axis, name in zip("xy", names, strict=True):
         room = 0.04 * (np.ptp(points[name]) or 1.0)
         panel.ax.set(**{f"{axis}lim": (points[name].min() - room, points[name].max() + room)})
@@ -226,15 +210,11 @@ def choice_model(study, repeat=0):
         if not all(name in arrays for name in _ARRAYS):
             continue
         features, labels = study.table("features.parquet"), study.table("labels.parquet")
-        made = labels["offer"]
+        scale, _ = _scale(study, labels["offer"])
         labels = labels[(labels["repeat"] == repeat) & (labels["role"] == "train")]
         names = [name for name in features.columns if name != "row"]
         means = np.reshape(arrays.get("means", ()), (len(arrays["weights"]), -1))
         used = arrays.get("features_used", np.arange(means.shape[1])).astype(int)
-        offer = study.plan.get("offer") or {}
-        known = ("direction", "revenue")
-        own = {name: offer[name] for name in known if name in offer}
-        scale = OfferScale(*offer_range(offer, made), **own)
         columns, profiles = _profiles(arrays, means, used)
         best = optimal_offer(arrays["eta"], arrays["k"], revenue=scale.scaled_revenue())
         return arrays | {
@@ -292,8 +272,7 @@ def draw_curves(study):
     order = np.argsort(-weights, kind="stable")[:_SEGMENTS_CURVES]
     seen, places = past_offers(study, found), forms.places_for([scale.high - scale.low], 2, 3)
     unit = (study.plan.get("offer") or {}).get("unit", "")
-    ys = ("Chance of acceptance", "Expected revenue")
-    x = ", ".join(filter(None, ["Offer", unit]))
+    ys, x = ("Chance of acceptance", "Expected revenue"), forms.joined_words(["Offer", unit])
     canvas = forms.Canvas([[""], [""]], 2.0, x, ys, grid="both", sharex=True)
     above, below = canvas.all
     for look, j in zip(forms.SERIES, order, strict=False):
@@ -347,8 +326,7 @@ _CLAIM, _CHECK = forms.Look(forms.ORANGE), forms.Look(forms.GREEN, "D")
 
 def draw_enrolment(study):
     """Totals predicted, actual and true at the historical offers; gains of the best ones."""
-    names = [one["id"] for one in study.methods()]
-    rows = [(s, {"setting": way}) for s in names for way in _WAYS]
+    rows = [(s, {"setting": way}) for s in study.sources for way in _WAYS]
     rows = [(s, way) for s, way in rows if study.get(s, "revenue_predicted", **way).known]
     if not rows:
         return forms.blank("No method of this study predicted acceptances.")
@@ -370,22 +348,10 @@ def draw_enrolment(study):
         for place, (source, way) in enumerate(rows):
             predicted = study.get(source, f"{total}_predicted", **way)
             panel.dot(place, "predicted", predicted, forms.MAIN, key=True)
-    _gains(canvas.all[2], study, rows)
-    for panel in canvas.all:
-        panel.measures = panel.name
-        panel.ax.locator_params(axis="x", nbins=5)
-    source, way = next((row for row in rows if row[0] == study.main), rows[0])
-    predicted = forms.told(study.get(source, "enrolment_predicted", **way), places=0)
-    actual = study.get(source, "enrolment_actual", **way).mean
-    title = f"{study.label(source)} predicts {predicted} acceptances; there were {actual:.0f}"
-    return canvas.drawing(title, "Predicted, actual and true totals and gains by method")
-
-
-def _gains(panel, study, rows):
-    """Claimed revenue with the best offers and what it comes to, in % of the historical."""
-    truth = study.get(rows[0][0], "revenue_optimal_true", **rows[0][1]).known
+    # Claimed revenue with the best offers and what it comes to, in % of the historical.
+    panel, (source, way) = canvas.all[2], rows[0]
     base, checked, by = "revenue_actual", "revenue_snips", "by logged answers"
-    if truth:
+    if study.get(source, "revenue_optimal_true", **way).known:
         base, checked, by = "revenue_true", "revenue_optimal_true", "true"
     for place, (source, way) in enumerate(rows):
         before, actual, claim, value = (
@@ -397,12 +363,17 @@ def _gains(panel, study, rows):
         panel.dot(place, "claimed, best offers", ends[0], _CLAIM, key=True)
         panel.dot(place, f"{by}, best offers", ends[1], _CHECK, key=True)
     panel.upright(100, _ACTUAL)
+    for panel in canvas.all:
+        panel.measures = panel.name
+        panel.ax.locator_params(axis="x", nbins=5)
+    source, way = next((row for row in rows if row[0] == study.main), rows[0])
+    predicted = forms.told(study.get(source, "enrolment_predicted", **way), places=0)
+    actual = study.get(source, "enrolment_actual", **way).mean
+    title = f"{study.label(source)} predicts {predicted} acceptances; there were {actual:.0f}"
+    return canvas.drawing(title, "Predicted, actual and true totals and gains by method")
 
 
-_CHOSEN, _TRUE_MODEL_ORDER = (
-    forms.Look(forms.RED, "^", "none"),
-    forms.Look(forms.INK, "", forms.DASHED),
-)
+_CHOSEN, _TRUE_ORDER = forms.Look(forms.RED, "^", "none"), forms.Look(forms.INK, "", forms.DASHED)
 
 
 def draw_model_order(study):
@@ -425,7 +396,7 @@ def draw_model_order(study):
     for panel, frame, least in zip(canvas.all, (gained, above), (0.0, 0.2), strict=True):
         panel.splits(frame, "repeat")
         if true:
-            panel.upright(true, _TRUE_MODEL_ORDER, "true number", least)
+            panel.upright(true, _TRUE_ORDER, "true number", least)
     # One segment is so far off that the neighbours of the least would not be told apart.
     middle, (_, right) = np.sort(above.mean(axis=0)), canvas.all
     top = 1.15 * middle[: max(2, int(np.ceil(0.8 * len(middle))))].max() or 1.0
@@ -486,17 +457,11 @@ def draw_response(study):
         return forms.blank("No choice model of this study was fitted.")
     far = (found["eta"] - ETA) ** 2 + ((found["k"] - K) / 30) ** 2
     near = int(np.argmin(far))
-    canvas = forms.Canvas(
-        ["Chance of acceptance", "Expected revenue"], 2.3, "Offer, scaled to 0 to 1", grid="both"
-    )
-    shown = {
-        "the paper's example": (ETA, K, forms.MAIN),
-        "nearest segment found": (
-            float(found["eta"][near]),
-            float(found["k"][near]),
-            forms.TURNS[0]._replace(dash=forms.DASHED),
-        ),
-    }
+    titles = ["Chance of acceptance", "Expected revenue"]
+    canvas = forms.Canvas(titles, 2.3, "Offer, scaled to 0 to 1", grid="both")
+    own, look = (float(found[name][near]) for name in ("eta", "k")), forms.TURNS[0]
+    shown = {"the paper's example": (ETA, K, forms.MAIN)}
+    shown["nearest segment found"] = (*own, look._replace(dash=forms.DASHED))
     best = {}
     for name, (eta, k, look) in shown.items():
         best[name] = float(optimal_offer(np.array([eta]), np.array([k]))[0])

@@ -13,9 +13,9 @@ from counterweight.tables.parquet import setting_options
 #: Text under each figure.
 CAPTION_BY_NAME = {
     "asked_ratio": (
-        "Observed value against the value asked for, mean over repeats with 95 % intervals; on "
+        "Observed value against the requested value, mean over repeats with 95 % intervals; on "
         "the dashed diagonal both are the same. Dashed lines: randomised rule, of which the "
-        "constraint was asked. Dotted: the method without a constraint; what is asked beyond it "
+        "constraint was requested. Dotted: the method without a constraint; what is requested beyond it "
         "does not bind."
     ),
     "bounds": (
@@ -25,8 +25,8 @@ CAPTION_BY_NAME = {
         "the constant."
     ),
     "churn": (
-        "What is bounded and its cost against the bound that was asked, mean over repeats with "
-        "95 % intervals. Full lines: test rows; dotted: training rows. The bound was asked of "
+        "What is bounded and its cost against the requested bound, mean over repeats with "
+        "95 % intervals. Full lines: test rows; dotted: training rows. The bound was requested of "
         "the randomised rule; on the dashed diagonal both are the same. The baseline is not "
         "bound."
     ),
@@ -50,21 +50,21 @@ CAPTION_BY_NAME = {
 
 
 DETERMINISTIC, RANDOMISED = RULES
-ASKED = "asked"
+REQUESTED = "requested"
 
 
 class Points:
     """Values of measures by setting, as points of lines.
 
-    ``asked`` has ``measure``, ``option`` and ``form`` of what sweeps ask for, or is None; ``cost``
-    is the measure that is paid: that of the comparison, or the first that is not asked.
+    ``requested`` has ``measure``, ``option`` and ``form`` of what sweeps request, or is None; ``cost``
+    is the measure that is paid: that of the comparison, or the first that is not requested.
     """
 
     def __init__(self, study):
         protocol = study.plan["protocol"]
-        self.study, self.asked = study, protocol.get("asked")
+        self.study, self.requested = study, protocol.get("asked")
         measures = protocol["options"].get("measures") or {}
-        bound = self.asked["measure"] if self.asked else None
+        bound = self.requested["measure"] if self.requested else None
         others = [name for name in measures if name != bound]
         self.cost = (protocol["options"].get("equal") or {}).get("of") or next(iter(others), None)
 
@@ -75,31 +75,29 @@ class Points:
     def told(self, measure):
         return self.study.measure(DETERMINISTIC, measure)
 
-    def name(self, measure):
-        known = (self.study.plan.get("labels") or {}).get("measure") or {}
-        return known.get(measure, measure.replace("_", " "))
-
     def axis(self, measure):
-        return self.name(measure) + (", %" if self.factor(measure) == 100 else "")
+        return self.study.named(measure) + (", %" if self.factor(measure) == 100 else "")
 
     def settings(self, source):
-        """``(value asked, setting)`` of a method, in order of its settings."""
+        """``(requested value, setting)`` of a method, in order of its settings."""
         options, pairs = self.study.method(source)["options"], []
         for setting in self.study.settings(source, DETERMINISTIC, "general"):
-            pairs.append((requested_value(self.asked, options | setting_options(setting)), setting))
+            pairs.append(
+                (requested_value(self.requested, options | setting_options(setting)), setting)
+            )
         return [pair for pair in pairs if not math.isnan(pair[0])]
 
     def get(self, source, measure, setting="", rule=DETERMINISTIC, target="general"):
         return self.study.get(source, rule, target, measure=measure, setting=setting)
 
     def line(self, source, x, y, rule=DETERMINISTIC, target="general"):
-        """Points of a method: a measure (or `ASKED`) across, another one up with its interval.
+        """Points of a method: a measure (or `REQUESTED`) across, another one up with its interval.
 
         A setting whose measure across is defined in fewer than half of the repeats is left out.
         """
-        if x == ASKED:
+        if x == REQUESTED:
             across = {setting: value for value, setting in self.settings(source)}
-            x = self.asked["measure"]
+            x = self.requested["measure"]
         else:
             across = {}
             for setting in self.study.settings(source, rule, "general"):
@@ -117,23 +115,25 @@ _SETTINGS = 3
 
 
 def draw_asked_ratio(study):
-    """What was observed against what was asked."""
+    """What was observed against what was requested."""
     points, shown = Points(study), forms.looks(study)
-    sources = [one["id"] for one in study.methods() if points.asked and points.settings(one["id"])]
+    sources = [
+        one["id"] for one in study.methods() if points.requested and points.settings(one["id"])
+    ]
     sources = [s for s in sources if len(points.settings(s)) >= _SETTINGS] or sources
     if not sources:
-        return forms.blank("No method of this study was asked for anything.")
-    measure, main = points.asked["measure"], study.main if study.main in sources else sources[0]
+        return forms.blank("No method of this study was requested to keep anything.")
+    measure, main = points.requested["measure"], study.main if study.main in sources else sources[0]
     name, seen = points.axis(measure), []
-    x = forms.capital(f"{name} asked for")
-    x += " (1/κ)" if points.asked["form"] == "at_most_inverse" else ""
+    x = forms.capital(f"Requested {name}")
+    x += " (1/κ)" if points.requested["form"] == "at_most_inverse" else ""
     shared = {"sharex": True, "sharey": True}
     titles = ["Training rows", "Test rows"]
     canvas = forms.Canvas(titles, 2.9, x, f"Observed {name}", grid="both", **shared)
     for panel, target in zip(canvas.all, ("train", "general"), strict=True):
         for source in sources:
             for rule in (RANDOMISED, DETERMINISTIC) if source == main else (DETERMINISTIC,):
-                line, look = points.line(source, ASKED, measure, rule, target), shown[source]
+                line, look = points.line(source, REQUESTED, measure, rule, target), shown[source]
                 if rule == RANDOMISED:
                     look = look._replace(dash=forms.DASHED, hollow=True)
                 label = study.label(source) + (f", {rule}" if source == main else "")
@@ -147,22 +147,24 @@ def draw_asked_ratio(study):
     bottom, top = min(low, *(p[1] for p in seen)), max(low, *(p[1] for p in seen))
     room, up = 0.04 * (high - low) or 0.1 * high, top - bottom or top
     for panel in canvas.all:
-        panel.line("as asked", [(low, low), (high, high)], forms.Look(forms.INK, "", forms.DASHED))
+        panel.line(
+            "as requested", [(low, low), (high, high)], forms.Look(forms.INK, "", forms.DASHED)
+        )
         panel.ax.set(xlim=(low - room, high + room), ylim=(bottom - 0.06 * up, top + 0.1 * up))
     # Distances from what was asked, where the constraint binds in training.
     train, test = (
         {
             point[0]: point[1] / point[0]
-            for point in points.line(main, ASKED, measure, target=target)
+            for point in points.line(main, REQUESTED, measure, target=target)
         }
         for target in ("train", "general")
     )
     binding = [100 * test[at] for at in test if at in train and abs(train[at] - 1) < 0.1]
-    title = f"Observed {points.name(measure)} by what was asked"
+    title = f"Observed {study.named(measure)} by what was requested"
     if binding:
-        said = f"{forms.span(binding)} % of what was asked on test rows"
+        said = f"{forms.span(binding)} % of what was requested on test rows"
         title = f"{study.label(main)}: {said}, where it binds"
-    return canvas.drawing(title, "Observed against asked values by method, training and test")
+    return canvas.drawing(title, "Observed against requested values by method, training and test")
 
 
 _STEPS = 181
@@ -204,19 +206,19 @@ _PLACES = (("general", "test", "-"), ("train", "training", forms.DOTTED))
 def draw_churn(study):
     """What is bounded and what it costs against the bound, beside the baseline."""
     points, main = Points(study), study.main
-    settings = points.settings(main) if points.asked and main else []
+    settings = points.settings(main) if points.requested and main else []
     if not settings:
         return forms.blank("Nothing was bounded in this study.")
-    bound, base = points.asked["measure"], study.baseline if study.baseline != main else None
+    bound, base = points.requested["measure"], study.baseline if study.baseline != main else None
     measures = [one for one in (bound, points.cost) if one]
     titles = [forms.capital(points.axis(measure)) for measure in measures]
-    canvas = forms.Canvas(titles, 2.9, f"{titles[0]}, asked for", grid="both", sharex=True)
+    canvas = forms.Canvas(titles, 2.9, f"{titles[0]}, requested", grid="both", sharex=True)
     for panel, measure in zip(canvas.all, measures, strict=True):
         panel.measures = panel.name
         for target, place, dash in _PLACES:
             for rule, look in _RULES.items():
                 look = look._replace(dash=dash, hollow=dash != "-")
-                line = points.line(main, ASKED, measure, rule, target)
+                line = points.line(main, REQUESTED, measure, rule, target)
                 panel.line(f"{rule}, {place}", line, look, bars=dash == "-")
             if base:
                 free = points.get(base, measure, target=target).times(points.factor(measure))
@@ -224,12 +226,12 @@ def draw_churn(study):
                 panel.level(f"{study.label(base)}, {place}", free, look)
         panel.ax.margins(x=0.05, y=0.08)
     ends = [(points.factor(bound) * value,) * 2 for value in (min(settings)[0], max(settings)[0])]
-    canvas.all[0].line("as asked", ends, forms.Look(forms.INK, "", forms.DASHED))
-    value, setting = (max if points.asked["form"] == "at_least" else min)(settings)
+    canvas.all[0].line("as requested", ends, forms.Look(forms.INK, "", forms.DASHED))
+    value, setting = (max if points.requested["form"] == "at_least" else min)(settings)
     known = points.get(main, bound, setting, RANDOMISED)
     told = forms.told(known, points.told(bound))
     wanted = forms.told(known._replace(mean=value, low=float("nan")), points.told(bound))
-    title = f"Asked for {points.name(bound)} of {wanted}: {told} on test rows"
+    title = f"Requested {study.named(bound)} of {wanted}: {told} on test rows"
     return canvas.drawing(title, "What is bounded and its cost by the bound, test and training")
 
 
@@ -240,9 +242,9 @@ _REACH, _LEAST = 1.7, 1.0
 def draw_fairness(study):
     """The cost of a constraint against what it keeps: one line for each method."""
     points, shown, main = Points(study), forms.looks(study), study.main
-    if not (points.asked and points.cost):
+    if not (points.requested and points.cost):
         return forms.blank("Nothing was constrained at a cost in this study.")
-    measure, of = points.asked["measure"], points.cost
+    measure, of = points.requested["measure"], points.cost
     lines = {one["id"]: points.line(one["id"], measure, of) for one in study.methods()}
     known = [s for s, line in lines.items() if line and s not in (main, study.baseline)]
     model = study.method(main)["model"] if lines.get(main) else ""
@@ -280,17 +282,17 @@ def draw_fairness(study):
     for panel in canvas.all:
         panel.ax.set_xlim(min(across) - room, max(across) + room)
         panel.ax.set_ylim(least - 0.06 * (top - least), top)
-    title = _title(study, points) or f"{forms.capital(points.name(of))} by {points.name(measure)}"
+    title = _title(study, points) or f"{forms.capital(study.named(of))} by {study.named(measure)}"
     return canvas.drawing(title, "Cost against what is constrained, one line for each method")
 
 
 def _title(study, points):
     """What the strictest setting of the main method keeps, and what that costs; or ""."""
-    main, base, measure = study.main, study.baseline, points.asked["measure"]
+    main, base, measure = study.main, study.baseline, points.requested["measure"]
     settings = points.settings(main) if main and base not in (None, main) else []
     if not settings:
         return ""
-    setting = (max if points.asked["form"] == "at_least" else min)(settings)[1]
+    setting = (max if points.requested["form"] == "at_least" else min)(settings)[1]
     before, after = points.get(base, measure), points.get(main, measure, setting)
     paid = study.against(base, main, DETERMINISTIC, measure=points.cost, setting=setting)
     if not (before.known and after.known and paid.known):
@@ -300,8 +302,8 @@ def _title(study, points):
         forms.told(after, points.told(measure)),
         forms.told(paid, points.told(points.cost), sign=True),
     )
-    moved = f"{points.name(measure)} from {before} to {after}"
-    return f"{study.label(main)}: {moved} for {paid} of {points.name(points.cost)}"
+    moved = f"{study.named(measure)} from {before} to {after}"
+    return f"{study.label(main)}: {moved} for {paid} of {study.named(points.cost)}"
 
 
 _SETTINGS_MULTIPLIERS, _CONSTRAINTS = 4, 2
@@ -347,11 +349,15 @@ def draw_multipliers(study):
 def draw_sequence(study):
     """Models that follow each other: what each changes of the one before, and its errors."""
     points, option = Points(study), study.plan["protocol"]["options"].get("sequence")
-    lines = {source: _settings(study, source, option) for source in forms.main_first(study)}
+    lines = {}
+    for source in forms.main_first(study):
+        settings = study.settings(source, DETERMINISTIC, "general")
+        steps = ((setting_options(one).get(option), one) for one in settings)
+        lines[source] = sorted(pair for pair in steps if isinstance(pair[0], float))
     lines = {source: settings for source, settings in lines.items() if len(settings) > 1}
     if not option or not lines:
         return forms.blank("No models of this study follow each other.")
-    bound = points.asked["measure"] if points.asked else None
+    bound = points.requested["measure"] if points.requested else None
     measures = [one for one in (bound, points.cost) if one]
     titles = [forms.capital(points.axis(measure)) for measure in measures]
     canvas = forms.Canvas(titles, 2.9, "Batches of rows so far", grid="both", sharex=True)
@@ -372,23 +378,15 @@ def draw_sequence(study):
         panel.ax.locator_params(axis="x", integer=True)
         panel.ax.set_ylim(bottom=0.0)
     main = next(iter(lines))
-    wanted = study.method(main)["options"].get(points.asked["option"]) if points.asked else None
+    wanted = (
+        study.method(main)["options"].get(points.requested["option"]) if points.requested else None
+    )
     last = lines[main][-1][1]
     if wanted is None:
         title = f"{len(lines[main])} models, one after the other"
         return canvas.drawing(title, "Models that follow each other, on test rows")
     ends = [(step, points.factor(bound) * wanted) for step, _ in (lines[main][1], lines[main][-1])]
-    canvas.all[0].line("asked for", ends, forms.Look(forms.INK, "", forms.DASHED))
+    canvas.all[0].line("as requested", ends, forms.Look(forms.INK, "", forms.DASHED))
     known = forms.told(points.get(main, bound, last), points.told(bound))
-    title = f"{forms.capital(points.name(bound))} against the model before: {known} at the end"
+    title = f"{forms.capital(study.named(bound))} against the model before: {known} at the end"
     return canvas.drawing(title, "Models that follow each other, on test rows")
-
-
-def _settings(study, source, option):
-    """``(step, setting)`` of a method, in order."""
-    found = []
-    for setting in study.settings(source, DETERMINISTIC, "general"):
-        step = setting_options(setting).get(option)
-        if isinstance(step, float):
-            found.append((step, setting))
-    return sorted(found)

@@ -53,7 +53,7 @@ CAPTION_BY_NAME = {
 def draw_accuracy(study):
     """The headline measure of every method on each population."""
     methods, targets = study.methods(swept=False), study.plan["targets"]
-    metric = forms.headline(study)
+    metric = study.headline
     if metric is None:
         return forms.blank("No method was measured in this study.")
     label, factor = forms.axis_of(study.measure(metric))
@@ -180,7 +180,13 @@ def draw_gamma(study):
     canvas = forms.Canvas(rows, 2.2 if len(rows) == 1 else 1.9, "Γ: odds at most so many times off")
     for panel, one, (words, factor) in zip(canvas.all, shown, scales, strict=True):
         panel.measures = words
-        ends = {end: _points(one, end, factor) for end in ("least", "most", "fewer", "more")}
+        ends = {
+            end: [
+                (setting_options(setting)["gamma"], factor * known.mean)
+                for setting, known in one.ends(end).items()
+            ]
+            for end in ("least", "most", "fewer", "more")
+        }
         at = [point[0] for point in ends["least"]]
         low, high = ([point[1] for point in ends[end]] for end in ("least", "most"))
         panel.band(at, low, high)
@@ -197,14 +203,6 @@ def draw_gamma(study):
 
 
 _TICKS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
-
-
-def _points(one, end, factor):
-    """Points of one end by Γ."""
-    return [
-        (setting_options(setting)["gamma"], factor * known.mean)
-        for setting, known in one.ends(end).items()
-    ]
 
 
 def draw_likelihood(study):
@@ -271,7 +269,7 @@ _TARGET, _LIKELIHOOD = "unlabeled", "unlabeled_log_likelihood"
 
 def draw_sensitivity(study):
     """How far a shifted mixture moves, and what that does to its accuracy."""
-    metric = forms.headline(study)
+    metric = study.headline
     targets = (_TARGET, *study.plan["targets"])
     target = next((one for one in targets if study.measured(metric, one)), "")
     known = {}
@@ -340,7 +338,12 @@ def draw_weights(study):
     # Of each target the first: the one that models use unless told otherwise.
     first = {kinds[name]["target"]: name for name in reversed(names)}
     shown = [name for name in names if name in first.values()]
-    features = _features(study, shown)
+    # Features by their imbalance before weighting, worst first.
+    worst = {}
+    for name in shown:
+        for feature, value in study.means_by("part", name, "balance_before").items():
+            worst[feature] = max(worst.get(feature, 0.0), abs(value))
+    features = sorted(worst, key=lambda feature: (-worst[feature], feature))[:_SHOWN]
     upper = ["Effective share of rows, %", _LARGEST]
     lower = [f"{study.label(s)}, {forms.TARGETS.get(kinds[s]['target'], '')}" for s in shown]
     labels = [study.label(name) for name in names]
@@ -380,15 +383,6 @@ def draw_weights(study):
     if features:
         title += f"; {forms.span(inside)} of {len(features)} features end balanced"
     return canvas.drawing(title, "Effective rows, largest weights and balance of features")
-
-
-def _features(study, weightings):
-    """Features by their imbalance before weighting, worst first, at most 14."""
-    worst = {}
-    for name in weightings:
-        for feature, value in study.means_by("part", name, "balance_before").items():
-            worst[feature] = max(worst.get(feature, 0.0), abs(value))
-    return sorted(worst, key=lambda feature: (-worst[feature], feature))[:_SHOWN]
 
 
 def _balance(panel, study, name, features):

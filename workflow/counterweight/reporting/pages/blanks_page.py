@@ -1,6 +1,7 @@
-"""Pages of tables with blank outcomes: the answer, how far to trust it, what was given away."""
+"""Pages of tables with blank outcomes: the answer, how far to trust it, what is delivered."""
 
 import functools
+import math
 from dataclasses import replace
 
 from counterweight.errors import CounterweightError
@@ -40,33 +41,31 @@ def facts(numbers):
 
 def answer(numbers):
     """What the outcome is among those that answers are for, and how good single answers are."""
-    target, (method, _) = numbers.plan["targets"][0], numbers.given_away
-    if method is None:
+    target, (method, _) = numbers.plan["targets"][0], numbers.delivered
+    name = next((one for one in QUALITY if numbers.measured(one, target)), None)
+    if method is None or name is None:
         return None
-    saved = facts(numbers)
-    whom = saved.get("for") or FOR[target]
-    metric = next(
-        (one for one in ("target_rate", "target_mean") if numbers.measured(one, target)), None
-    )
+    saved, quality = facts(numbers), numbers.measure(name)
+    binary = numbers.measured("target_rate", target)
+    metric = "target_rate" if binary else "target_mean"
     rate, measure = numbers.get("delivered", metric, target), numbers.measure(metric)
-    outcome, rows = saved.get("outcome", "the outcome"), numbers.get("labels", "rows_all", "").mean
+    whom, outcome = saved.get("for") or FOR[target], saved.get("outcome", "the outcome")
     swept = list(swept_of(numbers, target))
-    if metric == "target_rate":
+    if binary:
         one = saved["names"][1] if saved.get("names") else "1"
         sentence = f"of {whom}, an estimated {in_words(rate, measure)} have {outcome} = {one}"
     else:
         sentence = f"over {whom}, {outcome} is {in_words(rate, measure)} on average"
-    sentence = (_condition(saved) if swept else "") + sentence
-    sentence = capital(sentence) + (_range(swept[0], saved) if swept else "") + "."
-    name = next((one for one in QUALITY if numbers.measured(one, target)), None)
-    if name is None:
-        return None
-    quality = numbers.measure(name)
-    known = {one["id"]: numbers.get(one["id"], name, target) for one in numbers.methods()}
-    more = [
+    if swept:
+        sentence = _condition(saved) + sentence + _range(swept[0], saved)
+    known = {source: numbers.get(source, name, target) for source in numbers.sources}
+    rows, labeled, blank = (
+        numbers.get("labels", f"rows_{which}", "").mean for which in ("all", "labeled", "unlabeled")
+    )
+    more = (
         *_wrong(numbers, saved, target, swept),
         _apart(numbers, target),
-        f"On labeled rows that it did not learn from, weighted to have the features of {whom}, "
+        f"On held-out labeled rows, weighted to have the features of {whom}, "
         f"{saved.get('method', numbers.label(method))} has {quality.label} "
         f"{in_words(known[method], quality)}"
         + (", before the tilt." if saved.get("tilt") else ".")
@@ -74,32 +73,21 @@ def answer(numbers):
         *[*saved.get("why", ())][-1:],
         _outside(numbers, target),
         f"scores.csv has an answer for each of the {number(rows, 0)} rows.",
-    ]
-    worth = numbers.get("delivered", "effective_rows", target).mean
+    )
+    worth, outside = (
+        number(numbers.get("delivered", which, target).mean, 0)
+        for which in ("effective_rows", "rows_outside")
+    )
+    note = whom + (f"; {swept[0].range(TWICE)} at Γ = {TWICE:g}" if swept else "")
+    of_blank = f"of {number(blank, 0)} without an outcome"
     cards = (
-        blocks.Card(
-            f"{outcome}, estimated",
-            *told(rate, measure),
-            whom + (f"; {swept[0].range(TWICE)} at Γ = {TWICE:g}" if swept else ""),
-        ),
-        blocks.Card(capital(quality.label), *told(known[method], quality), "out of fold"),
-        blocks.Card(
-            "Rows to learn from",
-            number(numbers.get("labels", "rows_labeled", "").mean, 0),
-            "",
-            f"worth {number(worth, 0)} once weighted",
-        ),
-        blocks.Card(
-            "Rows like nobody labeled",
-            number(numbers.get("delivered", "rows_outside", target).mean, 0),
-            "",
-            f"of {number(numbers.get('labels', 'rows_unlabeled', '').mean, 0)} without an outcome",
-        ),
+        blocks.Card(f"{outcome}, estimated", *told(rate, measure), note),
+        blocks.Card(capital(quality.label), *told(known[method], quality), "cross-validated"),
+        blocks.Card("Rows to learn from", number(labeled, 0), "", f"worth {worth} once weighted"),
+        blocks.Card("Rows like nobody labeled", outside, "", of_blank),
     )
-    points = tuple(
-        (numbers.label(one), value, "main" if one == method else "") for one, value in known.items()
-    )
-    return Answer(sentence, tuple(filter(None, more)), cards, points, tuple(files(numbers)))
+    points = [(numbers.label(one), known[one], "main" * (one == method)) for one in known]
+    return Answer(f"{capital(sentence)}.", more, cards, points, tuple(files(numbers)))
 
 
 def _condition(saved):
@@ -142,18 +130,11 @@ def _wrong(numbers, saved, target, swept):
     )
     side, known = turns(numbers, GIVEN, "rate", target)
     if side:
-        what = "share" if numbers.measured("swept_rate", target) else "mean"
+        what = "rate" if numbers.measured("swept_rate", target) else "mean"
         whom = saved.get("for") or FOR[target]
         yield turn(f"That the {what} among {whom} is {side} that of the labeled rows", known)
     if saved.get("tilt"):
         yield from saved["rests_on"][1:]
-
-
-def each_try(numbers):
-    """A line for each method, the one that is given away marked."""
-    given, _ = numbers.given_away
-    for line in each_method(numbers):
-        yield replace(line, mark="main" if line.source == given else "")
 
 
 def _apart(numbers, target):
@@ -174,76 +155,74 @@ def _outside(numbers, target):
     blank = numbers.get("labels", "rows_unlabeled", "")
     if not blank.known or not blank.mean:
         return ""
-    share = percent(rows.mean / blank.mean)
-    named = numbers.rows("delivered", "rows_outside_by")
-    why = listing(str(part) for part in named["part"])
+    why = listing(numbers.rows("delivered", "rows_outside_by")["part"])
     return (
-        f"Of the {number(blank.mean, 0)} rows without an outcome, {number(rows.mean, 0)} ({share}) "
-        "resemble no row that has one, so that their answers rest on the form of the model alone"
-        + (f"; what sets them apart is {why}." if why else ".")
+        f"Of the {number(blank.mean, 0)} rows without an outcome, {number(rows.mean, 0)} "
+        f"({percent(rows.mean / blank.mean)}) resemble no row that has one, so that their answers "
+        f"rest on the form of the model alone{f'; what sets them apart is {why}.' if why else '.'}"
     )
 
 
 def files(numbers):
     """Where the answers are."""
-    folder = numbers.within
-    yield blocks.Link(
-        "Answers for every row",
-        f"{folder}/scores.csv",
-        "estimate, interval, support, what moved it",
-    )
+    folder, what = numbers.within, "estimate, interval, support, what moved it"
+    yield blocks.Link("Answers for every row", f"{folder}/scores.csv", what)
     if numbers.plan.get("new_rows"):
         yield blocks.Link("Answers for the new rows", f"{folder}/new_scores.csv")
 
 
 def why(numbers):
     """How the method was chosen, how the target was reached, and what the answer rests on."""
-    saved = facts(numbers)
-    yield from saved.get("why", ())
-    yield from saved.get("target", ())
-    yield from saved.get("rests_on", ())
+    for part in ("why", "target", "rests_on"):
+        yield from facts(numbers).get(part, ())
 
 
 def sizes(numbers):
     """How many rows stand behind the numbers, and whom no weight can make up for."""
-    target = numbers.plan["targets"][0]
-    labeled = numbers.get("labels", "rows_labeled", "").mean
+    target, labeled = numbers.plan["targets"][0], numbers.get("labels", "rows_labeled", "").mean
     worth, effect, beyond = (
-        numbers.get("delivered", name, target)
+        numbers.get("delivered", name, target).mean
         for name in ("effective_rows", "design_effect", "no_overlap")
     )
     yield (
-        f"{number(labeled, 0)} rows with an outcome, worth {number(worth.mean, 0)} of "
-        f"equal weight once weighted (design effect {number(effect.mean, 2)})."
+        f"{number(labeled, 0)} rows with an outcome, worth {number(worth, 0)} of "
+        f"equal weight once weighted (design effect {number(effect, 2)})."
     )
-    if beyond.known:
+    if not math.isnan(beyond):
         yield (
-            f"{percent(beyond.mean)} of the rows without an outcome were less likely to have one "
+            f"{percent(beyond)} of the rows without an outcome were less likely to have one "
             "than nearly all rows that do: no weight makes up for them."
         )
 
 
-def _quality(numbers):
-    names = ("auc", "log_loss", "brier", "accuracy", "calibration_ratio", "r2", "mse", "mae")
-    target = numbers.plan["targets"][0]
-    return tuple(Column(name, target=target) for name in (*names, "mean_error"))
+def _columns(*names, **place):
+    """Columns of metrics on those that answers are for."""
+    return lambda numbers: [
+        Column(name, target=numbers.plan["targets"][0], place=place) for name in names
+    ]
 
 
-def _as_labeled(numbers):
-    target = numbers.plan["targets"][0]
-    names = ("auc", "log_loss", "r2", "mse")
-    return tuple(Column(name, target=target, place={"part": "labeled"}) for name in names)
-
-
+QUALITIES = ("auc", "log_loss", "brier", "accuracy", "calibration_ratio", "r2", "mse", "mae")
 PAGE = StudyPage(
     answer=answer,
     sheets=(
         Sheet(
-            "Every method, out of fold, weighted to those that answers are for", each_try, _quality
+            "Every method, cross-validated, weighted to those that answers are for",
+            lambda numbers: [
+                replace(line, mark="main" * (line.source == numbers.delivered[0]))
+                for line in each_method(numbers)
+            ],
+            _columns(*QUALITIES, "mean_error"),
         ),
     ),
     trust=(why, how_wrong, BY_GAMMA, sizes, WEIGHTS, SELECTORS, fits),
-    details=(Sheet("The same on the labeled rows as they are", each_method, _as_labeled),),
+    details=(
+        Sheet(
+            "The same on the labeled rows as they are",
+            each_method,
+            _columns("auc", "log_loss", "r2", "mse", part="labeled"),
+        ),
+    ),
     question=lambda numbers: (
         f"What would {facts(numbers).get('outcome', 'the outcome')} be where it is blank?"
     ),

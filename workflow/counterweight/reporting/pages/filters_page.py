@@ -19,6 +19,7 @@ from counterweight.reporting.wording import (
     Measure,
     capital,
     count,
+    joined_words,
     listing,
     number,
     percent,
@@ -32,12 +33,12 @@ MIDDLE, LEVELS = 0.2, (0.05, 0.1, 0.2, 0.4, 0.8)
 
 def plan_of(numbers, what):
     """Of what the plan says of filters: ``group, target, given, limit``, ``swept`` by method."""
-    return (numbers.plan.get("filter") or {}).get(what)
+    return (numbers.plan.get("filter") or {}).get(what) or {}
 
 
 def limited(numbers, source):
     """Whether the settings of a method limit what it tells about groups."""
-    return (plan_of(numbers, "swept") or {}).get(source, "") == plan_of(numbers, "limit")
+    return plan_of(numbers, "swept").get(source, "") == (plan_of(numbers, "limit") or None)
 
 
 def limit_of(numbers, line):
@@ -49,11 +50,11 @@ def limit_of(numbers, line):
 
 def grid(numbers, source, metric="imbalance", target="test", option=None):
     """``(value, setting)`` of every setting of a method at which a metric was measured."""
-    option = (plan_of(numbers, "swept") or {}).get(source, "") if option is None else option
+    option = plan_of(numbers, "swept").get(source, "") if option is None else option
     pairs = []
     for name in numbers.places("setting", source, metric, target):
         options = setting_options(name)
-        if set(options) == set(filter(None, [option])):
+        if {*options} == {*filter(None, [option])}:
             pairs.append((options.get(option, 0.0), name))
     return sorted(pairs)
 
@@ -64,47 +65,46 @@ def nearest(pairs, value):
 
 
 def given_setting(numbers):
-    """Setting of the filter that is given away: as named, or as certifying chose it."""
-    return (plan_of(numbers, "given") or {}).get("setting", numbers.given_away[1])
+    """Setting of the filter that is delivered: as named, or as certifying chose it."""
+    return plan_of(numbers, "given").get("setting", numbers.delivered[1])
 
 
 def at_middle(numbers, source, metric="imbalance"):
-    """The line of a method at one setting: as given away, or next to the limit of what is.
+    """The line of a method at one setting: as delivered, or next to the limit of what is.
 
     A method without a limit is shown as it was trained; one without results has no setting.
     """
-    given, pairs = plan_of(numbers, "given") or {}, grid(numbers, source, metric)
+    given, pairs = plan_of(numbers, "given"), grid(numbers, source, metric)
     value = MIDDLE if limited(numbers, source) else 0.0
     if source == given.get("method") or (value and limited(numbers, given.get("method"))):
         value = next(iter(setting_options(given_setting(numbers)).values()), value)
-    place = {"setting": nearest(pairs, value)} if pairs else {}
-    parts = [numbers.label(source), *map(setting_label, place.values())]
-    return Line(source, ", ".join(filter(None, parts)), place, mark=mark_of(numbers, source))
+    setting = nearest(pairs, value) if pairs else ""
+    place = {"setting": setting} if pairs else {}
+    return Line(source, numbers.label(source, setting), place, mark=mark_of(numbers, source))
 
 
 def each_at_middle(numbers):
-    return [at_middle(numbers, one["id"]) for one in numbers.methods()]
+    return [at_middle(numbers, source) for source in numbers.sources]
 
 
 def at_levels(metric, promised=False):
     """Lines of each method at some settings; with `promised` only of those with a limit."""
 
     def lines(numbers):
-        for one in numbers.methods():
-            pairs, limit = grid(numbers, one["id"], metric), limited(numbers, one["id"])
+        for source in numbers.sources:
+            pairs, limit = grid(numbers, source, metric), limited(numbers, source)
             if pairs and (limit or not promised):
-                chosen = {nearest(pairs, value) for value in (LEVELS if limit else (0.0, *LEVELS))}
-                yield from lines_of(
-                    numbers, one["id"], [name for _, name in pairs if name in chosen]
-                )
+                levels = LEVELS if limit else (0.0, *LEVELS)
+                chosen = {nearest(pairs, value) for value in levels}
+                chosen = [name for _, name in pairs if name in chosen]
+                yield from lines_of(numbers, source, chosen)
 
     return lines
 
 
 def shown_filter(numbers):
-    """The line of the filter that is given away, else of the main method; None without results."""
-    given = (plan_of(numbers, "given") or {}).get("method")
-    for source in (given, numbers.main, *(one["id"] for one in numbers.methods())):
+    """The line of the filter that is delivered, else of the main method; None without results."""
+    for source in (plan_of(numbers, "given").get("method"), numbers.main, *numbers.sources):
         if source and grid(numbers, source):
             return at_middle(numbers, source)
     return None
@@ -112,22 +112,20 @@ def shown_filter(numbers):
 
 def groups_of(numbers):
     """``(column, name, part)`` of the groups; no column where only one is balanced."""
-    several = len(plan_of(numbers, "group") or ()) > 1
-    for part in numbers.places("part", "labels", "group_share", "test"):
+    columns = plan_of(numbers, "group")
+    several = not isinstance(columns, str) and len(columns) > 1
+    places = (numbers.places("part", "labels", "group_share", one) for one in ("test", "train"))
+    for part in next(filter(None, places), ()):
         column, _, name = part.partition("=")
         yield (column, name, part) if several else ("", part, part)
 
 
 def wanted(numbers, line):
-    """Share of a group in a balanced sample: as asked for, else the same for all of its column."""
-    aim, groups = plan_of(numbers, "target"), list(groups_of(numbers))
+    """Share of a group in a balanced sample: as requested, else the same for all of its column."""
+    aim, columns = plan_of(numbers, "target"), {part: one for one, _, part in groups_of(numbers)}
     if aim:
         return Estimate(float(aim.get(line.place["part"], 0.0)))
-    mine = next(column for column, _, part in groups if part == line.place["part"])
-    return Estimate(1 / sum(column == mine for column, *_ in groups))
-
-
-# Pages of studies of balanced filters: how balanced, how telling, how large, and for whom.
+    return Estimate(1 / [*columns.values()].count(columns[line.place["part"]]))
 
 
 #: Disclosivities on test rows at which the balance of methods is compared.
@@ -213,7 +211,7 @@ def within(budget):
 
 
 def classifiers(numbers):
-    known = [at_middle(numbers, one["id"], "accuracy") for one in numbers.methods()]
+    known = [at_middle(numbers, source, "accuracy") for source in numbers.sources]
     known = [line for line in known if line.place]
     everyone = {"setting": EVERYONE}
     return [Line(line.source, "All training rows", everyone) for line in known[:1]] + known
@@ -227,8 +225,7 @@ def group_lines(numbers):
 
 
 def group_columns(numbers):
-    about = shown_filter(numbers)
-    place = about.place if about else {}
+    place = getattr(shown_filter(numbers), "place", {})
     yield Column("wanted", value=wanted, measure=SHARE._replace(label="wanted"), show="mean")
     for target, rows in (("test", "test rows"), ("train", "training rows")):
         style = {"target": target, "measure": SHARE}
@@ -242,9 +239,9 @@ def proxies(numbers):
     """A line for each proxy that filters are made of, at one setting."""
     for one in numbers.plan["selectors"]:
         pairs = grid(numbers, one["id"], "leaves", "", plan_of(numbers, "limit"))
-        place = {"setting": nearest(pairs, MIDDLE)} if pairs else {}
-        parts = [one.get("label") or one["id"], *map(setting_label, place.values())]
-        yield Line(one["id"], ", ".join(parts).replace("_", " "), place)
+        setting = nearest(pairs, MIDDLE) if pairs else ""
+        label = joined_words([one.get("label") or one["id"], setting_label(setting)])
+        yield Line(one["id"], label.replace("_", " "), {"setting": setting} if pairs else {})
 
 
 def start_note(numbers):
@@ -304,7 +301,7 @@ EQUAL = Sheet(
 GROUPS = Sheet(
     lambda numbers: f"The groups before and after: {shown_filter(numbers).label}",
     group_lines,
-    lambda numbers: tuple(group_columns(numbers)),
+    group_columns,
     first="Group",
     note="Gain: share among the accepted over that before.",
     best=False,
@@ -367,80 +364,80 @@ def answer(numbers):
         numbers.values("labels", "starting_imbalance", "test"),
     )
     low, high = gap.ends
-    moves, sure = "brings" if high < 0 else "raises" if low > 0 else "takes", not low <= 0 <= high
-    after, telling = (in_words(one, DISTANCE) for one in (reached, shown))
+    moves = "brings" if high < 0 else "raises" if low > 0 else "takes"
+    sure = ", no change beyond chance" if low <= 0 <= high else ""
     before, least = number(start.mean, 3), number(floor.mean, 3)
     verdict, limit = KEPT.judge(beyond(numbers, about)), limit_of(numbers, about)
     promise = f"its limit is {limit:g}" if verdict else "no limit is promised"
-    words = {"within": ": kept", "beyond": ": broken", "open": ": open whether it is kept"}
-    rate, total = of("acceptance_rate", "train"), numbers.get("labels", "rows_train", "")
-    size = f"{number(of('collected', 'train').mean, 0)} of {number(total.mean, 0)} training rows"
+    words = {"pass": ": kept", "fail": ": broken", "open": ": open whether it is kept"}
+    rate, total = of("acceptance_rate", "train").mean, numbers.get("labels", "rows_train", "").mean
+    size = f"{number(of('collected', 'train').mean, 0)} of {number(total, 0)} training rows"
     cards = [
         Card("Imbalance, test rows", *told(reached, DISTANCE), f"{before} before, floor {least}"),
         Card("Disclosivity, test rows", *told(shown, DISTANCE), promise, verdict),
-        Card("Accepted", percent(rate.mean), "", size),
+        Card("Accepted", percent(rate), "", size),
     ]
     lost = change("accuracy")(numbers, about)
     if lost.known:
         card = told(lost, POINTS, sign=True)
         cards.append(Card("Change of accuracy", *card, "points, of a classifier of the accepted"))
     return Answer(
-        f"{capital(about.label)} {moves} the imbalance on test rows from {before} to {after}"
-        f"{'' if sure else ', no change beyond chance'}; the least that any filter which tells as "
+        f"{capital(about.label)} {moves} the imbalance on test rows from {before} to "
+        f"{in_words(reached, DISTANCE)}{sure}; the least that any filter which tells as "
         f"little could reach is {least}.",
         (
-            f"What its leaves tell about anybody's group (disclosivity) is up to {telling} on test "
-            f"rows; {promise}{words.get(verdict, '')}.",
-            f"It accepts {percent(rate.mean)}: {size}.",
+            "What its leaves tell about anybody's group (disclosivity) is up to "
+            f"{in_words(shown, DISTANCE)} on test rows; {promise}{words.get(verdict, '')}.",
+            f"It accepts {percent(rate)}: {size}.",
             *_given(numbers, about),
         ),
-        tuple(cards),
+        cards,
         (("before", start, ""), (about.label, reached, "main"), ("floor", floor, "")),
     )
 
 
 def _given(numbers, about):
-    """What is promised of the one filter that is taken away: it is of one split."""
+    """What is promised of the one filter that is delivered: it is of one split."""
     given = plan_of(numbers, "given")
     if not given:
         return
     if given["method"] != about.source:
-        yield f"The filter to take away, {numbers.label(given['method'])}, has no result."
+        yield f"The filter to deliver, {numbers.label(given['method'])}, has no result."
         return
-    if not numbers.given_away[0]:
+    if not numbers.delivered[0]:
         yield (
-            f"No filter is given away: {numbers.label(given['method'])} has none to give, and the "
+            f"No filter is delivered: {numbers.label(given['method'])} has none to give, and the "
             "log of the job says why."
         )
         return
-
-    def of(metric):
-        return numbers.get("delivered", metric, "test", setting=given_setting(numbers)).mean
-
-    bound, certified = of("disclosivity_at_most"), of("certified") == 1
+    bound, certified, confidence, imbalance = (
+        numbers.get("delivered", metric, "test", setting=given_setting(numbers)).mean
+        for metric in ("disclosivity_at_most", "certified", "confidence", "imbalance")
+    )
     if math.isnan(bound):
         yield (
-            "The filter to take away was fitted again on all rows: nothing says what it tells "
+            "The delivered filter was fitted again on all rows: nothing says what it tells "
             "about new people."
         )
         return
     yield (
-        ("Certified: for" if certified else "Not certified: for")
-        + f" new people a leaf of the filter to take away may tell up to {number(bound, 3)} about "
-        f"anybody's group, with confidence {percent(of('confidence'))}. Split {given['repeat']} "
+        f"{'Certified' if certified == 1 else 'Not certified'}: for new people a leaf of the "
+        f"delivered filter may tell up to {number(bound, 3)} about "
+        f"anybody's group, with confidence {percent(confidence)}. Split {given['repeat']} "
         "fitted it, and rows of it that were held out say so; among those it accepts the "
-        f"imbalance is {number(of('imbalance'), 3)}. It asks nobody for the group; filter.md is "
-        "its card."
+        f"imbalance is {number(imbalance, 3)}. It asks nobody for the group; filter.md is its card."
     )
 
 
 def trust(numbers):
     """Whether filters keep to their limits, what they learn by heart, how many rows there are."""
-    about, lines = shown_filter(numbers), []
-    for one in numbers.methods():
-        for _, name in grid(numbers, one["id"]) if limited(numbers, one["id"]) else ():
-            label = f"{numbers.label(one['id'])}, {setting_label(name)}"
-            lines.append(Line(one["id"], label, {"setting": name}))
+    about = shown_filter(numbers)
+    lines = [
+        Line(source, f"{numbers.label(source)}, {setting_label(name)}", {"setting": name})
+        for source in numbers.sources
+        if limited(numbers, source)
+        for _, name in grid(numbers, source)
+    ]
     if lines:
         most = {line.label: beyond(numbers, line, target="train").greatest for line in lines}
         worst = max(most, key=most.get)
@@ -454,12 +451,13 @@ def trust(numbers):
         grades = [KEPT.judge(one) for one, _ in test]
         one, line = max(test, key=lambda pair: pair[0].mean)
         yield (
-            f"On test rows {grades.count('within')} of {count(len(lines), 'setting')} are within "
-            f"their limit by the interval, {grades.count('beyond')} beyond, {grades.count('open')} "
-            f"open. Farthest beyond: {line.label}, by {in_words(one, DISTANCE)}."
+            f"On test rows {grades.count('pass')} of {count(len(lines), 'setting')} pass (by the "
+            f"interval within their limit), {grades.count('fail')} fail, {grades.count('open')} are "
+            f"open. Farthest beyond the limit: {line.label}, by {in_words(one, DISTANCE)}."
         )
-    gap = numbers.get(about.source, "excess_imbalance", "test", **about.place) if about else None
-    if gap and gap.mean > 0:
+    place = about.place if about else {}
+    gap = numbers.get(about.source if about else "", "excess_imbalance", "test", **place)
+    if gap.mean > 0:
         yield (
             f"The imbalance of {about.label} is {in_words(gap, DISTANCE)} "
             "larger on test than on training rows: so much was learned by heart."

@@ -4,7 +4,6 @@ import functools
 import math
 
 from counterweight.numerics.estimate import normal_interval
-from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate, results_table
 from counterweight.reporting.sheets import (
     Bound,
@@ -12,9 +11,9 @@ from counterweight.reporting.sheets import (
     Holds,
     Line,
     Sheet,
+    cards_and_points,
     in_words,
     told,
-    told_in,
 )
 from counterweight.reporting.study_page import Answer, StudyPage
 from counterweight.reporting.wording import Measure, capital, count, listing, percent
@@ -41,19 +40,8 @@ def table(numbers, target, reason_of):
     return results_table(numbers, (target,), reason_of, METRICS)
 
 
-def _pairs(numbers, source, target):
-    """Estimators and keep rates of the values of a method, in the order of the metrics."""
-    return dict.fromkeys(
-        (name, rate)
-        for metric in ("whole_value", "value")
-        for name in numbers.places("measure", source, metric, target)
-        for rate in numbers.places("keep_rate", source, metric, target, measure=name)
-        if rate >= 0
-    )
-
-
 def _row(numbers, source, target, name, rate):
-    """The numbers of one estimator at one keep rate."""
+    """The numbers of one estimator at one keep rate, an `Estimate` each; see `measured`."""
 
     def known(metric):
         return numbers.get(source, metric, target, measure=name, keep_rate=rate)
@@ -67,97 +55,67 @@ def _row(numbers, source, target, name, rate):
 
     values, bias, shift = known("value"), known("error"), known("subsampling_error")
     truth = numbers.get(source, "truth", target)
-    truth = (truth.low, truth.high) if truth.bounded else (truth.mean, truth.mean)
-    return {
-        "estimator": name,
-        "keep_rate": rate,
-        **_bounded("value", of_log("whole_value"), of_log("whole_low"), of_log("whole_high")),
-        "typical": values.mean,
-        **_bounded("truth", numbers.get(source, "truth", target).mean, *truth),
-        **_bounded("bias", bias.mean, bias.low, bias.high),
-        **_bounded("shift", shift.mean, shift.low, shift.high),
-        "spread": values.sd,
-        "coverage": known("covered").mean,
-        "coverage_whole": known("covered_whole").mean,
-        "missing": of_log("values_missing"),
-        "effective_rows": of_log("effective_rows"),
-        "largest_weight": of_log("largest_weight"),
-        "n": bias.n,
+    ends = (truth.low, truth.high) if truth.bounded else (truth.mean, truth.mean)
+    low, high = of_log("whole_low"), of_log("whole_high")
+    row = {
+        "value": Estimate(of_log("whole_value"), low=low, high=high, n=bias.n),
+        "typical": Estimate(values.mean, n=bias.n),
+        "truth": Estimate(truth.mean, low=ends[0], high=ends[1], n=bias.n),
+        "bias": Estimate(bias.mean, low=bias.low, high=bias.high, n=bias.n),
+        "shift": Estimate(shift.mean, low=shift.low, high=shift.high, n=bias.n),
     }
-
-
-def _resampled_rows(numbers, source, target):
-    """Root mean square standard error and mean rows of resamplings, by estimator and rate."""
-    rows = numbers.rows(source, "value", target)
-    rows = rows.assign(square=rows["standard_error"].astype(float) ** 2)
-    means = rows.groupby(["measure", "keep_rate"])[["square", "rows"]].mean()
-    return {
-        key: (math.sqrt(row.square), row.rows)
-        for key, row in zip(means.index, means.itertuples(), strict=True)
-    }
-
-
-def _typical(row, resampled):
-    """What is told of the resamplings of an estimate; nothing where there are none."""
-    if resampled is None:
-        return {}
-    error, rows = resampled
-    low, high = normal_interval(row["typical"], error)
-    return {"typical_low": low, "typical_high": high, "rows": rows}
-
-
-def _names(column):
-    """A number's column and those of its bounds."""
-    return (column, *("low high" if column == "value" else f"{column}_low {column}_high").split())
-
-
-def _bounded(column, *three):
-    return dict(zip(_names(column), three, strict=True))
+    more = {"spread": values.sd, "missing": of_log("values_missing")}
+    more |= {"coverage": known("covered").mean, "coverage_whole": known("covered_whole").mean}
+    more |= {metric: of_log(metric) for metric in ("effective_rows", "largest_weight")}
+    return row | {column: Estimate(value, n=bias.n) for column, value in more.items()}
 
 
 @functools.lru_cache(2)
-def _measured(numbers, target="general"):
-    """What is known of each method, estimator and keep rate, as dicts; estimators in their order.
+def measured(numbers, target="general"):
+    """What is known by ``(method, estimator, keep rate)``, an `Estimate` of each column.
 
-    ``value`` with ``low`` and ``high`` is the estimate from the whole log where it was made at
-    this rate, ``typical`` the mean over resamplings with the normal 95 % interval of their root
-    mean square standard error, ``truth`` the value that they should find, with its own 95 %
-    interval (of width 0 where it is known by construction). ``bias`` is the mean over resamplings
-    of estimate minus truth with the t interval of that mean, ``shift`` that of estimate minus
-    estimate from all rows of the same resampling, ``spread`` the sd of the estimates,
-    ``coverage`` the share of their intervals that hold the truth, ``coverage_whole`` the share
+    ``value`` is the estimate from the whole log where it was made at this rate, ``typical`` the
+    mean over resamplings with the normal 95 % interval of their root mean square standard error,
+    ``truth`` the value that they should find (its interval of width 0 where it is known by
+    construction). ``bias`` is the mean over resamplings of estimate minus truth, ``shift`` that of
+    estimate minus estimate from all rows of the same resampling, ``spread`` the sd of the
+    estimates, ``coverage`` the share of their intervals that hold the truth, ``coverage_whole``
     that hold the value of the whole log (of a bootstrap), ``missing`` the number of resamplings
-    without an estimate, ``n`` those with one; ``rows`` is the mean number of rows used.
+    without an estimate, the n of all those with one; ``rows`` is the mean number of rows used.
     """
-    known, order = {}, []
-    for method in numbers.methods():
-        source = method["id"]
-        pairs, resampled = _pairs(numbers, source, target), _resampled_rows(numbers, source, target)
+    made, order = {}, []
+    for source in numbers.sources:
+        pairs = dict.fromkeys(
+            (name, rate)
+            for metric in ("whole_value", "value")
+            for name in numbers.places("measure", source, metric, target)
+            for rate in numbers.places("keep_rate", source, metric, target, measure=name)
+            if rate >= 0
+        )
+        rows = numbers.rows(source, "value", target)
+        rows = rows.assign(square=rows["standard_error"].astype(float) ** 2)
+        resampled = rows.groupby(["measure", "keep_rate"])[["square", "rows"]].mean()
         order += [name for name, _ in pairs if name not in order]
         for name, rate in sorted(pairs, key=lambda pair: (order.index(pair[0]), -pair[1])):
-            row = _row(numbers, source, target, name, rate)
-            known[source, name, rate] = row | _typical(row, resampled.get((name, rate)))
-    return known
+            row = made[source, name, rate] = _row(numbers, source, target, name, rate)
+            if (name, rate) in resampled.index:
+                square, used = resampled.loc[(name, rate)]
+                low, high = normal_interval(row["typical"].mean, math.sqrt(square))
+                row["typical"] = row["typical"]._replace(low=low, high=high)
+                row["rows"] = Estimate(used, n=row["bias"].n)
+    return made
 
 
 def estimators(numbers, source=None):
     """Estimators that gave values, as the protocol lists them: a study goes by the first."""
-    known = dict.fromkeys(key[1] for key in _measured(numbers) if source in (None, key[0]))
-    return sorted(known, key=lambda name: [*_labels(numbers), name].index(name))
-
-
-def _labels(numbers):
-    """Estimators in print, by name, as the protocol declares them."""
-    return (numbers.plan.get("labels") or {}).get("measure") or {}
-
-
-def estimator_label(numbers, name):
-    return _labels(numbers).get(name) or name.replace("_", " ")
+    known = dict.fromkeys(key[1] for key in measured(numbers) if source in (None, key[0]))
+    listed = list((numbers.plan.get("labels") or {}).get("measure") or {})
+    return sorted(known, key=lambda name: [*listed, name].index(name))
 
 
 def rates(numbers):
     """Keep rates of the study, descending."""
-    return sorted({key[2] for key in _measured(numbers)}, reverse=True)
+    return sorted({key[2] for key in measured(numbers)}, reverse=True)
 
 
 def of(column, relative=False, rate=None):
@@ -171,12 +129,12 @@ def of(column, relative=False, rate=None):
     def value(numbers, line):
         name = line.place.get("measure") or next(iter(estimators(numbers)), "")
         at = rate or line.place.get("keep_rate") or max(rates(numbers), default=1.0)
-        row = _measured(numbers).get((line.source, name, at), {})
-        columns = [column, "typical"] if column == "value" else [column]
-        three = [[row.get(part, math.nan) for part in _names(one)] for one in columns]
-        three = next((one for one in three if not math.isnan(one[0])), three[0])
-        known = Estimate(three[0], low=three[1], high=three[2], n=row.get("n", 0))
-        return known.times(1 / abs(row["truth"])) if relative and row.get("truth") else known
+        row = measured(numbers).get((line.source, name, at), {})
+        known = row.get(column, Estimate())
+        if column == "value" and not known.known:
+            known = row.get("typical", known)
+        truth = row["truth"].mean if relative and row else 0
+        return known.times(1 / abs(truth)) if truth else known
 
     return value
 
@@ -211,7 +169,7 @@ def _logged(numbers):
 def _policies(numbers):
     if _logged(numbers).known:
         yield Line(_LOG, "The policy that made the log")
-    yield from (Line(one["id"], capital(numbers.label(one["id"]))) for one in numbers.methods())
+    yield from (Line(source, capital(numbers.label(source))) for source in numbers.sources)
 
 
 def _value(numbers, line):
@@ -220,30 +178,23 @@ def _value(numbers, line):
 
 def answer(numbers):
     """What each policy is worth, whether that is true and beats the log, and what zeros matter."""
-    measure, logged, said, cards, points = numbers.measure("value"), _logged(numbers), [], [], []
+    measure, logged, said, shown = numbers.measure("value"), _logged(numbers), [], []
     for line in _policies(numbers):
-        known, note = _value(numbers, line), "Mean reward of its rows."
-        if not known.known:
-            continue
-        if line.source != _LOG:
+        known, note, own = _value(numbers, line), "Mean reward of its rows.", line.source == _LOG
+        if known.known and not own:
             note = _true(known, of("truth")(numbers, line), measure)
-            by = f", as {estimator_label(numbers, estimators(numbers)[0])} estimates it"
-            text = f"{line.label} is worth {in_words(known, measure)} a row"
-            said.append(f"{text}{'' if said else by}{_beside(known, logged, measure)}. {note}")
-        cards.append(blocks.Card(line.label, *told(known, measure), note))
-        mark = "" if line.source == _LOG else "main"
-        points.append((line.label, known.times(told_in(measure)[1]), mark))
+            by = "" if said else f", as {numbers.named(estimators(numbers)[0])} estimates it"
+            text = f"{line.label} is worth {in_words(known, measure)} a row{by}"
+            if logged.known:
+                gap = apart(known, logged)
+                word = "more than" if gap.low > 0 else "less than" if gap.high < 0 else ""
+                text += f": {word or 'not told apart from'} the {in_words(logged, measure)} that"
+                text += " the log itself earned"
+            said.append(f"{text}. {note}")
+        shown.append((line.label, known, note, not own))
     if said:
-        return Answer(said[0], (*said[1:], *_few_zeros(numbers)), tuple(cards), tuple(points))
-
-
-def _beside(known, logged, measure):
-    """``: more than the 0.0046 [0.0033, 0.0059] that the log itself earned``."""
-    if not logged.known:
-        return ""
-    gap = apart(known, logged)
-    word = "more than" if gap.low > 0 else "less than" if gap.high < 0 else "not told apart from"
-    return f": {word} the {in_words(logged, measure)} that the log itself earned"
+        more = (*said[1:], *_few_zeros(numbers))
+        return Answer(said[0], more, *cards_and_points(shown, measure))
 
 
 def _true(known, truth, measure):
@@ -263,40 +214,40 @@ def _true(known, truth, measure):
 
 def _few_zeros(numbers):
     """What the least keep rate does to the estimators."""
-    rate, worst = min(rates(numbers)), {}
-    rows = [row for key, row in _measured(numbers).items() if key[2] == rate]
-    full = [row for key, row in _measured(numbers).items() if key[2] == max(rates(numbers))]
-    for row in rows:
-        if row["truth"] and not math.isnan(row["shift"]):
-            name = row["estimator"]
-            worst[name] = max(worst.get(name, 0.0), abs(row["shift"] / row["truth"]))
+    made, rate, worst = measured(numbers), min(rates(numbers)), {}
+    few, full = (
+        {key: row for key, row in made.items() if key[2] == at}
+        for at in (rate, max(rates(numbers)))
+    )
+    for (_, name, _), row in few.items():
+        if row["truth"].mean and row["shift"].known:
+            shift = abs(row["shift"].mean / row["truth"].mean)
+            worst[name] = max(worst.get(name, 0.0), shift)
     if rate == 1 or not worst:
         return
-    left = sum(row["rows"] for row in rows) / sum(row["rows"] for row in full)
-    ends = [
-        f"{estimator_label(numbers, name)} by at most {percent(worst[name])}"
-        for name in dict.fromkeys(pick(worst, key=worst.get) for pick in (min, max))
-    ]
+    left, whole = (sum(row["rows"].mean for row in rows.values()) for rows in (few, full))
+    ends = dict.fromkeys(pick(worst, key=worst.get) for pick in (min, max))
+    ends = [f"{numbers.named(name)} by at most {percent(worst[name])}" for name in ends]
     yield (
-        f"Of the rows without a reward a share l = {rate:g} leaves {percent(left)} of all rows. On "
-        f"average that moves {listing(ends)} of the true value."
+        f"Of the rows without a reward a share l = {rate:g} leaves {percent(left / whole)} of all "
+        f"rows. On average that moves {listing(ends)} of the true value."
     )
 
 
 def behaviour(numbers):
     """How often the intervals of resamplings hold what they should."""
-    column = "coverage_whole" if numbers.measured("covered_whole") else "coverage"
-    what = "the value of the log that is resampled" if "_" in column else "the true value"
-    for one in numbers.methods():
-        lines = [line for line in _lines(numbers, rates(numbers)) if line.source == one["id"]]
-        shares = [known for line in lines if (known := _covered(column)(numbers, line)).known]
+    whole = numbers.measured("covered_whole")
+    what = "the value of the log that is resampled" if whole else "the true value"
+    covered = _covered("coverage_whole" if whole else "coverage")
+    for source in numbers.sources:
+        lines = [line for line in _lines(numbers, rates(numbers)) if line.source == source]
+        shares = [known for line in lines if (known := covered(numbers, line)).known]
         if shares:
-            ends = dict.fromkeys(
-                percent(pick(known.mean for known in shares)) for pick in (min, max)
-            )
-            right = sum(COVERAGE.judge(known) == "within" for known in shares)
+            means = [known.mean for known in shares]
+            ends = dict.fromkeys(map(percent, (min(means), max(means))))
+            right = sum(COVERAGE.judge(known) == "pass" for known in shares)
             yield (
-                f"{capital(numbers.label(one['id']))}: intervals hold {what} in "
+                f"{capital(numbers.label(source))}: intervals hold {what} in "
                 f"{' to '.join(ends)} of {_resamplings(numbers)}; {right} of {len(shares)} "
                 "estimators and rates keep the promised 95 %."
             )
@@ -304,9 +255,9 @@ def behaviour(numbers):
 
 def _resamplings(numbers):
     """``200 parts of the log``."""
-    n = max((row["n"] for row in _measured(numbers).values()), default=0)
-    way = (numbers.plan.get("protocol") or {}).get("options", {}).get("resample")
-    return f"{count(n, 'part' if way == 'split' else 'resampling')} of the log"
+    n = max((row["bias"].n for row in measured(numbers).values()), default=0)
+    split = numbers.protocol.get("resample") == "split"
+    return f"{count(n, 'part' if split else 'resampling')} of the log"
 
 
 # Sheets.
@@ -314,28 +265,26 @@ def _resamplings(numbers):
 
 def _lines(numbers, at):
     """A line for each policy and estimator, and keep rate of `at`."""
-    several = len(numbers.methods()) > 1
-    for one in numbers.methods():
-        group = capital(numbers.label(one["id"])) if several else ""
-        for name in estimators(numbers, one["id"]):
+    several = len(numbers.sources) > 1
+    for source in numbers.sources:
+        group = capital(numbers.label(source)) if several else ""
+        for name in estimators(numbers, source):
             for rate in at:
-                rated = f", l = {rate:g}" if len(at) > 1 else ""
-                place = {"measure": name, "keep_rate": rate}
-                yield Line(one["id"], estimator_label(numbers, name) + rated, place, group)
+                label = numbers.named(name) + (f", l = {rate:g}" if len(at) > 1 else "")
+                yield Line(source, label, {"measure": name, "keep_rate": rate}, group)
                 group = ""
 
 
 def _gain(numbers, line):
-    known = _value(numbers, line), _logged(numbers)
-    return Estimate() if line.source == _LOG else apart(*known)
+    own = line.source == _LOG
+    return Estimate() if own else apart(_value(numbers, line), _logged(numbers))
 
 
 def _off(numbers, line):
     """Estimate minus truth, relative to it."""
     truth = of("truth")(numbers, line)
-    return (
-        apart(_value(numbers, line), truth).times(1 / abs(truth.mean)) if truth.mean else Estimate()
-    )
+    gap = apart(_value(numbers, line), truth)
+    return gap.times(1 / abs(truth.mean)) if truth.mean else Estimate()
 
 
 def _truth(numbers, line):
@@ -351,7 +300,7 @@ def _covered(column):
     return value
 
 
-COVERAGE = Holds(0.95, "Coverage: within where its interval holds the 95 % that is promised.")
+COVERAGE = Holds(0.95, "Coverage: pass where its interval holds the 95 % that is promised.")
 
 VALUES = Sheet(
     "What each policy is worth",
@@ -365,7 +314,7 @@ VALUES = Sheet(
             value=_off,
             measure=_ERROR,
             show="difference",
-            bound=Holds(0.0, "Error: within where its interval, with that of the truth, holds 0."),
+            bound=Holds(0.0, "Error: pass where its interval, with that of the truth, holds 0."),
         ),
         Column("value", "Beyond the log's own", value=_gain, show="difference"),
         Column("effective_rows", value=of("effective_rows"), show="mean"),
@@ -373,7 +322,7 @@ VALUES = Sheet(
     ),
     first="Policy",
     note=lambda numbers: "".join(
-        f"By {estimator_label(numbers, name)} on all rows." for name in estimators(numbers)[:1]
+        f"By {numbers.named(name)} on all rows." for name in estimators(numbers)[:1]
     ),
 )
 
@@ -395,38 +344,20 @@ RATES = Sheet(
 
 def _resampled(numbers):
     """Of a bootstrap, intervals are judged by the log that it resamples, not by the truth."""
-    zeros = Bound(
-        0.01, "Change by rejection: within where at most 1 % of the truth.", absolute=True
-    )
+    says = "Change by rejection: pass where at most 1 % of the truth."
+    yield Column("value", "Rows", value=of("rows"), measure=Measure("", digits=0), show="mean")
+    for metric, label, column, bound in (
+        ("error", "Mean error", "bias", None),
+        ("subsampling_error", "Change by rejection", "shift", Bound(0.01, says, absolute=True)),
+    ):
+        style = {"measure": _ERROR, "show": "difference", "bound": bound}
+        yield Column(metric, label, value=of(column, True), **style)
+    yield Column("value", "Spread", value=of("spread"), show="mean", term="Sd over resamplings.")
     whole = numbers.measured("covered_whole")
-    return (
-        Column("value", "Rows", value=of("rows"), measure=Measure("", digits=0), show="mean"),
-        Column("error", "Mean error", value=of("bias", True), measure=_ERROR, show="difference"),
-        Column(
-            "subsampling_error",
-            "Change by rejection",
-            value=of("shift", True),
-            measure=_ERROR,
-            show="difference",
-            bound=zeros,
-        ),
-        Column("value", "Spread", value=of("spread"), show="mean", term="Sd over resamplings."),
-        Column(
-            "covered",
-            value=_covered("coverage"),
-            measure=_SHARE,
-            bound=None if whole else COVERAGE,
-            label=numbers.measure("covered").label,
-        ),
-        Column(
-            "covered_whole",
-            numbers.measure("covered_whole").label,
-            value=_covered("coverage_whole"),
-            measure=_SHARE,
-            bound=COVERAGE,
-        ),
-        Column("values_missing", "Missing", value=of("missing"), show="mean"),
-    )
+    for end, bound in (("", None if whole else COVERAGE), ("_whole", COVERAGE)):
+        label, value = numbers.measure(f"covered{end}").label, _covered(f"coverage{end}")
+        yield Column(f"covered{end}", label, value=value, measure=_SHARE, bound=bound)
+    yield Column("values_missing", "Missing", value=of("missing"), show="mean")
 
 
 RESAMPLED = Sheet(

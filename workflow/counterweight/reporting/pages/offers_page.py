@@ -4,30 +4,21 @@ A method has one or more ways to use it, its settings: by the likeliest segment 
 all. The line of a method here is one of its ways.
 """
 
+import math
+
 import pandas as pd
 
 from counterweight.reporting.blocks import Card, Link
 from counterweight.reporting.numbers import Estimate, results_table
-from counterweight.reporting.sheets import Bound, Column, Line, Sheet, mark_of, told
-from counterweight.reporting.study_page import Answer, StudyPage, difference_in_words, headline
-from counterweight.reporting.wording import (
-    Measure,
-    capital,
-    count,
-    listing,
-    option_name,
-    percent,
-    setting_label,
-)
+from counterweight.reporting.sheets import Bound, Column, Line, Sheet, in_words, mark_of, told
+from counterweight.reporting.study_page import Answer, StudyPage, difference_in_words
+from counterweight.reporting.wording import Measure, capital, count, listing, option_name, percent
 
 _ENDS = ("", "_low", "_high")
-_PREDICTED = [
-    f"{of}_{what}" for of in ("enrolment", "revenue") for what in ("predicted", "actual", "true")
-]
+_TOTALS = ("enrolment", "revenue")
+_PREDICTED = [f"{of}_{what}" for of in _TOTALS for what in ("predicted", "actual", "true")]
 _CLAIMED = [
-    f"{of}_{what}"
-    for of in ("enrolment", "revenue")
-    for what in ("claimed", "optimal_true", "best_possible")
+    f"{of}_{what}" for of in _TOTALS for what in ("claimed", "optimal_true", "best_possible")
 ]
 _LOGGED = ["revenue_ips", "revenue_snips"]
 _FACTS = ["component_imbalance", "component_overlap", "component_eta", "component_k"]
@@ -59,18 +50,16 @@ def ways(numbers, source, target="general"):
 
 def each_way(numbers):
     """A line for each method and way to use it."""
-    for source in (method["id"] for method in numbers.methods()):
+    for source in numbers.sources:
         for way in ways(numbers, source) or [""]:
-            label = ", ".join(filter(None, [numbers.label(source), setting_label(way)]))
-            yield Line(
-                source, label, {"setting": way} if way else {}, mark=mark_of(numbers, source)
-            )
+            place, mark = {"setting": way} if way else {}, mark_of(numbers, source)
+            yield Line(source, numbers.label(source, way), place, mark=mark)
 
 
 def chosen(numbers):
-    """Method and setting whose offers are given away."""
-    if numbers.given_away[0]:
-        return numbers.given_away
+    """Method and setting whose offers are delivered."""
+    if numbers.delivered[0]:
+        return numbers.delivered
     found = numbers.rows("delivered", "given_away")
     if len(found):
         return str(found["part"].iloc[0]), str(found["setting"].iloc[0])
@@ -79,7 +68,7 @@ def chosen(numbers):
 
 
 def validated(numbers):
-    """Log loss on answers not seen, by method and setting."""
+    """Log loss on held-out answers, by method and setting."""
     found = numbers.rows("delivered", "validated_log_loss")
     pairs = zip(found["part"], found["setting"], found["value"], strict=True)
     return {(str(part), str(way)): float(value) for part, way, value in pairs}
@@ -88,7 +77,7 @@ def validated(numbers):
 def fair_lines(numbers):
     """Measured lines that see nothing hidden; first the one that the page is about.
 
-    That is the main method, by the way in which its offers are given away, or would be.
+    That is the main method, by the way in which its offers are delivered, or would be.
     """
     lines = [one for one in each_way(numbers) if one.mark != "oracle" and ways(numbers, one.source)]
     method, given = chosen(numbers)
@@ -98,9 +87,6 @@ def fair_lines(numbers):
     return sorted(
         lines, key=lambda one: (one.source != numbers.main, one.place.get("setting") != given)
     )
-
-
-# What follows from several metrics.
 
 
 def series(numbers, line, metric, end=""):
@@ -140,13 +126,9 @@ def floor(numbers, line):
     """By repeat, RMSE of the true parameters: only the segment of a person is unknown to them."""
     known = numbers.places("setting", line.source, "rmse_floor")
     own = [way for way in known if way == line.place.get("setting")] or known
+    own = [] if line.mark == "oracle" else own
     floors = [numbers.values(line.source, "rmse_floor", setting=way) for way in own]
-    fair = [] if line.mark == "oracle" else floors
-    return min(fair, key=lambda values: values.mean(), default=pd.Series(dtype=float))
-
-
-def above_floor(numbers, line):
-    return numbers.change(series(numbers, line, "rmse"), floor(numbers, line))
+    return min(floors, key=lambda values: values.mean(), default=pd.Series(dtype=float))
 
 
 def unsupported(numbers, line):
@@ -170,13 +152,12 @@ def answer(numbers):
     if line is None:
         return None
     rivals = [other for other in others if other.source != line.source]
-    warning, compared = prediction(numbers, line, rivals)
-    warning, compared = instead(numbers, line, rivals) or (warning, compared)
+    warning, compared = instead(numbers, line, rivals) or prediction(numbers, line, rivals)
     earned, cards, points = earnings(numbers, line, rivals)
     warnings = turned(numbers, [line, *others]), warning
     said = [text for text in (*warnings, *earned, compared, *within_limits(numbers)) if text]
-    links = tuple(given_away(numbers)) if numbers.given_away[0] else ()
-    return Answer(said[0], tuple(said[1:]), cards, points, links) if said else None
+    links = tuple(files(numbers)) if numbers.delivered[0] else ()
+    return Answer(said[0], said[1:], cards, points, links) if said else None
 
 
 def turned(numbers, lines):
@@ -205,7 +186,7 @@ def prediction(numbers, line, rivals):
 
     The other one is of those that predict better, else of all; a baseline first, then the best.
     """
-    metric = headline(numbers)
+    metric = numbers.headline
     gaps = gaps_of(numbers, line, rivals, metric) if metric else []
     if not gaps:
         return "", ""
@@ -223,7 +204,7 @@ def prediction(numbers, line, rivals):
 
 
 def instead(numbers, line, rivals):
-    """Sentences where another method's offers are given away; None where they are not.
+    """Sentences where another method's offers are delivered; None where they are not.
 
     A warning where it predicts better by `WORSE` or beyond chance, else a remark.
     """
@@ -236,8 +217,8 @@ def instead(numbers, line, rivals):
     if loss is None or best is None:
         return None
     text = (
-        f"Its log loss on answers not seen is {loss:.3f}, that of {other.label} {best:.3f}, whose "
-        "offers are given away."
+        f"Its log loss on held-out answers is {loss:.3f}, that of {other.label} {best:.3f}, whose "
+        "offers are delivered."
     )
     gaps = gaps_of(numbers, line, [other], "log_loss")
     if loss - best > WORSE or any(gap.high < 0 for gap, _ in gaps):
@@ -272,15 +253,17 @@ def earnings(numbers, line, rivals):
     text = " and ".join(f"{_told(one)} {name}" for name, one in known)
     text = f"The best offers of {line.label} change revenue by {text}."
     cards = [Card("Revenue", *told(one, CHANGE, sign=True), name) for name, one in known]
-    notes = {"best_offer": "median over people, with quartiles", "single_offer": ""}
-    for metric, note in notes.items():
+    for metric, note in (
+        ("best_offer", "median over people, with quartiles"),
+        ("single_offer", ""),
+    ):
         value, measure = spread(metric)(numbers, line), numbers.measure(metric)
         cards += [Card(capital(measure.label), *told(value, measure), note)] * value.known
-    return [text, *said], tuple(cards), tuple(points)
+    return [text, *said], cards, points
 
 
 def _told(known):
-    return " ".join(told(known, CHANGE, sign=True)).strip()
+    return in_words(known, CHANGE, sign=True)
 
 
 # Sheets.
@@ -303,20 +286,18 @@ def _above_log(numbers, line):
 
 def _totals(caption, metrics):
     """A sheet of amounts, each with the figure in print."""
-    columns = [
-        one
-        for metric in metrics
-        for one in (
+    columns = []
+    for metric in metrics:
+        columns += [
             Column(metric, value=spread(metric)),
             Column(metric, "In print", show="printed"),
-        )
-    ]
+        ]
     return Sheet(lambda numbers: f"{caption}, {people(numbers)}", each_way, columns, note=_WITHIN)
 
 
 def _validated(numbers, line):
-    loss = validated(numbers).get((line.source, line.place.get("setting", "")))
-    return Estimate() if loss is None else Estimate(loss)
+    losses = validated(numbers)
+    return Estimate(losses.get((line.source, line.place.get("setting", "")), math.nan))
 
 
 _CLOSE = Bound(0.05, "A claim should be within 5 % of what it is held against.", absolute=True)
@@ -332,7 +313,7 @@ EARNINGS = Sheet(
     lambda numbers: f"What the best offers would earn, {people(numbers)}",
     each_way,
     (
-        Column("validated_log_loss", "Log loss, answers not seen", value=_validated, show="mean"),
+        Column("validated_log_loss", "Log loss, held-out answers", value=_validated, show="mean"),
         Column("best_offer", value=spread("best_offer")),
         _change("Gain claimed", CLAIM),
         _change("Gain in truth", TRUE),
@@ -343,7 +324,7 @@ EARNINGS = Sheet(
         Column(label="People without", value=unsupported, measure=SHARE, show="mean"),
     ),
     note=lambda numbers: (
-        "Given away is the method of least log loss on answers not seen, unless deliver names one. "
+        "Delivered is the method of least log loss on held-out answers, unless deliver names one. "
         "Best offer: median over people, with quartiles. Claimed: by the method's own curves, over "
         f"what was earned. {_TRUTH if numbers.measured('revenue_optimal_true') else ''} Logged "
         "answers (SNIPS): to past offers near the best ones, by no model of the answers. "
@@ -358,7 +339,7 @@ ACCURACY = Sheet(
         Column("rmse"),
         Column("rmse", "In print", show="printed"),
         Column("rmse_floor", value=lambda *of: Estimate(floor(*of).mean()), show="mean"),
-        _change("Above it", above_floor, _FLOOR),
+        _change("Above it", lambda n, one: n.change(series(n, one, "rmse"), floor(n, one)), _FLOOR),
         *(Column(metric) for metric in ("rmse_test", "log_loss", "brier", "auc")),
     ),
     fold=False,
@@ -393,15 +374,16 @@ CLAIMS = _totals("Totals with each method's best offers", [*_CLAIMED, *_LOGGED])
 
 
 def _components(numbers):
-    sources = [one["id"] for one in numbers.methods()]
-    parts = {part for one in sources for part in numbers.places("part", one, "rmse_component")}
-    return [Line("", str(int(part) + 1), {"part": part}) for part in sorted(parts, key=int)]
+    parts = (numbers.places("part", source, "rmse_component") for source in numbers.sources)
+    return [
+        Line("", str(int(part) + 1), {"part": part})
+        for part in sorted(set().union(*parts), key=int)
+    ]
 
 
 def _by_component(numbers):
     for fact in _FACTS:
-        sources = [one["id"] for one in numbers.methods()]
-        known = [source for source in sources if numbers.measured(fact, source=source)]
+        known = [source for source in numbers.sources if numbers.measured(fact, source=source)]
         yield from (Column(fact, source=source, show="mean") for source in known[:1])
     for line in each_way(numbers):
         own = {"source": line.source, "place": line.place}
@@ -462,27 +444,25 @@ EXPLAINED = Sheet(
 def segments(numbers):
     """How often which number of segments was chosen."""
     true = len(_components(numbers))
-    for source in (one["id"] for one in numbers.methods()):
+    told = f"; the data have {true}" if true else ""
+    for source in numbers.sources:
         chosen = numbers.values(source, "components_chosen").astype(int)
         given = (numbers.method(source)["options"] or {}).get("components")
         how = "set to" if given else "of least description length"
-        sizes = chosen.value_counts().sort_index()
+        sizes = chosen.value_counts().sort_index().items()
+        sizes = listing(f"{size} in {times}" for size, times in sizes)
         if len(chosen):
             yield (
-                f"{numbers.label(source)}: number of segments {how}: "
-                f"{listing(f'{size} in {times}' for size, times in sizes.items())} of "
-                f"{count(len(chosen), 'repeat')}{f'; the data have {true}' if true else ''}."
+                f"{numbers.label(source)}: number of segments {how}: {sizes} of "
+                f"{count(len(chosen), 'repeat')}{told}."
             )
 
 
 def at_the_end(numbers):
     """Best offers of most people at an end of the declared range."""
-    low, high = (
-        _made(numbers, metric).agg(end)
-        if numbers.plan["offer"][side] is None
-        else numbers.plan["offer"][side]
-        for side, metric, end in (("low", "offer_least", "min"), ("high", "offer_largest", "max"))
-    )
+    low, high = (numbers.plan["offer"][side] for side in ("low", "high"))
+    low = _made(numbers, "offer_least").min() if low is None else low
+    high = _made(numbers, "offer_largest").max() if high is None else high
     for edge in (low, high):
         labels = []
         for line in each_way(numbers):
@@ -501,13 +481,12 @@ def _made(numbers, metric):
     return pd.concat([numbers.values("labels", metric, part=part) for part in ("train", "test")])
 
 
-def given_away(numbers):
+def files(numbers):
     """Where the offers are, person by person, and the model that prices new people."""
     ways = {(line.source, line.place.get("setting", "")): line.label for line in each_way(numbers)}
-    by = ways.get(chosen(numbers))
+    by, folder = ways.get(chosen(numbers)), numbers.within
     if by:
-        folder = numbers.within
-        best = ", which predicts answers best that it has not seen" if validated(numbers) else ""
+        best = ", which predicts held-out answers best" if validated(numbers) else ""
         yield Link("The best offer for each person", f"{folder}/offers.csv", f"By {by}{best}.")
         if numbers.plan.get("new_rows"):
             yield Link("The best offer for the new people", f"{folder}/new_offers.csv")
@@ -516,11 +495,6 @@ def given_away(numbers):
             f"{folder}/model.parquet",
             "counterweight.load reads it and prices new people.",
         )
-
-
-def where_they_are(numbers):
-    """`given_away`, where it does not stand under the answer."""
-    return () if numbers.given_away[0] else given_away(numbers)
 
 
 def table(numbers, target, reason_of):
@@ -537,8 +511,8 @@ def table(numbers, target, reason_of):
 # What pages of offers say of limits that these keep together, and of the next experiment.
 
 
-def asked(numbers, metric, part=""):
-    """A number of what was asked beyond best offers; None where it was not."""
+def requested(numbers, metric, part=""):
+    """A number of what was requested beyond best offers; None where it was not."""
     found = numbers.rows("delivered", metric)
     found = found[found["part"] == part]
     return float(found["value"].iloc[0]) if len(found) else None
@@ -555,41 +529,42 @@ _LIMITS = {
 
 def limits_of(numbers):
     """Names of the limits that offers were to keep."""
-    return [name for name in _LIMITS if asked(numbers, "limit_used", name) is not None]
+    return [name for name in _LIMITS if requested(numbers, "limit_used", name) is not None]
 
 
 def within_limits(numbers):
     """Sentences on offers within limits, and on the next experiment."""
-    value = asked(numbers, "allotted_revenue")
-    if value is not None:
-        free, greedy, none = (
-            asked(numbers, f"allotted_{name}") for name in ("free", "greedy", "none")
+    value, free, greedy, none, tried, best, low = (
+        requested(numbers, name)
+        for name in (
+            *("allotted_revenue", "allotted_free", "allotted_greedy", "allotted_none"),
+            *("tried_revenue", "level_revenue", "tried_least_p"),
         )
+    )
+    limits = limits_of(numbers) if value is not None else []
+    if value is not None:
         cost = f", {percent(1 - value / free, 1)} less than without limits" if free > value else ""
-        beside = ""
-        if greedy is not None and limits_of(numbers):
-            beside = f"; the rule of the best people first would earn {greedy:,.4g}"
+        beside = f"; the rule of the best people first would earn {greedy or 0:,.4g}"
+        beside = "" if greedy is None or not limits else beside
         left = f"; {none:,.0f} people get none" if none else ""
         yield (
             f"Offers within the limits (allotted_offer in the files) are expected to earn "
             f"{value:,.4g} together{cost}{beside}{left}."
         )
-        for name in limits_of(numbers):
-            used, bound, price = (
-                asked(numbers, f"limit_{what}", name) for what in ("used", "bound", "price")
-            )
-            sure = asked(numbers, "limit_confidence", name)
-            how = f", kept with confidence {percent(sure, 0)}" if sure else ""
-            least = "at least" if name in ("quality", "share") else "at most"
-            worth = f"; one more would earn {price:,.3g}" if price and least == "at most" else ""
-            does = "" if price else "; it changes nothing"
-            yield (
-                f"Expected {_LIMITS[name]}: {used:,.4g}, {least} {bound:,.4g} were asked"
-                f"{how}{worth}{does}."
-            )
-    tried, best = asked(numbers, "tried_revenue"), asked(numbers, "level_revenue")
+    for name in limits:
+        used, bound, price, sure = (
+            requested(numbers, f"limit_{what}", name)
+            for what in ("used", "bound", "price", "confidence")
+        )
+        how = f", kept with confidence {percent(sure, 0)}" if sure else ""
+        least = "at least" if name in ("quality", "share") else "at most"
+        worth = f"; one more would earn {price:,.3g}" if price and least == "at most" else ""
+        does = "" if price else "; it changes nothing"
+        yield (
+            f"Expected {_LIMITS[name]}: {used:,.4g}, {least} {bound:,.4g} were requested"
+            f"{how}{worth}{does}."
+        )
     if tried is not None:
-        low = asked(numbers, "tried_least_p")
         yield (
             f"The next experiment (tried_offer and its chance tried_p, at least {low:.2g}) is "
             f"expected to earn {tried:,.4g}, {percent(1 - tried / best, 1)} less than the best "
@@ -597,33 +572,29 @@ def within_limits(numbers):
         )
 
 
-def _limit_lines(numbers):
-    names = limits_of(numbers)
-    return [Line("delivered", capital(name), {"part": name}) for name in names]
-
-
-def _asked_column(metric):
+def _limit_column(metric):
     def value(numbers, line):
-        known = asked(numbers, metric, line.place["part"])
+        known = requested(numbers, metric, line.place["part"])
         return Estimate() if known is None else Estimate(known)
 
     return Column(metric, value=value, show="mean")
 
 
-ASKED = Sheet(
+LIMITS = Sheet(
     "Limits that offers keep together",
-    _limit_lines,
-    (_asked_column("limit_bound"), _asked_column("limit_used"), _asked_column("limit_price")),
+    lambda numbers: [
+        Line("delivered", capital(name), {"part": name}) for name in limits_of(numbers)
+    ],
+    tuple(_limit_column(f"limit_{what}") for what in ("bound", "used", "price")),
     first="Limit",
     note="Expected, by the fitted model. The price is what one more unit would earn.",
     best=False,
 )
-
-
 PAGE = StudyPage(
     answer=answer,
-    sheets=(EARNINGS, ASKED, ACCURACY, SUPPORT, SINGLE),
-    trust=(segments, at_the_end, where_they_are),
+    sheets=(EARNINGS, LIMITS, ACCURACY, SUPPORT, SINGLE),
+    # Links to the offers stand under the answer where it is of what is delivered.
+    trust=(segments, at_the_end, lambda numbers: () if numbers.delivered[0] else files(numbers)),
     details=(TOTALS, CLAIMS, COMPONENTS, REGRESSIONS, EXPLAINED),
     question=lambda numbers: "What should each person be offered, and what would that earn?",
 )

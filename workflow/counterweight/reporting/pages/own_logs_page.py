@@ -2,16 +2,18 @@
 
 import math
 
-from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate
-from counterweight.reporting.sheets import Column, Holds, Line, Sheet, in_words, told, told_in
-from counterweight.reporting.study_page import (
-    Answer,
-    StudyPage,
+from counterweight.reporting.pages.selection_page import gap_column
+from counterweight.reporting.sheets import (
+    Column,
+    Holds,
+    Line,
+    Sheet,
     cards_and_points,
-    difference_in_words,
-    headline,
+    in_words,
+    pairs,
 )
+from counterweight.reporting.study_page import Answer, StudyPage, difference_in_words, of_methods
 from counterweight.reporting.wording import capital, listing, percent
 
 _LOG = "labels"
@@ -20,65 +22,45 @@ _OWN = "the log's own policy"
 GOOD, THIN, OUTSIDE, DOUBTFUL = range(4)
 
 
-# Numbers.
-
-
 def estimators(numbers):
     """Estimators that gave values, the one that answers go by first."""
-    for one in numbers.methods():
-        known = numbers.places("measure", one["id"], "whole_value")
-        if known:
-            return known
-    return []
+    known = (numbers.places("measure", source, "whole_value") for source in numbers.sources)
+    return next(filter(None, known), [])
 
 
-def _bounded(numbers, source, metric, **place):
-    """A number of the whole log with its own interval."""
-    return numbers.get(source, metric, keep_rate=1.0, **place)
+def _own(metric, by_estimator=True):
+    """A number of the whole log with its own interval, by the line's estimator; none of the log."""
+
+    def value(numbers, line):
+        place = {"keep_rate": 1.0}
+        if by_estimator:
+            place["measure"] = line.place.get("measure") or next(iter(estimators(numbers)), "")
+        if metric == "difference":
+            place["part"] = line.place.get("part", "log")
+        return Estimate() if line.source == _LOG else numbers.get(line.source, metric, **place)
+
+    return value
 
 
-def _estimator(numbers, line):
-    return line.place.get("measure") or next(iter(estimators(numbers)), "")
+_gain, _mean_weight = _own("difference"), _own("mean_importance", False)
 
 
 def _value(numbers, line):
-    if line.source == _LOG:
-        return logged(numbers)
-    return _bounded(numbers, line.source, "whole_value", measure=_estimator(numbers, line))
+    return logged(numbers) if line.source == _LOG else _own("whole_value")(numbers, line)
 
 
 def logged(numbers):
     """What the policy that made the log earned."""
-    known = (
-        _bounded(numbers, one["id"], "logged_value", measure="mean") for one in numbers.methods()
-    )
+    place = {"measure": "mean", "keep_rate": 1.0}
+    known = (numbers.get(source, "logged_value", **place) for source in numbers.sources)
     return next((one for one in known if one.known), Estimate())
-
-
-def _gain(numbers, line, part="log"):
-    if line.source == _LOG:
-        return Estimate()
-    place = {"measure": _estimator(numbers, line), "part": line.place.get("part", part)}
-    return _bounded(numbers, line.source, "difference", **place)
-
-
-def _lift(numbers, line):
-    if line.source == _LOG:
-        return Estimate()
-    return _bounded(numbers, line.source, "lift", measure=_estimator(numbers, line))
-
-
-def _mean_weight(numbers, line):
-    return _bounded(numbers, line.source, "mean_importance")
 
 
 def _of(metric):
     """A number of the support; some are by estimator."""
 
     def value(numbers, line):
-        own = numbers.get(
-            line.source, metric, measure=_estimator(numbers, line), keep_rate=1.0
-        ).mean
+        own = _own(metric)(numbers, line).mean
         known = numbers.get(line.source, metric).mean if math.isnan(own) else own
         return Estimate(known) if known or metric != "clusters" else Estimate()
 
@@ -92,11 +74,11 @@ def flag(numbers, line):
 
 
 def policies(numbers):
-    """A line for each policy, the best first."""
-    lines = [Line(one["id"], capital(numbers.label(one["id"]))) for one in numbers.methods()]
-    known = [line for line in lines if _value(numbers, line).known]
-    rest = [line for line in lines if line not in known]
-    return sorted(known, key=lambda line: -_value(numbers, line).mean) + rest
+    """A line for each policy, the best first, those without a value last."""
+    lines = [Line(source, capital(numbers.label(source))) for source in numbers.sources]
+    values = {line.source: _value(numbers, line) for line in lines}
+    order = {source: -one.mean if one.known else math.inf for source, one in values.items()}
+    return sorted(lines, key=lambda line: order[line.source])
 
 
 def _all_lines(numbers):
@@ -105,13 +87,10 @@ def _all_lines(numbers):
         yield Line(line.source, line.label, mark="" if rank else "main")
 
 
-# What is said.
-
-
 def question(numbers):
-    several = len(numbers.methods()) > 1
-    which = "Which policy" if several else f"Would {numbers.label(numbers.methods()[0]['id'])}"
-    return f"{which}{' would' if several else ''} earn more than the one that made the log?"
+    if len(numbers.sources) > 1:
+        return "Which policy would earn more than the one that made the log?"
+    return f"Would {numbers.label(numbers.sources[0])} earn more than the one that made the log?"
 
 
 def answer(numbers):
@@ -121,24 +100,22 @@ def answer(numbers):
     if not lines:
         return None
     order = {"more": 0, "open": 1, "less": 2}
-    trusted = {line.source: flag(numbers, line) == GOOD for line in lines}
-    lines.sort(key=lambda line: (not trusted[line.source], order[_verdict(_gain(numbers, line))]))
+    lines.sort(
+        key=lambda line: (flag(numbers, line) != GOOD, order[_verdict(_gain(numbers, line))])
+    )
     said = [_said(numbers, line, base, measure) for line in lines]
-    by = numbers.plan.get("labels", {}).get("measure", {}).get(estimators(numbers)[0], "")
+    labels, name = numbers.plan.get("labels", {}).get("measure", {}), estimators(numbers)[0]
+    by = f" by {labels[name]}" if name in labels else ""
     more = [*said[1:], *_between(numbers, lines, measure)]
     more.append(
         f"The log's own policy earned {in_words(base, measure)} a row. Values are estimated from "
-        f"it{f' by {by}' if by else ''}; nobody tried the policies, so there is no truth to "
-        "compare with."
+        f"it{by}; nobody used the policies, so there is no truth to compare with."
     )
-    cards = [blocks.Card(capital(_OWN), *told(base, measure), "Mean reward of a row.")]
-    points = [(capital(_OWN), base.times(told_in(measure)[1]), "")]
+    shown = [(capital(_OWN), base, "Mean reward of a row.", False)]
     for rank, line in enumerate(lines):
-        known, gain = _value(numbers, line), _gain(numbers, line)
-        note = f"{in_words(gain, measure, sign=True)} beyond the log's own."
-        cards.append(blocks.Card(line.label, *told(known, measure), note))
-        points.append((line.label, known.times(told_in(measure)[1]), "" if rank else "main"))
-    return Answer(said[0], tuple(more), tuple(cards), tuple(points))
+        gain = in_words(_gain(numbers, line), measure, sign=True)
+        shown.append((line.label, _value(numbers, line), f"{gain} beyond the log's own.", not rank))
+    return Answer(said[0], more, *cards_and_points(shown, measure))
 
 
 def _verdict(gain):
@@ -147,83 +124,65 @@ def _verdict(gain):
 
 def _said(numbers, line, base, measure):
     """``New would earn 0.066 [0.064, 0.069] a row, 0.029 [0.027, 0.031] more than ...``."""
-    known, gain = in_words(_value(numbers, line), measure), _gain(numbers, line)
-    verdict = _verdict(gain)
+    gain = _gain(numbers, line)
+    verdict, share = _verdict(gain), gain.mean / abs(base.mean) if base.mean else math.nan
+    text = f"{line.label} would earn {in_words(_value(numbers, line), measure)} a row"
     if verdict == "open":
-        size = in_words(gain, measure, sign=True)
-        text = (
-            f"{line.label} would earn {known} a row, not told apart from {_OWN}: the difference is "
-            f"{size}, so the question stays open"
-        )
+        text += f", not told apart from {_OWN}: the difference is "
+        text += f"{in_words(gain, measure, sign=True)}, so the question stays open"
     else:
         size = in_words(gain if verdict == "more" else gain.times(-1), measure)
-        text = f"{line.label} would earn {known} a row, {size} {verdict} than {_OWN}"
-        share = gain.mean / abs(base.mean) if base.mean else math.nan
+        text += f", {size} {verdict} than {_OWN}"
         text += f" ({percent(abs(share))} of what that earned)" if abs(share) < 10 else ""
-    return f"{text}{_but(numbers, line)}."
-
-
-def _but(numbers, line):
     weight = _mean_weight(numbers, line).mean
-    rate = " or the keep rate is not right" if _kept_at_a_rate(numbers) else ""
-    return {
-        THIN: ". Do not rely on it: few rows of the log carry the value",
-        OUTSIDE: f". Do not rely on it: {percent(1 - weight)} of what it does is not in the log, "
-        f"or the propensities are too high{rate}",
-        DOUBTFUL: f". Do not rely on it: its weights average {weight:.3g} and not 1, so the "
-        "propensities are too low, or its probabilities are not those of the logged "
-        f"actions{rate}",
-    }.get(flag(numbers, line), "")
-
-
-def _kept_at_a_rate(numbers):
-    return (numbers.plan.get("log") or {}).get("keep_rate", 1.0) != 1
+    kept = (numbers.plan.get("log") or {}).get("keep_rate", 1.0)
+    rate = " or the keep rate is not right" if kept != 1 else ""
+    doubt = {
+        THIN: "few rows of the log carry the value",
+        OUTSIDE: f"{percent(1 - weight)} of what it does is not in the log, or the propensities "
+        f"are too high{rate}",
+        DOUBTFUL: f"its weights average {weight:.3g} and not 1, so the propensities are too low, "
+        f"or its probabilities are not those of the logged actions{rate}",
+    }.get(flag(numbers, line))
+    return f"{text}. Do not rely on it: {doubt}." if doubt else f"{text}."
 
 
 def _between(numbers, lines, measure):
     """How the first two policies compare."""
-    if len(lines) < 2:
-        return
-    first, second = lines[:2]
-    gap = _pair(numbers, first, second)
-    if not gap.known:
-        return
-    if gap.low <= 0 <= gap.high:
-        yield (
-            f"{first.label} and {second.label} are not told apart: the difference is "
-            f"{in_words(gap, measure, sign=True)}."
-        )
-    else:
-        size = in_words(gap if gap.low > 0 else gap.times(-1), measure)
-        yield (
-            f"From the same rows, {first.label} would earn {size} {_verdict(gap)} than "
-            f"{second.label}."
-        )
+    for _, first, second in list(pairs(lines[:2])):
+        gap = _pair(numbers, first, second)
+        if gap.known and gap.low <= 0 <= gap.high:
+            yield (
+                f"{first.label} and {second.label} are not told apart: the difference is "
+                f"{in_words(gap, measure, sign=True)}."
+            )
+        elif gap.known:
+            size = in_words(gap if gap.low > 0 else gap.times(-1), measure)
+            yield (
+                f"From the same rows, {first.label} would earn {size} {_verdict(gap)} than "
+                f"{second.label}."
+            )
 
 
 def _pair(numbers, first, second):
     """Difference of two policies; it was taken once, one way round."""
     known = _gain(numbers, Line(first.source, "", {"part": second.source}))
-    if known.known:
-        return known
-    return _gain(numbers, Line(second.source, "", {"part": first.source})).times(-1)
+    turned = _gain(numbers, Line(second.source, "", {"part": first.source}))
+    return known if known.known else turned.times(-1)
 
 
 def rests_on(numbers):
     """What each value rests on, in a sentence."""
     for line in policies(numbers):
-        rewarded, agreed, effective = (
-            _of(name)(numbers, line).mean
-            for name in ("rows_rewarded", "rows_agreed", "effective_rows")
-        )
-        if math.isnan(agreed):
-            continue
+        names = ("rows_rewarded", "rows_agreed", "effective_rows")
+        rewarded, agreed, effective = (_of(name)(numbers, line).mean for name in names)
         word = ("good", "thin", "not enough", "doubtful")[flag(numbers, line) or GOOD]
-        yield (
-            f"{line.label}: the support is {word}. The policy may take the logged action in "
-            f"{agreed:,.0f} rows, {rewarded:,.0f} of them with a reward, which count as much as "
-            f"{effective:,.0f} rows of equal weight."
-        )
+        if not math.isnan(agreed):
+            yield (
+                f"{line.label}: the support is {word}. The policy may take the logged action in "
+                f"{agreed:,.0f} rows, {rewarded:,.0f} of them with a reward, which count as much "
+                f"as {effective:,.0f} rows of equal weight."
+            )
 
 
 def assumed(numbers):
@@ -248,33 +207,35 @@ def kept_at(numbers):
     return parts
 
 
-# Sheets.
+def _compared(numbers):
+    for label, first, second in pairs(policies(numbers)):
+        yield Line(first.source, label, {"other": second.source})
 
 
+def _every_estimator(numbers):
+    labels = numbers.plan.get("labels", {}).get("measure", {})
+    for line in policies(numbers):
+        for rank, name in enumerate(estimators(numbers)):
+            group = line.label if len(numbers.sources) > 1 and not rank else ""
+            yield Line(line.source, labels.get(name, name), {"measure": name}, group)
+
+
+_BEYOND = Column("difference", "Beyond the log's own", value=_gain, show="difference")
 VALUES = Sheet(
     "What each policy is worth",
     _all_lines,
     (
         Column("value", value=_value),
-        Column("difference", "Beyond the log's own", value=_gain, show="difference"),
-        Column("lift", "Lift", value=_lift, show="difference"),
+        _BEYOND,
+        Column("lift", "Lift", value=_own("lift"), show="difference"),
     ),
     first="Policy",
     note="Values of the log's own rows; the differences are paired.",
     best=False,
 )
-
-
-def _pairs(numbers):
-    lines = policies(numbers)
-    for at, first in enumerate(lines):
-        for second in lines[at + 1 :]:
-            yield Line(first.source, f"{first.label} – {second.label}", {"other": second.source})
-
-
 COMPARED = Sheet(
     "Policies against each other",
-    _pairs,
+    _compared,
     (
         Column(
             "difference",
@@ -286,51 +247,30 @@ COMPARED = Sheet(
     first="Policies",
     best=False,
 )
-
+_COUNTS = ("rows_rewarded", "rows_agreed", "effective_rows", "largest_weight", "largest_share")
+_HOLDS_1 = Holds(1.0, "Mean weight: pass where its interval holds 1.")
 SUPPORT = Sheet(
     "What the values rest on",
     policies,
     (
-        Column("rows_rewarded", value=_of("rows_rewarded"), show="mean"),
-        Column("rows_agreed", value=_of("rows_agreed"), show="mean"),
-        Column("effective_rows", value=_of("effective_rows"), show="mean"),
-        Column("largest_weight", value=_of("largest_weight"), show="mean"),
-        Column("largest_share", value=_of("largest_share"), show="mean"),
-        Column(
-            "mean_importance",
-            value=_mean_weight,
-            bound=Holds(1.0, "Mean weight: within where its interval holds 1."),
-        ),
-        Column("thin_share", value=_of("thin_share"), show="mean"),
-        Column("clusters", value=_of("clusters"), show="mean"),
+        *(Column(name, value=_of(name), show="mean") for name in _COUNTS),
+        Column("mean_importance", value=_mean_weight, bound=_HOLDS_1),
+        *(Column(name, value=_of(name), show="mean") for name in ("thin_share", "clusters")),
     ),
     first="Policy",
     best=False,
 )
-
-
-def _every_estimator(numbers):
-    several = len(numbers.methods()) > 1
-    for line in policies(numbers):
-        group = line.label if several else ""
-        for name in estimators(numbers):
-            label = numbers.plan.get("labels", {}).get("measure", {}).get(name, name)
-            yield Line(line.source, label, {"measure": name}, group)
-            group = ""
-
-
 ESTIMATED = Sheet(
     "By every estimator",
     _every_estimator,
     (
         Column("value", value=_value),
-        Column("difference", "Beyond the log's own", value=_gain, show="difference"),
+        _BEYOND,
         Column("effective_rows", value=_of("effective_rows"), show="mean"),
     ),
     first="Estimator",
     best=False,
 )
-
 PAGE = StudyPage(
     answer=answer,
     sheets=(VALUES, COMPARED),
@@ -343,72 +283,59 @@ PAGE = StudyPage(
 # Pages of predictions that a log holds: how well they rank, how far off they are.
 
 
-_DIFFERENCE = "paired_difference"
-
-
 def _ranked(numbers):
-    """Methods by the first measure, the best first; none where nothing was measured."""
-    metric = headline(numbers)
-    if metric is None:
-        return []
-    known = [one["id"] for one in numbers.methods() if numbers.get(one["id"], metric).known]
-    more = numbers.measure(metric).better == "more"
-    return sorted(known, key=lambda one: numbers.get(one, metric).mean * (-1 if more else 1))
+    """Lines of methods by the first measure, the best first; none where nothing was measured."""
+    metric = numbers.headline
+    known = {name: numbers.get(name, metric) for name in numbers.sources} if metric else {}
+    known = {name: one.mean for name, one in known.items() if one.known}
+    sign = -1 if metric and numbers.measure(metric).better == "more" else 1
+    names = sorted(known, key=lambda name: sign * known[name])
+    marks = ["main", *[""] * len(names)]
+    return [
+        Line(name, capital(numbers.label(name)), mark=mark)
+        for name, mark in zip(names, marks, strict=False)
+    ]
 
 
 def _gap(numbers, first, second, metric):
     """Measure of one minus that of the other; it was taken once, one way round."""
-    known = numbers.get(first, _DIFFERENCE, measure=metric, part=second)
-    if known.known:
-        return known
-    return numbers.get(second, _DIFFERENCE, measure=metric, part=first).times(-1)
+    known = numbers.get(first, "paired_difference", measure=metric, part=second)
+    turned = numbers.get(second, "paired_difference", measure=metric, part=first)
+    return known if known.known else turned.times(-1)
 
 
 def ranking_question(numbers):
-    if len(numbers.methods()) > 1:
+    if len(numbers.sources) > 1:
         return "Which predictions are better?"
-    return f"How good are the predictions {numbers.label(numbers.methods()[0]['id'])}?"
+    return f"How good are the predictions {numbers.label(numbers.sources[0])}?"
 
 
 def ranking_answer(numbers):
     """Which predictions are best by the first measure, whether that holds, and how calibrated."""
-    metric = headline(numbers)
+    metric, lines = numbers.headline, _ranked(numbers)
     if metric is None:
         return None
-    measure, ranked = numbers.measure(metric), _ranked(numbers)
-    best, said = ranked[0], []
-    for name in ranked:
-        size = in_words(numbers.get(name, metric), measure)
-        said.append(f"{capital(numbers.label(name))} has {measure.label} of {size}")
-    if len(ranked) > 1:
-        gap = _gap(numbers, best, ranked[1], metric)
-        told_as = difference_in_words(gap, measure)
-        said[0] += f": {told_as} {numbers.label(ranked[1])} on the same rows"
-    more = [f"{text}." for text in said[1:]]
-    for name in ranked:
-        ratio = numbers.get(name, "predicted_over_observed")
+    measure, said, more = numbers.measure(metric), [], []
+    for line in lines:
+        size = in_words(numbers.get(line.source, metric), measure)
+        said.append(f"{line.label} has {measure.label} of {size}")
+        ratio = numbers.get(line.source, "predicted_over_observed")
         if ratio.bounded and not ratio.low <= 1 <= ratio.high:
             word = "high" if ratio.mean > 1 else "low"
             size = in_words(ratio, numbers.measure("predicted_over_observed"))
-            more.append(f"{capital(numbers.label(name))} is too {word} by the mean: {size} times.")
-    return Answer(f"{said[0]}.", tuple(more), *cards_and_points(numbers, ranked, metric))
-
-
-def _ranked_lines(numbers):
-    for rank, name in enumerate(_ranked(numbers)):
-        yield Line(name, capital(numbers.label(name)), mark="" if rank else "main")
-
-
-def _ranked_columns(numbers):
-    return tuple(Column(metric) for metric in numbers.plan["columns"])
+            more.append(f"{line.label} is too {word} by the mean: {size} times.")
+    if len(lines) > 1:
+        gap = _gap(numbers, lines[0].source, lines[1].source, metric)
+        told = difference_in_words(gap, measure)
+        said[0] += f": {told} {numbers.label(lines[1].source)} on the same rows"
+    cards = of_methods(numbers, [line.source for line in lines], metric)
+    return Answer(f"{said[0]}.", (*(f"{text}." for text in said[1:]), *more), *cards)
 
 
 def _ranked_pairs(numbers):
-    ranked = _ranked(numbers)
-    for at, first in enumerate(ranked):
-        for second in ranked[at + 1 :]:
-            label = f"{numbers.label(first)} – {numbers.label(second)}"
-            yield Line(first, capital(label), {"part": second})
+    lines = [Line(one.source, numbers.label(one.source)) for one in _ranked(numbers)]
+    for label, first, second in pairs(lines):
+        yield Line(first.source, capital(label), {"part": second.source})
 
 
 def _differences(numbers):
@@ -417,16 +344,14 @@ def _differences(numbers):
         def value(numbers, line, metric=metric):
             return _gap(numbers, line.source, line.place["part"], metric)
 
-        measure = numbers.measure(metric)
-        yield Column(
-            metric, capital(measure.label), value=value, measure=measure, show="difference"
-        )
+        yield gap_column(metric, value, numbers)
 
 
 def ranking_assumed(numbers):
     """What has to be true for the measures to be."""
-    rows = numbers.get("labels", "rows_nonzero", part="log").mean
-    users = numbers.get("labels", "clusters", part="log").mean
+    rows, users = (
+        numbers.get("labels", name, part="log").mean for name in ("rows_nonzero", "clusters")
+    )
     all_rows = numbers.get("labels", "rows_log", "").mean
     of = f" of about {users:,.0f} users" if users else ""
     yield f"They rest on {all_rows:,.0f} rows{of}, {rows:,.0f} of them with a reward."
@@ -434,7 +359,11 @@ def ranking_assumed(numbers):
 
 
 MEASURED = Sheet(
-    "How good the predictions are", _ranked_lines, _ranked_columns, first="Predictions", best=False
+    "How good the predictions are",
+    _ranked,
+    lambda numbers: [Column(metric) for metric in numbers.plan["columns"]],
+    first="Predictions",
+    best=False,
 )
 RANKED_PAIRS = Sheet(
     "Against each other, on the same rows",

@@ -1,4 +1,4 @@
-"""What methods are asked to keep, read from the texts of the plan, and what came of each promise.
+"""What methods are requested to keep, read from the texts of the plan, and what came of each promise.
 
 A constraint on a rate, or on a ratio of two, is a limit on the measure of the study that has the
 same expression, whatever the measure is called. What the study itself says goes first.
@@ -28,7 +28,7 @@ from counterweight.numerics.rates.values import (
 from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet
-from counterweight.reporting.wording import Measure, count, listing, percent, setting_label
+from counterweight.reporting.wording import Measure, count, listing, percent
 from counterweight.tables.parquet import setting_options
 
 #: Options of models that hold constraints.
@@ -90,7 +90,7 @@ def _limit(constraint, options, measures):
 def limits_of(numbers, source, setting=""):
     """What a setting of a method asks for: a tuple of `Limit`; what the study says goes first.
 
-    A method that takes no text is asked what those of others say, if it has the numbers in them.
+    A method that takes no text is held to what those of others say, if it has the numbers in them.
     """
     protocol, own = numbers.plan["protocol"]["options"] or {}, numbers.method(source)["options"]
     measures, said = protocol.get("measures") or {}, protocol.get("asked")
@@ -122,29 +122,28 @@ def asking(numbers, source):
 
 
 def main_of(numbers):
-    """The method that the study is about: the named one, else the first that is asked something."""
+    """The method that the study is about: the named one, else the first with a constraint."""
     main, baseline = numbers.main, numbers.baseline
     if main is None or numbers.plan.get("main") == main:
         return main
-    others = [one["id"] for one in numbers.methods() if one["id"] not in (main, baseline)]
-    first = [main] if main != baseline else []
-    return next((one for one in [*first, *others] if asking(numbers, one)), main)
+    order = sorted(numbers.sources, key=lambda name: name != main)
+    return next((one for one in order if one != baseline and asking(numbers, one)), main)
 
 
-def asked_measures(numbers):
-    """Measures of which anything is asked, those of the main method first."""
-    sources = filter(None, [main_of(numbers), *(one["id"] for one in numbers.methods())])
-    limits = [
-        limit
-        for source in sources
-        for setting in asking(numbers, source)
-        for limit in limits_of(numbers, source, setting)
-    ]
-    return list(dict.fromkeys(limit.measure for limit in limits))
+def requested_measures(numbers):
+    """Measures of which anything is requested, those of the main method first."""
+    return list(
+        dict.fromkeys(
+            limit.measure
+            for source in filter(None, [main_of(numbers), *numbers.sources])
+            for setting in asking(numbers, source)
+            for limit in limits_of(numbers, source, setting)
+        )
+    )
 
 
 def rule_of(numbers, source):
-    """The rule of prediction by which a method keeps what is asked; its model declares it."""
+    """The rule of prediction by which a method keeps what is requested; its model declares it."""
     return numbers.method(source).get("rule") or RULES[1]
 
 
@@ -159,17 +158,14 @@ def excess(numbers, source, setting, limit, rule, target="general"):
     In shares for shares; for others relative to the limit, and unknown where that is 0.
     """
     address, place = (source, rule, target), {"measure": limit.measure, "setting": setting}
-    wanted = limit.value
+    wanted, over = limit.value, numbers.get(*address, **place)
     if limit.deployed:
         other = wanted * numbers.values(source, "deployed", measure=limit.measure)
-        wanted = other.mean()
-        same = target == "general"
-        over = numbers.difference(numbers.values(*address, **place), other) if same else Estimate()
+        wanted, over = other.mean(), numbers.difference(numbers.values(*address, **place), other)
+        over = over if target == "general" else Estimate()
     else:
-        seen = numbers.get(*address, **place)
-        over = seen._replace(
-            mean=seen.mean - wanted, low=seen.low - wanted, high=seen.high - wanted
-        )
+        ends = {end: getattr(over, end) - wanted for end in ("mean", "low", "high")}
+        over = over._replace(**ends)
     if not is_share(numbers, limit.measure):
         over = over.times(1 / wanted) if wanted else Estimate()
     return over._replace(mean=-over.mean, low=-over.high, high=-over.low) if limit.least else over
@@ -209,8 +205,8 @@ class Verdict:
     def judge(self, estimate):
         if not estimate.known:
             return ""
-        low, high = (estimate.mean, estimate.mean) if self.fact else estimate.ends
-        return verdict(estimate.mean, low, high, self.fact)
+        ends = (estimate.mean, estimate.mean) if self.fact else estimate.ends
+        return verdict(estimate.mean, *ends, self.fact)
 
 
 ON_TRAIN = Verdict("On the rows of the fit: kept if broken by no more than rounding.", True)
@@ -228,15 +224,24 @@ def inline(numbers, source):
 def texts_of(numbers, source):
     """The plain promises that a method is held to, as texts; empty where none were measured."""
     methods = {one["id"]: one for one in numbers.methods()}
-    asked = constraints_requested({"methods": methods, "main": numbers.plan.get("main")}, source)
-    texts = [plain.text for plain in plain_constraints(asked["texts"])] if asked else []
-    found = [_excess(numbers, source, one, 0).known for one in settings_of(numbers, source)]
-    return texts if any(found) else []
+    requested = constraints_requested(
+        {"methods": methods, "main": numbers.plan.get("main")}, source
+    )
+    texts = [plain.text for plain in plain_constraints(requested["texts"])] if requested else []
+    place = {"part": "0", "rule": "deterministic"}
+    lines = (Line(source, "", place | {"setting": one}) for one in settings_of(numbers, source))
+    return texts if any(_value("excess", TEST)(numbers, line).known for line in lines) else []
 
 
-def _excess(numbers, source, setting, j, rule="deterministic", target=TEST):
-    place = {"part": str(j), "setting": setting}
-    return numbers.get(source, f"promise_excess_{rule}", target, **place)
+def _value(what, target):
+    """What was measured of the promise, the setting and the rule of a line."""
+
+    def value(numbers, line):
+        place = dict(line.place)
+        rule = place.pop("rule")
+        return numbers.get(line.source, f"promise_{what}_{rule}", target, **place)
+
+    return value
 
 
 def promise_answer(numbers, main):
@@ -247,108 +252,82 @@ def promise_answer(numbers, main):
     cards, told = [], {}
     for target, bound, where in ((TRAIN, ON_TRAIN, "rows of the fit"), (TEST, ON_TEST, "new rows")):
         for rule, by in BY.items():
-            judged = {
-                text: bound.judge(_excess(numbers, main, "", j, rule, target))
-                for j, text in enumerate(texts)
-            }
+            lines = (Line(main, "", {"part": str(j), "rule": rule}) for j in range(len(texts)))
+            judged = [bound.judge(_value("excess", target)(numbers, line)) for line in lines]
             told[target, rule] = judged
-            kept = sum(one == "kept" for one in judged.values())
-            counts = {word: [*judged.values()].count(word) for word in ("broken", "undecided")}
+            counts = {word: judged.count(word) for word in ("broken", "undecided")}
             note = ", ".join(f"{many} {word}" for word, many in counts.items() if many)
             label = f"Promises kept {by}, {where}"
-            cards.append(blocks.Card(label, f"{kept} of {len(texts)}", note=note))
-    label, new = numbers.label(main), told[TEST, "deterministic"]
-    kept = [text for text in texts if new[text] == "kept"]
-    fit = sum(one == "kept" for one in told[TRAIN, "deterministic"].values())
-    several = count(len(texts), "promise")
-    sentence = f"By its decisions {label[0].lower() if label.startswith('The ') else label[0]}"
-    sentence += f"{label[1:]} keeps {fit} of {several} on the rows of the fit"
-    others = _others(new)
-    sentence += f"; on rows that were held out {len(kept)} of {len(texts)} are shown kept"
-    return f"{sentence}{f' ({others})' if others else ''}.{_certified(numbers)}", tuple(cards)
+            cards.append(blocks.Card(label, f"{judged.count('kept')} of {len(texts)}", note=note))
+    fit, new = (told[target, "deterministic"] for target in (TRAIN, TEST))
+    named = {
+        word: listing(text for text, said in zip(texts, new, strict=True) if said == word)
+        for word in ("broken", "undecided")
+    }
+    others = "; ".join(f"{word}: {names}" for word, names in named.items() if names)
+    return (
+        f"By its decisions {inline(numbers, main)} keeps {fit.count('kept')} of "
+        f"{count(len(texts), 'promise')} on the rows of the fit; on rows that were held out "
+        f"{new.count('kept')} of {len(texts)} are shown kept{f' ({others})' if others else ''}."
+        f"{_certified(numbers)}",
+        cards,
+    )
 
 
 def _certified(numbers):
-    """What is known for new rows of the model that is given away, where a confidence was asked."""
+    """What is known for new rows of the saved model, where a confidence was requested."""
     level = numbers.get("delivered", "fit_confidence")
     certified = numbers.get("delivered", "fit_certified")
+    at = f"at {percent(level.mean, 0)}"
     if not level.known:
         return ""
-    at = f"at {percent(level.mean, 0)}"
     if not certified.known:
         return (
             f" Its margins for new rows ({at}) come from cross-fitting, and nothing certifies it."
         )
     if certified.mean:
         return (
-            f" What is given away is certified {at}: held-out rows, which had no say in the fit, "
+            f" The delivered model is certified {at}: held-out rows, which had no say in the fit, "
             "show that new rows like them keep all promises."
         )
     return (
-        f" What is given away is not certified {at}: held-out rows do not show that new rows keep "
+        f" The delivered model is not certified {at}: held-out rows do not show that new rows keep "
         "all promises."
     )
-
-
-def _others(judged):
-    parts = []
-    for word in ("broken", "undecided"):
-        named = [text for text, said in judged.items() if said == word]
-        parts += [f"{word}: {listing(named)}"] if named else []
-    return "; ".join(parts)
 
 
 def _lines(swept):
     def lines(numbers):
         main = main_of(numbers)
-        sources = [main, *(one["id"] for one in numbers.methods() if one["id"] != main)]
-        for source in filter(None, sources):
+        for source in sorted(numbers.sources, key=lambda name: name != main):
             texts = texts_of(numbers, source)
             for setting in settings_of(numbers, source) if texts else ():
-                if bool(setting) != swept:
-                    continue
-                name = ", ".join(filter(None, [numbers.label(source), setting_label(setting)]))
-                for rank, (j, rule) in enumerate((j, r) for j in range(len(texts)) for r in BY):
-                    place = {"setting": setting, "part": str(j), "rule": rule}
-                    group = "" if rank else name
-                    yield Line(source, f"{texts[j]}, {BY[rule]}", place, group)
+                group = numbers.label(source, setting)
+                for j, text in enumerate(texts) if bool(setting) == swept else ():
+                    for rule in BY:
+                        place = {"setting": setting, "part": str(j), "rule": rule}
+                        yield Line(source, f"{text}, {BY[rule]}", place, group)
+                        group = ""
 
     return lines
 
 
-def _value(what, target):
-    def value(numbers, line):
-        place = dict(line.place)
-        rule = place.pop("rule")
-        return numbers.get(line.source, f"promise_{what}_{rule}", target, **place)
-
-    return value
-
-
 def _columns(target, where, bound):
-    for what, label in (("left", "Left side"), ("right", "Right side")):
-        yield Column(
-            label=f"{label}, {where}", value=_value(what, target), measure=_SIDE, show="mean"
-        )
-    yield Column(
-        label=f"Broken by, {where}", value=_value("excess", target), measure=_EXCESS, bound=bound
+    for what in ("left", "right"):
+        label, value = f"{what.capitalize()} side, {where}", _value(what, target)
+        yield Column(label=label, value=value, measure=_SIDE, show="mean")
+    style = {"value": _value("excess", target), "measure": _EXCESS, "bound": bound}
+    yield Column(label=f"Broken by, {where}", **style)
+
+
+def _promises(caption, swept):
+    columns = (*_columns(TEST, "held out", ON_TEST), *_columns(TRAIN, "fit", ON_TRAIN))
+    note = (
+        f"Broken by less than 0 ({ROUNDING:g} for rounding) is kept. By decisions: yes or no as "
+        "given. By chances: as a rule would have it that tosses a coin near the boundary."
     )
+    return Sheet(caption, _lines(swept), columns, "Promise", note, fold=swept, best=False)
 
 
-COLUMNS = (*_columns(TEST, "held out", ON_TEST), *_columns(TRAIN, "fit", ON_TRAIN))
-NOTE = (
-    f"Broken by less than 0 ({ROUNDING:g} for rounding) is kept. By decisions: yes or no as given. "
-    "By chances: as a rule would have it that tosses a coin near the boundary."
-)
-PROMISES = Sheet(
-    "Each promise", _lines(False), COLUMNS, first="Promise", note=NOTE, fold=False, best=False
-)
-SWEPT = Sheet(
-    "Each promise, by setting",
-    _lines(True),
-    COLUMNS,
-    first="Promise",
-    note=NOTE,
-    fold=True,
-    best=False,
-)
+PROMISES = _promises("Each promise", False)
+SWEPT = _promises("Each promise, by setting", True)

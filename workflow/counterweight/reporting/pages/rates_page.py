@@ -1,4 +1,4 @@
-"""Pages of studies of constraints on rates: is what was asked kept, and at what cost?"""
+"""Pages of studies of constraints on rates: is what was requested kept, and at what cost?"""
 
 import functools
 import math
@@ -11,7 +11,6 @@ from counterweight.reporting.pages.promises_page import (
     PROMISES,
     SWEPT,
     TEXTS,
-    asked_measures,
     asking,
     binds,
     excess,
@@ -20,15 +19,27 @@ from counterweight.reporting.pages.promises_page import (
     limits_of,
     main_of,
     promise_answer,
+    requested_measures,
     rule_of,
     settings_of,
 )
-from counterweight.reporting.sheets import Bound, Column, Line, Sheet, lines_of, told, told_in
+from counterweight.reporting.sheets import (
+    Bound,
+    Column,
+    Line,
+    Sheet,
+    cards_and_points,
+    gap_in_words,
+    in_words,
+    lines_of,
+    told,
+)
 from counterweight.reporting.study_page import Answer, StudyPage, plain_answer
 from counterweight.reporting.wording import (
     Measure,
     capital,
     count,
+    joined_words,
     listing,
     number,
     option_name,
@@ -47,24 +58,8 @@ _EXCESS = {
 }
 
 
-def _options(numbers):
-    return numbers.plan["protocol"]["options"] or {}
-
-
 def _measures(numbers):
-    return _options(numbers).get("measures") or {}
-
-
-def _name(numbers, measure):
-    """A measure of the study in print, without the rule by which it is taken."""
-    labels = (numbers.plan.get("labels") or {}).get("measure") or {}
-    return labels.get(measure) or measure.replace("_", " ")
-
-
-def _told(estimate, style):
-    """``+0.40 points [0.10, 0.70]``: a difference."""
-    text, bracket = told(estimate, style, sign=True)
-    return " ".join(filter(None, [text, "points" if style.unit == "share" else "", bracket]))
+    return numbers.protocol.get("measures") or {}
 
 
 def _at(setting):
@@ -72,9 +67,9 @@ def _at(setting):
 
 
 def _cost(numbers):
-    """The measure that constraints cost: that of the comparison, or the first that is not asked."""
-    others = [name for name in _measures(numbers) if name not in asked_measures(numbers)]
-    return (_options(numbers).get("equal") or {}).get("of") or next(iter(others), None)
+    """The measure that constraints cost: of the comparison, or the first without a constraint."""
+    others = (name for name in _measures(numbers) if name not in requested_measures(numbers))
+    return (numbers.protocol.get("equal") or {}).get("of") or next(others, None)
 
 
 def _worst(numbers, source, setting, rule, target="general", measure=None):
@@ -92,7 +87,7 @@ def _worst(numbers, source, setting, rule, target="general", measure=None):
 
 def answer(numbers):
     """What the main method makes of each promise; what it keeps and costs, how others compare."""
-    main, found = main_of(numbers), _asked_answer(numbers)
+    main, found = main_of(numbers), _whole_answer(numbers)
     first = main and promise_answer(numbers, main)
     if not first:
         return found
@@ -103,43 +98,52 @@ def answer(numbers):
     return replace(found, sentence=sentence, more=more, cards=(*cards, *found.cards))
 
 
-def _asked_answer(numbers):
+def _whole_answer(numbers):
+    """What is requested of the main method, kept on training and test rows, and what it costs."""
     main = main_of(numbers)
     settings = asking(numbers, main) if main else []
     bind = [name for name in settings if binds(numbers, main, name)] or settings
-    asked = list(dict.fromkeys(one.measure for s in bind for one in limits_of(numbers, main, s)))
+    limited = [one.measure for setting in bind for one in limits_of(numbers, main, setting)]
+    limited = list(dict.fromkeys(limited))
     test = {
-        (name, setting): known
+        (name, setting): _worst(numbers, main, setting, SIGN, measure=name)
         for setting in bind
-        for name in asked
-        if (known := _worst(numbers, main, setting, SIGN, measure=name)).known
+        for name in limited
     }
+    test = {place: known for place, known in test.items() if known.known}
     if not test:
         return plain_answer(numbers)
     name, worst = max(test, key=lambda one: test[one].mean)
     most, style = test[name, worst], _EXCESS[is_share(numbers, name)]
-    where = ", ".join(filter(None, [_name(numbers, name) if asked[1:] else "", _at(worst).strip()]))
-    cards, points = _ends(numbers, main, bind, asked[0])
+    where = joined_words([numbers.named(name) if limited[1:] else "", _at(worst).strip()])
     missed = blocks.Card(
         "Most that a limit is missed by, test rows", *told(most, style, sign=True), where
     )
-    names = listing(_name(numbers, name) for name in asked)
-    lead, cards = f"{numbers.label(main)} is asked for {names}", (missed, *cards)
+    names, label = listing(map(numbers.named, limited)), inline(numbers, main)
+    lead, cards = f"{numbers.label(main)} is requested to keep {names}", [missed]
     train = [_worst(numbers, main, one, rule_of(numbers, main), "train") for one in bind]
     if any(one.known for one in train):
         kept = sum(one.mean <= TRAINING for one in train)
         own = f"{kept} of {count(len(bind), 'setting')}"
-        cards = (blocks.Card("Kept on training rows", own, note="that bind"), *cards)
-        lead = f"With {inline(numbers, main)}, training rows keep what is asked ({names})"
-        lead += f" {_in(kept, bind)}"
+        cards = [blocks.Card("Kept on training rows", own, note="that bind"), missed]
+        lead = f"With {label}, training rows keep what is requested ({names}) {_in(kept, bind)}"
     beyond = len({setting for (_, setting), one in test.items() if one.low > 0})
-    size = _told(most, style) + (f" ({where})" if where else "")
+    size = gap_in_words(most, style) + (f" ({where})" if where else "")
     mean = f"miss it by at most {size}" if most.mean > 0 else f"keep it, the nearest by {size}"
+    # Of the baseline and of the outer settings: cards, points of a chart.
+    ends = [(numbers.baseline, "")] if numbers.baseline not in (None, main) else []
+    ends += dict.fromkeys([(main, bind[0]), (main, bind[-1])])
+    first, shown = limited[0], []
+    for source, setting in ends:
+        known = numbers.get(source, SIGN, measure=first, setting=setting)
+        note = capital(numbers.named(first))
+        shown.append((numbers.label(source, setting), known, note, source == main))
+    made, points = cards_and_points(shown, numbers.measure(SIGN, first))
     return Answer(
         f"{lead}; test rows break it beyond chance {_in(beyond, bind, again=True)}; on average "
         f"they {mean}.",
-        (*_against_baseline(numbers, main, settings, asked[0]), *_at_equal_values(numbers, main)),
-        cards,
+        (*_against_baseline(numbers, main, settings, first), *_at_equal_values(numbers, main)),
+        [*cards, *made],
         points,
     )
 
@@ -152,40 +156,26 @@ def _in(some, settings, again=False):
     return f"in {words} {'them' if again else f'the {len(settings)} settings that bind'}"
 
 
-def _ends(numbers, main, settings, measure):
-    """The asked measure of the baseline and of the outer settings: cards, points of a chart."""
-    sources = [(numbers.baseline, "")] if numbers.baseline not in (None, main) else []
-    sources += dict.fromkeys([(main, settings[0]), (main, settings[-1])])
-    cards, points, style = [], [], numbers.measure(SIGN, measure)
-    for source, setting in sources:
-        known = numbers.get(source, SIGN, measure=measure, setting=setting)
-        if known.known:
-            label = ", ".join(filter(None, [numbers.label(source), setting_label(setting)]))
-            cards.append(blocks.Card(label, *told(known, style), capital(_name(numbers, measure))))
-            mark = "main" if source == main else ""
-            points.append((label, known.times(told_in(style)[1]), mark))
-    return tuple(cards), tuple(points)
-
-
-def _against_baseline(numbers, main, settings, asked):
-    """How much more or less the main method has than the baseline, of what is asked and in cost."""
+def _against_baseline(numbers, main, settings, limited):
+    """How much more or less the main method has than the baseline, of the limited and in cost."""
     baseline = numbers.baseline
-    for name in filter(None, [asked, _cost(numbers)] if baseline not in (None, main) else []):
+    for name in filter(None, [limited, _cost(numbers)] if baseline not in (None, main) else []):
         base, style = numbers.get(baseline, SIGN, measure=name), numbers.measure(SIGN, name)
-        gaps = {}
-        for setting in settings:
-            gap = numbers.against(baseline, main, SIGN, measure=name, setting=setting)
-            gaps |= {setting: gap} if gap.known else {}
+        gaps = {
+            one: numbers.against(baseline, main, SIGN, measure=name, setting=one)
+            for one in settings
+        }
+        gaps = {setting: gap for setting, gap in gaps.items() if gap.known}
         if gaps:
             ends = dict.fromkeys(end(gaps, key=lambda one: gaps[one].mean) for end in (min, max))
-            sizes = " to ".join(_told(gaps[setting], style) + _at(setting) for setting in ends)
+            sizes = " to ".join(gap_in_words(gaps[one], style) + _at(one) for one in ends)
             known = [gap for gap in gaps.values() if gap.bounded]
             less, more = sum(gap.high < 0 for gap in known), sum(gap.low > 0 for gap in known)
             beyond = (
                 f", lower beyond chance in {less} and higher in {more} of {len(known)} settings"
             )
             yield (
-                f"{capital(_name(numbers, name))}: {' '.join(told(base, style)).rstrip()} with "
+                f"{capital(numbers.named(name))}: {in_words(base, style)} with "
                 f"{inline(numbers, baseline)}. {numbers.label(main)} differs by {sizes}"
                 f"{beyond if known else ''}."
             )
@@ -199,7 +189,7 @@ def _at_equal(numbers, source, value, rule, main=None):
 
     Unknown where fewer than half of the repeats reach the value.
     """
-    equal = _options(numbers)["equal"]
+    equal = numbers.protocol["equal"]
     place = {"measure": equal["of"], "setting": equal_setting(equal, value)}
     known = numbers.get(source, AT_EQUAL[rule], **place)
     settings = settings_of(numbers, source)
@@ -213,7 +203,7 @@ def _at_equal(numbers, source, value, rule, main=None):
 
 def _at_equal_values(numbers, main):
     """How others do where they keep as much as the main method, in one sentence."""
-    equal, groups = _options(numbers).get("equal"), {}
+    equal, groups = numbers.protocol.get("equal"), {}
     for one in numbers.methods() if equal else ():
         if one["id"] == main or len(settings_of(numbers, one["id"])) < _A_CURVE:
             continue
@@ -221,7 +211,7 @@ def _at_equal_values(numbers, main):
         gaps = {value: gap for value, gap in gaps.items() if gap.bounded}
         if gaps:
             most = max(gaps, key=lambda value: abs(gaps[value].mean))
-            size = _told(gaps[most], numbers.measure(SIGN, equal["of"]))
+            size = gap_in_words(gaps[most], numbers.measure(SIGN, equal["of"]))
             side = any(g.low > 0 for g in gaps.values()), any(g.high < 0 for g in gaps.values())
             groups.setdefault(side, []).append(f"{numbers.label(one['id'])} ({size} at {most:g})")
     words = {
@@ -233,32 +223,31 @@ def _at_equal_values(numbers, main):
     parts = [f"{words[side]} {listing(groups[side])}" for side in words if side in groups]
     if parts:
         yield (
-            f"{capital(_name(numbers, equal['of']))} beside {inline(numbers, main)} where both "
-            f"have the same {_name(numbers, equal['measure'])} on test rows: {'; '.join(parts)}."
+            f"{capital(numbers.named(equal['of']))} beside {inline(numbers, main)} where both "
+            f"have the same {numbers.named(equal['measure'])} on test rows: {'; '.join(parts)}."
         )
 
 
 def _equal_sheet(caption, difference, **changes):
     def lines(numbers):
-        for one in numbers.methods() if _options(numbers).get("equal") else ():
+        for source in numbers.sources if numbers.protocol.get("equal") else ():
             for rule in RULES:
-                yield Line(one["id"], f"{numbers.label(one['id'])}, {rule}", {"part": rule})
+                yield Line(source, f"{numbers.label(source)}, {rule}", {"part": rule})
 
     def columns(numbers):
-        equal = _options(numbers).get("equal") or {}
+        equal = numbers.protocol.get("equal") or {}
         main = main_of(numbers) if difference else None
-        for value in equal.get("values", ()):
-            yield Column(
-                label=f"at {value:g}",
-                value=lambda n, line, at=value: _at_equal(
-                    n, line.source, at, line.place["part"], main
-                ),
-                measure=numbers.measure(SIGN, equal["of"]),
-                show="difference" if difference else "interval",
-            )
+        for at in equal.get("values", ()):
+
+            def value(numbers, line, at=at):
+                return _at_equal(numbers, line.source, at, line.place["part"], main)
+
+            style = {"measure": numbers.measure(SIGN, equal["of"])}
+            show = "difference" if difference else "interval"
+            yield Column(label=f"at {at:g}", value=value, show=show, **style)
 
     def title(numbers):
-        names = {key: _name(numbers, _options(numbers)["equal"][key]) for key in ("of", "measure")}
+        names = {key: numbers.named(numbers.protocol["equal"][key]) for key in ("of", "measure")}
         return capital(caption.format(main=numbers.label(main_of(numbers)), **names))
 
     return Sheet(title, lines, columns, **changes)
@@ -304,43 +293,44 @@ def _broken(measure, target):
     return value
 
 
+def _test(numbers, name):
+    return Column(SIGN, f"{capital(numbers.named(name))}, test", place={"measure": name})
+
+
 def _held(numbers):
-    """For each measure that is asked: its limits, its test value, by how much it breaks them."""
-    asked = asked_measures(numbers)
-    for name in asked:
-        points = is_share(numbers, name)
-        before = f"{capital(_name(numbers, name))}: " if len(asked) > 1 else ""
-        for least, words in ((False, "at most"), (True, "at least")):
-            style = numbers.measure(SIGN, name)
-            yield _mean(capital(f"{before}asked, {words}"), _limit(name, least), style)
-        yield Column(SIGN, f"{capital(_name(numbers, name))}, test", place={"measure": name})
-        train = f"within if at most 0.1 {'points' if points else '% of it'} beyond what was asked"
+    """For each measure with a limit: its limits, its test value, by how much it breaks them."""
+    limited = requested_measures(numbers)
+    for name in limited:
+        points, words = is_share(numbers, name), capital(numbers.named(name))
+        before, style = f"{words}: " if len(limited) > 1 else "", numbers.measure(SIGN, name)
+        for least, end in ((False, "at most"), (True, "at least")):
+            yield _mean(capital(f"{before}requested, {end}"), _limit(name, least), style)
+        yield _test(numbers, name)
+        train = f"pass if at most 0.1 {'points' if points else '% of it'} beyond what was requested"
         for target, where, bound, says in (
             ("train", "training", TRAINING, f"{train}, by the rule that a method constrains"),
-            ("general", "test", 0.0, "within or beyond it with the whole interval, else open"),
+            ("general", "test", 0.0, "pass or fail with the whole interval, else open"),
         ):
             yield Column(
                 label=capital(f"{before}limit broken by, {where}"),
                 value=_broken(name, target),
                 measure=_EXCESS[points],
                 show="difference",
-                bound=Bound(bound, f"{capital(_name(numbers, name))}, {where} rows: {says}."),
+                bound=Bound(bound, f"{words}, {where} rows: {says}."),
             )
-    for name in _measures(numbers):
-        if name not in asked:
-            yield Column(SIGN, f"{capital(_name(numbers, name))}, test", place={"measure": name})
+    yield from (_test(numbers, name) for name in _measures(numbers) if name not in limited)
     yield Column("labels_needed", "Labels that show it is better", measure=_PLAIN)
 
 
 def _both_rules(numbers):
-    for name in filter(None, dict.fromkeys([*asked_measures(numbers), _cost(numbers)])):
+    for name in filter(None, dict.fromkeys([*requested_measures(numbers), _cost(numbers)])):
         for rule in RULES:
             for target, where in (("train", "training"), ("general", "test")):
-                label = f"{capital(_name(numbers, name))}, {rule}, {where}"
+                label = f"{capital(numbers.named(name))}, {rule}, {where}"
                 yield Column(rule, label, target, place={"measure": name})
     for name in _measures(numbers):
         yield Column(
-            label=f"Gap of {_name(numbers, name)}",
+            label=f"Gap of {numbers.named(name)}",
             value=lambda n, line, at=name: n.get(line.source, "gap", measure=at, **line.place),
             measure=numbers.measure(SIGN, name),
             show="difference",
@@ -387,13 +377,13 @@ def _costs_more(numbers, line):
 
 
 def _beside(numbers):
-    asked, cost, main = asked_measures(numbers), _cost(numbers), main_of(numbers)
-    if asked and cost:
-        label, style = numbers.label(main), _EXCESS[is_share(numbers, asked[0])]
+    limited, cost, main = requested_measures(numbers), _cost(numbers), main_of(numbers)
+    if limited and cost:
+        label, style = numbers.label(main), _EXCESS[is_share(numbers, limited[0])]
         yield _mean("Settings", lambda n, line: Estimate(len(_common(n, line)) or math.nan), _PLAIN)
-        yield _mean("Off what was asked", _off, style)
+        yield _mean("Off what was requested", _off, style)
         yield _mean(f"Off it, {label}", functools.partial(_off, source=main), style)
-        words, style = f"{capital(_name(numbers, cost))} minus that of", numbers.measure(SIGN, cost)
+        words, style = f"{capital(numbers.named(cost))} minus that of", numbers.measure(SIGN, cost)
         yield Column(label=f"{words} {label}", value=_costs_more, measure=style, show="difference")
 
 
@@ -496,7 +486,7 @@ DATA = Sheet(
     ),
     first="Data set",
 )
-HELD = "What was asked and what came about"
+HELD = "What was requested and what came about"
 NOTE = f"Test values are {SIGN}. A limit broken by less than 0 is kept."
 VARIANTS = "Test rows, means over the settings that both have and that bind."
 SHEETS = (
@@ -517,12 +507,12 @@ DETAILS = (
 
 def question(numbers):
     """What a study asks that does not say it."""
-    asked, cost = asked_measures(numbers), _cost(numbers)
-    if not asked:
+    limited, cost = requested_measures(numbers), _cost(numbers)
+    if not limited:
         return ""
-    words = listing(_name(numbers, name) for name in asked)
-    costs = f", and what does it cost in {_name(numbers, cost)}" if cost else ""
-    return f"Does {inline(numbers, main_of(numbers))} keep what is asked of {words}{costs}?"
+    words = listing(map(numbers.named, limited))
+    costs = f", and what does it cost in {numbers.named(cost)}" if cost else ""
+    return f"Does {inline(numbers, main_of(numbers))} keep what is requested of {words}{costs}?"
 
 
 PAGE = StudyPage(answer, SHEETS, (fits, sign_test, DATA), DETAILS, question)

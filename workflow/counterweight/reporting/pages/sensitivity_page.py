@@ -11,7 +11,7 @@ from counterweight.tables.parquet import setting_name, setting_options
 
 #: What is swept: metric, what it is called in a title, what hidden labels say of it elsewhere.
 SWEPT = (
-    ("swept_rate", "Share of 1", None),
+    ("swept_rate", "Rate of {outcome}", None),
     ("swept_mean", "Mean outcome", None),
     ("swept_gain", "Gain in accuracy over {reference}", None),
     ("swept_accuracy", "Accuracy of {method}", "accuracy"),
@@ -24,11 +24,9 @@ GIVEN = "delivered"
 
 @dataclass(frozen=True)
 class Swept:
-    """A quantity of a study by Γ.
+    """A quantity of a study by Γ: ``name`` and ``title`` say what it is, in short and in full.
 
-    ``name`` and ``title`` say what it is, in short and in full; ``common`` says whether one
-    factor for all rows gives a curve of its own; ``truth`` is what hidden labels say, where there
-    are any.
+    ``common``: one factor for all rows gives a curve of its own; ``truth``: what hidden labels say.
     """
 
     numbers: object
@@ -51,37 +49,30 @@ class Swept:
 
     def ends(self, end):
         """The `Estimate` of an end by setting, in the order of Γ."""
-        settings = self.numbers.places(
-            "setting", self.source, self.metric, self.target, variable=end
-        )
+        address = self.source, self.metric, self.target
+        settings = self.numbers.places("setting", *address, variable=end)
         settings = sorted(settings, key=lambda one: setting_options(one)["gamma"])
-        return {
-            one: self.numbers.get(self.source, self.metric, self.target, setting=one, variable=end)
-            for one in settings
-        }
+        return {one: self.numbers.get(*address, setting=one, variable=end) for one in settings}
+
+    def told(self, *values):
+        """Values in the measure's unit, with as many digits as their sizes need."""
+        unit, factor = (" %", 100) if self.measure.percent else ("", 1)
+        unit = " points" if self.measure.unit == "points" and factor == 1 else unit
+        places = 1 if factor == 100 else places_for(values)
+        return " to ".join(number(factor * value, places) for value in values) + unit
 
     def range(self, gamma, chance=False):
         """``12.1 to 31.0 %`` at a Γ; with `chance` to the outer ends of the bounds' intervals."""
-        unit, factor = _told_in(self.measure)
         least, most = (self.at(gamma, end) for end in ("least", "most"))
-        ends = (least.low, most.high) if chance and least.bounded else (least.mean, most.mean)
-        places = 1 if factor == 100 else places_for(ends)
-        return " to ".join(number(factor * end, places) for end in ends) + unit
-
-    @property
-    def centre(self):
-        """Around what Γ is swept, in words."""
-        return "with the tilt" if self.numbers.plan.get("tilt") else "if missing at random"
+        chance = chance and least.bounded
+        return self.told(*((least.low, most.high) if chance else (least.mean, most.mean)))
 
     @property
     def sentence(self):
-        """The range at Γ = 2 and the estimate."""
-        known = self.at(1.0, "least")
-        unit, factor = _told_in(self.measure)
-        middle = (
-            number(factor * known.mean, 1 if factor == 100 else places_for([known.mean])) + unit
-        )
-        return f"{self.title}: {middle} {self.centre}, {self.range(TWICE)} at Γ = {TWICE:g}"
+        """The range at Γ = 2 and the estimate, around which it is."""
+        centre = "with the tilt" if self.numbers.plan.get("tilt") else "if missing at random"
+        middle = self.told(self.at(1.0, "least").mean)
+        return f"{self.title}: {middle} {centre}, {self.range(TWICE)} at Γ = {TWICE:g}"
 
 
 def swept_of(numbers, target=None):
@@ -91,11 +82,13 @@ def swept_of(numbers, target=None):
     """
     targets = numbers.plan["targets"]
     target = target or ("unlabeled" if "unlabeled" in targets else targets[0])
-    given, _ = numbers.given_away
-    main, reference = given or numbers.main, reference_of(numbers)
-    names = {"reference": numbers.label(reference) if reference else ""}
+    main, reference = numbers.delivered[0] or numbers.main, reference_of(numbers)
+    names = {"outcome": outcome_of(numbers)} | {
+        "reference": numbers.label(reference) if reference else ""
+    }
     for metric, title, known in SWEPT:
-        source = _source(numbers, metric, target, main)
+        sources = filter(None, (GIVEN, main, reference))
+        source = next((one for one in sources if numbers.measured(metric, target, one)), None)
         if source is None:
             continue
         names["method"] = numbers.label(main if source == GIVEN else source)
@@ -106,17 +99,15 @@ def swept_of(numbers, target=None):
             truth = numbers.against(reference, source, "accuracy", target).times(100)
         elif source != GIVEN:
             truth = numbers.get(source, metric, target, variable="truth")
-        words, whom = title.format(**names), whom_of(numbers, target)
-        yield Swept(
-            numbers,
-            source,
-            metric,
-            target,
-            name=title.partition(" of {")[0].partition(" over {")[0],
-            title=f"{words}, {whom}",
-            common=metric in ("swept_accuracy", "swept_brier", "swept_gain"),
-            truth=truth,
-        )
+        name = title.partition(" of {method")[0].partition(" over {")[0].format(**names)
+        title = f"{title.format(**names)}, {whom_of(numbers, target)}"
+        common = metric in ("swept_accuracy", "swept_brier", "swept_gain")
+        yield Swept(numbers, source, metric, target, name, title, common, truth)
+
+
+def outcome_of(numbers):
+    """The outcome whose rate is told, in print."""
+    return numbers.plan.get("outcome") or "outcome = 1"
 
 
 def whom_of(numbers, target):
@@ -126,26 +117,8 @@ def whom_of(numbers, target):
 
 def reference_of(numbers):
     """The method whose chances are swept in a study of classifiers; None where there is none."""
-    known = [
-        one["id"] for one in numbers.methods() if numbers.measured("swept_rate", None, one["id"])
-    ]
-    return next(iter(known), None)
-
-
-def _source(numbers, metric, target, main):
-    """Whose numbers are shown: what is given away, the main method, else the reference."""
-    sources = [GIVEN, main, reference_of(numbers)]
-    return next((one for one in sources if one and numbers.measured(metric, target, one)), None)
-
-
-def _told_in(measure):
-    """Unit behind a number, with its blank, and the factor."""
-    if measure.percent:
-        return " %", 100.0
-    return (f" {measure.unit}" if measure.unit == "points" else ""), 1.0
-
-
-# How wrong an answer could be where labels are missing: sentences, and a table by Γ.
+    known = (name for name in numbers.sources if numbers.measured("swept_rate", None, name))
+    return next(known, None)
 
 
 def turns(numbers, source, conclusion, target):
@@ -155,10 +128,8 @@ def turns(numbers, source, conclusion, target):
         for side in ("above", "below")
     }
     sides = {side: one for side, one in sides.items() if one.known}
-    if not sides:
-        return "", Estimate()
-    side = max(sides, key=lambda one: sides[one].mean)
-    return side, sides[side]
+    side = max(sides, key=lambda one: sides[one].mean, default="")
+    return side, sides.get(side, Estimate())
 
 
 def turn(conclusion, known):
@@ -175,7 +146,6 @@ def how_wrong(numbers):
     shown = list(swept_of(numbers))
     if not shown:
         return
-    first = shown[0]
     around = "the tilt" if numbers.plan.get("tilt") else "missing at random"
     yield (
         "How wrong it could be: labels may be missing for reasons that no column shows. Γ says by "
@@ -183,56 +153,17 @@ def how_wrong(numbers):
         f"of rows without a label. Γ = 1 is {around}; Γ = {TWICE:g}, odds at most twice or half "
         "as large, is a point of reference and no estimate: no data tell Γ."
     )
-    if first.source != GIVEN:
+    if shown[0].source != GIVEN:
         label = numbers.label(reference_of(numbers))
         yield (
             f"Swept are the chances that {label} learns from labeled rows. Where its form is wrong "
             "for rows of other kinds than those, numbers are off at Γ = 1, though labels be "
             "missing at random."
         )
+    yield from (f"{one.sentence}." for one in shown)
+    yield from conclusions(numbers, shown[0].target)
     for one in shown:
-        yield one.sentence + "."
-    yield from conclusions(numbers, first.target)
-    yield from _truth(numbers, shown)
-
-
-def conclusions(numbers, target):
-    """Sentences on the Γ at which conclusions turn."""
-    given, _ = numbers.given_away
-    main, whom = given or numbers.main, whom_of(numbers, target)
-    for source in dict.fromkeys((GIVEN, reference_of(numbers))):
-        side, known = turns(numbers, source, "rate", target) if source else ("", Estimate())
-        if side:
-            binary = numbers.measured("swept_rate", target)
-            what = "share of 1" if binary else "mean outcome"
-            conclusion = f"The {what} among {whom} is {side} that of the labeled rows"
-            yield turn(conclusion, known)
-            break
-    for source in (GIVEN, main):
-        others = numbers.places("part", source, "turns_at", target) if source else []
-        for other in others:
-            side, known = turns(numbers, source, other, target)
-            if other == "rate" or not side:
-                continue
-            against = {"constant": "one answer for all"}.get(other)
-            against = against or numbers.label(numbers.baseline if other == "reference" else other)
-            more = {"above": "more", "below": "less"}[side]
-            yield turn(f"{numbers.label(main)} decides right {more} often than {against}", known)
-        if others:
-            break
-    share = numbers.get(GIVEN, "decisions_open", target)
-    if share.known:
-        yield (
-            f"{percent(share.mean)} of the decisions on rows without a label would turn if their "
-            f"odds were {TWICE:g} times as large, or as small (estimates between 1/3 and 2/3)."
-        )
-
-
-def _truth(numbers, shown):
-    """From which Γ on the bounds hold what hidden labels say."""
-    for one in shown:
-        place = {"part": one.metric}
-        known = numbers.get(one.source, "gamma_of_truth", one.target, **place)
+        known = numbers.get(one.source, "gamma_of_truth", one.target, part=one.metric)
         if known.known and one.metric in ("swept_rate", "swept_accuracy"):
             size = f"from Γ = {number(known.mean, 1)} on"
             if known.mean <= 1.005:
@@ -245,33 +176,52 @@ def _truth(numbers, shown):
             )
 
 
+def conclusions(numbers, target):
+    """Sentences on the Γ at which conclusions turn."""
+    main, whom = numbers.delivered[0] or numbers.main, whom_of(numbers, target)
+    for source in dict.fromkeys((GIVEN, reference_of(numbers))):
+        side, known = turns(numbers, source, "rate", target) if source else ("", Estimate())
+        if side:
+            rate = f"rate of {outcome_of(numbers)}"
+            what = rate if numbers.measured("swept_rate", target) else "mean outcome"
+            yield turn(f"The {what} among {whom} is {side} that of the labeled rows", known)
+            break
+    for source in (GIVEN, main):
+        others = numbers.places("part", source, "turns_at", target) if source else []
+        for other in others:
+            side, known = turns(numbers, source, other, target)
+            if other == "rate" or not side:
+                continue
+            against = "one answer for all"
+            if other != "constant":
+                against = numbers.label(numbers.baseline if other == "reference" else other)
+            more = {"above": "more", "below": "less"}[side]
+            yield turn(f"{numbers.label(main)} decides right {more} often than {against}", known)
+        if others:
+            break
+    share = numbers.get(GIVEN, "decisions_open", target)
+    if share.known:
+        yield (
+            f"{percent(share.mean)} of the decisions on rows without a label would turn if their "
+            f"odds were {TWICE:g} times as large, or as small (estimates between 1/3 and 2/3)."
+        )
+
+
 def _lines(numbers):
     for one in list(swept_of(numbers))[:1]:
         for setting in one.ends("least"):
-            yield Line(
-                one.source, f"Γ = {setting_options(setting)['gamma']:g}", {"setting": setting}
-            )
+            label = f"Γ = {setting_options(setting)['gamma']:g}"
+            yield Line(one.source, label, {"setting": setting})
 
 
 def _columns(numbers):
     for one in swept_of(numbers):
         for end in ("least", "most"):
-            yield Column(
-                one.metric,
-                f"{one.title}: {end}",
-                target=one.target,
-                source=one.source,
-                place={"variable": end},
-                show="mean",
-            )
+            label, place = f"{one.title}: {end}", {"variable": end}
+            yield Column(one.metric, label, one.target, one.source, place, "mean")
 
 
 #: Bounds by Γ: a line each.
 BY_GAMMA = Sheet(
-    "How wrong it could be, by Γ",
-    _lines,
-    lambda numbers: tuple(_columns(numbers)),
-    first="Odds at most",
-    fold=True,
-    best=False,
+    "How wrong it could be, by Γ", _lines, _columns, first="Odds at most", fold=True, best=False
 )

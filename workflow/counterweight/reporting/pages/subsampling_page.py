@@ -20,19 +20,11 @@ from counterweight.reporting.sheets import (
 from counterweight.reporting.study_page import (
     Answer,
     StudyPage,
-    cards_and_points,
     difference_in_words,
-    headline,
+    of_methods,
     plain_answer,
 )
-from counterweight.reporting.wording import (
-    Measure,
-    capital,
-    listing,
-    number,
-    percent,
-    setting_label,
-)
+from counterweight.reporting.wording import Measure, capital, listing, number, percent
 from counterweight.tables.parquet import numbers_of, setting_options
 
 #: The rate of which an answer speaks: the nearest to it that a study has.
@@ -66,7 +58,7 @@ def trained(numbers):
     """`Fit` of each method that says how it learns from which zero rows, by its options."""
     made = []
     for one in numbers.methods():
-        for setting in numbers.settings(one["id"], headline(numbers)):
+        for setting in numbers.settings(one["id"], numbers.headline):
             at = one["options"] | setting_options(setting)
             if {"keep_rate", "learner", "correction"} <= at.keys():
                 parts = (at["keep_rate"], at["learner"], at["correction"])
@@ -77,19 +69,18 @@ def trained(numbers):
 def on_all_rows(numbers, learner):
     """The `Fit` of a learner on all rows that corrects nothing; or None."""
     same = [fit for fit in trained(numbers) if fit.learner == learner and fit.rate == 1]
-    plain = [fit for way in ("none", "weights") for fit in same if fit.way == way]
-    return plain[0] if plain else None
+    return next((fit for way in ("none", "weights") for fit in same if fit.way == way), None)
 
 
 def level(numbers, fit, metric=None):
-    metric = metric or headline(numbers)
+    metric = metric or numbers.headline
     return numbers.get(fit.source, metric, setting=fit.setting) if fit else Estimate()
 
 
 @functools.lru_cache(256)
 def cost(numbers, fit, relative=True):
-    """What a fit has worse than the same learner on all rows; as a plain difference if asked."""
-    metric, full = headline(numbers), on_all_rows(numbers, fit.learner)
+    """What a fit has worse than the same learner on all rows; as a plain difference if `relative` is False."""
+    metric, full = numbers.headline, on_all_rows(numbers, fit.learner)
     if full is None:
         return Estimate()
     mine, base = (numbers.values(one.source, metric, setting=one.setting) for one in (fit, full))
@@ -101,7 +92,7 @@ def cost(numbers, fit, relative=True):
 def _costs(numbers):
     if not trained(numbers):
         return
-    metric, learners = headline(numbers), {fit.source: fit.learner for fit in trained(numbers)}
+    metric, learners = numbers.headline, {fit.source: fit.learner for fit in trained(numbers)}
 
     def full(numbers, line):
         return level(numbers, on_all_rows(numbers, learners[line.source]))
@@ -113,7 +104,7 @@ def _costs(numbers):
             mine = (fit for fit in trained(numbers) if fit.source == line.source)
             return next((cost(numbers, fit) for fit in mine if fit.rate == rate), Estimate())
 
-        bound = Bound(_SAFE, "Cost: within where at most 1 % worse than on all rows.")
+        bound = Bound(_SAFE, "Cost: pass where at most 1 % worse than on all rows.")
         style = {"measure": _COST, "show": "difference", "bound": bound}
         yield Column(metric, f"At l = {rate:g}", value=value, **style)
 
@@ -132,17 +123,10 @@ COSTS = Sheet(
 
 def _tops(numbers):
     names = {"top 1": "All rows", "top 0.01": "Highest 1 %", "top 0.001": "Highest 0.1 %"}
-    parts = {
-        part
-        for one in numbers.methods()
-        for part in numbers.places("part", one["id"], "predicted_over_observed")
-    }
+    metric = "predicted_over_observed"
+    parts = {part for one in numbers.sources for part in numbers.places("part", one, metric)}
     for part in sorted(parts, key=lambda part: -float(part.split()[-1])):
-
-        def value(numbers, line, part=part):
-            return numbers.get(line.source, "predicted_over_observed", part=part, **line.place)
-
-        yield Column("predicted_over_observed", names.get(part, capital(part)), value=value)
+        yield Column(metric, names.get(part, capital(part)), place={"part": part})
 
 
 TOPS = Sheet(
@@ -167,41 +151,35 @@ def training_answer(numbers):
     lost = [fit for fit in trained(numbers) if fit.rated and cost(numbers, fit).known]
     if not lost:
         return None
-    metric = headline(numbers)
-    measure = numbers.measure(metric)
+    metric, measure = numbers.headline, numbers.measure(numbers.headline)
     harsh = min((fit.rate for fit in lost), key=lambda rate: (abs(math.log(rate / _HARSH)), rate))
     ways = [(level(numbers, fit), fit) for fit in lost if fit.rate == harsh]
     first = _best(numbers, ways, metric)[1]
-    asked = [fit for _, fit in ways if numbers.main == fit.source]
-    told = dict.fromkeys([first, *asked])
+    shown = dict.fromkeys([first, *(fit for _, fit in ways if numbers.main == fit.source)])
     said = [
         f"{numbers.label(fit.source)} has a {measure.label} of "
         f"{in_words(level(numbers, fit), measure)}, "
         f"{difference_in_words(cost(numbers, fit, False), measure)} the same learner on all rows "
         f"({in_words(Estimate(cost(numbers, fit).mean), _COST, True)})."
-        for fit in told
+        for fit in shown
     ]
-    full = on_all_rows(numbers, first.learner)
-    rows = [level(numbers, fit, "rows_trained").mean for fit in (first, full)]
-    fewer = (
-        f"{number(rows[0], 0)} instead of {number(rows[1], 0)}" if rows[0] < rows[1] else "fewer"
+    few, all_rows = (
+        level(numbers, fit, "rows_trained").mean
+        for fit in (first, on_all_rows(numbers, first.learner))
     )
-    lead = f"Trained on {fewer} rows (l = {harsh:g}), {said[0]}"
-    cards = cards_and_points(numbers, [fit.source for fit in told], metric, setting=first.setting)
-    return Answer(lead, (*map(capital, said[1:]), _safe(numbers, lost)), *cards)
-
-
-def _safe(numbers, lost):
-    """Down to which rate each way is safe, at all milder rates too."""
+    fewer = f"{number(few, 0)} instead of {number(all_rows, 0)}" if few < all_rows else "fewer"
+    # Down to which rate each way is safe, at all milder rates too.
     safe, failed = {}, set()
     for fit in sorted(lost, key=lambda fit: -fit.rate):
         if cost(numbers, fit).mean > _SAFE:
             failed.add(fit.source)
         elif fit.source not in failed:
             safe[fit.source] = f"{numbers.label(fit.source)} to l = {fit.rate:g}"
-    if safe:
-        return f"On average within 1 % of all rows: {listing(safe.values())}."
-    return "No way stays within 1 % of all rows, at any rate below 1."
+    last = "No way stays within 1 % of all rows, at any rate below 1."
+    last = f"On average within 1 % of all rows: {listing(safe.values())}." if safe else last
+    cards = of_methods(numbers, [fit.source for fit in shown], metric, setting=first.setting)
+    lead = f"Trained on {fewer} rows (l = {harsh:g}), {said[0]}"
+    return Answer(lead, (*map(capital, said[1:]), last), *cards)
 
 
 # A budget of training rows.
@@ -215,9 +193,7 @@ def bought(numbers):
 
 
 def _named(numbers, line):
-    """A line in one text, its setting with it."""
-    setting = setting_label(line.place.get("setting", ""))
-    return ", ".join(filter(None, [numbers.label(line.source), setting]))
+    return numbers.label(line.source, line.place.get("setting", ""))
 
 
 def _budget_columns(numbers):
@@ -259,7 +235,7 @@ def budget_answer(numbers):
         return None
     sources = {numbers.baseline: 0, **sources} if numbers.baseline else sources
     rows = number(numbers.method(lines[0].source)["options"]["budget"], 0)
-    cards = cards_and_points(numbers, sources, headline(numbers))
+    cards = of_methods(numbers, sources, numbers.headline)
     return Answer(f"With {rows} training rows, {said[0]}", tuple(map(capital, said[1:])), *cards)
 
 
@@ -291,10 +267,6 @@ def _parts(numbers):
                 labels.add(label)
 
 
-def _bias(numbers, line):
-    return numbers.get(line.source, "auc_bias", **line.place)
-
-
 AUCS = Sheet(
     "The AUC of one ranking, measured on a part of the test rows",
     _parts,
@@ -302,9 +274,9 @@ AUCS = Sheet(
         Column(
             "auc_bias",
             "Bias, points",
-            value=_bias,
+            value=lambda numbers, line: numbers.get(line.source, "auc_bias", **line.place),
             show="difference",
-            bound=Bound(0.005, "Bias: within where at most 0.5 points.", absolute=True),
+            bound=Bound(0.005, "Bias: pass where at most 0.5 points.", absolute=True),
         ),
         Column("auc_spread", show="mean"),
         Column("auc_covered", measure=_SHARE, label="Coverage", bound=COVERAGE),
@@ -326,8 +298,8 @@ def _draws(numbers):
 def _deviations(numbers):
     names = ("auc_deviation", "auc_deviation_quantile", "agarwal_bound")
     yield from (Column(metric, show="mean") for metric in names)
-    delta = (numbers.plan.get("protocol") or {}).get("options", {}).get("delta")
-    says = f"Beyond the bound: within where at most {percent(delta, 0)} of the resamples."
+    delta = numbers.protocol.get("delta")
+    says = f"Beyond the bound: pass where at most {percent(delta, 0)} of the resamples."
     yield Column(
         "bound_violated", "Beyond the bound", measure=_SHARE, bound=delta and Bound(delta, says)
     )
@@ -345,38 +317,34 @@ def ranking_answer(numbers):
     if not lines:
         return None
     line = min(lines, key=lambda line: line.place["keep_rate"])
-    measure = numbers.measure("auc_bias")
-    spread, covered = (
-        numbers.get(line.source, metric, **line.place).mean
-        for metric in ("auc_spread", "auc_covered")
+    bias, spread, covered = (
+        numbers.get(line.source, f"auc_{what}", **line.place)
+        for what in ("bias", "spread", "covered")
     )
     text = (
         f"With {line.place['part']} kept at l = {line.place['keep_rate']:g}, the measured AUC of "
         f"{numbers.label(line.source)} has a bias of "
-        f"{in_words(_bias(numbers, line), measure, True)} points and a spread of "
-        f"{number(100 * spread, 1)} points"
+        f"{in_words(bias, numbers.measure('auc_bias'), True)} points and a spread of "
+        f"{number(100 * spread.mean, 1)} points"
     )
-    more, draws = [], {}
+    if covered.known:
+        text += f"; {percent(covered.mean)} of its 95 % intervals hold that of all rows"
+    more, draws, worst = [], {}, []
     for one in _draws(numbers):
         rows, share = numbers_of(one.place["setting"]).values()
         known = numbers.get(one.source, "auc_deviation", **one.place)
         draws.setdefault(rows, []).append((known.mean, share))
+        worst.append(numbers.get(one.source, "bound_violated", **one.place).mean)
     for rows, known in draws.items():
         least, share = min(known)
         more.append(
             f"Of {number(rows, 0)} rows, it is best to have {percent(share, 0)} positives: the AUC "
             f"is then {number(100 * least, 1)} points off on average."
         )
-    worst = [numbers.get(one.source, "bound_violated", **one.place).mean for one in _draws(numbers)]
     if worst:
         share = f"At most {percent(max(worst))}" if max(worst) else "None"
         more.append(f"{share} of the resamples are beyond the Agarwal bound.")
-    held = (
-        f"; {percent(covered)} of its 95 % intervals hold that of all rows"
-        if covered == covered
-        else ""
-    )
-    return Answer(f"{text}{held}.", tuple(more), *cards_and_points(numbers, [line.source], "auc"))
+    return Answer(f"{text}.", more, *of_methods(numbers, [line.source], "auc"))
 
 
 # The page.
@@ -392,23 +360,19 @@ def answer(numbers):
     return replace(first, more=(*first.more, *more, *kept(numbers)))
 
 
-def _unbought(numbers):
-    return [] if bought(numbers) else each_method(numbers)
-
-
 def _by_setting(numbers):
     metrics = (*numbers.plan["columns"], "rows_trained") if trained(numbers) else ()
     return [Column(metric, show="sd") for metric in metrics]
 
 
+def _unbought(numbers):
+    return [] if bought(numbers) else each_method(numbers)
+
+
 PAGE = StudyPage(
     answer=answer,
     sheets=(
-        AUCS,
-        COSTS,
-        TOPS,
-        COMPARED,
-        BUDGET,
+        *(AUCS, COSTS, TOPS, COMPARED, BUDGET),
         replace(results_sheet("general"), lines=_unbought),
     ),
     trust=(spent, fits, sizes),

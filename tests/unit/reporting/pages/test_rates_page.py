@@ -15,15 +15,20 @@ from counterweight.reporting import PAGES
 from counterweight.reporting.blocks import Section, Sentence, Table
 from counterweight.reporting.claims import VERDICTS, decide, load_claims, unknown_names
 from counterweight.reporting.numbers import StudyNumbers
-from counterweight.reporting.pages.promises_page import Limit, asked_measures, limits_of, main_of
+from counterweight.reporting.pages.promises_page import (
+    Limit,
+    limits_of,
+    main_of,
+    requested_measures,
+)
 from counterweight.reporting.pages.rates_page import PAGE
 from counterweight.reporting.sheets import build
 from counterweight.reporting.study_page import StudyContext, study_page
 from counterweight.tables.parquet import metrics_table
 
-CLAIMS = Path(__file__).resolve().parents[3] / "workflow" / "claims" / "goh_2016.yaml"
+CLAIMS = Path(__file__).resolve().parents[4] / "workflow" / "claims" / "goh_2016.yaml"
 T_THREE = 4.302652729911275
-HELD = "What was asked and what came about"
+HELD = "What was requested and what came about"
 
 
 @pytest.fixture(scope="module")
@@ -107,9 +112,9 @@ def text(page):
 def test_known_values_stand_in_their_cells(known):
     page = paged(*known)
     first = cells(page, HELD, "κ = 0.5")
-    assert first["Asked, at most"].text == "2.00"
+    assert first["Requested, at most"].text == "2.00"
     assert first["Limit broken by, training"].text == "0.0 %"
-    assert first["Limit broken by, training"].grade == "within"
+    assert first["Limit broken by, training"].grade == "pass"
     ratio = first["Coverage ratio, male to female, test"]
     half = T_THREE * 0.1 / 3**0.5
     assert ratio.text == "2.10"
@@ -122,14 +127,14 @@ def test_known_values_stand_in_their_cells(known):
     assert broken.bracket == f"[\N{MINUS SIGN}{-low:.1f}, {high:.1f}]"
     assert first["Error, test"].text == "17.0 %"
     second = cells(page, HELD, "κ = 1")
-    assert second["Limit broken by, training"].grade == "beyond"
-    assert second["Limit broken by, test"].grade == "beyond"
-    assert cells(page, HELD, "Svm")["Asked, at most"].text == "–"
+    assert second["Limit broken by, training"].grade == "fail"
+    assert second["Limit broken by, test"].grade == "fail"
+    assert cells(page, HELD, "Svm")["Requested, at most"].text == "–"
 
 
 def test_the_answer_says_what_is_kept_and_what_it_costs(known):
     page = paged(*known)
-    asked = "what is asked (coverage ratio, male to female)"
+    asked = "what is requested (coverage ratio, male to female)"
     assert f"With Ramp, training rows keep {asked} in 1 of the 2 settings that bind" in text(page)
     assert (
         "test rows break it beyond chance in 1 of them; on average they miss it by at most +30.0 %"
@@ -234,10 +239,10 @@ def test_at_least_is_broken_from_below_and_shares_are_told_in_points():
     metrics = measured("known", ramp=both("found", [0.9] * 3, [0.72, 0.73, 0.725], "target=0.9"))
     page = paged(plan, metrics)
     shown = cells(page, HELD, "target = 0.9")
-    assert shown["Asked, at least"].text == "90.0 %"
+    assert shown["Requested, at least"].text == "90.0 %"
     broken = shown["Limit broken by, test, points"]
-    assert broken.text == "+17.50" and broken.grade == "beyond"
-    assert page.lead == "Does Ramp keep what is asked of recall?"
+    assert broken.text == "+17.50" and broken.grade == "fail"
+    assert page.lead == "Does Ramp keep what is requested of recall?"
 
 
 def test_the_deployed_model_sets_a_limit_on_its_own_rows(run):
@@ -245,9 +250,9 @@ def test_the_deployed_model_sets_a_limit_on_its_own_rows(run):
     page = paged(plan["studies"]["churn"], metrics, "churn")
     row = cells(page, HELD, "target = 0.03")
     # The deployed model has 0.605 there and every method 0.6.
-    assert row["Recall on d2: asked, at least"].text == "60.5 %"
+    assert row["Recall on d2: requested, at least"].text == "60.5 %"
     assert row["Recall on d2: limit broken by, test, points"].text == "+0.50"
-    assert row["Churn on d3: asked, at most"].text == "3.0 %"
+    assert row["Churn on d3: requested, at most"].text == "3.0 %"
     assert "Churn on d3: 5.5 %" in text(page) and "lower beyond chance in 7" in text(page)
     assert "6 if it wins 100 %" in text(page) and "981" in text(page)
     assert row["Labels that show it is better"].text == "102"
@@ -290,7 +295,7 @@ def test_what_the_optimiser_did_stands_in_a_sheet(run):
     page = paged(plan["studies"]["fairness_sex"], metrics, "fairness_sex")
     shown = cells(page, "What the optimiser did", "κ = 0.5")
     assert shown["Convex steps"].text == "8.0" and shown["Certified gap, millionths"].text == "3.0"
-    assert shown["Steps that rose, steps"].grade == "within"
+    assert shown["Steps that rose, steps"].grade == "pass"
     assert shown["Feasible fits"].text == "100 %"
 
 
@@ -339,7 +344,7 @@ def test_a_ratio_called_error_is_no_share():
     metrics = measured("known", ramp=both("error_ratio", [1.2] * 2, [1.19, 1.21], "kappa=0.8"))
     row = cells(paged(plan, metrics), HELD, "κ = 0.8")
     assert row["Error ratio, a to b, test"].text == "1.20"
-    assert row["Asked, at most"].text == "1.25"
+    assert row["Requested, at most"].text == "1.25"
 
 
 def test_one_method_of_ones_own_has_a_page():
@@ -351,7 +356,7 @@ def test_one_method_of_ones_own_has_a_page():
         ramp=both("mine", [1.25] * 3, [1.3, 1.31, 1.32]) + both("wrong", [0.2] * 3, [0.21] * 3),
     )
     page = paged(plan, metrics)
-    assert page.lead.startswith("Does Ramp keep what is asked of coverage ratio, old to young")
+    assert page.lead.startswith("Does Ramp keep what is requested of coverage ratio, old to young")
     assert "in the one setting that binds; test rows break it beyond chance in it;" in text(page)
     assert cells(page, HELD, "Ramp")["Limit broken by, test"].text == "+4.8 %"
     assert cells(page, HELD, "Ramp")["Error, test"].text == "21.0 %"
@@ -364,7 +369,7 @@ def test_a_study_that_asks_nothing_is_compared_plainly():
         "known", svm=both("error", [0.2] * 2, [0.2, 0.21]) + at("accuracy", [0.8, 0.79])
     )
     numbers = StudyNumbers("known", plan, metrics)
-    assert asked_measures(numbers) == [] and main_of(numbers)
+    assert requested_measures(numbers) == [] and main_of(numbers)
     page = paged(plan, metrics)
     assert cells(page, HELD, "Svm")["Error, test"].text == "20.5 %"
 

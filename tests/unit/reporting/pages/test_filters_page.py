@@ -83,7 +83,7 @@ def test_the_answer_is_of_the_filter_that_is_given_away(small):
     assert "from 0.500 to 0.350" in told.sentence and told.sentence.endswith("is 0.250.")
     text = " ".join(told.more)
     assert "its limit is 0.2: open whether it is kept" in text
-    assert "No filter is given away: alpha_beta has none to give" in text
+    assert "No filter is delivered: alpha_beta has none to give" in text
     cards = {card.label: card for card in told.cards}
     imbalance = cards["Imbalance, test rows"]
     assert imbalance.value == "0.350" and imbalance.interval == "", "none from two repeats"
@@ -104,7 +104,7 @@ def test_the_answer_names_another_filter_where_another_is_given_away(everything)
         lines = [line.label for line in filters_page.each_at_middle(numbers)]
         assert words.lower() in lines
         assert any(line.startswith("naive_tree, η = 0") for line in lines), "as it was trained"
-    assert "relaxed, α = 0.4" in lines, "methods are compared at the limit of what is given away"
+    assert "relaxed, α = 0.4" in lines, "methods are compared at the limit of what is delivered"
 
 
 def test_without_its_results_the_answer_is_of_another_filter(small):
@@ -135,11 +135,11 @@ def test_a_limit_is_kept_broken_or_open_by_the_interval(small):
     rows = (small["metric"] == "disclosivity") & (small["setting"] == "alpha=0.2")
     rows &= small["target"] == "test"
     for values, grade in (
-        ((0.1, 0.11, 0.11), "within"),
-        ((0.3, 0.3001, 0.3), "beyond"),
+        ((0.1, 0.11, 0.11), "pass"),
+        ((0.3, 0.3001, 0.3), "fail"),
         ((0.1, 0.4, 0.3), "open"),
         ((0.3, 0.3001), "open"),
-        ((0.3, 0.3), "beyond"),
+        ((0.3, 0.3), "fail"),
     ):
         more = small[rows & (small["repeat"] == 1)].assign(repeat=2)
         changed = pd.concat([small, *[more] * (len(values) - 2)], ignore_index=True)
@@ -204,7 +204,7 @@ def test_the_classifier_stands_beside_one_of_all_rows(small):
         "alpha_beta, α = 0.2",
     ]
     change = known["alpha_beta, α = 0.2", "Change, points"]
-    assert (change.text, change.grade) == ("−1.0", "beyond"), "more than half a point lost"
+    assert (change.text, change.grade) == ("−1.0", "fail"), "more than half a point lost"
     assert known["All training rows", "Change, points"].text == "–"
 
 
@@ -222,7 +222,7 @@ def test_samples_of_hardly_any_rows_and_rows_left_out_are_told(small):
     few = small.copy()
     few.loc[few["metric"] == "collected", "value"] = 12.0
     known = cells(page.OVERVIEW, numbers_of(few))
-    assert known["alpha_beta, α = 0.2", "Rows accepted, training"].grade == "beyond"
+    assert known["alpha_beta, α = 0.2", "Rows accepted, training"].grade == "fail"
     dropped = filters.measured(labels=filters.at("rows_dropped", [7.0, 9.0]))
     made = page_of(numbers_of(pd.concat([few, dropped])))
     assert any(text == "Rows left out: the data (16)." for text in sentences(made))

@@ -452,8 +452,8 @@ def trust(numbers):
         one, line = max(test, key=lambda pair: pair[0].mean)
         yield (
             f"On test rows {grades.count('pass')} of {count(len(lines), 'setting')} pass (by the "
-            f"interval within their limit), {grades.count('fail')} fail, {grades.count('open')} are "
-            f"open. Farthest beyond the limit: {line.label}, by {in_words(one, DISTANCE)}."
+            f"interval within their limit), {grades.count('fail')} fail, "
+            f"{grades.count('open')} are open. Farthest beyond the limit: {line.label}, by {in_words(one, DISTANCE)}."
         )
     place = about.place if about else {}
     gap = numbers.get(about.source if about else "", "excess_imbalance", "test", **place)

@@ -15,8 +15,8 @@ CAPTION_BY_NAME = {
     "asked_ratio": (
         "Observed value against the requested value, mean over repeats with 95 % intervals; on "
         "the dashed diagonal both are the same. Dashed lines: randomised rule, of which the "
-        "constraint was requested. Dotted: the method without a constraint; what is requested beyond it "
-        "does not bind."
+        "constraint was requested. Dotted: the method without a constraint; what is requested "
+        "beyond it does not bind."
     ),
     "bounds": (
         "As Figure 1 of Goh et al. (2016): the ramp, a row's part in a rate by its score z, and "
@@ -56,8 +56,8 @@ REQUESTED = "requested"
 class Points:
     """Values of measures by setting, as points of lines.
 
-    ``requested`` has ``measure``, ``option`` and ``form`` of what sweeps request, or is None; ``cost``
-    is the measure that is paid: that of the comparison, or the first that is not requested.
+    ``requested`` has ``measure``, ``option`` and ``form`` of what sweeps request, or is None;
+    ``cost`` is the measure that is paid: that of the comparison, or the first that is not requested.
     """
 
     def __init__(self, study):

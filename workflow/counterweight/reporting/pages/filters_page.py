@@ -453,7 +453,8 @@ def trust(numbers):
         yield (
             f"On test rows {grades.count('pass')} of {count(len(lines), 'setting')} pass (by the "
             f"interval within their limit), {grades.count('fail')} fail, "
-            f"{grades.count('open')} are open. Farthest beyond the limit: {line.label}, by {in_words(one, DISTANCE)}."
+            f"{grades.count('open')} are open. Farthest beyond the limit: {line.label}, by "
+            f"{in_words(one, DISTANCE)}."
         )
     place = about.place if about else {}
     gap = numbers.get(about.source if about else "", "excess_imbalance", "test", **place)

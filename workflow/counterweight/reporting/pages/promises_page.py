@@ -1,4 +1,4 @@
-"""What methods are requested to keep, read from the texts of the plan, and what came of each promise.
+"""What methods are requested to keep, by the texts of the plan, and what came of each promise.
 
 A constraint on a rate, or on a ratio of two, is a limit on the measure of the study that has the
 same expression, whatever the measure is called. What the study itself says goes first.

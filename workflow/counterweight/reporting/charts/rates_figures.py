@@ -57,7 +57,7 @@ class Points:
     """Values of measures by setting, as points of lines.
 
     ``requested`` has ``measure``, ``option`` and ``form`` of what sweeps request, or is None;
-    ``cost`` is the measure that is paid: that of the comparison, or the first that is not requested.
+    ``cost`` is the measure that is paid: of the comparison, or the first that is not requested.
     """
 
     def __init__(self, study):

@@ -79,7 +79,7 @@ def level(numbers, fit, metric=None):
 
 @functools.lru_cache(256)
 def cost(numbers, fit, relative=True):
-    """What a fit has worse than the same learner on all rows, relative to that or as a difference."""
+    """What a fit loses on the same learner on all rows, relative to it or as a difference."""
     metric, full = numbers.headline, on_all_rows(numbers, fit.learner)
     if full is None:
         return Estimate()

@@ -1,6 +1,8 @@
 """Batches of Parquet files, read and written."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.tables import batches, parquet
@@ -115,3 +117,60 @@ def test_memory_does_not_grow_with_the_rows(tmp_path):
             max(pa.total_allocated_bytes() for _ in batches.batches(tmp_path / "t.parquet"))
         )
     assert held[1] < 1.5 * held[0]
+
+
+def test_files_are_read_in_step_whatever_their_row_groups(tmp_path):
+    n = 1000
+    sizes = {"a": 300, "b": 450, "c": n}
+    for name, size in sizes.items():
+        table = pa.table(
+            {"row": np.arange(n), name: pa.array([f"{name}{k % 7}" for k in range(n)])}
+        )
+        pq.write_table(table, tmp_path / name, row_group_size=size)
+    sources = [(tmp_path / name, ["row", name], [name]) for name in sizes]
+    lengths, seen = [], {name: [] for name in sizes}
+    for parts in batches.together(sources, 400):
+        first = parts[0]["row"]
+        lengths.append(len(first))
+        for name, part in zip(sizes, parts, strict=True):
+            assert part["row"].tolist() == first.tolist()
+            codes, words = part[name]
+            seen[name] += [words[code] for code in codes]
+    # Batches end where a row group does, or after 400 rows of one.
+    ends = {300, 600, 900, 400, 450, 850, 800, n}
+    assert np.cumsum(lengths).tolist() == sorted(ends)
+    assert all(seen[name] == [f"{name}{k % 7}" for k in range(n)] for name in sizes)
+    pq.write_table(pa.table({"row": np.arange(n + 1)}), tmp_path / "d")
+    with pytest.raises(CounterweightError, match="has 1000 rows but .* has 1001"):
+        list(batches.together([*sources, (tmp_path / "d", ["row"], [])]))
+
+
+def test_a_log_is_read_file_after_file_in_batches_of_one_row_or_more(tmp_path):
+    for name, values in (("b", [3, 4]), ("a", [1, 2])):
+        pq.write_table(pa.table({"x": values, "y": values}), tmp_path / f"{name}.parquet")
+    found = [part["x"].tolist() for part in batches.log_batches(tmp_path, ["x"], 1)]
+    assert found == [[1], [2], [3], [4]]
+    found = batches.log_batches([tmp_path / "b.parquet", tmp_path / "a.parquet"], ["x"], 2.0)
+    assert [part["x"].tolist() for part in found] == [[3, 4], [1, 2]]
+    for size in (0, 1.5, -1):
+        with pytest.raises(CounterweightError, match="whole number of rows from 1, not"):
+            list(batches.log_batches(tmp_path, ["x"], size))
+    for paths, told in (
+        ([], "no file was named"),
+        (tmp_path / "none", "is not there: check the path of the log"),
+        ([tmp_path / "a.parquet", tmp_path / "b.txt"], "is not a readable Parquet file: check"),
+    ):
+        (tmp_path / "b.txt").write_text("x")
+        with pytest.raises(CounterweightError, match=told):
+            list(batches.log_batches(paths, ["x"]))
+    with pytest.raises(CounterweightError, match="has no column z; it has x, y"):
+        list(batches.log_batches(tmp_path, ["z"]))
+
+
+def test_decimals_and_booleans_with_nulls_are_floats(tmp_path):
+    table = pa.table({"d": pa.array([1.0, None]).cast(pa.decimal128(5, 2)), "t": [True, None]})
+    pq.write_table(table.append_column("b", pa.array([True, False])), tmp_path / "t")
+    (part,) = batches.batches(tmp_path / "t")
+    np.testing.assert_array_equal(part["d"], [1.0, np.nan])
+    np.testing.assert_array_equal(part["t"], [1.0, np.nan])
+    assert part["b"].dtype == bool and part["b"].tolist() == [True, False]

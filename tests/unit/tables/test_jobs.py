@@ -1,13 +1,20 @@
 """What a job writes of itself: its log, its mistakes in one sentence; its repeats side by side."""
 
 import errno
+import logging
 import os
+import resource
 import signal
+import subprocess
+import sys
 import time
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.tables.jobs import logged, over_repeats
+from counterweight.tables.jobs import Running, largest_memory, logged, over_repeats, train_repeats
+from counterweight.tables.parquet import arrow_table, model_table, read_columns, read_models
 
 
 def test_a_warning_on_the_shared_terminal_says_which_job_it_is_of(tmp_path, capsys):
@@ -59,3 +66,56 @@ def test_a_part_that_is_killed_is_told(tmp_path):
 
     with pytest.raises(CounterweightError, match="One of the 2 processes of this job was killed"):
         over_repeats(part, range(2), 2)
+
+
+def test_repeats_run_side_by_side_only_where_there_are_two_and_processes_for_them():
+    here = os.getpid()
+    assert over_repeats(lambda repeat: (repeat, os.getpid() == here), range(3)) == [
+        *((0, True), (1, True), (2, True))
+    ]
+    assert over_repeats(lambda repeat: os.getpid() == here, range(1), 4) == [True]
+    assert over_repeats(lambda repeat: os.getpid() == here, range(2), 2) == [False, False]
+
+
+def test_memory_is_told_in_mb():
+    held = np.ones(40 * 10**6 // 8)
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert held.sum() and abs(largest_memory() - kilobytes * 1024 / 10**6) <= 1
+    assert 0 <= largest_memory(of_children=True) < 10**6
+
+
+def test_training_tells_its_repeats_and_writes_what_each_gave(tmp_path, caplog):
+    given = {"job": {"given": {"repeats": 2}, "run": "", "uses": ()}}
+    output = SimpleNamespace(model=tmp_path / "m", predictions=tmp_path / "p")
+    job = Running(
+        SimpleNamespace(input=None, output=output, threads=1, params=SimpleNamespace(**given))
+    )
+    with caplog.at_level(logging.INFO, "counterweight"):
+        train_repeats(
+            job,
+            lambda repeat: (
+                [model_table({"c": [repeat, 5.0]}, repeat, "general")],
+                [arrow_table({"p": np.array([repeat / 2])})],
+            ),
+        )
+    assert caplog.messages == ["repeat 1 of 2 done", "repeat 2 of 2 done"]
+    models = read_models(tmp_path / "m")
+    assert {key: found["c"].tolist() for key, found in models.items()} == {
+        (0, "general"): [0, 5],
+        (1, "general"): [1, 5],
+    }
+    assert read_columns(tmp_path / "p")["p"].tolist() == [0, 0.5]
+
+
+def test_who_outlives_its_parent_ends():
+    code = (
+        "import os, sys, time\n"
+        "from counterweight.tables.jobs import end_with\n"
+        "end_with(os.getppid())\n"
+        "print('kept', flush=True)\n"
+        "end_with(os.getppid() + 1)\n"
+        "time.sleep(5)\n"
+        "print('outlived')\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == -signal.SIGKILL and run.stdout == "kept\n"

@@ -177,3 +177,50 @@ def test_texts_that_a_spreadsheet_would_compute_are_escaped_and_come_back(tmp_pa
     assert kept["=id"].tolist() == ids + plain and kept["x"].tolist() == columns["x"].tolist()
     saved_form.write_answers(*files, pd.DataFrame(columns).astype({"=id": "category"}))
     assert "'=1+1\"," in files[1].read_text()
+
+
+def test_zeros_of_either_sign_and_nan_have_one_digest(tmp_path):
+    arrays = {"a": np.array([0.0, 1.0, np.nan])}
+    path = tmp_path / "model.parquet"
+    write_saved(path, "scores", {}, arrays)
+    changed(path, "value", -0.0, {"name": "a", "i": 0}, sealed=True)
+    assert np.signbit(read_saved(path).arrays["a"]).tolist()[:2] == [True, False]
+    changed(path, "value", 2.0, {"name": "a", "i": 2}, sealed=True)
+    with pytest.raises(CounterweightError, match="not as it was"):
+        read_saved(path)
+
+
+def test_arrays_have_at_most_three_dimensions_and_empty_ones_their_shape(tmp_path):
+    path = tmp_path / "model.parquet"
+    arrays = {"cube": np.arange(24.0).reshape(2, 3, 4), "none": np.empty((3, 0, 2)), "one": 7}
+    write_saved(path, "scores", {}, arrays)
+    found = read_saved(path).arrays
+    assert found["none"].shape == (3, 0, 2) and found["one"].shape == ()
+    np.testing.assert_array_equal(found["cube"], arrays["cube"])
+    with pytest.raises(ValueError, match="four has 4 dimensions"):
+        write_saved(path, "scores", {}, {"four": np.ones((1, 1, 1, 1))})
+    write_saved(path, "scores", {}, {"none": np.empty((0, 2))})
+    for shape, right in (("[0, 2147483647]", True), ("[0, 2147483648]", False), ("[1]", False)):
+        changed(path, "text", shape, {"part": "empty"}, sealed=False)
+        if right:
+            assert read_saved(path).arrays["none"].shape == (0, 2**31 - 1)
+            continue
+        with pytest.raises(CounterweightError, match="damaged"):
+            read_saved(path)
+
+
+def test_the_model_of_a_folder_is_the_file_that_is_there(tmp_path):
+    for name in reversed(saved_form.NAMES):
+        (tmp_path / name).touch()
+        assert saved_form.saved_file(tmp_path) == tmp_path / name
+    with pytest.raises(CounterweightError, match="none/model.parquet|none is not there"):
+        saved_form.saved_file(tmp_path / "none")
+
+
+def test_answers_come_in_batches_and_true_is_yes(tmp_path):
+    files = tmp_path / "a.parquet", tmp_path / "a.csv"
+    with saved_form.writing_answers(*files) as write:
+        for start in (0, 2):
+            write({"id": [start, start + 1], "ok": np.array([True, False])})
+    assert files[1].read_text() == 'id,ok\n0,"yes"\n1,"no"\n2,"yes"\n3,"no"\n'
+    assert pd.read_parquet(files[0])["ok"].tolist() == [True, False] * 2

@@ -6,6 +6,7 @@ import pytest
 from counterweight import load
 from counterweight.delivery.saved_models import (
     SavedModel,
+    SavedPredictor,
     as_frame,
     check_id,
     classes_array,
@@ -100,3 +101,32 @@ def test_parts_of_the_arrays_are_copies(saved):
 def test_what_is_not_there_is_told(tmp_path):
     with pytest.raises(CounterweightError):
         load(tmp_path)
+
+
+class Told(SavedPredictor):
+    """Answers with the column x, of classes yes from a half on."""
+
+    numbers = False
+
+    @property
+    def binary(self):
+        return not self.numbers
+
+    def answered(self, frame, first=0, reasons=True):
+        x = frame["x"].to_numpy()
+        return {"estimate": x, "decision": self.classes_[(x >= 0.5) * 1] if self.binary else x}, 0
+
+
+def test_a_predictor_says_chances_of_both_classes_or_a_number():
+    saved = Told({"id": None, "types": {}, "names": ["no", "yes"], "outcome": "late"}, {})
+    frame = pd.DataFrame({"x": [0.2, 0.5, 0.9]})
+    np.testing.assert_allclose(saved.predict_proba(frame), [[0.8, 0.2], [0.5, 0.5], [0.1, 0.9]])
+    assert list(saved.predict(frame)) == ["no", "yes", "yes"]
+    saved.BATCH = 2
+    assert list(saved.scored(frame)["estimate"]) == [0.2, 0.5, 0.9]
+    saved.numbers = True
+    assert list(saved.predict(frame)) == [0.2, 0.5, 0.9] and not hasattr(saved, "classes_")
+    with pytest.raises(CounterweightError, match="so there are no chances of classes"):
+        saved.predict_proba(frame)
+    with pytest.raises(CounterweightError, match="is fitted already"):
+        saved.fit(frame)

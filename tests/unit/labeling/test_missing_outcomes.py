@@ -207,6 +207,7 @@ def test_by_time_only_earlier_rows_are_learned_from():
     for number in range(3):
         roles = made.labels[number + 1]["role"]
         assert list(np.flatnonzero(roles == "labeled")) == list(range(2 * number + 2))
+        assert len(made.training(number + 1, "general")[2]) == 2 * number + 2
         assert list(np.flatnonzero(roles == "test")) == [2 * number + 2, 2 * number + 3]
         assert list(np.flatnonzero(roles == "left out")) == list(range(2 * number + 4, 8))
         assert roles[8] == "unlabeled"

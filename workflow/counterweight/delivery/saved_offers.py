@@ -231,7 +231,7 @@ class SavedOffers(SavedModel):
         Returns
         -------
         pandas.DataFrame
-            The id, ``tried_offer``, ``tried_p`` (its chance), ``best_level``, and expected
+            The id, ``tried_offer``, ``propensity`` (its chance), ``best_level``, and expected
             revenues: ``tried_revenue`` of the experiment, ``level_revenue`` of the best level.
         """
         made = experiment(self, self.encoded(frame), rng, **asked)

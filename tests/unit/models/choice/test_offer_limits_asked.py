@@ -92,7 +92,7 @@ def test_chances_of_an_experiment_are_those_with_which_offers_are_drawn(saved):
     people = pd.concat([shop(1, 3)] * 4000, ignore_index=True)
     for how in ("around", "thompson"):
         made = saved.experiment(people, np.random.default_rng(0), how=how, levels=5, least=0.05)
-        known = made.groupby("tried_offer")["tried_p"].agg(["first", "size"])
+        known = made.groupby("tried_offer")["propensity"].agg(["first", "size"])
         assert known["first"].sum() == pytest.approx(1.0) and known["first"].min() >= 0.05
         error = np.sqrt(known["first"] * (1 - known["first"]) / 4000)
         assert (np.abs(known["size"] / 4000 - known["first"]) < 4.5 * error).all()
@@ -111,7 +111,7 @@ def test_thompson_counts_the_draws_of_segments_as_of_lines():
     saved = saved_of(frame, "predictive_choice", "soft")
     X = saved.encoded(frame)
     made = experiment(saved, X, np.random.default_rng(0), how="thompson", levels=6, least=0.02)
-    assert (made["tried_p"] >= 0.02 - 1e-12).all() and (made["tried_p"] <= 1).all()
+    assert (made["propensity"] >= 0.02 - 1e-12).all() and (made["propensity"] <= 1).all()
     offers = levels_of(saved, 6)
     p, fits = choices(saved, X, offers)
     assert fits.any(axis=1).all() and np.isin(made["tried_offer"], offers).all()
@@ -135,7 +135,7 @@ def test_the_loop_closes_intervals_of_what_was_tried_cover_the_truth(saved):
         taken = rng.random(len(people)) < truth(people, tried)
         chosen = (tried == target).astype(float)
         for name, estimate in (("ips", ips), ("snips", snips)):
-            value = estimate(np.where(taken, tried, 0.0), made["tried_p"].to_numpy(), chosen)
+            value = estimate(np.where(taken, tried, 0.0), made["propensity"].to_numpy(), chosen)
             covered[name] += value.low <= earns <= value.high
     least = 0.95 - 2 * np.sqrt(0.95 * 0.05 / rounds)
     assert min(covered.values()) / rounds >= least
@@ -166,7 +166,7 @@ def test_a_table_of_ones_own_has_limits_and_an_experiment_by_config(tmp_path):
     made = own.run("deliver")
     table = pd.read_parquet(made["offers"])
     assert {"allotted_offer", "allotted_p", "allotted_revenue"} <= {*table}
-    assert {"tried_offer", "tried_p", "best_level"} <= {*table}
+    assert {"tried_offer", "propensity", "best_level"} <= {*table}
     assert table["allotted_p"].sum() < 60
     graded = frame.set_index("who")["grade"].reindex(table["who"]).to_numpy()
     assert np.average(graded, weights=table["allotted_p"]) >= 3.1 - 1e-9
@@ -191,7 +191,7 @@ def test_a_table_of_ones_own_has_limits_and_an_experiment_by_config(tmp_path):
     people = own.run("apply")
     offers = pd.read_parquet(people["table"])
     assert len(offers) == 60 and offers["allotted_p"].sum() <= 60
-    assert offers["tried_p"].between(0.02, 1).all()
+    assert offers["propensity"].between(0.02, 1).all()
 
 
 def test_mistakes_in_limits_are_told_in_a_sentence(tmp_path):

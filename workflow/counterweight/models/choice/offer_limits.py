@@ -394,7 +394,7 @@ def experiment(saved, X, rng, *, how="around", levels=7, spread=0.1, least=0.02)
     Returns
     -------
     dict of str to array (n,)
-        ``tried_offer``; ``tried_p``, its chance; ``best_level``, the offer among these that earns
+        ``tried_offer``; ``propensity``, its chance; ``best_level``, the offer among these that earns
         most in expectation; ``tried_revenue``, what the experiment is expected to earn of each,
         and ``level_revenue``, what the best levels are.
 
@@ -426,7 +426,7 @@ def experiment(saved, X, rng, *, how="around", levels=7, spread=0.1, least=0.02)
     drawn, rows = np.minimum(drawn, len(offers) - 1), np.arange(len(X))
     return {
         "tried_offer": offers[drawn],
-        "tried_p": chances[rows, drawn],
+        "propensity": chances[rows, drawn],
         "best_level": offers[best],
         "tried_revenue": (chances * np.where(fits, earned, 0.0)).sum(axis=1),
         "level_revenue": earned[rows, best],
@@ -491,7 +491,7 @@ def as_asked(saved, X, frame, limits=None, tried=None, rng=None):
         for name in ("tried_revenue", "level_revenue"):
             add(name, own.pop(name).sum())
         columns |= own
-        add("tried_least_p", own["tried_p"].min())
+        add("tried_least_p", own["propensity"].min())
     return columns, records
 
 

@@ -566,7 +566,7 @@ def within_limits(numbers):
         )
     if tried is not None:
         yield (
-            f"The next experiment (tried_offer and its chance tried_p, at least {low:.2g}) is "
+            f"The next experiment (tried_offer and its chance propensity, at least {low:.2g}) is "
             f"expected to earn {tried:,.4g}, {percent(1 - tried / best, 1)} less than the best "
             "levels; a log of its answers can value any rule that chooses among these offers."
         )

@@ -394,7 +394,7 @@ def experiment(saved, X, rng, *, how="around", levels=7, spread=0.1, least=0.02)
     Returns
     -------
     dict of str to array (n,)
-        ``tried_offer``; ``propensity``, its chance; ``best_level``, the offer among these that earns
+        ``tried_offer``; its ``propensity``; ``best_level``, the offer among these that earns
         most in expectation; ``tried_revenue``, what the experiment is expected to earn of each,
         and ``level_revenue``, what the best levels are.
 

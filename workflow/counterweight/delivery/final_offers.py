@@ -12,7 +12,12 @@ from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.offered import answered_rows, offer_range
 from counterweight.labeling.stage import prepared_rows
 from counterweight.models.choice.offer_limits import as_asked, columns_asked
-from counterweight.models.choice.offer_training import compared, scale_of, told_categories
+from counterweight.models.choice.offer_training import (
+    answer_loss,
+    compared,
+    scale_of,
+    told_categories,
+)
 from counterweight.tables.parquet import (
     by_setting,
     metrics_table,
@@ -152,8 +157,7 @@ def _held_out_losses(job, labels, rows, answers):
         table = read_columns(str(tables[one["method"]]))
         own = (table["role"] == "test") & (table["setting"] == one["setting"])
         places = order[np.searchsorted(rows, table["row"][own], sorter=order)]
-        given = np.where(np.asarray(answers)[places], table["p"][own], 1 - table["p"][own])
-        losses.append(float(-np.log(np.maximum(given, 1e-12)).mean()))
+        losses.append(answer_loss(table["p"][own], np.asarray(answers)[places]))
     return losses
 
 

@@ -150,20 +150,17 @@ class OfferValue:
     ips, snips : Estimate or None
         Divided by the rows, or by the sum of the weights. None where no logged offer is near
         the policy's, or where the policy's lie beyond all levels that were logged.
-    bandwidth : float
-        Half the window, on the scale of t; 0 for levels.
-    smoothing : float
-        ``|V(h) - V(2h)| / 3`` by snips, a rough size of what the window's width does to the
-        value: to second order in h, the bias itself. It is in no interval. NaN for levels.
+    bandwidth, smoothing : float
+        Half the window, on the scale of t, 0 for levels; and ``|V(h) - V(2h)| / 3`` by snips, a
+        rough size of what the window's width does to the value: to second order in h, the bias
+        itself. It is in no interval, and NaN for levels.
     rows, rows_matched, rows_unsupported : int
         Rows; those whose logged offer is near the policy's; those for which such an offer has an
-        estimated probability below `LEAST_PROBABILITY`. The log says nothing of the last: ips
-        counts about nothing for them, snips takes them to be like the others. Their weights are cut
-        to 1 / that probability.
+        estimated probability below `LEAST_PROBABILITY`, of which the log says nothing: ips counts
+        about nothing for them, snips takes them to be like the others, and their weights are cut.
     rows_between, rows_beyond : int
         Where few levels were logged: rows whose offer lies between two of them, so that its
-        acceptance is interpolated and intervals hold its bounds; rows whose offer lies below the
-        least or above the largest.
+        acceptance is interpolated and intervals hold its bounds; rows whose offer lies beyond all.
     """
 
     ips: Estimate

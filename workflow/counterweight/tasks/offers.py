@@ -331,7 +331,6 @@ def _models(candidates):
 
 
 def deliver(job):
-    """Fit a method on every answer, save it, and write an offer for each person."""
     from counterweight.delivery.final_offers import final_offers
 
     final_offers(job)
@@ -350,7 +349,6 @@ def plan_apply(plan, study, at):
 
 
 def apply(job):
-    """Price new people, batch by batch, and say how they differ from those of the fit."""
     from counterweight.delivery.saved_offers import price_file
 
     price_file(job)

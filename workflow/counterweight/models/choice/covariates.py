@@ -32,7 +32,7 @@ from counterweight.models.choice.steps import (
     MOST_SLOPE,
     Choices,
     climb,
-    curve_step,
+    few_steps,
 )
 from counterweight.numerics.linear import fit_logistic
 
@@ -40,7 +40,7 @@ from counterweight.numerics.linear import fit_logistic
 MOST_PAIRS, MOST_CELLS = 15, 60
 #: Rounds, at most, of segments and thresholds in turn.
 ROUNDS = 25
-#: Most iterations of the curves and thresholds within a round.
+#: Most iterations of L-BFGS of the curves and thresholds within a round.
 STEPS = 200
 #: Added to the information of thresholds in a draw's step.
 RIDGE = 1e-6
@@ -303,32 +303,24 @@ def risen(data, parameters, rows, moves, prior=None):
     return best[: 2 * size].reshape(2, size).T[:, None], best[2 * size :] / unit
 
 
-def few_steps_apart(data, rows, parameters, moves, steps, *, floor, minimum_rows, prior=None):
+def few_steps_apart(data, rows, parameters, moves, steps, **rule):
     """`steps.few_steps` of one model in which its thresholds take part: `Choices`, moves (p,).
 
-    `rows` (n, p) are what the moves are linear in.
+    `rows` (n, p) are what the moves are linear in; after the curves, which move everybody's
+    threshold, these take Newton's step with the expected log-likelihood's curvature.
     """
     for _ in range(steps):
         moved = data.moved(rows @ moves)
-        statistics = moved.expectation(parameters)
-        step = curve_step(parameters.curves, statistics.gradient, statistics.curvature, prior)
-        parameters = data.maximised(
-            statistics.moments, parameters, minimum_rows, floor, parameters.curves + step
-        )
-        # After the curves, which move everybody's threshold.
-        moves = moves + np.clip(_newton(moved, parameters, rows), -STRIDE, STRIDE)
+        parameters = few_steps(moved, parameters, 1, **rule)
+        share, chance, sign = _shares(moved, parameters)
+        k = parameters.curves[:, 0, 1]
+        gradient = -rows.T @ ((share * sign * chance) @ k)
+        weight = (share * chance * (1 - chance)) @ k**2
+        information = (rows * weight[:, None]).T @ rows
+        information[np.diag_indices_from(information)] += RIDGE * max(float(weight.sum()), 1.0)
+        step = np.linalg.solve(information, gradient)
+        moves = moves + np.clip(step, -STRIDE, STRIDE)
     return parameters, moves
-
-
-def _newton(data, parameters, rows):
-    """Newton step of the moves, with the expected log-likelihood's curvature."""
-    share, chance, sign = _shares(data, parameters)
-    k = parameters.curves[:, 0, 1]
-    gradient = -rows.T @ ((share * sign * chance) @ k)
-    weight = (share * chance * (1 - chance)) @ k**2
-    information = (rows * weight[:, None]).T @ rows
-    information[np.diag_indices_from(information)] += RIDGE * max(float(weight.sum()), 1.0)
-    return np.linalg.solve(information, gradient)
 
 
 def _shares(data, parameters):

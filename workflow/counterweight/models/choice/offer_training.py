@@ -236,25 +236,28 @@ def compared(X, t, y, candidates, rng, told=None, most=COMPARED):
     if len(X) > most:
         some = np.sort(rng.choice(len(X), most, replace=False))
         X, t, y = X[some], t[some], y[some]
-    fold = fold_numbers(y, FOLDS, rng)
-    seed = int(rng.integers(2**31))
-    fits, losses, refusals = {}, [], {}
+    fold, seed = fold_numbers(y, FOLDS, rng), int(rng.integers(2**31))
+    fits, losses, refusals = {}, [np.inf] * len(candidates), {}
     for place, one in enumerate(candidates):
         key = (one["model"], repr(one["options"]))
         if key not in fits:
             fits[key] = _held_out(X, t, y, one, fold, seed, told)
         if isinstance(fits[key], CounterweightError):
             refusals[place] = str(fits[key])
-            losses.append(np.inf)
             continue
         asked = {"assignment": one["setting"]} if one["setting"] else {}
         p = np.empty(len(y))
         for number, model in enumerate(fits[key]):
             held = fold == number
             p[held] = model.predict_acceptance(X[held], t[held], **asked)
-        given = np.where(y > 0.5, p, 1 - p)
-        losses.append(float(-np.log(np.maximum(given, 1e-12)).mean()))
+        losses[place] = answer_loss(p, y)
     return losses, refusals
+
+
+def answer_loss(p, y):
+    """Mean log loss of answers y (n,), 0 or 1, by the chances p (n,) that they are 1."""
+    given = np.where(np.asarray(y) > 0.5, p, 1 - p)
+    return float(-np.log(np.maximum(given, 1e-12)).mean())
 
 
 def _held_out(X, t, y, one, fold, seed, told=None):

@@ -7,8 +7,8 @@ import delivering
 import filter_study
 import numpy as np
 import pandas as pd
+import priced_survey
 import pytest
-import test_saved_offers
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import fitted_encoder
 from own_logs import a_log, through, write_folder
@@ -128,8 +128,8 @@ def saved_scores(folder):
 
 
 def saved_offers(folder):
-    people = test_saved_offers.survey(300)
-    saved = test_saved_offers.saved_of("offer_logistic", "", people)
+    people = priced_survey.survey(300)
+    saved = priced_survey.saved_of("offer_logistic", "", people)
     return lambda frame: saved.optimal_offers(frame)["best_offer"], people[
         ["age", "town", "customer"]
     ]

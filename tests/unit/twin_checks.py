@@ -1,5 +1,6 @@
 """What the tests of the published data sets and their twins share."""
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -23,6 +24,15 @@ def generated(dataset, folder, rows):
     """A twin: its folder, its table, and what is known of it."""
     dataset.generate(folder, rows, np.random.default_rng(5))
     return folder, dataset.read(folder), pd.read_parquet(folder / "truth.parquet")
+
+
+def digests_of_a_twin(dataset, folder):
+    """Digests of the files of a twin of 700 rows and of its truth, to 9 decimals."""
+    dataset.generate(folder, 700, np.random.default_rng(1))
+    truth = pd.read_parquet(folder / "truth.parquet").round(9) + 0.0
+    files = [path.read_bytes() for path in sorted(folder.iterdir()) if path.suffix != ".parquet"]
+    parts = [*files, truth.to_numpy(float).tobytes()]
+    return [hashlib.sha256(part).hexdigest()[:12] for part in parts]
 
 
 def assert_probability(p, outcome):

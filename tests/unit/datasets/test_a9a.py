@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from counterweight.datasets import a9a
 from counterweight.datasets.a9a import BLOCKS, FEATURES, FILES, OPTIONAL, A9a
-from twin_checks import generated, mirror, refused
+from twin_checks import digests_of_a_twin, generated, mirror, refused
 
 refusal = functools.partial(refused, A9a)
 
@@ -155,3 +155,7 @@ def test_real_rows_are_those_of_adult():
     assert (frame["x72"] == (adult["sex"] == "Female")).all()
     assert (frame["x39"] == (adult["education-num"] >= 13)).all()
     assert (frame["x40"] == (adult["marital-status"] == "Married-civ-spouse")).all()
+
+
+def test_the_twin_of_a_seed_is_the_same_in_every_version(tmp_path):
+    assert digests_of_a_twin(A9a, tmp_path) == ["5aaf781b0a5d", "9beb20fdc5dd", "2463c2def6e0"]

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 from counterweight.datasets.adult import COLUMNS, Adult
-from twin_checks import mirror, refused
+from twin_checks import digests_of_a_twin, mirror, refused
 
 refusal = functools.partial(refused, Adult)
 
@@ -70,3 +70,7 @@ def test_real_files_have_the_published_counts():
     known = frame.dropna(subset=["workclass", "native-country"])
     assert len(frame.dropna()) == 45222
     assert len(known) == 45232, "the total that Smith & Elkan print"
+
+
+def test_the_twin_of_a_seed_is_the_same_in_every_version(tmp_path):
+    assert digests_of_a_twin(Adult, tmp_path) == ["947245bb1425", "6097ef31e0ae", "40a9640180d0"]

@@ -9,7 +9,7 @@ import pytest
 from counterweight.datasets import bank_marketing as bank
 from counterweight.datasets.bank_marketing import COLUMNS, BankMarketing
 from scipy.stats import lognorm
-from twin_checks import assert_probability, generated, mirror, refused
+from twin_checks import assert_probability, digests_of_a_twin, generated, mirror, refused
 
 refusal = functools.partial(refused, BankMarketing)
 
@@ -208,3 +208,7 @@ def test_real_file_has_the_published_counts():
     }
     assert (frame["pdays"].isna() == (frame["previous"] == 0)).all()
     assert frame["job"].nunique() == 11
+
+
+def test_the_twin_of_a_seed_is_the_same_in_every_version(tmp_path):
+    assert digests_of_a_twin(BankMarketing, tmp_path) == ["fb53d0d9caff", "1200dce84a74"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 from counterweight.datasets.ca_housing import COLUMNS, CaHousing
-from twin_checks import mirror, refused
+from twin_checks import digests_of_a_twin, mirror, refused
 
 LINE = (
     "-122.230000,37.880000,41.000000,880.000000,129.000000,322.000000,126.000000,8.325200,"
@@ -31,3 +31,7 @@ def test_real_file_has_the_published_counts():
     assert not frame.isna().any(axis=None)
     assert (frame["medianHouseValue"] == 500001).sum() == 965
     assert (frame["housingMedianAge"] == 52).sum() == 1273
+
+
+def test_the_twin_of_a_seed_is_the_same_in_every_version(tmp_path):
+    assert digests_of_a_twin(CaHousing, tmp_path) == ["6754c1a013c3", "2e60e340cd12"]

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from counterweight.datasets.kakadu import COLUMNS, DESIGNS, FILES, Kakadu
-from twin_checks import generated, mirror, refused
+from twin_checks import digests_of_a_twin, generated, mirror, refused
 
 refusal = functools.partial(refused, Kakadu)
 
@@ -177,3 +177,7 @@ def test_twin_is_near_the_published_means(twin):
         assert {int(v) for v in frame[name]} <= {int(v) for v in values} | set(range(1, 6))
     gap = frame.groupby("offer")["answer"].mean() - real.groupby("offer")["answer"].mean()
     assert gap.abs().max() < 0.12
+
+
+def test_the_twin_of_a_seed_is_the_same_in_every_version(tmp_path):
+    assert digests_of_a_twin(Kakadu, tmp_path) == ["e3bec473fec4", "c4ed66701962"]

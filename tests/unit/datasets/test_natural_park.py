@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from counterweight.datasets.natural_park import COLUMNS, DESIGNS, FILES, NaturalPark
-from twin_checks import generated, mirror, refused
+from twin_checks import digests_of_a_twin, generated, mirror, refused
 
 refusal = functools.partial(refused, NaturalPark)
 
@@ -112,3 +112,7 @@ def test_real_file_has_the_published_counts(twin):
     for name in ("age", "female", "income"):
         assert abs(frame[name].mean() - twin[1][name].mean()) < 0.25
         assert set(twin[1][name]) <= set(range(9))
+
+
+def test_the_twin_of_a_seed_is_the_same_in_every_version(tmp_path):
+    assert digests_of_a_twin(NaturalPark, tmp_path) == ["b17f7c003f2c", "5669ec63130f"]

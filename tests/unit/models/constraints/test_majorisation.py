@@ -178,3 +178,15 @@ def test_wrong_numbers_are_told():
             CounterweightError, match="infinite values in 1 rows of the features .first: row 5"
         ):
             minimise_rates(kind(wrong), positive, negative, bounds, penalty=PENALTY)
+
+
+def test_multipliers_are_in_the_units_of_objective_and_constraint():
+    X, positive, negative, bounds = problem(2, 1)
+    plain = minimise_rates(X, positive, negative, bounds, penalty=PENALTY)
+    assert plain.multipliers.max() > 0.01
+    by = np.array([[5.0], [10.0]])
+    scaled = minimise_rates(X, by * positive, by * negative, 10 * bounds, penalty=5 * PENALTY)
+    np.testing.assert_allclose(scaled.multipliers, plain.multipliers / 2, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(scaled.objective, 5 * plain.objective, rtol=1e-9)
+    np.testing.assert_allclose(scaled.violations, 10 * plain.violations, atol=1e-9)
+    np.testing.assert_allclose(scaled.gap, 5 * plain.gap, rtol=1e-3, atol=1e-9)

@@ -1,6 +1,7 @@
 """Several starts, the way along a sweep, and rules that need no training."""
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -278,6 +279,9 @@ def test_a_rule_becomes_a_coin_that_is_nearly_as_good():
     values = search.costs.values(np.clip(0.5 + rows.scores(coin), 0, 1))
     assert values[0] <= sign + 0.02 and (values[1:] <= 0).all()
     np.testing.assert_allclose(coin[:-1] / coin[0], rule.w[:-1] / rule.w[0])
+    # Small scores are brought to the same coin, not to one so steep that nobody's chance is left.
+    tiny = sharpened(rows, replace(rule, w=1e-4 * rule.w), search.costs, sign + 0.02)
+    assert (np.abs(rows.scores(tiny)) < 0.5).any()
     close = sharpened(rows, rule, search.costs, sign)
     if close is not None:
         assert search.costs.values(np.clip(0.5 + rows.scores(close), 0, 1))[0] <= sign + 1e-12

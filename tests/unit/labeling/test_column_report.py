@@ -15,6 +15,7 @@ from counterweight.datasets.ca_housing import CaHousing
 from counterweight.errors import CounterweightError
 from counterweight.init import beginning
 from counterweight.labeling.column_report import (
+    _codes_of_numbers,
     check_roles,
     column_report,
     report_lines,
@@ -510,3 +511,15 @@ def test_a_filter_goes_by_dates_only_where_that_is_asked():
     ):
         facts = column_report(frame, types, {}, roles, keep=keep)
         assert [fact.column for fact in facts if fact.use == "feature"] == features
+
+
+def test_a_code_stands_beyond_two_other_values_at_least():
+    def codes(*values, counts=5):
+        counts = np.broadcast_to(counts, len(values))
+        return _codes_of_numbers(np.array(values, float), counts, int(counts.sum()))
+
+    assert codes(1, 99) == [] and codes(1, 2, 99) == [2] and codes(-9, 1, 2) == [0]
+    assert codes(1, 2, 98) == [2] and codes(1, 2, 96) == [], "96 is no code"
+    assert codes(1, 2, 7) == [2] and codes(1, 3, 7) == [], "at a distance of five, at least"
+    assert codes(0, 45, 90, 99) == [] and codes(0, 30, 49, 99) == [3], "and of their range"
+    assert codes(1, 2, 99, counts=[5, 5, 1]) == [], "once is a mistake of typing"

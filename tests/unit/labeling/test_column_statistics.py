@@ -16,6 +16,7 @@ from counterweight.labeling.column_statistics import (
     number_column,
 )
 from counterweight.labeling.encoding import TabularEncoder
+from scipy.stats import chi2
 
 TYPES = {"age": "number", "paid": "boolean", "when": "date", "town": "text", "job": "text"}
 
@@ -169,3 +170,13 @@ def test_what_is_at_its_bound_is_not_told():
     assert told == (
         "Column 'x' has changed: mean -0.6 standard deviations from before; stability index 0.50."
     )
+
+
+def test_what_chance_gives_has_a_degree_of_freedom_less_than_bins():
+    encoder = fitted(table())
+    new = count_rows(encoder.encode(table()))
+    for drift, fact in zip(describe_new(encoder, new), encoder.statistics_, strict=True):
+        rows = np.array([*fact.counts, getattr(fact, "other", 0), fact.missing])
+        bins = max(np.count_nonzero(rows), 2)
+        exceeded = chi2.isf(1e-3, bins - 1) * 2 / len(table())
+        assert drift.psi_by_chance == pytest.approx(exceeded) and drift.psi == 0

@@ -134,6 +134,7 @@ def test_unusable_input_is_told():
 
     refused("all have the outcome 0", outcome=np.zeros(300, int))
     refused("leave a data set empty", d2_rows=1)
+    refused("No feature varies", features=np.ones((300, 2)))
     refused("must be 0 or 1", outcome=y + 1)
     refused("Missing or infinite values", features=np.where(X > 20, np.nan, X))
     refused("300 rows but features of 200", features=X[:200])

@@ -175,7 +175,7 @@ def blank(frame, rng):
     return frame.assign(old=old, hired=frame["hired"].where(taken))
 
 
-OLD = {"decision": {"column": "old", "positive": "taken"}}
+OLD = {"deployed": {"column": "old", "positive": "taken"}}
 BLANKS = STUDY | {
     "baseline": "weighted",
     "evaluation": {

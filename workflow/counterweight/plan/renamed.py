@@ -69,6 +69,7 @@ KEY_RENAMES = {
         "least_accepted": "min_acceptance_rate",
         "most_distorted": "max_distortion",
         "least_cell": "min_cell_count",
+        "decision": "deployed",
     },
 }
 #: Lists of components in a config and in its studies: their kind by key.

@@ -156,7 +156,7 @@ def promised(entry):
     """Decisions that keep promises about rates, and the same classifier without them."""
     outcome, decision, scores = (
         {"column": told} if isinstance(told, str) else dict(told or {})
-        for told in (entry["outcome"], _deployed(entry), entry.get("scores"))
+        for told in (entry["outcome"], entry.get("deployed"), entry.get("scores"))
     )
     groups = {name: condition_of(told) for name, told in (entry.get("groups") or {}).items()}
     where = (entry.get("labeled") or {}).get("where")
@@ -212,15 +212,6 @@ def promised(entry):
         "figures": [],
         "deliver": {"method": "promised"},
     }
-
-
-def _deployed(entry):
-    """Old decisions: ``deployed``, or ``decision``, which means the same here."""
-    if "deployed" in entry and "decision" in entry:
-        raise CounterweightError(
-            "deployed and decision both name the column of old decisions: leave one of them out."
-        )
-    return entry.get("deployed", entry.get("decision"))
 
 
 def _refuse_deployed(promises):

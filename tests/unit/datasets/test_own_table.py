@@ -183,3 +183,28 @@ def test_absent_files_folders_and_other_types_are_told(tmp_path):
     path = tmp_path / "lists.parquet"
     pd.DataFrame({"a": [[1], [2]]}).to_parquet(path)
     assert "the column 'a' is neither numbers nor text" in refusal(path)
+
+
+def test_a_name_that_is_nearly_there_is_told_whatever_its_capitals(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("LOANAMOUNT,age\n1,2\n")
+    for name, told in (("loanamount", "is it 'LOANAMOUNT'"), (" AGE ", "is it 'age'")):
+        with pytest.raises(CounterweightError, match=told):
+            read_typed(path, columns={"text": [name]})
+    with pytest.raises(CounterweightError, match=r"has no column 'zip', which columns.text names;"):
+        read_typed(path, columns={"text": ["zip"]})
+
+
+@pytest.mark.parametrize(
+    ("first", "left"),
+    [("0,1,2", True), ("1,2,3", True), ("2,3,4", False), ("1,3,4", False), ("1,x,3", False)],
+)
+def test_a_first_column_without_a_name_that_counts_the_rows_is_left_out(tmp_path, first, left):
+    path = tmp_path / "t.csv"
+    path.write_text(",a\n" + "".join(f"{number},5\n" for number in first.split(",")))
+    if left:
+        made = read_typed(path)
+        assert list(made.frame) == ["row", "a"] and "left out" in made.made[""]
+        return
+    with pytest.raises(CounterweightError, match="no name for the column number 1"):
+        read_typed(path)

@@ -523,3 +523,16 @@ def test_a_code_stands_beyond_two_other_values_at_least():
     assert codes(1, 2, 7) == [2] and codes(1, 3, 7) == [], "at a distance of five, at least"
     assert codes(0, 45, 90, 99) == [] and codes(0, 30, 49, 99) == [3], "and of their range"
     assert codes(1, 2, 99, counts=[5, 5, 1]) == [], "once is a mistake of typing"
+
+
+def test_nineteen_of_twenty_texts_that_differ_look_like_names():
+    def why(texts):
+        (fact,) = column_report(
+            pd.DataFrame({"x": pd.Series(texts, dtype="str")}), {"x": "text"}, {}, {}
+        )
+        return fact.why
+
+    names = [f"n{k}" for k in range(20)]
+    assert why([*names[:19], "n0"]).startswith("unique in nearly every row")
+    assert why([*names[:18], "n0", "n1"]).startswith("18 different texts in 20 rows")
+    assert why([f"one of many words {k}" for k in "abcde"]) == "", "five are a few levels"

@@ -291,3 +291,12 @@ def test_a_column_is_known_by_label_from_a_tenth_of_the_rows(labeled, others, na
     flipped = {"labeled": "unlabeled", "": ""}
     assert known_by_label(present, ~is_labeled) == flipped[name]
     assert known_by_label(present[91:], is_labeled[91:]) == "", "nine rows of one sort say nothing"
+
+
+def test_a_level_tells_by_its_share_and_not_by_its_rows():
+    """Of many rows one in five is a 1, of few nearly all: AUC as computed by hand."""
+    codes = np.repeat([0, 1], [200, 40])
+    y = np.r_[np.tile([1.0, 0, 0, 0, 0], 40), np.tile([1.0, 1, 1, 1, 0], 8)]
+    ones, zeros = np.bincount(codes, y), np.bincount(codes, 1 - y)
+    area = (ones[1] * zeros[0] + 0.5 * (ones * zeros).sum()) / (ones.sum() * zeros.sum())
+    assert _Told(y).alone(codes) == pytest.approx(area, abs=0.01)

@@ -11,6 +11,11 @@ def test_only_files_of_this_library_are_its_modules():
     assert not components.is_module("plan.jobs")
 
 
+def test_schemas_are_read_by_their_names():
+    assert components.schema("own")["required"] == ["table"]
+    assert components.schema("config")["required"] == ["studies"]
+
+
 def test_a_task_is_that_of_a_component_or_the_first():
     assert components.task_of("model", "logistic") == "classification"
     assert components.task_of("labeling", "logged") == "log"

@@ -130,3 +130,27 @@ def test_the_selector_of_a_shifted_mixture_reaches_its_start():
     methods = config.resolve(made)["studies"]["one"]["methods"]
     start = methods["shifted_mixture"]["starts"]["unlabeled"]
     assert methods[start]["weights"] == "lemma2-gradient_boosting"
+
+
+def test_the_main_method_is_the_one_that_is_named_or_the_first_that_is_no_baseline():
+    def roles(**changes):
+        made = copy.deepcopy(SMALL)
+        made["studies"]["one"] |= changes
+        study = config.resolve(made)["studies"]["one"]
+        return study["main"], {name: one["role"] for name, one in study["methods"].items()}
+
+    main, known = roles()
+    assert main == "shifted_mixture"
+    assert (known["logistic"], known["shifted_mixture"]) == ("baseline", "main")
+    main, known = roles(main="logistic", baseline="shifted_mixture")
+    assert main == "logistic"
+    assert (known["logistic"], known["shifted_mixture"]) == ("main", "baseline")
+
+
+def test_labels_that_are_alike_have_the_names_behind_them():
+    methods = ordered(
+        {"model": "logistic", "name": "twin"}, {"model": "logistic", "name": "third", "l2": 3}
+    )
+    labels = [method["label"] for method in methods.values()]
+    assert labels[0].endswith("[logistic]") and labels[1].endswith("[twin]")
+    assert labels[2] == "Logistic regression (l2 = 3)"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.offer_evaluation import OPTIONS, drawn, evaluate_offers
+from counterweight.evaluation.offer_value import offer_density, offer_value
 from counterweight.models.choice.offer_model import acceptance, expected_revenue, optimal_offer
 from counterweight.numerics.gaussian_mixture import Mixture
 from records import where
@@ -129,6 +130,21 @@ def test_the_value_from_the_log_covers_the_truth_of_the_policy():
         low, high = (found[0, f"revenue_{name}_{end}", "hard"]["value"] for end in ("low", "high"))
         assert low < true < high
         assert found[0, f"revenue_{name}", "hard"]["standard_error"] < 0.15 * true
+    # The records are the value of the policy, as sums over the test rows.
+    test, best = made[1]["role"] == "test", optimal_offer(made[2]["eta"], made[2]["k"])
+    t, count = made[1]["t"][test], int(test.sum())
+    X = np.column_stack([made[0]["x1"], made[0]["x2"]])[test]
+    one = offer_value(t, made[2]["answer"][test], best[test], offer_density(X, t, "uniform"))
+    for metric, value in (
+        ("revenue_smoothing", count * one.smoothing),
+        ("revenue_ips", count * one.ips.value),
+        ("revenue_snips_low", count * one.snips.low),
+        ("offers_matched", one.rows_matched),
+        ("offers_bandwidth", one.bandwidth),
+    ):
+        assert found[0, metric, "hard"]["value"] == pytest.approx(value)
+    error = found[0, "revenue_ips", "hard"]["standard_error"]
+    assert error == pytest.approx(count * one.ips.standard_error)
 
 
 def test_errors_by_component_add_up():

@@ -97,3 +97,16 @@ def test_soft_search_of_one_segment_is_the_closed_form():
 def test_acceptance_is_one_half_at_eta():
     assert acceptance(0.3, 0.3, 12) == 0.5
     assert acceptance(0.5, 0.5 - np.log(3) / 6, 6) == pytest.approx(0.75)
+
+
+def test_the_lowest_of_three_maxima_is_refined_too():
+    """Three modes as high as the grid tells them, the best of them between its points."""
+    eta, k = np.array([0.05, 0.3, 0.62]), np.array([120.0, 120.0, 120.0])
+    rng = np.random.default_rng(4)
+    weights = rng.dirichlet(np.full(3, 6.0), 300)
+    offers = soft_optimal_offer(weights, eta, k, points=33)
+    grid = np.linspace(0, 1, 200_001)
+    for part in np.array_split(np.arange(300), 30):
+        earned = weights[part] @ expected_revenue(grid, eta[:, None], k[:, None])
+        value = mixed_acceptance(weights[part], offers[part], eta, k) * (1 - offers[part])
+        assert (value >= earned.max(axis=1) - 1e-9).all()

@@ -172,8 +172,8 @@ def test_new_people_are_compared_with_those_of_the_fit(family):
     ("change", "told"),
     [
         (lambda f: f.drop(columns="age"), "table of people has no column age"),
-        (lambda f: f.assign(age="old"), "'age' of the people holds text where numbers"),
-        (lambda f: f.assign(age=np.inf), "'age' of the people is infinite"),
+        (lambda f: f.assign(age="old"), "'age' holds 'old' where a number is expected"),
+        (lambda f: f.assign(age=np.inf), "'age' is infinite"),
         (lambda f: f.iloc[:0], "has no row"),
     ],
 )

@@ -215,3 +215,13 @@ def test_rows_left_out_by_the_recipe_leave_the_study():
     assert truth["row"].min() == 10 and len(truth) == 50
     cooks = frame.loc[frame["job"] == "cook", ["row", "x"]]
     assert "rows of the one group 'cook'" in refusal(frame, features=cooks)
+
+
+def test_fifty_groups_are_groups_and_one_more_is_a_name():
+    for count in (50, 51):
+        frame = pd.DataFrame({"row": np.arange(200), "g": [f"g{at % count}" for at in range(200)]})
+        if count == 50:
+            assert sensitive(frame, group="g")["kept"].all()
+        else:
+            with pytest.raises(CounterweightError, match="51 different values"):
+                sensitive(frame, group="g")

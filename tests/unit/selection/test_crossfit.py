@@ -151,3 +151,9 @@ def test_diagnostics_of_kept_rows_are_those_of_all_rows():
 
     assert gap(found) < 0.03 < gap(bare), "rejection is not mistaken for miscalibration"
     assert abs(found[0]["value"] - full[0]["value"]) < 4 * found[0]["standard_error"]
+
+
+def test_the_share_of_extreme_chances_is_of_those_below_a_hundredth():
+    p = np.array([0.01, 0.009, 0.5, 0.2])
+    found = {r["metric"]: r["value"] for r in describe_selection(p, np.array([0, 0, 1, 1]))}
+    assert found["share_extreme"] == 0.25

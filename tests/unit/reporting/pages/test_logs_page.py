@@ -76,6 +76,12 @@ def test_a_typical_resampling_is_told_with_its_own_error(logged):
     assert logs_page.of("rows", rate=0.1)(logged, Line("policy", "")).mean == 100
 
 
+def test_errors_are_told_relative_to_the_truth(logged):
+    policy = Line("policy", "")
+    assert logs_page.of("bias", rate=0.1)(logged, policy).mean == pytest.approx(0.1)
+    assert logs_page.of("bias", True, 0.1)(logged, policy).mean == pytest.approx(0.1 / 0.5)
+
+
 def test_a_failed_policy_keeps_a_row_in_the_table_and_on_the_page(log_plan):
     log_plan["methods"].append(example.method("broken", label="Broken", model="column_policy"))
     numbers = numbers_of(log_plan, policy=log_records())

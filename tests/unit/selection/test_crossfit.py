@@ -157,3 +157,13 @@ def test_the_share_of_extreme_chances_is_of_those_below_a_hundredth():
     p = np.array([0.01, 0.009, 0.5, 0.2])
     found = {r["metric"]: r["value"] for r in describe_selection(p, np.array([0, 0, 1, 1]))}
     assert found["share_extreme"] == 0.25
+
+
+def test_two_folds_are_the_fewest():
+    X, _, s = mar(200)
+    given = {"rng": np.random.default_rng(0), "X_new": X[:0]}
+    p, *_ = selection_probabilities(LogisticSelector(), X, s, n_folds=2, **given)
+    assert np.isfinite(p).all()
+    for folds_asked in (1, 2.5):
+        with pytest.raises(CounterweightError, match="2 folds or more"):
+            selection_probabilities(LogisticSelector(), X, s, n_folds=folds_asked, **given)

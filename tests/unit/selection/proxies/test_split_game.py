@@ -275,3 +275,10 @@ def test_a_mixture_is_of_one_hypothesis_where_that_keeps_to_the_limits():
     assert limits.excess(p @ leaf.sums).max() <= 1e-9 and prices.min() >= -1e-12
     # Duality: the gain is the worth and what the limits cost.
     assert p @ leaf.sums @ objective == pytest.approx(worth + prices @ limits.bounds)
+
+
+def test_neighbours_among_floats_have_no_cut_between_them():
+    up = np.nextafter(1.0, 2)
+    below, above = (cuts_of(np.array([[one], [other]])) for one, other in ((1.0, up), (up, 3.0)))
+    assert len(below[0]) == 0 and len(above[0]) == 1
+    assert len(cuts_of(np.array([[up], [np.nextafter(up, 2)]]))[0]) == 0

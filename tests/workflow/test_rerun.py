@@ -208,7 +208,7 @@ def test_another_filter_to_give_away_writes_that_filter_only(again):
     config = again.config
     config["studies"]["people"]["filter"]["setting"] = "alpha=0.1"
     again.config = config
-    # The figures that tell of the filter that is given away are drawn anew.
+    # The figures that tell of the delivered filter are drawn anew.
     assert again.plan() == with_pages({"deliver_people", "draw_people", "report"})
 
 

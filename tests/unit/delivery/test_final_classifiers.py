@@ -1,4 +1,4 @@
-"""What a study of classifiers gives away: scores of a table of one's own, and of new rows."""
+"""What a study of classifiers delivers: scores of a table of one's own, and of new rows."""
 
 from types import MappingProxyType
 

@@ -1,1 +1,1 @@
-"""What studies give away: saved models of every family, and their use on new rows."""
+"""What studies deliver: saved models of every family, and their use on new rows."""

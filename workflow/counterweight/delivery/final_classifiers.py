@@ -37,7 +37,7 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
     if columns is not None:
         seen = frame[["row", *columns["column"][columns["use"] == "feature"]]]
     encoder = traced_encoder(
-        data, seen, given["features"], given["outcome"]["options"].get("column"), gift="classifier"
+        data, seen, given["features"], given["outcome"]["options"].get("column"), saved="classifier"
     )
 
     def weights_of(weighting):

@@ -1,4 +1,4 @@
-"""The filter that a study gives away: chosen, certified on rows that did neither, or refitted.
+"""The filter that a study delivers: chosen, certified on rows that did neither, or refitted.
 
 References
 ----------
@@ -36,7 +36,7 @@ from counterweight.tables.parquet import numbers_of, read_columns, read_models, 
 from counterweight.tables.saved_form import versions
 from counterweight.tables.study_data import StudyData, generator
 
-#: Tables of a method that may be given away.
+#: Tables of a method that may be delivered.
 TABLES = ("proxy", "weights", "metrics")
 #: Confidence of what a card tells of a filter that is not certified.
 LEVEL = 0.95
@@ -136,7 +136,7 @@ def _check_release(saved, asked, frame):
 
 
 def _candidates(job):
-    """Tables of the methods that may be given away, by method; the study's choice first."""
+    """Tables of the methods that may be delivered, by method; the study's choice first."""
     given, found = job.given, {}
     for i, name in enumerate([given["filter"]["method"], *given["among"]]):
         at = {key: getattr(job.input, key + (f"_{i}" if i else "")) for key in TABLES}
@@ -301,7 +301,7 @@ def check_useful(saved):
             f"split of the {saved.facts['rows']} rows that it was fitted on brings the groups "
             f"nearer to the target (now off by {left:.3f}) within "
             f"{saved.facts['setting'] or 'its only setting'} and with leaves as large as asked. "
-            "Nothing is given away: bring more rows or columns, allow a larger alpha, or take "
+            "Nothing is delivered: bring more rows or columns, allow a larger alpha, or take "
             "smaller leaves (min_samples_leaf, min_weight_fraction_leaf)."
         )
 
@@ -334,7 +334,7 @@ def refitted(saved, X, Z, classes, given, rng):
 
 
 def certified_setting(candidates, X, Z, *, target, classes, alpha, level, rng):
-    """The method and setting to give away, such that with confidence no leaf tells more than alpha.
+    """The method and setting to deliver, such that with confidence no leaf tells more than alpha.
 
     The rows (n, d) with memberships (n, K) are those that did not fit the proxies. Candidates are,
     by method, a fitted proxy with the acceptance by setting; they may differ in the size of their
@@ -378,7 +378,7 @@ def certified_setting(candidates, X, Z, *, target, classes, alpha, level, rng):
             near += f"{reached[1]:.3f}"
         raise CounterweightError(
             f"No filter of this study is certified at alpha {alpha:g} with confidence {level:g} on "
-            f"{len(Z)} held-out rows: {near}. Nothing is given away: allow a larger alpha, take "
+            f"{len(Z)} held-out rows: {near}. Nothing is delivered: allow a larger alpha, take "
             "larger leaves or more rows, or leave certified out for a filter without a promise "
             "for new people."
         )
@@ -444,7 +444,7 @@ def withheld(counts, least):
 
 
 def delivered_records(saved):
-    """What was given away, and what rows that neither fitted nor chose it say, as metric records.
+    """What was delivered, and what rows that neither fitted nor chose it say, as metric records.
 
     ``delivered`` (1; the part is the method), ``certified`` (1 or 0) and, of the held-out rows,
     ``disclosivity`` and ``disclosivity_at_most``, ``acceptance_rate``, ``imbalance``,

@@ -90,7 +90,7 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
     first, rows = by_repeat(labels)[0], frame["row"].to_numpy()[at]
     names = [name for name in features.columns if name != "row"]
     answer = given["outcome"]["options"].get("column")
-    encoder = learned_encoder(frame, names, given["features"], answer, gift="model")
+    encoder = learned_encoder(frame, names, given["features"], answer, saved="model")
     X, offers = features.set_index("row").loc[rows].to_numpy(dtype=float), made[at]
     offer = options | {"column": options["offer"], "low": low, "high": high}
     categories, answers = features.attrs.get("categories"), answers.astype(float)

@@ -21,21 +21,21 @@ log = logging.getLogger("counterweight")
 RECIPES = ("one_hot", "as_is")
 
 
-def learned_encoder(frame, names, recipe, outcome=None, *, gift="filter"):
+def learned_encoder(frame, names, recipe, outcome=None, *, saved="filter"):
     """The `TabularEncoder` of the features `names` that a recipe made of a prepared table.
 
     Refused where the recipe (``name`` and ``options``) is none of `RECIPES`, or adds noise, which
-    no new row could repeat. `outcome` is a column that is no feature; `gift`, what is saved.
+    no new row could repeat. `outcome` is a column that is no feature; `saved`, what that is for.
     """
     options = recipe["options"]
     if recipe["name"] not in RECIPES:
         raise CounterweightError(
-            f"The {gift} cannot be given away with the features of the recipe {recipe['name']}: "
+            f"The {saved} cannot be delivered with the features of the recipe {recipe['name']}: "
             f"choose {listed(RECIPES)}, which can be repeated on new rows."
         )
     if options.get("noise"):
         raise CounterweightError(
-            f"The {gift} cannot be given away with noise on its features, since new rows would get "
+            f"The {saved} cannot be delivered with noise on its features, since new rows would get "
             "other noise: set features.noise to 0."
         )
     if recipe["name"] == "one_hot":
@@ -57,9 +57,9 @@ def learned_encoder(frame, names, recipe, outcome=None, *, gift="filter"):
     return TabularEncoder.of([features[name] for name in names])
 
 
-def traced_encoder(data, frame, recipe, outcome=None, *, gift="filter"):
+def traced_encoder(data, frame, recipe, outcome=None, *, saved="filter"):
     """As `learned_encoder`, of the features of a `StudyData`; checked on all its rows."""
-    encoder = learned_encoder(frame, data.names, recipe, outcome, gift=gift)
+    encoder = learned_encoder(frame, data.names, recipe, outcome, saved=saved)
     again = encoder.transform(frame[np.isin(frame["row"], data.rows)])
     if not np.array_equal(again, data.X):
         wrong = data.names[int(np.argmax((again != data.X).any(axis=0)))]
@@ -78,12 +78,12 @@ def check_frame(frame, people="people"):
         )
 
 
-def encoded(frame, encoder, *, people="candidates", gift="filter", first=0):
+def encoded(frame, encoder, *, people="candidates", saved="filter", first=0):
     """Features (n, d) of new rows, texts or typed; columns that no feature needs are passed over.
 
     What is filled, or is a category that the fit never saw, is counted in the log. Refused are
     frames without a row, and columns that are missing, twice there or of another type. `people`
-    and `gift` say who the rows are and what was fitted; `first` is the number of the first row.
+    and `saved` say who the rows are and what was fitted; `first` is the number of the first row.
     """
     check_frame(frame, people)
     if not len(frame):
@@ -109,7 +109,7 @@ def encoded(frame, encoder, *, people="candidates", gift="filter", first=0):
         elif count:
             words = listed(sorted(set(typed[column][unseen])), 5)
             log.warning(
-                f"{column}: {count} of {rows} rows have a category that the {gift} never saw "
+                f"{column}: {count} of {rows} rows have a category that the {saved} never saw "
                 f"({words}); it counts as none of the known ones."
             )
         if blank and not encoder.has(column, "blank"):

@@ -1,4 +1,4 @@
-"""What a study of classifiers gives away: the fit on every label that may be seen."""
+"""What a study of classifiers delivers: the fit on every label that may be seen."""
 
 import numpy as np
 import pandas as pd
@@ -142,7 +142,7 @@ class SavedClassifier(SavedPredictor):
 
     def encode(self, frame, first=0):
         """Features (n, d) of a table; `first` is the number of its first row, for messages."""
-        return encoded(frame, self.encoder, people="people", gift="classifier", first=first)
+        return encoded(frame, self.encoder, people="people", saved="classifier", first=first)
 
     def answered(self, frame, first=0, reasons=True):
         """Estimates and decisions of typed rows, and what `drift` needs of them."""

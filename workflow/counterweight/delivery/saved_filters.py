@@ -1,4 +1,4 @@
-"""A filter as a table that is given away, and what it decides on new candidates."""
+"""A filter as a table that is delivered, and what it decides on new candidates."""
 
 import hashlib
 import json
@@ -283,7 +283,7 @@ def _filter_of(path, columns):
     if absent:
         raise CounterweightError(
             f"{path} is no filter: it has no rows of the part {listed(absent)}. Run the study "
-            "that gives the filter away to write it anew."
+            "that delivers the filter to write it anew."
         )
     facts = {
         _RENAMED.get(row["name"], row["name"]): row["text" if row["kind"] == "text" else "value"]
@@ -293,7 +293,7 @@ def _filter_of(path, columns):
     if missing:
         raise CounterweightError(
             f"{path} is a damaged filter: it does not say its {listed(missing)}. Run the study "
-            "that gives the filter away to write it anew."
+            "that delivers the filter to write it anew."
         )
     arrays = {}
     for row in parts["array"]:

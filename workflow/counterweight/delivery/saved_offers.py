@@ -250,7 +250,7 @@ class SavedOffers(SavedModel):
     def encode(self, frame, first=0, where=PEOPLE, reading=None):
         """Features (n, d) of a table; `first` is the number of its first row, `where` its file."""
         frame = self.typed(frame, where, reading, first)
-        return encoded(frame, self.encoder, people="people", gift="model", first=first)
+        return encoded(frame, self.encoder, people="people", saved="model", first=first)
 
     def asked_columns(self, frame, names, first=0, where=PEOPLE, reading=None):
         """Columns of a table that limits name, typed as in the fit where it had them."""

@@ -106,11 +106,11 @@ def applied(plan, giving):
     """
     chosen = plan["filter_study"]
     if chosen and chosen not in giving:
-        unknown = f"filter_study is {chosen!r}, which is no study that gives a filter away"
+        unknown = f"filter_study is {chosen!r}, which is no study that delivers a filter"
         raise none_of(unknown, chosen, giving, "Studies with the key filter")
     if plan["candidates"] and not chosen and len(giving) > 1:
         raise CounterweightError(
-            f"candidates are given, and {len(giving)} studies give a filter away "
+            f"candidates are given, and {len(giving)} studies deliver a filter "
             f"({listed(giving, 10)}): say which one is meant, as in --config "
             f"candidates={plan['candidates']} filter_study={giving[0]}."
         )

@@ -31,7 +31,7 @@ def complete(name, study, plan):
 
 
 def finish(name, study):
-    """Check the methods of a study of balanced filters, and find the filter that it gives away.
+    """Check the methods of a study of balanced filters, and find the filter that it delivers.
 
     Only the weightings that a method uses are kept: a proxy with each way to weigh it would be
     many more than anybody asked for.
@@ -59,7 +59,7 @@ def finish(name, study):
                 f"({listed(study['target'])}): leave one of them out."
             )
     given = study.setdefault("filter", None)
-    if not study.get("main"):  # what is given away, else the first that promises a limit
+    if not study.get("main"):  # what is delivered, else the first that promises a limit
         promising = [method for method in methods if _swept_by(method, study) == LIMIT]
         study["main"] = given["method"] if given else next(iter(promising), None)
     if given:
@@ -76,7 +76,7 @@ def _check_filter(where, given, study):
         )
     if bool(certified) == ("setting" in given):
         raise CounterweightError(
-            f"{where} needs setting or certified, one of the two: a setting is given away as it "
+            f"{where} needs setting or certified, one of the two: a setting is delivered as it "
             "is, certified chooses one that keeps its alpha for new people."
         )
     if certified and given["refit"]:
@@ -89,7 +89,7 @@ def _check_filter(where, given, study):
     if seeing:
         raise CounterweightError(
             f"{where} names {seeing[0]}, which sees everybody's group: it is there "
-            "to compare with, and cannot be given away. Name another method."
+            "to compare with, and cannot be delivered. Name another method."
         )
     if given["repeat"] >= study["repeats"]:
         raise CounterweightError(
@@ -407,7 +407,7 @@ def _key_of(plan, study):
 
 
 def _others(given):
-    """Methods that may be given away in place of the one that a study names."""
+    """Methods that may be delivered in place of the one that a study names."""
     among = (given["certified"] or {}).get("among", ())
     return [name for name in dict.fromkeys(among) if name != given["method"]]
 
@@ -541,7 +541,7 @@ def apply(job):
 
 
 def shown(study):
-    # What is balanced: columns, wanted shares by group (none: equal), what is given away, and what
+    # What is balanced: columns, wanted shares by group (none: equal), what is delivered, and what
     # the settings of each method are.
     group = study["labeling"]["options"]["group"]
     return {

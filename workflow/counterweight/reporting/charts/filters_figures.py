@@ -356,7 +356,7 @@ def _counted(leaves):
 
 
 def tree_shown(known):
-    """Method and setting: the filter that the study gives away, else the main tree near 0.2."""
+    """Method and setting: the filter that the study delivers, else the main tree near 0.2."""
     kinds = {one["id"]: one["selector"] for one in known.study.plan["selectors"]}
     kind = {name: kinds[known.study.method(name)["selector"]] for name in known.levels}
     trees = [name for name in kind if kind[name] == _TREE]

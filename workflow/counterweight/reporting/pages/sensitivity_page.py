@@ -76,7 +76,7 @@ class Swept:
 
 
 def swept_of(numbers, target=None):
-    """Each `Swept` of a study: of what it gives away, or of its main method.
+    """Each `Swept` of a study: of what it delivers, or of its main method.
 
     By default of the rows without a label where they are a target, else of the first target.
     """

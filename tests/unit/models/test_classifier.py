@@ -62,3 +62,17 @@ def test_parameters_are_read_set_and_cloned(model):
     name, value = next(iter(options.items()))
     assert getattr(clone(model).set_params(**{name: value}), name) == value
     assert repr(model).startswith(f"{type(model).__name__}(")
+
+
+@pytest.mark.parametrize("classes", [("no", "yes"), (1, 2), (0, 1)])
+def test_a_stored_classifier_answers_in_its_own_classes(classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.array(classes)[(X[:, 0] > 0).astype(int)]
+    model = LogisticModel().fit(X, y)
+    arrays = model.to_arrays()
+    again = LogisticModel.from_arrays(arrays)
+    assert again.classes_.tolist() == model.classes_.tolist() == list(classes)
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+    # Classes of 0 and 1 need no array: files of before have none.
+    assert ("class_values" in arrays) == (classes != (0, 1))

@@ -212,7 +212,7 @@ def test_the_config_spells_out_the_classifier_within_and_declares_it():
         "components": 2,
         "n_init": 3,
     }
-    assert method["options"]["selection"] == {"model": "logistic", "l2": 1e-6}
+    assert method["options"]["selection"] == {"model": "logistic", "l2": 1e-6, "per_row": True}
     assert looked_up(method) == (
         ("model", "tilted"),
         ("model", "generative"),

@@ -59,7 +59,7 @@ def predictions(name, X, y, weight):
             frame, ["a", "b"], {"a": "number", "b": "number"}
         )
         encoded = encoded.encode(frame)
-        return model.fit(encoded, y.astype(float), weight, binary=True, rng=rng).predict(encoded)
+        return model.fit(encoded, y.astype(float), weight, rng=rng).predict(encoded)
     if hasattr(component, "SAMPLED"):
         sides = {"left": X[:, 1] < 0, "right": X[:, 1] >= 0}
         samples = component.SAMPLED(X=X, y=y, weight=weight, members=sides)

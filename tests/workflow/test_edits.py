@@ -342,7 +342,7 @@ CODE = {
     ),
     "a proxy, by its helper": (
         edited("selection/proxies/split_rules"),
-        "* people*alpha_beta; d*_people; report",
+        "* people*alpha_beta; * people*tree; d*_people; report",
     ),
     "the weights of rows": (
         edited("weighting/importance_weights"),

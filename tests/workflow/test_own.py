@@ -240,6 +240,11 @@ def edited(module):
     return lambda copy: copy.append(f"workflow/counterweight/{module}.py", "# edited\n")
 
 
+def replaced(module, old, new):
+    """Of a module with functions of several jobs an edit counts for those that its lines are of."""
+    return lambda copy: copy.replace(f"workflow/counterweight/{module}.py", old, new)
+
+
 def touched(copy):
     for path in [*sorted((copy.folder / "mine").rglob("*")), copy.folder / "filter.key"]:
         path.touch()
@@ -331,7 +336,11 @@ EDITS = {
         "deliver_parts; page_studies; report",
     ),
     "the report of columns": (
-        edited("labeling/column_report"),
+        replaced(
+            "labeling/column_report",
+            "    _check_ids(frame, roles, told)\n",
+            "    _check_ids(frame, roles, told)  # edited\n",
+        ),
         "*; !prepare_*; !sum in_parts*; !label in_parts; !evaluate in_parts*; !deliver_in_parts",
     ),
     "intervals of scores": (

@@ -227,12 +227,12 @@ class BlankData(StudyData):
 
     def taken_by(self, component):
         """With `X` of the form that a class of models takes: ``TYPED`` codes, ``ENCODED`` rows."""
-        made = copy.copy(self)
+        taken = copy.copy(self)
         if getattr(component, "ENCODED", False):
-            made.X = self.encoded
+            taken.X = self.encoded
         elif getattr(component, "TYPED", False):
-            made.X, made.categorical = self.encoded.typed(), self.encoded.is_category
-        return made
+            taken.X, taken.categorical = self.encoded.typed(), self.encoded.is_category
+        return taken
 
     def cross_validated(self):
         """The same with a repeat for each fold, from 1 on; 0 is the fit to all labeled rows.

@@ -39,8 +39,9 @@ def _with_classes(to_arrays):
 
 def _of_classes(from_arrays):
     @functools.wraps(from_arrays)
-    def made(cls, arrays):
-        model = from_arrays(cls, {key: own for key, own in arrays.items() if key != CLASSES})
+    def made(cls, arrays, **options):
+        own = {key: values for key, values in arrays.items() if key != CLASSES}
+        model = from_arrays(cls, own, **options)
         if CLASSES in arrays:
             model.classes_ = np.asarray(arrays[CLASSES])
         return model

@@ -92,7 +92,7 @@ def people(rows, seed, number=False):
 
 
 def delivered(folder, frame, **entry):
-    """A study over such a table, run up to what it gives away."""
+    """A study over such a table, run up to what it delivers."""
     own = Own(folder, frame, {"id": "who", "outcome": "y"} | entry)
     own.run("label")
     for stage, items in (

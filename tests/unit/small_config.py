@@ -1,5 +1,7 @@
 """A small config that tests of plans change."""
 
+import copy
+
 SMALL = {
     "studies": {
         "one": {
@@ -13,3 +15,12 @@ SMALL = {
         }
     }
 }
+
+
+def changed(*path, value):
+    made = copy.deepcopy(SMALL)
+    node = made
+    for part in path[:-1]:
+        node = node[part]
+    node[path[-1]] = value
+    return made

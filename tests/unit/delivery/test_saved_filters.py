@@ -25,6 +25,17 @@ from delivering import Own
 from filter_study import CASES, GROUPS, SEED, case, people, study
 
 
+def trained(folder, frame, entry):
+    """A study of a person's table, run up to what it delivers."""
+    made = Own(folder, frame, entry)
+    made.run("label")
+    made.run("select", "split_tree")
+    made.run("weigh", "quadratic-split_tree")
+    made.run("train", "balanced_filter-quadratic")
+    write_table(made.at.metrics("balanced_filter-quadratic"), metrics_table("mine", "m", []))
+    return made
+
+
 def brought(path):
     return read_people(path, absent="bring it", nameless=True)
 
@@ -246,12 +257,7 @@ def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
     frame.drop(columns="group").to_csv(tmp_path / "new.csv", index=False)
     mine = {"id": "person", "balance": "group", "alpha": 0.3, "score": str(tmp_path / "new.csv")}
     mine["max_distortion"] = 0.05
-    made = Own(tmp_path, frame, mine)
-    made.run("label")
-    made.run("select", "split_tree")
-    made.run("weigh", "quadratic-split_tree")
-    made.run("train", "balanced_filter-quadratic")
-    write_table(made.at.metrics("balanced_filter-quadratic"), metrics_table("mine", "m", []))
+    made = trained(tmp_path, frame, mine)
     files = made.run("deliver")
     told = pd.read_parquet(files["table"])
     assert list(told) == ["person", "accepted"] and files["table"].name == "accepted.parquet"
@@ -270,12 +276,7 @@ def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
 
 def test_a_table_too_small_for_any_split_gets_a_sentence_and_no_filter(tmp_path):
     frame = people(60).drop(columns=["row", "flat"])
-    made = Own(tmp_path, frame, {"id": "person", "balance": "group"})
-    made.run("label")
-    made.run("select", "split_tree")
-    made.run("weigh", "quadratic-split_tree")
-    made.run("train", "balanced_filter-quadratic")
-    write_table(made.at.metrics("balanced_filter-quadratic"), metrics_table("mine", "m", []))
+    made = trained(tmp_path, frame, {"id": "person", "balance": "group"})
     with pytest.raises(CounterweightError, match="accept everybody alike.*40 rows.*more rows"):
         made.run("deliver")
 
@@ -288,12 +289,7 @@ def test_a_raw_frame_is_read_as_the_table_was(tmp_path):
     days = pd.Timestamp("2020-01-01") + pd.to_timedelta(random.integers(0, 900, len(frame)), "D")
     frame["since"] = days.strftime("%d.%m.%Y")
     frame["income"] = [f"{one:.2f}".replace(".", ",") for one in frame["income"]]
-    made = Own(tmp_path, frame, {"id": "person", "balance": "group"})
-    made.run("label")
-    made.run("select", "split_tree")
-    made.run("weigh", "quadratic-split_tree")
-    made.run("train", "balanced_filter-quadratic")
-    write_table(made.at.metrics("balanced_filter-quadratic"), metrics_table("mine", "m", []))
+    made = trained(tmp_path, frame, {"id": "person", "balance": "group"})
     files = made.run("deliver")
     expected = pd.read_parquet(files["table"]).set_index("person")["accepted"]
     raw = pd.read_csv(tmp_path / "own.csv")

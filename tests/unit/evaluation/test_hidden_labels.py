@@ -15,7 +15,7 @@ from counterweight.reporting.pages import blanks_page as page
 from counterweight.reporting.pages.sensitivity_page import swept_of
 from counterweight.reporting.report_jobs import study_plan
 from counterweight.tables.parquet import METRICS, metrics_table, read_table
-from delivering import Own
+from delivering import delivered
 from scipy.special import expit, logit
 
 QUICK = {
@@ -43,19 +43,6 @@ def applicants(times=TIMES, shift=False):
     return pd.DataFrame(frame | {"y": np.where(seen, y.astype(float), np.nan)}), y, seen
 
 
-def delivered(folder, frame, **entry):
-    own = Own(folder, frame, {"id": "who", "outcome": "y", "study": QUICK} | entry)
-    own.run("label")
-    for stage, items in (
-        ("select", own.study["selectors"]),
-        ("weigh", own.study["weightings"]),
-        ("train", own.study["methods"]),
-    ):
-        for item in items:
-            own.run(stage, item)
-    return own, own.run("deliver")
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """A table that is missing not at random, with some tilts; by what is asked."""
@@ -71,7 +58,7 @@ def runs(tmp_path_factory):
     }.items():
         folder = tmp_path_factory.mktemp(name)
         frame, y, seen = applicants(shift=name == "em")
-        made[name] = (*delivered(folder, frame, **entry), frame, y, seen)
+        made[name] = (*delivered(folder, frame, **{"study": QUICK} | entry), frame, y, seen)
     return made
 
 
@@ -226,7 +213,7 @@ def test_a_number_has_bounds_and_no_tilt(tmp_path):
     seen = rng.random(400) < expit(0.4 - x)
     y = 3 + 2 * x + rng.normal(size=400)
     frame = pd.DataFrame({"who": np.arange(400), "x": x, "y": np.where(seen, y, np.nan)})
-    own, files = delivered(tmp_path, frame, target="unlabeled")
+    own, files = delivered(tmp_path, frame, study=QUICK, target="unlabeled")
     table = read_table(files["metrics"])
     least, most = (
         one(table, "swept_mean", setting="gamma=2.0", variable=end) for end in ("least", "most")

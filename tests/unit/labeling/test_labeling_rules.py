@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from blank_rows import ROWS, TYPES, table
 from counterweight.errors import CounterweightError
 from counterweight.labeling.drawn_rules import known_propensity
 from counterweight.labeling.labeling_rules import answered, coastal, earlier, married, present
@@ -84,25 +85,6 @@ def test_no_random_number_is_drawn():
     rng = np.random.default_rng(0)
     load("labeling", "everyone")(pd.DataFrame({"row": range(3)}), None, rng)
     assert rng.random() == np.random.default_rng(0).random()
-
-
-ROWS = 200
-
-
-TYPES = {"x": "number", "y": "number", "ok": "boolean", "word": "text", "when": "date"}
-
-
-def table(**columns):
-    rng = np.random.default_rng(0)
-    frame = {
-        "row": np.arange(ROWS, dtype="int32"),
-        "x": rng.normal(size=ROWS),
-        "y": np.where(rng.random(ROWS) < 0.3, np.nan, rng.integers(0, 2, ROWS).astype(float)),
-        "ok": pd.array(rng.integers(0, 2, ROWS), "Int64"),
-        "word": pd.Series(rng.choice(["good", "bad"], ROWS)).astype("str"),
-        "when": np.arange(ROWS) / 3.0,
-    }
-    return pd.DataFrame(frame | columns)
 
 
 @pytest.mark.parametrize("value", [True, "yes", "Yes", 1, "1"])

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from blank_rows import ROWS, TYPES, table
 from counterweight.errors import CounterweightError
 from counterweight.labeling.labeling_rules import answered, present
 from counterweight.labeling.missing_outcomes import (
@@ -17,22 +18,6 @@ from counterweight.labeling.missing_outcomes import (
 from counterweight.labeling.outcome_rules import given
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.blanks_page import _apart
-
-ROWS = 200
-TYPES = {"x": "number", "y": "number", "ok": "boolean", "word": "text", "when": "date"}
-
-
-def table(**columns):
-    rng = np.random.default_rng(0)
-    frame = {
-        "row": np.arange(ROWS, dtype="int32"),
-        "x": rng.normal(size=ROWS),
-        "y": np.where(rng.random(ROWS) < 0.3, np.nan, rng.integers(0, 2, ROWS).astype(float)),
-        "ok": pd.array(rng.integers(0, 2, ROWS), "Int64"),
-        "word": pd.Series(rng.choice(["good", "bad"], ROWS)).astype("str"),
-        "when": np.arange(ROWS) / 3.0,
-    }
-    return pd.DataFrame(frame | columns)
 
 
 def labeled(frame, roles=(), where=(), **outcome):

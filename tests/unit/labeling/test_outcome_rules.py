@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from blank_rows import ROWS, TYPES, table
 from counterweight.errors import CounterweightError
 from counterweight.labeling.outcome_rules import (
     above_median,
@@ -20,25 +21,6 @@ def test_the_median_is_that_of_the_population():
     rest = np.array([False, False, True, True, True])
     assert above_median(frame, everyone, column="v").tolist() == [0, 0, 0, 1, 1]
     assert above_median(frame, rest, column="v").tolist() == [0, 0, 0, 0, 1]
-
-
-ROWS = 200
-
-
-TYPES = {"x": "number", "y": "number", "ok": "boolean", "word": "text", "when": "date"}
-
-
-def table(**columns):
-    rng = np.random.default_rng(0)
-    frame = {
-        "row": np.arange(ROWS, dtype="int32"),
-        "x": rng.normal(size=ROWS),
-        "y": np.where(rng.random(ROWS) < 0.3, np.nan, rng.integers(0, 2, ROWS).astype(float)),
-        "ok": pd.array(rng.integers(0, 2, ROWS), "Int64"),
-        "word": pd.Series(rng.choice(["good", "bad"], ROWS)).astype("str"),
-        "when": np.arange(ROWS) / 3.0,
-    }
-    return pd.DataFrame(frame | columns)
 
 
 def test_an_outcome_of_words_needs_its_positive():

@@ -8,18 +8,9 @@ import yaml
 from counterweight.errors import CounterweightError
 from counterweight.plan import config
 from counterweight.plan.reading import with_listed_studies
-from small_config import SMALL
+from small_config import SMALL, changed
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-def changed(*path, value):
-    made = copy.deepcopy(SMALL)
-    node = made
-    for part in path[:-1]:
-        node = node[part]
-    node[path[-1]] = value
-    return made
 
 
 @pytest.mark.parametrize(

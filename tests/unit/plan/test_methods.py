@@ -7,16 +7,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.plan import config
 from counterweight.reporting.report_jobs import study_plan
-from small_config import SMALL
-
-
-def changed(*path, value):
-    made = copy.deepcopy(SMALL)
-    node = made
-    for part in path[:-1]:
-        node = node[part]
-    node[path[-1]] = value
-    return made
+from small_config import SMALL, changed
 
 
 def test_models_that_begin_from_others_bring_them_along():

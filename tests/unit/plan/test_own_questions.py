@@ -1,7 +1,6 @@
 """Tables of one's own: ten lines of config become a data set and a study."""
 
 import gzip
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +12,15 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.logs import kept_log, kept_numbers
 from counterweight.plan import config, reading
 from counterweight.plan.jobs import Paths
-from counterweight.plan.own import TABLES, tables_to_keep, with_own_tables
+from counterweight.plan.own import with_own_tables
 from counterweight.plan.reading import updated, with_listed_studies
 from counterweight.plan.stages import Stages
 from counterweight.tables.table_reader import header_of
 from delivering import Own
 
 STUDIES = Path(__file__).resolve().parents[3] / "workflow" / "studies"
+#: What is asked of the table of a survey; see the fixture `surveys`.
+ASKED = {"table": "2023/survey.csv", "outcome": "y"}
 
 LENDER = {"table": "my data/Applicants 2024.csv", "id": "customer", "outcome": "default"}
 
@@ -391,28 +392,6 @@ def test_rows_of_one_person_are_a_group(tmp_path):
     Own(tmp_path, log, {"id": "id"} | LOG | {"reward": "came", "table": str(tmp_path / "own.csv")})
 
 
-@pytest.fixture
-def surveys(tmp_path, monkeypatch):
-    """Two tables of one name in folders of years, and a function that plans a run of a config."""
-    monkeypatch.chdir(tmp_path)
-    for year in ("2023", "2024"):
-        (tmp_path / year).mkdir()
-        (tmp_path / year / "survey.csv").write_text(f"a,y\n{year},1\n")
-
-    def run(begin=True, **given):
-        """The plan of a run, which has begun."""
-        (tmp_path / "mine.yaml").write_text(yaml.safe_dump(given))
-        plan = reading.plan_of_files(["mine.yaml"])
-        if begin:
-            kept = tmp_path / plan["results"] / TABLES
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_text(json.dumps(tables_to_keep(plan)))
-        return plan
-
-    return run
-
-
-ASKED = {"table": "2023/survey.csv", "outcome": "y"}
 OWN_STUDY = {
     "dataset": "own_table",
     "features": {"recipe": "one_hot"},

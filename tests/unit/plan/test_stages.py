@@ -1,17 +1,17 @@
 """Jobs of a plan: what each goes by, and what is left of earlier runs."""
 
-import json
 import os
 import sqlite3
 from pathlib import Path
 
 import pytest
-import yaml
-from counterweight.plan import config, reading
-from counterweight.plan.own import TABLES, tables_to_keep, with_own_tables
+from counterweight.plan import config
+from counterweight.plan.own import TABLES, with_own_tables
 from counterweight.plan.stages import Stages
 
 STUDIES = Path(__file__).resolve().parents[3] / "workflow" / "studies"
+#: What is asked of the table of a survey; see the fixture `surveys`.
+ASKED = {"table": "2023/survey.csv", "outcome": "y"}
 
 
 LENDER = {"table": "my data/Applicants 2024.csv", "id": "customer", "outcome": "default"}
@@ -113,43 +113,6 @@ def test_a_part_that_comes_under_another_name_is_seen(own_files):
     after = specs_of(plan)
     (folder / "new_parts/three.csv").rename(folder / "new_parts/two.csv")
     assert {job for job in before if before[job] != after[job]} == {"apply parted", "report"}
-
-
-@pytest.fixture
-def surveys(tmp_path, monkeypatch):
-    """Two tables of one name in folders of years, and a function that plans a run of a config."""
-    monkeypatch.chdir(tmp_path)
-    for year in ("2023", "2024"):
-        (tmp_path / year).mkdir()
-        (tmp_path / year / "survey.csv").write_text(f"a,y\n{year},1\n")
-
-    def run(begin=True, **given):
-        """The plan of a run, which has begun."""
-        (tmp_path / "mine.yaml").write_text(yaml.safe_dump(given))
-        plan = reading.plan_of_files(["mine.yaml"])
-        if begin:
-            kept = tmp_path / plan["results"] / TABLES
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_text(json.dumps(tables_to_keep(plan)))
-        return plan
-
-    return run
-
-
-ASKED = {"table": "2023/survey.csv", "outcome": "y"}
-
-
-OWN_STUDY = {
-    "dataset": "own_table",
-    "features": {"recipe": "one_hot"},
-    "outcome": {"rule": "no_outcome"},
-    "labeling": {"rule": "sensitive", "group": ["a"]},
-    "targets": ["general"],
-    "evaluation": {"protocol": "filtering"},
-    "selection": [{"selector": "split_tree", "alphas": [0.1]}],
-    "weighting": [{"weighting": "quadratic"}],
-    "models": [{"model": "balanced_filter", "weights": "quadratic", "classifier": "none"}],
-}
 
 
 def test_answers_that_nothing_makes_any_more_are_told(surveys):

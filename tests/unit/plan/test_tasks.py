@@ -5,7 +5,7 @@ import copy
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.plan import config
-from counterweight.plan.stages import Stages
+from filter_plan import applied, resolved
 from small_config import SMALL
 
 
@@ -58,43 +58,6 @@ LOG = {
 def test_what_has_no_meaning_for_logged_actions_is_refused(change):
     with pytest.raises(CounterweightError, match="has no meaning for studies of logged actions"):
         config.resolve({"studies": {"one": LOG | change}})
-
-
-PEOPLE = {
-    "dataset": "adult",
-    "features": {"recipe": "one_hot", "drop": ["race"]},
-    "outcome": {"rule": "no_outcome"},
-    "labeling": {"rule": "sensitive", "group": ["race"]},
-    "targets": ["general"],
-    "repeats": 2,
-    "evaluation": {"protocol": "filtering"},
-    "selection": [
-        {"selector": "tree_proxy", "name": "tree"},
-        {"selector": "split_tree", "name": "grid", "alphas": [0.0, 0.1, 0.3]},
-    ],
-    "weighting": [{"weighting": "equal", "etas": [0.0, 0.5]}, {"weighting": "quadratic"}],
-    "models": [
-        {"model": "balanced_filter", "name": "naive", "weights": "equal", "selector": "tree"},
-        {"model": "balanced_filter", "name": "qp", "weights": "quadratic", "selector": "tree"},
-        {
-            "model": "balanced_filter",
-            "name": "alpha_beta",
-            "weights": "quadratic",
-            "selector": "grid",
-        },
-    ],
-}
-
-
-def resolved(**changes):
-    given = {"studies": {"people": copy.deepcopy(PEOPLE) | changes}}
-    config.check(given)
-    return config.resolve(given)
-
-
-def applied(plan, named=""):
-    """The study whose filter is applied to new rows."""
-    return Stages(plan | {"filter_study": named}, "scripts").applied()
 
 
 def test_a_study_that_gives_no_filter_away_cannot_be_applied():

@@ -12,8 +12,9 @@ from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages import blanks_page as page
-from counterweight.reporting.pages.sensitivity_page import swept_of
+from counterweight.reporting.pages.sensitivity_page import BY_COLUMN, by_columns, swept_of
 from counterweight.reporting.report_jobs import study_plan
+from counterweight.reporting.sheets import build
 from counterweight.tables.parquet import METRICS, metrics_table, read_table
 from delivering import delivered
 from scipy.special import expit, logit
@@ -176,7 +177,7 @@ def test_the_first_sentence_says_on_what_condition_it_holds(runs):
     assert answer.sentence.startswith("If labels are missing at random, ")
     assert "up to twice or half as large as those of like rows" in answer.sentence
     assert any("nothing in the table can show that" in text for text in answer.more)
-    assert any("the conclusion turns at Γ" in text for text in answer.more)
+    assert any("(Γ = " in text and "differ by a factor below" in text for text in answer.more)
     numbers = numbers_of(*runs["times"][:2])
     assert page.answer(numbers).sentence.startswith("If the odds of rows without an outcome are 3")
     assert ["with the tilt," in one.sentence for one in swept_of(numbers)] == [True] * 3
@@ -184,6 +185,33 @@ def test_the_first_sentence_says_on_what_condition_it_holds(runs):
     assert "which makes the rate that the config says, of the rows without an outcome" in rate
     told = " ".join(page.answer(numbers_of(*runs["em"][:2])).more)
     assert "label shift" in told and "remains after the tilt" in told
+
+
+def test_strengths_of_columns_and_the_e_value_are_told_in_sentences_and_a_table(runs):
+    own, files = runs["none"][:2]
+    numbers = numbers_of(own, files)
+    place = {"metric": "column_gamma", "part": "income", "target": "unlabeled"}
+    told = [place | {"value": 1.6}, place | {"part": "age", "value": 1.2}]
+    told += [place | {"variable": "selection", "value": 3.0}]
+    told += [place | {"variable": "outcome", "value": 250.0}]
+    range_ = place | {"metric": "column_range"}
+    told += [range_ | {"variable": end, "value": v} for end, v in (("least", 0.19), ("most", 0.25))]
+    told += [place | {"metric": "column_move", "value": -0.02}]
+    value = place | {"metric": "e_value", "part": "rate"}
+    told += [value | {"value": 2.1}, value | {"variable": "interval", "value": 1.0}]
+    frame = read_table(files["metrics"])
+    own_metrics = ("column_gamma", "column_range", "column_move", "e_value")
+    frame = frame[~frame["metric"].isin(own_metrics)]
+    made = metrics_table("mine", "delivered", told).to_pandas()
+    numbers = StudyNumbers("mine", numbers.plan, pd.concat([frame, made]), own.at.folder)
+    value, strongest = by_columns(numbers, "unlabeled")
+    assert "by a risk ratio of 2.1 beyond all columns (E-value)" in value
+    assert value.endswith("its interval holds the rate of the labeled ones already.")
+    assert "as strong as income, the strongest that is seen, would mean Γ = 1.60" in strongest
+    assert "an answer anywhere from 19.0 to 25.0 %" in strongest
+    assert "those of the outcome by up to 100 and more" in strongest
+    table = build(BY_COLUMN, numbers)
+    assert [row.label for row in table.rows] == ["income", "age"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,9 @@ from counterweight.numerics.sensitivity import (
     SweptNumber,
     accuracy_parts,
     brier_parts,
+    e_value,
+    e_values,
+    joint_gamma,
     step_bounds,
     swept,
     turn_sentence,
@@ -198,7 +201,11 @@ def test_a_conclusion_turns_where_the_odds_reach_the_limit():
     assert turns_at(margin(0.5)) == pytest.approx(4.0, rel=1e-6)
     assert turns_at(margin(0.9)) == np.inf
     assert turns_at(margin(0.1)) == 1.0
-    assert turn_sentence("The rate is below .5", 4.0).endswith("the conclusion turns at Γ = 4.0.")
+    told = turn_sentence("The rate is below .5", 4.0)
+    assert told.startswith(
+        "The rate is below .5: this holds as long as, at equal features, the odds"
+    )
+    assert told.endswith("differ by a factor below 4.0 (Γ = 4.0).")
     assert "holds up to Γ = 10 (the largest looked at)" in turn_sentence("A", np.inf)
     assert "does not hold even at Γ = 1" in turn_sentence("A", 1.0)
 
@@ -219,3 +226,30 @@ def test_the_breakdown_value_is_that_of_a_slower_solver(power, root):
         return np.sign(root - gamma) * abs(np.log(root / gamma)) ** power
 
     assert turns_at(margin) == pytest.approx(root, rel=3e-7)
+
+
+@pytest.mark.parametrize(("a", "b"), [(1.0, 5.0), (4.0, 3.0), (2.0, 50.0), (1e9, 1.7)])
+def test_no_hidden_column_makes_a_larger_gamma_than_that_of_its_two_factors(a, b):
+    share = np.linspace(0, 1, 100_001)
+    odds = (1 - share + share * a * b) / ((1 - share + share * a) * (1 - share + share * b))
+    share = 1 / (1 + np.sqrt(a * b))
+    top = (1 - share + share * a * b) / ((1 - share + share * a) * (1 - share + share * b))
+    assert joint_gamma(a, b) == pytest.approx(top, rel=1e-9)
+    assert odds.max() <= joint_gamma(a, b) * (1 + 1e-9)
+    assert joint_gamma(b, a) == pytest.approx(joint_gamma(a, b))
+    assert joint_gamma(a, np.inf) == pytest.approx(a)
+
+
+def test_the_e_value_makes_the_ratio_by_the_bounding_factor():
+    assert e_value(1.0) == 1.0
+    assert e_value(3.9) == pytest.approx(7.26, abs=0.01)  # in print: breastfeeding, 2017
+    for ratio in (1.3, 0.5, 4.0):
+        value = e_value(ratio)
+        assert value**2 / (2 * value - 1) == pytest.approx(max(ratio, 1 / ratio))
+    assert e_values(0.3, 0.25, 0.36, 0.2) == (e_value(1.5), e_value(1.25))
+    assert e_values(0.1, 0.05, 0.16, 0.2) == (e_value(2.0), e_value(1.25))
+    assert e_values(0.3, 0.19, 0.4, 0.2) == (e_value(1.5), 1.0)
+    assert e_values(0.0, 0.0, 0.1, 0.2) == (np.inf, e_value(2.0))
+    # Two standard deviations apart, up or down.
+    up, down = (e_values(at, at, at, 5.0, spread=3.0)[0] for at in (11.0, -1.0))
+    assert up == pytest.approx(e_value(np.exp(1.82))) and down == pytest.approx(up)

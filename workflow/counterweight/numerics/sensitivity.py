@@ -17,7 +17,8 @@ References
 ----------
 Rosenbaum (2002), *Observational Studies*, chapter 4; Yadlowsky, Namkoong, Basu, Duchi & Tian
 (2022), *Annals of Statistics* 50, for the bound of a mean, lemma 2.1; Manski (2003) for Γ without
-end, where a class has the bounds 0 and 1.
+end, where a class has the bounds 0 and 1; VanderWeele & Ding (2017), *Annals of Internal Medicine*
+167, for the E-value.
 """
 
 from dataclasses import dataclass
@@ -302,6 +303,53 @@ def turns_at(margin, most=MOST):
     return float(np.exp(_crossing(lambda log: margin(float(np.exp(log))), 0.0, np.log(most))))
 
 
+def joint_gamma(selection, outcome):
+    """Γ that a hidden column makes by its two factors, ``((1 + sqrt(ab)) / (sqrt a + sqrt b))^2``.
+
+    Labels are missing at random where the column is seen. Between two of its values the odds of
+    having no label differ by the factor a = `selection`, those of the outcome by b = `outcome`, at
+    most. If t of the rows of outcome 0 that have a label have the upper value and 1 - t the lower,
+    the other three cells follow by the factors, and outcome and label have the odds ratio
+    (1 - t + t a b) / ((1 - t + t a)(1 - t + t b)); it is largest where t / (1 - t) = 1 / sqrt(ab).
+    Either factor without end gives the other one. Arrays or numbers from 1 up.
+    """
+    # Divided by the roots, so that no factor overflows.
+    a, b = np.sqrt(np.asarray(selection, float)), np.sqrt(np.asarray(outcome, float))
+    return np.square((1 / np.maximum(a, b) + np.minimum(a, b)) / (1 + np.minimum(a / b, b / a)))
+
+
+def e_value(ratio):
+    """E-value of a ratio of two rates, ``r + sqrt(r (r - 1))`` with r or 1/r, whichever is above 1.
+
+    The least risk ratio by which a hidden column would have to go with the outcome as well as with
+    having no label, beyond all columns, to make the two rates equal. Infinite where one rate is 0.
+    """
+    if not ratio > 0:
+        return np.inf
+    ratio = max(ratio, 1 / ratio)
+    return float(ratio + np.sqrt(ratio * (ratio - 1)))
+
+
+def e_values(estimate, low, high, reference, spread=None):
+    """E-values of an estimate against a reference, and of the end of its interval that is nearer.
+
+    Of rates; of means of numbers with the standard deviation `spread` of the outcome, whose
+    difference in standard deviations d counts as the risk ratio exp(0.91 d). The second is 1 where
+    the interval holds the reference.
+    """
+    if spread is not None:
+        logs = [0.91 * (end - reference) / spread for end in (estimate, low, high)]
+        # The E-value of a ratio is that of its inverse; none overflows.
+        estimate, low, high = np.exp(np.clip(logs, -500, 500))
+        reference = 1.0
+    if low <= reference <= high:
+        return e_value(estimate / reference) if reference > 0 else np.inf, 1.0
+    nearer = low if low > reference else high
+    return tuple(
+        e_value(one / reference) if reference > 0 else np.inf for one in (estimate, nearer)
+    )
+
+
 def _crossing(falling, low, high, tol=1e-7):
     """Where a falling function, above 0 at `low` and not at `high`, is 0, to within `tol`.
 
@@ -329,7 +377,11 @@ def turn_sentence(conclusion, gamma, most=MOST):
         return f"{conclusion}: this does not hold even at Γ = 1, labels missing at random."
     if gamma >= most:
         return f"{conclusion}: this holds up to Γ = {most:g} (the largest looked at)."
-    return f"{conclusion}: the conclusion turns at Γ = {gamma:.{1 if gamma >= 1.95 else 2}f}."
+    at = f"{gamma:.{1 if gamma >= 1.95 else 2}f}"
+    return (
+        f"{conclusion}: this holds as long as, at equal features, the odds of rows with and "
+        f"without a label differ by a factor below {at} (Γ = {at})."
+    )
 
 
 def _checked_gammas(gammas):

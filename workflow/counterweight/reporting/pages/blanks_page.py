@@ -9,6 +9,7 @@ from counterweight.numerics.sensitivity import TWICE
 from counterweight.reporting import blocks
 from counterweight.reporting.pages.selection_page import SELECTORS, WEIGHTS, fits
 from counterweight.reporting.pages.sensitivity_page import (
+    BY_COLUMN,
     BY_GAMMA,
     GIVEN,
     how_wrong,
@@ -95,7 +96,7 @@ def _condition(saved):
     tilt = saved.get("tilt")
     if tilt is None:
         if saved.get("for"):
-            return "If they turn out as labeled rows with the same features do, "
+            return f"If outcomes of {saved['for']} are, at equal features, those of labeled rows, "
         return "If labels are missing at random, "
     odds = f"the odds of rows without an outcome are {tilt['odds']:.3g} times those of like rows"
     source = {"times": "as the config says", "rate": "which makes the rate that the config says"}
@@ -126,7 +127,7 @@ def _wrong(numbers, saved, target, swept):
         "The first figure supposes that rows with the same features, with and without an outcome, "
         f"{assumed} in how they turn out, and nothing in the table can show that. For the second, "
         "odds at most twice or half as large (Γ = 2) are a point of reference and no estimate; it "
-        f"is {swept[0].range(TWICE)}, widened by chance."
+        f"is {swept[0].range(TWICE)}, widened there by the sampling error of its ends."
     )
     side, known = turns(numbers, GIVEN, "rate", target)
     if side:
@@ -215,7 +216,7 @@ PAGE = StudyPage(
             _columns(*QUALITIES, "mean_error"),
         ),
     ),
-    trust=(why, how_wrong, BY_GAMMA, sizes, WEIGHTS, SELECTORS, fits),
+    trust=(why, how_wrong, BY_GAMMA, BY_COLUMN, sizes, WEIGHTS, SELECTORS, fits),
     details=(
         Sheet(
             "The same on the labeled rows as they are",

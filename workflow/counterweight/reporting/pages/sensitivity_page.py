@@ -199,12 +199,103 @@ def conclusions(numbers, target):
             yield turn(f"{numbers.label(main)} decides right {more} often than {against}", known)
         if others:
             break
+    yield from by_columns(numbers, target)
     share = numbers.get(GIVEN, "decisions_open", target)
     if share.known:
         yield (
             f"{percent(share.mean)} of the decisions on rows without a label would turn if their "
             f"odds were {TWICE:g} times as large, or as small (estimates between 1/3 and 2/3)."
         )
+
+
+def by_columns(numbers, target):
+    """Sentences on the E-value, and on a hidden column as strong as the strongest that is seen."""
+    whom = "rows without an outcome"
+    found = numbers.get(GIVEN, "e_value", target, part="rate")
+    nearer = numbers.get(GIVEN, "e_value", target, part="rate", variable="interval")
+    if found.known:
+        rate = numbers.measured("swept_rate", target)
+        what, by = (
+            ("rate", "a risk ratio") if rate else ("mean", "what corresponds to a risk ratio")
+        )
+        text = (
+            f"To make the {what} of {whom} that of the labeled ones, a hidden column would have to "
+            f"go both with having no outcome and with the outcome by {by} of {_factor(found.mean)} "
+            "beyond all columns (E-value)"
+        )
+        if nearer.mean > 1:
+            yield f"{text}; for the nearer end of its interval, of {_factor(nearer.mean)}."
+        else:
+            yield f"{text}; its interval holds the {what} of the labeled ones already."
+    shown = next(swept_of(numbers, target), None)
+    columns = numbers.places("part", GIVEN, "column_gamma", target)
+    if shown is None or not columns:
+        return
+    column = max(columns, key=lambda one: _of_column(numbers, target, one, "gamma").mean)
+    gamma, selection, outcome = (
+        _of_column(numbers, target, column, "gamma", which).mean
+        for which in ("", "selection", "outcome")
+    )
+    if gamma < 1.005:
+        yield "No column that is seen goes with having no outcome and with the outcome both."
+        return
+    ends = [_of_column(numbers, target, column, "range", end).mean for end in ("least", "most")]
+    yield (
+        f"A hidden column as strong as {column}, the strongest that is seen, would mean "
+        f"Γ = {_factor(gamma)}, and an answer anywhere from {shown.told(*ends)}. Beyond what the "
+        f"other columns say, {column} changes the odds of having no outcome by a factor of up to "
+        f"{_factor(selection)}, those of the outcome by up to {_factor(outcome)}, in 95 % of all "
+        "pairs of rows."
+    )
+
+
+def _of_column(numbers, target, column, what, variable=""):
+    return numbers.get(GIVEN, f"column_{what}", target, part=column, variable=variable)
+
+
+def _factor(value):
+    """A factor from 1 up, in print."""
+    return "100 and more" if value > 100 else number(value, 2 if value < 1.95 else 1)
+
+
+def _column_lines(numbers):
+    for one in list(swept_of(numbers))[:1]:
+        columns = numbers.places("part", GIVEN, "column_gamma", one.target)
+        gammas = {name: _of_column(numbers, one.target, name, "gamma").mean for name in columns}
+        for name in sorted(gammas, key=lambda name: (-gammas[name], name)):
+            yield Line(GIVEN, str(name), {"part": name})
+
+
+def _column_columns(numbers):
+    for one in list(swept_of(numbers))[:1]:
+        address, measure = (one.target, GIVEN), one.measure
+        yield Column("column_gamma", "Γ of a hidden column as strong", *address, {}, "mean")
+        for which, label in (
+            ("selection", "Odds of no outcome"),
+            ("outcome", "Odds of the outcome"),
+        ):
+            place = {"variable": which}
+            yield Column("column_gamma", f"{label}, by up to", *address, place, "mean")
+        for end in ("least", "most"):
+            place, label = {"variable": end}, f"{one.name}, {end}"
+            yield Column("column_range", label, *address, place, "mean", measure=measure)
+        label = "Answer of a linear fit without it"
+        yield Column("column_move", label, *address, {}, "mean", measure=measure)
+
+
+#: How strong columns are that are seen, and what a hidden one as strong would do.
+BY_COLUMN = Sheet(
+    "A hidden column as strong as one that is seen",
+    _column_lines,
+    _column_columns,
+    first="As strong as",
+    note=(
+        "Each column is left out in turn. Factors are beyond what other columns say, and hold in "
+        "95 % of all pairs of rows; Γ is the most that a hidden column with both could mean."
+    ),
+    fold=True,
+    best=False,
+)
 
 
 def _lines(numbers):

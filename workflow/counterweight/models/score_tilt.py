@@ -6,10 +6,23 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.models.score_models import LEARNERS, EncodedModel
+from counterweight.numerics.estimate import around
+from counterweight.numerics.linear import expit, logit
 from counterweight.numerics.sensitivity import SweptMean
-from counterweight.numerics.tilt import Calibration, estimate_delta, gap_left, tilted
+from counterweight.numerics.tilt import (
+    Calibration,
+    estimate_delta,
+    gap_beyond_chance,
+    gap_left,
+    tilted,
+)
 from counterweight.tables.parquet import read_columns
 
+#: Normal quantile of 95 % intervals.
+Z = 1.96
+#: Share of the gap of feature means that an estimated tilt may leave, and the p-value below which
+#: what it leaves is no chance.
+MOST_LEFT, CHANCE = 0.5, 0.001
 
 @dataclass
 class ScoreTilt:
@@ -18,13 +31,15 @@ class ScoreTilt:
     Among rows without an outcome the log odds are those of like rows that have one plus `delta`.
     Where answers are for everyone, a row is without an outcome by one minus the chance that rows
     like it have one, of the model `chance`: ``p = c p1 + (1 - c) p0``; it is None where answers are
-    for rows without an outcome. `slope` and `constant` calibrate p1 in the log odds.
+    for rows without an outcome. `slope` and `constant` calibrate p1 in the log odds. `error` is the
+    standard error of `delta`, 0 where it is given; intervals of rows are widened by it.
     """
 
     delta: float
     slope: float = 1.0
     constant: float = 0.0
     chance: object = None
+    error: float = 0.0
 
     def calibrated(self, p):
         """Chances as among labeled rows, (n,)."""
@@ -33,17 +48,28 @@ class ScoreTilt:
         return Calibration(self.slope, self.constant)(p)
 
     def moved(self, rows, p, low, high):
-        """Estimates and intervals (n,) of encoded rows, tilted; an interval holds its estimate."""
+        """Estimates and intervals (n,) of encoded rows, tilted; an interval holds its estimate.
+
+        Of rows of which it is known that they have no outcome, `chance` is to be None.
+        """
         seen = 0.0 if self.chance is None else self.chance.predict(rows)
+        p = self.calibrated(p)
+        low, high = np.minimum(low, p), np.maximum(high, p)
+        made = [tilted(value, self.delta) for value in (p, low, high)]
+        if self.error:
+            made[1:] = (
+                _wider(made[0], end, side * Z * self.error)
+                for side, end in ((-1, made[1]), (1, made[2]))
+            )
         p, low, high = (
-            seen * value + (1 - seen) * tilted(value, self.delta)
-            for value in (self.calibrated(p), low, high)
+            seen * value + (1 - seen) * moved
+            for value, moved in zip((p, low, high), made, strict=True)
         )
         return p, np.minimum(low, p), np.maximum(high, p)
 
     def to_arrays(self):
         """Fitted numbers by name."""
-        numbers = {"delta": self.delta, "slope": self.slope, "constant": self.constant}
+        numbers = {name: getattr(self, name) for name in ("delta", "slope", "constant", "error")}
         chance = {} if self.chance is None else self.chance.to_arrays()
         return numbers | {f"chance_{name}": values for name, values in chance.items()}
 
@@ -51,12 +77,22 @@ class ScoreTilt:
     def from_arrays(cls, arrays, chance=None):
         """Fitted tilt from `to_arrays`; `chance` is the learner of that model, or None."""
         numbers = (float(arrays[name]) for name in ("delta", "slope", "constant"))
+        # Files of 1.0.0 know no error.
+        error = float(arrays.get("error", 0.0))
         own = {
             name.removeprefix("chance_"): values
             for name, values in arrays.items()
             if name.startswith("chance_")
         }
-        return cls(*numbers, EncodedModel.of_learner(chance, own) if chance else None)
+        return cls(*numbers, EncodedModel.of_learner(chance, own) if chance else None, error)
+
+
+def _wider(p, end, more):
+    """Ends of intervals of p with one more independent half-width, all in the log odds."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = logit(p)
+        wide = expit(odds + np.sign(more) * np.hypot(logit(end) - odds, more))
+    return np.where(np.isfinite(odds), wide, end)
 
 
 def fitted_tilt(asked, data, tested, prediction, blank, *, target, event, selection):
@@ -66,8 +102,9 @@ def fitted_tilt(asked, data, tested, prediction, blank, *, target, event, select
     odds over those of like rows that have one) and ``by: em``. `prediction` (M,) are those of the
     delivered method out of fold, `blank` (N,) its estimates of the rows without an outcome, `event`
     is what 1 stands for in print, `selection` the file of the cross-fitted chances to have an
-    outcome. Refused for an outcome that is a number, no row without an outcome, and what cannot be
-    met.
+    outcome. Among what is known are ``rate`` of the rows without an outcome with ``rate_error``,
+    ``rate_low`` and ``rate_high``, and ``assumes``. Refused for an outcome that is a number, no row
+    without an outcome, what cannot be met, and an estimate that the table speaks against.
     """
     if not data.binary:
         raise CounterweightError(
@@ -79,30 +116,21 @@ def fitted_tilt(asked, data, tested, prediction, blank, *, target, event, select
             "tilt is for rows without an outcome, and there is none: leave tilt out."
         )
     calibration, facts = Calibration(), {}
+    weight = data.weight[~data.labeled]
     if "times" in asked:
         delta = float(np.log(asked["times"]))
+        error = _given_error(data, tested, prediction, blank, delta, target)
         said = f"as tilt.times says, the odds of {event} among rows without an outcome are"
     elif "rate" in asked:
-        delta = _for_rate(asked["rate"], blank, data.weight[~data.labeled])
+        delta, error = _for_rate(asked["rate"], blank, weight), 0.0
         said = (
             f"as tilt.rate says, {100 * asked['rate']:.3g} % of the rows without an outcome have "
             f"{event}; for that, their odds must be"
         )
     else:
-        calibration = Calibration.fitted(prediction, tested.y.astype(int))
-        p, p_blank = calibration(prediction), calibration(blank)
-        found = estimate_delta(p, tested.y.astype(int), p_blank, by=asked["by"])
-        if found.end:
-            raise CounterweightError(
-                f"tilt by {asked['by']} ends at a rate of {found.end} among rows without an "
-                "outcome, which nobody would believe: give a rate or times instead, or leave tilt "
-                "out."
-            )
-        delta = found.value
+        calibration, found, gap = _estimated(asked["by"], data, tested, prediction, blank)
+        delta, error = found.value, found.rate_error
         said = f"estimated from all features, the odds of {event} among rows without an outcome are"
-        X = data.X
-        y = data.y[data.labeled].astype(int)
-        gap, *_ = gap_left(X[data.labeled], y, X[~data.labeled], found.rate)
         facts = {"standard_error": found.standard_error, "gap": gap}
     sentences = [
         f"Labels are taken to be missing not at random: {said} {_times(delta)} those of rows with "
@@ -111,22 +139,104 @@ def fitted_tilt(asked, data, tested, prediction, blank, *, target, event, select
     ]
     if "gap" in facts:
         sentences += _of_estimate(delta, facts)
-    blanks = SweptMean(calibration(blank), weight=data.weight[~data.labeled])
+    rate = SweptMean(calibration(blank), weight=weight).at(delta)[0]
+    low, high = around(rate, Z * error, (0.0, 1.0))
     facts |= {
         "by": asked.get("by", next(iter(asked))),
         "delta": delta,
         "odds": float(np.exp(delta)),
+        "rate": rate,
+        "rate_error": error,
+        "rate_low": low,
+        "rate_high": high,
+        "chance": None,
     }
-    facts |= {"rate": blanks.at(delta)[0], "chance": None}
+    facts["assumes"] = {"if": _condition(facts, event), "rests": sentences[0]}
     chance = None
     if target == "general":
         facts["chance"], chance = _chance(data, selection)
-    return ScoreTilt(delta, *calibration, chance), facts, sentences
+    tilt = ScoreTilt(delta, *calibration, chance, facts.get("standard_error", 0.0))
+    return tilt, facts, sentences
+
+
+def tilted_mean(facts, data, target):
+    """Mean outcome over a target with a tilt: value, standard error and the ends of its interval.
+
+    Outcomes that are known stand for themselves; `facts` are those of `fitted_tilt`. The value is
+    the mean of the answers by design weights: for rows without an outcome that of their tilted
+    estimates.
+    """
+    known = data.labeled if target == "general" else np.zeros(len(data.labeled), bool)
+    weight = np.where(known | ~data.labeled, data.weight, 0.0)
+    weight = weight / weight.sum()
+    seen, share = float(weight[known] @ data.y[known]), float(weight[~known].sum())
+    value, error, low, high = (
+        share * facts[name] for name in ("rate", "rate_error", "rate_low", "rate_high")
+    )
+    return seen + value, error, seen + low, seen + high
+
+
+def _condition(facts, event):
+    """Under what answers with a tilt hold, as their first sentence begins."""
+    odds = f"the odds of {event} among rows without an outcome are {facts['odds']:.3g} times those"
+    if facts["by"] == "times":
+        return f"If {odds} of like rows, as the config says"
+    if facts["by"] == "rate":
+        return f"If {odds} of like rows, which makes the rate that the config says"
+    return (
+        "If rows of the same outcome have features distributed alike with and without a label "
+        f"(label shift), by which {odds} of like rows"
+    )
+
+
+def _estimated(by, data, tested, prediction, blank):
+    """Calibration and `Delta` of a tilt that is estimated, and the gap of features that it leaves.
+
+    Refused where the table speaks against label shift: most of the gap is left, and more than
+    chance would leave.
+    """
+    seen = tested.y.astype(int)
+    calibration = Calibration.fitted(prediction, seen)
+    found = estimate_delta(calibration(prediction), seen, calibration(blank), by=by)
+    if found.end:
+        raise CounterweightError(
+            f"tilt by {by} ends at a rate of {found.end} among rows without an outcome, which "
+            "nobody would believe: give a rate or times instead, or leave tilt out."
+        )
+    X, y = data.X, data.y[data.labeled].astype(int)
+    of_both = X[data.labeled], y, X[~data.labeled], found.rate
+    gap, *_ = gap_left(*of_both)
+    if gap > MOST_LEFT and gap_beyond_chance(*of_both) < CHANCE:
+        raise CounterweightError(
+            f"tilt by {by} rests on label shift, and the table speaks against it: "
+            f"{100 * gap:.0f} % of the difference in feature means between rows with and without "
+            "an outcome remains after the tilt, and by chance alone nearly nothing would: give a "
+            "rate or times instead, or leave tilt out."
+        )
+    return calibration, found, gap
+
+
+def _given_error(data, tested, prediction, blank, delta, target):
+    """Standard error of the rate among rows without an outcome where delta is given.
+
+    Labeled rows, weighted to those without an outcome, tell by their residuals how wrong the
+    estimates may be on the average; each counts by how steep the tilt is there. The outcomes of the
+    rows themselves vary besides.
+    """
+    to_blank = tested.weight / tested.weight.sum()
+    if target == "general":
+        to_blank = np.maximum(to_blank - tested.design / data.weight.sum(), 0.0)
+    share = data.weight[~data.labeled] / data.weight[~data.labeled].sum()
+    steep = np.exp(delta) / np.square(1 - prediction + prediction * np.exp(delta))
+    part = steep * (tested.y - prediction)
+    part = to_blank / to_blank.sum() * (part - np.average(part, weights=to_blank))
+    moved = tilted(blank, delta)
+    return float(np.sqrt(part @ part + np.square(share) @ (moved * (1 - moved))))
 
 
 def _of_estimate(delta, facts):
     """What an estimated tilt rests on, and what speaks against it."""
-    low, high = (delta + side * 1.96 * facts["standard_error"] for side in (-1, 1))
+    low, high = (delta + side * Z * facts["standard_error"] for side in (-1, 1))
     return [
         f"The factor has a 95 % interval of {np.exp(low):.2f} to {np.exp(high):.2f}, if, "
         "besides, features are distributed alike with and without a label among rows of the "

@@ -87,6 +87,9 @@ class Delta:
         what moments may give where label shift does not hold.
     told : tuple of str
         Sentences on what went wrong.
+    rate_error : float
+        Of `rate` as an estimate of the share of 1 among these very target rows, under label shift;
+        of em alone, else NaN.
     """
 
     value: float
@@ -97,6 +100,7 @@ class Delta:
     end: str = ""
     weights: tuple = (np.nan, np.nan)
     told: tuple = ()
+    rate_error: float = np.nan
 
     @property
     def standard_error(self):
@@ -255,8 +259,39 @@ def gap_left(X, y, X_target, rate):
     return share, before, after
 
 
+def gap_beyond_chance(X, y, X_target, rate):
+    """Whether what `gap_left` finds is more than chance: its p-value under label shift.
+
+    The sum of the squared gaps after weighting is held against a chi-square variable of the same
+    mean and variance (Satterthwaite 1946). That the rate was estimated makes gaps smaller, so that
+    the test errs to the side of label shift. It is about means alone, of features on one scale.
+
+    Shapes as `gap_left`. NaN where no feature varies.
+    """
+    from scipy.special import chdtrc
+
+    spread = X_target.std(axis=0)
+    used = spread > 1e-12 * (1 + np.abs(X_target.mean(axis=0)))
+    if not used.any():
+        return np.nan
+    _, _, after = gap_left(X, y, X_target, rate)
+    shares = ((rate, X[y == 1]), (1 - rate, X[y == 0]), (1.0, X_target))
+    chance = sum(
+        share**2 * np.cov(part[:, used] / spread[used], rowvar=False, bias=True) / len(part)
+        for share, part in shares
+    )
+    chance = np.atleast_2d(chance)
+    mean, square = np.trace(chance), np.square(chance).sum()
+    return float(chdtrc(mean**2 / square, after @ after * mean / square))
+
+
 def _by_likelihood(p, y, p_target, fitted):
-    """EM prior shift. The score of delta is mean q - prior tilted by delta, q the tilted p."""
+    """EM prior shift. The score of delta is mean q - prior tilted by delta, q the tilted p.
+
+    The rate follows from delta and the prior of the labeled rows, and has the errors of both. Of
+    the target rows, the share of 1 itself varies with the same rows, so that of the variance of
+    the estimate, ``V^2 / S`` a row for V = rate (1 - rate) and S the variance of q, V less is left.
+    """
     prior = y.mean()
     # Likelihoods of the two labels, and slopes of the log likelihood at both ends of the rate.
     one, zero = p_target / prior, (1 - p_target) / (1 - prior)
@@ -283,6 +318,9 @@ def _by_likelihood(p, y, p_target, fitted):
     bend = -rate * (1 - rate) / (prior * (1 - prior)) * (y - prior) / len(y)
     if fitted:
         bend = bend + _calibration_noise(p, y, p_target, q)
+    whole = rate * (1 - rate)
+    of_rate = whole * (bend / spread + (y - prior) / len(y) / (prior * (1 - prior)))
+    left = max(whole - spread, 0.0) * whole / spread / len(q)
     return Delta(
         delta,
         "em",
@@ -291,6 +329,7 @@ def _by_likelihood(p, y, p_target, fitted):
         float(1 / np.sqrt(len(q) * spread)),
         "",
         (float((1 - rate) / (1 - prior)), float(rate / prior)),
+        rate_error=float(np.sqrt(of_rate @ of_rate + left)),
     )
 
 

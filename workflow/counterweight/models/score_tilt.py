@@ -24,6 +24,7 @@ Z = 1.96
 #: what it leaves is no chance.
 MOST_LEFT, CHANCE = 0.5, 0.001
 
+
 @dataclass
 class ScoreTilt:
     """Chances of the target from those that are learned from labeled rows.

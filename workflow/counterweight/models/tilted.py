@@ -156,6 +156,14 @@ OPTIONS = {
         ]),
     "folds": Integer(10, "Parts of the rows that calibration and standard errors go by.", minimum=2),
 }  # fmt: skip
+ASSUMES = (
+    "If the odds of rows without an outcome are those of like rows that have one times one factor",
+    "Labels are taken to be missing not at random: at the same features, the odds of the outcome "
+    "among rows without one are those of rows that have it times one factor, the same at all "
+    "features. Where the factor is estimated, features are besides taken to be distributed alike "
+    "with and without a label among rows of the same outcome (label shift). Nothing in the table "
+    "can show that it is so.",
+)
 LABEL = "Tilted {classifier} by {delta}"
 VALUE_LABELS = {
     "classifier": {

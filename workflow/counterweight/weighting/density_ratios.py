@@ -7,7 +7,12 @@ from counterweight.errors import CounterweightError
 from counterweight.fragments import Integer, Number
 from counterweight.numerics.checks import checked_rows
 from counterweight.numerics.linear import RIDGE, fit_logistic
-from counterweight.weighting.importance_weights import TARGET_LABELS, TARGET_OPTION, from_odds
+from counterweight.weighting.importance_weights import (
+    AT_RANDOM,
+    TARGET_LABELS,
+    TARGET_OPTION,
+    from_odds,
+)
 
 SEES_BY_NAME = {"bickel": "rows", "shimodaira": "rows", "kernel_mean_matching": "rows"}
 NEEDS_P_BY_NAME = {"bickel": False, "kernel_mean_matching": False}
@@ -38,6 +43,7 @@ LABEL_BY_NAME = {
     "kernel_mean_matching": "kernel mean matching to {target}",
 }
 VALUE_LABELS = TARGET_LABELS
+ASSUMES = AT_RANDOM
 VALUE_LABELS_BY_NAME = {"shimodaira": TARGET_LABELS | {"exponent": {}}}
 
 

@@ -3,6 +3,9 @@
 They are no ratio of densities of x.
 """
 
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_ndtr, ndtr, owens_t
@@ -36,6 +39,27 @@ OPTIONS_BY_NAME = {
         "exclusion": Text(..., "Feature that tells who is labeled and, given the others, has nothing to do with the outcome."),
     },
 }  # fmt: skip
+ASSUMES_BY_NAME = {
+    "rosset_label_only": (
+        "If who has an outcome goes by the outcome alone",
+        "Who has an outcome is taken to go by the outcome alone, so that, among rows of the same "
+        "outcome, features are distributed alike with and without one (label shift). Nothing in "
+        "the table can show that they are.",
+    ),
+    "rosset": (
+        "If who has an outcome goes, in logistic form, by the outcome itself{features} alone",
+        "Who has an outcome is taken to go by the outcome itself{features} alone, by a logistic "
+        "function of them. Nothing in the table can show that it does.",
+    ),
+    "heckman": (
+        "If {exclusion} has no part in the outcome given the other columns, and the unseen causes "
+        "of the outcome and of having one are jointly normal",
+        "Who has an outcome is taken to go by causes, too, that no column shows (selection on "
+        "unobservables, Heckman's model): {exclusion} is taken to tell who has an outcome and to "
+        "have no part in it given the other columns (an exclusion restriction), and the unseen "
+        "causes of both to be jointly normal. Nothing in the table can show that it is so.",
+    ),
+}
 #: Least rows of a class that label-only moments may give the unlabeled, and the largest effect of
 #: a standard deviation that is looked for, in log odds.
 LEAST, LARGEST = 0.5, 10.0
@@ -188,6 +212,103 @@ def heckman_weights(rows, *, exclusion, target="general"):
 
     Heckman (1979); Van de Ven & Van Praag (1981) for an outcome of 0 and 1.
     """
+    fit = _two_steps(rows, exclusion)
+    rows.facts["exclusion_strength"] = fit.strength
+    rows.facts["selection_correlation"] = fit.second.rho
+    return from_odds(1 / np.clip(fit.chance(), TINY, 1) - 1, rows.share, target)
+
+
+def heckman_influence(rows, residual, design, *, exclusion, most=None):
+    """What each row adds to the mean residual of rows without an outcome, by such weights.
+
+    An estimate of a mean over these rows that is put right by weighted residuals has an error in
+    the weights, too: of both steps, each by what it adds to first order (Newey & McFadden 1994,
+    section 6). In the second step the first one's error comes back; for outcomes of 0 and 1 by the
+    cross products of scores (Murphy & Topel 1985), for numbers by least squares. What is foretold
+    is taken as given: where the weights are right its error does not count to first order.
+
+    Parameters
+    ----------
+    residual, design : array (M,)
+        Of labeled rows: outcome less what a model foretold that had not seen it; design weights.
+    most : float, optional
+        Cap of the weights towards the rows without an outcome.
+
+    Returns
+    -------
+    labeled, blank : array (M,), (N,)
+        Their sum of squares is the variance of the mean residual.
+    """
+    fit = _two_steps(rows, exclusion)
+    p = np.clip(fit.chance(), TINY, 1)
+    odds = (1 - p) / p
+    weight = np.asarray(design, float) * odds
+    free = np.ones(len(p), bool)
+    if most is not None:
+        ratio = from_odds(odds, rows.share, "unlabeled")
+        free = ratio <= most
+        weight = np.where(free, weight, weight * most / np.maximum(ratio, most))
+    total = weight.sum()
+    left = residual - weight @ residual / total
+    # The mean moves by `slope` with p of each row, and that by both indices and the rest.
+    slope = np.where(free, -design * left / p**2, 0.0) / total
+    by_own, by_index, *by_rest = (slope * part for part in fit.slopes())
+    second = fit.second
+    back = np.linalg.lstsq(
+        second.inner.T, np.r_[by_own @ fit.own, [part.sum() for part in by_rest]], rcond=None
+    )[0]
+    moved = by_index @ fit.design[fit.s] - back @ second.cross
+    first = fit.scores @ (np.linalg.pinv(fit.curvature, hermitian=True) @ moved)
+    labeled = weight * left / total + second.scores @ back + first[fit.s]
+    return labeled, first[~fit.s]
+
+
+@dataclass
+class _Second:
+    """The second step: what it found, and how its estimates move.
+
+    `extra` are the numbers after the coefficients b of the outcome, rho among or from them.
+    Estimates move by ``inner^-1 (sum of scores - cross @ move of the first step)``.
+    """
+
+    b: np.ndarray
+    extra: tuple
+    rho: float
+    chance: object
+    scores: np.ndarray
+    inner: np.ndarray
+    cross: np.ndarray
+
+
+@dataclass
+class _Fit:
+    """Both steps of a selection model; rows with an outcome stand first."""
+
+    design: np.ndarray
+    s: np.ndarray
+    curvature: np.ndarray
+    scores: np.ndarray
+    strength: float
+    index: np.ndarray
+    own: np.ndarray
+    second: _Second
+
+    def chance(self):
+        """p(s=1|x,z,y) of labeled rows."""
+        return self.second.chance(self.own @ self.second.b, self.index, *self.second.extra)
+
+    def slopes(self, step=1e-5):
+        """Its slopes in the outcome's index, in that of selection, and in what is beside them."""
+        point = [self.own @ self.second.b, self.index, *self.second.extra]
+        for at, value in enumerate(point):
+            width = step * (1 + np.abs(value).max())
+            ends = ([*point[:at], value + side * width, *point[at + 1 :]] for side in (1, -1))
+            up, down = (self.second.chance(*end) for end in ends)
+            yield (up - down) / (2 * width)
+
+
+def _two_steps(rows, exclusion):
+    """Both steps of `heckman_weights`, as a `_Fit`."""
     if exclusion not in rows.names:
         raise CounterweightError(
             f"The exclusion column {exclusion!r} of the weighting heckman is no feature; features "
@@ -210,18 +331,23 @@ def heckman_weights(rows, *, exclusion, target="general"):
     gamma, curvature = probit(design, s)
     place = 1 + int(varies[:at].sum())
     strength = gamma[place] / np.sqrt(np.linalg.pinv(curvature, hermitian=True)[place, place])
-    rows.facts["exclusion_strength"] = abs(strength)
     if abs(strength) < 3:
         raise CounterweightError(
             f"The exclusion column {exclusion!r} says too little of who is labeled ({strength:.2g} "
             "standard errors, 3 are needed): name another, or leave the weighting heckman out."
         )
-    index = (design @ gamma)[s]
+    index = design @ gamma
+    sign = np.where(s, 1.0, -1.0)
+    scores = design * (sign * _mills(sign * index))[:, None]
     own, y = np.delete(design[s], place, axis=1), np.asarray(rows.y_labeled, float)
-    binary = np.isin(y, (0.0, 1.0)).all()
-    rho, p = (_of_classes if binary else _of_numbers)(own, y, index)
-    rows.facts["selection_correlation"] = rho
-    return from_odds(1 / np.clip(p, TINY, 1) - 1, rows.share, target)
+    second = _of_classes if np.isin(y, (0.0, 1.0)).all() else _of_numbers
+    second = second(own, y, index[s], design[s])
+    return _Fit(design, s, curvature, scores, abs(strength), index[s], own, second)
+
+
+def _mills(index):
+    """The inverse Mills ratio, density over distribution function."""
+    return np.exp(-(index**2) / 2 - log_ndtr(index)) / np.sqrt(2 * np.pi)
 
 
 def probit(X, s):
@@ -236,7 +362,7 @@ def probit(X, s):
 
     found = minimize(value, np.zeros(X.shape[1]), jac=True, method="BFGS", options={"gtol": 1e-7})
     q = sign * (X @ found.x)
-    mills = np.exp(-(q**2) / 2 - log_ndtr(q)) / np.sqrt(2 * np.pi)
+    mills = _mills(q)
     return found.x, (X * (mills * (mills + q))[:, None]).T @ X
 
 
@@ -249,40 +375,70 @@ def bivariate_normal(a, b, rho):
     return np.clip((ndtr(a) + ndtr(b)) / 2 - first - second - cross, TINY, 1)
 
 
-def _of_classes(X, y, index):
-    """Correlation, and p(s=1|x,z,y), of labeled rows with y 0 and 1."""
+def _class_chance(y, a, index, rho):
+    """p(s=1|x,z,y) of rows with y 0 and 1, by both indices."""
+    one = np.minimum(bivariate_normal(a, index, rho), np.maximum(ndtr(index), TINY))
+    chance = np.clip(ndtr(a), TINY, 1 - TINY)
+    rest = np.maximum(ndtr(index), TINY) - one
+    return np.where(y == 1, one / chance, rest / (1 - chance))
+
+
+def _of_classes(X, y, index, design):
+    """The second step of labeled rows with y 0 and 1: coefficients and correlation."""
     rows, selected = len(X), np.maximum(ndtr(index), TINY)
 
-    def value(theta):
-        b, rho = theta[:-1], NEAR_ONE * np.tanh(theta[-1])
+    def parts(b, rho):
+        """Chance of s=1 and this y, and the slopes of its log in a, index and rho."""
         a, root = X @ b, np.sqrt(1 - rho**2)
-        one = bivariate_normal(a, index, rho)
-        one = np.minimum(one, selected - TINY)
+        one = np.minimum(bivariate_normal(a, index, rho), selected - TINY)
         chance = np.where(y == 1, one, selected - one)
         sign = np.where(y == 1, 1.0, -1.0) / chance
-        by_a = np.exp(-(a**2) / 2) / np.sqrt(2 * np.pi) * ndtr((index - rho * a) / root)
+        by_a = _density(a) * ndtr((index - rho * a) / root)
+        by_index = _density(index) * ndtr((a - rho * index) / root)
+        by_index = np.where(y == 1, by_index, _density(index) - by_index) / chance
         power = (a**2 - 2 * rho * a * index + index**2) / (2 * root**2)
-        by_rho = np.exp(-power) / (2 * np.pi * root)
-        slope = by_rho * NEAR_ONE * (1 - np.tanh(theta[-1]) ** 2)
-        gradient = np.r_[(sign * by_a) @ X, sign @ slope]
-        return -np.log(chance / selected).mean(), -gradient / rows
+        return chance, sign * by_a, by_index, sign * np.exp(-power) / (2 * np.pi * root)
+
+    def value(theta):
+        rho = NEAR_ONE * np.tanh(theta[-1])
+        chance, by_a, _, by_rho = parts(theta[:-1], rho)
+        by_last = by_rho * NEAR_ONE * (1 - np.tanh(theta[-1]) ** 2)
+        return -np.log(chance / selected).mean(), -np.r_[by_a @ X, by_last.sum()] / rows
 
     first, _ = probit(X, y == 1)
     found = minimize(value, np.r_[first, 0.0], jac=True, method="BFGS", options={"gtol": 1e-6})
-    rho = float(NEAR_ONE * np.tanh(found.x[-1]))
-    a = X @ found.x[:-1]
-    one = bivariate_normal(a, index, rho)
-    chance = np.clip(ndtr(a), TINY, 1 - TINY)
-    return rho, np.where(y == 1, one / chance, (selected - one) / (1 - chance))
+    b, rho = found.x[:-1], float(NEAR_ONE * np.tanh(found.x[-1]))
+    _, by_a, by_index, by_rho = parts(b, rho)
+    scores = np.column_stack([X * by_a[:, None], by_rho])
+    cross = scores.T @ (design * (by_index - _mills(index))[:, None])
+    return _Second(b, (rho,), rho, partial(_class_chance, y), scores, scores.T @ scores, cross)
 
 
-def _of_numbers(X, y, index):
+def _density(value):
+    return np.exp(-(value**2) / 2) / np.sqrt(2 * np.pi)
+
+
+def _number_chance(y, a, index, shift, variance):
+    """p(s=1|x,z,y) of rows whose y is a number."""
+    sigma = np.sqrt(variance)
+    rho = np.clip(shift / sigma, -NEAR_ONE, NEAR_ONE)
+    return ndtr((index + rho * (y - a) / sigma) / np.sqrt(1 - rho**2))
+
+
+def _of_numbers(X, y, index, design):
     """The same where y is a number: least squares with the inverse Mills ratio (Heckman 1979)."""
-    mills = np.exp(-(index**2) / 2 - log_ndtr(index)) / np.sqrt(2 * np.pi)
+    mills = _mills(index)
     control = np.column_stack([X, mills])
     coef = np.linalg.lstsq(control, y, rcond=None)[0]
-    left, shift = y - control @ coef, coef[-1]
-    sigma = np.sqrt(np.mean(left**2) + shift**2 * np.mean(mills * (mills + index)))
-    rho = float(np.clip(shift / sigma, -NEAR_ONE, NEAR_ONE))
-    unseen = (y - X @ coef[:-1]) / sigma
-    return rho, ndtr((index + rho * unseen) / np.sqrt(1 - rho**2))
+    left, shift = y - control @ coef, float(coef[-1])
+    bend = mills * (mills + index)
+    variance = float(np.mean(left**2) + shift**2 * np.mean(bend))
+    rho = float(np.clip(shift / np.sqrt(variance), -NEAR_ONE, NEAR_ONE))
+    scores = np.column_stack([control * left[:, None], left**2 + shift**2 * bend - variance])
+    inner = np.zeros((scores.shape[1],) * 2)
+    inner[:-1, :-1] = control.T @ control
+    inner[-1, -2:] = -2 * shift * bend.sum(), len(y)
+    by_index = mills - bend * (2 * mills + index)
+    cross = -shift * np.vstack([control.T @ (design * bend[:, None]), shift * by_index @ design])
+    known = coef[:-1], (shift, variance), rho, partial(_number_chance, y)
+    return _Second(*known, scores, inner, cross)

@@ -29,6 +29,12 @@ OPTIONS = {
     "weight": Text(None, "Column of design weights of the reference sample.", null=True),
     "method": Choice(None, ["cbps", "ipw", "rake", "poststratify", None], "How weights are made: cbps for a table and rake for margins unless named."),
 }  # fmt: skip
+ASSUMES = (
+    "If {whom} turn out as labeled rows with the same features do",
+    "Those that answers are for are taken to turn out as labeled rows with the same features, and "
+    "to be, in all that is not known of them, as labeled rows with the same known features are. "
+    "Nothing in the table can show that they do.",
+)
 #: The outcome among the columns of a sample.
 OUTCOME = "outcome that is known"
 #: What to do where there is no reference sample.

@@ -115,6 +115,34 @@ def test_batches_and_order_change_nothing():
             close(found, expected, 1e-9)
 
 
+@pytest.mark.parametrize("users", [False, True])
+def test_a_merged_log_is_one_log(users):
+    rng = np.random.default_rng(11)
+    n = 2_000
+    rows = {
+        "reward": rng.random(n) < 0.05,
+        "propensity": rng.uniform(0.1, 0.9, n),
+        "target": rng.random(n),
+        "q": rng.random(n),
+        "v": rng.random(n),
+    }
+    rows |= {"cluster": np.arange(n) // 3} if users else {}
+    some, rate = rows["reward"] != 0, np.where(np.arange(n) < 900, 0.5, 0.25)
+    logs = [PolicyValue(clusters=1_000 * users) for _ in range(4)]
+    one, rewarded, zeros, empty = logs
+    one.update(**rows, keep_rate=rate)
+    for log, which in ((rewarded, some), (zeros, ~some)):
+        part = {name: values[which] for name, values in rows.items()}
+        log.update(**part, keep_rate=rate[which])
+    for merged in (zeros.merge(rewarded), empty.merge(zeros)):
+        assert (merged.rows, merged.nonzero, merged.subsampled) == (n, some.sum(), True)
+        for name, count in (("ips", 9_000), ("ips_lost", None), ("snips", None), ("dr", None)):
+            given = () if name == "ips_lost" else (count,)
+            mine, theirs = getattr(merged, name)(*given), getattr(one, name)(*given)
+            for field in ("value", "standard_error", "low", "high", "effective_rows"):
+                assert getattr(mine, field) == pytest.approx(getattr(theirs, field), rel=1e-11)
+
+
 @pytest.mark.parametrize("rate", [None, 0.1, "by row"])
 def test_every_estimator_is_its_formula(rate):
     rng = np.random.default_rng(3)

@@ -252,7 +252,8 @@ class PolicyValue:
             "p": target[:, None],
             "cluster": cluster,
         }
-        batch |= {"keep_rate": np.full(rows, keep), "weight": np.ones(rows)}
+        # One number for all rows takes no memory.
+        batch |= {"keep_rate": np.broadcast_to(keep, rows), "weight": np.broadcast_to(1.0, rows)}
         if modelled := self._modelled(q, v):
             for name in ("q", "v"):
                 checks.finite(name, columns[name], start)
@@ -260,9 +261,22 @@ class PolicyValue:
         if modelled and not self.rows:
             self._begin(True)
         self._sums.add({name: values for name, values in batch.items() if values is not None})
+        return self._counted()
+
+    def _counted(self):
         self.rows, self.nonzero = self._sums.rows, self._sums.nonzero
         self.subsampled = self._sums.subsampled
         return self
+
+    def merge(self, other):
+        """Add the rows of another log, summed for the same estimators."""
+        if not self.rows:
+            self._begin(other._sums.columns.modelled)
+        if other.rows:
+            self._sums.merge(other._sums)
+            self._total.merge(other._total)
+            self.rows_unsupported += other.rows_unsupported
+        return self._counted()
 
     def _modelled(self, q, v):
         """Whether there is a reward model to sum for."""
@@ -365,7 +379,7 @@ class PolicyValue:
             draws = moments.count
         else:
             # Rows of reward 0, dropped or not, are all alike.
-            *powers, cross = ProductMoments(sums.products[1:], own[:, None]).of(0)
+            *powers, cross = ProductMoments(sums.products[1::2], own[:, None]).of(0)
             each, alike, draws = own[bottom], rows - self.nonzero, rows
             powers = [power + alike * each**n for n, power in enumerate(powers, 2)]
             cross[bottom] += alike * each

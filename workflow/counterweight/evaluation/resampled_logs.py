@@ -210,9 +210,11 @@ def split(log, rates, resamplings, level, truth, seed, stream):
             room -= stop - start
             start = stop
             if not room:
+                part.finish()
                 records += part.records(repeat, truth)
                 counts.add(part)
                 part, repeat, room = Resampling(log.estimators, rates, level), repeat + 1, size
+    whole.finish()
     return whole, short, records + counts.records()
 
 
@@ -230,6 +232,7 @@ def bootstrap(log, rates, resamplings, level, truth, seed, stream):
     draws = row_uniforms(rows.pop("row"), key)
     whole, short, counts = LogAtRates(log.estimators, rates, level), ShortLogs(), _Counts(rates)
     whole.update(rows, draws)
+    whole.finish()
     short.add(rows)
     population = {name: getattr(whole.all_rows, name)().value for name in log.estimators}
     records = []
@@ -243,6 +246,7 @@ def bootstrap(log, rates, resamplings, level, truth, seed, stream):
             drawn, own = users.drawn(rng)
         own = {name: values.take(drawn) for name, values in rows.items()} | own
         part.update(own, rng.random(len(drawn)))
+        part.finish()
         records += part.records(repeat, truth, population)
         counts.add(part)
     return whole, short, records + counts.records()
@@ -267,7 +271,10 @@ class _Users:
 
 
 class LogAtRates:
-    """A log at every keep rate (descending); where rows have a ``cluster``, intervals of users."""
+    """A log at every keep rate (descending); where rows have a ``cluster``, intervals of users.
+
+    Rows with a reward are in every one of them: they are summed once, and added by `finish`.
+    """
 
     def __init__(self, estimators, rates, level):
         self.estimators, self._rates, self._level = tuple(estimators), rates, level
@@ -277,18 +284,24 @@ class LogAtRates:
         options |= {"level": self._level, "names": {"target": "p"}}
         self.at_rate = {rate: PolicyValue(self.estimators, **options) for rate in self._rates}
         self.all_rows = self.at_rate.get(1.0) or PolicyValue(self.estimators, **options)
+        self.rewarded = PolicyValue(self.estimators, **options)
 
     def update(self, rows, draws):
         """Add rows, and for each the number in [0, 1) that decides whether it is kept."""
-        if "cluster" in rows and not self.all_rows.rows:
+        if "cluster" in rows and not self.all_rows.rows + self.rewarded.rows:
             self._begin(clusters=CLUSTERS)
         zero = rows["reward"] == 0
+        self.rewarded.update(**_taken(rows, ~zero))
+        rows, draws = _taken(rows, zero), draws[zero]
         for rate, log in self.at_rate.items():
             if rate < 1:
-                kept = np.flatnonzero(~zero | (draws < rate))
-                part = {name: values.take(kept) for name, values in rows.items()}
-                log.update(**part, keep_rate=rate)
+                log.update(**_taken(rows, draws < rate), keep_rate=rate)
         self.all_rows.update(**rows)
+
+    def finish(self):
+        """After the last row."""
+        for log in {id(log): log for log in (*self.at_rate.values(), self.all_rows)}.values():
+            log.merge(self.rewarded)
 
     def estimate(self, log, name):
         """An estimate of one of the logs; None where it does not exist."""
@@ -308,7 +321,6 @@ class Resampling(LogAtRates):
 
     def __init__(self, estimators, rates, level):
         super().__init__(estimators, rates, level)
-        self.dropped = PolicyValue(("ips",), level=level)
         self.altered = PolicyValue(("ips",), level=level)
         self.missing = {(name, rate): 0 for rate in rates for name in estimators}
 
@@ -317,9 +329,7 @@ class Resampling(LogAtRates):
         super().update(rows, draws)
         reward = rows["reward"]
         zero = reward == 0
-        some = np.flatnonzero(~zero)
         propensity, target = rows["propensity"], rows["target"]
-        self.dropped.update(reward[some], propensity[some], target[some])
         self.altered.update(
             reward,
             np.where(zero, 1 - propensity / 2, propensity),
@@ -351,7 +361,7 @@ class Resampling(LogAtRates):
             records += self._gaps(repeat, rate, log)
         whole = self.all_rows.ips().value
         for metric, value in (
-            ("drop_zero_change", self.dropped.ips(self.all_rows.rows).value - whole),
+            ("drop_zero_change", self.rewarded.ips(self.all_rows.rows).value - whole),
             ("zero_details_change", self.altered.ips().value - whole),
         ):
             place = {"repeat": repeat, "rows": self.all_rows.rows}
@@ -465,6 +475,11 @@ def _checked_count(log):
             "The log is empty: no row has the role log; check the labeling of the study."
         )
     return rows
+
+
+def _taken(rows, which):
+    places = np.flatnonzero(which)
+    return {name: values.take(places) for name, values in rows.items()}
 
 
 def _holds(estimate, value):

@@ -147,6 +147,10 @@ class ExactSum:
             self._sum += Fraction(float(high.sum()))
             values = np.subtract(values, high, out=high)
 
+    def merge(self, other):
+        """Add another sum."""
+        self._sum += other._sum
+
     def value(self):
         """The sum, rounded once."""
         return float(self._sum)

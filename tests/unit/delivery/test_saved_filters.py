@@ -29,11 +29,15 @@ def trained(folder, frame, entry):
     """A study of a person's table, run up to what it delivers."""
     made = Own(folder, frame, entry)
     made.run("label")
-    made.run("select", "split_tree")
-    made.run("weigh", "quadratic-split_tree")
-    made.run("train", "balanced_filter-quadratic")
-    write_table(made.at.metrics("balanced_filter-quadratic"), metrics_table("mine", "m", []))
+    for name in ("leaves_10", "leaves_25"):
+        made.run("select", name)
+        made.run("weigh", f"quadratic-{name}")
+        made.run("train", name)
+        write_table(made.at.metrics(name), metrics_table("mine", "m", []))
     return made
+
+
+PLAIN = {"id": "person", "balance": "group", "certified": False}
 
 
 def brought(path):
@@ -256,7 +260,7 @@ def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
     frame.insert(0, "person", frame.pop("person"))
     frame.drop(columns="group").to_csv(tmp_path / "new.csv", index=False)
     mine = {"id": "person", "balance": "group", "alpha": 0.3, "score": str(tmp_path / "new.csv")}
-    mine["max_distortion"] = 0.05
+    mine |= {"max_distortion": 0.05, "certified": False}
     made = trained(tmp_path, frame, mine)
     files = made.run("deliver")
     told = pd.read_parquet(files["table"])
@@ -276,7 +280,7 @@ def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
 
 def test_a_table_too_small_for_any_split_gets_a_sentence_and_no_filter(tmp_path):
     frame = people(60).drop(columns=["row", "flat"])
-    made = trained(tmp_path, frame, {"id": "person", "balance": "group"})
+    made = trained(tmp_path, frame, PLAIN)
     with pytest.raises(CounterweightError, match="accept everybody alike.*40 rows.*more rows"):
         made.run("deliver")
 
@@ -289,7 +293,7 @@ def test_a_raw_frame_is_read_as_the_table_was(tmp_path):
     days = pd.Timestamp("2020-01-01") + pd.to_timedelta(random.integers(0, 900, len(frame)), "D")
     frame["since"] = days.strftime("%d.%m.%Y")
     frame["income"] = [f"{one:.2f}".replace(".", ",") for one in frame["income"]]
-    made = trained(tmp_path, frame, {"id": "person", "balance": "group"})
+    made = trained(tmp_path, frame, PLAIN)
     files = made.run("deliver")
     expected = pd.read_parquet(files["table"]).set_index("person")["accepted"]
     raw = pd.read_csv(tmp_path / "own.csv")

@@ -81,8 +81,8 @@ def test_limits_of_a_table_of_ones_own_reach_the_optimisation_and_the_card(tmp_p
     limits = {"min_acceptance_rate": 0.2, "max_distortion": 0.1}
     plan = config.resolve(with_own_tables(given | limits, {}))
     study = plan["studies"]["mine"]
-    assert limits.items() <= study["weightings"]["quadratic-split_tree"]["options"].items()
+    assert limits.items() <= study["weightings"]["quadratic-leaves_25"]["options"].items()
     told = Stages(plan, "scripts").job("deliver", "mine", "").given["max_distortion"]
-    assert told == {study["filter"]["method"]: 0.1}
+    assert told == {"leaves_10": 0.1, "leaves_25": 0.1}
     with pytest.raises(CounterweightError, match="max_distortion"):
         config.check(with_own_tables(given | {"max_distortion": 2}, {}))

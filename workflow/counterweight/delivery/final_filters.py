@@ -1,7 +1,9 @@
-"""The filter that a study delivers: chosen, certified on rows that did neither, or refitted.
+"""The filter that a study delivers: certified or chosen on rows that did not fit it, or refitted.
 
 References
 ----------
+Angelopoulos, Bates, Candes, Jordan & Lei (2021), Learn then test: calibrating predictive
+algorithms to achieve risk control.
 Deng, Diana, Kearns & Roth (2023), Balanced Filtering via Non-Disclosive Proxies.
 Dwork, McSherry, Nissim & Smith (2006), Calibrating noise to sensitivity in private data analysis.
 """
@@ -49,6 +51,8 @@ MEASURES = (
 VALUES, BIN = 20, 50
 #: A filter that takes away less of the imbalance than this share is of no use.
 USEFUL = 0.05
+#: How a filter without a promise for new people is asked for.
+UNPROMISED = "(certified: false; in a study chosen in place of certified)"
 #: Groups this near to the target need no filter.
 EVEN = 0.005
 #: What held-out rows tell of the groups' shares without noise.
@@ -56,25 +60,25 @@ _SHARES = ("share_before", "share_after")
 
 
 def final_filter(job, frame, key):
-    """The `SavedFilter` of a study; ``held`` is from the rows that neither fitted nor chose it.
+    """The `SavedFilter` of a study; ``held`` is from the rows that did not fit it.
 
     Refused where it is to be certified and cannot be, or would accept everybody alike. A filter
     that is fitted again on all rows has no ``held``. `job` is of the stage deliver, `frame` the
     prepared table, `key` a `Key`.
     """
-    given, chosen = job.given, job.given["filter"]
-    repeat, certified, method = chosen["repeat"], chosen["certified"], chosen["method"]
+    given, told = job.given, job.given["filter"]
+    repeat, certified, method = told["repeat"], told["certified"], told["method"]
     labels, features = read_columns(job.input.labels), read_columns(job.input.features)
     data = StudyData(features, labels, truth=read_columns(job.input.truth))
     rows = grouped_rows(data, repeat)
     Z, classes = rows["Z"], rows["classes"]
-    held, level = np.flatnonzero(~rows["train"]), LEVEL
+    held, level, tests = np.flatnonzero(~rows["train"]), LEVEL, 1
     rng = generator(given["seed"], given["stream"], repeat, "certify")
     parts = _candidates(job)
     facts = {name: given[name] for name in ("study", "title")}
     facts |= {"repeat": repeat, "id": given["person"], "key": key.digest}
-    if certified:
-        level = certified["level"]
+    if limited := certified or told["chosen"]:
+        level = limited.get("level", LEVEL)
         candidates = {
             name: (
                 load("selector", one["selector"]).from_arrays(one["arrays"], data.names),
@@ -86,14 +90,13 @@ def final_filter(job, frame, key):
             "target": target_shares(given["target"], rows["titles"], classes),
             "classes": classes,
         }
-        asked |= {"alpha": certified["alpha"], "level": level, "rng": rng}
-        method, setting, certifying, _ = certified_setting(
-            candidates, rows["X"][held], Z[held], **asked
-        )
-        facts |= {"setting": setting, "alpha": certified["alpha"], "level": level}
-        held = held[certifying]
+        asked |= {"alpha": limited["alpha"], "level": level, "rng": rng}
+        choose = certified_setting if certified else chosen_setting
+        method, setting, tests = choose(candidates, rows["X"][held], Z[held], **asked)
+        facts |= {"setting": setting, "level": level}
+        facts["alpha" if certified else "chosen"] = limited["alpha"]
     else:
-        facts["setting"] = chosen["setting"]
+        facts["setting"] = told["setting"]
     if given["max_distortion"][method] < 1:
         facts["max_distortion"] = given["max_distortion"][method]
     report = read_table(job.input.columns) if job.input.columns else None
@@ -111,16 +114,16 @@ def final_filter(job, frame, key):
         types, forms = types_of(report), forms_of(report)
         needed = [name for name in saved.encoder.columns_ if name in types]
         saved.types = {name: (types[name], forms.get(name, {})) for name in needed}
-    _check_release(saved, chosen["release"], frame)
+    _check_release(saved, told["release"], frame)
     # The seed is no secret, so the noise is the key's.
     noise = hmac.digest(key.secret, f"published {saved.facts['digest']}".encode(), "sha256")
-    if chosen["refit"]:
+    if told["refit"]:
         saved = refitted(saved, rows["X"], Z, classes, given, rng)
     check_useful(saved)
-    if not chosen["refit"]:
+    if not told["refit"]:
         people = frame.set_index("row", drop=False).loc[rows["row"][held]].reset_index(drop=True)
-        describe_held_out(saved, people, Z[held], rng, level)
-    publish = {name: chosen[name] for name in ("epsilon", "min_cell_count")}
+        describe_held_out(saved, people, Z[held], rng, level, tests)
+    publish = {name: told[name] for name in ("epsilon", "min_cell_count")}
     return published(saved, np.random.default_rng(int.from_bytes(noise)), **publish)
 
 
@@ -235,7 +238,7 @@ def _measures(metrics, repeat, setting, groups, target):
     return measured
 
 
-def describe_held_out(saved, frame, Z, rng, level):
+def describe_held_out(saved, frame, Z, rng, level, tests=1):
     """What rows that did not fit a filter tell of it; kept as ``saved.held``.
 
     For each prepared row of `frame`, with memberships `Z` (n, K), the leaf and the acceptance are
@@ -243,7 +246,11 @@ def describe_held_out(saved, frame, Z, rng, level):
     the first), and of all of them together has a value on these rows and an upper bound of the
     confidence `level`; ``share_before``, ``share_after`` and ``acceptance_rate`` have intervals,
     ``imbalance_before``, ``imbalance`` and ``distorted`` (of the group where it is largest) values.
+
+    Where the same rows chose among `tests` filters, bounds and intervals hold for all of these at
+    once. What is certified bounds the leaves by its alpha, which the tests have shown.
     """
+    alone = 1 - (1 - level) / tests
     member = saved.memberships(saved.encoder.transform(frame))
     leaf = drawn_parts(member, rng.random(len(Z)))
     accepted = rng.random(len(Z)) < saved.acceptance[leaf]
@@ -251,7 +258,7 @@ def describe_held_out(saved, frame, Z, rng, level):
     held, own = {}, {ACCEPTED: accepted.astype(int), "leaf": leaf, "probability": p}
 
     def bounded(name, parts, number, i=-1):
-        found = disclosure(part_counts(parts, Z, number), saved.sizes, level)
+        found = disclosure(part_counts(parts, Z, number), saved.sizes, alone)
         held[name, "value", i], held[name, "bound", i] = found.value, found.bound
 
     bounded("disclosivity", leaf, len(saved.mass))
@@ -261,9 +268,15 @@ def describe_held_out(saved, frame, Z, rng, level):
         bounded("released", parts, parts.max() + 1, i)
         joint = np.unique(joint * (parts.max() + 1) + parts, return_inverse=True)[1]
     bounded("released", joint, joint.max() + 1)
+    if "alpha" in saved.facts:
+        shown = [("disclosivity", -1)]
+        shown += [("released", i) for i, name in enumerate(saved.release) if name == "leaf"]
+        if len(shown) > 1 and {*saved.release} <= {ACCEPTED, "leaf"}:  # a coin tells no more
+            shown.append(("released", -1))
+        held |= {(name, "bound", i): saved.facts["alpha"] for name, i in shown}
 
     def told(name, *values, i=-1):
-        estimate = ratio_mean(*values, level=level, bounds=(0, 1))
+        estimate = ratio_mean(*values, level=alone, bounds=(0, 1))
         for kind in ("value", "low", "high"):
             held[name, kind, i] = getattr(estimate, kind)
 
@@ -338,51 +351,93 @@ def certified_setting(candidates, X, Z, *, target, classes, alpha, level, rng):
 
     The rows (n, d) with memberships (n, K) are those that did not fit the proxies. Candidates are,
     by method, a fitted proxy with the acceptance by setting; they may differ in the size of their
-    leaves, or in anything. By one half of the rows all their settings are put in
-    order, from the one that tells least; those that reach alpha there and balance better than
-    all before them are candidates. The other half tests them in this order, each at the full
-    level, and stops at the first that fails: so the chance that any one is certified wrongly is
-    at most 1 - level (a fixed sequence of tests). The last that passed is the choice.
+    leaves, or in anything. The rows of the fit put them in order (`careful_to_bold`), the others
+    test them in this order, each at the full level, up to the first that fails: so the chance
+    that any one is certified wrongly is at most 1 - level (a fixed sequence of tests). Of those
+    certified, which may therefore be chosen by the same rows, the best balanced is the choice.
 
-    Returns ``method, setting, certifying`` (n,), the rows of the test, which chose nothing, and the
-    `Disclosure` of that setting on them. Refused where none that balances anything is certified.
+    Returns ``method, setting, tests``, the last the number of candidates that stood in the order.
+    Refused where none that balances anything is certified.
+
+    References
+    ----------
+    Angelopoulos, Bates, Candes, Jordan & Lei (2021), Learn then test.
     """
-    certifying = rng.random(len(Z)) < 0.5
-    draws = rng.random(len(Z))
-    tried = []
-    for name, (proxy, acceptance) in candidates.items():
-        for setting, M, eta, rho in filtered(proxy, X, acceptance):
-            member = interpolated_rows(M, eta)
-            leaf = drawn_parts(member, draws)
-            halves = [
-                disclosure(part_counts(leaf[half], Z[half], len(rho)), classes, level)
-                for half in (~certifying, certifying)
-            ]
-            mass, shares = leaf_table(member[~certifying], Z[~certifying])
-            left = imbalance(realised(rho, mass, shares), target)
-            if np.isfinite(left):
-                tried.append((halves[0].bound, left, name, setting, halves[1]))
-    start = imbalance(Z[~certifying].mean(axis=0), target)
-    chosen, best, reached = None, start * (1 - USEFUL), None
-    for bound, left, name, setting, found in sorted(tried, key=lambda one: one[:2]):
-        if left >= best:
-            continue
-        reached = reached or (setting, min(bound, found.bound))
-        if bound > alpha or found.bound > alpha:
+    order = careful_to_bold(candidates, len(Z), target, classes, level)
+    passed, failed = [], None
+    for found, *one in _looked_at(order, candidates, X, Z, target, classes, level, rng):
+        if found.bound > alpha:
+            failed = *one[1:], found.bound
             break
-        chosen, best = (name, setting, certifying, found), left
-    if chosen is None:
-        near = "no setting balances anything on rows that did not fit it"
-        if reached:
-            near = f"the most careful setting that balances anything, {reached[0]}, may tell up to "
-            near += f"{reached[1]:.3f}"
+        passed.append(one)
+    start = imbalance(Z.mean(axis=0), target) * (1 - USEFUL)
+    useful = [one for one in passed if one[0] < start]
+    if not useful:
+        near = "none within it balances anything on rows that did not fit it"
+        if failed:
+            near = (
+                "the most careful that balances anything" if not passed else f"{near}, and the next"
+            )
+            near += ", {}, {}, may tell new people up to {:.3f}".format(*failed)
         raise CounterweightError(
             f"No filter of this study is certified at alpha {alpha:g} with confidence {level:g} on "
             f"{len(Z)} held-out rows: {near}. Nothing is delivered: allow a larger alpha, take "
-            "larger leaves or more rows, or leave certified out for a filter without a promise "
-            "for new people."
+            f"larger leaves or more rows, or go without a promise for new people {UNPROMISED}."
         )
-    return chosen
+    _, name, setting = min(useful)
+    return name, setting, len(order)
+
+
+def chosen_setting(candidates, X, Z, *, target, classes, alpha, level, rng):
+    """As `certified_setting`, without a promise: held-out rows themselves are told at most alpha.
+
+    Of the settings whose leaves tell so much about the rows that did not fit them, the best
+    balanced; where there is none, the one that tells them least.
+    """
+    order = careful_to_bold(candidates, len(Z), target, classes, level)
+    if not order:  # nothing balances anything, which `check_useful` tells
+        name = next(iter(candidates))
+        return name, candidates[name][0].settings_[-1], 1
+    looked = [*_looked_at(order, candidates, X, Z, target, classes, level, rng)]
+    within = [one for found, *one in looked if found.value <= alpha and np.isfinite(one[0])]
+    if within:
+        _, name, setting = min(within)
+    else:
+        _, _, name, setting = min(looked, key=lambda one: one[0].value)
+    return name, setting, len(order)
+
+
+def _looked_at(order, candidates, X, Z, target, classes, level, rng):
+    """What rows are told by each candidate in turn: `Disclosure`, imbalance, method, setting."""
+    draws = rng.random(len(Z))
+    for name, setting in order:
+        proxy, acceptance = candidates[name]
+        ((_, M, eta, rho),) = filtered(only_setting(proxy, setting), X, acceptance, [setting])
+        member = interpolated_rows(M, eta)
+        counts = part_counts(drawn_parts(member, draws), Z, len(rho))
+        left = imbalance(realised(rho, *leaf_table(member, Z)), target)
+        yield disclosure(counts, classes, level), left, name, setting
+
+
+def careful_to_bold(candidates, rows, target, classes, level):
+    """Methods and settings in the order that certifying goes by, from the rows of the fit alone.
+
+    From the one whose bound of disclosure would be least on so many rows like those of the fit.
+    Those that balance no better than one before them are left out.
+    """
+    tried = []
+    for name, (proxy, acceptance) in candidates.items():
+        for setting, mass, shares in zip(proxy.settings_, proxy.mass_, proxy.shares_, strict=True):
+            left = imbalance(realised(acceptance[setting], mass, shares), target)
+            counts = rows * mass[:, None] * shares
+            tried.append((disclosure(counts, classes, level).bound, left, name, setting))
+    base = proxy.mass_[0] @ proxy.shares_[0]
+    order, best = [], imbalance(base, target) * (1 - USEFUL)
+    for _, left, name, setting in sorted(tried):
+        if left < best:
+            order.append((name, setting))
+            best = left
+    return order
 
 
 def published(saved, rng, *, epsilon=None, min_cell_count=0):

@@ -197,13 +197,14 @@ def _check_certifiable(groups, at, tested, certified):
     """Refuse tables too small for any filter that is worth having to be certified."""
     classes = [len(set(values[at])) for values in groups.values()]
     least = rows_needed(certified["alpha"], certified["level"], classes)
-    if tested // 2 < least:
+    if tested < least:
         raise CounterweightError(
             f"{len(at)} rows with a group are too few to certify a filter at alpha "
-            f"{certified['alpha']:g} with confidence {certified['level']:g}: of {tested} held-out "
-            f"rows half choose and half certify, and certifying takes at least {least} even for "
-            "two leaves that tell nothing. Allow a larger alpha, hold more rows out "
-            "(test_share), bring more rows, or leave certified out."
+            f"{certified['alpha']:g} with confidence {certified['level']:g}: {tested} rows are "
+            f"held out, and certifying takes at least {least} even for two leaves that tell "
+            "nothing. Allow a larger alpha, hold more rows out (test_share), bring more rows, or "
+            "go without a promise for new people (certified: false; in a study chosen in place "
+            "of certified)."
         )
 
 

@@ -2,6 +2,12 @@
 
 The partition (the leaves of a filter, the answers that it releases) is fixed before the rows are
 looked at: they must be rows that neither fitted nor chose it.
+
+References
+----------
+Berger (1982), Multiparameter hypothesis testing and acceptance sampling.
+Newcombe (1998), Interval estimation for the difference between independent proportions.
+Zou & Donner (2008), Construction of confidence limits about effect measures.
 """
 
 from dataclasses import dataclass
@@ -9,7 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.groups import block_starts
+
+#: Part of a bound's chance to miss that goes to the share of the part.
+OF_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -21,12 +29,13 @@ class Disclosure:
     value : float
         max |A_jk - r_k| over parts j that have rows and groups k, on these rows.
     bound : float
-        Upper confidence bound of the same in the population, all parts and groups at once.
+        Upper confidence bound of the same, the largest of all parts and groups, in the population.
     level : float
         Its confidence.
     rows : int
     bounds : array (L, K)
-        Bound of |A_jk - r_k| of each part and group; the largest is `bound`.
+        Bound of |A_jk - r_k| of each part and group, alone at that confidence; the largest is
+        `bound`.
     """
 
     value: float
@@ -40,10 +49,14 @@ def disclosure(counts, classes, level=0.95):
     """Bound what a partition tells about groups.
 
     With m_j the share of part j and B_jk the share of group k outside of it, A_jk - r_k =
-    (1 - m_j) (A_jk - B_jk). The three are bounded by exact (Clopper-Pearson) intervals, and
-    Bonferroni's inequality makes them hold at once. Assumes that the rows are drawn
-    independently from the population, and one part for each row: where a filter draws the
-    part, give the drawn ones. A part without rows may tell everything.
+    (1 - m_j) (A_jk - B_jk). Of each part, group and sign it has an upper bound of the whole
+    confidence: the largest shift is beyond the largest bound only if it is beyond its own, so
+    that many parts and groups cost nothing (an intersection-union test, Berger 1982). A tenth of
+    the miss goes to m_j, by an exact (Clopper-Pearson) limit; the rest to the difference, whose
+    bound is made of the exact limits of both shares by adding their squares (Newcombe 1998;
+    Zou & Donner 2008). Assumes that the rows are drawn independently from the population, and
+    one part for each row: where a filter draws the part, give the drawn ones. A part without
+    rows may tell everything.
 
     Parameters
     ----------
@@ -65,20 +78,16 @@ def disclosure(counts, classes, level=0.95):
         )
     if len(counts) == 1:  # everybody is in the one part, which tells nothing
         return Disclosure(0.0, 0.0, level, int(n), np.zeros(counts.shape))
-    # Of a class of two groups the second tells what the first does.
-    starts = block_starts(classes)
-    pairs = [at for at, k in zip(starts, classes, strict=True) if k == 2]
-    own = np.setdiff1d(np.arange(sum(classes)), np.add(pairs, 1))
-    miss = (1 - level) / (len(counts) * (2 * len(own) + 1))
-    inside = exact_interval(counts[:, own], rows[:, None], miss)
-    outside = exact_interval((totals - counts)[:, own], (n - rows)[:, None], miss)
-    # Only the lower end of a part's share is needed.
-    share = exact_interval(rows, n, 2 * miss)[0]
-    gap = np.maximum(inside[1] - outside[0], outside[1] - inside[0])
-    bounds = np.zeros(counts.shape)
-    bounds[:, own] = (1 - share)[:, None] * gap
-    for at in pairs:
-        bounds[:, at + 1] = bounds[:, at]
+    shift, others = counts / np.maximum(rows, 1)[:, None], n - rows
+    apart = (totals - counts) / np.maximum(others, 1)[:, None]
+    miss = 2 * (1 - level)  # of two sides
+    inside = exact_interval(counts, rows[:, None], (1 - OF_SHARE) * miss)
+    outside = exact_interval(totals - counts, others[:, None], (1 - OF_SHARE) * miss)
+    share = exact_interval(rows, n, OF_SHARE * miss)[0]
+    more = shift - apart + np.hypot(inside[1] - shift, apart - outside[0])
+    less = apart - shift + np.hypot(shift - inside[0], outside[1] - apart)
+    bounds = np.minimum((1 - share)[:, None] * np.maximum(more, less), 1.0)
+    bounds[rows == 0] = 1.0
     held = rows > 0
     shift = np.abs(counts[held] / rows[held, None] - totals / n)
     return Disclosure(float(shift.max()), float(bounds.max()), level, int(n), bounds)

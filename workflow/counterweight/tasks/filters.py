@@ -68,21 +68,24 @@ def finish(name, study):
 
 def _check_filter(where, given, study):
     """Refuse a filter of no method or setting, or with a promise that its making would break."""
-    methods, method, certified = study["methods"], given["method"], given["certified"]
+    methods, method = study["methods"], given["method"]
+    ways = [way for way in ("setting", "certified", "chosen") if given.get(way) is not None]
     if method not in methods:
         raise CounterweightError(
             f"{where}.method is {method!r}, which is none of its methods"
             f"{nearest(method, methods) or '.'} Methods: {', '.join(methods)}."
         )
-    if bool(certified) == ("setting" in given):
+    if len(ways) != 1:
         raise CounterweightError(
-            f"{where} needs setting or certified, one of the two: a setting is delivered as it "
-            "is, certified chooses one that keeps its alpha for new people."
+            f"{where} needs setting, certified or chosen, one of the three: a setting is delivered "
+            "as it is, certified chooses one that keeps its alpha for new people, chosen one that "
+            "keeps it on held-out rows."
         )
-    if certified and given["refit"]:
+    (way,) = ways
+    if way != "setting" and given["refit"]:
         raise CounterweightError(
-            f"{where}.refit cannot be combined with certified: what is fitted again on all rows "
-            "has no rows left that could certify it. Leave one of them out."
+            f"{where}.refit cannot be combined with {way}: what is fitted again on all rows "
+            "has no rows left that could say what it tells. Leave one of them out."
         )
     named = [one for one in (method, *_others(given)) if one in methods]
     seeing = [one for one in named if _sees_groups(one, study)]
@@ -96,7 +99,7 @@ def _check_filter(where, given, study):
             f"{where}.repeat is {given['repeat']}, and the study has the repeats 0 "
             f"to {study['repeats'] - 1}: choose one of them."
         )
-    if not certified:
+    if way == "setting":
         known = filter_settings(*_options(method, study))
         if given["setting"] not in known:
             words = listed([repr(setting) for setting in known], 30)
@@ -107,13 +110,13 @@ def _check_filter(where, given, study):
         return
     if _swept_by(method, study) != LIMIT:
         raise CounterweightError(
-            f"{where}.certified is for methods that promise an {LIMIT}, and "
+            f"{where}.{way} is for methods that promise an {LIMIT}, and "
             f"{method} has none: name another method."
         )
     for one in _others(given):
         if one not in methods or _swept_by(one, study) != LIMIT:
             raise CounterweightError(
-                f"{where}.certified.among names {one!r}, which is no method "
+                f"{where}.{way}.among names {one!r}, which is no method "
                 f"with an {LIMIT}: choose among {', '.join(methods)}."
             )
 
@@ -408,7 +411,7 @@ def _key_of(plan, study):
 
 def _others(given):
     """Methods that may be delivered in place of the one that a study names."""
-    among = (given["certified"] or {}).get("among", ())
+    among = (given["certified"] or given["chosen"] or {}).get("among", ())
     return [name for name in dict.fromkeys(among) if name != given["method"]]
 
 

@@ -13,6 +13,8 @@ from counterweight.plan.tasks import module_of
 #: Words of a condition that is written out; see `counterweight.labeling.conditions`.
 WRITTEN_OUT = ("column", "all")
 
+#: Limits of the filters that held-out rows choose among, in parts of the one that is wanted.
+PARTS_OF_ALPHA = (0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 #: The models that are compared, as a study has them.
 LINEAR = {"model": "logistic", "name": "linear", "label": "Linear model"}
 LINEAR |= {"l2": 1.0, "per_row": False}
@@ -253,23 +255,19 @@ def balanced(entry):
     """A filter that balances groups, within a limit of what it tells about them."""
     groups, alpha = entry["balance"], entry.get("alpha", 0.1)
     groups = [groups] if isinstance(groups, str) else groups
-    certified, method = entry.get("certified", False), "balanced_filter-quadratic"
-    # A certified filter is chosen among more careful ones, too.
-    alphas = [0.0, *(alpha * part for part in ((0.25, 0.5, 0.75, 1.0) if certified else (1.0,)))]
+    certified = entry.get("certified", True)
+    # Rows that are held out choose among more careful filters, and among sizes of leaves.
+    alphas = [0.0, *(alpha * part for part in PARTS_OF_ALPHA)]
     proxy = {"selector": "split_tree", "alphas": [round(float(one), 10) for one in alphas]}
-    proxy |= {"min_weight_fraction_leaf": 0.1, "min_samples_leaf": 100}
-    proxies, models = [proxy], [{"model": "balanced_filter", "weights": "quadratic"}]
+    proxy |= {"min_samples_leaf": 100}
+    sizes = {"leaves_10": 0.1, "leaves_25": 0.25}
+    proxies = [proxy | {"name": name, "min_weight_fraction_leaf": s} for name, s in sizes.items()]
+    model = {"model": "balanced_filter", "weights": "quadratic"}
+    models = [model | {"name": name, "selector": name} for name in sizes]
     limits = {
         name: entry[name] for name in ("min_acceptance_rate", "max_distortion") if name in entry
     }
-    if certified:
-        # Rows that are held out choose among sizes of leaves, too.
-        sizes = {"leaves_10": 0.1, "leaves_25": 0.25}
-        proxies = [
-            proxy | {"name": name, "min_weight_fraction_leaf": s} for name, s in sizes.items()
-        ]
-        models = [models[0] | {"name": name, "selector": name} for name in sizes]
-        method, *others = sizes
+    method, *others = sizes
     given = {"method": method, "release": entry.get("release", [])}
     untold = [one for one in given["release"] if one in ("accepted", entry.get("id"), *groups)]
     if untold:
@@ -278,11 +276,8 @@ def balanced(entry):
             "of the groups are what a filter keeps to itself."
         )
     given |= {name: entry[name] for name in ("epsilon", "min_cell_count") if name in entry}
-    if certified:
-        given["certified"] = {"alpha": alpha, "level": entry.get("confidence", 0.95)}
-        given["certified"]["among"] = others
-    else:
-        given["setting"] = f"alpha={round(float(alpha), 10):g}"
+    limit = {"alpha": alpha, "level": entry.get("confidence", 0.95), "among": others}
+    given["certified" if certified else "chosen"] = limit
     return {
         # The columns of the groups are no features: nobody needs to tell them later.
         "roles": {"balance": groups},

@@ -67,18 +67,22 @@ def _promise(saved):
         )
     rows, level = held["rows", "value", -1], held["level", "value", -1]
     bound = held["disclosivity", "bound", -1]
-    measured = (
-        f"by {rows:,.0f} rows that neither fitted nor chose it, with confidence {_percent(level)}"
-    )
+    measured = f"by {rows:,.0f} rows that did not fit it, with confidence {_percent(level)}"
     if "alpha" in saved.facts:
         return (
             f"**Certified at alpha {saved.facts['alpha']:g}.** For new people like these no leaf's "
             f"share of any group is further than {bound:.3f} from the share among all, {measured}."
         )
+    kept = "Its alpha holds on the rows that it was fitted on."
+    if "chosen" in saved.facts:
+        value = saved.held["disclosivity", "value", -1]
+        kept = (
+            f"Held-out rows were to be told at most {saved.facts['chosen']:g}, and are told "
+            f"{value:.3f}."
+        )
     return (
-        "**Not certified.** Its alpha holds on the rows that it was fitted on. For new people like "
-        f"these, a leaf's share of a group may be up to {bound:.3f} from the share among all, "
-        f"{measured}."
+        f"**Not certified.** {kept} For new people like these, a leaf's share of a group may be up "
+        f"to {bound:.3f} from the share among all, {measured}."
     )
 
 

@@ -7,11 +7,13 @@ from counterweight.numerics.tilt import (
     ESTIMATED,
     Calibration,
     estimate_delta,
+    gap_beyond_chance,
     gap_left,
     label_scores,
     tilted,
 )
 from scipy.special import expit, logit
+from scipy.stats import norm
 
 PRIOR, RATE = 0.4, 0.2
 TRUE = logit(RATE) - logit(PRIOR)
@@ -228,3 +230,30 @@ def test_what_cannot_be_estimated_is_refused_in_a_sentence():
         estimate_delta(noise, y, q, by="moments")
     with pytest.raises(CounterweightError, match="same means for both labels"):
         label_scores(np.ones((len(y), 1)), y, U[:, :1])
+
+
+def test_what_is_left_of_a_gap_is_held_against_chance():
+    """Two features, of which the second is off by a known number of standard errors."""
+    X = np.array([[0.0, 0], [2, 0], [0, 4], [2, 4]])
+    y, target = np.array([0, 0, 1, 1]), np.array([[0.0, 1], [2, 3]] * 8)
+    assert gap_beyond_chance(X, y, target, 0.5) == 1
+    # At the rate 1 the second feature has the mean 4 of its class, 2 of its spreads too much. Of
+    # the class, which has no spread there, that of the target is taken.
+    far = 2 / np.sqrt(1 / 2 + 1 / 16)
+    assert gap_beyond_chance(X, y, target, 1.0) == pytest.approx(4 * norm.sf(far))
+    assert np.isnan(gap_beyond_chance(X, y, np.ones((3, 2)), 0.5))
+
+
+def test_under_label_shift_hardly_a_table_speaks_against_it():
+    refuted = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        drawn = []
+        for rows, rate in ((300, 0.3), (400, 0.1)):
+            y = rng.random(rows) < rate
+            X = rng.normal(size=(rows, 30)) + np.outer(y, np.arange(30) < 5)
+            # Levels that few rows have, as encoded texts do.
+            X[:, 20:] = X[:, 20:] > np.linspace(1, 3, 10)
+            drawn.append((X, y.astype(int)))
+        refuted += gap_beyond_chance(*drawn[0], drawn[1][0], 0.1) < 0.01
+    assert refuted <= 4

@@ -22,7 +22,7 @@ from counterweight.tables.parquet import read_columns
 Z = 1.96
 #: Share of the gap of feature means that an estimated tilt may leave, and the p-value below which
 #: what it leaves is no chance.
-MOST_LEFT, CHANCE = 0.5, 0.001
+MOST_LEFT, CHANCE = 1 / 3, 0.001
 
 
 @dataclass
@@ -193,7 +193,7 @@ def _condition(facts, event):
 def _estimated(by, data, tested, prediction, blank):
     """Calibration and `Delta` of a tilt that is estimated, and the gap of features that it leaves.
 
-    Refused where the table speaks against label shift: most of the gap is left, and more than
+    Refused where the table speaks against label shift: much of the gap is left, and more than
     chance would leave.
     """
     seen = tested.y.astype(int)

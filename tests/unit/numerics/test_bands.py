@@ -134,3 +134,43 @@ def test_mistakes_are_told():
         CalibrationBand().fit([0, 1], [0.2, 3.0])
     with pytest.raises(CounterweightError, match="one finite outcome"):
         CalibrationBand("number").fit([0.0, np.nan], [0.2, 3.0])
+
+
+def amounts(rng, rows):
+    """Amounts with many zeros and a heavy tail, and what is expected of them."""
+    x = rng.normal(size=rows)
+    chance, size = 1 / (1 + np.exp(0.3 - x)), np.exp(1 + x)
+    return np.where(rng.random(rows) < chance, rng.gamma(0.7, size / 0.7), 0.0), chance * size
+
+
+def test_bands_of_amounts_hold_new_ones_and_have_no_end_below_0(rng):
+    held, of_high, plain, below = [], [], [], []
+    for _ in range(40):
+        (y, expected), (new, known) = amounts(rng, 500), amounts(rng, 2000)
+        low, high = CalibrationBand("amount").fit(y, expected).interval(known)
+        assert low.min() >= 0 and (low <= known).all() and (known <= high).all()
+        within = (low <= new) & (new <= high)
+        held.append(within.mean())
+        of_high.append(within[known > np.quantile(known, 0.8)].mean())
+        low, high = CalibrationBand("number").fit(y, expected).interval(known)
+        within = (low <= new) & (new <= high)
+        plain.append(within[known > np.quantile(known, 0.8)].mean())
+        below.append((low < 0).mean())
+    assert 0.93 < np.mean(held) < 0.97
+    assert np.mean(below) > 0.7
+    assert abs(np.mean(of_high) - 0.95) < abs(np.mean(plain) - 0.95)
+
+
+def test_a_band_of_amounts_goes_by_no_unit_and_is_kept(rng):
+    y, expected = amounts(rng, 300)
+    band = CalibrationBand("amount").fit(y, expected)
+    again = CalibrationBand.from_arrays(band.to_arrays())
+    known = np.r_[0.0, np.linspace(0.01, 50, 20)]
+    other = CalibrationBand("amount").fit(1000 * y, 1000 * expected)
+    for end, same, large in zip(
+        band.interval(known), again.interval(known), other.interval(1000 * known), strict=True
+    ):
+        np.testing.assert_array_equal(end, same)
+        np.testing.assert_allclose(large, 1000 * end, rtol=1e-9, atol=1e-9)
+    with pytest.raises(CounterweightError, match="from 0 up"):
+        CalibrationBand("amount").fit([1.0, -1.0], [0.5, 0.5])

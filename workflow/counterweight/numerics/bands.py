@@ -5,13 +5,16 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers, checked_labels, checked_weights
 
-KINDS = ("binary", "number")
+KINDS = ("binary", "number", "amount")
 
 #: Points of the grid on which a band is kept.
 POINTS = 201
 
 #: Smallest and largest share of the weight in the window around a score.
 LEAST_SHARE, LARGEST_SHARE = 0.05, 0.5
+
+#: Below this share of the mean amount, differences count more than ratios.
+SMALL = 0.1
 
 #: Effective rows that a window should have at least, if there are so many.
 WINDOW_ROWS = 60
@@ -23,15 +26,21 @@ class CalibrationBand:
     ``binary``: of the true rate among rows with such a score. In a window of scores the weighted
     rate has Wilson's interval for the window's effective rows; it is moved from the window's middle
     to each score along a recalibrated curve, so that windows may be wide. Isotonic regression then
-    makes estimate and ends rise with the score. ``number``: of a new row's outcome, by conformal
-    prediction: quantiles of the labeled rows' residuals, in units of their size at such
-    predictions, each tail by itself. It covers at least `level` of new rows, averaged over rows, if
-    labeled rows and new ones are exchangeable after weighting.
+    makes estimate and ends rise with the score. ``number``: of a new row's
+    outcome, by conformal prediction: quantiles of the labeled rows' residuals, in units of
+    their size at such predictions, each tail by itself. It covers at least `level` of new rows,
+    averaged over rows, if labeled rows and new ones are exchangeable after weighting.
+    ``amount``: the same of numbers from 0 up, by residuals of log(1 + amount / unit), the unit
+    a tenth of the mean: on the scale of ratios, where zeros are allowed and no end is below 0.
+    Sizes are of each side by itself, since amounts lie further above what is expected than
+    below.
 
     Attributes
     ----------
     score_, low_, middle_, high_ : arrays (P,)
         Grid of scores, ascending; ends and estimate there, of numbers relative to the prediction.
+    unit_ : float
+        Of amounts; 0 of others.
     enough_ : bool
         Whether there are rows enough for the level (numbers: else the largest residuals stand).
 
@@ -69,11 +78,14 @@ class CalibrationBand:
             y = as_numbers(y, "outcomes")
             if y.shape != prediction.shape or not np.isfinite(y).all():
                 raise CounterweightError("A band needs one finite outcome for each prediction.")
+            if self.kind == "amount" and min(y.min(), prediction.min()) < 0:
+                raise CounterweightError("Outcomes and predictions of amounts are from 0 up.")
         used = weight > 0
         order = np.flatnonzero(used)[np.argsort(prediction[used], kind="stable")]
         y, prediction, weight = y[order], prediction[order], weight[order]
         windows = _Windows(prediction, weight)
         self.score_ = windows.score
+        self.unit_ = SMALL * float(np.average(y, weights=weight)) if self.kind == "amount" else 0.0
         if self.kind == "binary":
             self._fit_rates(y, prediction, weight, windows)
         else:
@@ -109,29 +121,27 @@ class CalibrationBand:
         self.enough_ = True
 
     def _fit_numbers(self, y, prediction, weight, windows):
-        residual = y - prediction
-        size = windows.mean(np.abs(residual))
-        overall = np.average(np.abs(residual), weights=weight)
-        # Towards the overall size, so that a window of good luck does not promise too much.
-        n = windows.effective
-        size = (n * size + 10 * overall) / (n + 10)
-        size = np.maximum(size, 1e-3 * overall) if overall > 0 else np.ones(len(size))
-        scaled = residual / np.interp(prediction, windows.score, size)
-        order = np.argsort(scaled)
-        share = np.cumsum(weight[order])
+        residual = self._scaled(y) - self._scaled(prediction)
+        own = weight @ weight / weight.sum()
         # A new row of the target has weight sum w^2 / sum w on the average.
-        own = weight @ weight / share[-1]
-        tail = (1 - self.level) / 2 * (share[-1] + own)
-        self.enough_ = bool(tail >= own)
-        last = len(order) - 1
-        # Rows at or below the low end weigh at most the tail less the new row's own weight.
-        below = np.searchsorted(share, tail - own, side="right") if self.enough_ else 0
-        before = share[-1] - share + weight[order]
-        above = np.searchsorted(-before, -(tail - own)) - 1 if self.enough_ else last
-        below, above = min(below, last), max(min(above, last), 0)
-        self.low_ = np.minimum(scaled[order[below]], 0) * size
-        self.high_ = np.maximum(scaled[order[above]], 0) * size
+        tail = (1 - self.level) / 2 * (weight.sum() + own)
+        self.enough_, ends = bool(tail >= own), []
+        for sign in (-1, 1):
+            part = np.maximum(sign * residual, 0) if self.unit_ else np.abs(residual)
+            size, overall = windows.mean(part), np.average(part, weights=weight)
+            # Towards the overall size, so that a window of good luck does not promise too much.
+            n = windows.effective
+            size = (n * size + 10 * overall) / (n + 10)
+            size = np.maximum(size, 1e-3 * overall) if overall > 0 else np.ones(len(size))
+            scaled = sign * residual / np.interp(prediction, windows.score, size)
+            end = _upper_end(scaled, weight, tail - own if self.enough_ else 0.0)
+            ends.append(sign * max(end, 0.0) * size)
+        self.low_, self.high_ = ends
         self.middle_ = np.zeros(len(size))
+
+    def _scaled(self, values):
+        """Amounts on the scale of ratios; other numbers as they are."""
+        return np.log1p(np.maximum(values, 0) / self.unit_) if self.unit_ else values
 
     def interval(self, prediction, contain=True):
         """Ends (m,) of the interval of each row's answer; NaN where the prediction is.
@@ -142,7 +152,10 @@ class CalibrationBand:
         prediction = as_numbers(prediction, "predictions")
         low = np.interp(prediction, self.score_, self.low_)
         high = np.interp(prediction, self.score_, self.high_)
-        if self.kind == "number":
+        if self.unit_:
+            middle = self._scaled(prediction)
+            return tuple(self.unit_ * np.expm1(np.maximum(middle + end, 0)) for end in (low, high))
+        if self.kind != "binary":
             return prediction + low, prediction + high
         if contain:
             low, high = np.minimum(low, prediction), np.maximum(high, prediction)
@@ -151,7 +164,7 @@ class CalibrationBand:
     def estimate(self, prediction):
         """Recalibrated rate of rows with such scores; numbers are returned as they are."""
         prediction = as_numbers(prediction, "predictions")
-        if self.kind == "number":
+        if self.kind != "binary":
             return prediction
         return np.interp(prediction, self.score_, self.middle_)
 
@@ -165,6 +178,7 @@ class CalibrationBand:
             "middle": self.middle_,
             "high": self.high_,
             "enough": float(self.enough_),
+            "unit": self.unit_,
         }
 
     @classmethod
@@ -174,7 +188,16 @@ class CalibrationBand:
         for name in ("score", "low", "middle", "high"):
             setattr(band, f"{name}_", np.asarray(arrays[name], dtype=float))
         band.enough_ = bool(arrays["enough"])
+        band.unit_ = float(arrays.get("unit", 0.0))  # none in files of 1.0.0
         return band
+
+
+def _upper_end(values, weight, spared):
+    """The largest value but of rows that weigh `spared` at most, those at or above it."""
+    order = np.argsort(values, kind="stable")
+    above = np.cumsum(weight[order][::-1])[::-1]
+    at = np.searchsorted(-above, -spared) - 1 if spared > 0 else len(order) - 1
+    return float(values[order[min(max(at, 0), len(order) - 1)]])
 
 
 class _Windows:

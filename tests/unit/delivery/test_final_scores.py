@@ -1,47 +1,48 @@
-"""Which method a study of a table with blanks delivers: clearly better ones, weights only if so."""
+"""Which method a study of a table with blanks delivers: the combined one, else a better one."""
 
 import numpy as np
 from counterweight.delivery.final_scores import chosen_method
-from counterweight.evaluation.cross_validation import OutOfFold
+from counterweight.labeling.missing_outcomes import OutOfFold
 
 ROWS = 400
 METHODS = {
-    "linear": {"model": "logistic", "weights": False, "label": "Line"},
-    "linear-lemma1": {"model": "logistic", "weights": True, "label": "Line, weighted"},
-    "boosting": {"model": "gradient_boosting", "weights": False, "label": "Trees"},
-    "boosting-lemma1": {"model": "gradient_boosting", "weights": True, "label": "Trees, weighted"},
+    "linear": {"model": "logistic", "label": "Line"},
+    "linear-lemma1": {"model": "logistic", "label": "Line, weighted"},
+    "boosting": {"model": "gradient_boosting", "label": "Trees"},
 }
+COMBINED = {"all": {"model": "stacked", "label": "Combined"}}
 
 
 def out_of_fold(*shifts, binary=False):
     """Outcomes, and predictions whose errors are `shifts` times those of the first method."""
     rng = np.random.default_rng(0)
     y, error = rng.normal(size=ROWS), rng.normal(size=ROWS)
-    ones = np.ones(ROWS)
-    predictions = [y + shift * error for shift in shifts]
-    return OutOfFold(np.arange(ROWS), y, ones, ones, None, predictions, binary)
+    ones, folds = np.ones(ROWS), np.arange(ROWS)[None] % 5
+    draws = [np.stack([y + shift * error, y - shift * error]) for shift in shifts]
+    return OutOfFold(np.arange(ROWS), y, ones, ones, None, draws, folds, ones / ROWS / 2, binary)
 
 
 def test_the_first_is_kept_unless_another_is_clearly_better():
-    name, why = chosen_method(out_of_fold(1.0, 1.0, 1.0, 1.0), METHODS)
-    assert name == "linear" and "Trees and Line have the same mean squared error" in why[0]
-    name, why = chosen_method(out_of_fold(1.0, 1.0, 0.5, 0.6), METHODS)
-    assert name == "boosting" and "Trees has a smaller mean squared error than Line" in why[0]
-    assert why[-1].startswith("Not weighted: weights raise")
+    name, why = chosen_method(out_of_fold(1.0, 1.0, 1.0), METHODS)
+    assert name == "linear" and "Trees and Line have the same mean squared error" in why[1]
+    name, why = chosen_method(out_of_fold(1.0, 1.0, 0.5), METHODS)
+    assert name == "boosting" and "Trees has a smaller mean squared error than Line" in why[1]
 
 
-def test_weights_are_kept_if_they_lower_the_loss_of_the_model_that_is_chosen():
-    name, why = chosen_method(out_of_fold(1.0, 0.5, 1.5, 0.1), METHODS)
-    assert name == "linear-lemma1", "weighted trees are not asked: plain trees were no better"
-    assert why[-1].startswith("Weighted: weights lower")
-    assert chosen_method(out_of_fold(1.0, 0.5, 0.9, 0.1), METHODS)[0] == "boosting-lemma1"
+def test_what_combines_the_others_is_delivered_where_there_is_one():
+    assert chosen_method(out_of_fold(1.0, 1.0, 0.1, 0.5), METHODS | COMBINED) == ("all", [])
 
 
 def test_what_is_asked_for_is_delivered():
-    name, why = chosen_method(out_of_fold(1.0, 1.0, 0.1, 0.1), METHODS, "linear-lemma1")
+    name, why = chosen_method(out_of_fold(1.0, 1.0, 0.1, 0.1), METHODS | COMBINED, "linear-lemma1")
     assert name == "linear-lemma1" and why == ["Line, weighted was asked for."]
 
 
-def test_of_weighted_methods_alone_the_first_is_kept():
-    alone = {"w": METHODS["linear-lemma1"]}
-    assert chosen_method(out_of_fold(1.0), alone)[0] == "w"
+def test_of_everyone_labeled_rows_stand_for_themselves_and_for_like_ones():
+    tested = out_of_fold(1.0)
+    tested.weight = np.arange(ROWS) + 1.0
+    beyond = tested.to_hidden("general")
+    share = tested.weight / tested.weight.sum()
+    assert np.allclose(beyond, np.maximum(share - 1 / ROWS / 2, 0))
+    assert (tested.to_hidden("unlabeled") == tested.weight).all()
+    assert np.allclose(tested.predictions[0], tested.y), "draws are averaged"

@@ -37,6 +37,23 @@ def test_every_row_has_an_answer_by_its_id(study):
     assert (text["estimate"].astype(float) == scores["estimate"]).all()
 
 
+def test_known_outcomes_stand_and_what_the_model_says_of_them_has_not_seen_them(study):
+    frame, own, files = study
+    scores, known = read_table(files["scores"]), frame["y"].notna()
+    for column in ("estimate", "low", "high"):
+        assert (scores[column] == frame["y"])[known].all()
+    assert scores["supported"][known].all() and (scores["reason"] == "")[known].all()
+    tried = read_table(own.at.predictions("combined")).groupby("row")["p"].mean()
+    told = scores["cross_validated"]
+    np.testing.assert_allclose(told[tried.index], tried, rtol=0, atol=1e-12)
+    assert told.notna().tolist() == known.tolist()
+
+
+def blank(frame):
+    """Rows without an outcome: answers for them are the model's."""
+    return frame["y"].isna().to_numpy()
+
+
 def test_the_training_file_applied_gives_the_delivered_answers(study, tmp_path):
     frame, own, files = study
     scores = read_table(files["scores"])
@@ -47,6 +64,7 @@ def test_the_training_file_applied_gives_the_delivered_answers(study, tmp_path):
         again = read_table(outputs[0])
         expected = scores.iloc[order].reset_index(drop=True)
         assert list(again["who"]) == list(expected["who"])
+        again, expected = again[~expected["labeled"]], expected[~expected["labeled"]]
         for name in ("estimate", "low", "high"):
             np.testing.assert_allclose(again[name], expected[name], rtol=0, atol=1e-12)
         for name in {"supported", "reason", "decision"} & {*expected}:
@@ -56,7 +74,8 @@ def test_the_training_file_applied_gives_the_delivered_answers(study, tmp_path):
 def test_loaded_from_python_it_answers_the_same(study):
     frame, own, files = study
     saved = load(own.at.folder)
-    scores = read_table(files["scores"])
+    scores = read_table(files["scores"])[blank(frame)]
+    frame = frame[blank(frame)]
     answers = saved.predict(frame)
     if saved.binary:
         p = saved.predict_proba(frame)
@@ -125,12 +144,12 @@ def test_two_runs_give_the_same_bytes(tmp_path):
         assert (one / file).read_bytes() == (two / file).read_bytes()
 
 
-def test_methods_are_compared_in_the_words_of_their_outcome(study):
-    _, own, files = study
-    why = " ".join(load(own.at.folder).facts["why"])
-    number = not load(own.at.folder).binary
-    assert ("mean squared error" in why) == number and ("log loss" in why) != number
-    assert "Lemma" not in why
+def test_what_is_combined_is_told_with_shares(study):
+    _, own, _ = study
+    saved = load(own.at.folder)
+    assert "10 draws of the folds" in saved.facts["why"][-1]
+    assert sum(share for _, share in saved.facts["parts"]) == pytest.approx(1)
+    assert len(saved.facts["parts"]) == 4 and saved.facts["model"] == "stacked"
 
 
 def test_what_moved_a_score_adds_up_and_is_named(study):
@@ -138,9 +157,13 @@ def test_what_moved_a_score_adds_up_and_is_named(study):
     saved, scores = load(own.at.folder), read_table(files["scores"])
     parts = saved.contributions(frame)
     assert list(parts.columns) == [*saved.facts["types"], "base"] and parts["base"].nunique() == 1
-    raw = scores["estimate"]
+    told = saved.scores(frame)
+    # At the ends of an interval the score was beyond them.
+    inside = (told["low"] < told["estimate"]) & (told["estimate"] < told["high"])
+    raw = told["estimate"][inside]
     raw = np.log(raw / (1 - raw)) if saved.binary else raw
-    np.testing.assert_allclose(parts.sum(axis=1), raw, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(parts.sum(axis=1)[inside], raw, rtol=0, atol=1e-9)
+    assert inside.mean() > 0.8
     largest = parts.drop(columns="base").abs().max(axis=1)
     named = scores["top_feature_1"].str.extract(r"^(\w+) ([+-][\d.]+)$")
     np.testing.assert_allclose(named[1].astype(float).abs(), largest, atol=0.0051)
@@ -150,21 +173,32 @@ def test_what_moved_a_score_adds_up_and_is_named(study):
     )
 
 
-def test_the_rate_of_all_counts_no_outcome_twice(study):
-    """Mean of out-of-fold estimates, put right by their residuals: nothing fitted to itself."""
-    _, own, files = study
+def test_the_headline_is_the_mean_of_the_answers(study):
+    frame, _, files = study
     metrics = read_table(files["metrics"])
-    given = metrics[metrics["metric"] == "delivered"]["part"].item()
-    scores, tried = read_table(files["scores"]), read_table(own.at.predictions(given))
-    labels = read_table(own.at.labels).set_index("row")
-    weights = read_table(own.at.weights(next(iter(own.study["weightings"])))).set_index("row")
-    estimates = scores["estimate"].to_numpy().copy()
-    estimates[tried["row"]] = tried["p"]
-    residual = labels["y"].loc[tried["row"]].to_numpy() - tried["p"]
-    weight = weights["weight"].loc[tried["row"]]
-    expected = estimates.mean() + np.average(residual, weights=weight)
-    rate = metrics[metrics["metric"].isin(["target_rate", "target_mean"])]["value"].item()
-    assert rate == pytest.approx(expected)
+    rates = metrics[metrics["metric"].isin(["target_rate", "target_mean"])]
+    told = rates.set_index(["part", "variable"])["value"]
+    estimate = read_table(files["scores"])["estimate"]
+    assert told["", ""] == pytest.approx(estimate.mean(), abs=1e-12)
+    assert told["unlabeled", ""] == pytest.approx(estimate[blank(frame)].mean(), abs=1e-12)
+    share, known = blank(frame).mean(), frame["y"].dropna().sum() / len(frame)
+    for end in ("low", "high"):
+        assert told["", end] == pytest.approx(known + share * told["unlabeled", end])
+    assert told["", "low"] < told["", ""] < told["", "high"]
+
+
+def test_estimates_of_a_table_are_right_on_average_by_weights(study):
+    """Weighted to the rows without an outcome, residuals of labeled rows sum to next to nothing."""
+    _, own, files = study
+    labels = read_table(own.at.labels)
+    tried = read_table(files["scores"])["cross_validated"]
+    weights = read_table(own.at.weights(next(iter(own.study["weightings"]))))
+    known = labels["selected"] == 1
+    residual = (labels["y"] - tried)[known].to_numpy()
+    share = weights["weight"] / weights["weight"].sum()
+    beyond = np.maximum(share - 1 / len(labels), 0)
+    error = np.sqrt(np.sum((beyond / beyond.sum() * residual) ** 2))
+    assert abs(np.average(residual, weights=beyond)) < 0.3 * error
 
 
 @pytest.mark.parametrize("classes", [(0, 1), ("No", "Yes"), (1, 2)], ids=str)
@@ -182,8 +216,8 @@ def test_scikit_learn_judges_a_saved_model_on_a_filtered_frame(tmp_path, classes
     assert answers.index.equals(old.index) and parts.index.equals(old.index)
     # What is put beside the frame stands by the right person.
     beside = old.assign(estimate=answers["estimate"], decision=answers["decision"])
-    whole = read_table(files["scores"]).set_index("who").loc[beside["who"]]
-    np.testing.assert_allclose(beside["estimate"], whole["estimate"], rtol=0, atol=1e-12)
+    everyone = pd.concat([saved.scores(raw), raw["who"]], axis=1).loc[beside.index]
+    np.testing.assert_allclose(beside["estimate"], everyone["estimate"], rtol=0, atol=1e-12)
     right = (beside["decision"] == beside["y"]).mean()
     assert right == accuracy_score(old["y"], saved.predict(old)) > 0.6
     assert get_scorer("accuracy")(saved, old, old["y"]) == right

@@ -3,14 +3,9 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.cross_validation import (
-    OutOfFold,
-    cross_validation,
-    jackknife,
-    losses,
-    quality,
-)
+from counterweight.evaluation.cross_validation import cross_validation, jackknife, losses, quality
 from counterweight.evaluation.metrics import auc, metric_estimate
+from counterweight.labeling.missing_outcomes import OutOfFold
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.selection.crossfit import selection_probabilities
@@ -186,7 +181,10 @@ def test_ends_of_intervals_are_told_and_keep_to_the_bounds_of_a_metric():
     weight = rng.gamma(1, 1, 300)
     p, row, ones = np.full(300, y.mean()), np.arange(300), np.ones(300)
     records = cross_validation(
-        OutOfFold(row, y, weight, ones, None, [p], False), p, {}, target="general"
+        OutOfFold(row, y, weight, ones, None, [p[None]], ones[None], ones, False),
+        np.stack([p, p]),
+        {},
+        target="general",
     )
     told = {
         (record["metric"], record["part"], record.get("variable", "")): record["value"]
@@ -195,3 +193,17 @@ def test_ends_of_intervals_are_told_and_keep_to_the_bounds_of_a_metric():
     known = quality(y, np.full(300, y.mean()), weight, kind="number")["mse"]
     assert told["mse", "", "low"] == known.low > 0 and told["mse", "", "high"] == known.high
     assert told["mse", "labeled", "low"] > 0
+
+
+def test_draws_of_the_folds_are_averaged():
+    rng = np.random.default_rng(6)
+    y, p = (rng.random(200) < 0.4).astype(float), rng.uniform(0.1, 0.9, (2, 200))
+    ones = np.ones(200)
+    tested = OutOfFold(np.arange(200), y, ones, ones, None, [p], np.zeros((2, 200)), ones, True)
+    told = cross_validation(tested, p, {}, target="general")
+    one, two = (quality(y, drawn, kind="binary")["log_loss"] for drawn in p)
+    loss = next(
+        r for r in told if (r["metric"], r["part"]) == ("log_loss", "") and "variable" not in r
+    )
+    assert loss["value"] == pytest.approx((one.value + two.value) / 2)
+    assert loss["standard_error"] == pytest.approx((one.standard_error + two.standard_error) / 2)

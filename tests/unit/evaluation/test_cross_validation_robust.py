@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from counterweight.evaluation.cross_validation import (
-    OutOfFold,
     doubly_robust_mean,
     expected_losses,
     robust_records,
 )
+from counterweight.labeling.missing_outcomes import OutOfFold
 from scipy.special import expit
 
 ROWS = 1500
@@ -66,9 +66,8 @@ def test_wrong_when_both_are(judged):
 def test_records_are_of_each_method_without_any_hidden_label():
     chance, p, y, s = world(0)
     labeled = np.flatnonzero(s)
-    tried = OutOfFold(
-        labeled, y[s], 1 / p[s], np.ones(s.sum()), None, [chance[s], np.full(s.sum(), 0.4)], True
-    )
+    ones, draws = np.ones(s.sum()), [chance[s][None], np.full((1, s.sum()), 0.4)]
+    tried = OutOfFold(labeled, y[s], 1 / p[s], ones, None, draws, ones[None], ones / ROWS, True)
     rows = np.flatnonzero(~s)
     made = robust_records(
         tried,

@@ -11,6 +11,7 @@ from counterweight.labeling.labeling_rules import answered, present
 from counterweight.labeling.missing_outcomes import (
     FOLDS,
     BlankData,
+    content_order,
     describe_blanks,
     folds,
     label_blanks,
@@ -39,7 +40,7 @@ def test_labeled_are_the_rows_with_an_outcome():
     there = frame["y"].notna().to_numpy()
     assert (labels["selected"] == there).all() and binary and names == ("0", "1")
     assert np.isnan(labels["y"][~there]).all() and not len(truth["row"])
-    assert list(features.columns) == ["row", "x", "word"]
+    assert set(features.columns) == {"row", "x", "word"}
 
 
 def test_a_condition_hides_outcomes_and_keeps_them_apart():
@@ -269,3 +270,65 @@ def test_rows_without_a_group_are_each_their_own():
     known = pd.notna(words)
     assert [*np.unique(group[known])] == [0, 1, 2] and (group[words == "a"] == 0).all()
     assert [*group[~known]] == list(range(3, 3 + (~known).sum()))
+
+
+def mixed_table(rows=300):
+    rng = np.random.default_rng(5)
+    return pd.DataFrame(
+        {
+            "a": rng.normal(size=rows),
+            "b": rng.integers(0, 3, rows),
+            "c": rng.choice(["x", "y", None], rows),
+            "d": np.where(rng.random(rows) < 0.2, np.nan, rng.integers(0, 2, rows).astype(float)),
+            "e": rng.permutation(np.repeat([0.0, 1.0], rows // 2)),
+            "f": rng.permutation(np.repeat([0.0, 1.0], rows // 2)),
+        }
+    )
+
+
+def test_neither_names_nor_the_order_of_columns_move_a_row():
+    frame = mixed_table()
+    columns, place = content_order(frame, list("abcdef"), [np.arange(300) % 7])
+    names = dict(zip("abcdef", ["zeta", "b b", "Ünit", "3", "row_2", "aa"], strict=True))
+    for order in ("fedcba", "cafbed"):
+        renamed = frame[list(order)].rename(columns=names)
+        found, moved = content_order(renamed, [names[one] for one in order], [np.arange(300) % 7])
+        assert found == [names[one] for one in columns] and (moved == place).all()
+
+
+def test_rows_take_their_place_with_them():
+    frame = mixed_table()
+    columns, place = content_order(frame, list("abcdef"))
+    shuffled = np.random.default_rng(0).permutation(300)
+    found, moved = content_order(frame.iloc[shuffled], list("abcdef"))
+    assert found == columns and (moved == place[shuffled]).all()
+    assert sorted(place) == list(range(300))
+
+
+def test_columns_of_the_same_values_differ_by_the_rows_that_have_them():
+    frame = mixed_table()
+    before = content_order(frame, ["e", "f", "a"])[0]
+    assert content_order(frame.rename(columns={"e": "f", "f": "e"}), ["f", "e", "a"])[0] == [
+        {"e": "f", "f": "e", "a": "a"}[name] for name in before
+    ]
+
+
+def test_what_stands_beside_the_columns_tells_rows_apart():
+    frame = pd.DataFrame({"a": np.zeros(4)})
+    own = np.array([3.0, np.nan, 1.0, 2.0])
+    place = content_order(frame, ["a"], [own])[1]
+    turned = content_order(frame, ["a"], [own[::-1]])[1]
+    assert (turned[::-1] == place).all()
+
+
+def test_folds_go_by_content():
+    frame = table()
+    labels = labeled(frame)[1]
+    order = np.random.default_rng(2).permutation(ROWS)
+    other = frame.iloc[order].reset_index(drop=True).assign(row=np.arange(ROWS, dtype="int32"))
+    again = labeled(other)[1]
+    drawn = [name for name in labels if name.startswith("fold")]
+    assert len(drawn) == 10
+    for name in drawn:
+        assert (again[name] == labels[name][order]).all()
+    assert (labels["fold"] != labels["fold_1"]).any()

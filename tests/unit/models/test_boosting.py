@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.boosting import BoostedClassifier
+from counterweight.models.boosting import BoostedClassifier, BoostedRegressor
 from counterweight.tables.saved_form import read_saved, write_saved
 from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -80,3 +80,15 @@ def test_other_features_in_new_rows_are_refused(sample):
     model = BoostedClassifier(max_iter=2).fit(X, y)
     with pytest.raises(CounterweightError, match="3 features"):
         model.predict_proba(X[:, :2])
+
+
+@pytest.mark.parametrize("model", [BoostedClassifier, BoostedRegressor])
+def test_the_first_trees_are_those_of_a_shorter_fit(model):
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(500, 3))
+    y = (X[:, 0] + rng.normal(size=500) > 0).astype(int)
+    sizes = (5, 12, 30)
+    answers = model(max_iter=30).fit(X, y).along(X, sizes)
+    for size, found in zip(sizes, answers, strict=True):
+        short = model(max_iter=size).fit(X, y)
+        assert found == pytest.approx(short.answers(short.raw(X)), abs=1e-12)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.numerics.boosted_trees import raw_predict, trees_to_arrays
+from counterweight.numerics.boosted_trees import fit_trees, raw_predict, trees_to_arrays
 from counterweight.tables.saved_form import read_saved, write_saved
 from scipy.special import expit
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -112,3 +112,29 @@ def test_what_cannot_be_stored_is_refused():
     model = HistGradientBoostingRegressor(max_iter=2).fit(X, rng.normal(size=300))
     with pytest.raises(CounterweightError):
         raw_predict(trees_to_arrays(model), X[:, :3])
+
+
+def test_bins_that_no_weight_moves_end_in_splits_between_values():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(2000, 3))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[:, 2] = rng.integers(0, 5, 2000)
+    y, weight = (np.nan_to_num(X[:, 0]) > 0.3).astype(int), rng.random(2000)
+    options = {"max_iter": 20, "learning_rate": 0.1, "max_leaf_nodes": 8, "min_samples_leaf": 20}
+    told = {"options": options, "categorical": np.array([False, False, True]), "bins": 32}
+    model = fit_trees(X, y, weight, **told, weigh_bins=False)
+    arrays = trees_to_arrays(model)
+    coarse = X.copy()
+    for feature, edges in model.edges_.items():
+        seen = ~np.isnan(X[:, feature])
+        coarse[seen, feature] = np.searchsorted(edges, X[seen, feature])
+        assert len(edges) == 31
+    assert sorted(model.edges_) == [0, 1]
+    assert raw_predict(arrays, X) == pytest.approx(model._raw_predict(coarse).ravel(), abs=1e-12)
+
+
+def test_weights_that_are_all_alike_are_none():
+    X, y = np.random.default_rng(0).normal(size=(300, 2)), np.arange(300) % 2
+    options = {"max_iter": 5, "learning_rate": 0.1, "max_leaf_nodes": 4, "min_samples_leaf": 20}
+    fits = [fit_trees(X, y, weight, options=options) for weight in (None, np.full(300, 3.0))]
+    assert (fits[0]._raw_predict(X) == fits[1]._raw_predict(X)).all()

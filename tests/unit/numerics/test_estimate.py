@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.numerics.estimate import from_moments, mean_interval, ratio_mean, shape_of
+from counterweight.numerics.estimate import (
+    from_moments,
+    hidden_mean,
+    mean_interval,
+    ratio_mean,
+    shape_of,
+)
 
 
 @pytest.fixture(scope="module")
@@ -190,3 +196,36 @@ def test_weights_of_any_size_give_the_same_estimate(weighted, factor, recwarn):
 def test_text_has_no_mean():
     with pytest.raises(CounterweightError, match="values must be numbers, not text"):
         ratio_mean(["a", "b"])
+
+
+def test_a_mean_of_hidden_rows_covers_the_outcomes_of_these_rows():
+    """Their outcomes are coins of known chances: 95 % of intervals hold their mean, no more."""
+    rng = np.random.default_rng(8)
+    held, wide = 0, 0.0
+    for _ in range(600):
+        p = rng.beta(1, 3, 500)
+        y = (rng.random(500) < p).astype(float)
+        seen = rng.random(500) < 0.5
+        # What is expected is off by a shift, which the residuals show.
+        expected = p[~seen] + np.mean(y[seen] - (p[seen] - 0.1)) - 0.1
+        told = y[seen] - p[seen], np.ones(seen.sum()), expected, np.ones((~seen).sum())
+        mean, error, freedom = hidden_mean(*told, p[~seen] * (1 - p[~seen]))
+        held += abs(mean - y[~seen].mean()) <= 1.96 * error
+        wide += error
+        assert freedom > 50
+    assert 0.93 <= held / 600 <= 0.97
+
+
+def test_a_mean_of_hidden_rows_by_hand():
+    mean, error, _ = hidden_mean(
+        np.array([1.0, -1.0]),
+        np.array([3.0, 1.0]),
+        np.array([0.2, 0.6]),
+        np.array([1.0, 3.0]),
+        0.25,
+    )
+    # Residuals have the weighted mean .5: influences .75 * .5 and .25 * -1.5.
+    learned = 2 * (0.375**2 + 0.375**2)
+    assert mean == pytest.approx(0.5) and error == pytest.approx(
+        np.sqrt(learned + 0.25 * (1 + 9) / 16)
+    )

@@ -4,9 +4,17 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.logistic import LogisticModel
-from counterweight.numerics.linear import expit, fit_logistic, logistic_probability, logit
+from counterweight.numerics.linear import (
+    expit,
+    fit_logistic,
+    left_out_losses,
+    left_out_squares,
+    logistic_probability,
+    logit,
+)
 from counterweight.tables.parquet import model_arrays, model_table
 from scipy import special
+from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 
@@ -145,3 +153,45 @@ def test_rows_of_weight_zero_change_nothing():
 def test_unusable_rows_and_labels_are_told(X, y, message):
     with pytest.raises(CounterweightError, match=message):
         fit_logistic(X, y)
+
+
+def test_squares_of_rows_left_out_are_those_of_fits_without_them():
+    rng = np.random.default_rng(3)
+    X, y, weight = rng.normal(size=(30, 4)), rng.normal(size=30), rng.random(30) + 0.5
+    centre = weight @ X / weight.sum()
+    scale = np.sqrt(weight @ (X - centre) ** 2 / weight.sum())
+    rows = np.column_stack([(X - centre) / scale, np.ones(30)])
+    penalties = (30.0, 1.0)
+    for penalty, found in zip(penalties, left_out_squares(X, y, weight, penalties), strict=True):
+        left = np.empty(30)
+        for out in range(30):
+            kept = np.arange(30) != out
+            gram = (rows[kept].T * weight[kept]) @ rows[kept] + np.diag([penalty] * 4 + [0.0])
+            left[out] = y[out] - rows[out] @ np.linalg.solve(
+                gram, rows[kept].T @ (weight[kept] * y[kept])
+            )
+        assert found == pytest.approx(weight @ left**2 / weight.sum())
+
+
+def test_log_losses_of_rows_left_out_are_near_those_of_fits_without_them():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(80, 3))
+    y = (rng.random(80) < expit(X[:, 0] - 0.5)).astype(int)
+    centre, scale = X.mean(axis=0), X.std(axis=0)
+    rows = (X - centre) / scale
+    penalties = (100.0, 10.0, 1.0)
+    for penalty, found in zip(penalties, left_out_losses(X, y, None, penalties), strict=True):
+        losses = []
+        for out in range(80):
+            kept = np.arange(80) != out
+
+            def loss(beta, kept=kept, penalty=penalty):
+                score = rows[kept] @ beta[:3] + beta[3]
+                return (
+                    np.logaddexp(0, -(2 * y[kept] - 1) * score).sum()
+                    + penalty / 2 * beta[:3] @ beta[:3]
+                )
+
+            beta = minimize(loss, np.zeros(4), options={"gtol": 1e-8}).x
+            losses.append(np.logaddexp(0, -(2 * y[out] - 1) * (rows[out] @ beta[:3] + beta[3])))
+        assert found == pytest.approx(np.mean(losses), abs=2e-3)

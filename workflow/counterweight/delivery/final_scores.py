@@ -2,27 +2,26 @@
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from counterweight.delivery.saved_scores import SavedScores
-from counterweight.evaluation.cross_validation import (
-    OutOfFold,
-    better,
-    keep_weights,
-    losses,
-    robust_records,
-)
+from counterweight.errors import listed
+from counterweight.evaluation.cross_validation import better, losses, robust_records
 from counterweight.evaluation.hidden_labels import TargetRows, sensitivity_records
-from counterweight.labeling.missing_outcomes import BlankData
+from counterweight.labeling.missing_outcomes import BlankData, OutOfFold
 from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.score_models import EncodedModel, digits_for
+from counterweight.models.stacking import CombinedModel, centred, scores_of
 from counterweight.numerics.bands import CalibrationBand
-from counterweight.numerics.estimate import doubly_robust_mean
+from counterweight.numerics.estimate import Estimate, around, hidden_mean
 from counterweight.plan.components import configured
 from counterweight.tables.parquet import read_columns, read_models, read_table
 from counterweight.tables.study_data import generator
 from counterweight.weighting.importance_weights import effective_sample_size
 from counterweight.weighting.overlap import Support, overlap
 
+#: Ends of an interval, variables of its records.
+ENDS = ("low", "high")
 #: What is said of answers without a tilt.
 AT_RANDOM = (
     "Labels are taken to be missing at random: rows without an outcome are taken to turn out as "
@@ -38,37 +37,27 @@ ELSEWHERE = (
 def chosen_method(tested, methods, asked=None):
     """The method to deliver, and why, in sentences.
 
-    The first method without weights is kept unless another one without weights has a smaller
-    cross-validated loss, on rows weighted to the target, by a standard error or more. Weights are
-    then kept only if they make its loss smaller by as much. `methods` have ``model``, ``weights``
-    (bool) and ``label``, in the order of ``tested.predictions``; `asked` is the one that the config
-    names.
+    `asked` is the one that the config names; else what combines the others (``stacked``); where
+    there is neither, the first method unless another one has a smaller cross-validated loss, on
+    rows weighted to the target, by a standard error or more. `methods` have ``model``, ``options``
+    and ``label``, in the order of ``tested.draws``.
     """
     names = list(methods)
     if asked:
         return asked, [f"{methods[asked]['label']} was asked for."]
+    combined = next((name for name in names if methods[name]["model"] == "stacked"), None)
+    if combined:
+        return combined, []
     kind, called = ("binary", "log loss") if tested.binary else ("number", "mean squared error")
-    loss = {
-        name: losses(tested.y, p, kind) for name, p in zip(names, tested.predictions, strict=True)
-    }
-    plain = [name for name in names if not methods[name]["weights"]] or names
-    best, why = plain[0], []
-    for name in plain[1:]:
-        comparison = better(loss[name], loss[best], tested.weight, tested.group)
-        why.append(comparison.sentence(methods[name]["label"], methods[best]["label"], called))
-        if comparison.clear:
-            best = name
-    weighted = [
-        name
-        for name in names
-        if methods[name]["weights"] and methods[name]["model"] == methods[best]["model"]
-    ]
-    for name in weighted[:1]:
-        kept = keep_weights(loss[name], loss[best], tested.weight, tested.group, called)
-        why.append(kept.reason)
-        if kept.keep:
-            best = name
-    return best, why
+    loss = [np.mean([losses(tested.y, p, kind) for p in drawn], axis=0) for drawn in tested.draws]
+    best, why = 0, []
+    for at, name in enumerate(names[1:], 1):
+        comparison = better(loss[at], loss[best], tested.weight, tested.group)
+        why.append(
+            comparison.sentence(methods[name]["label"], methods[names[best]]["label"], called)
+        )
+        best = at if comparison.clear else best
+    return names[best], why
 
 
 def final_scores(job, tilted=None, elsewhere=None):
@@ -84,24 +73,15 @@ def final_scores(job, tilted=None, elsewhere=None):
     tested = OutOfFold.read(paths.labels, paths.weights, paths.predictions)
     methods, names = given["methods"], list(given["methods"])
     name, why = chosen_method(tested, methods, given["chosen"])
-    for sentence in why:
-        job.log.info(sentence)
-    at, method = names.index(name), methods[name]
     answers = _Answers(data, tested, methods, paths.models, given["target"])
     model = answers.model(name)
-    kind = "binary" if data.binary else "number"
-    band = CalibrationBand(kind).fit(tested.y, tested.predictions[at], tested.weight)
+    held_out = answers.out_of_fold(name)
+    band = CalibrationBand("binary" if data.binary else "number")
+    band.fit(tested.y, held_out, tested.weight)
     weight = read_columns(paths.weights)["weight"] if paths.weights else data.weight[data.labeled]
-    category = {fact.column: at for at, fact in enumerate(data.encoder.categories_)}
-    support = Support().fit(
-        data.X[data.labeled],
-        weight,
-        rng=generator(given["seed"], given["stream"], 0, "support"),
-        onehot=np.array([category.get(one.column, -1) for one in data.encoder.features_]),
-        names=data.names,
-    )
+    support = _support(given, data, weight)
     frame = read_table(paths.table)
-    facts = _facts(given, data, tested, frame, method, why)
+    facts = _facts(given, data, tested, frame, name, model, why)
     words = facts["names"]
     saved = SavedScores(facts, data.encoder, model, band, support, {})
     if tilted:
@@ -109,46 +89,61 @@ def final_scores(job, tilted=None, elsewhere=None):
             given["tilt"],
             data,
             tested,
-            tested.predictions[at],
+            held_out,
             answers.of(name)[~data.labeled],
             target=given["target"],
             event=f"{facts['outcome']} = {words[1]}" if words else "1",
             selection=paths.selection[0] if paths.selection else None,
         )
-        for sentence in facts["rests_on"]:
-            job.log.info(sentence)
-    scores = pd.DataFrame(saved.scored(frame))
-    if given["id"]:
-        scores.insert(0, given["id"], frame[given["id"]].to_numpy())
-    else:
-        scores.insert(0, "row", data.rows)
-    scores["labeled"] = data.labeled
+    for sentence in (*facts["why"], *(facts["rests_on"] if tilted else ())):
+        job.log.info(sentence)
+    scores = _scores(saved, data, tested, frame, held_out)
     if elsewhere:
-        *known, told = elsewhere(data, tested, tested.predictions[at], saved, paths.table, given)
+        *known, told = elsewhere(data, tested, held_out, saved, paths.table, given)
         facts |= told
         for sentence in told["target"]:
             job.log.info(sentence)
         rows = TargetRows.elsewhere(data, tested)
+        means = [("", _plain(*known))]
     else:
         rows = TargetRows.here(data, tested, given["target"])
-        known = _mean_here(data, tested, at, rows, answers.of(name), saved.tilt, given["tilt"])
-    records = _records(job, data, at, scores, weight, known)
+        means = _means(data, tested, scores, held_out, answers, name, saved.tilt, given)
+    records = _records(job, data, name, scores, weight, means, given)
     if not (tilted or elsewhere):
-        predictions = dict(zip(names, tested.predictions, strict=True))
+        predictions = {one: answers.out_of_fold(one) for one in names}
         estimates = {one: answers.of(one) for one in names}
         made = robust_records(tested, predictions, estimates, name, rows.where, rows.weight)
         records += [{"repeat": 0, "target": given["target"]} | record for record in made]
-    swept = _sensitivity(data, rows, name, answers, saved.tilt, given["tilt"], known[0])
-    place = {"repeat": 0, "target": given["target"], "rows": known[2]}
+    headline = means[0][1]
+    swept = _sensitivity(data, rows, name, answers, saved.tilt, given["tilt"], headline.value)
+    place = {"repeat": 0, "target": given["target"], "rows": headline.rows}
     return saved, scores, records + [place | record for record in swept]
 
 
-def _facts(given, data, tested, frame, method, why):
+def _support(given, data, weight):
+    """What rows are like labeled ones."""
+    category = {fact.column: at for at, fact in enumerate(data.encoder.categories_)}
+    ordered = data.in_order(np.flatnonzero(data.labeled))
+    return Support().fit(
+        data.X[data.labeled][ordered],
+        weight[ordered],
+        rng=generator(given["seed"], given["stream"], 0, "support"),
+        onehot=np.array([category.get(one.column, -1) for one in data.encoder.features_]),
+        names=data.names,
+    )
+
+
+def _facts(given, data, tested, frame, name, model, why):
     """What is kept with the model: names of the outcome's classes, columns, the method."""
     seen, column = frame[data.labeled], given["outcome"]["options"]["column"]
     y, _, words = configured("outcome", given["outcome"])(seen, data.types)
     told = data.types.get(column), data.forms.get(column)
     assumed = [] if data.labeled.all() else [AT_RANDOM]
+    methods, method = given["methods"], given["methods"][name]
+    parts = [methods[part] for part in _parts(methods, name)]
+    shares = [
+        [part["label"], float(share)] for part, share in zip(parts, model.shares, strict=True)
+    ]
     return {
         "study": given["study"],
         "outcome": column,
@@ -159,10 +154,14 @@ def _facts(given, data, tested, frame, method, why):
         "forms": {name: data.forms[name] for name in data.encoder.columns_ if name in data.forms},
         "model": method["model"],
         "options": method["options"],
+        "combined": [[part["model"], part["options"]] for part in parts],
+        "parts": shares,
         "answers for": given["target"],
         "method": method["label"],
-        "weighted": method["weights"],
-        "why": why,
+        "weighted": any(
+            part["weights"] and share > 0 for part, (_, share) in zip(parts, shares, strict=True)
+        ),
+        "why": why + _why(shares, tested),
         "threshold": 0.5,
         "digits": 2 if data.binary else digits_for(tested.y),
         "rests_on": [ELSEWHERE] if given.get("elsewhere") else assumed,
@@ -170,27 +169,136 @@ def _facts(given, data, tested, frame, method, why):
     }
 
 
+def _parts(methods, name):
+    """Methods that one is combined of; itself where it is none such."""
+    method = methods[name]
+    return method["options"]["parts"] if method["model"] == "stacked" else [name]
+
+
+def _why(shares, tested):
+    """What is delivered, in a sentence; nothing of a single method."""
+    if len(shares) < 2:
+        return []
+    used = [(label, share) for label, share in shares if share >= 0.005]
+    told = [f"{label} {100 * share:.0f} %" for label, share in sorted(used, key=lambda x: -x[1])]
+    draws = len(tested.draws[0])
+    return [
+        "Delivered is what combines the fits best on labeled rows that they have not seen "
+        f"({draws} draw{'s' * (draws > 1)} of the folds): {listed(told)}."
+    ]
+
+
 class _Answers:
     """Estimates of all rows by each method, of rows that it was tested on without them."""
 
     def __init__(self, data, tested, methods, models, target):
-        self.data, self.tested, self.target, self.made = data, tested, target, {}
-        self.methods = dict(zip(methods, zip(methods.values(), models, strict=True), strict=True))
+        self.data, self.tested, self.target = data, tested, target
+        self.methods, self.paths = methods, dict(zip(methods, models, strict=True))
+        self.models, self.made, self.held_out = {}, {}, {}
 
     def model(self, name):
-        """The fit of a method to all labeled rows."""
-        (method, path), target = self.methods[name], self.target
-        centre = {"centre": self.data.X[self.data.labeled].mean(axis=0)}
-        told = method["model"], method["options"], target, read_models(path)[0, target] | centre
-        return EncodedModel.from_arrays(*told, self.data.binary)
+        """The fit of a method to all labeled rows, a `CombinedModel`."""
+        if name in self.models:
+            return self.models[name]
+        centre, parts = {"centre": self.data.X[self.data.labeled].mean(axis=0)}, []
+        for part in _parts(self.methods, name):
+            method, arrays = self.methods[part], read_models(self.paths[part])[0, self.target]
+            told = method["model"], method["options"], self.target, arrays | centre
+            parts.append(EncodedModel.from_arrays(*told, self.data.binary))
+        if self.methods[name]["model"] == "stacked":
+            told = read_models(self.paths[name])[0, self.target]
+            factors, constant = np.ravel(told["factors"]), float(told["constant"])
+        else:
+            # Moved to the mean of the target, as what is combined is.
+            p = self.tested.predictions[list(self.methods).index(name)]
+            score, weight = scores_of(p, self.data.binary), self.tested.to_hidden(self.target)
+            factors = np.ones(1)
+            constant = centred(score, self.tested.y, weight, self.data.binary)
+        self.models[name] = CombinedModel(parts, factors, constant)
+        return self.models[name]
+
+    def out_of_fold(self, name):
+        """Predictions (M,) of tested rows by fits that have not seen them, over all draws."""
+        if name not in self.held_out:
+            p = self.tested.predictions[list(self.methods).index(name)]
+            if self.methods[name]["model"] != "stacked":
+                model = self.model(name)
+                p = model.answers(scores_of(p, self.data.binary) + model.constant)
+            self.held_out[name] = p
+        return self.held_out[name]
 
     def of(self, name):
         """Those of one method, as among labeled rows, (n,)."""
         if name not in self.made:
-            at, made = list(self.methods).index(name), self.model(name).predict(self.data.encoded)
-            made[np.searchsorted(self.data.rows, self.tested.row)] = self.tested.predictions[at]
+            made = self.model(name).predict(self.data.encoded)
+            made[np.searchsorted(self.data.rows, self.tested.row)] = self.out_of_fold(name)
             self.made[name] = made
         return self.made[name]
+
+
+def _scores(saved, data, tested, frame, held_out):
+    """Answers for the rows of the table: known outcomes stand for themselves."""
+    scores, known = pd.DataFrame(saved.scored(frame)), data.labeled
+    for column in ("estimate", "low", "high"):
+        scores.loc[known, column] = data.y[known]
+    if saved.binary:
+        scores.loc[known, "decision"] = saved.classes_[data.y[known].astype(int)]
+    scores.loc[known, "supported"] = True
+    scores.loc[known, "reason"] = ""
+    scores["cross_validated"] = np.nan
+    places = np.searchsorted(data.rows, tested.row)
+    scores.loc[places, "cross_validated"] = held_out
+    person = saved.facts["id"]
+    if person:
+        scores.insert(0, person, frame[person].to_numpy())
+    else:
+        scores.insert(0, "row", data.rows)
+    scores["labeled"] = known
+    return scores
+
+
+def _plain(value, error, rows):
+    """An `Estimate` with a normal interval."""
+    half = 1.959964 * error
+    return Estimate(value, error, value - half, value + half, rows, np.nan, np.nan)
+
+
+def _means(data, tested, scores, held_out, answers, name, tilt, given):
+    """The mean outcome of those that answers are for, of those without an outcome, and its errors.
+
+    Pairs of a part of the records and an `Estimate`: "" is of the target, ``unlabeled`` of the rows
+    without an outcome. Both are means of the column ``estimate`` of the scores.
+    """
+    blank, design = ~data.labeled, data.weight
+    share = design[blank].sum() / design.sum()
+    estimate = scores["estimate"].to_numpy()
+    mean = float(np.average(estimate, weights=design))
+    rows = len(estimate)
+    if not blank.any():
+        return [("", Estimate(mean, 0.0, mean, mean, rows, float(rows), 1.0))]
+    expected, residual = estimate[blank], tested.y - held_out
+    weight = tested.to_hidden(given["target"])
+    if data.binary:
+        noise, bounds = expected * (1 - expected), (0.0, 1.0)
+    else:
+        noise, bounds = np.average(residual**2, weights=weight), (None, None)
+    told = residual, weight, expected, design[blank], noise, tested.group
+    hidden, error, freedom = hidden_mean(*told)
+    if tilt is not None:
+        rows_of = TargetRows.here(data, tested, "unlabeled")
+        p = _calibrated(data, answers.of(name), tilt, given["tilt"])
+        error = rows_of.mean(p, centre=tilt.delta).at(0.0)[1]
+    half = float(stdtrit(freedom, 0.975)) * error
+    low, high = (float(end) for end in around(hidden, half, bounds))
+    effective = effective_sample_size(weight)
+    size = int(blank.sum()), effective, float(weight.max())
+    of_blank = Estimate(hidden, error, low, high, *size)
+    if given["target"] == "unlabeled":
+        return [("", of_blank), ("unlabeled", of_blank)]
+    known = mean - share * hidden
+    ends = known + share * low, known + share * high
+    everyone = Estimate(mean, share * error, *ends, rows, effective, float(weight.max()))
+    return [("", everyone), ("unlabeled", of_blank)]
 
 
 def _sensitivity(data, rows, name, answers, tilt, asked, estimate):
@@ -216,20 +324,9 @@ def _calibrated(data, p, tilt, asked):
     return p
 
 
-def _mean_here(data, tested, at, rows, estimates, tilt, asked):
-    """Mean outcome of a target among the rows of the table, its error, and how many they are."""
-    if tilt is None:
-        of_target = estimates[rows.where]
-        seen = tested.y, tested.predictions[at], tested.weight
-        known = doubly_robust_mean(*seen, of_target, rows.weight)
-    else:
-        known = rows.mean(_calibrated(data, estimates, tilt, asked), centre=tilt.delta).at(0.0)
-    return *known, len(rows.where)
-
-
-def _records(job, data, at, scores, weight, mean):
-    given, paths, (rate, error, rows) = job.given, job.input, mean
-    outside = ~scores["supported"].to_numpy()
+def _records(job, data, name, scores, weight, means, given):
+    paths, headline = job.input, means[0][1]
+    outside, rows = ~scores["supported"].to_numpy(), headline.rows
     known = {
         "outside": outside[~data.labeled].mean() if (~data.labeled).any() else 0.0,
         "rows_outside": float(outside[~data.labeled].sum()),
@@ -242,17 +339,12 @@ def _records(job, data, at, scores, weight, mean):
     records = [
         {"metric": metric, "value": float(value), "rows": rows} for metric, value in known.items()
     ]
-    records.append(
-        {
-            "metric": "target_rate" if data.binary else "target_mean",
-            "value": rate,
-            "standard_error": error,
-            "rows": rows,
-        }
-    )
-    records.append(
-        {"metric": "delivered", "part": list(given["methods"])[at], "value": 1.0, "rows": rows}
-    )
+    for part, found in means:
+        place = {"metric": "target_rate" if data.binary else "target_mean", "part": part}
+        place["rows"] = found.rows
+        records.append(place | {"value": found.value, "standard_error": found.standard_error})
+        records += [place | {"variable": end, "value": getattr(found, end)} for end in ENDS]
+    records.append({"metric": "delivered", "part": name, "value": 1.0, "rows": rows})
     reasons = scores.loc[outside & ~data.labeled, "reason"].value_counts().head(5)
     records += [
         {"metric": "rows_outside_by", "part": str(reason), "value": float(count), "rows": rows}
@@ -260,7 +352,7 @@ def _records(job, data, at, scores, weight, mean):
     ]
     job.log.info(
         "%s is delivered; %d of %d rows without an outcome resemble nobody with one",
-        list(given["methods"].values())[at]["label"],
+        given["methods"][name]["label"],
         int(known["rows_outside"]),
         int((~data.labeled).sum()),
     )

@@ -17,6 +17,7 @@ from counterweight.labeling.column_statistics import (
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.encoding import TabularEncoder
 from counterweight.models.score_models import EncodedModel, most_moved
+from counterweight.models.stacking import CombinedModel
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.plan.components import reference
 from counterweight.tables.table_reader import row_batches
@@ -28,6 +29,14 @@ OLD_NAMES = {"linear": "logistic", "boosting": "gradient_boosting"}
 TILT = "counterweight.models.score_tilt:ScoreTilt"
 #: What to do where the new rows are not there.
 ABSENT = "correct the path under score"
+
+
+def _stored_model(facts, arrays):
+    """The model of a file; before several were combined there was one."""
+    told = facts.get("answers for", "general"), arrays, bool(facts["names"])
+    if "combined" in facts:
+        return CombinedModel.from_arrays(facts["combined"], *told)
+    return EncodedModel.from_arrays(facts["model"], facts.get("options", {}), *told)
 
 
 @dataclass
@@ -126,7 +135,8 @@ class SavedScores(SavedPredictor):
             estimate = self.model.answers(raw)
         else:
             estimate = self.model.predict(rows)
-        low, high = self.band.interval(estimate)
+        low, high = self.band.interval(estimate, contain="combined" not in self.facts)
+        estimate = np.clip(estimate, low, high)
         X = rows.dense()
         columns = {"estimate": estimate, "low": low, "high": high}
         if self.tilt is not None:
@@ -224,13 +234,7 @@ class SavedScores(SavedPredictor):
         return cls(
             facts,
             TabularEncoder.from_table(parts["encoder"]),
-            EncodedModel.from_arrays(
-                facts["model"],
-                facts.get("options", {}),
-                facts.get("answers for", "general"),
-                parts["model"],
-                bool(facts["names"]),
-            ),
+            _stored_model(facts, parts["model"]),
             CalibrationBand.from_arrays(parts["band"]),
             Support.from_arrays(parts["support"]),
             stored.versions,

@@ -29,7 +29,6 @@ from counterweight.numerics.estimate import (
     mean_interval,
     scaled_weights,
 )
-from counterweight.tables.parquet import read_columns
 
 TASK = "missing_outcomes"
 OPTIONS = {}
@@ -38,8 +37,8 @@ LABEL = "cross-validated on labeled rows, weighted to the target"
 #: Intervals are wider by this than the rows' variance asks for: models and weights were fitted
 #: on the same rows, which the standard errors leave out. Chosen in simulation.
 WIDER = 1.06
-#: Effective rows below which weighted losses do not show whether weights help.
-LEAST = 30
+#: Part of the losses below which a difference is rounding, and none.
+ROUNDING = 1e-9
 
 
 @row_mean((0.0, None), numbers=True)
@@ -85,67 +84,21 @@ QUALITY = {
 }
 
 
-@dataclass
-class OutOfFold:
-    """Out-of-fold predictions of several methods on the same M labeled rows, all (M,).
+def cross_validation(tested, drawn, metrics, *, target):
+    """Metric records of out-of-fold predictions (R, M), on the target and on the labeled rows.
 
-    `weight` are weights to the target population, of mean 1, `design` those of the design; `group`
-    is None without groups, and `predictions` stand in the order of the files.
-    """
-
-    row: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray
-    design: np.ndarray
-    group: np.ndarray | None
-    predictions: list
-    binary: bool
-
-    @classmethod
-    def read(cls, labels, weights, predictions):
-        """From Parquet files: labels, weights (or an empty list), predictions of each method."""
-        labels = read_columns(labels)
-        labeled = labels["selected"] == 1
-        rows, design = labels["row"][labeled], labels["weight"][labeled]
-        weight = design / design.mean()
-        if weights:
-            weight = read_columns(weights)["weight"]
-        tables = [read_columns(path) for path in predictions]
-        order = np.argsort(tables[0]["row"], kind="stable")
-        tested = tables[0]["row"][order]
-        where = np.searchsorted(rows, tested)
-        if len(weight) != len(rows) or any(
-            not np.array_equal(table["row"][order], tested) for table in tables
-        ):
-            raise CounterweightError(
-                "Predictions and weights are of other rows than the labels: delete the results of "
-                "the study and run again."
-            )
-        y, group = labels["y"][labeled], labels["group"][labeled]
-        return cls(
-            row=tested,
-            y=y[where],
-            weight=weight[where],
-            design=design[where],
-            group=group[where] if group.min() >= 0 else None,
-            predictions=[table["p"][order] for table in tables],
-            binary=bool(np.isin(y, (0.0, 1.0)).all()),
-        )
-
-
-def cross_validation(tested, prediction, metrics, *, target):
-    """Metric records of out-of-fold predictions (M,), on the target and on the labeled rows.
-
-    Part ``labeled`` is the quality on the labeled rows as they are. Variables ``low`` and ``high``
-    are the ends of the 95 % interval of a metric. Of outcomes of two classes `metrics`, by name,
-    are measured beside `QUALITY`.
+    Averages over the draws of the folds. Part ``labeled`` is the quality on the labeled rows as
+    they are. Variables ``low`` and ``high`` are the ends of the 95 % interval of a metric. Of
+    outcomes of two classes `metrics`, by name, are measured beside `QUALITY`.
     """
     records = []
     kind = "binary" if tested.binary else "number"
     further = metrics if tested.binary else {}
     for part, weights in (("", tested.weight), ("labeled", tested.design)):
         asked = {"kind": kind, "group": tested.group, "further": further}
-        for name, known in quality(tested.y, prediction, weights, **asked).items():
+        found = [quality(tested.y, prediction, weights, **asked) for prediction in drawn]
+        for name in found[0]:
+            known = averaged([one[name] for one in found if name in one])
             place = {"target": target, "metric": name, "part": part}
             place["rows"] = int(np.count_nonzero(weights))
             records.append(place | {"value": known.value, "standard_error": known.standard_error})
@@ -156,6 +109,13 @@ def cross_validation(tested, prediction, metrics, *, target):
                 if np.isfinite(getattr(known, end))
             ]
     return records
+
+
+def averaged(estimates):
+    """The mean of estimates of one quantity from the same rows: values, errors and ends."""
+    ends = ("value", "standard_error", "low", "high")
+    means = {end: float(np.mean([getattr(one, end) for one in estimates])) for end in ends}
+    return replace(estimates[0], **means)
 
 
 def quality(y, prediction, weight=None, *, kind, level=0.95, group=None, further=None):
@@ -383,6 +343,8 @@ def better(loss_a, loss_b, weight=None, group=None, level=0.95):
         group = np.unique(_codes(group, len(a)), return_inverse=True)[1]
     share = weight / weight.sum()
     value = float(share @ (b - a))
+    if abs(value) <= ROUNDING * float(share @ (np.abs(a) + np.abs(b))):
+        a, value = b, 0.0
     error, freedom = jackknife(share * (b - a - value), share, group)
     effective = float(1 / (share @ share))
     freedom = max(min(freedom, effective - 1), 1.0)
@@ -395,48 +357,6 @@ def better(loss_a, loss_b, weight=None, group=None, level=0.95):
     errors = value / error if error > 0 else np.sign(value) * np.inf if value else 0.0
     means = (float(np.average(loss, weights=weight)) for loss in (a, b))
     return Comparison(gain, float(errors), needed, *means)
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Whether weights are kept, why in a sentence, and the comparison: A is the weighted fit."""
-
-    keep: bool
-    reason: str
-    comparison: Comparison
-
-
-def keep_weights(loss_weighted, loss_unweighted, weight, group=None, name="log loss"):
-    """Keep weights only if they lower the weighted, cross-validated loss by a standard error.
-
-    Weights make a fit right for the target where the model is wrong, and noisier everywhere;
-    with few rows that carry most of the weight the noise is the larger. Below `LEAST`
-    effective rows nothing can be shown, and weights are not kept. `weight` (M,) are those to the
-    target, by which *both* losses are averaged; `name` is what the loss is called.
-    """
-    found = better(loss_weighted, loss_unweighted, weight, group)
-    rows, effective = found.gain.rows, found.gain.effective_rows
-    if effective < LEAST:
-        reason = (
-            f"Not weighted: once weighted, the {rows} labeled rows are worth {effective:.0f}, too "
-            f"few to show whether weights help ({LEAST} are needed)."
-        )
-        return Kept(False, reason, found)
-    change = f"{_size(abs(found.gain.value))} ({_errors(abs(found.errors))})"
-    whole = f"the {name} weighted to the target"
-    if found.clear:
-        reason = f"Weighted: weights lower {whole} by {change}."
-    elif found.gain.value > 0:
-        asked = "one is asked" if found.needed < 1.05 else f"{found.needed:.2g} are asked"
-        reason = (
-            f"Not weighted: weights lower {whole} by {change} only; {asked}, since "
-            f"{rows} labeled rows are worth {effective:.0f} once weighted."
-        )
-    elif found.gain.value < 0:
-        reason = f"Not weighted: weights raise {whole} by {change}."
-    else:
-        reason = f"Not weighted: weights leave {whole} as it is."
-    return Kept(found.clear, reason, found)
 
 
 def _size(value, figures=3):

@@ -1,6 +1,11 @@
-"""Tables with blank outcomes: who is labeled, folds, and what later stages see of them."""
+"""Tables with blank outcomes: who is labeled, folds, and what later stages see of them.
+
+Neither names nor the order of rows or columns decide anything: rows are fitted, and folds drawn, in
+an order by what stands in them (`content_order`), which is the same however a table is written.
+"""
 
 import copy
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,8 +24,12 @@ LABELS = (
     ("weight", "float64"),
     ("fold", "int16"),
     ("group", "int32"),
+    ("order", "int32"),
 )
 FOLDS = 5
+#: How often folds are drawn, at most: as long as the rows of all draws are no more than so many.
+#: What a draw adds by chance falls as the rows grow.
+DRAWS, DRAWN_ROWS = 10, 50_000
 #: Least labeled rows, and least of each class, to learn from.
 LEAST_ROWS, LEAST_OF_CLASS = 20, 5
 
@@ -35,7 +44,9 @@ def label_blanks(frame, types, features, outcome, rule, roles, rng):
 
     Gives feature columns as they are; labels in the layout `LABELS` (``y`` is NaN unless labeled,
     ``fold`` -1 for rows that are learned from only, in all folds); outcomes that are known and
-    hidden; whether there are two classes, and their names.
+    hidden; whether there are two classes, and their names. The columns of the features stand in the
+    order of their content, ``order`` is a row's place by content, ``fold`` its fold in the first
+    draw, ``fold_1`` and so on those of further ones.
     """
     values, binary, names = outcome(frame, types)
     if not features:
@@ -49,22 +60,94 @@ def label_blanks(frame, types, features, outcome, rule, roles, rng):
     n = len(frame)
     group = _codes(frame, roles.get("group"))
     weight = _weights(frame, roles.get("weight")) * times
-    fold = np.full(n, -1, "int16")
-    fold[labeled] = folds(
-        values[labeled], binary, _time(frame, roles, labeled), group[labeled], rng
-    )
+    seen = np.where(labeled, values, np.nan)
+    column = roles.get("group")
+    beside = [seen, weight] if column is None else [seen, weight, frame[column]]
+    features, order = content_order(frame, features, beside)
+    drawn = _drawn(seen, labeled, order, binary, _time(frame, roles, labeled), group, rng)
     ids = {"repeat": np.zeros(n, "int16"), "row": frame["row"].to_numpy("int32")}
     labels = ids | {
         "role": np.where(labeled, "labeled", "unlabeled"),
         "selected": labeled.astype("int8"),
-        "y": np.where(labeled, values, np.nan),
+        "y": seen,
         "weight": weight,
-        "fold": fold,
+        "fold": drawn[0],
         "group": group,
+        "order": order,
     }
+    labels |= {f"fold_{draw}": fold for draw, fold in enumerate(drawn[1:], 1)}
     hidden = ~labeled & ~np.isnan(values)
     truth = {name: column[hidden] for name, column in ids.items()} | {"y": values[hidden]}
     return frame[["row", *features]], labels, truth, binary, names
+
+
+def content_order(frame, columns, beside=()):
+    """The order of columns and of rows by what stands in them, whatever they are called.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    columns : sequence of str
+        Of the frame.
+    beside : sequence of array (n,)
+        What rows differ in besides, each told from the others by its place.
+
+    Returns
+    -------
+    columns : list of str
+        Ordered by their values; of columns that are copies of each other either comes first.
+    place : int array (n,)
+        Of each row; rows that are copies of each other stand side by side.
+
+    Notes
+    -----
+    A value has a number of 64 bits (its hash), a column the sum of those of its values, which no
+    order of rows changes, and a row the sum of those of its values in their columns, which no order
+    of columns changes. Columns of equal sums are told apart by the rows that their values stand in.
+    """
+    import pandas as pd
+
+    def mixed(numbers):  # the finaliser of splitmix64 (Steele, Lea & Flood 2014)
+        numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return numbers ^ (numbers >> np.uint64(31))
+
+    def hashed(values):
+        values = pd.Series(values).reset_index(drop=True)
+        if values.dtype == object or str(values.dtype) in ("str", "string", "category"):
+            values = values.astype(object).where(values.notna(), None)
+        elif values.dtype.kind != "M":
+            values = values.astype("float64") + 0.0
+        return pd.util.hash_array(values.to_numpy(), categorize=True)
+
+    with np.errstate(over="ignore"):
+        of_values = [hashed(frame[name]) for name in columns]
+        row = np.zeros(len(frame), "uint64")
+        for place, values in enumerate(beside, 1):
+            row += mixed(hashed(values) + np.uint64(place))
+        for _ in range(2):
+            key = [mixed(values + row).sum() for values in of_values]
+            found = row.copy()
+            for values, own in zip(of_values, key, strict=True):
+                found += mixed(values ^ own)
+            row = mixed(found)
+    place = np.empty(len(frame), "int32")
+    place[np.argsort(row, kind="stable")] = np.arange(len(frame))
+    return [columns[at] for at in np.argsort(np.array(key), kind="stable")], place
+
+
+def _drawn(y, labeled, order, binary, time, group, rng):
+    """Folds (n,) of each draw, -1 where a row is learned from in all; see `folds`."""
+    rows = np.flatnonzero(labeled)
+    rows = rows[np.argsort(order[rows])]
+    if time is not None:
+        time = time[np.argsort(order[labeled])]
+    made = []
+    for _ in range(1 if time is not None else min(DRAWS, max(1, DRAWN_ROWS // len(rows)))):
+        fold = np.full(len(y), -1, "int16")
+        fold[rows] = folds(y[rows], binary, time, group[rows], rng)
+        made.append(fold)
+    return made
 
 
 def _check_labeled(values, binary, names):
@@ -155,14 +238,17 @@ def folds(y, binary, time, group, rng, count=FOLDS):
             )
         return fold.astype("int16") - 1
     if (group >= 0).all():
-        names, sizes = np.unique(group, return_counts=True)
+        names, first, sizes = np.unique(group, return_index=True, return_counts=True)
         if len(names) < count:
             raise CounterweightError(
                 f"There are {len(names)} groups among the labeled rows, and {count} are needed to "
                 "try methods on other groups than they learned from: leave group out."
             )
         # Large groups first, each to the smallest fold so far, ties in the order of a draw.
-        order = np.lexsort((rng.permutation(len(names)), -sizes))
+        # Drawn in the order of their first rows, since names of groups say nothing.
+        draw = np.empty(len(names), int)
+        draw[np.argsort(first)] = rng.permutation(len(names))
+        order = np.lexsort((draw, -sizes))
         of_group, filled = np.empty(len(names), "int16"), np.zeros(count)
         for at in order:
             of_group[at] = int(filled.argmin())
@@ -193,13 +279,18 @@ class BlankData(StudyData):
     """
 
     tests_labeled = True
+    #: A row's place by content, (n,).
+    order = None
 
     def __init__(self, frame, types, labels, max_levels, forms=None, weights=None):
         names = [name for name in frame.columns if name != "row"]
         self.encoder = TabularEncoder(max_levels=max_levels).fit(frame, names, types)
         self.encoded, self.types, self.forms = self.encoder.encode(frame), dict(types), forms or {}
         self.y, self.weight = labels["y"], labels["weight"]
-        self.fold, self.group = labels["fold"], labels["group"]
+        self.group = labels["group"]
+        drawn = (name for name in labels if name.startswith("fold_"))
+        self.folds = [labels[name] for name in ("fold", *drawn)]
+        self.order = labels.get("order", np.arange(len(self.y)))
         self.labeled = labels["selected"] == 1
         self.numbers = not np.isin(self.y[self.labeled], (0.0, 1.0)).all()
         features = {"row": labels["row"]}
@@ -235,13 +326,19 @@ class BlankData(StudyData):
         return taken
 
     def cross_validated(self):
-        """The same with a repeat for each fold, from 1 on; 0 is the fit to all labeled rows.
+        """The same with a repeat for each fold of each draw; 0 is the fit to all labeled rows.
 
-        Refused where the rows that a fold learns from are of one class.
+        Repeat ``1 + FOLDS * draw + fold``. Refused where the rows that a fold learns from are of
+        one class.
         """
-        made, fold = copy.copy(self), np.where(self.labeled, self.fold, -2)
-        own, weight = self.labels[0], self.weights[0]["weight"]
+        made = copy.copy(self)
         made.labels, made.weights = dict(self.labels), dict(self.weights)
+        for draw, fold in enumerate(self.folds):
+            self._add_folds(made, 1 + FOLDS * draw, np.where(self.labeled, fold, -2))
+        return made
+
+    def _add_folds(self, made, first, fold):
+        own, weight = self.labels[0], self.weights[0]["weight"]
         ordered = (fold == -1).any()  # by time: only earlier rows are learned from
         for number in np.unique(fold[fold >= 0]).tolist():
             learned = (fold < number if ordered else fold != number) & self.labeled
@@ -252,16 +349,35 @@ class BlankData(StudyData):
                 )
             roles = np.where(learned, "labeled", np.where(self.labeled, "left out", "unlabeled"))
             roles[fold == number] = "test"
-            repeat = np.full(len(roles), number + 1, own["repeat"].dtype)
-            made.labels[number + 1] = own | {"repeat": repeat, "role": roles}
-            made.weights[number + 1] = {
+            repeat = np.full(len(roles), first + number, own["repeat"].dtype)
+            made.labels[first + number] = own | {"repeat": repeat, "role": roles}
+            made.weights[first + number] = {
                 "row": own["row"][learned],
                 "weight": weight[learned[self.labeled]],
             }
-        return made
+
+    def in_order(self, where):
+        """Places of rows in the order of their content; see `content_order`."""
+        return np.argsort(self.order[where])
+
+    def training(self, repeat, target, *, seen=False):
+        X, y, weight, rows = super().training(repeat, target, seen=seen)
+        at = self.in_order(np.searchsorted(self.rows, rows))
+        return X[at], y[at], None if weight is None else weight[at], rows[at]
+
+    def unlabeled(self, repeat, target):
+        X, y = super().unlabeled(repeat, target)
+        at = self.in_order(self.positions(repeat, self.role(repeat, "unlabeled")))
+        return X[at], None if y is None else y[at]
 
     def tested(self, repeat, target):
         return self.role(repeat, "test")
+
+    def tested_weights(self, repeat):
+        """Weights of the test rows of a repeat, as labeled rows have them in a fit, (T,)."""
+        weight = np.zeros(len(self.y))
+        weight[self.labeled] = self.weights[0]["weight"]
+        return weight[self.role(repeat, "test")]
 
 
 def describe_blanks(labels, truth, binary):
@@ -291,3 +407,85 @@ def describe_blanks(labels, truth, binary):
         }
     )
     return records
+
+
+@dataclass
+class OutOfFold:
+    """Out-of-fold predictions of several methods on the same M labeled rows, all (M,).
+
+    `weight` are weights to the target population, of mean 1, `design` those of the design; `group`
+    is None without groups. `draws` are each method's predictions (R, M) by draw of the folds, in
+    the order of the files; `folds` (R, M) are those of all of them; `own` is a row's own share of
+    all rows of the table.
+    """
+
+    row: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    design: np.ndarray
+    group: np.ndarray | None
+    draws: list
+    folds: np.ndarray
+    own: np.ndarray
+    binary: bool
+
+    def to_hidden(self, target):
+        """Weights to the rows without an outcome that answers are for, (M,); see `own`.
+
+        Of everyone in the table labeled rows stand for themselves, and with what their weights have
+        beyond that for the others. Where nobody is left, the weights to the target.
+        """
+        if target != "general":
+            return self.weight
+        beyond = np.maximum(self.weight / self.weight.sum() - self.own, 0.0)
+        return beyond if beyond.any() else self.weight
+
+    @property
+    def predictions(self):
+        """Of each method, averaged over the draws."""
+        return [drawn.mean(axis=0) for drawn in self.draws]
+
+    @classmethod
+    def read(cls, labels, weights, predictions):
+        """From Parquet files: labels, weights (or an empty list), predictions of each method."""
+        labels = read_columns(labels)
+        labeled = labels["selected"] == 1
+        rows, design = labels["row"][labeled], labels["weight"][labeled]
+        weight = design / design.mean()
+        if weights:
+            weight = read_columns(weights)["weight"]
+        found = [_by_draw(read_columns(path)) for path in predictions]
+        tested, folds, _ = found[0]
+        where = np.searchsorted(rows, tested)
+        if len(weight) != len(rows) or any(
+            not np.array_equal(own, tested) or not np.array_equal(split, folds)
+            for own, split, _ in found
+        ):
+            raise CounterweightError(
+                "Predictions and weights are of other rows than the labels: delete the results of "
+                "the study and run again."
+            )
+        y, group = labels["y"][labeled], labels["group"][labeled]
+        # By time the first rows are not tested: the others stand for them, too.
+        own = design[where] / design[where].sum() * design.sum() / labels["weight"].sum()
+        return cls(
+            row=tested,
+            y=y[where],
+            weight=weight[where],
+            design=design[where],
+            group=group[where] if group.min() >= 0 else None,
+            draws=[drawn for *_, drawn in found],
+            folds=folds,
+            own=own,
+            binary=bool(np.isin(y, (0.0, 1.0)).all()),
+        )
+
+
+def _by_draw(table):
+    """Rows (M,), their folds and predictions (R, M) of a table of predictions."""
+    draw, fold = np.divmod(table["repeat"].astype(int) - 1, FOLDS)
+    order = np.lexsort((table["row"], draw))
+    draws = draw.max() + 1
+    shape = draws, len(order) // draws
+    rows, fold, p = (values[order].reshape(shape) for values in (table["row"], fold, table["p"]))
+    return rows[0], fold, p

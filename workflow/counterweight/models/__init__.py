@@ -18,6 +18,7 @@ MODELS = {
     "imitated_policy": "counterweight.models.log_policies:ImitatedPolicy",
     "column_policy": "counterweight.models.log_policies:ColumnPolicy",
     "given_policy": "counterweight.models.given_policy:GivenPolicy",
+    "stacked": "counterweight.models.stacking:StackedModel",
     "given_predictions": "counterweight.models.score_models:GivenPredictions",
     "predictive_choice": "counterweight.models.choice.predictive_choice:PredictiveChoiceModel",
     "offer_logistic": "counterweight.models.choice.baselines:OfferLogistic",

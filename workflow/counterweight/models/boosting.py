@@ -20,6 +20,8 @@ from counterweight.numerics.estimator import Estimator
 #: Of the models that learn from one table, not from two.
 BOOSTING = {
     **TREES,
+    "max_iter": Integer(100, "Number of trees; null: chosen by cross-validation in a table with blanks, else 100.", minimum=1, null=True),
+    "max_leaf_nodes": Integer(15, "Largest number of leaves; null: chosen likewise, else 15.", minimum=2, null=True),
     "max_bins": Integer(64, "Most places where a feature may be split.", minimum=2, maximum=255),
 }  # fmt: skip
 OPTIONS_BY_NAME = {
@@ -36,11 +38,41 @@ LABEL_BY_NAME = {
 VALUE_LABELS = {"selection": {"True": "x and s", "False": "x alone"}}
 
 
+#: Numbers of trees, and of leaves of each by rows, among which cross-validation chooses.
+SIZES = (10, 20, 30, 50, 75, 100, 150, 200)
+FEW_ROWS, FEW_LEAVES, MANY_LEAVES = 5000, (4, 16), (16, 31)
+
+
 class _Boosted:
     """What boosted trees of a class and of a number share."""
 
     #: Missing values are taken, and categories as codes.
     BLANKS = TYPED = converged_ = True
+    #: Fits of fewer trees are the beginning of one of more: see `along`.
+    PATH = "max_iter"
+    #: What stands for options that are null and not chosen.
+    MIDDLING = {"max_iter": 100, "max_leaf_nodes": 15}
+
+    @staticmethod
+    def choices(rows):
+        """Values of options that are null, by the number of rows of a fit."""
+        leaves = FEW_LEAVES if rows < FEW_ROWS else MANY_LEAVES
+        return {"max_leaf_nodes": leaves, "max_iter": SIZES}
+
+    def along(self, X, sizes):
+        """Answers (S, n) of the first so many trees, ascending: what fits of so many would say."""
+        tree, told = self.arrays_["tree_nodes"][:, 0], dict(self.arrays_)
+        scores, begun = [], 0
+        for size in sizes:
+            part = (tree >= begun) & (tree < size)
+            told["tree_nodes"], told["tree_rows"] = (
+                self.arrays_[name][part] for name in ("tree_nodes", "tree_rows")
+            )
+            told["tree_nodes"] = told["tree_nodes"] - np.eye(1, 8, 0) * begun
+            told["tree_baseline"] = self.arrays_["tree_baseline"] if begun == 0 else np.array(0.0)
+            scores.append(raw_predict(told, X))
+            begun = size
+        return self.answers(np.cumsum(scores, axis=0))
 
     def __init__(
         self, max_iter=100, learning_rate=0.1, max_leaf_nodes=15, min_samples_leaf=20, max_bins=64
@@ -53,14 +85,21 @@ class _Boosted:
 
     def _grown(self, X, y, weight, categorical, binary):
         options = self.get_params()
-        bins, told = options.pop("max_bins"), {"binary": binary, "categorical": categorical}
-        model = fit_trees(X, y, weight, options=options, bins=bins, **told)
+        options |= {name: v for name, v in self.MIDDLING.items() if options[name] is None}
+        told = {"binary": binary, "categorical": categorical, "bins": options.pop("max_bins")}
+        # A table with categories is fitted many times over: its weights do not move the bins.
+        told["weigh_bins"] = categorical is None
+        model = fit_trees(X, y, weight, options=options, **told)
         self.n_iter_, self.arrays_ = model.n_iter_, trees_to_arrays(model)
         return self
 
     def raw(self, X):
         """Log odds, or the expected number, (n,)."""
         return raw_predict(self.arrays_, X)
+
+    def answers(self, raw):
+        """The chance of 1, or the expected number, of raw scores."""
+        return expit(raw) if hasattr(self, "predict_proba") else raw
 
     def contributions(self, X):
         """Raw score (n,), its mean over the rows of the fit, additions of features (n, d)."""

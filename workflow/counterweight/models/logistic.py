@@ -9,12 +9,20 @@ from counterweight.fragments import Flag, Integer, Number
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.checks import check_options, checked_weights, two_class_rows
 from counterweight.numerics.estimator import Estimator
-from counterweight.numerics.linear import RIDGE, fit_logistic, logistic_probability
+from counterweight.numerics.linear import (
+    RIDGE,
+    fit_logistic,
+    left_out_losses,
+    left_out_squares,
+    logistic_probability,
+)
 from counterweight.selection.crossfit import folds
 
 OPTIONS_BY_NAME = {
     "logistic": {
-        **RIDGE,
+        "l2": Number(1e-6,
+            "Penalty on standardised coefficients, for each row; 0 for none, null: chosen by approximate leave-one-out.",
+            minimum=0, null=True),
         "per_row": Flag(True, "Whether l2 is for each row; else it is for all together: a normal prior of variance 1 / l2, however many there are."),
     },
     "map_adapted": {
@@ -28,12 +36,32 @@ OPTIONS_BY_NAME = {
 LABEL_BY_NAME = {"logistic": "Logistic regression", "map_adapted": "MAP adaptation"}
 
 
+#: Penalties on all rows together among which one is chosen, from hardly any freedom to much, and
+#: the rows that are asked which: of more, the first, in the order that they come in.
+CHOICES = tuple(10.0 ** (k / 2) for k in range(6, -3, -1))
+ASKED_ROWS = 20_000
+
+
 class _Linear:
     """What regressions of a class and of a number share."""
 
     def __init__(self, l2=1e-6, per_row=True):
         self.l2 = l2
         self.per_row = per_row
+
+    def _penalty(self, X, y, weight):
+        """The penalty a row: as given, or chosen."""
+        options = {"l2": self.l2, "per_row": self.per_row} | self.settled(X, y, weight)
+        return options["l2"] if options["per_row"] else options["l2"] / len(X)
+
+    def settled(self, X, y, weight=None):
+        """Options that are null, chosen for rows of a fit: the penalty on all rows of `CHOICES`
+        with the least loss of rows left out."""
+        if self.l2 is not None:
+            return {}
+        weight = checked_weights(weight, len(X))[:ASKED_ROWS]
+        found = type(self).left_out(X[:ASKED_ROWS], y[:ASKED_ROWS], weight, CHOICES)
+        return {"l2": CHOICES[int(np.argmin(found))], "per_row": False}
 
     def raw(self, X):
         """Log odds, or the expected number, (n,)."""
@@ -63,6 +91,7 @@ class RidgeModel(_Linear, Estimator, RegressorMixin, BaseEstimator):
     """Ridge regression of a number, the sibling of `LogisticModel`, with the same parameters."""
 
     LABELS = "numbers"
+    left_out = staticmethod(left_out_squares)
 
     def fit(self, X, y, sample_weight=None, *, rng=None):
         """Minimise the weighted squared error; nothing is drawn by `rng`."""
@@ -76,7 +105,7 @@ class RidgeModel(_Linear, Estimator, RegressorMixin, BaseEstimator):
         scale = np.sqrt(share @ (X - centre) ** 2)
         scale[scale == 0] = 1.0
         standard = (X - centre) / scale
-        penalty = self.l2 * (len(X) if self.per_row else 1)
+        penalty = len(X) * self._penalty(X, y, weight)
         gram = (standard * weight[:, None]).T @ standard + penalty * np.eye(X.shape[1])
         self.coef_ = np.linalg.solve(gram, standard.T @ (weight * (y - middle))) / scale
         self.intercept_, self.n_iter_, self.converged_ = (
@@ -100,8 +129,10 @@ class LogisticModel(_Linear, BinaryClassifier):
 
     Parameters
     ----------
-    l2 : float
-        Penalty on the coefficients of standardised features.
+    l2 : float or None
+        Penalty on the coefficients of standardised features. None: that of `CHOICES` with the least
+        log loss of rows left out, by one Newton step from the fit to all
+        (`counterweight.numerics.linear.left_out_losses`).
     per_row : bool
         Whether `l2` is for each row; else for all together, a normal prior of variance 1 / l2.
 
@@ -120,10 +151,11 @@ class LogisticModel(_Linear, BinaryClassifier):
 
     #: What learns a number in its place.
     NUMBERS = RidgeModel
+    left_out = staticmethod(left_out_losses)
 
     def fit(self, X, y, sample_weight=None, *, rng=None):
         """Fit; `rng` is accepted and not needed, since the optimum is unique."""
-        l2 = self.l2 if self.per_row else self.l2 / len(X)
+        l2 = self._penalty(X, y, sample_weight)
         self.coef_, self.intercept_, self.n_iter_, self.converged_ = fit_logistic(
             X, y, sample_weight, l2
         )

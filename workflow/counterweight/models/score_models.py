@@ -84,6 +84,10 @@ class EncodedModel:
             return self.model.raw(X)
         return logit(np.clip(positive(self.model, X, target or self.target), EDGE, 1 - EDGE))
 
+    def score(self, rows):
+        """Log odds, or the expected number, (n,), of encoded rows."""
+        return self.raw(seen_by(self.model, rows))
+
     def answers(self, raw):
         """The chance of 1, or the expected number, of raw scores."""
         if hasattr(self.model, "answers"):
@@ -92,7 +96,7 @@ class EncodedModel:
 
     def predict(self, rows):
         """The chance of 1, or the expected number, (n,)."""
-        return self.answers(self.raw(seen_by(self.model, rows)))
+        return self.answers(self.score(rows))
 
     def explained(self, rows):
         """Raw score (n,), its mean, contributions (n, k) of `rows.names`; see the module."""

@@ -51,6 +51,85 @@ def train_study(job, data):
     train_repeats(job, one, given.get("repeats", len(data.labels)))
 
 
+def cross_fitted(job, data):
+    """Train a method in every repeat of `BlankData.cross_validated`; see `train_study`.
+
+    Repeat 0 is the fit to all labeled rows, of which the model is kept; each further one tests a
+    fold. Options that are null, and of which the model has ``choices``, are chosen: those with the
+    least loss in the folds of the first `CHOSEN_IN` repeats, weighted as the fits are, which all
+    fits then have. A model of which a shorter fit is the beginning of a longer one (``PATH``) is
+    fitted once for all lengths. A model that is ``settled`` by the labeled rows is so for all fits.
+    """
+    given = job.given
+    streams = {"seed": given["seed"], "study": given["stream"]}
+    method = given["method"] | {"options": dict(given["method"]["options"])}
+    (target,) = given["targets"]
+    component = load("model", method["model"])
+    component = component.NUMBERS if data.numbers else component
+    repeats = list(data.labels)
+    if hasattr(component, "settled"):
+        X, y, weight, _ = seen_rows(component, data.taken_by(component), 0, target)
+        method["options"] |= component(**method["options"]).settled(X, y, weight)
+    tried = _choices(component, method["options"], int(data.labeled.sum()))
+    if tried:
+        losses = {}
+        for repeat in repeats[1 : 1 + CHOSEN_IN]:
+            for setting, loss in _tried(component, method, data, repeat, target, tried, streams):
+                losses[setting] = losses.get(setting, 0.0) + loss
+        best = min(losses, key=losses.get)
+        method["options"] |= dict(best)
+    chosen = {k: v for k, v in method["options"].items() if v != given["method"]["options"][k]}
+    if chosen:
+        job.log.info("chosen: %s", setting_name(chosen))
+
+    def one(repeat):
+        fitted, predictions = train_repeat(data, method, repeat, given["targets"], **streams)
+        kept = [model_table(arrays, repeat, whose) for whose, arrays in fitted]
+        return kept if repeat == 0 else [], predictions
+
+    train_repeats(job, one, repeats)
+
+
+#: Folds that decide between settings.
+CHOSEN_IN = 5
+
+
+def _choices(component, options, rows):
+    """Values to choose from of the options that are null, by name."""
+    if not hasattr(component, "choices"):
+        return {}
+    return {
+        name: values for name, values in component.choices(rows).items() if options[name] is None
+    }
+
+
+def _tried(component, method, data, repeat, target, tried, streams):
+    """Each setting (pairs of option and value) with its summed weighted loss in a repeat's fold."""
+    data = data.taken_by(component)
+    X, y, weight, told = seen_rows(component, data, repeat, target)
+    test = data.test(repeat, target)
+    truth, of_test = data.y[test], data.tested_weights(repeat)
+    path = getattr(component, "PATH", None)
+    short = tried.get(path, ())
+    for setting in settings({name: values for name, values in tried.items() if name != path}):
+        options = method["options"] | setting | ({path: max(short)} if short else {})
+        rng = generator(streams["seed"], streams["study"], repeat, f"choose {method['model']}")
+        model = component(**options).fit(X, y, weight, rng=rng, **told)
+        if short:
+            answers = zip(
+                ({path: size} for size in short), model.along(data.X[test], short), strict=True
+            )
+        else:
+            answers = [({}, positive(model, data.X[test], target))]
+        for own, p in answers:
+            if data.numbers:
+                loss = (p - truth) ** 2
+            else:
+                p = np.clip(p, 1e-12, 1 - 1e-12)
+                loss = -np.log(np.where(truth == 1, p, 1 - p))
+            yield tuple((setting | own).items()), float(of_test @ loss)
+
+
 def train_repeat(
     data, method, repeat, targets, *, seed, study, starts=None, measures=None, promises=None
 ):
@@ -96,7 +175,7 @@ def train_repeat(
                 # Labeled rows may turn out otherwise than those of a target (MOVES).
                 moves = data.tests_labeled and getattr(model, "MOVES", False)
                 p = positive(model, data.X[test], "labeled" if moves else target, selected)
-                predictions.append(_predicted(repeat, target, setting, data.rows[test], p))
+                predictions.append(predicted(repeat, target, setting, data.rows[test], p))
         fitted.append((target, arrays))
     return fitted, predictions
 
@@ -158,7 +237,8 @@ def stored_model(method, arrays, setting=""):
     return component.from_arrays(own).set_params(**method["options"] | points[setting])
 
 
-def _predicted(repeat, target, setting, rows, p, decided=None):
+def predicted(repeat, target, setting, rows, p, decided=None):
+    """Predictions as a table: of rows (m,) in a repeat, for a target, by a setting."""
     told = {} if decided is None else {"decision": np.asarray(decided, "int8")}
     return arrow_table(
         {
@@ -234,7 +314,7 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
             )
             arrays[part if shared else (part, name)] = values
         p, decided = model.answers(tested.X, tested)
-        predictions.append(_predicted(repeat, target, name, data.rows[test], p, decided))
+        predictions.append(predicted(repeat, target, name, data.rows[test], p, decided))
     return arrays, predictions
 
 

@@ -28,7 +28,9 @@ TREES = {
 BATCH, WORD = 1 << 13, 64
 
 
-def fit_trees(X, y, weight=None, *, options, binary=True, categorical=None, bins=255):
+def fit_trees(
+    X, y, weight=None, *, options, binary=True, categorical=None, bins=255, weigh_bins=True
+):
     """Fit histogram gradient boosting (scikit-learn); nothing in it is drawn.
 
     Parameters
@@ -44,6 +46,9 @@ def fit_trees(X, y, weight=None, *, options, binary=True, categorical=None, bins
         Features whose numbers are codes of categories; these are split by sets.
     bins : int
         Most places where a feature may be split; with weights the time goes into finding them.
+    weigh_bins : bool
+        Whether weights tell where these places are; else they are quantiles of the rows as they
+        are, found in a fraction of the time.
 
     Returns
     -------
@@ -52,7 +57,12 @@ def fit_trees(X, y, weight=None, *, options, binary=True, categorical=None, bins
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     component = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
-    return component(
+    edges = {}
+    if weight is not None and np.ptp(weight) == 0:
+        weight = None
+    elif weight is not None and not weigh_bins:
+        X, edges = _coarse(X, categorical, bins)
+    model = component(
         max_iter=options["max_iter"],
         learning_rate=options["learning_rate"],
         max_leaf_nodes=options["max_leaf_nodes"],
@@ -62,6 +72,22 @@ def fit_trees(X, y, weight=None, *, options, binary=True, categorical=None, bins
         categorical_features=categorical,
         random_state=0,
     ).fit(X, y.astype(int) if binary else y, sample_weight=weight)
+    model.edges_ = edges
+    return model
+
+
+def _coarse(X, categorical, bins):
+    """Features of many values as numbers of their bins, and the edges of these by feature."""
+    X, edges = X.copy(), {}
+    for at in range(X.shape[1]):
+        own = X[:, at]
+        seen = np.sort(own[~np.isnan(own)])
+        if (categorical is not None and categorical[at]) or len(np.unique(seen)) <= bins:
+            continue
+        cuts = np.arange(1, bins) * len(seen) // bins
+        edges[at] = np.unique((seen[cuts - 1] + seen[cuts]) / 2)
+        X[:, at] = np.where(np.isnan(own), np.nan, np.searchsorted(edges[at], own))
+    return X, edges
 
 
 def trees_to_arrays(model):
@@ -120,8 +146,13 @@ def trees_to_arrays(model):
             bitorder="little",
         )
         sets.extend(bits.reshape(-1, 256)[:, :width])
+    nodes = np.concatenate(nodes) if nodes else np.empty((0, len(NODE)))
+    for feature, edge in getattr(model, "edges_", {}).items():
+        # Between the bins k and k + 1 lies the edge k; a split off what is missing has none.
+        at = (nodes[:, 1] == feature) & np.isfinite(nodes[:, 2])
+        nodes[at, 2] = edge[nodes[at, 2].astype(int)]
     return {
-        "tree_nodes": np.concatenate(nodes) if nodes else np.empty((0, len(NODE))),
+        "tree_nodes": nodes,
         "tree_sets": np.array(sets, dtype=float).reshape(len(sets), width),
         "tree_categories": categories,
         "tree_categorical": np.zeros(d) if categorical is None else categorical.astype(float),

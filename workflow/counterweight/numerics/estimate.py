@@ -358,6 +358,48 @@ def doubly_robust_mean(values, expected, weight, expected_target, design):
     return mean + shift, float(np.sqrt(error))
 
 
+def hidden_mean(residual, weight, expected, design, noise, group=None):
+    """The mean outcome of rows that have none, of these rows and no others, and its error.
+
+    What is expected of them is right on average by the weighted residuals of labeled rows: its
+    error is what these residuals say of the expectation, and the chance of the rows' own outcomes.
+    Rows whose outcomes are known have no error, so that a mean over both has this one times the
+    share of those that are hidden.
+
+    Parameters
+    ----------
+    residual, weight : array (M,)
+        Outcomes minus out-of-fold predictions of labeled rows, and their weights to hidden ones.
+    expected, design : array (N,)
+        What is expected of hidden rows, and how many each stands for.
+    noise : array (N,) or float
+        Variance of a hidden row's outcome about its expectation.
+    group : int array (M,), optional
+        Labeled rows of a group may depend on each other.
+
+    Returns
+    -------
+    mean, error, freedom : float
+        `freedom` are degrees of freedom of the error.
+
+    Särndal, Swensson & Wretman (1992), *Model Assisted Survey Sampling*, sections 6.6 and 7.2, of
+    which the second part of the error is the finite-population one.
+    """
+    weight, share = weight / weight.sum(), design / design.sum()
+    influence = weight * (residual - weight @ residual)
+    if group is not None:
+        influence = np.bincount(np.unique(group, return_inverse=True)[1], influence)
+    squares, rows = np.square(influence), len(influence)
+    learned, own = squares.sum() * rows / max(rows - 1, 1), np.square(share) @ (noise + 0 * share)
+    spread = squares @ squares
+    freedom = 2 / max(spread / squares.sum() ** 2 - 1 / rows, 1e-12) if spread > 0 else np.inf
+    return (
+        float(share @ expected),
+        float(np.sqrt(learned + own)),
+        max(min(freedom, rows - 1.0), 1.0),
+    )
+
+
 def around(mean, half, bounds=UNBOUNDED):
     """Interval ``mean ± half`` on a scale on which it stays within bounds; for arrays, too.
 

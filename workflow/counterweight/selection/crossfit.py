@@ -206,17 +206,20 @@ def selected(job, data, least=0):
                 p[:] = data.truth[repeat]["p_selected"]
                 fit |= {"isotonic_share": 0.0}
             else:
-                X = data.X[data.positions(repeat, ~test)]
+                where = data.positions(repeat, ~test)
+                ordered = data.in_order(where)
+                X = data.X[where[ordered]]
                 told = data.X[data.positions(repeat, test)] if test.any() else X[:1]
-                p[~test], of_test, share, converged = selection_probabilities(
+                found, of_test, share, converged = selection_probabilities(
                     load("selector", spec["selector"])(**spec["options"]),
                     X,
-                    labels["selected"][~test],
+                    labels["selected"][~test][ordered],
                     told,
                     generator(given["seed"], given["stream"], repeat, "selection"),
                     calibration=spec["calibration"],
                     n_folds=spec["folds"],
                 )
+                p[np.flatnonzero(~test)[ordered]] = found
                 p[test] = of_test[: test.sum()]
                 fit = {"converged": float(converged), "isotonic_share": share}
             weight = 1.0 / labels["keep_rate"][shown]

@@ -221,17 +221,19 @@ def over_repeats(function, repeats, threads=1):
 def train_repeats(job, one, repeats=None):
     """Train every repeat of a job, side by side; write its models and predictions.
 
-    ``one(repeat)`` gives both, two lists of Arrow tables.
+    ``one(repeat)`` gives both, two lists of Arrow tables; `repeats` is how many there are, or
+    which.
     """
     from counterweight.tables.parquet import MODEL, stacked, write_table
 
     repeats = repeats or job.given["repeats"]
+    repeats = range(repeats) if isinstance(repeats, int) else repeats
 
     def trained(repeat):
         tables = one(repeat)
-        log.info("repeat %d of %d done", repeat + 1, repeats)
+        log.info("repeat %d of %d done", repeat + 1, len(repeats))
         return tables
 
-    models, predictions = zip(*over_repeats(trained, range(repeats), job.threads), strict=True)
+    models, predictions = zip(*over_repeats(trained, repeats, job.threads), strict=True)
     write_table(job.output.model, stacked([table for part in models for table in part]), MODEL)
     write_table(job.output.predictions, stacked([table for part in predictions for table in part]))

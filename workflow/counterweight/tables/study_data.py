@@ -111,6 +111,10 @@ class StudyData:
         """Positions in `X` of the rows of a repeat where `mask` holds."""
         return np.searchsorted(self.rows, self.labels[repeat]["row"][mask])
 
+    def in_order(self, where):
+        """Places among rows `where` of `X`, in the order in which fits take them."""
+        return np.arange(len(where))
+
     def role(self, repeat, name):
         """Mask over the rows of a repeat."""
         return self.labels[repeat]["role"] == name

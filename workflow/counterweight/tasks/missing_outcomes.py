@@ -30,6 +30,11 @@ PAGE = {
 _HERE = "counterweight.tasks.missing_outcomes"
 #: The weighting to a target that is not the rest of the table, and what it is called in a config.
 ELSEWHERE, TARGET_KEYS = "to_target", ("table", "margins")
+#: The model that combines other methods, and what the method is called.
+STACKED, COMBINED = "stacked", "combined"
+#: Options that are chosen by the labeled rows that a fit has not seen.
+CHOSEN_LINEAR = {"l2": None}
+CHOSEN_BOOSTED = {"max_iter": None, "max_leaf_nodes": None}
 #: Rows without an outcome below which nothing is made up for.
 FEW = 25
 #: Metrics that a results table shows, as far as they are measured.
@@ -50,8 +55,11 @@ def own_study(entry):
     target = "unlabeled" if entry.get("target") == "unlabeled" else "general"
     weighting = _weighting(entry, target)
     name = weighting["weighting"]
-    fits = [LINEAR | {"label": _line(outcome)}, BOOSTED]
+    fits = [LINEAR | {"label": _line(outcome)} | CHOSEN_LINEAR, BOOSTED | CHOSEN_BOOSTED]
     models = [part for fit in fits for part in (fit, _weighted(fit, name))]
+    # Weights that were asked for are in all that is delivered.
+    parts = [one["name"] for one in models if not entry.get("weights") or "weights" in one]
+    models.append({"model": STACKED, "name": COMBINED, "parts": parts})
     return {
         "roles": {"outcome": outcome, "labeled": labeled},
         "tilt": _tilt(entry),
@@ -165,6 +173,8 @@ def _elsewhere(told):
 def complete(name, study, plan):
     columns = [*COLUMNS, *(one for one in _further(plan) if one not in COLUMNS)]
     study |= {"repeats": 1, "test_share": 0.0, "columns": columns}
+    # Its name draws nothing: see `counterweight.labeling.missing_outcomes.content_order`.
+    study["stream"] = "missing outcomes"
     if len(study["targets"]) > 1:
         raise CounterweightError(
             f"studies.{name}.targets names two populations: answers are for one, general or "
@@ -246,7 +256,8 @@ def label(job):
         generator(given["seed"], given["stream"], 0, "folds"),
     )
     write_table(job.output.features, features)
-    write_table(job.output.labels, labels, LABELS)
+    drawn = tuple((name, "int16") for name in labels if name.startswith("fold_"))
+    write_table(job.output.labels, labels, LABELS + drawn)
     write_table(job.output.truth, truth)
     records = describe_blanks(labels, truth, binary)
     sizes = {record["metric"]: record["value"] for record in records}
@@ -310,6 +321,8 @@ def weigh_to_target(job):
 
 def plan_train(plan, study, method, at):
     spec = study["methods"][method]
+    if spec["model"] == STACKED:
+        return _plan_stacked(study, spec, at)
     inputs, told = _rows(study, at)
     inputs["weights"] = at.weights(spec["weights"]) if spec["weights"] else []
     given = told | {"method": {key: spec[key] for key in ("model", "options", "sweep")}}
@@ -320,11 +333,31 @@ def plan_train(plan, study, method, at):
 def train(job):
     """Repeat 0 is the fit to all labeled rows, each further one tests a fold."""
     from counterweight.models.score_models import check_fits_blanks
-    from counterweight.models.training import train_study
+    from counterweight.models.training import cross_fitted
 
     data = _data(job)
     check_fits_blanks(job.given["method"]["model"], job.given["targets"][0], data.binary)
-    train_study(job, data.cross_validated())
+    cross_fitted(job, data.cross_validated())
+
+
+def _plan_stacked(study, spec, at):
+    """What combines other methods: their predictions, and the weights that they are judged by."""
+    inputs = {
+        "labels": at.labels,
+        "weights": _target_weights(study, at),
+        "predictions": [at.predictions(part) for part in spec["options"]["parts"]],
+    }
+    given = {"target": study["targets"][0], "parts": spec["options"]["parts"]}
+    return Job(f"{_HERE}:train_stacked", inputs, given, looked_up(spec))
+
+
+def train_stacked(job):
+    """The factors of the parts, fitted to all draws; predictions are by those of other folds."""
+    from counterweight.labeling.missing_outcomes import OutOfFold
+    from counterweight.models.stacking import write_stacked
+
+    tested = OutOfFold.read(job.input.labels, job.input.weights, job.input.predictions)
+    write_stacked(job, tested)
 
 
 def plan_evaluate(plan, study, method, at):
@@ -340,12 +373,12 @@ def plan_evaluate(plan, study, method, at):
 
 
 def evaluate(job):
-    from counterweight.evaluation.cross_validation import OutOfFold
+    from counterweight.labeling.missing_outcomes import OutOfFold
 
     tested = OutOfFold.read(job.input.labels, job.input.weights, [job.input.predictions])
     metrics = {name: components.load("metric", name) for name in job.given["metrics"]}
     protocol = components.configured("protocol", job.given["protocol"])
-    return protocol(tested, tested.predictions[0], metrics, target=job.given["target"])
+    return protocol(tested, tested.draws[0], metrics, target=job.given["target"])
 
 
 def plan_deliver(plan, study, at):

@@ -3,7 +3,7 @@
 They are no ratio of densities of x.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -14,7 +14,12 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Text
 from counterweight.numerics.checks import checked_rows
 from counterweight.numerics.tilt import label_scores
-from counterweight.weighting.importance_weights import TARGET_LABELS, TARGET_OPTION, from_odds
+from counterweight.weighting.importance_weights import (
+    TARGET_LABELS,
+    TARGET_OPTION,
+    cap_weights,
+    from_odds,
+)
 
 SEES = "rows"
 NEEDS_P = False
@@ -59,6 +64,12 @@ ASSUMES_BY_NAME = {
         "have no part in it given the other columns (an exclusion restriction), and the unseen "
         "causes of both to be jointly normal. Nothing in the table can show that it is so.",
     ),
+}
+#: The function that gives the error of a mean by such weights, with their own estimation in it.
+INFLUENCE_BY_NAME = {
+    "heckman": "counterweight.weighting.outcome_selection:heckman_influence",
+    "rosset": "counterweight.weighting.outcome_selection:moment_influence",
+    "rosset_label_only": "counterweight.weighting.outcome_selection:label_only_influence",
 }
 #: Least rows of a class that label-only moments may give the unlabeled, and the largest effect of
 #: a standard deviation that is looked for, in log odds.
@@ -190,6 +201,10 @@ def _solution(U, g):
 
 #: Largest correlation that is looked for, and least probability.
 NEAR_ONE, TINY = 0.99, 1e-10
+#: Odds count up to so many mean odds where their sum is put right, as weights do by default.
+FARTHEST = 50.0
+#: Parts of the rows that are left out in turn for the error of weights by moments.
+PARTS = 50
 
 
 def heckman_weights(rows, *, exclusion, target="general"):
@@ -215,7 +230,12 @@ def heckman_weights(rows, *, exclusion, target="general"):
     fit = _two_steps(rows, exclusion)
     rows.facts["exclusion_strength"] = fit.strength
     rows.facts["selection_correlation"] = fit.second.rho
-    return from_odds(1 / np.clip(fit.chance(), TINY, 1) - 1, rows.share, target)
+    odds = 1 / np.clip(fit.chance(), TINY, 1) - 1
+    if target == "general":
+        # Of a fit that is right the odds sum to the number of unlabeled rows, which is known.
+        mean = len(rows.X_unlabeled) / len(odds)
+        odds = odds * mean / np.minimum(odds, FARTHEST * mean).mean()
+    return from_odds(odds, rows.share, target)
 
 
 def heckman_influence(rows, residual, design, *, exclusion, most=None):
@@ -261,6 +281,39 @@ def heckman_influence(rows, residual, design, *, exclusion, most=None):
     first = fit.scores @ (np.linalg.pinv(fit.curvature, hermitian=True) @ moved)
     labeled = weight * left / total + second.scores @ back + first[fit.s]
     return labeled, first[~fit.s]
+
+
+def moment_influence(rows, residual, design, *, most=None, **options):
+    """As `heckman_influence`, of `moment_weights`; see `_left_out`."""
+    return (_left_out(moment_weights, rows, residual, design, most, options),)
+
+
+def label_only_influence(rows, residual, design, *, most=None, **options):
+    """As `heckman_influence`, of `label_only_weights`; see `_left_out`."""
+    return (_left_out(label_only_weights, rows, residual, design, most, options),)
+
+
+def _left_out(weights_of, rows, residual, design, most, options):
+    """What the mean residual of rows without an outcome differs by without each part of the rows.
+
+    A grouped jackknife (Shao & Tu 1995, section 2.2): the weights are made anew `PARTS` times. Of
+    the differences, (PARTS,), the sum of squares is the variance. A row's part goes by its place.
+    """
+    labeled, blank = len(rows.X_labeled), len(rows.X_unlabeled)
+    parts = min(PARTS, labeled, blank)
+    made = np.empty(parts)
+    for part in range(parts):
+        kept, there = np.arange(labeled) % parts != part, np.arange(blank) % parts != part
+        left = replace(
+            rows,
+            X_labeled=rows.X_labeled[kept],
+            y_labeled=np.asarray(rows.y_labeled)[kept],
+            X_unlabeled=rows.X_unlabeled[there],
+            facts={},
+        )
+        weight, _ = cap_weights(weights_of(left, target="unlabeled", **options), most)
+        made[part] = np.average(residual[kept], weights=weight * design[kept])
+    return np.sqrt((parts - 1) / parts) * (made - made.mean())
 
 
 @dataclass

@@ -3,6 +3,7 @@
 import logging
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -185,7 +186,7 @@ def test_a_reader_of_pandas_alone_gives_the_same_answers(made, tmp_path):
 
 
 def test_candidates_unlike_the_training_rows_are_told(made, caplog):
-    saved = ft.read_filter(made.path)
+    saved = replace(ft.read_filter(made.path), ranges={})  # a file of 1.0.0 does not refuse them
     for times, told in ((1, False), (1000, True)):
         caplog.clear()
         frame = made.frame.assign(
@@ -260,7 +261,7 @@ def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
     frame.insert(0, "person", frame.pop("person"))
     frame.drop(columns="group").to_csv(tmp_path / "new.csv", index=False)
     mine = {"id": "person", "balance": "group", "alpha": 0.3, "score": str(tmp_path / "new.csv")}
-    mine |= {"max_distortion": 0.05, "certified": False}
+    mine |= {"max_distortion": 0.05, "certified": False, "min_cell_count": 0}
     made = trained(tmp_path, frame, mine)
     files = made.run("deliver")
     told = pd.read_parquet(files["table"])
@@ -310,3 +311,59 @@ def test_a_raw_frame_is_read_as_the_table_was(tmp_path):
     told = subprocess.run(run, capture_output=True, text=True)
     lines = [f"{name},{'yes' if one else 'no'}" for name, one in expected.items()]
     assert told.stdout.split() == lines, told.stderr
+
+
+def test_candidates_unlike_the_rows_of_the_fit_are_told_and_beyond_half_nobody_is_accepted(made):
+    saved, frame = ft.read_filter(made.path), made.frame
+    found = ft.apply_filter(frame, saved, SEED)
+    assert (found["unlike"] != "").mean() <= 0.02
+    ages, rest = frame["age"].notna(), frame.copy()
+    rest.loc[ages, "age"] *= np.where(np.arange(ages.sum()) < 300, 1000, 1)
+    again = ft.apply_filter(rest, saved, SEED)
+    assert (again["unlike"] == "age").sum() == 300 + (found["unlike"] == "age")[300:].sum()
+    same = again["unlike"] == found["unlike"]
+    np.testing.assert_array_equal(again["leaf"][same], found["leaf"][same])
+    with pytest.raises(CounterweightError, match=r"Nobody is accepted: 1\d+ of 1500.*age lies out"):
+        ft.apply_filter(frame.assign(age=frame["age"] * 1000), saved, SEED)
+
+
+def test_texts_that_the_fit_never_saw_are_unlike_and_files_without_ranges_know_none(made, tmp_path):
+    saved = ft.read_filter(made.path)
+    strange = made.frame.assign(home="boat")
+    with pytest.raises(CounterweightError, match="home is a text that the fit never saw in 1500"):
+        ft.apply_filter(strange, saved, SEED)
+    # Files of 1.0.0 have no ranges: they accept the same people as ever.
+    replace(saved, ranges={}).save(tmp_path / "old.parquet")
+    old = ft.read_filter(tmp_path / "old.parquet")
+    assert old.ranges == {} and len(saved.ranges) == len(saved.encoder.columns_)
+    assert old.digest() == saved.digest()
+    now, then = (ft.apply_filter(made.frame, one, SEED)["accepted"] for one in (saved, old))
+    np.testing.assert_array_equal(now, then)
+    assert len(ft.apply_filter(strange, old, SEED)["accepted"]) == len(strange)
+
+
+def test_ranges_leave_few_rows_of_the_fit_outside_and_tell_no_single_value():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"x{at}": (rng.random(2000) < 0.004) * 1.0 for at in range(200)})
+    frame["x0"] = rng.normal(size=2000)
+    frame.loc[0, "x0"] = 1e6
+    types = dict.fromkeys(frame, "number")
+    encoder = TabularEncoder().fit(frame, [*frame], types)
+    X = encoder.encode(frame).dense()
+    ranges = ft.ranges_of(encoder, X)
+    out = ft.outside({name: frame[name].to_numpy() for name in frame}, ranges)
+    assert np.any(out, axis=0).mean() <= 0.01
+    assert -20 < ranges["x0"][0] < -4 and 4 < ranges["x0"][1] < 1e3
+
+
+def test_what_a_page_says_of_new_people_is_counted(made):
+    saved = ft.read_filter(made.path)
+    frame = made.frame.assign(age=made.frame["age"].where(made.frame.index >= 100, 9000))
+    found = ft.apply_filter(frame, saved, SEED)
+    told = {(r["metric"], r.get("part", "")): r["value"] for r in ft.new_records(saved, found)}
+    assert (
+        told["candidates", ""] == 1500
+        and told["candidates_accepted", ""] == found["accepted"].sum()
+    )
+    assert told["unlike", "age"] >= 100
+    assert told["unlike", ""] == sum(v for (name, by), v in told.items() if name == "unlike" and by)

@@ -84,5 +84,6 @@ def test_limits_of_a_table_of_ones_own_reach_the_optimisation_and_the_card(tmp_p
     assert limits.items() <= study["weightings"]["quadratic-leaves_25"]["options"].items()
     told = Stages(plan, "scripts").job("deliver", "mine", "").given["max_distortion"]
     assert told == {"leaves_10": 0.1, "leaves_25": 0.1}
+    assert study["filter"]["min_cell_count"] == 10 and study["filter"]["certified"]["alpha"] == 0.1
     with pytest.raises(CounterweightError, match="max_distortion"):
         config.check(with_own_tables(given | {"max_distortion": 2}, {}))

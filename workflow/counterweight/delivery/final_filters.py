@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from counterweight.delivery.new_rows import traced_encoder
-from counterweight.delivery.saved_filters import ACCEPTED, DECIDED, SavedFilter
+from counterweight.delivery.saved_filters import ACCEPTED, DECIDED, SavedFilter, ranges_of
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.stage import feature_frame
@@ -211,6 +211,7 @@ def saved_filter(
     )
     X = data.X[data.positions(repeat, train)]
     saved.mass, saved.shares = leaf_table(saved.memberships(X), Z)
+    saved.ranges = ranges_of(encoder, X)
     saved.facts["digest"] = saved.digest()
     saved.measures = _measures(metrics, repeat, setting, groups, saved.target)
     return saved

@@ -43,7 +43,7 @@ FILTER = (
 )
 #: What its rows may be, and what no filter lacks.
 NEEDED = ("fact", "feature", "array", "group", "leaf", "share", "release")
-PARTS = (*NEEDED, "column", "measure", "held", "type")
+PARTS = (*NEEDED, "column", "measure", "held", "type", "range")
 #: Facts that are needed to apply it, with their types; and those that had other names in 1.0.0.
 _FACTS = {name: str for name in ("selector", "setting", "id", "key", "digest")}
 _FACTS |= {"eta": float, "rows": float}
@@ -59,6 +59,11 @@ BATCH = 1 << 16
 #: Candidates whose leaves are unlike the training rows' are told: from this distance of the
 #: distributions (total variation) and at this probability of chance.
 DRIFT, CHANCE = 0.1, 1e-3
+#: Of a number of the training rows: share at either end that its range leaves out, and by how many
+#: times its length it is then made longer at both ends. It tells no single person's value.
+ENDS, ROOM = 0.005, 1.0
+#: Share of unlike candidates beyond which nobody is accepted.
+MOST_UNLIKE = 0.5
 
 
 @dataclass
@@ -93,6 +98,9 @@ class SavedFilter(SavedModel):
     types : dict of str to (str, dict)
         Of a table of one's own: type of each column that candidates must have, and how its texts
         were read.
+    ranges : dict of str to (float, float)
+        By column where numbers of candidates are like those of the training rows (see `ranges_of`);
+        by a column of texts how many of its features hold. Empty in files of 1.0.0.
     """
 
     KIND = "filter"
@@ -111,6 +119,7 @@ class SavedFilter(SavedModel):
     release: list = field(default_factory=lambda: [ACCEPTED])
     held: dict = field(default_factory=dict)
     types: dict = field(default_factory=dict)
+    ranges: dict = field(default_factory=dict)
 
     def __post_init__(self):
         kind = load("selector", self.facts["selector"])
@@ -207,6 +216,16 @@ class SavedFilter(SavedModel):
             for name in self.release
         }
 
+    def unlike(self, X):
+        """By which column rows of features (n, d) are unlike the training rows, "" if none.
+
+        The first whose number is outside of its range, or whose text the fit never saw, unless
+        rare texts have a feature in common.
+        """
+        made = outside(_compared(self.encoder, X), self.ranges).reshape(len(self.ranges), len(X))
+        names = np.array([*self.ranges, ""], dtype=object)
+        return names[np.vstack([made, np.ones((1, len(X)), bool)]).argmax(axis=0)]
+
     def drift(self, leaves):
         """How far drawn leaves (n,) of candidates are from those of the training rows.
 
@@ -260,6 +279,9 @@ def _rows(saved, whole=False):
         yield row("held", name, kind=kind, i=i, value=value)
     for name, (kind, form) in saved.types.items():
         yield row("type", name, kind=kind, text=json.dumps(form, ensure_ascii=False))
+    for name, ends in saved.ranges.items():
+        for kind, value in zip(("low", "high"), ends, strict=True):
+            yield row("range", name, kind=kind, value=value)
 
 
 def read_filter(path):
@@ -299,6 +321,7 @@ def _filter_of(path, columns):
     for row in parts["array"]:
         arrays.setdefault(row["name"], []).append(row)
     groups = [row for row in parts["group"] if row["kind"] == "base"]
+    ends = {(row["name"], row["kind"]): row["value"] for row in parts.get("range", ())}
 
     def values(part, kind=None):
         return np.array([row["value"] for row in parts[part] if kind in (None, row["kind"])])
@@ -327,6 +350,69 @@ def _filter_of(path, columns):
         release=[row["name"] for row in parts["release"]],
         held={(row["name"], row["kind"], row["i"]): row["value"] for row in parts.get("held", ())},
         types={r["name"]: (r["kind"], json.loads(r["text"])) for r in parts.get("type", ())},
+        ranges={
+            name: (ends[name, "low"], ends[name, "high"]) for name, kind in ends if kind == "low"
+        },
+    )
+
+
+def _compared(encoder, X):
+    """What the ranges are of, by column: its numbers, or how many features of its texts hold."""
+    places = {}
+    for at, feature in enumerate(encoder.features_):
+        places.setdefault(feature.column, {}).setdefault(feature.kind == "number", []).append(at)
+    return {
+        column: X[:, own.get(True, own.get(False))].sum(axis=1) for column, own in places.items()
+    }
+
+
+def ranges_of(encoder, X):
+    """Where values of each column of features (n, d) lie; see `ENDS` and `ROOM`.
+
+    All are made longer, to twice the room and on, until few of these rows are outside of any. Of
+    a number that nearly all have alike, the room is as large as its values go, as a power of two.
+    """
+    values, ends, room = _compared(encoder, X), {}, {}
+    for column, own in values.items():
+        text = encoder.columns_[column] == "text"
+        ends[column] = (
+            (own.min(), own.max())
+            if text
+            else np.quantile(own, [ENDS, 1 - ENDS], method="inverted_cdf")
+        )
+        room[column] = 0.0 if text else ROOM * np.ptp(ends[column])
+        if not text and not room[column] and np.ptp(own):  # nearly all alike
+            room[column] = 2.0 ** np.ceil(np.log2(np.ptp(own)))
+    while True:
+        ranges = {name: (low - room[name], high + room[name]) for name, (low, high) in ends.items()}
+        if np.any(outside(values, ranges), axis=0).mean() <= 2 * ENDS:
+            return {name: (float(low), float(high)) for name, (low, high) in ranges.items()}
+        room = {name: 2 * own for name, own in room.items()}
+
+
+def outside(values, ranges):
+    """Which values (n,) of each column lie outside of its range, (columns, n)."""
+    return np.array([(values[c] < low) | (values[c] > high) for c, (low, high) in ranges.items()])
+
+
+def check_like(saved, unlike):
+    """Refuse candidates of whom more than `MOST_UNLIKE` are unlike the training rows.
+
+    Then units or columns are others, and what the filter promises is of other people. `unlike` is
+    of `SavedFilter.unlike`.
+    """
+    columns, counts = np.unique(unlike[unlike != ""].astype(str), return_counts=True)
+    if counts.sum() <= MOST_UNLIKE * len(unlike):
+        return
+    worst, count = columns[counts.argmax()], counts.max()
+    low, high = saved.ranges[worst]
+    what = f"{worst} lies outside of {low:.4g} to {high:.4g} in {count} of them"
+    if saved.encoder.columns_[worst] == "text":
+        what = f"{worst} is a text that the fit never saw in {count} of them"
+    raise CounterweightError(
+        f"Nobody is accepted: {counts.sum()} of {len(unlike)} candidates are unlike the rows that "
+        f"the filter of the study {saved.facts['study']} was fitted on ({what}). Check units and "
+        "columns, or make the filter anew with such people."
     )
 
 
@@ -352,13 +438,15 @@ def apply_filter(frame, saved, key=None):
     -------
     dict of str to array (n,)
         ``id`` (canonical text), ``accepted`` (bool), ``probability`` (of being accepted, over
-        both draws), ``leaf`` (that was drawn).
+        both draws), ``leaf`` (that was drawn), ``unlike`` (the column by which somebody is unlike
+        the rows of the fit, "" if none; `SavedFilter.unlike`).
 
     Raises
     ------
     CounterweightError
         When ids are missing or repeated, the key is another one, or a candidate's columns are
-        not as those of the table that the filter was fitted on.
+        not as those of the table that the filter was fitted on; or when more than half of the
+        candidates are unlike its rows.
     """
     return decided(saved.typed(frame), saved, key)
 
@@ -382,6 +470,8 @@ def decided(frame, saved, key=None):
             f"{saved.facts['study']} was made with (digest {saved.facts['key']}): with another one "
             "everybody would get another answer. Give that key, or make the filter anew."
         )
+    unlike = saved.unlike(X)
+    check_like(saved, unlike)
     draw, chance = person_uniforms(key.secret, ids, f"filter {saved.facts['digest']}", 2)
     probability, leaf = np.empty(len(X)), np.empty(len(X), "int16")
     for start in range(0, len(X), BATCH):
@@ -395,6 +485,7 @@ def decided(frame, saved, key=None):
         "accepted": chance < saved.acceptance[leaf],
         "probability": np.minimum(probability, 1.0),
         "leaf": leaf,
+        "unlike": unlike,
     }
 
 
@@ -411,3 +502,22 @@ def tell_drift(saved, leaves):
             "the filter anew.",
             100 * distance,
         )
+
+
+def new_records(saved, found):
+    """What a study's page says of new candidates, of the answer of `decided`: metric records.
+
+    ``candidates``, ``accepted``, ``unlike`` (their numbers; ``unlike`` also by column, the part)
+    and ``drift``, how many of them would have to fall into other leaves.
+    """
+    place = {"repeat": 0, "target": "unlabeled", "setting": "", "rows": len(found["leaf"])}
+    values = {"candidates": len(found["leaf"]), "candidates_accepted": found["accepted"].sum()}
+    values["drift"] = saved.drift(found["leaf"])[0]
+    records = [{"metric": name, "value": float(value)} for name, value in values.items()]
+    columns, counts = np.unique(found["unlike"].astype(str), return_counts=True)
+    by = {column: count for column, count in zip(columns, counts, strict=True) if column}
+    records += [
+        {"metric": "unlike", "part": column, "value": float(count)}
+        for column, count in ({"": sum(by.values())} | by).items()
+    ]
+    return [place | record for record in records]

@@ -504,14 +504,16 @@ def plan_apply(plan, study, at):
     given["reading"] = plan["datasets"][study["dataset"]].get("reading", {})
     name = f"{at.folder}/new_accepted" if score else f"{plan['results']}/filtered"
     outputs = {"table": f"{name}.parquet", "csv": f"{name}.csv"}
+    if score:
+        outputs["metrics"], given["study"] = at.metrics("new_rows"), study["id"]
     uses, own = (("selector", proxy),), (people,) if people else ()
     key = given["key"].get("file", "")
     return Job(f"{_HERE}:apply", inputs, given, uses, outputs, own=own, key=key)
 
 
 def apply(job):
-    from counterweight.delivery.saved_filters import SavedFilter, decided, tell_drift
-    from counterweight.tables.parquet import read_table
+    from counterweight.delivery.saved_filters import SavedFilter, decided, new_records, tell_drift
+    from counterweight.tables.parquet import METRICS, metrics_table, read_table, write_table
     from counterweight.tables.saved_form import write_answers
     from counterweight.tables.table_reader import read_people
 
@@ -540,6 +542,10 @@ def apply(job):
         saved.rate * len(accepted),
     )
     tell_drift(saved, found["leaf"])
+    job.log.info("%d candidates are unlike the rows of the fit", (found["unlike"] != "").sum())
+    if hasattr(job.output, "metrics"):
+        table = metrics_table(job.given["study"], "new rows", new_records(saved, found))
+        write_table(job.output.metrics, table, METRICS)
     write_answers(job.output.table, job.output.csv, saved.released(frame, found))
 
 

@@ -15,6 +15,8 @@ WRITTEN_OUT = ("column", "all")
 
 #: Limits of the filters that held-out rows choose among, in parts of the one that is wanted.
 PARTS_OF_ALPHA = (0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+#: Cells of groups with fewer people are told without shares.
+LEAST_CELL = 10
 #: The models that are compared, as a study has them.
 LINEAR = {"model": "logistic", "name": "linear", "label": "Linear model"}
 LINEAR |= {"l2": 1.0, "per_row": False}
@@ -275,7 +277,8 @@ def balanced(entry):
             f"release names {untold[0]!r}: the id and accepted are released without, and columns "
             "of the groups are what a filter keeps to itself."
         )
-    given |= {name: entry[name] for name in ("epsilon", "min_cell_count") if name in entry}
+    given["min_cell_count"] = entry.get("min_cell_count", LEAST_CELL)
+    given |= {name: entry[name] for name in ("epsilon",) if name in entry}
     limit = {"alpha": alpha, "level": entry.get("confidence", 0.95), "among": others}
     given["certified" if certified else "chosen"] = limit
     return {

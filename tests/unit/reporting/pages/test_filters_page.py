@@ -386,3 +386,32 @@ def test_settings_next_to_a_value_are_found_on_any_grid():
     assert chosen == ["a", "c", "d"], "of two the larger"
     line = sheets.Line("alpha_beta", "")
     assert math.isnan(filters_page.limit_of(numbers_of(filters.small()), line))
+
+
+def test_new_people_unlike_the_rows_of_the_fit_stand_on_the_page(small):
+    place = {"repeat": 0, "target": "unlabeled", "setting": ""}
+    values = [("candidates", "", 5000.0), ("candidates_accepted", "", 1236.0), ("drift", "", 0.25)]
+    values += [("unlike", "", 60.0), ("unlike", "wage", 10.0), ("unlike", "age", 50.0)]
+    records = [place | {"metric": m, "part": part, "value": v} for m, part, v in values]
+    more = metrics_table("s", "new rows", records).to_pandas()
+    (told,) = page.newcomers(numbers_of(pd.concat([small, more])))
+    assert told.startswith(
+        "Of 5\u202f000 new people 1\u202f236 are accepted. 60 are unlike the rows"
+    )
+    assert "by age and wage" in told and "25 %" in told.replace("25.0", "25")
+    assert [*page.newcomers(numbers_of(small))] == []
+
+
+def test_groups_of_few_people_have_no_shares_on_the_page(everything):
+    plan, metrics = everything
+    name = "adult_filter"
+    for least, few in ((None, set()), (10, set()), (200, {"Amer-Indian-Eskimo", "Other"})):
+        told = plan["studies"][name]["filter"] | {"given": GIVEN | {"min_cell_count": least}}
+        numbers = numbers_of(metrics, plan["studies"][name] | {"filter": told}, name)
+        assert page.too_few(numbers) == few
+        lines = {line.place["part"] for line in page.group_lines(numbers)}
+        assert lines == set(filters.RACES) - few
+    # One alone would be told by the others.
+    told["given"]["min_cell_count"] = 130
+    numbers = numbers_of(metrics, plan["studies"][name] | {"filter": told}, name)
+    assert page.too_few(numbers) == {"Amer-Indian-Eskimo", "Other"}

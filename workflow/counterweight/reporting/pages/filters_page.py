@@ -135,6 +135,8 @@ EXACT, ROOM = 1e-6, 1e-3
 #: The setting whose classifier is trained on all training rows.
 EVERYONE = "everyone"
 TARGETS = ("train", "test")
+#: Columns that are named which set new people apart.
+MOST_COLUMNS = 5
 #: Metrics of the table, in its order; the first is the headline. The last ones are by group.
 MEASURED = (
     *("imbalance", "imbalance_drawn", "floor", "disclosivity", "disclosivity_rows"),
@@ -218,10 +220,29 @@ def classifiers(numbers):
 
 
 def group_lines(numbers):
-    about, last = shown_filter(numbers), ""
+    about, last, few = shown_filter(numbers), "", too_few(numbers)
     for column, name, part in groups_of(numbers) if about else ():
+        if part in few:
+            continue
         yield Line(about.source, name, {"part": part}, group="" if column == last else column)
         last = column
+
+
+def too_few(numbers):
+    """Groups of too few people to be told shares of: below the least count of a cell.
+
+    Never one of a column alone, since the others would tell it: then the next smallest, too.
+    """
+    least, few, by_column = plan_of(numbers, "given").get("min_cell_count") or 0, set(), {}
+    for column, _, part in groups_of(numbers) if least else ():
+        shares = [numbers.get("labels", "group_share", one, part=part).mean for one in TARGETS]
+        sizes = [numbers.get("labels", f"rows_{one}", "").mean for one in TARGETS]
+        count = min(share * rows for share, rows in zip(shares, sizes, strict=True))
+        by_column.setdefault(column, []).append((count, part))
+    for counts in map(sorted, by_column.values()):
+        own = [part for count, part in counts if count < least - 0.5]
+        few |= {part for _, part in counts[: max(2, len(own)) if own else 0]}
+    return few
 
 
 def group_columns(numbers):
@@ -303,7 +324,10 @@ GROUPS = Sheet(
     group_lines,
     group_columns,
     first="Group",
-    note="Gain: share among the accepted over that before.",
+    note=lambda numbers: (
+        "Gain: share among the accepted over that before."
+        + (" Groups of too few people are left out." if too_few(numbers) else "")
+    ),
     best=False,
 )
 CLASSIFIERS = Sheet(
@@ -468,10 +492,33 @@ def trust(numbers):
     yield f"{number(train, 0)} training and {number(test, 0)} test rows in {splits}."
 
 
+def newcomers(numbers):
+    """How many new people are accepted, and how many are unlike the rows of the fit."""
+    candidates, accepted, unlike, drift = (
+        numbers.get("new rows", metric, "unlabeled", setting="").mean
+        for metric in ("candidates", "candidates_accepted", "unlike", "drift")
+    )
+    if math.isnan(candidates):
+        return
+    told = (
+        f"Of {number(candidates, 0)} new people {number(accepted, 0)} are accepted. "
+        f"{number(unlike, 0)} are unlike the rows of the fit"
+    )
+    by = numbers.rows("new rows", "unlike")
+    by = by[by["part"] != ""].sort_values("value", ascending=False)[:MOST_COLUMNS]
+    if len(by):
+        told += f", by {listing(by['part'])}"
+        told += ": the balance and what is told of groups were not measured on such people"
+    yield (
+        f"{told}. {percent(drift)} would have to fall into other leaves to be spread as the rows "
+        "of the fit are. Beyond half unlike, nobody is accepted."
+    )
+
+
 PAGE = StudyPage(
     answer=answer,
     question=question,
     sheets=(OVERVIEW, EQUAL, GROUPS, CLASSIFIERS),
-    trust=(trust,),
+    trust=(newcomers, trust),
     details=(OTHERS, BOUNDS, PROXIES),
 )

@@ -14,7 +14,7 @@ from counterweight.tables.parquet import read_table
 from counterweight.tables.table_reader import read_columns
 from counterweight.weighting.importance_weights import describe_sizes
 from counterweight.weighting.sample import Sample
-from counterweight.weighting.targets import trim_weights
+from counterweight.weighting.targets import design_effect, trim_weights
 
 TASK = "missing_outcomes"
 #: Whom its weights stand for takes the place of everybody in the table.
@@ -41,6 +41,9 @@ OUTCOME = "outcome that is known"
 ABSENT = "correct the path under target.table"
 #: Rows of a target that are foretold at a time.
 BATCH = 100_000
+#: Largest design effect of balance with a table: where few rows resemble the target, means are met
+#: as nearly as that allows. Exact balance is then worth some ten rows, and a fit by it is far off.
+MOST_EFFECT = 20.0
 
 
 def words_for(table, margins):
@@ -138,7 +141,10 @@ def to_target(
         target = {column: _typed(frame, types, column, told) for column, told in margins.items()}
         by = None
     sample = Sample(frame.assign(**{name: np.asarray(design)}), weight=name, columns=by)
-    adjusted = sample.adjust(target, method)
+    effect = None
+    if population is not None and method in (None, "cbps"):
+        effect = MOST_EFFECT * design_effect(np.asarray(design, float))
+    adjusted = sample.adjust(target, method, most_effect=effect)
     raw = adjusted.weights.to_numpy()
     if most is not None and raw.max() > most * raw.mean():
         adjusted = sample.adjust(target, weights=trim_weights(raw, mean_ratio=most))
@@ -221,5 +227,33 @@ def mean_elsewhere(data, tested, prediction, saved, table, given):
         f"{np.average(outside, weights=design):.1%} of {facts['for']} resemble no row that has an "
         "outcome: what is said of them rests on the form of the model alone."
     )
-    known = doubly_robust_mean(tested.y, prediction, tested.weight, estimates, design)
-    return *known, len(population), facts
+    mean, _ = doubly_robust_mean(tested.y, prediction, tested.weight, estimates, design)
+    residual = tested.y - prediction
+    error = _error(residual, tested.weight, estimates, design, tested.group, tested.binary)
+    return mean, error, len(population), facts
+
+
+def _error(residual, weight, estimates, design, group, binary):
+    """Error of a doubly robust mean whose normal interval holds the mean of the target's rows.
+
+    It has the residuals (M,) of labeled rows, jackknifed and with the t quantile of as many degrees
+    of freedom as they show their own variance by, and the chance in the target's own outcomes; or,
+    where that is larger, in who of a population is in the target.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    weight, share = weight / weight.sum(), design / design.sum()
+    influence = weight * (residual - weight @ residual) / (1 - np.minimum(weight, 0.5))
+    if group is not None:
+        influence = np.bincount(np.unique(group, return_inverse=True)[1], influence)
+    squares = np.square(influence)
+    learned, rows = float(squares.sum()), len(squares)
+    spread = np.average((estimates - share @ estimates) ** 2, weights=share)
+    chance = estimates * (1 - estimates) if binary else np.full(len(share), weight @ residual**2)
+    own = max(spread, share @ chance) * (share @ share)
+    if not learned > 0:
+        return float(np.sqrt(own))
+    kurtosis = rows * float(squares @ squares) / learned**2
+    freedom = max(min(2 * rows / max(kurtosis - 1, 1e-12), rows - 1.0), 4.0)
+    freedom = freedom * ((learned + own) / learned) ** 2
+    return float(np.sqrt(learned + own) * stdtrit(freedom, 0.975) / ndtri(0.975))

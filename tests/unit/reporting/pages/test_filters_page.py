@@ -415,3 +415,21 @@ def test_groups_of_few_people_have_no_shares_on_the_page(everything):
     told["given"]["min_cell_count"] = 130
     numbers = numbers_of(metrics, plan["studies"][name] | {"filter": told}, name)
     assert page.too_few(numbers) == {"Amer-Indian-Eskimo", "Other"}
+
+
+def test_the_answer_is_of_the_method_that_held_out_rows_chose_and_of_the_alpha_asked_for(
+    everything,
+):
+    plan, metrics = everything
+    settings, place = plan["studies"]["bank_filter"], {"repeat": 0, "target": "test"}
+    found = place | {"setting": "alpha=0.4", "metric": "delivered", "part": "relaxed", "value": 1.0}
+    more = metrics_table("bank_filter", "delivered", [found]).to_pandas()
+    for way in ("certified", "chosen"):
+        given = {"method": "alpha_beta", "repeat": 0, way: {"alpha": 0.5, "level": 0.95}}
+        settings = settings | {"filter": settings["filter"] | {"given": given}}
+        numbers = numbers_of(pd.concat([metrics, more]), settings, "bank_filter")
+        told = page.answer(numbers)
+        assert told.sentence.startswith("Relaxed, α = 0.4")
+        assert "its limit is 0.5: kept" in told.more[0]
+        line = page.at_middle(numbers, "alpha_beta")
+        assert line.place == {"setting": "alpha=0.4"} and page.limit_of(numbers, line) == 0.4

@@ -42,7 +42,14 @@ def limited(numbers, source):
 
 
 def limit_of(numbers, line):
-    """What a filter promises to tell about groups at most; NaN where it promises nothing."""
+    """What a filter promises to tell about groups at most; NaN where it promises nothing.
+
+    Of the one that held-out rows chose it is the alpha that was asked for, not that of its setting.
+    """
+    given = plan_of(numbers, "given")
+    asked = given and (given.get("certified") or given.get("chosen"))
+    if asked and (line.source, line.place.get("setting")) == numbers.delivered:
+        return asked["alpha"]
     options = setting_options(line.place.get("setting", ""))
     known = limited(numbers, line.source)
     return options.get(plan_of(numbers, "limit"), math.nan) if known else math.nan
@@ -69,14 +76,22 @@ def given_setting(numbers):
     return plan_of(numbers, "given").get("setting", numbers.delivered[1])
 
 
+def given_method(numbers):
+    """Method of the filter that is delivered: as chosen, else as named; None without one."""
+    given = plan_of(numbers, "given")
+    return (
+        given.get("method") if "setting" in given else numbers.delivered[0] or given.get("method")
+    )
+
+
 def at_middle(numbers, source, metric="imbalance"):
     """The line of a method at one setting: as delivered, or next to the limit of what is.
 
     A method without a limit is shown as it was trained; one without results has no setting.
     """
-    given, pairs = plan_of(numbers, "given"), grid(numbers, source, metric)
+    method, pairs = given_method(numbers), grid(numbers, source, metric)
     value = MIDDLE if limited(numbers, source) else 0.0
-    if source == given.get("method") or (value and limited(numbers, given.get("method"))):
+    if source == method or (value and limited(numbers, method)):
         value = next(iter(setting_options(given_setting(numbers)).values()), value)
     setting = nearest(pairs, value) if pairs else ""
     place = {"setting": setting} if pairs else {}
@@ -104,7 +119,7 @@ def at_levels(metric, promised=False):
 
 def shown_filter(numbers):
     """The line of the filter that is delivered, else of the main method; None without results."""
-    for source in (plan_of(numbers, "given").get("method"), numbers.main, *numbers.sources):
+    for source in (given_method(numbers), numbers.main, *numbers.sources):
         if source and grid(numbers, source):
             return at_middle(numbers, source)
     return None
@@ -425,12 +440,13 @@ def _given(numbers, about):
     given = plan_of(numbers, "given")
     if not given:
         return
-    if given["method"] != about.source:
-        yield f"The filter to deliver, {numbers.label(given['method'])}, has no result."
+    method = given_method(numbers)
+    if method != about.source:
+        yield f"The filter to deliver, {numbers.label(method)}, has no result."
         return
     if not numbers.delivered[0]:
         yield (
-            f"No filter is delivered: {numbers.label(given['method'])} has none to give, and the "
+            f"No filter is delivered: {numbers.label(method)} has none to give, and the "
             "log of the job says why."
         )
         return

@@ -26,6 +26,8 @@ QUICK = {
     "deliver": {"method": "logistic"},
 }
 ROWS, TIMES = 1200, 3.0
+#: Of the record of a mean over all that answers are for.
+WHOLE = {"part": "", "variable": ""}
 
 
 def applicants(times=TIMES, shift=False):
@@ -80,7 +82,8 @@ def one(table, metric, **place):
 
 
 def test_a_tilt_moves_every_estimate_by_the_log_of_the_odds(runs):
-    plain, moved = scores(runs, "none"), scores(runs, "times")
+    seen = runs["none"][4]
+    plain, moved = (scores(runs, name)[~seen] for name in ("none", "times"))
     assert "at_random" not in plain
     np.testing.assert_allclose(moved["at_random"], plain["estimate"])
     shift = logit(moved["estimate"]) - logit(plain["estimate"])
@@ -92,9 +95,9 @@ def test_a_tilt_moves_every_estimate_by_the_log_of_the_odds(runs):
 def test_the_tilt_that_is_true_finds_the_rate_and_missing_at_random_does_not(runs):
     _, _, _, y, seen = runs["times"]
     truth = y[~seen].mean()
-    told = one(metrics(runs, "times"), "target_rate")
+    told = one(metrics(runs, "times"), "target_rate", **WHOLE)
     assert abs(told["value"] - truth) < 3 * told["standard_error"]
-    plain = one(metrics(runs, "none"), "target_rate")
+    plain = one(metrics(runs, "none"), "target_rate", **WHOLE)
     assert abs(plain["value"] - truth) > 3 * plain["standard_error"]
 
 
@@ -105,7 +108,7 @@ def test_bounds_around_missing_at_random_hold_the_truth_at_the_true_odds(runs):
     least = one(table, "swept_rate", variable="least", **place)
     assert least["value"] <= truth <= most["value"] + 1.96 * most["standard_error"]
     start = one(table, "swept_rate", variable="least", setting="gamma=1.0")
-    assert start["value"] == pytest.approx(one(table, "target_rate")["value"], abs=1e-12)
+    assert start["value"] == pytest.approx(one(table, "target_rate", **WHOLE)["value"], abs=1e-12)
     for metric in ("swept_accuracy", "swept_brier"):
         found = one(table, metric, variable="least", **place)["value"]
         assert found < one(table, metric, variable="least", setting="gamma=1.0")["value"]
@@ -116,22 +119,32 @@ def test_bounds_around_missing_at_random_hold_the_truth_at_the_true_odds(runs):
 def test_a_known_rate_is_that_of_the_answers(runs):
     seen = runs["rate"][4]
     assert scores(runs, "rate")["estimate"][~seen].mean() == pytest.approx(0.45, abs=1e-9)
-    told = one(metrics(runs, "rate"), "target_rate")
+    told = one(metrics(runs, "rate"), "target_rate", **WHOLE)
     assert told["value"] == pytest.approx(0.45, abs=1e-9)
 
 
-def test_for_everyone_answers_are_mixed_by_the_chance_of_a_label(runs):
+def test_for_everyone_new_rows_alone_are_mixed_by_the_chance_of_a_label(runs):
+    """Of the table's rows it is known which have an outcome, and those have their own."""
     own, _, frame, y, seen = runs["everyone"]
     table = scores(runs, "everyone")
     top = tilted(table["at_random"], np.log(TIMES))
-    assert ((table["at_random"] < table["estimate"]) & (table["estimate"] < top)).all()
+    for column in ("estimate", "low", "high", "at_random"):
+        np.testing.assert_array_equal(table[column][seen], y[seen])
+    np.testing.assert_allclose(table["estimate"][~seen], top[~seen])
     saved = load(own.at.folder)
-    share = (top - table["estimate"]) / (top - table["at_random"])
+    new = saved.scores(frame)
+    most = tilted(new["at_random"], np.log(TIMES))
+    share = (most - new["estimate"]) / (most - new["at_random"])
     np.testing.assert_allclose(share, saved.tilt.chance.predict(saved.encoder.encode(frame)))
     assert share[seen].mean() > share[~seen].mean()
-    told = one(metrics(runs, "everyone"), "target_rate")
+    told = one(metrics(runs, "everyone"), "target_rate", **WHOLE)
     assert abs(told["value"] - y.mean()) < 3 * told["standard_error"]
-    assert abs(table["estimate"].mean() - told["value"]) < 0.03
+    assert table["estimate"].mean() == pytest.approx(told["value"], abs=1e-12)
+    ends = [
+        one(metrics(runs, "everyone"), "target_rate", part="", variable=end)["value"]
+        for end in ("low", "high")
+    ]
+    assert y[seen].sum() / ROWS < ends[0] < told["value"] < ends[1]
 
 
 def test_em_finds_the_odds_under_label_shift_and_says_what_it_rests_on(runs):
@@ -148,9 +161,12 @@ def test_a_saved_model_answers_new_rows_alike(runs, name):
     own, _, frame, *_ = runs[name]
     again = load(own.at.folder).scores(frame.iloc[::-1])
     table = scores(runs, name).iloc[::-1].reset_index(drop=True)
-    assert [*again] == [column for column in table if column != "labeled"]
-    for column in ("estimate", "low", "high", *(["at_random"] if name != "none" else [])):
-        np.testing.assert_allclose(again[column], table[column], atol=1e-12)
+    blank, again = ~table["labeled"], again.reset_index(drop=True)
+    assert [*again] == [name for name in table if name not in ("labeled", "cross_validated")]
+    # Of a new row it is not known whether it would have an outcome.
+    made = [] if name == "everyone" else ["estimate", "low", "high"]
+    for column in (*made, *(["at_random"] if name != "none" else [])):
+        np.testing.assert_allclose(again[column][blank], table[column][blank], atol=1e-12)
 
 
 def numbers_of(own, files):
@@ -246,7 +262,7 @@ def test_a_number_has_bounds_and_no_tilt(tmp_path):
     least, most = (
         one(table, "swept_mean", setting="gamma=2.0", variable=end) for end in ("least", "most")
     )
-    assert least["value"] < one(table, "target_mean")["value"] < most["value"]
+    assert least["value"] < one(table, "target_mean", **WHOLE)["value"] < most["value"]
     assert least["value"] - 2 * least["standard_error"] < y[~seen].mean()
     assert not {"fewer", "more"} & {*table["variable"]}
 

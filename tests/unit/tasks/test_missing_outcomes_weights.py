@@ -1,11 +1,16 @@
 """A table of one's own with any weighting: chosen by one key, computed, learned with, saved."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from counterweight import load
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
-from counterweight.tables.parquet import read_columns
-from delivering import delivered, people
+from counterweight.plan.assumptions import assumed, declared_assumption
+from counterweight.tables.parquet import read_columns, read_table
+from counterweight.weighting.importance_weights import Rows
+from counterweight.weighting.outcome_selection import heckman_weights
+from delivering import Own, delivered, people
 
 #: What a weighting needs to be told beside its name.
 TOLD = {"rosset": {"features": ["age"], "moments": "squares"}, "heckman": {"exclusion": "age"}}
@@ -31,6 +36,53 @@ def test_each_weighting_gives_weights_of_mean_one(name, tmp_path):
     weights = read_columns(own.at.weights(identity))["weight"]
     assert (weights >= 0).all() and weights.std() > 0
     assert weights.mean() == pytest.approx(1)
+    facts = load(own.at.folder).facts
+    assert facts["assumes"] == assumed(declared_assumption(name), spec["options"])
+    assert facts["rests_on"] == [facts["assumes"]["rests"]]
+
+
+def chosen(rows, seed):
+    """People of whom those with an outcome were chosen by what no column shows, and by `far`."""
+    rng = np.random.default_rng(seed)
+    age, far = rng.normal(size=(2, rows))
+    cause, unseen = rng.multivariate_normal([0, 0], [[1, 0.4], [0.4, 1]], rows).T
+    y = 0.3 + 0.8 * age + cause > 0
+    seen = 0.5 + 0.3 * age + 0.5 * far + unseen > 0
+    columns = {"who": np.arange(rows), "age": age.round(3), "far": far.round(3)}
+    return pd.DataFrame(columns | {"y": np.where(seen, y * 1.0, np.nan)}), y, seen
+
+
+def test_an_answer_by_an_instrument_names_it_and_has_the_error_of_both_steps(tmp_path):
+    frame, y, seen = chosen(3000, 6)
+    weights = {"weighting": "heckman", "name": "chosen", "exclusion": "far"}
+    told = {"weights": weights, "target": "unlabeled", "study": SMALL}
+    own, files = delivered(tmp_path, frame, **told)
+    first = load(own.at.folder).facts["assumes"]["if"]
+    assert first.startswith("If far has no part in the outcome given the other columns")
+    made = read_table(files["metrics"])
+    made = made[(made["metric"] == "target_rate") & (made["part"] == "")]
+    made = made.set_index("variable")
+    assert made.loc["low", "value"] < y[~seen].mean() < made.loc["high", "value"]
+    # Both steps anew on rows drawn again: the weighted mean of residuals of one fit.
+    X, scores = frame[["age", "far"]].to_numpy(), read_table(files["scores"])
+    residual = (frame["y"] - scores["cross_validated"]).to_numpy()
+    rng, found = np.random.default_rng(7), []
+    for _ in range(100):
+        at = rng.integers(0, len(y), len(y))
+        s = seen[at]
+        rows = Rows(X[at][s], y[at][s] * 1.0, X[at][~s], names=("age", "far"))
+        weight = np.minimum(heckman_weights(rows, exclusion="far", target="unlabeled"), 50)
+        found.append(np.average(residual[at][s], weights=weight))
+    p = scores["estimate"][~seen]
+    error = np.hypot(np.std(found), np.sqrt((p * (1 - p)).sum()) / len(p))
+    assert made.loc["", "standard_error"] == pytest.approx(error, rel=0.1)
+
+
+def test_weights_that_were_asked_for_are_in_all_that_is_delivered(tmp_path):
+    frame = people(60, 8)
+    asked = Own(tmp_path, frame, {"id": "who", "outcome": "y", "weights": "shimodaira"}).study
+    parts = asked["methods"]["combined"]["options"]["parts"]
+    assert parts and all(asked["methods"][part]["weights"] for part in parts)
 
 
 def test_by_name_alone(tmp_path):

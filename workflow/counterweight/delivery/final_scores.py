@@ -1,5 +1,7 @@
 """What a study of a table with blanks delivers: the method chosen, its band, its support."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
@@ -14,24 +16,14 @@ from counterweight.models.score_models import EncodedModel, digits_for
 from counterweight.models.stacking import CombinedModel, centred, scores_of
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.numerics.estimate import Estimate, around, hidden_mean
-from counterweight.plan.components import configured
+from counterweight.plan.components import configured, reference
 from counterweight.tables.parquet import read_columns, read_models, read_table
 from counterweight.tables.study_data import generator
-from counterweight.weighting.importance_weights import effective_sample_size
+from counterweight.weighting.importance_weights import Rows, effective_sample_size
 from counterweight.weighting.overlap import Support, overlap
 
 #: Ends of an interval, variables of its records.
 ENDS = ("low", "high")
-#: What is said of answers without a tilt.
-AT_RANDOM = (
-    "Labels are taken to be missing at random: rows without an outcome are taken to turn out as "
-    "rows with the same features that have one. Nothing in the table can show that they do."
-)
-#: The same of a target that is not in the table.
-ELSEWHERE = (
-    "Those that answers are for are taken to turn out as labeled rows with the same features. "
-    "Nothing in the table can show that they do."
-)
 
 
 def chosen_method(tested, methods, asked=None):
@@ -90,24 +82,25 @@ def final_scores(job, tilted=None, elsewhere=None):
             data,
             tested,
             held_out,
-            answers.of(name)[~data.labeled],
+            _told(model, band, data)[~data.labeled],
             target=given["target"],
             event=f"{facts['outcome']} = {words[1]}" if words else "1",
             selection=paths.selection[0] if paths.selection else None,
         )
+        facts["assumes"] = facts["tilt"]["assumes"]
     for sentence in (*facts["why"], *(facts["rests_on"] if tilted else ())):
         job.log.info(sentence)
     scores = _scores(saved, data, tested, frame, held_out)
     if elsewhere:
         *known, told = elsewhere(data, tested, held_out, saved, paths.table, given)
-        facts |= told
+        facts |= told | {"assumes": _of(facts["assumes"], told["for"])}
         for sentence in told["target"]:
             job.log.info(sentence)
         rows = TargetRows.elsewhere(data, tested)
         means = [("", _plain(*known))]
     else:
         rows = TargetRows.here(data, tested, given["target"])
-        means = _means(data, tested, scores, held_out, answers, name, saved.tilt, given)
+        means = _means(data, tested, scores, held_out, facts["tilt"], given)
     records = _records(job, data, name, scores, weight, means, given)
     if not (tilted or elsewhere):
         predictions = {one: answers.out_of_fold(one) for one in names}
@@ -138,8 +131,9 @@ def _facts(given, data, tested, frame, name, model, why):
     seen, column = frame[data.labeled], given["outcome"]["options"]["column"]
     y, _, words = configured("outcome", given["outcome"])(seen, data.types)
     told = data.types.get(column), data.forms.get(column)
-    assumed = [] if data.labeled.all() else [AT_RANDOM]
     methods, method = given["methods"], given["methods"][name]
+    # Of outcomes that are all known nothing is taken for granted.
+    assumes = None if data.labeled.all() and not given.get("elsewhere") else method["assumes"]
     parts = [methods[part] for part in _parts(methods, name)]
     shares = [
         [part["label"], float(share)] for part, share in zip(parts, model.shares, strict=True)
@@ -164,7 +158,8 @@ def _facts(given, data, tested, frame, name, model, why):
         "why": why + _why(shares, tested),
         "threshold": 0.5,
         "digits": 2 if data.binary else digits_for(tested.y),
-        "rests_on": [ELSEWHERE] if given.get("elsewhere") else assumed,
+        "rests_on": [assumes["rests"]] if assumes else [],
+        "assumes": assumes,
         "tilt": None,
     }
 
@@ -237,9 +232,13 @@ class _Answers:
 
 
 def _scores(saved, data, tested, frame, held_out):
-    """Answers for the rows of the table: known outcomes stand for themselves."""
-    scores, known = pd.DataFrame(saved.scored(frame)), data.labeled
-    for column in ("estimate", "low", "high"):
+    """Answers for the rows of the table: known outcomes stand for themselves.
+
+    Of the others it is known that they have none, so that a tilt moves them by all of it.
+    """
+    tilt = saved.tilt and replace(saved.tilt, chance=None)
+    scores, known = pd.DataFrame(replace(saved, tilt=tilt).scored(frame)), data.labeled
+    for column in ("estimate", "low", "high", *(("at_random",) if tilt else ())):
         scores.loc[known, column] = data.y[known]
     if saved.binary:
         scores.loc[known, "decision"] = saved.classes_[data.y[known].astype(int)]
@@ -263,7 +262,29 @@ def _plain(value, error, rows):
     return Estimate(value, error, value - half, value + half, rows, np.nan, np.nan)
 
 
-def _means(data, tested, scores, held_out, answers, name, tilt, given):
+def _told(model, band, data):
+    """Estimates of the rows of the table as they are delivered before a tilt, (n,)."""
+    p = model.predict(data.encoded)
+    return np.clip(p, *band.interval(p, contain=False))
+
+
+def _of(assumes, whom):
+    """What answers rest on, with those that they are for."""
+    return assumes and {key: text.replace("{whom}", whom) for key, text in assumes.items()}
+
+
+def _error_of_weights(data, tested, held_out, told):
+    """Standard error of the mean over hidden rows where weights have an error of their own."""
+    residual = np.zeros(len(data.rows))
+    residual[np.searchsorted(data.rows, tested.row)] = tested.y - held_out
+    seen, blank = (np.flatnonzero(rows) for rows in (data.labeled, ~data.labeled))
+    seen, blank = (places[data.in_order(places)] for places in (seen, blank))
+    rows = Rows(data.X[seen], data.y[seen], data.X[blank], names=tuple(data.names))
+    parts = reference(told["function"])(rows, residual[seen], data.weight[seen], **told["options"])
+    return float(np.sqrt(sum(part @ part for part in parts)))
+
+
+def _means(data, tested, scores, held_out, tilt, given):
     """The mean outcome of those that answers are for, of those without an outcome, and its errors.
 
     Pairs of a part of the records and an `Estimate`: "" is of the target, ``unlabeled`` of the rows
@@ -284,12 +305,13 @@ def _means(data, tested, scores, held_out, answers, name, tilt, given):
         noise, bounds = np.average(residual**2, weights=weight), (None, None)
     told = residual, weight, expected, design[blank], noise, tested.group
     hidden, error, freedom = hidden_mean(*told)
-    if tilt is not None:
-        rows_of = TargetRows.here(data, tested, "unlabeled")
-        p = _calibrated(data, answers.of(name), tilt, given["tilt"])
-        error = rows_of.mean(p, centre=tilt.delta).at(0.0)[1]
+    if given["influence"]:
+        _, own, _ = hidden_mean(0 * residual, *told[1:])
+        error = np.hypot(own, _error_of_weights(data, tested, held_out, given["influence"]))
     half = float(stdtrit(freedom, 0.975)) * error
     low, high = (float(end) for end in around(hidden, half, bounds))
+    if tilt is not None:
+        error, low, high = (tilt[f"rate_{part}"] for part in ("error", *ENDS))
     effective = effective_sample_size(weight)
     size = int(blank.sum()), effective, float(weight.max())
     of_blank = Estimate(hidden, error, low, high, *size)
@@ -309,7 +331,8 @@ def _sensitivity(data, rows, name, answers, tilt, asked, estimate):
     made = {one: answers.of(one) for one in answers.methods} if data.binary else {}
     if tilt is not None:
         p, centre = _calibrated(data, p, tilt, asked), tilt.delta
-        made = {one: tilt.moved(data.encoded, q, q, q)[0] for one, q in made.items()}
+        hidden = replace(tilt, chance=None)
+        made = {one: hidden.moved(data.encoded, q, q, q)[0] for one, q in made.items()}
     return sensitivity_records(
         rows, p, made, name, binary=data.binary, centre=centre, estimate=estimate
     )

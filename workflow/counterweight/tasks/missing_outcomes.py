@@ -7,6 +7,7 @@ delivered is fitted on all labeled rows.
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
+from counterweight.plan.assumptions import assumed, declared_assumption
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of, weighing_of
 from counterweight.plan.methods import looked_up
 from counterweight.tasks.own_studies import BOOSTED, LINEAR, check_method
@@ -384,7 +385,7 @@ def evaluate(job):
 def plan_deliver(plan, study, at):
     methods = {
         name: {key: spec[key] for key in ("model", "options", "label")}
-        | {"weights": bool(spec["weights"])}
+        | {"weights": bool(spec["weights"]), "assumes": _assumed(study, spec)}
         for name, spec in study["methods"].items()
         if spec["reported"]
     }
@@ -405,6 +406,7 @@ def plan_deliver(plan, study, at):
         "id": plan["datasets"][study["dataset"]].get("roles", {}).get("id"),
         "outcome": parts["outcome"],
         "tilt": study["tilt"],
+        "influence": _influence(study),
     }
     elsewhere = next(
         (spec for spec in study["weightings"].values() if spec["weighting"] == ELSEWHERE), None
@@ -422,7 +424,25 @@ def plan_deliver(plan, study, at):
     uses = tuple(pair for pair in uses if pair[0] == "outcome") + _models(study)
     given, own = given | draws(plan, study), tuple(inputs.get("population", ()))
     whose = "deliver_tilted" if study["tilt"] else "deliver_elsewhere" if elsewhere else "deliver"
-    return Job(f"{_HERE}:{whose}", inputs, given, uses, outputs, own=own)
+    modules = [given["influence"]["function"].split(":")[0]] if given["influence"] else ()
+    return Job(f"{_HERE}:{whose}", inputs, given, uses, outputs, own=own, modules=tuple(modules))
+
+
+def _assumed(study, spec):
+    """What answers of a method rest on: what its model does, or the weights to the target."""
+    weighting = next(iter(study["weightings"].values()), {"weighting": None, "options": {}})
+    pair = declared_assumption(weighting["weighting"], spec["model"])
+    return assumed(pair, weighting["options"], "{whom}")
+
+
+def _influence(study):
+    """The function that knows the error of the weights to the target themselves; None without."""
+    for spec in [*study["weightings"].values()][:1]:
+        function = components.declared("weighting", spec["weighting"], "INFLUENCE")
+        if function:
+            options = {key: told for key, told in spec["options"].items() if key != "target"}
+            return {"function": function, "options": options | {"most": spec["max_weight"]}}
+    return None
 
 
 def deliver_tilted(job):

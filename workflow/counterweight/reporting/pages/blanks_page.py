@@ -2,7 +2,7 @@
 
 import functools
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.sensitivity import TWICE
@@ -19,7 +19,14 @@ from counterweight.reporting.pages.sensitivity_page import (
 )
 from counterweight.reporting.sheets import Column, Sheet, each_method, in_words, told
 from counterweight.reporting.study_page import Answer, StudyPage
-from counterweight.reporting.wording import capital, listing, number, percent
+from counterweight.reporting.wording import (
+    capital,
+    joined_words,
+    listing,
+    number,
+    percent,
+    places_for,
+)
 from counterweight.tables.saved_form import read_saved
 
 #: Whom answers are for, in print.
@@ -47,53 +54,235 @@ def answer(numbers):
     if method is None or name is None:
         return None
     saved, quality = facts(numbers), numbers.measure(name)
-    binary = numbers.measured("target_rate", target)
-    metric = "target_rate" if binary else "target_mean"
-    rate, measure = numbers.get("delivered", metric, target), numbers.measure(metric)
-    whom, outcome = saved.get("for") or FOR[target], saved.get("outcome", "the outcome")
-    swept = list(swept_of(numbers, target))
-    if binary:
-        one = saved["names"][1] if saved.get("names") else "1"
-        sentence = f"of {whom}, an estimated {in_words(rate, measure)} have {outcome} = {one}"
-    else:
-        sentence = f"over {whom}, {outcome} is {in_words(rate, measure)} on average"
-    if swept:
-        sentence = _condition(saved) + sentence + _range(swept[0], saved)
+    people, swept = _People.of(numbers, saved), list(swept_of(numbers, target))
     known = {source: numbers.get(source, name, target) for source in numbers.sources}
-    rows, labeled, blank = (
-        numbers.get("labels", f"rows_{which}", "").mean for which in ("all", "labeled", "unlabeled")
-    )
+    sentence = _bounded(people) if people.unsupported else _estimated(people, swept)
+    whom = saved.get("for") or FOR[target]
+    of_all = " It is that of all of them only if the condition of the first sentence holds."
     more = (
         *_wrong(numbers, saved, target, swept),
-        _apart(numbers, target),
+        _resting(people) if people.supported.known else _apart(numbers, target),
         f"On held-out labeled rows, weighted to have the features of {whom}, "
-        f"{saved.get('method', numbers.label(method))} has {quality.label} "
-        f"{in_words(known[method], quality)}"
+        f"{_delivered(numbers, saved)} has {quality.label} {in_words(known[method], quality)}"
         + (", before the tilt." if saved.get("tilt") else ".")
-        + (" It is that of all of them only if labels are missing at random." if swept else ""),
+        + (of_all if swept else ""),
         *[*saved.get("why", ())][-1:],
         _outside(numbers, target),
-        f"scores.csv has an answer for each of the {number(rows, 0)} rows.",
-    )
-    worth, outside = (
-        number(numbers.get("delivered", which, target).mean, 0)
-        for which in ("effective_rows", "rows_outside")
-    )
-    note = whom + (f"; {swept[0].range(TWICE)} at Γ = {TWICE:g}" if swept else "")
-    of_blank = f"of {number(blank, 0)} without an outcome"
-    cards = (
-        blocks.Card(f"{outcome}, estimated", *told(rate, measure), note),
-        blocks.Card(capital(quality.label), *told(known[method], quality), "cross-validated"),
-        blocks.Card("Rows to learn from", number(labeled, 0), "", f"worth {worth} once weighted"),
-        blocks.Card("Rows like nobody labeled", outside, "", of_blank),
+        _scores(people),
     )
     points = [(numbers.label(one), known[one], "main" * (one == method)) for one in known]
+    cards = (
+        *_headline_cards(people, swept),
+        *_other_cards(numbers, people, quality, known[method]),
+    )
     return Answer(f"{capital(sentence)}.", more, cards, points, tuple(files(numbers)))
+
+
+@dataclass(frozen=True)
+class _People:
+    """Whom the first sentence is of: what was measured of them, and what they are called."""
+
+    numbers: object
+    saved: dict
+    target: str
+    metric: str
+    sizes: dict
+
+    @classmethod
+    def of(cls, numbers, saved):
+        target = numbers.plan["targets"][0]
+        metric = "target_rate" if numbers.measured("target_rate", target) else "target_mean"
+        sizes = {
+            which: numbers.get("labels", f"rows_{which}", "").mean
+            for which in ("all", "labeled", "unlabeled")
+        }
+        return cls(numbers, saved, target, metric, sizes)
+
+    def get(self, metric, **place):
+        return self.numbers.get("delivered", metric, self.target, **place)
+
+    def told(self, **place):
+        """The mean outcome with its interval, in print; "" where it was not measured."""
+        known = self.get(self.metric, **place)
+        return in_words(known, self.measure) if known.known else ""
+
+    @property
+    def measure(self):
+        return self.numbers.measure(self.metric)
+
+    @property
+    def binary(self):
+        return self.metric == "target_rate"
+
+    @property
+    def outcome(self):
+        return self.saved.get("outcome", "the outcome")
+
+    @property
+    def event(self):
+        """The outcome and its value, of a class."""
+        return f"{self.outcome} = {self.saved['names'][1] if self.saved.get('names') else '1'}"
+
+    @property
+    def blank(self):
+        return f"the {number(self.sizes['unlabeled'], 0)} rows without an outcome"
+
+    @property
+    def whom(self):
+        """Those that answers are for."""
+        everyone = f"all {number(self.sizes['all'], 0)} rows"
+        return self.saved.get("for") or (self.blank if self.target == "unlabeled" else everyone)
+
+    @property
+    def unsupported(self):
+        """Whether bounds stand in place of an estimate: too few of them are like labeled rows."""
+        return self.get("unsupported_headline").mean == 1 and self.bounds("worst") is not None
+
+    @property
+    def supported(self):
+        """Share of them that rests on data."""
+        return self.get("supported_share")
+
+    def bounds(self, part, between=" to "):
+        """``12.0 to 31.0 %``: ends of a kind of bounds; None where they were not measured."""
+        ends = [self.get("target_bounds", part=part, variable=end).mean for end in ("low", "high")]
+        if any(map(math.isnan, ends)):
+            return None
+        unit, factor = (" %", 100) if self.binary else ("", 1)
+        places = 1 if self.binary else places_for(ends)
+        return between.join(number(factor * end, places) for end in ends) + unit
+
+    def say(self, whom, value, guess="an estimated "):
+        """A clause: that so many of them have the outcome."""
+        if self.binary:
+            return f"of {whom}, {guess}{value} have {self.event}"
+        return f"over {whom}, {self.outcome} is {guess}{value} on average"
+
+
+def _estimated(people, swept):
+    """The first sentence: for the rows that the question names, then for everyone."""
+    text = people.say(people.whom, people.told())
+    if people.target == "general" and people.sizes["unlabeled"]:
+        asked = people.told(part="unlabeled")
+        if asked:
+            first = people.say(people.blank, asked)
+            text = (
+                f"{first}; of {people.whom}, known outcomes and estimates together, {people.told()}"
+            )
+            if not people.binary:
+                text = f"{first}; over {people.whom}, known outcomes and estimates together, "
+                text += f"it is {people.told()}"
+    if not swept:
+        return text
+    return _condition(people.saved) + text + _range(swept[0], people)
+
+
+def _bounded(people):
+    """The first sentence where too many rows are unlike all that have an outcome: bounds."""
+    share, worst = people.supported.mean, people.bounds("worst", between=" and ")
+    blank = people.get("supported_share", part="unlabeled")
+    if people.target == "general" and blank.known:
+        apart = f"{_rest(blank.mean)} of {people.blank} are like no row that has one"
+    else:
+        apart = f"{_rest(share)} of them are like no row that has an outcome"
+    free = "of those, none or all may have it"
+    if not people.binary:
+        free = "those may have any value from the least to the largest that is known"
+    text = _condition(people.saved) + people.say(people.whom, worst, "between ")
+    text += f": {apart}, and {free}"
+    near = people.bounds("gamma=2")
+    if near:
+        text += f"; {near} if their odds are at most twice, and at least half, what the model says"
+    told = people.told(part="supported")
+    if told:
+        text += f". {capital(people.say(f'the {percent(share, 0)} that rest on data', told))}"
+    return text
+
+
+def _rest(share):
+    """What is left of a share, in print."""
+    return percent(1 - share, 0 if share < 0.99 else 1)
+
+
+def _resting(people):
+    """What share of the answer rests on data, where it is not all of it."""
+    share = people.supported.mean
+    if math.isnan(share) or share > 1 - 1e-9 or people.unsupported:
+        return ""
+    text = (
+        f"{percent(share)} of {people.whom} rest on data: their outcome is known, or rows like "
+        "them have one."
+    )
+    worst = people.bounds("worst")
+    return text + (f" Whatever the others are, the answer is in {worst}." if worst else "")
+
+
+def _delivered(numbers, saved):
+    """The method that is delivered, with its parts and their shares where there are several."""
+    label = saved.get("method") or numbers.label(numbers.delivered[0])
+    parts = [(name, share) for name, share in saved.get("parts", ()) if share >= 0.005]
+    if len(parts) < 2:
+        return label
+    told = sorted(parts, key=lambda part: -part[1])
+    shares = listing(f"{name} {percent(share, 0)}" for name, share in told)
+    return f"the {label[:1].lower()}{label[1:]} ({shares})"
+
+
+def _scores(people):
+    """What stands in the file of answers."""
+    text = f"scores.csv has an answer for each of the {number(people.sizes['all'], 0)} rows"
+    if people.saved.get("for"):
+        return f"{text}."
+    whose = "all" if people.target == "general" else "those without an outcome"
+    return (
+        f"{text}: known outcomes as they are, estimates for the others. The mean of its column "
+        f"estimate, by design weights, over {whose} is {people.told().partition(' [')[0]}."
+    )
+
+
+def _headline_cards(people, swept):
+    """What the outcome is, for whom: estimates, or bounds where too little rests on data."""
+    label = f"{people.event if people.binary else people.outcome}, {{}}".format
+    gamma = f"{swept[0].range(TWICE, chance=True)} at Γ = {TWICE:g}" if swept else ""
+    if people.unsupported:
+        share = people.supported.mean
+        note = f"{people.whom}; {percent(share, 0)} rest on data"
+        yield blocks.Card(label("bounds"), people.bounds("worst"), "", note)
+        known = people.get(people.metric, part="supported")
+        if known.known:
+            note = "of those that rest on data"
+            yield blocks.Card(label("estimated"), *told(known, people.measure), note)
+        return
+    asked = people.get(people.metric, part="unlabeled")
+    if people.target == "general" and asked.known and people.sizes["unlabeled"]:
+        yield blocks.Card(label("estimated"), *told(asked, people.measure), people.blank)
+    known, note = people.get(people.metric), joined_words([people.whom, gamma], "; ")
+    yield blocks.Card(label("estimated"), *told(known, people.measure), note)
+
+
+def _other_cards(numbers, people, quality, known):
+    """How good single answers are, and how many rows stand behind them."""
+    worth, outside = (
+        number(people.get(which).mean, 0) for which in ("effective_rows", "rows_outside")
+    )
+    labeled, blank = (number(people.sizes[which], 0) for which in ("labeled", "unlabeled"))
+    return (
+        blocks.Card(capital(quality.label), *told(known, quality), "cross-validated"),
+        blocks.Card("Rows to learn from", labeled, "", f"worth {worth} once weighted"),
+        blocks.Card("Rows like nobody labeled", outside, "", f"of {blank} without an outcome"),
+    )
+
+
+def _assumes(saved):
+    """How the first sentence begins, and what is taken for granted, if the model's file says it."""
+    return saved.get("assumes") or (saved.get("tilt") or {}).get("assumes")
 
 
 def _condition(saved):
     """Under what the first sentence holds; it says nothing without."""
-    tilt = saved.get("tilt")
+    assumes, tilt = _assumes(saved), saved.get("tilt")
+    if assumes:
+        return f"{assumes['if']}, "
     if tilt is None:
         if saved.get("for"):
             return f"If outcomes of {saved['for']} are, at equal features, those of labeled rows, "
@@ -103,19 +292,17 @@ def _condition(saved):
     return f"If {odds}, {source.get(tilt['by'], 'as estimated')}, "
 
 
-def _range(one, saved):
+def _range(one, people):
     """What Γ = 2 makes of the estimate, its interval included."""
     span = one.range(TWICE, chance=True)
-    if not saved.get("names"):
+    if not people.saved.get("names"):
         return (
-            "; if, at equal features, the odds of being without one differ between any two values "
-            f"by a factor of up to 2, {span}"
+            f", or {span} if, at equal features, the odds of being without one differ between any "
+            "two values by a factor of up to 2"
         )
-    if saved.get("for"):
-        return f"; if their odds are up to twice or half as large as those of like rows, {span}"
-    odds = "these odds" if saved.get("tilt") else "the odds of rows without an outcome"
-    off = "as assumed" if saved.get("tilt") else "as those of like rows"
-    return f"; if {odds} are up to twice or half as large {off}, {span}"
+    among = "them" if people.saved.get("for") else "rows without an outcome"
+    off = "what is assumed" if people.saved.get("tilt") else "those of like rows that have one"
+    return f", or {span} if the odds of {people.event} among {among} are up to twice or half {off}"
 
 
 def _wrong(numbers, saved, target, swept):
@@ -123,11 +310,14 @@ def _wrong(numbers, saved, target, swept):
     if not swept:
         return
     assumed = "differ by this factor, the same for all," if saved.get("tilt") else "do not differ"
+    rests = (_assumes(saved) or {}).get("rests") or (
+        "Estimates suppose that rows with the same features, with and without an outcome, "
+        f"{assumed} in how they turn out, and nothing in the table can show that."
+    )
     yield (
-        "The first figure supposes that rows with the same features, with and without an outcome, "
-        f"{assumed} in how they turn out, and nothing in the table can show that. For the second, "
-        "odds at most twice or half as large (Γ = 2) are a point of reference and no estimate; it "
-        f"is {swept[0].range(TWICE)}, widened there by the sampling error of its ends."
+        f"{rests} The range at odds twice or half as large (Γ = 2) is a point of reference and no "
+        f"estimate: {swept[0].range(TWICE)}, and with the sampling error of its ends "
+        f"{swept[0].range(TWICE, chance=True)}."
     )
     side, known = turns(numbers, GIVEN, "rate", target)
     if side:
@@ -203,6 +393,14 @@ def _columns(*names, **place):
     ]
 
 
+def _question(numbers):
+    saved = facts(numbers)
+    outcome = saved.get("outcome", "the outcome")
+    if saved.get("for"):
+        return f"What would {outcome} be among {saved['for']}?"
+    return f"What would {outcome} be where it is blank?"
+
+
 QUALITIES = ("auc", "log_loss", "brier", "accuracy", "calibration_ratio", "r2", "mse", "mae")
 PAGE = StudyPage(
     answer=answer,
@@ -224,7 +422,5 @@ PAGE = StudyPage(
             _columns("auc", "log_loss", "r2", "mse", part="labeled"),
         ),
     ),
-    question=lambda numbers: (
-        f"What would {facts(numbers).get('outcome', 'the outcome')} be where it is blank?"
-    ),
+    question=_question,
 )

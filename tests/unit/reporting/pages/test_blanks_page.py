@@ -1,0 +1,174 @@
+"""First sentences of tables with blank outcomes, by hand-made numbers, and on what condition."""
+
+import pandas as pd
+import pytest
+from counterweight.plan.config import resolve
+from counterweight.plan.own import with_own_tables
+from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.pages import blanks_page as page
+from counterweight.reporting.report_jobs import study_plan
+from counterweight.tables.parquet import METRICS, metrics_table
+
+SIZES = {"rows_all": 1000.0, "rows_labeled": 700.0, "rows_unlabeled": 300.0}
+FACTS = {"outcome": "default", "names": ["0", "1"], "method": "Combined model"}
+HECKMAN = {
+    "if": "If branch has no part in the outcome",
+    "rests": "Branch is taken to have no part.",
+}
+
+
+def rated(value, low, high, target, metric="target_rate", part=""):
+    """Records of a mean with its interval."""
+    place = {"metric": metric, "target": target, "part": part}
+    ends = [place | {"variable": end, "value": at} for end, at in (("low", low), ("high", high))]
+    return [place | {"value": value, "standard_error": 0.01}, *ends]
+
+
+def bounded(target, share, headline, **bounds):
+    """Records of the share that rests on data, and of bounds by kind."""
+    place = {"target": target}
+    made = [place | {"metric": "supported_share", "value": share}]
+    made.append(place | {"metric": "unsupported_headline", "value": headline})
+    for part, ends in bounds.items():
+        at = place | {"metric": "target_bounds", "part": part.replace("_", "=")}
+        pairs = zip(("low", "high"), ends, strict=True)
+        made += [at | {"variable": end, "value": value} for end, value in pairs]
+    return made
+
+
+def swept(target, metric="swept_rate"):
+    """Records of the sweep at Γ = 1 and 2."""
+    place = {"metric": metric, "target": target}
+    return [
+        place | {"setting": f"gamma={gamma}", "variable": end, "value": value}
+        for gamma, ends in ((1.0, (0.22, 0.22)), (2.0, (0.18, 0.27)))
+        for end, value in zip(("least", "most"), ends, strict=True)
+    ]
+
+
+@pytest.fixture
+def answer(tmp_path, monkeypatch):
+    """The answer of a made-up study by what was delivered and what the saved model says."""
+    (tmp_path / "own.csv").write_text("x,y\n" + "1,0\n2,1\n3,\n" * 9)
+
+    def made(target, records, **facts):
+        entry = {"table": str(tmp_path / "own.csv"), "name": "mine", "outcome": "y"}
+        given = {"results": str(tmp_path), "data": str(tmp_path), "seed": 1, "filter_key": "key"}
+        named = {"target": "unlabeled"} if target == "unlabeled" else {}
+        plan = resolve(with_own_tables(given | entry | named, {}))
+        study = plan["studies"]["mine"]
+        first = next(iter(study["methods"]))
+        delivered = [{"metric": "delivered", "part": first, "target": target, "value": 1.0}]
+        auc = {"metric": "auc", "value": 0.8, "standard_error": 0.01, "target": target}
+        sizes = [{"metric": name, "value": value} for name, value in SIZES.items()]
+        by_source = {"labels": sizes, first: [auc], "delivered": delivered + records}
+        frames = [metrics_table("mine", *one).to_pandas() for one in by_source.items()]
+        frame = pd.concat(frames)[[name for name, _ in METRICS]]
+        monkeypatch.setattr(page, "facts", lambda numbers: FACTS | facts)
+        return page.answer(
+            StudyNumbers("mine", study_plan(study, plan["metrics"]), frame, tmp_path)
+        )
+
+    return made
+
+
+def test_the_rows_without_an_outcome_come_first_then_everyone(answer):
+    records = rated(0.225, 0.21, 0.24, "general") + swept("general")
+    records += rated(0.318, 0.29, 0.35, "general", part="unlabeled")
+    found = answer("general", records)
+    assert found.sentence == (
+        "If labels are missing at random, of the 300 rows without an outcome, an estimated 31.8 % "
+        "[29.0, 35.0] have default = 1; of all 1\u202f000 rows, known outcomes and estimates "
+        "together, 22.5 % [21.0, 24.0], or 18.0 to 27.0 % if the odds of default = 1 among rows "
+        "without an outcome are up to twice or half those of like rows that have one."
+    )
+    assert [card.value for card in found.cards[:2]] == ["31.8 %", "22.5 %"]
+    assert "over all is 22.5 %" in " ".join(found.more)
+
+
+def test_of_the_unlabeled_nothing_is_said_of_everyone(answer):
+    records = rated(0.318, 0.29, 0.35, "unlabeled") + swept("unlabeled")
+    records += rated(0.318, 0.29, 0.35, "unlabeled", part="unlabeled")
+    found = answer("unlabeled", records)
+    assert found.sentence.count("31.8 %") == 1 and "all 1" not in found.sentence
+    assert "over those without an outcome is 31.8 %" in " ".join(found.more)
+
+
+def test_a_mean_is_told_of_those_rows_too(answer):
+    records = rated(12.5, 11, 14, "general", "target_mean") + swept("general", "swept_mean")
+    records += rated(15, 13, 17, "general", "target_mean", part="unlabeled")
+    sentence = answer("general", records, outcome="debt", names=[]).sentence
+    assert (
+        "over the 300 rows without an outcome, debt is an estimated 15.00 [13.00, 17.00]"
+        in sentence
+    )
+    assert "known outcomes and estimates together, it is 12.50 [11.00, 14.00]" in sentence
+
+
+@pytest.mark.parametrize("where", ["assumes", "tilt"])
+def test_the_sentence_begins_with_what_was_assumed(answer, where):
+    records = rated(0.318, 0.29, 0.35, "unlabeled") + swept("unlabeled")
+    tilt = {"odds": 2.0, "by": "times", "assumes": HECKMAN}
+    told = {"assumes": HECKMAN} if where == "assumes" else {"tilt": tilt, "rests_on": ["", "Left."]}
+    found = answer("unlabeled", records, **told)
+    assert found.sentence.startswith(f"{HECKMAN['if']}, of the 300 rows without an outcome, ")
+    assert found.more[0].startswith(HECKMAN["rests"])
+
+
+def test_others_than_those_of_the_table_are_named_in_question_and_answer(answer, monkeypatch):
+    records = rated(0.318, 0.29, 0.35, "general") + swept("general")
+    whom = "the people of clinic.csv"
+    found = answer("general", records, **{"for": whom})
+    assert f"of {whom}, an estimated 31.8 % [29.0, 35.0] have default = 1" in found.sentence
+    assert not any("mean of its column" in text for text in found.more)
+    assert page.PAGE.question(None) == f"What would default be among {whom}?"
+
+
+def test_where_much_rests_on_no_data_bounds_stand_in_place_of_an_interval(answer):
+    records = rated(0.212, 0.206, 0.218, "unlabeled") + swept("unlabeled")
+    records += rated(0.19, 0.18, 0.2, "unlabeled", part="supported")
+    records += bounded("unlabeled", 0.57, 1.0, worst=(0.12, 0.55), gamma_2=(0.18, 0.3))
+    found = answer("unlabeled", records)
+    assert found.sentence == (
+        "If labels are missing at random, of the 300 rows without an outcome, between 12.0 and "
+        "55.0 % have default = 1: 43 % of them are like no row that has an outcome, and of those, "
+        "none or all may have it; 18.0 to 30.0 % if their odds are at most twice, and at least "
+        "half, what the model says. Of the 57 % that rest on data, an estimated 19.0 % "
+        "[18.0, 20.0] have default = 1."
+    )
+    card, second = found.cards[:2]
+    assert (card.value, card.interval) == (
+        "12.0 to 55.0 %",
+        "",
+    ) and "57 % rest on data" in card.note
+    assert second.value == "19.0 %"
+    assert "[20.6, 21.8]" not in found.sentence + str(found.cards)
+
+
+def test_bounds_of_a_mean_are_of_the_known_values(answer):
+    records = rated(12.5, 11, 14, "general", "target_mean")
+    records += bounded("general", 0.9, 1.0, worst=(10.0, 19.5))
+    sentence = answer("general", records, outcome="debt", names=[]).sentence
+    assert (
+        "over all 1\u202f000 rows, debt is between 10.00 and 19.50 on average: 10 % of them"
+        in sentence
+    )
+    assert "the largest that is known" in sentence and "twice" not in sentence
+
+
+@pytest.mark.parametrize("share, told", [(0.98, True), (1.0, False)])
+def test_a_small_share_without_data_is_one_short_sentence(answer, share, told):
+    records = rated(0.212, 0.206, 0.218, "unlabeled") + swept("unlabeled")
+    records += bounded("unlabeled", share, 0.0, worst=(0.2, 0.23))
+    found = answer("unlabeled", records)
+    assert "[20.6, 21.8]" in found.sentence
+    assert any("98.0 % of the 300 rows" in text for text in found.more) == told
+
+
+def test_what_is_delivered_is_named_by_its_parts(answer):
+    parts = [["Logistic regression", 0.402], ["Gradient boosting", 0.596], ["Weighted", 0.002]]
+    told = answer("unlabeled", rated(0.3, 0.2, 0.4, "unlabeled"), parts=parts).more
+    assert any(
+        "the combined model (Gradient boosting 60 % and Logistic regression 40 %) has" in text
+        for text in told
+    )

@@ -1,8 +1,13 @@
 """Which method a study of a table with blanks delivers: the combined one, else a better one."""
 
 import numpy as np
+import pandas as pd
+from counterweight import load
 from counterweight.delivery.final_scores import chosen_method
+from counterweight.evaluation.benchmark_columns import EITHER
 from counterweight.labeling.missing_outcomes import OutOfFold
+from counterweight.tables.parquet import read_table
+from delivering import delivered
 
 ROWS = 400
 METHODS = {
@@ -46,3 +51,32 @@ def test_of_everyone_labeled_rows_stand_for_themselves_and_for_like_ones():
     assert np.allclose(beyond, np.maximum(share - 1 / ROWS / 2, 0))
     assert (tested.to_hidden("unlabeled") == tested.weight).all()
     assert np.allclose(tested.predictions[0], tested.y), "draws are averaged"
+
+
+def test_amounts_have_answers_and_intervals_from_0_up(tmp_path):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(400, 2))
+    y = np.exp(2 + x[:, 0]) * rng.gamma(1, 1, 400) * (rng.random(400) < 0.7)
+    blank = rng.random(400) < 1 / (1 + np.exp(1 - x[:, 0]))
+    frame = pd.DataFrame({"who": np.arange(400), "a": x[:, 0], "b": x[:, 1]})
+    frame["y"] = np.where(blank, np.nan, y.round(2))
+    told = {"outcome": {"column": "y", "kind": "number"}, "target": "unlabeled"}
+    own, files = delivered(tmp_path, frame, **told)
+    scores, metrics = read_table(files["scores"]), read_table(files["metrics"])
+    ends = scores.loc[blank, ["low", "estimate", "high"]].to_numpy()
+    assert ends.min() >= 0 and (np.diff(ends, axis=1) >= 0).all()
+    within = (ends[:, 0] <= y[blank]) & (y[blank] <= ends[:, 2])
+    assert 0.88 < within.mean() < 1
+    mean = metrics[(metrics["metric"] == "target_mean") & (metrics["part"] == "")]
+    mean = dict(zip(mean["variable"], mean["value"], strict=True))
+    assert 0 <= mean["low"] < y[blank].mean() < mean["high"]
+    saved = load(own.at.folder)
+    assert saved.band.kind == "amount" and saved.model.amounts
+    np.testing.assert_allclose(
+        saved.scores(frame)["estimate"][blank], scores["estimate"][blank], rtol=1e-12
+    )
+    parts = saved.contributions(frame).sum(axis=1)
+    np.testing.assert_allclose(parts, saved.model.score(saved.encoder.encode(frame)), rtol=1e-9)
+    strengths = metrics[metrics["metric"] == "column_gamma"]
+    assert {*strengths["part"]} == {"a", "b", EITHER} and (strengths["value"] >= 1).all()
+    assert (metrics["metric"] == "e_value").sum() == 2

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.benchmark_columns import EITHER
 from counterweight.evaluation.hidden_labels import sweep_predictions
 from counterweight.numerics.sensitivity import swept
 from counterweight.numerics.tilt import tilted
@@ -214,6 +215,9 @@ def test_strengths_of_columns_and_the_e_value_are_told_in_sentences_and_a_table(
     range_ = place | {"metric": "column_range"}
     told += [range_ | {"variable": end, "value": v} for end, v in (("least", 0.19), ("most", 0.25))]
     told += [place | {"metric": "column_move", "value": -0.02}]
+    told += [place | {"part": EITHER, "value": 2.2}]
+    range_ |= {"part": EITHER}
+    told += [range_ | {"variable": end, "value": v} for end, v in (("least", 0.1), ("most", 0.3))]
     value = place | {"metric": "e_value", "part": "rate"}
     told += [value | {"value": 2.1}, value | {"variable": "interval", "value": 1.0}]
     frame = read_table(files["metrics"])
@@ -221,14 +225,15 @@ def test_strengths_of_columns_and_the_e_value_are_told_in_sentences_and_a_table(
     frame = frame[~frame["metric"].isin(own_metrics)]
     made = metrics_table("mine", "delivered", told).to_pandas()
     numbers = StudyNumbers("mine", numbers.plan, pd.concat([frame, made]), own.at.folder)
-    value, strongest = by_columns(numbers, "unlabeled")
+    value, strongest, either = by_columns(numbers, "unlabeled")
     assert "by a risk ratio of 2.1 beyond all columns (E-value)" in value
     assert value.endswith("its interval holds the rate of the labeled ones already.")
     assert "as strong as income, the strongest that is seen, would mean Γ = 1.60" in strongest
     assert "an answer anywhere from 19.0 to 25.0 %" in strongest
+    assert "Γ = 2.2, and an answer anywhere from 10.0 to 30.0 %" in either
     assert "those of the outcome by up to 100 and more" in strongest
     table = build(BY_COLUMN, numbers)
-    assert [row.label for row in table.rows] == ["income", "age"]
+    assert [row.label for row in table.rows] == [EITHER, "income", "age"]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.logistic import PENALTIES, AdaptedLogistic, LogisticModel, adapted
+from counterweight.models.logistic import (
+    PENALTIES,
+    AdaptedLogistic,
+    AmountModel,
+    LogisticModel,
+    RidgeModel,
+    adapted,
+)
 from scipy.optimize import minimize
 
 
@@ -99,3 +106,51 @@ def test_what_cannot_be_fitted_is_told(options, weights, message):
     X, y, _ = sample()
     with pytest.raises(CounterweightError, match=message):
         AdaptedLogistic(**options).fit(X, y, weights)
+
+
+def amounts(rows, factors, seed=0):
+    """Amounts with zeros that features multiply, or add to, and what is expected of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(rows, 2))
+    score = X @ [1.5, -1.0]
+    expected = np.exp(score) if factors else 3 + score
+    return X, expected * rng.gamma(2, 1, rows) * (rng.random(rows) < 0.5), expected
+
+
+@pytest.mark.parametrize("factors", [True, False], ids=["multiply", "add"])
+def test_amounts_have_a_log_link_where_features_multiply_and_none_where_they_add(factors):
+    X, y, expected = amounts(2000, factors)
+    found = AmountModel(l2=None).fit(X, y)
+    assert found.link_ == ("log" if factors else "identity")
+    other = AmountModel(l2=None, link="identity" if factors else "log").fit(X, y)
+    errors = [np.mean((model.predict(X) - expected) ** 2) for model in (found, other)]
+    assert errors[0] < errors[1]
+    # At one's own penalty the link is chosen, too.
+    assert AmountModel(l2=1e-3).fit(X, y).link_ == found.link_
+
+
+@pytest.mark.parametrize("link", ["log", "identity"])
+def test_amounts_are_from_0_up_with_the_weighted_mean_of_the_outcomes(link):
+    X, y, _ = amounts(300, link == "log")
+    weight = np.random.default_rng(2).uniform(0.1, 3, 300)
+    found = AmountModel(l2=None, link=link).fit(X, y, weight)
+    raw = found.raw(X)
+    mean = np.exp(raw) if link == "log" else raw
+    assert weight @ mean == pytest.approx(weight @ y, rel=1e-6)
+    assert found.predict(np.array([[-60.0, 60.0], [60.0, -60.0]])).min() >= 0
+    if link == "log":
+        assert found.predict(np.array([[60.0, -60.0]]))[0] == pytest.approx(2 * y.max())
+        scaled = AmountModel(l2=None, link=link).fit(1000 * X, 0.01 * y, weight)
+        np.testing.assert_allclose(scaled.predict(1000 * X), 0.01 * found.predict(X), rtol=1e-6)
+    else:
+        told = found.settled(X, y, weight)
+        plain = RidgeModel(told["l2"], told["per_row"]).fit(X, y, weight)
+        np.testing.assert_array_equal(found.coef_, plain.coef_)
+    again = AmountModel.from_arrays(found.to_arrays())
+    np.testing.assert_array_equal(again.predict(X), found.predict(X))
+
+
+def test_amounts_that_are_all_0_in_a_fit_have_no_log_link():
+    X, y, _ = amounts(60, True)
+    found = AmountModel(l2=1e-3).fit(X, np.zeros(60))
+    assert found.link_ == "identity" and not found.predict(X).any()

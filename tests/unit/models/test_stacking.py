@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.models.score_models import through
 from counterweight.models.stacking import (
     CombinedModel,
     centred,
     combined_out_of_fold,
+    factor_to,
     fitted_factors,
     scores_of,
 )
@@ -121,3 +123,52 @@ def test_scores_are_log_odds_within_bounds():
 def test_a_factor_a_part():
     with pytest.raises(CounterweightError, match="2 models have 1 factors"):
         CombinedModel([Part(0), Part(1)], [1.0], 0.0)
+
+
+def spent(count=800, seed=0):
+    """Predictions of amounts by a fit that is right and one of noise, and the amounts."""
+    rng = np.random.default_rng(seed)
+    right, noise = rng.gamma(1, 3, count), rng.gamma(1, 3, count)
+    y = right * rng.gamma(0.5, 2, count) * (rng.random(count) < 0.8)
+    return np.column_stack([right, noise]), y, rng.random(count) + 0.5
+
+
+def test_what_is_combined_of_amounts_is_from_0_up_and_has_their_mean():
+    scores, y, weight = spent()
+    factors, constant = fitted_factors(scores, y, weight, False, amounts=True)
+    assert factors.min() >= 0 and constant >= 0 and factors[0] > 5 * factors[1]
+    assert weight @ (y - scores @ factors - constant) == pytest.approx(0, abs=1e-8)
+    # Of noise alone the mean is left.
+    factors, constant = fitted_factors(scores[:, 1:], y, weight, False, amounts=True)
+    assert constant > 0.5 * np.average(y, weights=weight) and factors[0] < 0.4
+    fold = np.arange(len(y)) % 5
+    assert combined_out_of_fold(scores, y, weight, fold, False, True).min() >= 0
+    assert (scores_of(np.array([-3.0, 8.0]), False, True) == [0, 8]).all()
+    assert factor_to(scores[:, 0], y, weight) * (weight @ scores[:, 0]) == pytest.approx(weight @ y)
+
+
+class Linked:
+    """Parts whose answers are a function of a score, as `EncodedModel` tells them."""
+
+    binary = False
+
+    def __init__(self, answers):
+        self.answers, self.part = answers, Part(0)
+
+    def score(self, rows):
+        return self.answers(self.part.score(rows))
+
+    def explained(self, rows):
+        return through(self.answers, *self.part.explained(rows))
+
+
+def test_contributions_sum_to_the_amount_through_a_link():
+    told = Rows(np.r_[np.random.default_rng(0).normal(size=(30, 2)), [[1.0, 0.0]]])
+    parts = [Linked(np.exp), Linked(lambda score: score)]
+    model = CombinedModel(parts, [0.7, 0.2], 0.1, amounts=True)
+    score, base, added = model.explained(told)
+    assert score == pytest.approx(base + added.sum(axis=1))
+    x = told.values[:, 0]
+    expected = 0.7 * np.exp(x) + 0.2 * np.maximum(x, 0) + 0.1
+    assert score == pytest.approx(expected) and model.predict(told) == pytest.approx(expected)
+    assert (x < 0).any() and model.predict(told).min() >= 0

@@ -8,12 +8,13 @@ from scipy.special import stdtrit
 
 from counterweight.delivery.saved_scores import SavedScores
 from counterweight.errors import listed
+from counterweight.evaluation.benchmark_columns import strength_records
 from counterweight.evaluation.cross_validation import better, losses, robust_records
 from counterweight.evaluation.hidden_labels import TargetRows, sensitivity_records
 from counterweight.labeling.missing_outcomes import BlankData, OutOfFold
 from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.score_models import EncodedModel, digits_for
-from counterweight.models.stacking import CombinedModel, centred, scores_of
+from counterweight.models.stacking import CombinedModel, centred, factor_to, scores_of
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.numerics.estimate import Estimate, around, hidden_mean
 from counterweight.plan.components import configured, reference
@@ -68,7 +69,8 @@ def final_scores(job, tilted=None, elsewhere=None):
     answers = _Answers(data, tested, methods, paths.models, given["target"])
     model = answers.model(name)
     held_out = answers.out_of_fold(name)
-    band = CalibrationBand("binary" if data.binary else "number")
+    kind = "binary" if data.binary else "amount" if tested.amounts else "number"
+    band = CalibrationBand(kind)
     band.fit(tested.y, held_out, tested.weight)
     weight = read_columns(paths.weights)["weight"] if paths.weights else data.weight[data.labeled]
     support = _support(given, data, weight)
@@ -108,7 +110,8 @@ def final_scores(job, tilted=None, elsewhere=None):
         made = robust_records(tested, predictions, estimates, name, rows.where, rows.weight)
         records += [{"repeat": 0, "target": given["target"]} | record for record in made]
     headline = means[0][1]
-    swept = _sensitivity(data, rows, name, answers, saved.tilt, given["tilt"], headline.value)
+    ends = headline, means[-1][1], bool(elsewhere)
+    swept = _sensitivity(data, rows, name, answers, saved.tilt, given["tilt"], *ends)
     place = {"repeat": 0, "target": given["target"], "rows": headline.rows}
     return saved, scores, records + [place | record for record in swept]
 
@@ -190,6 +193,7 @@ class _Answers:
         self.data, self.tested, self.target = data, tested, target
         self.methods, self.paths = methods, dict(zip(methods, models, strict=True))
         self.models, self.made, self.held_out = {}, {}, {}
+        self.amounts = tested.amounts
 
     def model(self, name):
         """The fit of a method to all labeled rows, a `CombinedModel`."""
@@ -206,10 +210,14 @@ class _Answers:
         else:
             # Moved to the mean of the target, as what is combined is.
             p = self.tested.predictions[list(self.methods).index(name)]
-            score, weight = scores_of(p, self.data.binary), self.tested.to_hidden(self.target)
-            factors = np.ones(1)
-            constant = centred(score, self.tested.y, weight, self.data.binary)
-        self.models[name] = CombinedModel(parts, factors, constant)
+            weight, kind = self.tested.to_hidden(self.target), (self.data.binary, self.amounts)
+            told = scores_of(p, *kind), self.tested.y, weight
+            factors, constant = np.ones(1), 0.0
+            if self.amounts:
+                factors = factors * factor_to(*told)
+            else:
+                constant = centred(*told, self.data.binary)
+        self.models[name] = CombinedModel(parts, factors, constant, self.amounts)
         return self.models[name]
 
     def out_of_fold(self, name):
@@ -218,7 +226,8 @@ class _Answers:
             p = self.tested.predictions[list(self.methods).index(name)]
             if self.methods[name]["model"] != "stacked":
                 model = self.model(name)
-                p = model.answers(scores_of(p, self.data.binary) + model.constant)
+                score = scores_of(p, self.data.binary, self.amounts)
+                p = model.answers(model.factors[0] * score + model.constant)
             self.held_out[name] = p
         return self.held_out[name]
 
@@ -302,7 +311,8 @@ def _means(data, tested, scores, held_out, tilt, given):
     if data.binary:
         noise, bounds = expected * (1 - expected), (0.0, 1.0)
     else:
-        noise, bounds = np.average(residual**2, weights=weight), (None, None)
+        noise = np.average(residual**2, weights=weight)
+        bounds = (0.0, None) if tested.amounts else (None, None)
     told = residual, weight, expected, design[blank], noise, tested.group
     hidden, error, freedom = hidden_mean(*told)
     if given["influence"]:
@@ -323,19 +333,20 @@ def _means(data, tested, scores, held_out, tilt, given):
     return [("", everyone), ("unlabeled", of_blank)]
 
 
-def _sensitivity(data, rows, name, answers, tilt, asked, estimate):
-    """Records of how wrong the answer could be."""
+def _sensitivity(data, rows, name, answers, tilt, asked, headline, hidden, elsewhere):
+    """Records of how wrong the answer could be, and of how strong the columns are."""
     if not rows.hidden.any():
         return []
     p, centre = answers.of(name), 0.0
     made = {one: answers.of(one) for one in answers.methods} if data.binary else {}
     if tilt is not None:
         p, centre = _calibrated(data, p, tilt, asked), tilt.delta
-        hidden = replace(tilt, chance=None)
-        made = {one: hidden.moved(data.encoded, q, q, q)[0] for one, q in made.items()}
-    return sensitivity_records(
-        rows, p, made, name, binary=data.binary, centre=centre, estimate=estimate
-    )
+        unmixed = replace(tilt, chance=None)
+        made = {one: unmixed.moved(data.encoded, q, q, q)[0] for one, q in made.items()}
+    told = {"binary": data.binary, "centre": centre, "estimate": headline.value}
+    records = sensitivity_records(rows, p, made, name, **told)
+    told = headline, hidden, centre, elsewhere
+    return records + strength_records(data, rows, p, *told)
 
 
 def _calibrated(data, p, tilt, asked):

@@ -34,10 +34,12 @@ import numpy as np
 
 from counterweight.numerics.checks import checked_weights
 from counterweight.numerics.linear import expit, fit_logistic
-from counterweight.numerics.sensitivity import joint_gamma
+from counterweight.numerics.sensitivity import e_values, joint_gamma
 
 #: Columns that are told of, the strongest.
 TOLD = 12
+#: What a column is called that is as strong as the strongest is of either factor.
+EITHER = "the strongest of either"
 #: Pairs of rows of which so many differ by less than a column's factor; points that stand for them.
 OF_PAIRS, POINTS = 0.95, 200
 #: Features up to which numbers are bent, and rows on each side that a fit takes.
@@ -71,8 +73,9 @@ def column_strengths(X, columns, labeled, y, weight=None, *, hidden, binary=True
         By the column as ``part``, strongest first, `TOLD` at most: ``column_gamma`` (Γ, and as
         variables ``selection`` and ``outcome`` the factors Γs and Γy), ``column_move`` (answer of
         the linear fit without the column minus that with it) and, with `span`, ``column_range``
-        (``least`` and ``most`` at the column's Γ). Names and order of columns and rows do not
-        count, but for rounding. Nothing where there are too few rows or only one column.
+        (``least`` and ``most`` at the column's Γ). `EITHER` has the largest of each factor. Names
+        and order of columns and rows do not count, but for rounding. Nothing where there are too
+        few rows or only one column.
     """
     labeled, columns = np.asarray(labeled, bool), np.asarray(columns, object)
     weight = checked_weights(weight, len(labeled))
@@ -89,7 +92,8 @@ def column_strengths(X, columns, labeled, y, weight=None, *, hidden, binary=True
     share = weight / weight.sum()
     alike = np.linalg.inv((Z * share[:, None]).T @ Z + 1e-9 * np.eye(Z.shape[1]))
     own = [np.flatnonzero(columns == name) for name in names]
-    size = [selection.size(one) * outcome.size(one) for one in own]
+    sizes = [[fit.size(one) for one in own] for fit in (selection, outcome)]
+    size = sum(np.array(one) / max(max(one), 1e-300) for one in sizes)
     told = np.lexsort((names, -np.round(size, 12)))[:TOLD]
     factors = []
     for at in told:
@@ -98,15 +102,19 @@ def column_strengths(X, columns, labeled, y, weight=None, *, hidden, binary=True
         parts = [left @ fit.sure(here) for fit in (selection, outcome)]
         factors.append(np.exp([_apart(part, weight) for part in parts]))
     factors = np.array(factors)
+    # One more, as strong as the strongest is of either.
+    factors = np.vstack([factors, factors.max(axis=0)])
     gamma = joint_gamma(*factors.T)
     low, high = span(gamma) if span else (None, None)
     records = []
-    for rank in np.lexsort((np.arange(len(told)), -np.round(gamma, 12))):
-        place = {"part": str(names[told[rank]])}
+    for rank in np.lexsort((np.arange(len(gamma)), -np.round(gamma, 12))):
+        one = rank < len(told)
+        place = {"part": str(names[told[rank]]) if one else EITHER}
         found = {("column_gamma", ""): gamma[rank]}
         found |= {("column_gamma", "selection"): factors[rank, 0]}
         found |= {("column_gamma", "outcome"): factors[rank, 1]}
-        found |= {("column_move", ""): outcome.move(own[told[rank]], hidden)}
+        if one:
+            found |= {("column_move", ""): outcome.move(own[told[rank]], hidden)}
         if span:
             found |= {("column_range", "least"): low[rank], ("column_range", "most"): high[rank]}
         records += [
@@ -198,3 +206,46 @@ def _apart(values, weight):
     at = np.searchsorted(mass, mass[-1] * (np.arange(POINTS) + 0.5) / POINTS)
     grid = values[order][np.minimum(at, len(order) - 1)]
     return float(np.quantile(np.abs(grid[:, None] - grid), OF_PAIRS))
+
+
+def strength_records(data, rows, p, headline, hidden, centre=0.0, elsewhere=False):
+    """`column_strengths` of a table with blanks around its answer, and the E-value of that.
+
+    Parameters
+    ----------
+    data : counterweight.labeling.missing_outcomes.BlankData
+    rows : counterweight.evaluation.hidden_labels.TargetRows
+    p : array (n,)
+        Estimates of all rows as among labeled ones, of labeled rows out of fold.
+    headline, hidden : counterweight.numerics.estimate.Estimate
+        The answer, and that of rows without an outcome.
+    centre : float
+        The tilt that answers are swept around; with one there is no E-value, which is against
+        labels missing at random.
+    elsewhere : bool
+        Whether the target is not in the table: then who is of it is not seen by the columns.
+    """
+    records = []
+    if not centre:
+        spread = None if data.binary else float(np.sqrt(np.cov(rows.y)))
+        ends = hidden.value, hidden.low, hidden.high
+        found = e_values(*ends, rows.labeled_mean, spread)
+        records = [
+            {"metric": "e_value", "part": "rate", "variable": variable, "value": value}
+            for variable, value in zip(("", "interval"), found, strict=True)
+            if np.isfinite(value)
+        ]
+    if elsewhere:
+        return records
+    mean = rows.mean(p, centre=centre) if data.binary else rows.number(p)
+
+    def span(gammas):
+        swept = mean.sweep([1.0, *gammas])
+        offset, bounds = headline.value - swept.low[0], (0.0, 1.0) if data.binary else (None, None)
+        return tuple(np.clip(ends[1:] + offset, *bounds) for ends in (swept.low, swept.high))
+
+    share = np.zeros(len(data.labeled))
+    share[rows.where] = np.where(rows.hidden, rows.weight, 0.0) / rows.weight.sum()
+    columns = [feature.column for feature in data.encoder.features_]
+    told = {"hidden": share, "binary": data.binary, "span": span}
+    return records + column_strengths(data.X, columns, data.labeled, data.y, data.weight, **told)

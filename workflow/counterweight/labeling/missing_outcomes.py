@@ -293,6 +293,7 @@ class BlankData(StudyData):
         self.order = labels.get("order", np.arange(len(self.y)))
         self.labeled = labels["selected"] == 1
         self.numbers = not np.isin(self.y[self.labeled], (0.0, 1.0)).all()
+        self.amounts = bool(self.numbers and self.y[self.labeled].min() >= 0)
         features = {"row": labels["row"]}
         features |= dict(zip(self.encoded.dense_names, self.encoded.dense().T, strict=True))
         own = {name: labels[name] for name in ("repeat", "row", "role")}
@@ -428,6 +429,7 @@ class OutOfFold:
     folds: np.ndarray
     own: np.ndarray
     binary: bool
+    amounts: bool = False
 
     def to_hidden(self, target):
         """Weights to the rows without an outcome that answers are for, (M,); see `own`.
@@ -478,6 +480,7 @@ class OutOfFold:
             folds=folds,
             own=own,
             binary=bool(np.isin(y, (0.0, 1.0)).all()),
+            amounts=bool(not np.isin(y, (0.0, 1.0)).all() and y.min() >= 0),
         )
 
 

@@ -82,12 +82,22 @@ def class_within(name, outer, refused=ASKS):
     return component
 
 
+def sibling(component, binary, amounts=False):
+    """What learns a class, a number or an amount, one from 0 up, in a component's place."""
+    if binary:
+        return component
+    return (
+        getattr(component.NUMBERS, "AMOUNTS", component.NUMBERS) if amounts else component.NUMBERS
+    )
+
+
 def stored_within(name, options, arrays, binary=True):
     """A fitted classifier (of a number its sibling) from what it was stored with.
 
     Options that an earlier version had, and this one has not, told how to fit: they are left out.
     """
-    component = load("model", name)
-    model = (component if binary else component.NUMBERS).from_arrays(arrays)
+    # Of amounts there is a largest score, of other numbers none.
+    component = sibling(load("model", name), binary, "top" in arrays)
+    model = component.from_arrays(arrays)
     known = model.get_params(deep=False)
     return model.set_params(**{key: value for key, value in options.items() if key in known})

@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Flag, Integer, Number
 from counterweight.models.classifier import BinaryClassifier
+from counterweight.numerics.amounts import FARTHEST, fit_poisson, left_out_amounts, standard_rows
 from counterweight.numerics.checks import check_options, checked_weights, two_class_rows
 from counterweight.numerics.estimator import Estimator
 from counterweight.numerics.linear import (
@@ -118,6 +119,99 @@ class RidgeModel(_Linear, Estimator, RegressorMixin, BaseEstimator):
     def predict(self, X):
         """The expected number, (n,)."""
         return self.raw(X)
+
+
+class _Linked(_Linear):
+    """Chooses link and penalty of a regression of amounts."""
+
+    def settled(self, X, y, weight=None):
+        """Options that are null, chosen for rows of a fit by the squared error of rows left out."""
+        if self.l2 is not None and self.link is not None:
+            return {}
+        weight = checked_weights(weight, len(X))
+        X, y, weight = X[:ASKED_ROWS], np.asarray(y, float)[:ASKED_ROWS], weight[:ASKED_ROWS]
+        given = [] if self.l2 is None else [self.l2 * (len(X) if self.per_row else 1)]
+        links = [self.link] if self.link else ["identity", "log"]
+        if not weight @ y > 0:
+            links = ["identity"]
+        asked = {"identity": left_out_squares, "log": left_out_amounts}
+        losses = [asked[link](X, y, weight, given or CHOICES) for link in links]
+        link, at = np.unravel_index(np.argmin(losses), np.shape(losses))
+        own = {} if given else {"l2": CHOICES[at], "per_row": False}
+        return own | {"link": links[link]}
+
+
+class AmountModel(_Linked, RidgeModel):
+    """Regression of amounts: Poisson regression, or `RidgeModel` with answers from 0 up.
+
+    With a log link what a feature does is a factor; see `counterweight.numerics.amounts`. The
+    penalty is then on standardised features and amounts over their mean, so that no unit counts.
+
+    Parameters
+    ----------
+    l2, per_row
+        As of `RidgeModel`.
+    link : str or None
+        ``log`` or ``identity``; None: that with the least squared error of rows left out.
+
+    Attributes
+    ----------
+    link_ : str
+    top_ : float
+        Largest score, of a log link.
+    """
+
+    def __init__(self, l2=1e-6, per_row=True, link=None):
+        super().__init__(l2, per_row)
+        self.link = link
+
+    def fit(self, X, y, sample_weight=None, *, rng=None):
+        """Fit to amounts (n,), from 0 up; nothing is drawn by `rng`."""
+        X, y = np.asarray(X, float), np.asarray(y, float)
+        told = {"l2": self.l2, "per_row": self.per_row, "link": self.link}
+        told |= self.settled(X, y, sample_weight)
+        self.link_, self.top_ = told.pop("link"), np.inf
+        if self.link_ == "identity":
+            fitted = RidgeModel(**told).fit(X, y, sample_weight)
+            self.coef_, self.intercept_ = fitted.coef_, fitted.intercept_
+            self.n_iter_, self.converged_ = fitted.n_iter_, fitted.converged_
+            return self
+        weight = checked_weights(sample_weight, len(X))
+        weight = weight / weight.mean()
+        middle = float(np.average(y, weights=weight))
+        rows, penalised, centre, scale = standard_rows(X, weight)
+        ridge = told["l2"] * (len(X) if told["per_row"] else 1) * penalised
+        found, _, self.n_iter_, self.converged_ = fit_poisson(rows, y / middle, weight, ridge)
+        self.coef_ = found[:-1] / scale
+        self.intercept_ = float(found[-1] + np.log(middle) - self.coef_ @ centre)
+        self.top_ = float(np.log(FARTHEST * y.max()))
+        return self
+
+    def answers(self, raw):
+        """The expected amount of raw scores."""
+        if self.link_ == "log":
+            return np.exp(np.minimum(raw, self.top_))
+        return np.maximum(raw, 0.0)
+
+    def predict(self, X):
+        """The expected amount, (n,)."""
+        return self.answers(self.raw(X))
+
+    def to_arrays(self):
+        """Fitted numbers by name."""
+        return super().to_arrays() | {"log": float(self.link_ == "log"), "top": self.top_}
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        """Fitted model from `to_arrays`."""
+        model = super().from_arrays(arrays)
+        model.link_ = "log" if arrays["log"] else "identity"
+        model.top_ = float(arrays["top"])
+        return model
+
+
+#: What learns numbers from 0 up in its place.
+RidgeModel.AMOUNTS = AmountModel
 
 
 class LogisticModel(_Linear, BinaryClassifier):

@@ -86,11 +86,17 @@ class EncodedModel:
 
     def score(self, rows):
         """Log odds, or the expected number, (n,), of encoded rows."""
-        return self.raw(seen_by(self.model, rows))
+        raw = self.raw(seen_by(self.model, rows))
+        return self.model.answers(raw) if self._linked else raw
+
+    @property
+    def _linked(self):
+        """Whether raw scores of a number are other than what is expected."""
+        return hasattr(self.model, "link_")
 
     def answers(self, raw):
         """The chance of 1, or the expected number, of raw scores."""
-        if hasattr(self.model, "answers"):
+        if hasattr(self.model, "answers") and not self._linked:
             return self.model.answers(raw)
         return expit(raw) if self.binary else raw
 
@@ -99,7 +105,11 @@ class EncodedModel:
         return self.answers(self.score(rows))
 
     def explained(self, rows):
-        """Raw score (n,), its mean, contributions (n, k) of `rows.names`; see the module."""
+        """Score (n,), its mean, contributions (n, k) of `rows.names`; see the module."""
+        found = self._explained(rows)
+        return through(self.model.answers, *found) if self._linked else found
+
+    def _explained(self, rows):
         X = seen_by(self.model, rows)
         if hasattr(self.model, "contributions"):
             return self.model.contributions(X)
@@ -124,6 +134,18 @@ class EncodedModel:
                     parts[:, column] += (after - before) / 2
                     before = after
         return raw, base, parts
+
+
+def through(answers, raw, base, parts):
+    """Scores (n,), their mean and contributions (n, k), of a function of the scores.
+
+    Each contribution is changed by the same factor, so that they sum to the change of the function.
+    """
+    value, begun, gap = answers(raw), float(answers(np.float64(base))), raw - base
+    slope = (float(answers(np.float64(base + 1e-6))) - begun) / 1e-6
+    far = np.abs(gap) > 1e-6
+    rate = np.where(far, (value - begun) / np.where(far, gap, 1.0), slope)
+    return value, begun, parts * rate[:, None]
 
 
 def seen_by(model, rows):

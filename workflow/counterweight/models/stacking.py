@@ -3,7 +3,9 @@
 The factors are fitted to the models' predictions of labeled rows that they did not learn from, so
 that a model which is overfitted gets little, and scores that are too bold are shrunk. The constant
 makes the weighted sum of what is left 0: weighted to a target population, the mean of the combined
-estimates is that of the outcomes, as far as the weights are right.
+estimates is that of the outcomes, as far as the weights are right. Of amounts, numbers from 0 up,
+the constant is a share of their mean, from 0 up, and a factor of all makes the sum 0, so that no
+estimate is below 0.
 
 Wolpert (1992), *Neural Networks* 5; Breiman (1996), *Machine Learning* 24, for factors from 0 up;
 van der Laan, Polley & Hubbard (2007), *Statistical Applications in Genetics* 6, for a loss of one's
@@ -16,7 +18,7 @@ from scipy.special import expit
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Array
 from counterweight.labeling.missing_outcomes import FOLDS
-from counterweight.models.score_models import EDGE, EncodedModel
+from counterweight.models.score_models import EDGE, EncodedModel, through
 from counterweight.models.training import predicted
 from counterweight.numerics.linear import logit
 from counterweight.tables.parquet import MODEL, model_table, stacked, write_table
@@ -34,22 +36,33 @@ PRIOR_ROWS = 2.0
 PART = "part{}_"
 
 
-def scores_of(p, binary):
-    """Raw scores of predictions: log odds of chances, numbers as they are."""
-    return logit(np.clip(p, EDGE, 1 - EDGE)) if binary else np.asarray(p, float)
+def scores_of(p, binary, amounts=False):
+    """Raw scores of predictions: log odds of chances, numbers as they are, amounts from 0 up."""
+    if binary:
+        return logit(np.clip(p, EDGE, 1 - EDGE))
+    return np.maximum(p, 0.0) if amounts else np.asarray(p, float)
 
 
-def fitted_factors(scores, y, weight, binary, copies=1):
+def fitted_factors(scores, y, weight, binary, copies=1, amounts=False):
     """Factors (K,) from 0 up and the constant of raw scores (M, K) with the least weighted loss.
 
     The log loss of a class, the squared error of a number; near equal factors of sum 1 by
     `PRIOR_ROWS`, times the `copies` of each row among the M. The constant is free, so that weighted
-    residuals sum to 0.
+    residuals sum to 0; of `amounts` it is from 0 up, and a factor of all does that.
     """
     from scipy.optimize import lsq_linear, minimize
 
     parts = scores.shape[1]
     prior, weight, held_by = 1.0 / parts, weight / weight.mean(), PRIOR_ROWS * copies
+    if amounts:
+        middle = np.average(y, weights=weight)
+        columns, root = np.column_stack([scores, np.full(len(y), middle)]), np.sqrt(weight)
+        size = np.sqrt(np.average((y - middle) ** 2, weights=weight)) or 1.0
+        held = np.sqrt(held_by) * size * np.eye(parts, parts + 1)
+        to = np.r_[root * y, held @ np.full(parts + 1, prior)]
+        found = lsq_linear(np.vstack([root[:, None] * columns, held]), to, bounds=(0, np.inf)).x
+        found *= factor_to(columns @ found, y, weight)
+        return found[:-1], float(found[-1] * middle)
     if not binary:
         share = weight / weight.sum()
         centre, middle = share @ scores, share @ y
@@ -72,6 +85,12 @@ def fitted_factors(scores, y, weight, binary, copies=1):
     return found[:-1], centred(scores @ found[:-1], y, weight, binary)
 
 
+def factor_to(score, y, weight):
+    """The factor that makes the weighted residuals of what is expected of amounts (M,) sum to 0."""
+    total = weight @ score
+    return float(weight @ y / total) if total > 0 else 1.0
+
+
 def centred(score, y, weight, binary):
     """The constant that makes the weighted residuals of raw scores (M,) sum to 0."""
     if not binary:
@@ -91,14 +110,14 @@ def centred(score, y, weight, binary):
     return constant
 
 
-def combined_out_of_fold(scores, y, weight, fold, binary):
+def combined_out_of_fold(scores, y, weight, fold, binary, amounts=False):
     """Combined predictions (M,) of rows by factors that were fitted to the other folds, `fold`."""
     made = np.empty(len(y))
     for number in np.unique(fold):
         held = fold == number
-        told = scores[~held], y[~held], weight[~held], binary
-        enough = weight[~held].sum() > 0 and (not binary or weight[~held] @ y[~held] > 0)
-        factors, constant = fitted_factors(*told) if enough else (1 / scores.shape[1], 0.0)
+        told = scores[~held], y[~held], weight[~held], binary, 1, amounts
+        some = weight[~held] @ y[~held] > 0 if binary or amounts else weight[~held].sum() > 0
+        factors, constant = fitted_factors(*told) if some else (1 / scores.shape[1], 0.0)
         made[held] = (scores[held] * factors).sum(axis=1) + constant
     return expit(made) if binary else made
 
@@ -110,16 +129,17 @@ def write_stacked(job, tested):
     draws of the folds, weighted to the rows without an outcome that answers are for; a row's
     prediction is combined by factors of the other folds of its draw.
     """
-    scores = scores_of(np.stack(tested.draws, axis=-1), tested.binary)
+    kind = tested.binary, tested.amounts
+    scores = scores_of(np.stack(tested.draws, axis=-1), *kind)
     draws, rows, parts = scores.shape
     weight = tested.to_hidden(job.given["target"])
     told = np.tile(tested.y, draws), np.tile(weight / weight.sum() * rows, draws), tested.binary
-    factors, constant = fitted_factors(scores.reshape(-1, parts), *told, draws)
+    factors, constant = fitted_factors(scores.reshape(-1, parts), *told, draws, tested.amounts)
     for part, factor in zip(job.given["parts"], factors, strict=True):
         job.log.info("%s: factor %.3f", part, factor)
     tables = []
     for draw, (own, fold) in enumerate(zip(scores, tested.folds, strict=True)):
-        p = combined_out_of_fold(own, tested.y, weight, fold, tested.binary)
+        p = combined_out_of_fold(own, tested.y, weight, fold, *kind)
         for number in np.unique(fold):
             held, repeat = fold == number, 1 + FOLDS * draw + int(number)
             tables.append(predicted(repeat, job.given["target"], "", tested.row[held], p[held]))
@@ -148,15 +168,18 @@ class CombinedModel:
     parts : list of EncodedModel
     factors : array (K,)
     constant : float
+    amounts : bool
+        Whether what each part expects counts from 0 up.
     """
 
-    def __init__(self, parts, factors, constant):
+    def __init__(self, parts, factors, constant, amounts=False):
         if len(parts) != len(factors):
             raise CounterweightError(
                 f"{len(parts)} models have {len(factors)} factors: delete the results of the study "
                 "and run again."
             )
         self.parts, self.factors, self.constant = parts, np.asarray(factors, float), constant
+        self.amounts = amounts
 
     @property
     def binary(self):
@@ -173,8 +196,11 @@ class CombinedModel:
         made = np.full(len(rows), float(self.constant))
         for factor, part in zip(self.factors, self.parts, strict=True):
             if factor > 0:
-                made += factor * part.score(rows)
+                made += factor * self._own(part.score(rows))
         return made
+
+    def _own(self, score):
+        return np.maximum(score, 0.0) if self.amounts else score
 
     def answers(self, score):
         """The chance of 1, or the expected number, of raw scores."""
@@ -190,7 +216,8 @@ class CombinedModel:
         parts = np.zeros((len(rows), len(rows.names)))
         for factor, part in zip(self.factors, self.parts, strict=True):
             if factor > 0:
-                own, begun, added = part.explained(rows)
+                told = part.explained(rows)
+                own, begun, added = through(self._own, *told) if self.amounts else told
                 score, base, parts = (
                     score + factor * own,
                     base + factor * begun,
@@ -201,6 +228,7 @@ class CombinedModel:
     def to_arrays(self):
         """Fitted numbers by name."""
         made = {"factors": self.factors, "constant": float(self.constant)}
+        made |= {"amounts": 1.0} if self.amounts else {}
         for at, part in enumerate(self.parts):
             made |= {PART.format(at) + name: v for name, v in part.to_arrays().items()}
         return made
@@ -213,4 +241,5 @@ class CombinedModel:
             start = PART.format(at)
             own = {k.removeprefix(start): v for k, v in arrays.items() if k.startswith(start)}
             parts.append(EncodedModel.from_arrays(name, options, target, own, binary))
-        return cls(parts, np.ravel(arrays["factors"]), float(arrays["constant"]))
+        told = np.ravel(arrays["factors"]), float(arrays["constant"])
+        return cls(parts, *told, bool(arrays.get("amounts", 0.0)))

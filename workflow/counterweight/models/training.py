@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.models.classifier import positive
+from counterweight.models.classifier import positive, sibling
 from counterweight.plan.components import declared, load
 from counterweight.tables.jobs import train_repeats
 from counterweight.tables.parquet import (
@@ -65,7 +65,7 @@ def cross_fitted(job, data):
     method = given["method"] | {"options": dict(given["method"]["options"])}
     (target,) = given["targets"]
     component = load("model", method["model"])
-    component = component.NUMBERS if data.numbers else component
+    component = sibling(component, not data.numbers, data.amounts)
     repeats = list(data.labels)
     if hasattr(component, "settled"):
         X, y, weight, _ = seen_rows(component, data.taken_by(component), 0, target)
@@ -78,7 +78,7 @@ def cross_fitted(job, data):
                 losses[setting] = losses.get(setting, 0.0) + loss
         best = min(losses, key=losses.get)
         method["options"] |= dict(best)
-    chosen = {k: v for k, v in method["options"].items() if v != given["method"]["options"][k]}
+    chosen = {k: v for k, v in method["options"].items() if v != given["method"]["options"].get(k)}
     if chosen:
         job.log.info("chosen: %s", setting_name(chosen))
 
@@ -142,7 +142,7 @@ def train_repeat(
     of predictions.
     """
     component = load("model", method["model"])
-    component = component.NUMBERS if data.numbers else component
+    component = sibling(component, not data.numbers, data.amounts)
     needs_starts = declared("model", method["model"], "STARTS") is not None
     fitted, predictions, earlier = [], [], {}
     if hasattr(component, "SAMPLED"):

@@ -74,8 +74,9 @@ class StudyData:
 
     #: Begins the names of columns that hold a sensitive group.
     GROUP = "group_"
-    #: Whether outcomes are numbers instead of classes, and whether test rows are labeled ones.
-    numbers = tests_labeled = False
+    #: Whether outcomes are numbers instead of classes, and none below 0, and whether test rows are
+    #: labeled ones.
+    numbers = amounts = tests_labeled = False
     #: Features that are codes of categories, (d,) of bool, where models take them as codes.
     categorical = None
 

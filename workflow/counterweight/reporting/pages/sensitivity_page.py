@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from counterweight.evaluation.benchmark_columns import EITHER
 from counterweight.numerics.sensitivity import MOST, TWICE, turn_sentence
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet, in_words
@@ -229,6 +230,7 @@ def by_columns(numbers, target):
             yield f"{text}; its interval holds the {what} of the labeled ones already."
     shown = next(swept_of(numbers, target), None)
     columns = numbers.places("part", GIVEN, "column_gamma", target)
+    columns = [one for one in columns if one != EITHER]
     if shown is None or not columns:
         return
     column = max(columns, key=lambda one: _of_column(numbers, target, one, "gamma").mean)
@@ -236,10 +238,10 @@ def by_columns(numbers, target):
         _of_column(numbers, target, column, "gamma", which).mean
         for which in ("", "selection", "outcome")
     )
-    if gamma < 1.005:
-        yield "No column that is seen goes with having no outcome and with the outcome both."
-        return
-    ends = [_of_column(numbers, target, column, "range", end).mean for end in ("least", "most")]
+    ends, either = (
+        [_of_column(numbers, target, one, "range", end).mean for end in ("least", "most")]
+        for one in (column, EITHER)
+    )
     yield (
         f"A hidden column as strong as {column}, the strongest that is seen, would mean "
         f"Γ = {_factor(gamma)}, and an answer anywhere from {shown.told(*ends)}. Beyond what the "
@@ -247,6 +249,13 @@ def by_columns(numbers, target):
         f"{_factor(selection)}, those of the outcome by up to {_factor(outcome)}, in 95 % of all "
         "pairs of rows."
     )
+    largest = _of_column(numbers, target, EITHER, "gamma")
+    if largest.mean > 1.005 * gamma:
+        yield (
+            "One that goes with having no outcome as strongly as any column does, and with the "
+            f"outcome as strongly as any, would mean Γ = {_factor(largest.mean)}, and an answer "
+            f"anywhere from {shown.told(*either)}."
+        )
 
 
 def _of_column(numbers, target, column, what, variable=""):

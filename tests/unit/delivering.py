@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+from counterweight.answers import OUTPUTS
 from counterweight.plan import components
 from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
@@ -12,13 +13,6 @@ from counterweight.plan.stages import Stages
 from counterweight.tables.jobs import log
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
-#: Files that each stage makes, by role: attributes or methods of the study's paths.
-OUTPUTS = {
-    "label": {"features": "features", "labels": "labels", "truth": "truth"},
-    "select": {"table": "selection", "model": "selection_model"},
-    "weigh": {"table": "weights"},
-    "train": {"model": "model", "predictions": "predictions"},
-}
 
 
 class Own:

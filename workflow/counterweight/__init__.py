@@ -18,6 +18,9 @@ __version__ = "1.0.0"
 #: Public names and the modules that hold them.
 PUBLIC = {
     "CounterweightError": "errors",
+    # A frame with blank outcomes: answers, model and page in one call.
+    "missing_outcomes": "answers",
+    "Answers": "answers",
     # Saved models of every family, by load.
     "load": "delivery.saved_models",
     "SavedScores": "delivery.saved_scores",

@@ -1,0 +1,113 @@
+"""One call from a frame to answers: the workflow's numbers, whatever columns are called."""
+
+import counterweight
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.tables.parquet import read_table
+from delivering import delivered, people
+
+ASKED = {"positive": 1, "columns": {"ignore": ["since"]}}
+
+
+@pytest.fixture(scope="module")
+def frame():
+    made = people(240, 3)
+    return made.set_axis([f"p{k}" for k in range(len(made))])
+
+
+@pytest.fixture(scope="module")
+def found(frame, tmp_path_factory):
+    page = tmp_path_factory.mktemp("page") / "answers.html"
+    new = frame.iloc[[5, 2]]
+    return counterweight.missing_outcomes(frame, "y", id="who", new=new, page=page, **ASKED), page
+
+
+def test_the_numbers_are_those_of_the_workflow(frame, found, tmp_path):
+    frame.to_parquet(tmp_path / "typed.parquet", index=False)
+    entry = {"table": str(tmp_path / "typed.parquet"), "seed": 20070815}
+    entry |= {"outcome": {"column": "y", "positive": 1}, "columns": ASKED["columns"]}
+    own, files = delivered(tmp_path, frame, **entry)
+    scores = read_table(files["scores"])
+    pd.testing.assert_frame_equal(
+        found[0].scores.reset_index(drop=True), scores, check_exact=True, check_dtype=True
+    )
+    records = read_table(files["metrics"]).drop(columns="study")
+    ours = found[0].metrics.query("source == 'delivered'").drop(columns="study")
+    pd.testing.assert_frame_equal(ours.reset_index(drop=True), records, check_exact=True)
+    assert {*own.study["methods"]} < {*found[0].metrics["source"]}
+
+
+def test_answers_stand_by_the_index_of_the_frame_and_new_rows_by_theirs(frame, found):
+    answers = found[0]
+    assert list(answers.scores.index) == list(frame.index)
+    assert list(answers.scores["who"]) == list(frame["who"])
+    known = frame["y"].notna()
+    assert (answers.scores["estimate"][known] == frame["y"][known]).all()
+    assert list(answers.new_scores.index) == ["p5", "p2"]
+    again = answers.saved.scores(frame.loc[["p5", "p2"]])
+    np.testing.assert_array_equal(answers.new_scores["estimate"], again["estimate"])
+
+
+def test_the_headline_is_the_mean_of_the_answers_and_what_the_page_begins_with(found):
+    answers, page = found
+    whole, text = answers.answer, page.read_text(encoding="utf-8")
+    assert whole.value == pytest.approx(answers.scores["estimate"].mean(), abs=1e-12)
+    assert whole.low < whole.value < whole.high and whole.rows == 240
+    assert f"{100 * whole.value:.1f}" in answers.sentence
+    assert answers.sentence.startswith("If labels are missing at random")
+    assert text.startswith("<!DOCTYPE html>") or text.startswith("<!doctype html>")
+    assert "y = 1" in text and "<svg" in text
+
+
+def test_names_of_columns_decide_nothing(frame, found):
+    called = {"age": "x9", "city": "a", "member": "zz", "y": "out", "since": "when"}
+    other = counterweight.missing_outcomes(
+        frame.rename(columns=called)[["a", "out", "zz", "x9"]], "out", 1
+    )
+    np.testing.assert_allclose(
+        other.scores["estimate"], found[0].scores["estimate"], rtol=0, atol=1e-9
+    )
+    assert other.answer.low == pytest.approx(found[0].answer.low, abs=1e-9)
+
+
+def test_a_frame_of_others_is_a_target(frame):
+    others, some = frame[["age", "city"]].iloc[:90], frame[["age", "city", "y"]].iloc[:120]
+    answers = counterweight.missing_outcomes(some, "y", 1, target=others)
+    assert 0 < answers.answer.low < answers.answer.value < answers.answer.high < 1
+    assert "target" in answers.sentence
+
+
+TWICE = pd.DataFrame([[1, 2]], columns=["a", "a"])
+MIXED = pd.DataFrame({"y": [0, 1, None], "x": [{1}, "a", 3.0]})
+FEW = pd.DataFrame({"y": [0.0, 1.0, None], "x": [1.0, 2.0, 3.0]})
+RUBBISH = {
+    "no frame": ([1, 2], "y", {}, "The frame: a list was given, and a pandas.DataFrame is needed."),
+    "twice": (TWICE, "a", {}, "The frame cannot be taken as a table"),
+    "mixed": (MIXED, "y", {}, "The frame cannot be taken as a table"),
+    "no column": (FEW, "z", {}, "outcome names 'z', no column of the table"),
+    "no rows": (FEW.iloc[:0], "y", {}, "The frame has a header but no row"),
+    "key": (FEW, "y", {"offer": "x"}, "missing_outcomes has no argument 'offer'"),
+    "target": (FEW, "y", {"target": "nobody"}, "target is 'nobody', which is not a choice"),
+    "new": (FEW, "y", {"new": "x"}, "The new rows: a str was given"),
+}
+
+
+@pytest.mark.parametrize("name", RUBBISH)
+def test_rubbish_is_refused_in_a_sentence_that_names_no_file(name):
+    frame, outcome, keys, told = RUBBISH[name]
+    with pytest.raises(CounterweightError) as refused:
+        counterweight.missing_outcomes(frame, outcome, **keys)
+    text = str(refused.value)
+    assert text.startswith(told), text
+    assert text.endswith(".") and "\n" not in text and ".parquet" not in text
+
+
+def test_types_of_pandas_are_taken(frame):
+    typed = frame[["city", "member", "y"]].iloc[:120].copy()
+    typed["city"] = typed["city"].astype("category")
+    typed["member"] = typed["member"] == "yes"
+    typed["y"] = typed["y"].astype("Int64")
+    answers = counterweight.missing_outcomes(typed, "y", np.int64(1))
+    assert answers.scores["supported"].dtype == bool and answers.new_scores is None

@@ -1,0 +1,297 @@
+"""One call from a frame with blank outcomes to answers, the model and the page.
+
+It plans the study that a config of ten lines would be and runs its jobs one after the other, in
+this process and in a folder that goes afterwards: the numbers are those of the workflow.
+"""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from counterweight.delivery.saved_scores import SavedScores
+from counterweight.errors import CounterweightError
+from counterweight.numerics.estimate import Estimate
+from counterweight.plan.config import resolve
+from counterweight.plan.mistakes import none_of, refuse_all, secrets_in, unseen_in
+from counterweight.plan.own import with_own_tables
+from counterweight.plan.stages import Stages
+from counterweight.reporting.blocks import WHOLE
+from counterweight.tables.jobs import Running
+from counterweight.tables.parquet import METRICS, metrics_table, read_table, replacing, write_table
+
+#: What the study is called, which decides nothing.
+NAME = "frame"
+#: Keys of a table that may be told besides those with a name of their own.
+FURTHER = ("labeled", "weight", "time", "group", "columns", "title", "question", "study")
+#: Files that each stage makes besides those that its job names, by role: attributes or methods of
+#: the paths of the study.
+OUTPUTS = {
+    "label": {"features": "features", "labels": "labels", "truth": "truth"},
+    "select": {"table": "selection", "model": "selection_model"},
+    "weigh": {"table": "weights"},
+    "train": {"model": "model", "predictions": "predictions"},
+}
+#: Measurements that a stage makes, by the item that it is about.
+MEASURED = {"label": "labels", "select": "selection_{}", "weigh": "weights_{}", "evaluate": "{}"}
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What `missing_outcomes` finds.
+
+    Attributes
+    ----------
+    answer : Estimate
+        Rate of the outcome 1, or mean, of those that answers are for, with its 95 % interval;
+        ``largest_weight`` is NaN.
+    bounds : tuple of float or None
+        Between which it lies whatever those turn out as that no labeled row resembles. Only where
+        they are too many for the interval of ``answer``, which rests on the form of the model
+        there: these bounds are the answer then.
+    sentence : str
+        The answer in words, as the page begins, with what it assumes.
+    scores : pandas.DataFrame
+        The columns of ``scores.csv``, with the index of the frame.
+    new_scores : pandas.DataFrame or None
+        The same of the new rows, with their index.
+    saved : SavedScores
+        The delivered model, for new rows.
+    metrics : pandas.DataFrame
+        All measurements of the study, a row each: what ``tables/metrics.parquet`` holds.
+    """
+
+    answer: Estimate
+    bounds: tuple | None
+    sentence: str
+    scores: pd.DataFrame
+    new_scores: pd.DataFrame | None
+    saved: SavedScores
+    metrics: pd.DataFrame
+
+
+def missing_outcomes(
+    frame,
+    outcome,
+    positive=None,
+    *,
+    id=None,
+    target="everyone",
+    weights=None,
+    tilt=None,
+    new=None,
+    page=None,
+    seed=None,
+    **keys,
+):
+    """Estimate an outcome where it is blank: every row, the whole table, new rows.
+
+    Assumes that labels are missing at random given the columns, unless `tilt` or `weights` say
+    otherwise; ``sentence`` of the result says what was assumed.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A row a person; all columns without a role are features. Columns keep their types, as those
+        of a Parquet file do. Neither names nor the order of rows and columns decide anything.
+    outcome : str or dict
+        Column of the outcome, blank where it is not known; or the mapping that a config has.
+    positive : scalar, optional
+        Value that counts as 1, where the outcome is a class.
+    id : str, optional
+        Column that says who a row is.
+    target : str, dict or pandas.DataFrame
+        For whom answers are: ``"everyone"``, ``"unlabeled"``, a frame of other people, or the
+        mapping that a config has, whose ``table`` may be a frame.
+    weights, tilt : str or dict, optional
+        As in a config.
+    new : pandas.DataFrame, optional
+        New rows to score.
+    page : path, optional
+        File to write the page of the study to, one file of HTML.
+    seed : int, optional
+        That of ``config.yaml`` where it is left out.
+    **keys
+        Further keys of a table in a config: ``labeled``, ``weight``, ``time``, ``group``,
+        ``columns``, ``title``, ``question``, ``study``.
+
+    Returns
+    -------
+    Answers
+
+    Raises
+    ------
+    CounterweightError
+        A sentence on what is wrong with the frame, or with what is asked.
+    """
+    from threadpoolctl import threadpool_limits
+
+    for strange in keys.keys() - {*FURTHER}:
+        raise none_of(f"missing_outcomes has no argument {strange!r}", strange, FURTHER, "Further")
+    with tempfile.TemporaryDirectory(prefix="counterweight-") as place:
+        files = _Files(Path(place))
+        if positive is not None:
+            outcome = {"column": outcome, "positive": positive}
+        if isinstance(target, pd.DataFrame):
+            target = {"table": target}
+        asked = {"outcome": outcome, "id": id, "target": target, "weights": weights, "tilt": tilt}
+        entry = {key: _plain(value) for key, value in asked.items() if value is not None}
+        entry |= {key: _plain(value) for key, value in keys.items()}
+        told = {"seed": seed} if seed is not None else {}
+        try:
+            entry |= {"table": files.written("frame", frame), "name": NAME}
+            if isinstance(entry.get("target"), dict) and "table" in entry["target"]:
+                people = files.written("target", entry["target"]["table"])
+                entry["target"] = entry["target"] | {"table": people}
+            if new is not None:
+                entry["score"] = files.written("new", new)
+            if page is None:
+                entry["study"] = {"figures": []} | entry.get("study", {})
+            told |= {"results": f"{place}/results", "data": f"{place}/data"}
+            told |= {"one_file": page is not None}
+            # One thread, so that sums have the order that they have in the workflow.
+            with threadpool_limits(1):
+                return _answers(told | entry, frame.index, new, page)
+        except CounterweightError as error:
+            raise CounterweightError(files.renamed(str(error))) from error.__cause__
+
+
+class _Files:
+    """Frames as Parquet files of a folder, whose paths nobody is told."""
+
+    def __init__(self, folder):
+        self.folder, self.words = folder, {}
+
+    def written(self, name, frame):
+        """The path of a frame that is written with the types of its columns."""
+        words = {"frame": "The frame", "target": "The frame of the target", "new": "The new rows"}
+        if not isinstance(frame, pd.DataFrame):
+            raise CounterweightError(
+                f"{words[name]}: a {type(frame).__name__} was given, and a pandas.DataFrame is "
+                "needed."
+            )
+        path = str(self.folder / f"{name}.parquet")
+        self.words[path] = words[name]
+        try:
+            made = frame.set_axis([str(column) for column in frame.columns], axis=1)
+            write_table(path, pa.Table.from_pandas(made, preserve_index=False))
+        except (pa.ArrowException, ValueError, TypeError) as error:
+            why = " ".join(str(part) for part in getattr(error, "args", ()))
+            raise CounterweightError(
+                f"{words[name]} cannot be taken as a table ({' '.join(why.split())}): give each "
+                "column one type and a name of its own."
+            ) from error
+        return path
+
+    def renamed(self, text):
+        """A message in which frames stand in place of their files."""
+        for path, words in self.words.items():
+            text = text.replace(repr(path), words).replace(path, words)
+        return text
+
+
+def _plain(value):
+    """What a config may hold: numbers of numpy as those of Python."""
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _answers(config, index, new, page):
+    """Run the study of a config; what it found."""
+    refuse_all(secrets_in(config) or unseen_in(config))
+    plan = resolve(with_own_tables(config, {}))
+    stages, study = Stages(plan, ""), plan["studies"][NAME]
+    at = stages.paths.study(NAME)
+    for asked in _order(study, page):
+        _run(stages, at, *asked)
+    made = stages.job("deliver", NAME).outputs
+    pages = stages.job("page", study["family"]).outputs
+    metrics = pd.concat(
+        [read_table(path) for path in stages.paths.measurements()], ignore_index=True
+    )
+    if page is not None:
+        whole = Path(plan["results"], WHOLE).read_bytes()
+        with replacing(page) as path:
+            path.write_bytes(whole)
+    new_scores = None
+    if new is not None:
+        new_scores = read_table(stages.job("apply", NAME).outputs["scores"]).set_axis(new.index)
+    return Answers(
+        *_headline(metrics[metrics["source"] == "delivered"]),
+        str(read_table(pages["findings"])["answer"].iloc[0]),
+        read_table(made["scores"]).set_axis(index),
+        new_scores,
+        SavedScores.read(made["model"]),
+        metrics,
+    )
+
+
+def _order(study, page):
+    """Stages of a study and what each is about, in the order in which they run."""
+    yield from (("prepare", NAME), ("columns", NAME), ("label", NAME))
+    items = {"select": "selectors", "weigh": "weightings", "train": "methods"}
+    for stage, item in items.items():
+        yield from ((stage, NAME, name) for name in study[item])
+    yield from (("evaluate", NAME, name) for name in study["methods"])
+    yield "deliver", NAME
+    if study["score"]:
+        yield "apply", NAME
+    if page is not None:
+        yield "draw", NAME
+    yield "page", study["family"]
+    if page is not None:
+        yield "report", ""
+
+
+def _run(stages, at, stage, name, item=""):
+    """Run a job as the script of its stage does, which writes down what it measured."""
+    job = stages.job(stage, name, item)
+    outputs = dict(job.outputs)
+    for role, attribute in OUTPUTS.get(stage, {}).items():
+        path = getattr(at, attribute)
+        outputs[role] = path(item) if callable(path) else path
+    if stage == "report":
+        results = stages.paths.results
+        outputs |= {
+            "html": f"{results}/report.html",
+            "metrics": f"{results}/tables/metrics.parquet",
+        }
+    spec = {"run": job.run, "given": job.given, "uses": job.uses, "modules": job.modules}
+    files = stages.paths.figures(name) if stage == "draw" else SimpleNamespace(**outputs)
+    found = Running(
+        SimpleNamespace(
+            input=SimpleNamespace(**job.inputs),
+            output=files,
+            threads=1,
+            params=SimpleNamespace(job=spec),
+        )
+    ).run()
+    if stage in MEASURED:
+        table = metrics_table(name, item or MEASURED[stage], found)
+        write_table(at.metrics(MEASURED[stage].format(item)), table, METRICS)
+
+
+def _headline(records):
+    """The answer of the records of what is delivered, and its bounds where they stand for it."""
+    whole = records[records["part"].fillna("") == ""]
+
+    def value(metric, variable="", rows=whole):
+        there = rows[rows["metric"].eq(metric) & rows["variable"].fillna("").eq(variable)]
+        return float(there["value"].iloc[0]) if len(there) else float("nan")
+
+    metric = "target_rate" if (whole["metric"] == "target_rate").any() else "target_mean"
+    first = whole[whole["metric"].eq(metric) & whole["variable"].fillna("").eq("")].iloc[0]
+    ends = value(metric, "low"), value(metric, "high")
+    told = int(first["rows"]), value("effective_rows"), float("nan")
+    answer = Estimate(float(first["value"]), float(first["standard_error"]), *ends, *told)
+    worst = records[records["part"] == "worst"]
+    bounds = tuple(value("target_bounds", end, worst) for end in ("low", "high"))
+    return answer, bounds if value("unsupported_headline") == 1 else None

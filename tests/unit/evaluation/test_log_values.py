@@ -337,6 +337,29 @@ def test_six_clicks_are_covered(keep_rate):
     assert {name: np.mean(one) for name, one in held.items() if np.mean(one) < 0.93} == {}
 
 
+def test_values_and_gains_of_thin_logs_are_covered_and_python_agrees():
+    """200 logs of 480 rows with some 15 rewards of unlike size: values, gains, `ips` in Python."""
+    rng, held, width = np.random.default_rng(30), {}, []
+    scale, money = 15 / 480 / TRUTH[""], np.exp(0.5)
+    for _ in range(200):
+        frame = a_log(480, rng, chance=CHANCE * scale)
+        frame["clicked"] *= rng.lognormal(size=480)
+        known = values_of(frame)
+        for name in ("new", "best"):
+            true = TRUTH[name] * scale * money
+            gain = true - TRUTH[""] * scale * money
+            for estimator in ("ips", "snips"):
+                one, more = known.values[name, estimator], known.differences[name, "", estimator]
+                held.setdefault((name, estimator), []).append(one.low <= true <= one.high)
+                held.setdefault((name, estimator, ""), []).append(more.low <= gain <= more.high)
+                width.append((one.high - one.low) / true)
+        python = counterweight.ips(frame["clicked"], frame["p_logged"], frame["p_new"])
+        one = known.values["new", "ips"]
+        assert (python.low, python.high) == pytest.approx((one.low, one.high), rel=1e-9)
+    assert {name: np.mean(one) for name, one in held.items() if np.mean(one) < 0.93} == {}
+    assert np.median(width) < 6
+
+
 def test_a_growing_log_may_be_looked_at_again_and_again():
     """Looked at 20 times, one interval misses more often than it says, the sequence does not."""
     rng, looks, logs = np.random.default_rng(25), np.arange(500, 5_001, 500), 60

@@ -82,7 +82,11 @@ def test_dropping_zero_rows_changes_the_ips_value_by_exactly_zero(seed):
         whole.update(**some(rows, part))
     few.update(**some(rows, rows["reward"] != 0))
     assert few.ips(n).value - whole.ips().value == 0.0
-    close(few.ips(n), whole.ips(), 1e-12)
+    for name in ("standard_error", "effective_rows", "largest_weight"):
+        one, other = getattr(few.ips(n), name), getattr(whole.ips(), name)
+        assert one == pytest.approx(other, rel=1e-12)
+    if not few._sums.few(0) and not whole._sums.few(0):  # else weights of all rows are asked
+        close(few.ips(n), whole.ips(), 1e-12)
 
 
 def test_details_of_zero_rows_change_the_ips_value_by_exactly_zero():
@@ -184,11 +188,12 @@ def test_moments_keep_their_digits_when_rewards_are_large_and_alike():
 def test_functions_on_arrays_are_those_of_the_stream():
     rows = log(np.random.default_rng(5), 1000)
     three = rows["reward"], rows["propensity"], rows["target"]
-    found = PolicyValue(("ips", "ips_lost")).update(*three)
+    names = ("ips", "ips_lost", "snips")
+    found = PolicyValue(names).update(*three)
     assert ips(*three) == found.ips()
     assert snips(*three) == PolicyValue(("snips",)).update(*three).snips()
     assert doubly_robust(*three, rows["q"], rows["v"]) == PolicyValue().update(**rows).dr()
-    half = PolicyValue(("ips", "ips_lost")).update(*three, keep_rate=0.5)
+    half = PolicyValue(names).update(*three, keep_rate=0.5)
     assert ips(*three, keep_rate=0.5) == half.ips_lost()
     assert ips(*three, keep_rate=0.5, rows=2000).value == found.ips(2000).value
 
@@ -319,9 +324,10 @@ def test_a_log_without_rewards_has_value_zero_and_no_false_certainty():
     zeros, half = np.zeros(100), np.full(100, 0.5)
     found = ips(zeros, half, half, reward_range=(0, 1))
     assert (found.value, found.standard_error, found.low) == (0, 0, 0)
-    assert math.isnan(found.high)
-    bounded = snips(zeros, half, half, reward_range=(0, 1))
-    assert bounded.high == pytest.approx(1 - 0.025 ** (1 / 100), rel=1e-6)
+    # The chance of no reward, exp(-100 high), is .025 there.
+    assert found.high == pytest.approx(-np.log(0.025) / 100, rel=1e-6)
+    assert snips(zeros, half, half, reward_range=(0, 1)).high == pytest.approx(found.high)
+    assert math.isnan(ips(zeros, half, half).high)
     assert PolicyValue().ips(100).value == 0
 
 

@@ -7,10 +7,12 @@ import pytest
 from counterweight.numerics.estimate import (
     around,
     bounds_of_difference,
+    counted_interval,
     mean_variance,
     normal_interval,
     paired_interval,
 )
+from scipy import stats
 from scipy.special import betaincinv, ndtr, stdtrit
 
 
@@ -147,3 +149,31 @@ def test_means_over_splits_have_their_coverage_at_any_test_share(share):
     if share > 0.5:
         plain = 2.365 * np.sqrt(values[:, 0].var(ddof=1) * (1 / splits + share / (1 - share)))
         assert np.mean(widths) < 0.5 * plain
+
+
+def test_few_rewards_have_the_interval_of_their_count():
+    """Six that count alike are a Poisson count; what lowers the estimate is its mirror image."""
+    low, high = counted_interval(6 * 0.5, np.full(6, 0.5), further=(0.1, 0.0))
+    exact = stats.chi2.ppf(0.025, 12) / 4, stats.chi2.ppf(0.975, 14) / 4
+    assert (low, high) == pytest.approx(exact, rel=1e-9)
+    turned = counted_interval(-3.0, np.full(6, -0.5), further=(0.0, 0.1))
+    assert turned == pytest.approx((-high, -low), rel=1e-9)
+    # A further reward larger than all seen; none seen; rows without a reward.
+    assert counted_interval(3.0, np.full(6, 0.5), further=(2.0, 0.0))[1] > high + 1
+    assert counted_interval(0.0, np.empty(0), further=(1.0, 0.0)) == pytest.approx(
+        (0, -np.log(0.025)), rel=1e-9
+    )
+    assert counted_interval(1.0, np.empty(0), 0.25) == pytest.approx((0.020018, 1.979982), abs=1e-6)
+
+
+def test_differences_of_sums_of_few_rewards_are_covered():
+    """600 sums of five rewards up and three down, of unlike sizes; misses on both sides."""
+    rng, missed = np.random.default_rng(3), np.zeros(2)
+    sizes, means = np.array([1.0, 3.0, -1.0, -2.0]), np.array([4.0, 1.0, 2.0, 1.0])
+    for _ in range(600):
+        counts = rng.poisson(means)
+        influence = np.repeat(sizes, counts)
+        low, high = counted_interval(influence.sum(), influence, further=(1.5, 1.5))
+        missed += [sizes @ means < low, sizes @ means > high]
+    assert missed.sum() <= 600 * 0.07 and (missed <= 600 * 0.04).all()
+    assert missed.sum() >= 600 * 0.005  # not by being wide beyond use

@@ -131,9 +131,12 @@ def test_clusters_are_the_draws():
     *powers, cross = moments.of(0)
     np.testing.assert_allclose(powers, [(c**power).sum() for power in (2, 3, 4)], rtol=1e-10)
     np.testing.assert_allclose(cross, groups @ c, rtol=1e-10)
-    column = sums.rewards_of(1)
-    largest = max(batch["weight"].max() * sums._weight[1], np.abs(groups[column]).max())
-    assert sums.draws(1) == pytest.approx(((groups[column] ** 2).sum(), largest), rel=1e-12)
+    with_reward = groups[:, (groups[sums.rewards_of() :] != 0).any(axis=0)]
+    np.testing.assert_allclose(sums.rewarded(), with_reward, rtol=1e-10, atol=1e-12)
+    size = np.abs(groups[sums.rewards_of()])
+    effective = size.sum() ** 2 / (size**2).sum()
+    assert sums.effective_rewards() == pytest.approx(effective, rel=1e-10)
+    assert sums.few() and sums.few(0)
 
 
 @pytest.mark.parametrize("clusters", [0, 10])
@@ -177,8 +180,20 @@ def test_what_carries_a_policy_and_merged_and_stored_sums_are_one(clusters):
             effective = kw[rewarded].sum() ** 2 / (kw[rewarded] ** 2).sum()
             assert sums.effective(columns.place("weight", policy), 1) == pytest.approx(effective)
         if not clusters:
-            heavy = batch["weight"].max()
-            assert sums.draws() == pytest.approx(((told["reward"] ** 2).sum(), heavy), rel=1e-12)
+            r = np.abs(told["reward"][0])
+            more = np.r_[r, r.max()]
+            assert sums.further(9.0) == pytest.approx((more @ more) / more.sum(), rel=1e-12)
+            effective = r.sum() ** 2 / (r @ r)
+            assert sums.effective_rewards() == pytest.approx(effective, rel=1e-12)
+            one, k = told["weight"][1], told["k"][0]
+            typical = (one @ one) / one.sum() * k.sum() / (k @ k)
+            assert sums.typical(1) == pytest.approx(typical, rel=1e-12)
+            seen = np.abs(told["earned"][1])
+            seen = seen.sum() ** 2 / (seen @ seen)
+            expected = min(seen, effective / max(typical, 1))
+            assert sums.effective_rewards(1) == pytest.approx(expected, rel=1e-12)
+            held = np.concatenate([told[name] for name in columns.at])[:, batch["reward"] != 0]
+            np.testing.assert_allclose(sums.rewarded(), held, rtol=1e-12)
     k, r = told["k"][0], batch["reward"]
     if not clusters:
         mean = (k @ r) / k.sum()

@@ -35,7 +35,7 @@ from counterweight.labeling.columns import CLUSTERS
 from counterweight.labeling.log_files import rows_in_step
 from counterweight.numerics.estimate import (
     anytime_interval,
-    gamma_interval,
+    counted_interval,
     influence_shape,
     mean_interval,
     value_interval,
@@ -77,8 +77,6 @@ LIMITED = "limited"
 _WHOLE = ("snips", *MODELLED)
 #: Name of the policy that made the log.
 LOGGED = ""
-#: Below this many effective rewards the normal theory of an interval is not to be relied on.
-FEW = 20
 #: Below these the support is called thin: effective rows of SNIPS, those of IPS and rows with a
 #: reward that the policy may have taken; and above this: share of one row in the whole sum.
 FEW_ROWS, FEW_REWARDS, LARGE_SHARE = 100, 30, 0.1
@@ -206,20 +204,16 @@ def values_of_sums(
     parts = {key: _parts(key, ratios, totals, counted, columns) for key, ratios in asked.items()}
     matrix = [sum(sign * own for sign, *_, own in ratios) for ratios in parts.values()]
     moments = sums.moments(np.stack(matrix, axis=1), batches)
+    few = {name for place, name in enumerate(policies) if sums.few(place)}
+    few |= {LOGGED} if sums.few() else set()
     made = {}
     for number, key in enumerate(asked):
         one = _ratio(key, parts[key], totals, moments.of(number), moments.count, bounds, level)
         if anytime:
             one = _sequence(one, key, moments.count, anytime, level, bounds)
-        elif key[0] == "value" and key[-1] in ("mean", *ESTIMATORS) and bounds[0] >= 0:
-            policy = policies.index(key[1]) if key[1] else None
-            bottom = parts[key][0][3]
-            total = counted if counted and bottom == 0 else totals[bottom]
-            if sums.effective(sums.rewards_of(policy)) < FEW and total > 0 and one.value >= 0:
-                # Few rewards: the sum of weights is taken as known.
-                squares, weight = sums.draws(policy)
-                ends = gamma_interval(one.value, squares, weight * bounds[1], total, level)
-                one = replace(one, low=ends[0], high=min(ends[1], bounds[1]))
+        elif few.intersection(key[1:-1]) and not math.isnan(one.value):
+            squares = moments.of(number)[0]
+            one = _of_few(one, key, parts[key], squares, sums, policies, bounds, level)
         gone = alone and (key[0] == "weight" or key[-1] in _WHOLE)
         made[key] = Ratio(*[math.nan] * 4) if gone else one
     lost = {key[1]: one for key, one in made.items() if key[0] == "lost"}
@@ -336,6 +330,28 @@ def _ratio(key, parts, totals, moments, draws, bounds, level):
         more = {"pull": shape.pull, "kurtosis": shape.kurtosis}
         low, high = mean_interval(value, error, shape.skewness, draws, level, ends, **more)
     return Ratio(value, error, float(low), float(high))
+
+
+def _of_few(one, key, parts, squares, sums, policies, bounds, level):
+    """The estimate with the interval of few rewards; `squares` are those of all influences.
+
+    A further reward raises it by the weight of its policy, and lowers it by that of the other one.
+    """
+    own, further = sum(sign * part for sign, *_, part in parts), [0.0, 0.0]
+    reward = sums.further(bounds[1])
+    for sign, _, top, _, part in parts:
+        side = int(sign < 0)
+        name = key[1] if sign > 0 else key[2] if key[0] == "difference" else LOGGED
+        weight = sums.typical(policies.index(name)) if name else 1.0
+        further[side] = max(further[side], abs(sign) * part[top] * reward * weight)
+    influence = own @ sums.rewarded()
+    if not reward:
+        return one
+    rest = max(squares - influence @ influence, 0.0)
+    low, high = counted_interval(one.value, influence, rest, further, level)
+    if key[0] == "value":
+        low, high = max(low, min(bounds[0], one.value)), min(high, max(bounds[1], one.value))
+    return replace(one, low=low, high=high)
 
 
 def _bias_range(lost, bounds):

@@ -215,7 +215,7 @@ def mean_interval(
     settings, "root": 93.8-97 % in 50, 98-99 % in the four self-normalised ones with about 10 zero
     rows that match the policy; normal intervals 89-96 %. Log loss and Brier score, 60 settings,
     "plain": 93.5-97 %. With fewer than about 20 clicks that match the policy coverage can be
-    anything.
+    anything: see `counted_interval`.
 
     Returns
     -------
@@ -291,29 +291,46 @@ def value_interval(value, error, shape, rows, level=0.95, reward_range=None, *, 
     return mean_interval(value, error, shape.skewness, rows, level, (low, high), **more)
 
 
-def gamma_interval(value, second, largest, total, level=0.95):
-    """Interval of a weighted sum of rare rewards, over a total (Fay & Feuer 1997).
+def counted_interval(value, influence, rest=0.0, further=(0.0, 0.0), level=0.95):
+    """Interval of an estimate that few rewards carry: values, gains and their differences alike.
 
-    Each kind of reward is taken for a Poisson count, as rare rewards of independent rows are; the
-    weighted sum of counts is compared with a gamma variable of the same mean and variance, the
-    upper end with one more reward of the `largest` weight. With six rewards that count alike it is
-    the exact interval of a Poisson count, and its coverage is at least nominal. `value` is ``sum x
-    / total``, not negative, `second` is ``sum x^2`` over the independent draws.
+    Rewards that come rarely in independent rows are Poisson counts, each kind with a weight, its
+    influence. Those that raise the estimate are one weighted sum of counts and those that lower it
+    another. Each sum has the interval of a gamma variable of the same mean and variance, its upper
+    end with one more reward (Fay & Feuer 1997): the largest seen, or `further` if that is more.
+    Their errors, which are independent, and that of the rows without a reward are put together end
+    by end (Zou & Donner 2008).
+
+    `influence` (m,) are those of the independent draws with a reward, `rest` is the sum of squares
+    of the influences of the others, `further` is how far a typical further reward would raise and
+    lower the estimate. Where one kind of reward counts it is the exact interval of a Poisson count.
+
+    In 400 made-up logs each of 480 rows with 15 rewards or of 4,000 with 60, weights up to 22, it
+    held values, gains and differences in 93 to 100 %, and was .6 to 2.8 times as wide as what the
+    estimate does in 95 % (`tests/benchmarks/thin_logs.py`).
 
     References
     ----------
     Fay, M. & Feuer, E. (1997). Confidence intervals for directly standardized rates: a method
-    based on the gamma distribution. Statistics in Medicine 16.
+    based on the gamma distribution. Statistics in Medicine 16. Zou, G. & Donner, A. (2008).
+    Construction of confidence limits about effect measures. Statistics in Medicine 27.
     """
-    from scipy.special import chdtri
+    from scipy.special import chdtri, ndtri
 
     tail = (1 - level) / 2
-    sum_, low = value * total, 0.0
-    if sum_ > 0 and second > 0:
-        low = second / (2 * sum_) * chdtri(2 * sum_**2 / second, 1 - tail) / total
-    more, spread = sum_ + largest, second + largest**2
-    high = spread / (2 * more) * chdtri(2 * more**2 / spread, tail) / total
-    return float(low), float(high)
+    ends = []
+    for own, more in zip(
+        (influence[influence > 0], -influence[influence < 0]), further, strict=True
+    ):
+        sum_, squares, more = own.sum(), own @ own, max(own.max(initial=0.0), more)
+        low = squares / (2 * sum_) * chdtri(2 * sum_**2 / squares, 1 - tail) if squares else 0.0
+        most, spread = sum_ + more, squares + more**2
+        high = spread / (2 * most) * chdtri(2 * most**2 / spread, tail) if most else 0.0
+        ends.append((sum_ - low, high - sum_))
+    (less, more), (other_less, other_more) = ends
+    rest *= float(ndtri(tail)) ** 2
+    below, above = less**2 + other_more**2 + rest, more**2 + other_less**2 + rest
+    return float(value - math.sqrt(below)), float(value + math.sqrt(above))
 
 
 def anytime_interval(value, standard_error, draws, at, level=0.95):

@@ -23,6 +23,10 @@ ROOM = 1 << 16
 FEW = 12
 #: Most columns whose products are summed; of more, the log is read a second time.
 MOST_COLUMNS = 24
+#: Most rows with a reward that are held one by one.
+MOST_HELD = 1 << 14
+#: Below this many effective rewards intervals are those of counts; see `LogSums.few`.
+FEW_REWARDS = 30
 _ARRAYS = ("_largest", "_weight", "_agreed", "_rewarded")
 _NUMBERS = ("rows", "nonzero", "least", "most", "subsampled", "_heaviest")
 
@@ -328,6 +332,8 @@ class LogSums:
         self._sums, self._largest = RunningSum((2, 3, columns.count)), np.zeros((2, columns.count))
         self._mass, self._thin = RunningSum(policies), thin
         self.groups = np.zeros((columns.count, clusters)) if clusters else None
+        #: Columns of the rows with a reward, in parts, while they are few.
+        self._held = []
         self.rows = self.nonzero = 0
         self.least, self.most, self.subsampled = 0.0, -math.inf, False
         self._agreed, self._rewarded = np.zeros((2, policies), int)
@@ -353,7 +359,9 @@ class LogSums:
             of_size = total if zeros else size.sum(axis=1)
             sums[own, :, : len(columns)] = total, of_size, squares
             self._weight = np.maximum(self._weight, weight)
-            self.nonzero += 0 if zeros else len(k)
+            if not zeros:
+                self.nonzero += len(k)
+                self._hold([] if self.groups is not None else [columns.copy()])
             if zeros and not self.subsampled:
                 self.subsampled = bool((k > part["weight"]).any())
             if len(columns) > 1:
@@ -370,6 +378,10 @@ class LogSums:
                 self.products[own].add(columns)
         self._sums.add(sums)
 
+    def _hold(self, parts):
+        """Hold rows with a reward, none once they are too many."""
+        self._held = [] if self.nonzero > MOST_HELD else self._held + parts
+
     def merge(self, other):
         """Add the sums of other rows."""
         self._sums.add(other._sums.value)
@@ -380,6 +392,7 @@ class LogSums:
             self.groups += other.groups
         for name in ("rows", "nonzero", "_agreed", "_rewarded"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
+        self._hold(other._held)
         self.subsampled |= other.subsampled
         self.least, self.most = min(self.least, other.least), max(self.most, other.most)
         self._heaviest = max(self._heaviest, other._heaviest)
@@ -393,6 +406,8 @@ class LogSums:
         if self.groups is not None:
             arrays["clusters"] = np.flatnonzero(self.groups.any(axis=0))
             arrays["groups"] = self.groups[:, arrays["clusters"]]
+        if self._held:
+            arrays["held"] = np.concatenate(self._held, axis=1)
         for number, own in enumerate(self.products):
             arrays |= {f"{name}.{number}": part for name, part in own.to_arrays().items()}
         return arrays
@@ -407,6 +422,7 @@ class LogSums:
             setattr(self, name, type(getattr(self, name))(value))
         if self.groups is not None:
             self.groups[:, np.asarray(arrays["clusters"], int)] = arrays["groups"]
+        self._held = [arrays["held"]] if "held" in arrays else []
         count = sum(name.startswith("shift.") for name in arrays)
         self.products = [
             Products(self.columns, number % 2 == 0).use(
@@ -445,15 +461,48 @@ class LogSums:
         moments = self.moments(own[:, None])
         return mean, influence_shape(moments.count, *moments.of(0)[:3], 0.0)[0]
 
-    def draws(self, policy=None):
-        """Sum of squares and largest weight of the independent draws behind the mean reward of the
-        log, or behind the value of a policy (its number)."""
-        column = self.rewards_of(policy)
-        weight = self._heaviest * (1.0 if policy is None else self._weight[policy])
+    def few(self, policy=None):
+        """Whether few rewards carry the mean reward of the log, or the value of a policy (its
+        number): the draws that hold them are at hand, and fewer than `FEW_REWARDS` effective ones.
+        """
+        return self.rewarded() is not None and self.effective_rewards(policy) < FEW_REWARDS
+
+    def effective_rewards(self, policy=None):
+        """Effective rewards of the log, or of a policy: those seen, or as many as are expected if
+        rewards came alike in all rows where that is less. High weights may have met none so far.
+        """
+        sizes = [self._effective_draws(self.rewards_of())]
+        if policy is not None:
+            sizes[0] /= max(self.typical(policy), 1.0)
+            sizes.append(self._effective_draws(self.rewards_of(policy)))
+        return min(sizes)
+
+    def _effective_draws(self, column):
         if self.groups is None:
-            return float(self._sums.value[:, 2, column].sum()), float(weight)
-        own = self.groups[column]
-        return float(own @ own), float(max(weight, np.abs(own).max()))
+            return self.effective(column, 1)
+        size = np.abs(self.groups[column])
+        return float(size.sum() ** 2 / (size @ size)) if size.any() else 0.0
+
+    def rewarded(self):
+        """Columns (columns, m) of the independent draws with a reward; None if they are many."""
+        if self.groups is not None:
+            return self.groups[:, self.groups[self.rewards_of() :].any(axis=0)]
+        if self.nonzero > MOST_HELD:
+            return None
+        return np.concatenate([np.empty((self.columns.count, 0)), *self._held], axis=1)
+
+    def typical(self, policy):
+        """Mean weight of a policy in the rows that it would be in: ``sum w^2 / sum w``."""
+        rows = self._sums.value[0 if self.columns.of_zeros > 1 else 1 :].sum(axis=0)
+        (_, k, squares), (_, size, own) = rows[:, 0], rows[:, self.columns.place("weight", policy)]
+        return float(own / size * k / squares) if size > 0 else 0.0
+
+    def further(self, most):
+        """Size of a typical further reward, ``sum r^2 / sum r`` with the largest one once more;
+        `most` where none was seen."""
+        column = self.rewards_of()
+        (_, size, squares), largest = self._sums.value[1, :, column], self.largest(column, 1)
+        return float((squares + largest**2) / (size + largest)) if size > 0 else abs(float(most))
 
     def rewards_of(self, policy=None):
         """Column of the rewards of the log, or of those that a policy (its number) earned."""

@@ -222,6 +222,11 @@ def test_what_the_support_is_told_by():
     heavy = frame["p_logged"].to_numpy().copy()
     heavy[0] = 1e-6
     assert values_of(frame.assign(p_logged=heavy)).support["new", "snips"].flag != "good"
+    # Weights that are fine, and one reward that is most of the value: thin by either estimator.
+    large = frame["clicked"].to_numpy(float)
+    large[0] = 5_000.0
+    few = values_of(frame.assign(clicked=large)).support
+    assert few["new", "snips"].flag == few["new", "ips"].flag == "thin"
     share = values_of(frame, thin=0.25).support["new", "snips"].thin_share
     rare = frame["p_logged"] < 0.25
     weight = frame["p_new"] / frame["p_logged"]

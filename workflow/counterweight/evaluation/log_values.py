@@ -40,7 +40,7 @@ from counterweight.numerics.estimate import (
     mean_interval,
     value_interval,
 )
-from counterweight.numerics.log_sums import begun
+from counterweight.numerics.log_sums import FEW_REWARDS, begun
 from counterweight.tables import batches
 
 TASK = "log"
@@ -77,9 +77,9 @@ LIMITED = "limited"
 _WHOLE = ("snips", *MODELLED)
 #: Name of the policy that made the log.
 LOGGED = ""
-#: Below these the support is called thin: effective rows of SNIPS, those of IPS and rows with a
-#: reward that the policy may have taken; and above this: share of one row in the whole sum.
-FEW_ROWS, FEW_REWARDS, LARGE_SHARE = 100, 30, 0.1
+#: Below these the support is called thin: effective rows, and (`FEW_REWARDS`) effective rewards and
+#: rows with a reward that the policy may have taken; and above this: share of one row in a sum.
+FEW_ROWS, LARGE_SHARE = 100, 0.1
 #: How far weights may average from 1 before it is told: absolutely, and in standard errors, which
 #: chance exceeds in one log of a thousand.
 OFF, FAR = 0.02, 3.3
@@ -385,17 +385,22 @@ def _with_bias(made, biases, bounds):
 
 
 def _support(sums, policy, estimator, mean_weight, clusters):
-    """The `Support` of one policy."""
-    rewarded = estimator in ("ips", LIMITED)
-    name = LIMITED if estimator == LIMITED else "earned" if rewarded else "weight"
+    """The `Support` of one policy: of all rows in the sum and of those with a reward the worse."""
+    name = LIMITED if estimator == LIMITED else "earned" if estimator == "ips" else "weight"
     known = sums.carried(policy, sums.columns.place(name, policy))
-    gap, few = mean_weight.value - 1, FEW_REWARDS if rewarded else FEW_ROWS
-    right = mean_weight.low <= 1 <= mean_weight.high
+    gap, right = mean_weight.value - 1, mean_weight.low <= 1 <= mean_weight.high
     if not right and abs(gap) > max(OFF, FAR * mean_weight.standard_error):
         flag = "doubtful" if gap > 0 else "outside"
     else:
-        thin = known["effective_rows"] < few or known["rows_rewarded"] < FEW_REWARDS
-        flag = "thin" if thin or known["largest_share"] > LARGE_SHARE else "good"
+        # Limited weights are judged by themselves.
+        names = (LIMITED,) if estimator == LIMITED else ("weight", "earned")
+        few = known["rows_rewarded"] < FEW_REWARDS
+        few |= estimator != LIMITED and sums.effective_rewards(policy) < FEW_REWARDS
+        for one in names:
+            own = sums.carried(policy, sums.columns.place(one, policy))
+            few |= own["effective_rows"] < (FEW_ROWS if one == "weight" else FEW_REWARDS)
+            few |= own["largest_share"] > LARGE_SHARE
+        flag = "thin" if few else "good"
     return Support(clusters=clusters, mean_weight=mean_weight, flag=flag, **known)
 
 

@@ -46,4 +46,4 @@ def test_without_weights_labels_are_missing_at_random_but_for_models_that_say_mo
 
 def test_those_of_another_table_are_named():
     made = assumed(declared_assumption("to_target"), {"table": "new.csv"}, "the people of new.csv")
-    assert made["if"].startswith("If the people of new.csv turn out as labeled rows")
+    assert made["if"].startswith("If the outcomes of the people of new.csv are as those of labeled")

@@ -152,7 +152,7 @@ def fitted_tilt(asked, data, tested, prediction, blank, *, target, event, select
         "rate_high": high,
         "chance": None,
     }
-    facts["assumes"] = {"if": _condition(facts, event), "rests": " ".join(sentences[:2])}
+    facts["assumes"] = {"if": _condition(facts, event), "rests": sentences[0]}
     chance = None
     if target == "general":
         facts["chance"], chance = _chance(data, selection)

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.weighting.overlap import CUTS, Corners, Support, _upper_corner, overlap
+from counterweight.weighting.overlap import (
+    CUTS,
+    LEAST_SPREAD,
+    Corners,
+    Support,
+    _upper_corner,
+    overlap,
+)
 from scipy.special import expit
 from scipy.stats import multivariate_normal, norm
 
@@ -222,3 +229,88 @@ def test_an_empty_corner_is_as_strong_as_the_rows_that_would_lie_there():
     # Without those rows the others are somewhat related, which explains a part of the hole.
     assert 0.4 < strength[best] / (len(plain) * norm.sf(1) ** 2) < 1
     assert {found.sign_first[best], found.sign_second[best]} == {1.0}
+
+
+def test_left_out_distances_are_those_of_a_fit_without_the_row(rng):
+    """Of rows that are no extreme of a column, by covariances computed one by one."""
+    X = rng.normal(size=(60, 7)) @ rng.normal(size=(7, 7))
+    support = Support().fit(X, rng=np.random.default_rng(0))
+    Z = support._scores(X).astype(float)
+    found = support._mahalanobis_left_out(Z, Z)
+    for row in range(len(Z)):
+        others = np.delete(Z, row, axis=0)
+        spread = np.cov(others, rowvar=False) + LEAST_SPREAD * np.eye(7)
+        v = Z[row] - others.mean(axis=0)
+        np.testing.assert_allclose(found[row], v @ np.linalg.solve(spread, v), rtol=1e-6)
+
+
+def test_a_row_that_alone_is_an_extreme_is_beyond_the_others_when_left_out():
+    X = np.arange(20.0)[:, None]
+    X[-1] = 36.0
+    support = Support().fit(X, rng=np.random.default_rng(0))
+    Z = support._scores(X)
+    moved, beyond = support._left_out(X, np.arange(20), Z)
+    # The others range from 0 to 18, so 36 is one range beyond, and -19 .. 0 not at all.
+    assert beyond[-1] == pytest.approx(1.0) and beyond[0] == pytest.approx(1 / 35)
+    ends = support.values_[0][[0, -1]]
+    np.testing.assert_allclose(moved[-1, 0], ends[1] + (ends[1] - ends[0]), rtol=1e-6)
+    np.testing.assert_array_equal(moved[1:-1], Z[1:-1])
+
+
+def _law(kind, d, rng):
+    """A function that draws rows of one law."""
+    turn = np.eye(d) + rng.normal(size=(d, d)) / np.sqrt(d)
+    load = rng.normal(size=(3, d))
+
+    def draw(n):
+        X = rng.normal(size=(n, d))
+        if kind == "skewed":
+            return np.exp(X)
+        if kind == "correlated":
+            return X @ turn
+        if kind == "onehot":
+            return np.column_stack([np.eye(5)[rng.integers(0, 5, n)] for _ in range(d // 5)])
+        if kind == "mixed":
+            X += rng.normal(size=(n, 3)) @ load
+            X[:, ::3] = np.exp(X[:, ::3] / 2)
+            X[:, 1::3] = np.clip(np.round(X[:, 1::3]), -2, 2)
+        return X
+
+    return draw
+
+
+@pytest.mark.parametrize("kind", ["normal", "skewed", "correlated", "onehot", "mixed"])
+@pytest.mark.parametrize("d", [20, 300])
+def test_new_rows_of_the_same_law_are_not_flagged_whatever_the_columns(kind, d):
+    rng = np.random.default_rng([d, len(kind)])
+    draw = _law(kind, d, rng)
+    onehot = np.repeat(np.arange(d // 5), 5) if kind == "onehot" else np.full(d, -1)
+    support = Support().fit(draw(570), rng=rng, onehot=onehot)
+    new = draw(3000)
+    assert support.outside(new).mean() <= 0.03
+    if kind != "onehot":
+        spread = new.std(axis=0)
+        assert support.outside(new + 8 * spread * rng.choice([-1, 1], d)).mean() >= 0.95
+
+
+def test_codes_never_seen_are_flagged_and_numbers_between_are_not(rng):
+    X = np.column_stack([rng.choice([1, 2, 4, 7], 400), rng.normal(size=400)])
+    support = Support().fit(X, rng=rng, names=["code", "income"])
+    new = np.array([[3.0, 0], [5, 0], [8, 0], [2.5, 0], [4, 0]])
+    told = ["code, a value never seen"] * 3
+    assert support.reason(new).tolist() == [*told, "", ""]
+    again = Support.from_arrays(support.to_arrays())
+    assert again.reason(new).tolist() == support.reason(new).tolist()
+    # A value that few rows have leaves others likely.
+    X[0, 0] = 9
+    rare = Support().fit(X, rng=rng, names=["code", "income"])
+    assert told[0] not in rare.reason(new)
+
+
+def test_support_of_1_0_0_is_read(rng):
+    X = _small(rng)
+    saved = Support().fit(X, rng=rng).to_arrays()
+    later = {k for k in saved if k in ("range", "least_chance") or k.startswith(("codes", "empty"))}
+    assert later >= {"range", "least_chance", "empty_low"}
+    old = Support.from_arrays({k: saved[k] for k in saved.keys() - later})
+    assert old.reason(np.array([[0.0, 20, 1, 0, 0]]), np.ones(1)).tolist() == ["number 1"]

@@ -6,6 +6,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import checked_new_rows, checked_rows, checked_weights
+from counterweight.weighting.no_outcomes import EmptyRanges, least_chance
 
 #: Cuts of each number in the search for empty corners.
 CUTS = 48
@@ -99,24 +100,23 @@ class Corners:
                     np.maximum.accumulate(ordered)[ends - 1],
                     -np.minimum.accumulate(ordered)[ends - 1],
                 )
-            for j, side in signed:
-                # A pair of numbers is found once from each side, which is what makes the
-                # staircase whole; levels have one cut, and need their partner's cuts only once.
-                if j == k or (block[j] == block[k] and block[k] >= 0):
-                    continue
-                if block[j] >= 0 and (block[k] < 0 or j < k):
-                    continue
-                edge = tops[0 if side > 0 else 1][:, j]
-                if block[j] >= 0:
-                    edge = np.where(edge > 0.5, np.inf, 0.5)
-                    where = np.full(len(edge), cut[j])
-                else:
-                    where = edge
-                count = n * _upper_corner(place, where, sign * side * relation[k, j])
+            # A pair of numbers is found once from each side, which is what makes the staircase
+            # whole; levels have one cut, and need their partner's cuts only once.
+            level = block >= 0
+            able = ~level if block[k] < 0 else ~level | ((np.arange(d) > k) & (block != block[k]))
+            able[k] = False
+            for side, top in zip((1.0, -1.0), tops, strict=True):
+                partner = np.flatnonzero(able if side > 0 else able & ~level)
+                edge = top[:, partner].astype(float)
+                levels = level[partner]
+                where = np.where(levels, cut[partner], edge)
+                edge = np.where(levels, np.where(edge > 0.5, np.inf, 0.5), edge)
+                count = n * _upper_corner(place[:, None], where, sign * side * relation[k, partner])
                 edge = np.where(count >= expected, edge, np.inf)
-                if np.isfinite(edge).any():
-                    most = count[np.isfinite(edge)].max()
-                    made.append((most, k, j, sign, side, *_staircase(cuts, edge)))
+                most = np.where(np.isfinite(edge), count, -np.inf).max(axis=0)
+                for at in np.flatnonzero(most > 0):
+                    stairs = _staircase(cuts, edge[:, at])
+                    made.append((most[at], k, partner[at], sign, side, *stairs))
         if not made:
             return cls.none(), np.zeros(0)
         strength, *parts = (np.array(part) for part in zip(*made, strict=True))
@@ -158,11 +158,11 @@ def _upper_corner(h, k, rho):
 
     node, weight = np.polynomial.legendre.leggauss(12)
     angle = np.arcsin(np.clip(rho, -0.99, 0.99)) / 2
-    turn = angle * (node + 1)
-    h, k = np.asarray(h, float)[:, None], np.asarray(k, float)[:, None]
+    turn = np.multiply.outer(angle, node + 1)
+    h, k = np.asarray(h, float)[..., None], np.asarray(k, float)[..., None]
     inside = -(h * h - 2 * h * k * np.sin(turn) + k * k) / (2 * np.cos(turn) ** 2)
     moved = angle * (np.exp(inside) @ weight) / (2 * np.pi)
-    return np.maximum(ndtr(-h[:, 0]) * ndtr(-k[:, 0]) + moved, 0)
+    return np.maximum(ndtr(-h[..., 0]) * ndtr(-k[..., 0]) + moved, 0)
 
 
 #: Labeled rows that new ones are compared with, and labeled rows that set the thresholds.
@@ -171,14 +171,20 @@ REFERENCES, HELD_OUT = 2000, 4000
 SAMPLE = 20000
 #: Knots of each number's scale.
 KNOTS = 201
-#: Ranges beyond the labeled rows' smallest or largest value that are far.
+#: Ranges beyond the labeled rows' smallest or largest value that are far, at least.
 FAR = 0.5
+#: Most values of a number of codes, and least labeled rows of each (a tenth of the columns more).
+CODES, LEAST_OF_CODE = 20, 5
 #: Rows compared at a time.
 CHUNK = 8192
+#: What is added to the spread of numbers: directions without any do not decide alone.
+LEAST_SPREAD = 1e-2
 #: Largest number of empty corners that are kept.
 CORNERS = 64
 #: Share of the weight of labeled rows at the edges of corners: as many would be flagged there.
 CORNER_SHARE = 0.015
+#: What is told of rows with a chance of a label of at most `Support.least_chance_`.
+RARE = "a kind that hardly ever has an outcome"
 
 
 class Support:
@@ -186,18 +192,22 @@ class Support:
 
     A row is outside when
 
-    - a number lies more than `FAR` ranges beyond the labeled ones, or it has a level (or a
-      combination of levels within one block) that no labeled row has;
+    - a number lies more than `FAR` ranges beyond the labeled ones (farther, where left-out labeled
+      rows do), or it has a level (or a combination of levels within one block) that no labeled row
+      has, or a whole number of few values, each of several labeled rows, has another whole value;
     - it is farther from its nearest labeled row, or from their centre in Mahalanobis' sense,
       than all but a small share of labeled rows are from the others;
     - it lies in a corner of two features where many labeled rows would be expected, were the
-      two related as in a normal copula, and none is.
+      two related as in a normal copula, and none is;
+    - with unlabeled rows in `fit`: a number of it lies where many unlabeled rows are and no labeled
+      one, see `EmptyRanges`; with their chances of a label: its own is at most `least_chance_`.
 
     Distances are taken between normal scores: each number is mapped to the normal quantile of
     its rank among labeled rows (linearly beyond them), so that skewed numbers and heavy tails
     count like any other; a level counts as two such units squared. Thresholds are quantiles
-    over labeled rows, each compared with the others, weighted to the target if `weight` is
-    given: about `share` of rows like them are flagged.
+    over labeled rows, each compared with the others by scales, centre and spread from which it is
+    left out, weighted to the target if `weight` is given: about `share` of rows like them are
+    flagged.
 
     Parameters
     ----------
@@ -213,13 +223,15 @@ class Support:
             raise CounterweightError(f"share is {share}; it must lie between 0 and 1.")
         self.share = share
 
-    def fit(self, X, weight=None, *, rng, onehot=None, names=None):
+    def fit(self, X, weight=None, *, rng, onehot=None, names=None, unlabeled=None, chance=None):
         """Fit on the labeled rows.
 
         `X` array (n, d): encoded features: numbers (any scale) and one-hot columns; `weight` array
         (n,), optional: to the target population; `onehot` array (d,), optional: bool, or the number
         of the block that a column belongs to and -1 for numbers. By default columns that hold 0 and
-        1 only. `names` sequence of str, optional: of the columns, for `reason`.
+        1 only. `names` sequence of str, optional: of the columns, for `reason`. `unlabeled` array
+        (N, d), optional: features of the rows without an outcome; `chance` pair of arrays (n,) and
+        (N,), optional: p(labeled | x) of labeled and unlabeled rows by fits without them.
         """
         X = checked_rows(X, names)
         n, d = X.shape
@@ -231,15 +243,45 @@ class Support:
         self.names_ = [f"number {k}" for k in range(d)] if names is None else list(names)
         self.block_ = _blocks(X, onehot)
         self._fit_scales(X)
+        self._fit_codes(X)
+        self._fit_unlabeled(X, unlabeled, chance)
         order = rng.permutation(n)[:SAMPLE]
         Z, weight = self._scores(X[order]), weight[order]
         weight = weight if weight.any() else np.ones(len(order))
         reference = np.arange(min(REFERENCES, len(Z)))
         held = np.arange(len(reference), min(REFERENCES + HELD_OUT, len(Z)))
         self._fit_centre(Z)
-        self._fit_distances(Z, weight, reference, held)
+        self._fit_distances(Z, *self._left_out(X, order, Z), weight, reference, held)
         self._fit_corners(Z, weight)
         return self
+
+    def _fit_codes(self, X):
+        """Values of the columns of codes: whole numbers, few, each of several labeled rows."""
+        self.codes_ = {}
+        least = LEAST_OF_CODE + X.shape[1] // 10
+        for k in np.flatnonzero(self.block_ < 0):
+            # A look at some rows first: sorting all of a column takes long.
+            if len(np.unique(X[: 10 * CODES + least, k])) > CODES:
+                continue
+            value, count = np.unique(X[:, k], return_counts=True)
+            if 1 < len(value) <= CODES and count.min() >= least and (value % 1 == 0).all():
+                self.codes_[int(k)] = value
+
+    def _fit_unlabeled(self, X, unlabeled, chance):
+        """Where many unlabeled rows are and no labeled one; the chance below which hardly any is.
+
+        Nothing of it is drawn.
+        """
+        self.empty_, self.least_chance_ = EmptyRanges.none(), -np.inf
+        if unlabeled is not None and len(unlabeled):
+            unlabeled = checked_new_rows(unlabeled, X.shape[1])
+            self.empty_ = EmptyRanges.find(X, unlabeled, np.flatnonzero(self.block_ < 0))
+        if chance is not None and len(chance[1]):
+            if len(chance[0]) != len(X):
+                raise CounterweightError(
+                    f"{len(X)} rows are labeled, but {len(chance[0])} chances of them are given."
+                )
+            self.least_chance_ = least_chance(*chance)
 
     def _fit_scales(self, X):
         from scipy.special import ndtri
@@ -286,12 +328,57 @@ class Support:
         self.centre_ = centre.mean(axis=0)
         d = int(number.sum())
         spread = np.atleast_2d(np.cov(centre, rowvar=False)) if d else np.zeros((0, 0))
-        # A little of the identity keeps directions without spread from deciding alone.
         self.root_ = np.zeros((d, d))
         if d:
             value, vector = np.linalg.eigh(spread)
-            value = np.maximum(value, 0) + 1e-2
+            value = np.maximum(value, 0) + LEAST_SPREAD
             self.root_ = vector / np.sqrt(value)
+
+    def _left_out(self, X, order, Z):
+        """Scores of the rows, and ranges beyond the others, were each left out of the scales.
+
+        Only a row that alone is the least or largest of a column has another score than it has
+        now: it is then beyond the others. Arrays (len(order), d) and (len(order),).
+        """
+        Z, beyond = Z.copy(), np.zeros(len(order))
+        place = np.full(len(X), -1)
+        place[order] = np.arange(len(order))
+        for row, k in enumerate(np.flatnonzero(self.block_ < 0)):
+            x = X[:, k]
+            for sign in (-1, 1):
+                top, second = np.partition(sign * x, len(x) - 2)[-2:][::-1]
+                at = place[np.argmax(sign * x)]
+                span = second - (self.low_[k] if sign > 0 else -self.high_[k])
+                if top == second or at < 0 or span <= 0:
+                    continue
+                ends = self.values_[row][[0, -1]]
+                spread = ends[1] - ends[0]
+                # The least of n rows and that of n - 1 have nearly the same score.
+                end = ends[1 if sign > 0 else 0]
+                Z[at, k] = np.clip(end + sign * spread * (top - second) / span, -50, 50)
+                beyond[at] = max(beyond[at], (top - second) / span)
+        return Z, beyond
+
+    def _mahalanobis_left_out(self, Z, left_out):
+        """`_mahalanobis` of the rows Z of the fit, by centre and spread without each of them.
+
+        Sherman & Morrison (1950): of n rows with the covariance C around the mean m, leaving out z
+        makes it ((n - 1) C - n / (n - 1) v v') / (n - 2), with v = z - m, and the mean m - v / (n -
+        1). `left_out` are the scores that the rows then have.
+        """
+        number = self.block_ < 0
+        n = len(Z)
+        if not number.any():
+            return np.zeros(n, np.float32)
+        centred = Z[:, number] - self.centre_
+        turn = self.root_ / np.sqrt(np.square(self.root_).sum(axis=0))
+        value = 1 / np.square(self.root_).sum(axis=0) - LEAST_SPREAD
+        stretch = (n - 1) / (n - 2) * value + LEAST_SPREAD
+        v = (centred @ turn) / np.sqrt(stretch)
+        u = ((left_out[:, number] - self.centre_ + centred / (n - 1)) @ turn) / np.sqrt(stretch)
+        share = n / ((n - 1) * (n - 2))
+        own = np.maximum(1 - share * np.square(v).sum(axis=1), 1e-9)
+        return np.square(u).sum(axis=1) + share * np.square((u * v).sum(axis=1)) / own
 
     def _mahalanobis(self, Z):
         number = self.block_ < 0
@@ -300,43 +387,49 @@ class Support:
         at = (Z[:, number] - self.centre_.astype(np.float32)) @ self.root_.astype(np.float32)
         return np.einsum("ij,ij->i", at, at)
 
-    def _nearest(self, Z, skip=False):
-        """Squared distance to the nearest reference; `skip` leaves out the row itself."""
-        others = self.reference_
-        half = np.einsum("ij,ij->i", others, others) / 2
+    def _nearest(self, Z, own=None):
+        """Squared distance to the nearest reference; `own` (m,) is one to leave out, -1 for none."""
         found = np.empty(len(Z), np.float32)
-        for start in range(0, len(Z), CHUNK):
-            part = Z[start : start + CHUNK]
-            near = part @ others.T
-            near -= half
-            if skip:
-                own = np.arange(len(part))
-                near[own, start + own] = -np.inf
-            found[start : start + CHUNK] = np.einsum("ij,ij->i", part, part) - 2 * near.max(axis=1)
+        for part, near in self._closeness(Z):
+            if own is not None:
+                known = np.flatnonzero(own[part] >= 0)
+                near[known, own[part][known]] = -np.inf
+            rows = Z[part]
+            found[part] = np.einsum("ij,ij->i", rows, rows) - 2 * near.max(axis=1)
         return np.maximum(found, 0)
 
-    def _fit_distances(self, Z, weight, reference, held):
+    def _closeness(self, Z):
+        """By chunk of rows: half their squared length less half the distance to each reference."""
+        others = self.reference_
+        half = np.einsum("ij,ij->i", others, others) / 2
+        for start in range(0, len(Z), CHUNK):
+            part = slice(start, min(start + CHUNK, len(Z)))
+            near = Z[part] @ others.T
+            near -= half
+            yield part, near
+
+    def _fit_distances(self, Z, left_out, beyond, weight, reference, held):
         self.reference_ = Z[reference]
-        own = self._nearest(self.reference_, skip=True)
+        own = self._nearest(self.reference_, np.arange(len(reference)))
         # Labeled rows that are far from all others vouch for no one.
         lone = np.zeros(len(own), bool)
         if len(own) >= 200:
             lone = own > np.quantile(own, 0.99, method="higher")
         self.reference_ = self.reference_[~lone]
         if len(held) >= 500:
-            rows, near = held, self._nearest(Z[held])
+            rows, near = held, self._nearest(left_out[held])
         else:
-            rows = np.concatenate([reference[~lone], reference[lone]])
-            others = self._nearest(Z[reference[lone]])
-            near = np.concatenate([self._nearest(self.reference_, skip=True), others])
-        far = self._mahalanobis(Z[rows])
-        share = self.share
-        # Both distances take the same share; it is widened as far as flags on both overlap.
-        for allowed in np.linspace(share, share / 2, 6):
-            self.near_ = _upper_quantile(near, weight[rows], allowed)
-            self.far_ = _upper_quantile(far, weight[rows], allowed)
-            flagged = (near > self.near_) | (far > self.far_)
-            if np.average(flagged, weights=weight[rows]) <= share:
+            rows = reference
+            near = self._nearest(left_out[rows], np.where(lone, -1, np.cumsum(~lone) - 1))
+        far, beyond = self._mahalanobis_left_out(Z, left_out)[rows], beyond[rows]
+        share, weight = self.share, weight[rows]
+        # The three take the same share; it is widened as far as flags overlap.
+        for allowed in np.linspace(share, share / 3, 6):
+            self.near_ = _upper_quantile(near, weight, allowed)
+            self.far_ = _upper_quantile(far, weight, allowed)
+            self.range_ = max(FAR, _upper_quantile(beyond, weight, allowed))
+            flagged = (near > self.near_) | (far > self.far_) | (beyond > self.range_)
+            if np.average(flagged, weights=weight) <= share:
                 break
 
     def _fit_corners(self, Z, weight):
@@ -361,6 +454,9 @@ class Support:
         beyond /= span
         np.maximum(beyond, 0, out=beyond)
         beyond[:, level] = 0
+        for k, codes in self.codes_.items():
+            x = X[:, k]
+            beyond[~np.isin(x, codes) & (x % 1 == 0), k] = np.inf
         for b, patterns in self.patterns_.items():
             columns = np.flatnonzero(self.block_ == b)
             own = X[:, columns] > 0.5
@@ -377,44 +473,81 @@ class Support:
         codes = patterns @ (2.0 ** (np.arange(own.shape[1]) % 52)) + patterns.sum(axis=1) * 0.25
         return np.isin(code, codes)
 
-    def _parts(self, X):
-        """By chunk of rows: which they are, ranges beyond, distances over thresholds, corners."""
+    def _parts(self, X, chance):
+        """By chunk of rows: which, features, ranges beyond, too far, scores, range, rare kind."""
         X = checked_new_rows(X, len(self.names_)) if len(X) else np.zeros((0, len(self.names_)))
+        if chance is not None and len(chance) != len(X):
+            raise CounterweightError(f"{len(X)} rows have {len(chance)} chances of a label.")
         for start in range(0, len(X), CHUNK):
-            part = X[start : start + CHUNK]
-            Z = self._scores(part)
+            part = slice(start, min(start + CHUNK, len(X)))
+            Z = self._scores(X[part])
             far = (self._nearest(Z) > self.near_) | (self._mahalanobis(Z) > self.far_)
-            yield slice(start, start + len(part)), self._marginal(part), far, Z
+            rare = np.zeros(len(Z), bool)
+            if chance is not None:
+                rare = np.asarray(chance[part], float) <= self.least_chance_
+            yield part, X[part], self._marginal(X[part]), far, Z, self.empty_.hold(X[part]), rare
 
-    def outside(self, X):
-        """Whether each row resembles no labeled row, bool (m,)."""
+    def outside(self, X, chance=None):
+        """Whether each row resembles no labeled row, bool (m,); `chance` (m,): p(labeled | x)."""
         found = np.zeros(len(X), bool)
-        for rows, beyond, far, Z in self._parts(X):
-            found[rows] = far | (beyond > FAR).any(axis=1) | self.corners_.hold(Z).any(axis=1)
+        for rows, _, beyond, far, Z, empty, rare in self._parts(X, chance):
+            wide = (beyond > self.range_).any(axis=1)
+            found[rows] = far | wide | self.corners_.hold(Z).any(axis=1) | (empty >= 0) | rare
         return found
 
-    def reason(self, X):
-        """Why each row is outside: array (m,) of text, "" for rows that are not."""
+    def reason(self, X, chance=None):
+        """Why each row is outside: array (m,) of text, "" for rows that are not.
+
+        `chance` (m,), optional: p(labeled | x) of the rows.
+        """
         found = np.full(len(X), "", dtype=object)
         names = np.asarray(self.names_, dtype=object)
-        for rows, beyond, far, Z in self._parts(X):
+        words = self.empty_.words(names)
+        for rows, given, beyond, far, Z, empty, rare in self._parts(X, chance):
             held = self.corners_.hold(Z)
             corner = held.any(axis=1)
             told = np.full(len(Z), "", dtype=object)
+            told[rare] = RARE
             told[far] = "a combination"
             if corner.any():
                 at = np.argmax(held[corner], axis=1)
                 first, second = names[self.corners_.first[at]], names[self.corners_.second[at]]
                 told[corner] = first + " with " + second
             worst = np.argmax(beyond, axis=1)
-            alone = beyond[np.arange(len(Z)), worst] > np.where(far, 0, FAR)
+            furthest = beyond[np.arange(len(Z)), worst]
+            alone = furthest > np.where(far, 0, self.range_)
             told[alone] = names[worst[alone]]
-            # No level of the block is set: the row has a value that no row of the fit had.
-            unset = np.asarray(X)[rows][np.arange(len(Z)), worst] < 0.5
-            new = alone & (self.block_[worst] >= 0) & unset
-            told[new] = [name.partition("=")[0] + ", a value never seen" for name in told[new]]
+            # No level of the block is set, or a code: a value that no row of the fit had.
+            level = self.block_[worst] >= 0
+            unset = given[np.arange(len(Z)), worst] < 0.5
+            new = alone & np.isinf(furthest) & (unset | ~level)
+            told[new] = [names[k].partition("=")[0] + ", a value never seen" for k in worst[new]]
+            told[empty >= 0] = words[empty[empty >= 0]]
             found[rows] = told
         return found
+
+    def nearest(self, X):
+        """Features (m, d) of the rows, moved to the nearest that labeled rows support.
+
+        Numbers are moved into the range of labeled rows and out of ranges where nobody has an
+        outcome. A row that then still is too far or in an empty corner takes the features of the
+        nearest labeled row that new ones are compared with. Levels never seen stay.
+        """
+        X = checked_new_rows(X, len(self.names_)) if len(X) else np.zeros((0, len(self.names_)))
+        number = np.flatnonzero(self.block_ < 0)
+        moved = np.array(X, float)
+        moved[:, number] = np.clip(moved[:, number], self.low_[number], self.high_[number])
+        moved = self.empty_.nearest(moved)
+        Z = self._scores(moved)
+        far = (self._mahalanobis(Z) > self.far_) | self.corners_.hold(Z).any(axis=1)
+        far = np.flatnonzero(far | (self._nearest(Z) > self.near_))
+        for part, near in self._closeness(Z[far]):
+            features = self.reference_[np.argmax(near, axis=1)].astype(float)
+            for row, k in enumerate(number):
+                value = np.interp(features[:, k], self.values_[row], self.knots_[row])
+                features[:, k] = np.clip(value, self.low_[k], self.high_[k])
+            moved[far[part]] = features
+        return moved
 
     def to_arrays(self):
         """Fitted numbers and names by name."""
@@ -424,18 +557,23 @@ class Support:
             "block": self.block_,
             "near": self.near_,
             "far": self.far_,
+            "range": self.range_,
+            "least_chance": self.least_chance_,
         }
         for name in ("low", "high", "knots", "values", "slope", "centre", "root", "reference"):
             arrays[name] = getattr(self, f"{name}_")
         for b, patterns in self.patterns_.items():
             arrays[f"patterns_{b}"] = patterns
-        for name, values in vars(self.corners_).items():
-            arrays[f"corners_{name}"] = values
+        for k, codes in self.codes_.items():
+            arrays[f"codes_{k}"] = codes
+        for part in ("corners", "empty"):
+            for name, values in vars(getattr(self, f"{part}_")).items():
+                arrays[f"{part}_{name}"] = values
         return arrays
 
     @classmethod
     def from_arrays(cls, arrays):
-        """Fitted support from `to_arrays`."""
+        """Fitted support from `to_arrays`; one saved before 1.1 lacks codes and empty ranges."""
         self = cls(float(arrays["share"]))
         self.names_ = [str(name) for name in arrays["names"]]
         d = len(self.names_)
@@ -454,6 +592,18 @@ class Support:
         self.corners_ = Corners.of(
             {name: arrays[f"corners_{name}"] for name in Corners.__dataclass_fields__}
         )
+        self.codes_ = {
+            k: np.asarray(arrays[f"codes_{k}"], float).reshape(-1)
+            for k in range(d)
+            if f"codes_{k}" in arrays
+        }
+        self.range_ = float(arrays["range"]) if "range" in arrays else FAR
+        self.least_chance_, self.empty_ = -np.inf, EmptyRanges.none()
+        if "least_chance" in arrays:
+            self.least_chance_ = float(arrays["least_chance"])
+            self.empty_ = EmptyRanges.of(
+                {name: arrays[f"empty_{name}"] for name in EmptyRanges.__dataclass_fields__}
+            )
         return self
 
 

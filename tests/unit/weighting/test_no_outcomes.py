@@ -1,0 +1,119 @@
+"""Regions where nobody has an outcome: one column's, and kinds by their chance of a label."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.weighting.no_outcomes import BY_CHANCE, EmptyRanges, least_chance
+from counterweight.weighting.overlap import RARE, Support
+from scipy.special import expit
+
+
+def _cut(X, hidden_where, rng, share=0.6):
+    """Labeled and unlabeled rows: none labeled where it is said, others by chance."""
+    labeled = (rng.random(len(X)) < share) & ~hidden_where
+    return X[labeled], X[~labeled]
+
+
+def test_the_edge_is_the_labeled_extreme_and_the_run_is_as_long_as_chance_forbids():
+    labeled = np.arange(50.0)[:, None]
+    # Half of the rows are labeled: beyond two ends, K rows have none by chance with 2^-K.
+    least = int(np.ceil(np.log2(2 * 2 / BY_CHANCE)))
+    for run in (least - 1, least):
+        inside = np.linspace(0, 49, 50 - run)
+        unlabeled = np.r_[inside, np.full(run, 60.0)][:, None]
+        found = EmptyRanges.find(labeled, unlabeled, [0])
+        assert len(found.column) == (run == least)
+    assert (found.low[0], found.high[0]) == (49.0, np.inf)
+    assert found.hold(np.array([[49.0], [49.1], [0.0]])).tolist() == [-1, 0, -1]
+    np.testing.assert_array_equal(found.nearest([[70.0], [3.0]]), [[49.0], [3.0]])
+
+
+@pytest.mark.parametrize("kind", ["tail", "integer", "gap"])
+def test_rows_beyond_a_cut_are_unsupported_and_told_the_edge(kind):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(3000, 6))
+    if kind == "integer":
+        X[:, 2] = rng.integers(0, 6, 3000)
+    x = X[:, 2]
+    beyond = {"tail": x < -1, "integer": x >= 4, "gap": (x > 0) & (x < 0.3)}[kind]
+    seen, hidden = _cut(X, beyond, rng)
+    names = [*"ab", "income", *"def"]
+    support = Support().fit(seen, rng=rng, names=names, unlabeled=hidden)
+    told = support.reason(X[beyond])
+    edge = {
+        "tail": f"below {seen[:, 2].min():.6g}",
+        "integer": "above 3",
+        "gap": f"between {seen[seen[:, 2] <= 0, 2].max():.6g} and ",
+    }[kind]
+    named = np.array([one.startswith(f"income {edge}") for one in told])
+    assert named.mean() >= 0.98 and told[named][0].endswith("nobody there has an outcome")
+    assert support.outside(X[~beyond]).mean() <= 0.03
+    moved = support.nearest(X)
+    assert EmptyRanges.hold(support.empty_, moved).max() == -1
+    # Features are kept as normal scores, so those of the nearest row are back to a few digits.
+    assert support.outside(moved).mean() <= 0.001
+    clipped = np.clip(X, seen.min(axis=0), seen.max(axis=0))
+    inside = ~support.outside(X) & (clipped == X).all(axis=1)
+    np.testing.assert_array_equal(moved[inside], X[inside])
+    again = Support.from_arrays(support.to_arrays())
+    np.testing.assert_array_equal(again.reason(X), support.reason(X))
+
+
+@pytest.mark.parametrize("d", [5, 100])
+def test_labels_hidden_at_random_leave_no_empty_range(d):
+    rng = np.random.default_rng(d)
+    found = 0
+    for share in (0.1, 0.5, 0.9):
+        X = np.column_stack([rng.normal(size=(1000, d)), rng.poisson(2, size=(1000, d))])
+        seen, hidden = _cut(X, np.zeros(1000, bool), rng, share)
+        found += len(EmptyRanges.find(seen, hidden, np.arange(2 * d)).column)
+    assert found == 0
+
+
+def test_a_cut_that_few_outcomes_cross_is_found_by_the_chance_of_a_label():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(4000, 4))
+    beyond = X[:, 0] + X[:, 1] > 1
+    p = np.where(beyond, 0.01, 0.6)
+    s = rng.random(4000) < p
+    # Scores that order the rows as a good selector does, with some error.
+    score = expit(6 * (1 - X[:, 0] - X[:, 1]) + rng.normal(scale=0.2, size=4000))
+    chance = score[s], score[~s]
+    support = Support().fit(X[s], rng=rng, unlabeled=X[~s], chance=chance)
+    outside = support.outside(X, score)
+    assert outside[beyond].mean() >= 0.9 and outside[~beyond].mean() <= 0.03
+    assert (support.reason(X, score) == RARE).any()
+    assert support.outside(X)[beyond].mean() < 0.5
+    again = Support.from_arrays(support.to_arrays())
+    assert again.least_chance_ == support.least_chance_ > 0
+    with pytest.raises(CounterweightError, match="chances of them are given"):
+        Support().fit(X[s], rng=rng, chance=(score, score))
+    with pytest.raises(CounterweightError, match="4000 rows have 3 chances"):
+        support.outside(X, score[:3])
+
+
+def test_chances_without_use_for_the_label_give_no_threshold():
+    rng = np.random.default_rng(6)
+    for n in (100, 2000):
+        for share in (0.05, 0.5):
+            s = rng.random(n) < share
+            p = rng.random(n)
+            assert least_chance(p[s], p[~s]) == -np.inf
+
+
+def test_the_threshold_by_hand():
+    # 100 rows with the score .1 without a label, 100 of .5 with: 3 % at most at 95 %.
+    assert least_chance(np.full(100, 0.5), np.full(200, 0.1)) == 0.1
+    # Of 20 rows without, up to 14 % may have one.
+    assert least_chance(np.full(100, 0.5), np.full(20, 0.1)) == -np.inf
+
+
+def test_columns_in_another_order_have_the_same_ranges():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(1000, 5))
+    seen, hidden = _cut(X, X[:, 3] > 0.5, rng)
+    order, rows = np.array([4, 2, 3, 0, 1]), rng.permutation(len(seen))
+    one = EmptyRanges.find(seen, hidden, np.arange(5))
+    other = EmptyRanges.find(seen[rows][:, order], hidden[:, order], np.arange(5))
+    assert one.column.tolist() == order[other.column].tolist() == [3]
+    np.testing.assert_array_equal(one.low, other.low)

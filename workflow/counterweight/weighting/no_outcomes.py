@@ -108,11 +108,11 @@ class EmptyRanges:
 def least_chance(p, p_unlabeled):
     """p(labeled | x) at and below which hardly anybody has an outcome; -infinite for none.
 
-    `p` (n,) of the labeled rows, `p_unlabeled` (N,) of the others, cross-fitted. Blocks of the score
-    are pooled until their shares of labeled rows rise (isotonic regression). From the lowest, blocks
-    are taken while chance may have brought their share above `FRACTION` of the share of all; the
-    threshold is the largest score at which the upper confidence bound (Clopper & Pearson 1934) of
-    the share of all rows up to it is below that fraction.
+    `p` (n,) of the labeled rows, `p_unlabeled` (N,) of the others, cross-fitted. Blocks of the
+    score are pooled until their shares of labeled rows rise (isotonic regression). From the lowest,
+    blocks are taken while chance may have brought their share above `FRACTION` of the share of all;
+    the threshold is the largest score at which the upper confidence bound (Clopper & Pearson 1934)
+    of the share of all rows up to it is below that fraction.
     """
     from scipy.stats import beta
     from sklearn.isotonic import isotonic_regression

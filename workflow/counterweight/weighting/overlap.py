@@ -388,7 +388,7 @@ class Support:
         return np.einsum("ij,ij->i", at, at)
 
     def _nearest(self, Z, own=None):
-        """Squared distance to the nearest reference; `own` (m,) is one to leave out, -1 for none."""
+        """Squared distance to the nearest reference; `own` (m,): one to leave out, or -1."""
         found = np.empty(len(Z), np.float32)
         for part, near in self._closeness(Z):
             if own is not None:

@@ -36,7 +36,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "workflow")]
 
 PARTS = (
     *("reading", "mixture", "matching", "adjust", "auc", "value", "peers_of_values"),
-    *("choice", "filter", "promises", "constraints"),
+    *("choice", "filter", "promises", "constraints", "unlabeled"),
 )
 FOLDER = ROOT / "results" / "bench"
 

@@ -7,7 +7,10 @@ fitted on the labeled rows; both methods get the same out-of-fold estimates (thr
 folds) and the same estimates of the hidden rows, and say AUC, accuracy and log loss of these. By
 root mean squared errors against the hidden labels ours must be no larger in 8 of 10 settings for
 AUC and for accuracy or log loss, and its intervals hold in .93 to .99 over all tables. The peer
-gives no log loss: it is what its calibrated chances expect.
+gives no log loss: it is what its calibrated chances expect. Measured on real tables: intervals hold
+in .96 to .98, mean errors over settings are smaller for all three metrics (AUC .0137 against .0140,
+accuracy .0130 against .0135, log loss .0178 against .0186), yet in 4, 6 and 5 of 10 settings only:
+the requirement is not kept.
 
 The peer needs older versions of numpy than this project, so it runs in an environment of its own,
     python -m venv peer && peer/bin/pip install nannyml==0.13.1

@@ -2,15 +2,20 @@
 
 import numpy as np
 import pytest
-from counterweight.evaluation.cross_validation import (
-    doubly_robust_mean,
-    expected_losses,
-    robust_records,
-)
+from counterweight.evaluation.cross_validation import doubly_robust_mean, robust_records
 from counterweight.labeling.missing_outcomes import OutOfFold
 from scipy.special import expit
 
 ROWS = 1500
+
+
+def expected_losses(p, chance):
+    """Accuracy and Brier score (n,) to be expected of estimates `p` where y is 1 by `chance`."""
+    yes = p >= 0.5
+    return {
+        "accuracy": np.where(yes, chance, 1 - chance),
+        "brier": chance * (1 - p) ** 2 + (1 - chance) * p**2,
+    }
 
 
 def world(seed):
@@ -73,13 +78,10 @@ def test_records_are_of_each_method_without_any_hidden_label():
         tried,
         dict(zip(("good", "flat"), tried.predictions, strict=True)),
         {"good": chance, "flat": np.full(ROWS, 0.4)},
-        "good",
         rows,
         np.ones(len(rows)),
     )
     value = {(one["metric"], one["part"]): one["value"] for one in made}
-    assert len(value) == 6
-    assert value["brier_doubly_robust", "good"] < value["brier_doubly_robust", "flat"]
-    assert value["accuracy_doubly_robust", "flat"] == pytest.approx(
-        1 - value["rate_doubly_robust", "good"], abs=1e-9
-    )
+    assert len(value) == 2
+    truth = chance[rows].mean()
+    assert value["rate_doubly_robust", "good"] == pytest.approx(truth, abs=0.06)

@@ -8,7 +8,6 @@ from counterweight.evaluation.unlabeled_quality import (
     calibration,
     unlabeled_quality,
     unlabeled_records,
-    weights_to_rest,
 )
 from scipy.special import expit, logit
 
@@ -191,15 +190,6 @@ def test_of_one_class_there_is_no_auc_and_the_rest_stays():
     found = unlabeled_quality(np.zeros(300), p, weight, p_target)
     assert list(found) == METRICS[1:]
     assert found["calibration_ratio"].low >= 0
-
-
-def test_weights_to_the_rest_make_everybody():
-    """The labeled rows and the weighted rest together are as the weights to everybody say."""
-    weight, design = np.array([1.0, 2.0, 5.0, 4.0]), np.array([1.0, 1.0, 1.0, 2.0])
-    rest = weights_to_rest(weight, design, np.ones(7))
-    assert rest + design == pytest.approx(weight)
-    assert rest.sum() == pytest.approx(7)
-    assert (weights_to_rest(design, design, np.zeros(0)) == design).all()
 
 
 def test_records_of_each_method_by_the_chances_of_the_best():

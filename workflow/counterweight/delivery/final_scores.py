@@ -11,6 +11,7 @@ from counterweight.errors import listed
 from counterweight.evaluation.benchmark_columns import strength_records
 from counterweight.evaluation.cross_validation import better, losses, robust_records
 from counterweight.evaluation.hidden_labels import TargetRows, sensitivity_records
+from counterweight.evaluation.unlabeled_quality import unlabeled_records
 from counterweight.labeling.missing_outcomes import BlankData, OutOfFold
 from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.score_models import EncodedModel, digits_for
@@ -107,7 +108,14 @@ def final_scores(job, tilted=None, elsewhere=None):
     if not (tilted or elsewhere):
         predictions = {one: answers.out_of_fold(one) for one in names}
         estimates = {one: answers.of(one) for one in names}
-        made = robust_records(tested, predictions, estimates, name, rows.where, rows.weight)
+        made = robust_records(tested, predictions, estimates, rows.where, rows.weight)
+        blank = ~data.labeled
+        if data.binary and blank.any():
+            rest = {"y": tested.y, "weight": tested.to_hidden(given["target"])}
+            rest |= {"design": tested.design, "group": tested.group}
+            rest |= {"design_target": data.weight[blank]}
+            ahead = {one: p[blank] for one, p in estimates.items()}
+            made += unlabeled_records(rest, predictions, ahead, name)
         records += [{"repeat": 0, "target": given["target"]} | record for record in made]
     headline = means[0][1]
     ends = headline, means[-1][1], bool(elsewhere)

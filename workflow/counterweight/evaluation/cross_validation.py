@@ -370,44 +370,16 @@ def _errors(count):
     return "no chance error" if np.isinf(count) else f"{_size(count, 2)} standard errors"
 
 
-def expected_losses(p, chance):
-    """Accuracy and Brier score (n,) to be expected of estimates `p` where y is 1 by `chance`."""
-    yes = p >= 0.5
-    return {
-        "accuracy": np.where(yes, chance, 1 - chance),
-        "brier": chance * (1 - p) ** 2 + (1 - chance) * p**2,
-    }
+def robust_records(tested, predictions, estimates, where, design):
+    """Records of the doubly robust rate or mean of each method over the target.
 
-
-def robust_records(tested, predictions, estimates, at, where, design):
-    """Records of the doubly robust rate, accuracy and Brier score of each method over the target.
-
-    Losses are expected by the chances of the delivered method `at`, for all methods alike.
     `predictions` (M,) are out of fold, `estimates` (n,) of all rows of the table, by method;
     `where` (T,) are the places of the rows of the target and `design` (T,) their weights.
     """
-    made = []
-    kind = "rate" if tested.binary else "mean"
-    chance, chances = predictions[at], estimates[at][where]
+    made, kind = [], "rate" if tested.binary else "mean"
     for name, p in predictions.items():
-        of_target = estimates[name][where]
-        known = {kind: doubly_robust_mean(tested.y, p, tested.weight, of_target, design)}
-        if tested.binary:
-            # With certainty for the chance, these are the losses that were seen.
-            seen, expected = expected_losses(p, tested.y), expected_losses(p, chance)
-            ahead = expected_losses(of_target, chances)
-            for loss, values in seen.items():
-                known[loss] = doubly_robust_mean(
-                    values, expected[loss], tested.weight, ahead[loss], design
-                )
-        made += [
-            {
-                "metric": f"{metric}_doubly_robust",
-                "part": name,
-                "value": value,
-                "standard_error": error,
-                "rows": len(where),
-            }
-            for metric, (value, error) in known.items()
-        ]
+        seen = tested.y, p, tested.weight
+        value, error = doubly_robust_mean(*seen, estimates[name][where], design)
+        place = {"metric": f"{kind}_doubly_robust", "part": name, "rows": len(where)}
+        made.append(place | {"value": value, "standard_error": error})
     return made

@@ -132,17 +132,6 @@ def unlabeled_quality(
     return found
 
 
-def weights_to_rest(weight, design, design_rest):
-    """Weights of labeled rows (M,) to the rest of a table, from those to all of its rows.
-
-    Everybody is the labeled rows themselves and the rest: what their own `design` weights (M,) do
-    not account for is the rest's, whose design weights are `design_rest` (T,). None below 0.
-    """
-    weight, design = np.asarray(weight, float), np.asarray(design, float)
-    rest = weight / weight.sum() * (design.sum() + np.sum(design_rest)) - design
-    return np.maximum(rest, 0.0) if (rest > 0).any() else weight
-
-
 def unlabeled_records(rest, predictions, estimates, at, level=0.95):
     """Records of `unlabeled_quality` of each method, named ``auc_doubly_robust`` and so on.
 

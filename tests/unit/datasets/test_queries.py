@@ -18,7 +18,10 @@ import yaml
 from counterweight.datasets.own_table import read_typed
 from counterweight.datasets.queries import check_url, read_query, shown
 from counterweight.errors import CounterweightError, holds_password
+from counterweight.plan.config import resolve
+from counterweight.plan.own import with_own_tables
 from counterweight.plan.reading import main
+from counterweight.plan.stages import Stages
 
 pytest.importorskip("sqlalchemy", reason="the extra sql is not installed")
 
@@ -346,3 +349,32 @@ def test_postgresql_takes_the_password_of_its_own_variable(server, out, monkeypa
     assert "breaks off" in refusal("select 1 / (id - 55000) from people", url, out)
     monkeypatch.setenv("PGPASSWORD", "another one")
     assert "cannot be reached" in refusal("select 1", url, out)
+
+
+def test_a_query_that_names_the_answers_of_another_table_waits_for_them(tmp_path, monkeypatch):
+    pytest.importorskip("sqlalchemy", reason="the extra sql is not installed")
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("person,region,hired\n1,a,yes\n2,b,no\n")
+    answers = "results/panel/accepted.parquet"
+    sql = f"select p.* from 'people.csv' p join '{answers}' a using (person) where a.accepted"
+    asked = {"sql": sql, "url": "duckdb:///:memory:"}
+    tables = {
+        "panel": {"table": "people.csv", "id": "person", "balance": "region"},
+        "hired": {"table": asked, "id": "person", "outcome": "hired"},
+    }
+    plan = resolve(with_own_tables({"tables": tables, "results": "results"}, {}))
+    stages = Stages(plan, "scripts")
+    assert answers in stages.job("deliver", "panel").outputs.values()
+    for there in (False, True):
+        if there:  # of an earlier run: its content now says nothing of what it will be
+            Path(answers).parent.mkdir(parents=True)
+            Path(answers).write_text("old")
+        job = stages.job("prepare", "hired")
+        assert job.inputs == {"files": [], "answers": [answers]}
+        assert job.own == ("people.csv",)
+    # A file that no study of the plan makes is one of one's own.
+    Path("other.parquet").write_text("other")
+    tables["hired"]["table"] = asked | {"sql": sql.replace(answers, "other.parquet")}
+    plan = resolve(with_own_tables({"tables": tables, "results": "results"}, {}))
+    job = Stages(plan, "scripts").job("prepare", "hired")
+    assert job.inputs == {"files": []} and job.own == ("people.csv", "other.parquet")

@@ -267,10 +267,16 @@ def _column(where, name, values):
     return made if not isinstance(made, pa.ExtensionArray) else pa.array(map(str, values))
 
 
+def named_in(sql):
+    """What a query has in quotes: of DuckDB it may be files."""
+    return re.findall("'([^']+)'", sql)
+
+
 def files_of(sql, url):
     """Files that a query reads on this machine: its database, and of DuckDB those that it names.
 
-    Only those that are there; none of a database on a server.
+    Only those that are there; none of a database on a server. See `named_in` for those that a run
+    makes itself.
     """
     import glob
 
@@ -284,6 +290,6 @@ def files_of(sql, url):
             # What was written last may stand in a file beside it.
             names = [given.database, f"{given.database}-wal", f"{given.database}.wal"]
         if driver == "duckdb":
-            named = re.findall("'([^']+)'", sql)
+            named = named_in(sql)
             names += [file for name in named for file in sorted(glob.glob(name, recursive=True))]
     return [name for name in dict.fromkeys(names) if os.path.isfile(name) and os.stat(name).st_size]

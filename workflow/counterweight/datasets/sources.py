@@ -6,7 +6,7 @@ of raw files, of a table of the user's own, or by drawing it where the data set 
 
 import os
 
-from counterweight.datasets.queries import check_query, files_of
+from counterweight.datasets.queries import check_query, files_of, named_in
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
 from counterweight.plan.jobs import Job
@@ -50,12 +50,15 @@ def prepare_job(dataset, plan, paths):
         told["reading"] = settings.get("reading", {})
         asked = settings.get("columns", {})
         told["columns"] = {key: names for key, names in asked.items() if key != "keep"}
+        answers = []
         if "query" in settings:
-            files = files_of(**settings["query"])
+            answers = _answers(dataset, settings["query"], plan, paths)
+            files = [name for name in files_of(**settings["query"]) if name not in answers]
         else:
             files = [str(part) for part, _ in parts_of(settings["path"], ABSENT)]
         # The files of a database may change while it is read, so that they are no inputs.
         inputs = {"files": [] if "query" in settings else files}
+        inputs |= {"answers": answers} if answers else {}
         given = {"dataset": dataset} | told
         run = f"{_HERE}:{'read_queried' if 'query' in settings else 'read_typed'}"
         return Job(run, inputs, given, (), outputs, own=tuple(files))
@@ -66,6 +69,15 @@ def prepare_job(dataset, plan, paths):
     digests = settings["files"] if settings["source"] == "download" else {}
     given = {"dataset": dataset, "digests": digests}
     return Job(f"{_HERE}:prepare", {"files": paths.raw(dataset)}, given, uses, outputs)
+
+
+def _answers(dataset, query, plan, paths):
+    """Files that a query of DuckDB names and another study of the plan makes: they come first."""
+    named = named_in(query["sql"]) if query["url"].startswith("duckdb") else []
+    others = [name for name, study in plan["studies"].items() if study["dataset"] != dataset]
+    steps = [step for chain in paths.chains(others) for step in chain["steps"]] if named else []
+    made = {os.path.abspath(path) for step in steps for path in step["outputs"]}
+    return [name for name in dict.fromkeys(named) if os.path.abspath(name) in made]
 
 
 def fetch(job):

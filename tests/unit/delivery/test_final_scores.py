@@ -77,6 +77,7 @@ def test_amounts_have_answers_and_intervals_from_0_up(tmp_path):
     )
     parts = saved.contributions(frame).sum(axis=1)
     np.testing.assert_allclose(parts, saved.model.score(saved.encoder.encode(frame)), rtol=1e-9)
+    assert metrics.loc[metrics["metric"].isin(["swept_mean", "column_range"]), "value"].min() >= 0
     strengths = metrics[metrics["metric"] == "column_gamma"]
     assert {*strengths["part"]} == {"a", "b", EITHER} and (strengths["value"] >= 1).all()
     assert (metrics["metric"] == "e_value").sum() == 2

@@ -100,7 +100,7 @@ def final_scores(job, tilted=None, elsewhere=None):
         for sentence in told["target"]:
             job.log.info(sentence)
         rows = TargetRows.elsewhere(data, tested)
-        means = [("", _plain(*known))]
+        means = [("", _plain(*known, _bounds(tested)))]
     else:
         rows = TargetRows.here(data, tested, given["target"])
         means = _means(data, tested, scores, held_out, facts["tilt"], given)
@@ -273,10 +273,15 @@ def _scores(saved, data, tested, frame, held_out):
     return scores
 
 
-def _plain(value, error, rows):
-    """An `Estimate` with a normal interval."""
-    half = 1.959964 * error
-    return Estimate(value, error, value - half, value + half, rows, np.nan, np.nan)
+def _plain(value, error, rows, bounds):
+    """An `Estimate` with a normal interval, on a scale on which it keeps the bounds."""
+    low, high = around(value, 1.959964 * error, bounds)
+    return Estimate(value, error, low, high, rows, np.nan, np.nan)
+
+
+def _bounds(tested):
+    """What no mean outcome lies beyond."""
+    return (0.0, 1.0) if tested.binary else (0.0, None) if tested.amounts else (None, None)
 
 
 def _told(model, band, data):
@@ -316,18 +321,16 @@ def _means(data, tested, scores, held_out, tilt, given):
         return [("", Estimate(mean, 0.0, mean, mean, rows, float(rows), 1.0))]
     expected, residual = estimate[blank], tested.y - held_out
     weight = tested.to_hidden(given["target"])
-    if data.binary:
-        noise, bounds = expected * (1 - expected), (0.0, 1.0)
-    else:
+    noise = expected * (1 - expected)
+    if not data.binary:
         noise = np.average(residual**2, weights=weight)
-        bounds = (0.0, None) if tested.amounts else (None, None)
     told = residual, weight, expected, design[blank], noise, tested.group
     hidden, error, freedom = hidden_mean(*told)
     if given["influence"]:
         _, own, _ = hidden_mean(0 * residual, *told[1:])
         error = np.hypot(own, _error_of_weights(data, tested, held_out, given["influence"]))
     half = float(stdtrit(freedom, 0.975)) * error
-    low, high = (float(end) for end in around(hidden, half, bounds))
+    low, high = (float(end) for end in around(hidden, half, _bounds(tested)))
     if tilt is not None:
         error, low, high = (tilt[f"rate_{part}"] for part in ("error", *ENDS))
     effective = effective_sample_size(weight)

@@ -241,7 +241,7 @@ def strength_records(data, rows, p, headline, hidden, centre=0.0, elsewhere=Fals
 
     def span(gammas):
         swept = mean.sweep([1.0, *gammas])
-        offset, bounds = headline.value - swept.low[0], (0.0, 1.0) if data.binary else (None, None)
+        offset, bounds = headline.value - swept.low[0], (rows.least, 1.0 if data.binary else None)
         return tuple(np.clip(ends[1:] + offset, *bounds) for ends in (swept.low, swept.high))
 
     share = np.zeros(len(data.labeled))

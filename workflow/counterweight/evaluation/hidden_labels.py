@@ -185,6 +185,11 @@ class TargetRows:
     own: np.ndarray
     labeled_mean: float
 
+    @property
+    def least(self):
+        """What no mean lies below: 0 of outcomes none of which does."""
+        return 0.0 if self.y.min() >= 0 else -np.inf
+
     @classmethod
     def here(cls, data, tested, target):
         """A target among the rows of the table."""
@@ -232,7 +237,7 @@ def sensitivity_records(rows, p, answers, delivered, *, binary, centre=0.0, esti
     """
     if not rows.hidden.any():
         return []
-    metric, bounds = ("swept_rate", SHARE) if binary else ("swept_mean", (-np.inf, np.inf))
+    metric, bounds = ("swept_rate", SHARE) if binary else ("swept_mean", (rows.least, np.inf))
     mean = rows.mean(p, centre=centre) if binary else rows.number(p)
     sweep = mean.sweep()
     offset = 0.0 if estimate is None else estimate - sweep.low[0]

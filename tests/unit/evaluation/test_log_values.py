@@ -564,6 +564,22 @@ def test_the_page_answers_without_a_truth_whatever_the_names(study, tmp_path):
     assert other == finding.answer.replace("Best", "Aa")
 
 
+def test_shuffled_propensities_are_the_first_sentence(tmp_path):
+    """Right ones are not told of; the log names its actions for the policy `best`."""
+    frame = a_log(5_000, np.random.default_rng(31))
+    shuffled = frame.assign(p_logged=frame["p_logged"].sample(frac=1, random_state=0).to_numpy())
+    answers = []
+    for name, rows in (("right", frame), ("wrong", shuffled)):
+        metrics = run_study(tmp_path / name, rows)[0]
+        plan, resolved = planned(ENTRY)
+        numbers = StudyNumbers("mine", study_plan(resolved, plan["metrics"]), metrics, tmp_path)
+        answers.append(study_page(PAGE, numbers, StudyContext(path="mine"))[1].answer)
+        chance = metrics.loc[metrics["metric"] == "propensity_p", "value"].item()
+        assert (chance > 0.01) == (name == "right")
+    assert "propensities are not those" not in answers[0]
+    assert answers[1].startswith("The propensities are not those of the logged actions")
+
+
 def test_a_policy_that_does_worse_or_is_open_is_told_so(tmp_path):
     rng = np.random.default_rng(9)
     frame = a_log(20_000, rng)

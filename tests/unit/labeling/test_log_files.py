@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.log_files import LABELS, TRUTH, label_log
+from counterweight.labeling.log_files import LABELS, TRUTH, label_log, propensity_records
 from counterweight.labeling.logs import logged
 from counterweight.labeling.outcome_rules import above_median, reward
 from counterweight.labeling.recipes import as_is, one_hot
@@ -293,3 +293,36 @@ def test_features_that_change_on_the_way_are_told(tmp_path, monkeypatch):
 def test_recipe_that_leaves_rows_out_is_told(tmp_path):
     text = refusal_of_rules(tmp_path, lambda frame, rng, outcome: frame[["row", "x"]][:-1])
     assert "leaves rows of the log out" in text
+
+
+def _propensity_log(rng, n=2_000):
+    """Actions of three contexts, drawn by propensities that are known."""
+    context, chances = rng.integers(3, size=n), np.array([[6, 3, 1], [2, 5, 3], [1, 2, 7]]) / 10
+    action = (rng.random(n)[:, None] > chances[context].cumsum(axis=1)).sum(axis=1)
+    part = {"row": np.arange(n), "propensity": chances[context, action], "keep_rate": np.ones(n)}
+    part |= {"weight": np.ones(n), "reward": rng.random(n) < 0.1}
+    return part | {"table": {"shown": action, "best": context}}
+
+
+def _chance(*parts):
+    records = propensity_records(parts, "shown", ["best"])
+    return {record["metric"]: record["value"] for record in records}
+
+
+def test_propensities_of_the_logged_actions_are_told_from_others():
+    rng = np.random.default_rng(5)
+    chances = [_chance(_propensity_log(rng))["propensity_p"] for _ in range(200)]
+    assert sum(chance < 0.01 for chance in chances) <= 5  # 1 %, and three standard errors
+    part = _propensity_log(rng)
+    shuffled = part | {"propensity": rng.permutation(part["propensity"])}
+    assert _chance(shuffled)["propensity_p"] < 1e-6
+    halved = _chance(part | {"propensity": part["propensity"] / 2})
+    assert halved["propensity_p"] < 1e-6 and halved["propensity_mean"] > 1.9
+    # Zeros kept at a rate, in two batches; users may repeat themselves.
+    kept = part["reward"] | (rng.random(2_000) < 0.3)
+    table = {name: values[kept] for name, values in part["table"].items()}
+    few = {name: values[kept] for name, values in part.items() if name != "table"}
+    few |= {"table": table, "keep_rate": np.full(kept.sum(), 0.3)}
+    assert _chance(few)["propensity_p"] > 0.01
+    assert _chance(part, part)["propensity_mean"] == pytest.approx(_chance(part)["propensity_mean"])
+    assert propensity_records([part | {"cluster": np.zeros(2_000)}], "shown", []) == []

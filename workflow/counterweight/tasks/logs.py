@@ -275,6 +275,8 @@ def plan_label(plan, study, at):
     if _is_own(study):
         inputs = {"table": at.table, "columns": at.columns}
         given |= roles_of(plan, study) | draws(plan, study)
+        options = [study["methods"][name]["options"] for name in study["methods"]]
+        given["actions"] = [[one["shown"], one["takes"]] for one in options if one.get("takes")]
         return Job(f"{_HERE}:label_own", inputs, given, uses)
     inputs = {"table": at.table, "known": at.known}
     return Job(f"{_HERE}:label", inputs, given | draws(plan, study), uses)
@@ -285,12 +287,19 @@ def label(job):
 
 
 def label_own(job):
+    from counterweight.labeling.log_files import log_rows, propensity_records
     from counterweight.labeling.logs import roles_of
 
     types, forms = _columns(job)
     options = _typed_reward(job.given["outcome"]["options"], types, forms)
     given = job.given | {"outcome": job.given["outcome"] | {"options": options}}
-    return _label(job, given, None, roles_of(options, given["labeling"]["options"]))
+    records = _label(job, given, None, roles_of(options, given["labeling"]["options"]))
+    for action in dict.fromkeys(shown for shown, _ in given["actions"]):
+        contexts = [takes for shown, takes in given["actions"] if shown == action]
+        files = job.output.features, job.output.labels, job.input.table
+        rows = log_rows(*files, list(dict.fromkeys([action, *contexts])))
+        records += propensity_records(rows, action, contexts)
+    return records
 
 
 def _label(job, given, known, roles=None):

@@ -20,6 +20,8 @@ _LOG = "labels"
 _OWN = "the log's own policy"
 #: Support by the number that is kept of it; see `counterweight.evaluation.log_values`.
 GOOD, THIN, OUTSIDE, DOUBTFUL = range(4)
+#: Chance of the propensities' worst cell below which they are called wrong.
+WRONG = 0.01
 
 
 def estimators(numbers):
@@ -103,7 +105,8 @@ def answer(numbers):
     lines.sort(
         key=lambda line: (flag(numbers, line) != GOOD, order[_verdict(_gain(numbers, line))])
     )
-    said = [_said(numbers, line, base, measure) for line in lines]
+    said = [*_wrong_propensities(numbers)]
+    said += [_said(numbers, line, base, measure) for line in lines]
     labels, name = numbers.plan.get("labels", {}).get("measure", {}), estimators(numbers)[0]
     by = f" by {labels[name]}" if name in labels else ""
     more = [*said[1:], *_between(numbers, lines, measure)]
@@ -116,6 +119,22 @@ def answer(numbers):
         gain = in_words(_gain(numbers, line), measure, sign=True)
         shown.append((line.label, _value(numbers, line), f"{gain} beyond the log's own.", not rank))
     return Answer(said[0], more, *cards_and_points(shown, measure))
+
+
+def _wrong_propensities(numbers):
+    """A sentence where propensities cannot be those of the logged actions."""
+    for cell in numbers.places("variable", _LOG, "propensity_p"):
+        chance, mean = (
+            numbers.get(_LOG, name, part="log", variable=cell).mean
+            for name in ("propensity_p", "propensity_mean")
+        )
+        if chance < WRONG:
+            never = " (or it could not be taken in all of them)" if mean < 1 else ""
+            yield (
+                f"The propensities are not those of the logged actions, so no value here is to be "
+                f"relied on: rows with the action {cell}, each counted as 1 / propensity, make "
+                f"{mean:.3g} times the rows that they stand for{never}."
+            )
 
 
 def _verdict(gain):

@@ -1,0 +1,330 @@
+"""How good one answer about blank outcomes is: other names, peers, cuts, many columns.
+
+    COUNTERWEIGHT_MIRROR=DATA PYTHONPATH=workflow python tests/benchmarks/one_answer.py \\
+        [names] [seeds] [cuts] [alarms] [--rows 1000] [--runs 5] [--tables hmeq,adult] [--jobs 2]
+
+Prints a table in Markdown for each part. Tables of real people are read from the folder that the
+variable names (``practice/hmeq.csv``, ``adult/adult.data``, ``bank_marketing/bank-full.csv``) and
+sampled; where it is not set, the two generated tables are used alone.
+
+``names``: the same rows under other names, in other orders of rows and columns. ``seeds``: labels
+of half of the rows hidden at random, log loss on these by what is delivered, by the middle of its
+band and by scikit-learn's cross-validated logistic regression and boosting; whether the rate is in
+its interval, and on 10,000 fresh rows the AUC and the shares of tenths in their bands. ``cuts``:
+labels hidden beyond a cut of one column. ``alarms``: new rows of the law of the labeled ones.
+"""
+
+import os
+import sys
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import argparse  # noqa: E402
+import logging  # noqa: E402
+import warnings  # noqa: E402
+from concurrent.futures import ProcessPoolExecutor  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
+from counterweight import missing_outcomes  # noqa: E402
+from scipy.special import expit  # noqa: E402
+
+DATA = Path(os.environ.get("COUNTERWEIGHT_MIRROR") or "absent")
+#: Column that is cut, and whether those above it are without a label, by table.
+CUTS = {
+    "hmeq": [("DEBTINC", True), ("LOAN", False), ("CLAGE", False), ("DELINQ", True)],
+    "adult": [("age", False), ("education_num", False), ("hours", True)],
+    "mixed": [("x0", True), ("x1", True), ("x2", False)],
+}
+
+
+def hmeq():
+    return pd.read_csv(DATA / "practice" / "hmeq.csv").rename(columns={"BAD": "y"})
+
+
+def adult():
+    names = "age workclass weight education education_num marital job relation race sex gain loss"
+    names = [*names.split(), "hours", "country", "y"]
+    read = {"names": names, "skipinitialspace": True, "na_values": "?"}
+    made = pd.read_csv(DATA / "adult" / "adult.data", **read).drop(columns="weight")
+    return made.assign(y=(made["y"] == ">50K").astype(int))
+
+
+def bank():
+    made = pd.read_csv(DATA / "bank_marketing" / "bank-full.csv", sep=";").drop(columns="duration")
+    return made.assign(y=(made["y"] == "yes").astype(int))
+
+
+def linear(rows=40_000):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(rows, 8))
+    p = expit(X @ [1.0, -0.8, 0.6, 0.4, 0, 0, 0, 0] - 0.7)
+    return pd.DataFrame(X, columns=[f"x{k}" for k in range(8)]).assign(
+        y=(rng.random(rows) < p).astype(int)
+    )
+
+
+def mixed(rows=40_000):
+    rng = np.random.default_rng(2)
+    X, kind = rng.normal(size=(rows, 6)), rng.choice(list("abcd"), rows)
+    score = X[:, 0] * X[:, 1] + np.abs(X[:, 2]) + (kind == "a") - 0.5 * X[:, 3] - 1.2
+    made = pd.DataFrame(X, columns=[f"x{k}" for k in range(6)]).assign(kind=kind)
+    return made.assign(y=(rng.random(rows) < expit(1.2 * score)).astype(int))
+
+
+TABLES = {"hmeq": hmeq, "adult": adult, "bank": bank, "linear": linear, "mixed": mixed}
+
+
+def sampled(table, rows, seed):
+    """Rows of a table drawn without replacement, and up to 10,000 others; numbered anew."""
+    whole = TABLES[table]().sample(frac=1, random_state=seed).reset_index(drop=True)
+    return whole[:rows], whole[rows : rows + 10_000].reset_index(drop=True)
+
+
+def asked(frame, hidden, **keys):
+    """The call on a frame whose outcomes are hidden where `hidden` is true."""
+    y = frame["y"].astype(float).where(~hidden)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return missing_outcomes(frame.assign(y=y), "y", 1, **keys)
+
+
+def log_loss(y, p):
+    p = np.clip(p, 1e-6, 1 - 1e-6)
+    return float(-np.mean(np.where(y == 1, np.log(p), np.log(1 - p))))
+
+
+def peers(frame, hidden):
+    """Chances of hidden rows by the peers."""
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegressionCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    texts = make_column_selector(dtype_exclude="number")
+    encoded = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False, min_frequency=5), texts),
+        (SimpleImputer(add_indicator=True), make_column_selector(dtype_include="number")),
+    )
+    X, y = frame.drop(columns="y"), frame["y"]
+    models = {
+        "logistic regression": (
+            StandardScaler(),
+            LogisticRegressionCV(Cs=10, cv=5, scoring="neg_log_loss", max_iter=2000),
+        ),
+        "boosting": (HistGradientBoostingClassifier(early_stopping=True, random_state=0),),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {
+            name: make_pipeline(encoded, *model)
+            .fit(X[~hidden], y[~hidden])
+            .predict_proba(X[hidden])[:, 1]
+            for name, model in models.items()
+        }
+
+
+def auc_and_error(y, p):
+    """AUC and its standard error (Hanley & McNeil 1982)."""
+    from scipy.stats import rankdata
+
+    ones = int(y.sum())
+    zeros = len(y) - ones
+    auc = (rankdata(p)[y == 1].sum() - ones * (ones + 1) / 2) / (ones * zeros)
+    same, other = auc / (2 - auc), 2 * auc**2 / (1 + auc)
+    spread = auc * (1 - auc) + (ones - 1) * (same - auc**2) + (zeros - 1) * (other - auc**2)
+    return auc, np.sqrt(spread / (ones * zeros))
+
+
+def one_seed(table, rows, seed):
+    """A run with half of the outcomes hidden at random."""
+    frame, fresh = sampled(table, rows, seed)
+    hidden = pd.Series(np.random.default_rng(seed).random(len(frame)) < 0.5)
+    found = asked(frame, hidden)
+    scores, y = found.scores[hidden], frame["y"][hidden].to_numpy()
+    p, low, high = (scores[name].to_numpy() for name in ("estimate", "low", "high"))
+    of = {"delivered": p, "middle of the band": (low + high) / 2} | peers(frame, hidden)
+    others, y_fresh = found.saved.scores(fresh, reasons=False), fresh["y"].to_numpy()
+    bins = np.array_split(np.argsort(others["estimate"].to_numpy(), kind="stable"), 10)
+    ends = others[["low", "high"]].to_numpy()
+    held = [ends[rows, 0].mean() <= y_fresh[rows].mean() <= ends[rows, 1].mean() for rows in bins]
+    truth, answer = frame["y"].mean(), found.answer
+    auc, own = auc_and_error(y_fresh, others["estimate"].to_numpy())
+    told = found.metrics.query("metric == 'auc' and source == 'combined'")
+    told = told[told["part"].fillna("") == ""].iloc[0]
+    error = np.hypot(told["standard_error"], own)
+    return {f"log loss: {name}": log_loss(y, chance) for name, chance in of.items()} | {
+        "rate is covered": answer.low <= truth <= answer.high,
+        "half-width": (answer.high - answer.low) / 2,
+        "squared error": (answer.value - truth) ** 2,
+        "AUC is covered": abs(told["value"] - auc) <= 1.96 * error,
+        "bins held": float(np.mean(held)),
+        "estimate is an end": float(np.mean((p <= low + 1e-12) | (p >= high - 1e-12))),
+        "estimate is outside": float(np.mean((p < low - 1e-12) | (p > high + 1e-12))),
+        "flagged": float((~scores["supported"]).mean()),
+    }
+
+
+def one_name(table, rows, way, number):
+    """The same rows otherwise: columns renamed, rows or columns in another order."""
+    frame, _ = sampled(table, rows, 0)
+    hidden = pd.Series(np.random.default_rng(0).random(len(frame)) < 0.5)
+    rng, features = np.random.default_rng(number + 1), [c for c in frame if c != "y"]
+    if way == "rows":
+        order = rng.permutation(len(frame))
+        frame, hidden = frame.iloc[order], hidden.iloc[order]
+    elif way == "columns":
+        frame = frame[[*rng.permutation(features), "y"]]
+    else:
+        letters = [f"{chr(97 + rng.integers(26))}{number}_{k}" for k in range(len(features))]
+        frame = frame.rename(columns=dict(zip(features, letters, strict=True)))
+    found = asked(frame, hidden)
+    scores = found.scores.sort_index()
+    return {
+        "rate": found.answer.value,
+        "error": found.answer.standard_error,
+        "method": found.saved.facts["method"],
+        "estimates": scores[["estimate", "low", "high"]].to_numpy(),
+    }
+
+
+def one_cut(table, rows, column, above):
+    """Nobody labeled beyond a cut of a column, half of the others labeled."""
+    frame, _ = sampled(table, rows, 0)
+    values = frame[column].astype(float)
+    cut = values.quantile(0.7 if above else 0.3)
+    beyond = (values > cut) if above else (values < cut)
+    hidden = beyond | (np.random.default_rng(0).random(len(frame)) < 0.5)
+    found = asked(frame, hidden)
+    bounds, truth = found.bounds or (np.nan, np.nan), frame["y"].mean()
+    flagged = ~found.scores["supported"]
+    return {
+        "truth": truth,
+        "answer": found.answer.value,
+        "low": found.answer.low,
+        "high": found.answer.high,
+        "bounds": "{:.3f} to {:.3f}".format(*bounds) if found.bounds else "none",
+        "bounds hold it": bounds[0] <= truth <= bounds[1],
+        "flagged beyond": flagged[beyond].mean(),
+        "flagged else": flagged[hidden & ~beyond].mean(),
+        "first sentence": found.sentence,
+    }
+
+
+def one_alarm(columns, rows=570):
+    """Rows of the same normal law without a label: whom are they said not to be like."""
+    rng = np.random.default_rng(columns)
+    X = rng.normal(size=(2 * rows, columns))
+    y = pd.Series((rng.random(2 * rows) < expit(X[:, 0])).astype(int))
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(columns)]).assign(y=y)
+    found = asked(frame, pd.Series(np.arange(2 * rows) >= rows))
+    return {"flagged": (~found.scores["supported"][rows:]).mean()}
+
+
+def done(item):
+    logging.disable(logging.WARNING)
+    key, function, *told = item
+    return key, globals()[function](*told)
+
+
+def results(items, jobs):
+    """What each item gave, as it comes, said on the terminal."""
+    made = []
+    with ProcessPoolExecutor(jobs) as pool:
+        for key, result in pool.map(done, items):
+            short = {name: v for name, v in result.items() if not isinstance(v, np.ndarray)}
+            print(key, short, file=sys.stderr, flush=True)
+            made.append((key, result))
+    return made
+
+
+def printed(title, rows):
+    """A table in Markdown."""
+    frame = pd.DataFrame(rows)
+    print(f"\n{title}\n\n| {' | '.join(frame.columns)} |\n|{' --- |' * frame.shape[1]}")
+    for row in frame.itertuples(index=False):
+        cells = [f"{v:.4g}" if isinstance(v, (float, np.floating)) else str(v) for v in row]
+        print(f"| {' | '.join(cells)} |")
+    sys.stdout.flush()
+
+
+def part_seeds(asked):
+    items = [
+        (table, "one_seed", table, asked.rows, seed)
+        for seed in range(asked.runs)
+        for table in asked.tables
+    ]
+    made = pd.DataFrame([{"table": key} | one for key, one in results(items, asked.jobs)])
+    mean = made.set_index("table").astype(float).groupby("table", sort=False).mean()
+    rmse = np.sqrt(mean.pop("squared error"))
+    mean["half-width / RMSE"] = mean["half-width"] / rmse
+    printed(f"Hidden at random, {asked.runs} seeds of {asked.rows} rows", mean.reset_index())
+
+
+def part_names(asked):
+    ways = {"names": 2 * asked.runs, "rows": asked.runs, "columns": asked.runs}
+    items = [
+        ((table, way), "one_name", table, asked.rows, way, number)
+        for table in asked.tables
+        for way, times in ways.items()
+        for number in range(times)
+    ]
+    made, rows = results(items, asked.jobs), []
+    for table in asked.tables:
+        first = next(one for key, one in made if key[0] == table)
+        for way in ways:
+            of = [one for key, one in made if key == (table, way)]
+            rates = [first["rate"], *(one["rate"] for one in of)]
+            moved = [np.abs(one["estimates"] - first["estimates"]).max() for one in of]
+            rows.append(
+                {
+                    "table": table,
+                    "changed": way,
+                    "runs": len(of),
+                    "sd of the rate / error": np.std(rates) / first["error"],
+                    "flips of the method": sum(one["method"] != first["method"] for one in of),
+                    "largest move of a row": max(moved),
+                }
+            )
+    printed(f"Other names and orders, {asked.rows} rows", rows)
+
+
+def part_cuts(asked):
+    items = [
+        ((table, column), "one_cut", table, asked.rows, column, above)
+        for table in asked.tables
+        for column, above in CUTS.get(table, [])
+    ]
+    made = results(items, asked.jobs)
+    rows = [dict(zip(("table", "cut"), key, strict=True)) | one for key, one in made]
+    printed(f"Nobody labeled beyond a cut, {asked.rows} rows", rows)
+
+
+def part_alarms(asked):
+    items = [(columns, "one_alarm", columns) for columns in (20, 50, 100, 200, 300)]
+    rows = [{"columns": key} | one for key, one in results(items, asked.jobs)]
+    printed("New rows of the same law, 570 labeled", rows)
+
+
+PARTS = {"seeds": part_seeds, "names": part_names, "cuts": part_cuts, "alarms": part_alarms}
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []])
+    parser.add_argument("--rows", type=int, default=1000)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+    known = list(TABLES) if DATA.is_dir() else ["linear", "mixed"]
+    parser.add_argument("--tables", type=lambda text: text.split(","), default=known)
+    told = parser.parse_args(arguments)
+    for part in told.parts or PARTS:
+        PARTS[part](told)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

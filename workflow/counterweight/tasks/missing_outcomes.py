@@ -496,4 +496,7 @@ def shown(study):
         "whom": "those that answers are for" if elsewhere else "",
         "delivered": {"method": (study.get("deliver") or {}).get("method")},
         "tilt": study["tilt"],
+        "at_random": all(
+            declared_assumption(spec["weighting"]) == declared_assumption() for spec in weightings
+        ),
     }

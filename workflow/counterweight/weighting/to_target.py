@@ -52,7 +52,7 @@ def words_for(table, margins):
         return f"the people of {Path(table).name}"
     *others, last = map(str, margins)
     named = f"{', '.join(others)} and {last}" if others else last
-    return f"a population with the known margins of {named}"
+    return f"people with the given margins of {named}"
 
 
 def population_of(types, forms, features, reading, *, table, margins, columns, weight, method):

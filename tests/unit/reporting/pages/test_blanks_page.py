@@ -83,7 +83,7 @@ def test_the_rows_without_an_outcome_come_first_then_everyone(answer):
         "without an outcome are up to twice or half those of like rows that have one."
     )
     assert [card.value for card in found.cards[:2]] == ["31.8 %", "22.5 %"]
-    assert "over all is 22.5 %" in " ".join(found.more)
+    assert "over all is 22.5 % (with" in " ".join(found.more)
 
 
 def test_of_the_unlabeled_nothing_is_said_of_everyone(answer):
@@ -119,7 +119,7 @@ def test_others_than_those_of_the_table_are_named_in_question_and_answer(answer,
     records = rated(0.318, 0.29, 0.35, "general") + swept("general")
     whom = "the people of clinic.csv"
     found = answer("general", records, **{"for": whom})
-    assert f"of {whom}, an estimated 31.8 % [29.0, 35.0] have default = 1" in found.sentence
+    assert "of them, an estimated 31.8 % [29.0, 35.0] have default = 1" in found.sentence
     assert not any("mean of its column" in text for text in found.more)
     assert page.PAGE.question(None) == f"What would default be among {whom}?"
 
@@ -169,6 +169,6 @@ def test_what_is_delivered_is_named_by_its_parts(answer):
     parts = [["Logistic regression", 0.402], ["Gradient boosting", 0.596], ["Weighted", 0.002]]
     told = answer("unlabeled", rated(0.3, 0.2, 0.4, "unlabeled"), parts=parts).more
     assert any(
-        "the combined model (Gradient boosting 60 % and Logistic regression 40 %) has" in text
+        "the combined model (60 % Gradient boosting; 40 % Logistic regression) has" in text
         for text in told
     )

@@ -66,7 +66,7 @@ def answer(numbers):
         f"{_delivered(numbers, saved)} has {quality.label} {in_words(known[method], quality)}"
         + (", before the tilt." if saved.get("tilt") else ".")
         + (of_all if swept else ""),
-        *[*saved.get("why", ())][-1:],
+        *([] if len(_parts(saved)) else [*saved.get("why", ())][-1:]),
         _outside(numbers, target),
         _scores(people),
     )
@@ -161,7 +161,7 @@ class _People:
 
 def _estimated(people, swept):
     """The first sentence: for the rows that the question names, then for everyone."""
-    text = people.say(people.whom, people.told())
+    text = people.say("them" if people.saved.get("for") else people.whom, people.told())
     if people.target == "general" and people.sizes["unlabeled"]:
         asked = people.told(part="unlabeled")
         if asked:
@@ -219,13 +219,17 @@ def _resting(people):
 
 def _delivered(numbers, saved):
     """The method that is delivered, with its parts and their shares where there are several."""
-    label = saved.get("method") or numbers.label(numbers.delivered[0])
-    parts = [(name, share) for name, share in saved.get("parts", ()) if share >= 0.005]
+    label, parts = saved.get("method") or numbers.label(numbers.delivered[0]), _parts(saved)
     if len(parts) < 2:
-        return label
-    told = sorted(parts, key=lambda part: -part[1])
-    shares = listing(f"{name} {percent(share, 0)}" for name, share in told)
+        return parts[0][0] if parts else label
+    shares = "; ".join(f"{percent(share, 0)} {name}" for name, share in parts)
     return f"the {label[:1].lower()}{label[1:]} ({shares})"
+
+
+def _parts(saved):
+    """Labels and shares of what is combined, largest first, without those that hardly count."""
+    parts = [(name, share) for name, share in saved.get("parts", ()) if share >= 0.005]
+    return sorted(parts, key=lambda part: -part[1])
 
 
 def _scores(people):
@@ -236,7 +240,8 @@ def _scores(people):
     whose = "all" if people.target == "general" else "those without an outcome"
     return (
         f"{text}: known outcomes as they are, estimates for the others. The mean of its column "
-        f"estimate, by design weights, over {whose} is {people.told().partition(' [')[0]}."
+        f"estimate over {whose} is {people.told().partition(' [')[0]} (with design weights, where "
+        "there are such)."
     )
 
 
@@ -314,6 +319,9 @@ def _wrong(numbers, saved, target, swept):
         "Estimates suppose that rows with the same features, with and without an outcome, "
         f"{assumed} in how they turn out, and nothing in the table can show that."
     )
+    if numbers.get("delivered", "unsupported_headline", target).mean == 1:
+        yield rests
+        return
     yield (
         f"{rests} The range at odds twice or half as large (Γ = 2) is a point of reference and no "
         f"estimate: {swept[0].range(TWICE)}, and with the sampling error of its ends "
@@ -325,7 +333,7 @@ def _wrong(numbers, saved, target, swept):
         whom = saved.get("for") or FOR[target]
         yield turn(f"That the {what} among {whom} is {side} that of the labeled rows", known)
     if saved.get("tilt"):
-        yield from saved["rests_on"][1:]
+        yield from (one for one in saved["rests_on"][1:] if one not in rests)
 
 
 def _apart(numbers, target):

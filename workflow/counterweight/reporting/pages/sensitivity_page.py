@@ -71,7 +71,10 @@ class Swept:
     @property
     def sentence(self):
         """The range at Γ = 2 and the estimate, around which it is."""
-        centre = "with the tilt" if self.numbers.plan.get("tilt") else "if missing at random"
+        centre = (
+            "if missing at random" if self.numbers.plan.get("at_random", True) else "as assumed"
+        )
+        centre = "with the tilt" if self.numbers.plan.get("tilt") else centre
         middle = self.told(self.at(1.0, "least").mean)
         return f"{self.title}: {middle} {centre}, {self.range(TWICE)} at Γ = {TWICE:g}"
 
@@ -147,7 +150,8 @@ def how_wrong(numbers):
     shown = list(swept_of(numbers))
     if not shown:
         return
-    around = "the tilt" if numbers.plan.get("tilt") else "missing at random"
+    around = "missing at random" if numbers.plan.get("at_random", True) else "what is assumed"
+    around = "the tilt" if numbers.plan.get("tilt") else around
     yield (
         "How wrong it could be: labels may be missing for reasons that no column shows. Γ says by "
         "what factor, at equal features, the odds of an outcome may differ from what is assumed "

@@ -213,7 +213,10 @@ def test_a_tilt_reaches_answers_new_rows_the_page_and_the_saved_model(again, min
     factor = odds / plain["estimate"]
     assert factor.between(1, 2).all() and factor.max() > 1.2
     after = (again.results / "report" / "lender.html").read_text()
-    assert "If the odds of default = 1 among rows without an outcome are 2 times those of like rows" in after
+    assert (
+        "If the odds of default = 1 among rows without an outcome are 2 times those of like rows"
+        in after
+    )
     assert "If labels are missing at random, " not in after
 
 

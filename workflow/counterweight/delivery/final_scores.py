@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from counterweight.delivery.identified_means import ends_of, identified_records, mean_of_some
 from counterweight.delivery.saved_scores import SavedScores
 from counterweight.errors import listed
 from counterweight.evaluation.benchmark_columns import strength_records
@@ -74,11 +75,16 @@ def final_scores(job, tilted=None, elsewhere=None):
     band = CalibrationBand(kind)
     band.fit(tested.y, held_out, tested.weight)
     weight = read_columns(paths.weights)["weight"] if paths.weights else data.weight[data.labeled]
-    support = _support(given, data, weight)
+    chance = read_columns(paths.selection[0])["p"] if paths.selection else None
+    support = _support(given, data, weight, chance)
     frame = read_table(paths.table)
     facts = _facts(given, data, tested, frame, name, model, why)
     words = facts["names"]
     saved = SavedScores(facts, data.encoder, model, band, support, {})
+    if chance is not None and support.least_chance_ > 0:
+        facts["chance"], saved.chance = EncodedModel.nearest(
+            data.encoded, data.labeled.astype(float), chance
+        )
     if tilted:
         saved.tilt, facts["tilt"], facts["rests_on"] = tilted(
             given["tilt"],
@@ -93,7 +99,8 @@ def final_scores(job, tilted=None, elsewhere=None):
         facts["assumes"] = facts["tilt"]["assumes"]
     for sentence in (*facts["why"], *(facts["rests_on"] if tilted else ())):
         job.log.info(sentence)
-    scores = _scores(saved, data, tested, frame, held_out)
+    scores = _scores(saved, data, tested, frame, held_out, chance)
+    further = []
     if elsewhere:
         *known, told = elsewhere(data, tested, held_out, saved, paths.table, given)
         facts |= told | {"assumes": _of(facts["assumes"], told["for"])}
@@ -103,8 +110,11 @@ def final_scores(job, tilted=None, elsewhere=None):
         means = [("", _plain(*known, _bounds(tested)))]
     else:
         rows = TargetRows.here(data, tested, given["target"])
-        means = _means(data, tested, scores, held_out, facts["tilt"], given)
+        means, further = _means(saved, data, tested, scores, held_out, given)
     records = _records(job, data, name, scores, weight, means, given)
+    records += [
+        {"repeat": 0, "target": given["target"], "rows": len(scores)} | one for one in further
+    ]
     if not (tilted or elsewhere):
         predictions = {one: answers.out_of_fold(one) for one in names}
         estimates = {one: answers.of(one) for one in names}
@@ -124,13 +134,19 @@ def final_scores(job, tilted=None, elsewhere=None):
     return saved, scores, records + [place | record for record in swept]
 
 
-def _support(given, data, weight):
+def _support(given, data, weight, chance):
     """What rows are like labeled ones."""
     category = {fact.column: at for at, fact in enumerate(data.encoder.categories_)}
     ordered = data.in_order(np.flatnonzero(data.labeled))
+    told = {}
+    if not data.labeled.all():
+        told["unlabeled"] = data.X[~data.labeled]
+        if chance is not None:
+            told["chance"] = chance[data.labeled][ordered], chance[~data.labeled]
     return Support().fit(
         data.X[data.labeled][ordered],
         weight[ordered],
+        **told,
         rng=generator(given["seed"], given["stream"], 0, "support"),
         onehot=np.array([category.get(one.column, -1) for one in data.encoder.features_]),
         names=data.names,
@@ -167,6 +183,7 @@ def _facts(given, data, tested, frame, name, model, why):
             part["weights"] and share > 0 for part, (_, share) in zip(parts, shares, strict=True)
         ),
         "why": why + _why(shares, tested),
+        "range": [0.0, 1.0] if words else [float(tested.y.min()), float(tested.y.max())],
         "threshold": 0.5,
         "digits": 2 if data.binary else digits_for(tested.y),
         "rests_on": [assumes["rests"]] if assumes else [],
@@ -248,13 +265,20 @@ class _Answers:
         return self.made[name]
 
 
-def _scores(saved, data, tested, frame, held_out):
+def _scores(saved, data, tested, frame, held_out, chance):
     """Answers for the rows of the table: known outcomes stand for themselves.
 
-    Of the others it is known that they have none, so that a tilt moves them by all of it.
+    Of the others it is known that they have none, so that a tilt moves them by all of it; their
+    `chance` to have one is by fits that have not seen them.
     """
     tilt = saved.tilt and replace(saved.tilt, chance=None)
-    scores, known = pd.DataFrame(replace(saved, tilt=tilt).scored(frame)), data.labeled
+    asked = replace(saved, tilt=tilt, chance=None)
+    scores, known = pd.DataFrame(asked.scored(frame)), data.labeled
+    if saved.chance is not None:
+        reason = saved.support.reason(data.X, chance)
+        scores["supported"], scores["reason"] = reason == "", reason.astype(str)
+        for end, values in saved.unidentified(scores).items():
+            scores[end] = values
     for column in ("estimate", "low", "high", *(("at_random",) if tilt else ())):
         scores.loc[known, column] = data.y[known]
     if saved.binary:
@@ -306,19 +330,21 @@ def _error_of_weights(data, tested, held_out, told):
     return float(np.sqrt(sum(part @ part for part in parts)))
 
 
-def _means(data, tested, scores, held_out, tilt, given):
+def _means(saved, data, tested, scores, held_out, given):
     """The mean outcome of those that answers are for, of those without an outcome, and its errors.
 
     Pairs of a part of the records and an `Estimate`: "" is of the target, ``unlabeled`` of the rows
-    without an outcome. Both are means of the column ``estimate`` of the scores.
+    without an outcome. Both are means of the column ``estimate`` of the scores; where too many of
+    those that they are for are unlike all labeled rows, ends are those of any outcome. Then records
+    of what rests on data.
     """
-    blank, design = ~data.labeled, data.weight
+    blank, design, tilt = ~data.labeled, data.weight, saved.facts["tilt"]
     share = design[blank].sum() / design.sum()
     estimate = scores["estimate"].to_numpy()
     mean = float(np.average(estimate, weights=design))
     rows = len(estimate)
     if not blank.any():
-        return [("", Estimate(mean, 0.0, mean, mean, rows, float(rows), 1.0))]
+        return [("", Estimate(mean, 0.0, mean, mean, rows, float(rows), 1.0))], []
     expected, residual = estimate[blank], tested.y - held_out
     weight = tested.to_hidden(given["target"])
     noise = expected * (1 - expected)
@@ -333,15 +359,24 @@ def _means(data, tested, scores, held_out, tilt, given):
     low, high = (float(end) for end in around(hidden, half, _bounds(tested)))
     if tilt is not None:
         error, low, high = (tilt[f"rate_{part}"] for part in ("error", *ENDS))
-    effective = effective_sample_size(weight)
-    size = int(blank.sum()), effective, float(weight.max())
-    of_blank = Estimate(hidden, error, low, high, *size)
+    on, hidden_rows = scores["supported"].to_numpy()[blank], data.encoded.take(blank)
+    ends = ends_of(saved, hidden_rows, expected, on, design[blank], tested.y)
+    of_some = mean_of_some(*told, bounds)
+    metric = "target_rate" if data.binary else "target_mean"
+    size = int(blank.sum()), effective_sample_size(weight), float(weight.max())
+    of_blank, worst = identified_records(ends, 0.0, 1.0, of_some, metric)
+    told = Estimate(hidden, error, *(worst or (low, high)), *size)
+    of_blank.append(
+        {"metric": "supported_share", "part": "unlabeled", "value": of_blank[0]["value"]}
+    )
     if given["target"] == "unlabeled":
-        return [("", of_blank), ("unlabeled", of_blank)]
+        return [("", told), ("unlabeled", told)], of_blank
     known = mean - share * hidden
-    ends = known + share * low, known + share * high
-    everyone = Estimate(mean, share * error, *ends, rows, effective, float(weight.max()))
-    return [("", everyone), ("unlabeled", of_blank)]
+    further, worst = identified_records(ends, known, share, of_some, metric)
+    own = worst or (known + share * low, known + share * high)
+    everyone = Estimate(mean, share * error, *own, rows, *size[1:])
+    named = [one | {"metric": f"unlabeled_{one['metric']}"} for one in of_blank[:-1]]
+    return [("", everyone), ("unlabeled", told)], further + named + of_blank[-1:]
 
 
 def _sensitivity(data, rows, name, answers, tilt, asked, headline, hidden, elsewhere):

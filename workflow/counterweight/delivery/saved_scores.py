@@ -57,6 +57,8 @@ class SavedScores(SavedPredictor):
         Of the libraries that it was fitted with; empty before it is saved.
     tilt : ScoreTilt or None
         None where labels are taken to be missing at random.
+    chance : EncodedModel or None
+        Of the chance of an outcome, where rows with hardly any are not supported.
     """
 
     KIND = "scores"
@@ -68,6 +70,7 @@ class SavedScores(SavedPredictor):
     support: Support
     versions: dict
     tilt: object = None
+    chance: object = None
 
     @property
     def binary(self):
@@ -90,7 +93,8 @@ class SavedScores(SavedPredictor):
             ``estimate`` (the chance of 1, or the expected number), ``low`` and ``high`` (95 %:
             of the share of 1 among rows with such a score, or of a new person's number),
             with a tilt ``at_random`` (the estimate without it, labels missing at random),
-            ``supported`` (whether labeled rows resemble it), ``reason`` (why not), and for
+            ``supported`` (whether labeled rows resemble it; if not, the interval is that of any
+            outcome), ``reason`` (why not), and for
             classes ``decision``; with `reasons` also ``top_feature_1`` to ``top_feature_3``, the
             columns that moved the score most from its mean (see `contributions`), with how much;
             first the id, where the fit had one. The index is that of `frame`.
@@ -143,16 +147,30 @@ class SavedScores(SavedPredictor):
             at_random = self.tilt.calibrated(estimate)
             estimate, low, high = self.tilt.moved(rows, estimate, low, high)
             columns = {"estimate": estimate, "low": low, "high": high, "at_random": at_random}
+        chance = None if self.chance is None else self.chance.predict(rows)
         if reasons:
-            reason = self.support.reason(X)
+            reason = self.support.reason(X, chance)
             columns |= {"supported": reason == "", "reason": reason.astype(str)}
         else:
-            columns["supported"] = ~self.support.outside(X)
+            columns["supported"] = ~self.support.outside(X, chance)
+        columns |= self.unidentified(columns)
         if self.binary:
             columns["decision"] = self.classes_[(estimate >= self.facts["threshold"]).astype(int)]
         if reasons:
             columns |= most_moved(parts, self.encoder.names, self.facts.get("digits", 2))
         return columns, count_rows(rows)
+
+    def unidentified(self, columns):
+        """Ends of the answers: of rows that are not supported, those of any outcome at all."""
+        ends = {end: columns[end] for end in ("low", "high")}
+        if "range" not in self.facts:
+            return ends
+        estimate, on = columns["estimate"], columns["supported"]
+        least, most = self.facts["range"]
+        return {
+            "low": np.where(on, ends["low"], np.minimum(least, estimate)),
+            "high": np.where(on, ends["high"], np.maximum(most, estimate)),
+        }
 
     def contributions(self, frame):
         """What each column contributes to the score of each row.
@@ -202,8 +220,9 @@ class SavedScores(SavedPredictor):
             "band": self.band.to_arrays(),
             "support": self.support.to_arrays(),
         }
-        if self.tilt is not None:
-            columns_of["tilt"] = self.tilt.to_arrays()
+        for part in ("tilt", "chance"):
+            if getattr(self, part) is not None:
+                columns_of[part] = getattr(self, part).to_arrays()
         for part, columns in columns_of.items():
             texts = {}
             for name, values in columns.items():
@@ -223,8 +242,9 @@ class SavedScores(SavedPredictor):
         }
         parts = {}
         facts["model"] = OLD_NAMES.get(facts["model"], facts["model"])
-        known = facts.get("tilt")
-        for part in ("encoder", "model", "band", "support", *(["tilt"] if known else [])):
+        known, learner = facts.get("tilt"), facts.get("chance")
+        further = ["tilt"] * bool(known) + ["chance"] * bool(learner)
+        for part in ("encoder", "model", "band", "support", *further):
             texts = stored.facts[f"texts of the {part}"]
             parts[part] = {name: np.asarray(words, object) for name, words in texts.items()} | {
                 name.partition(".")[2]: values
@@ -239,4 +259,5 @@ class SavedScores(SavedPredictor):
             Support.from_arrays(parts["support"]),
             stored.versions,
             reference(TILT).from_arrays(parts["tilt"], known["chance"]) if known else None,
+            EncodedModel.of_learner(learner, parts["chance"]) if learner else None,
         )

@@ -53,6 +53,13 @@ class EncodedModel:
         return cls(model, rows.dense().mean(axis=0), binary=binary)
 
     @classmethod
+    def nearest(cls, rows, y, known):
+        """Of the learners of a class the one nearest to known chances (n,): its name and model."""
+        fits = {name: cls.learned(name, rows, y, binary=True) for name in LEARNERS}
+        name = min(fits, key=lambda one: np.square(fits[one].predict(rows) - known).mean())
+        return name, fits[name]
+
+    @classmethod
     def from_arrays(cls, name, options, target, arrays, binary=True):
         """A model of the registry from what `to_arrays` gave.
 

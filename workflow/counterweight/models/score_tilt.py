@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.score_models import LEARNERS, EncodedModel
+from counterweight.models.score_models import EncodedModel
 from counterweight.numerics.estimate import around
 from counterweight.numerics.linear import expit, logit
 from counterweight.numerics.sensitivity import SweptMean
@@ -270,7 +270,4 @@ def _chance(data, selection):
     known = np.full(len(data.rows), data.labeled.mean())
     if selection:
         known = read_columns(selection)["p"]
-    y = data.labeled.astype(float)
-    fits = {name: EncodedModel.learned(name, data.encoded, y, binary=True) for name in LEARNERS}
-    name = min(fits, key=lambda one: np.square(fits[one].predict(data.encoded) - known).mean())
-    return name, fits[name]
+    return EncodedModel.nearest(data.encoded, data.labeled.astype(float), known)

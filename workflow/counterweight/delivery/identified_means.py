@@ -1,0 +1,131 @@
+"""What the rows of a table say of a mean where some of those that it is for are unlike all labeled.
+
+Of rows that resemble labeled ones the mean has an interval. Of the others nothing is known but
+what is assumed: anything at all (Manski 2003), odds off by a factor, or a score between that of the
+nearest supported features and twice the way from there to what the model says.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from counterweight.numerics.estimate import around, hidden_mean
+from counterweight.numerics.sensitivity import TWICE
+from counterweight.numerics.tilt import tilted
+
+#: Share of those that answers are for above which bounds stand in place of the estimate.
+MOST_UNSUPPORTED = 0.05
+#: Share that rests on data which is all of it.
+ALL = 1 - 1e-9
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Of the rows without an outcome (N,): what is expected of each and between what it lies.
+
+    `expected` (N,), `supported` (N,) of bool, `design` (N,); `anything` are the least and largest
+    outcome; `twice` and `slope` are pairs of arrays (N,) or None.
+    """
+
+    expected: np.ndarray
+    supported: np.ndarray
+    design: np.ndarray
+    anything: tuple
+    twice: tuple | None
+    slope: tuple | None
+
+    def kinds(self):
+        """Ends by kind of bounds: pairs of numbers or of arrays (N,)."""
+        return {"worst": self.anything, f"gamma={TWICE:g}": self.twice, "slope": self.slope}
+
+
+def ends_of(saved, rows, expected, supported, design, y):
+    """`Ends` of encoded rows without an outcome, by the saved model; `y` are known outcomes."""
+    binary = saved.binary
+    anything = (0.0, 1.0) if binary else (float(y.min()), float(y.max()))
+    twice = tuple(tilted(expected, side * np.log(TWICE)) for side in (-1, 1)) if binary else None
+    return Ends(expected, supported, design, anything, twice, _slope(saved, rows))
+
+
+def _slope(saved, rows):
+    """Answers at the nearest supported features and twice as far as the model goes from there.
+
+    None with a tilt, which moves scores by what no feature says.
+    """
+    if saved.tilt is not None:
+        return None
+    X = rows.dense()
+    nearest, numbers = saved.support.nearest(X), rows.numbers.copy()
+    for at, feature in enumerate(rows.encoder.features_):
+        moved = nearest[:, at] != X[:, at]
+        if feature.kind == "number" and moved.any():
+            numbers[moved, rows.names.index(feature.column)] = nearest[moved, at]
+    there = type(rows)(rows.encoder, rows.row, numbers, rows.codes, rows.unseen)
+    flat, own = saved.model.score(there), saved.model.score(rows)
+    ends = saved.model.answers(flat), saved.model.answers(2 * own - flat)
+    return np.minimum(*ends), np.maximum(*ends)
+
+
+def identified_records(ends, known, share, error_of, metric):
+    """Records of what rests on data among those that answers are for, and bounds of their mean.
+
+    Parameters
+    ----------
+    ends : Ends
+    known : float
+        What known outcomes add to the mean.
+    share : float
+        Share of rows without an outcome among those that answers are for.
+    error_of : callable
+        ``error_of(mask)``: mean, and ends of its interval, of the rows of a mask without an outcome.
+    metric : str
+        That of the mean.
+
+    Returns
+    -------
+    list of dict, and the worst ends or None where all of them rest on data or enough does.
+    """
+    design, on = ends.design / ends.design.sum(), ends.supported
+    beyond = float(design[~on].sum())
+    rests = 1 - share * beyond
+    records = [{"metric": "supported_share", "value": rests}]
+    if rests > ALL:
+        return records, None
+    mean, low, high = error_of(on) if on.any() else (0.0, 0.0, 0.0)
+    inner = share * (1 - beyond)
+    if rests > 0:
+        told = ((known + inner * end) / rests for end in (mean, low, high))
+        for variable, value in zip(("", "low", "high"), told, strict=True):
+            place = {"variable": variable} if variable else {}
+            records.append({"metric": metric, "part": "supported", "value": value} | place)
+    worst = None
+    for kind, pair in ends.kinds().items():
+        if pair is None:
+            continue
+        least, most = (
+            share * float(design[~on] @ np.broadcast_to(end, on.shape)[~on]) for end in pair
+        )
+        found = known + inner * low + least, known + inner * high + most
+        worst = found if kind == "worst" else worst
+        records += [
+            {"metric": "target_bounds", "part": kind, "variable": variable, "value": value}
+            for variable, value in zip(("low", "high"), found, strict=True)
+        ]
+    far = share * beyond > MOST_UNSUPPORTED
+    records.append({"metric": "unsupported_headline", "value": float(far)})
+    return records, worst if far else None
+
+
+def mean_of_some(residual, weight, expected, design, noise, group, bounds):
+    """Function of a mask (N,): mean of these hidden rows, and ends of its 95 % interval."""
+
+    def told(mask):
+        own = noise[mask] if np.ndim(noise) else noise
+        mean, error, freedom = hidden_mean(
+            residual, weight, expected[mask], design[mask], own, group
+        )
+        half = float(stdtrit(freedom, 0.975)) * error
+        return mean, *(float(end) for end in around(mean, half, bounds))
+
+    return told

@@ -78,7 +78,7 @@ def identified_records(ends, known, share, error_of, metric):
     share : float
         Share of rows without an outcome among those that answers are for.
     error_of : callable
-        ``error_of(mask)``: mean, and ends of its interval, of the rows of a mask without an outcome.
+        ``error_of(mask)``: mean, and ends of its interval, of the hidden rows of a mask.
     metric : str
         That of the mean.
 

@@ -360,8 +360,9 @@ def _means(saved, data, tested, scores, held_out, given):
     if tilt is not None:
         error, low, high = (tilt[f"rate_{part}"] for part in ("error", *ENDS))
     on, hidden_rows = scores["supported"].to_numpy()[blank], data.encoded.take(blank)
-    ends = ends_of(saved, hidden_rows, expected, on, design[blank], tested.y)
-    of_some = mean_of_some(*told, bounds)
+    seen = tested.y, residual, weight
+    ends = ends_of(saved, hidden_rows, expected, on, design[blank], seen)
+    of_some = mean_of_some(*told, _bounds(tested))
     metric = "target_rate" if data.binary else "target_mean"
     size = int(blank.sum()), effective_sample_size(weight), float(weight.max())
     of_blank, worst = identified_records(ends, 0.0, 1.0, of_some, metric)

@@ -1,4 +1,4 @@
-"""What the rows of a table say of a mean where some of those that it is for are unlike all labeled.
+"""What the rows of a table say of a mean where some of those that it is for are unlike labeled rows.
 
 Of rows that resemble labeled ones the mean has an interval. Of the others nothing is known but
 what is assumed: anything at all (Manski 2003), odds off by a factor, or a score between that of the
@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from counterweight.numerics.estimate import around, hidden_mean
-from counterweight.numerics.sensitivity import TWICE
+from counterweight.numerics.sensitivity import TWICE, step_bounds
 from counterweight.numerics.tilt import tilted
 
 #: Share of those that answers are for above which bounds stand in place of the estimate.
@@ -25,14 +25,14 @@ class Ends:
     """Of the rows without an outcome (N,): what is expected of each and between what it lies.
 
     `expected` (N,), `supported` (N,) of bool, `design` (N,); `anything` are the least and largest
-    outcome; `twice` and `slope` are pairs of arrays (N,) or None.
+    outcome; `twice` and `slope` are pairs of arrays (N,), None where nothing is told.
     """
 
     expected: np.ndarray
     supported: np.ndarray
     design: np.ndarray
     anything: tuple
-    twice: tuple | None
+    twice: tuple
     slope: tuple | None
 
     def kinds(self):
@@ -40,16 +40,27 @@ class Ends:
         return {"worst": self.anything, f"gamma={TWICE:g}": self.twice, "slope": self.slope}
 
 
-def ends_of(saved, rows, expected, supported, design, y):
-    """`Ends` of encoded rows without an outcome, by the saved model; `y` are known outcomes."""
-    binary = saved.binary
-    anything = (0.0, 1.0) if binary else (float(y.min()), float(y.max()))
-    twice = tuple(tilted(expected, side * np.log(TWICE)) for side in (-1, 1)) if binary else None
-    return Ends(expected, supported, design, anything, twice, _slope(saved, rows))
+def ends_of(saved, rows, expected, supported, design, seen):
+    """`Ends` of encoded rows without an outcome, by the saved model.
+
+    `seen` are known outcomes, their out-of-fold residuals and weights to the rows without one: of a
+    number, odds off by a factor of 2 are residuals weighted up to twice as much.
+    """
+    y, residual, weight = seen
+    if saved.binary:
+        anything = 0.0, 1.0
+        twice = tuple(tilted(expected, side * np.log(TWICE)) for side in (-1, 1))
+    else:
+        anything = float(y.min()), float(y.max())
+        low, high, *_ = step_bounds(residual, weight, (1.0, TWICE))
+        twice = expected + (low[1] - low[0]), expected + (high[1] - high[0])
+    return Ends(expected, supported, design, anything, twice, _slope(saved, rows, expected))
 
 
-def _slope(saved, rows):
+def _slope(saved, rows, expected):
     """Answers at the nearest supported features and twice as far as the model goes from there.
+
+    What is expected of a row, calibrated as it may be, lies between them.
 
     None with a tilt, which moves scores by what no feature says.
     """
@@ -64,7 +75,7 @@ def _slope(saved, rows):
     there = type(rows)(rows.encoder, rows.row, numbers, rows.codes, rows.unseen)
     flat, own = saved.model.score(there), saved.model.score(rows)
     ends = saved.model.answers(flat), saved.model.answers(2 * own - flat)
-    return np.minimum(*ends), np.maximum(*ends)
+    return np.minimum(expected, np.minimum(*ends)), np.maximum(expected, np.maximum(*ends))
 
 
 def identified_records(ends, known, share, error_of, metric):

@@ -17,19 +17,14 @@ from counterweight.numerics.sensitivity import (
     SweptNumber,
     accuracy_parts,
     brier_parts,
-    step_bounds,
     turns_at,
 )
-from counterweight.numerics.tilt import Calibration, tilted
+from counterweight.numerics.tilt import Calibration
 from counterweight.tables.parquet import setting_name
 from counterweight.tables.study_data import by_repeat, found_rows, prediction_blocks
 
 #: Least rows on each side for a sweep to say anything.
 LEAST = 20
-#: Share of a target without support above which its headline is bounds.
-UNSUPPORTED = 0.05
-#: Standard errors of half a 95 % interval.
-ERRORS = 1.959964
 
 
 #: Variables of the records by what they are of a sweep.
@@ -264,108 +259,3 @@ def sensitivity_records(rows, p, answers, delivered, *, binary, centre=0.0, esti
     odds = np.maximum(blank, 1 - blank) / np.maximum(np.minimum(blank, 1 - blank), 1e-12)
     open_ones = float(np.average(odds <= TWICE, weights=rows.weight[rows.hidden]))
     return records + [{"metric": "decisions_open", "value": open_ones}]
-
-
-def slope_ends(X, nearest, raw, answers=None):
-    """Ends of estimates by how far a model's slope holds beyond what labeled rows support.
-
-    `X`, `nearest` (m, d): features, and those moved to where labeled rows are, see
-    `counterweight.weighting.overlap.Support.nearest`; `raw` callable: scores (m,) of features;
-    `answers` callable, optional: estimates of scores. One end is the score at the moved features
-    (the slope ends there), the other lies twice as far from it as the model's. Returns `low`,
-    `high` (m,).
-    """
-    base = np.asarray(raw(nearest), float)
-    far = base + 2 * (np.asarray(raw(X), float) - base)
-    ends = np.minimum(base, far), np.maximum(base, far)
-    return ends if answers is None else tuple(answers(end) for end in ends)
-
-
-def support_records(
-    rows, estimate, supported, error, *, binary, observed=SHARE, out_of_fold=None, slope=None
-):
-    """Records of how much of an answer rests on data, and bounds where some of it does not.
-
-    Known outcomes rest on data, and rows without one that are `supported`. The mean over the target
-    is that over such rows and that over the others, by their shares of weight; bounds move the
-    others alone: to the ends of `observed` (``worst``), to odds half or twice as large
-    (``gamma=2``; of a number, to what residuals weighted up to twice as much do), to the ends of
-    `slope`. They are widened by 1.96 standard errors of the supported part, which they take to be
-    all of the sampling error.
-
-    Parameters
-    ----------
-    rows : TargetRows
-    estimate : array (n,)
-        Of all rows of the table; of rows with an outcome that outcome.
-    supported : bool array (n,)
-        Only of rows without an outcome does it count.
-    error : float
-        Standard error of the mean over the supported part.
-    binary : bool
-    observed : pair of floats
-        Least and largest outcome; 0 and 1 of a class.
-    out_of_fold : array (n,), optional
-        Estimates of a number, of labeled rows by fits without them: for the spread around them. By
-        default a number has no bounds by Γ.
-    slope : pair of arrays (n,), optional
-        Ends of the estimates by `slope_ends`.
-    """
-    hidden, weight = rows.hidden, rows.weight / rows.weight.sum()
-    found = np.asarray(estimate, float)[rows.where]
-    based = ~hidden | np.asarray(supported, bool)[rows.where]
-    share = float(weight[based].sum())
-    records = [{"metric": "supported_share", "value": share}]
-    if weight[hidden].any():
-        blank = float(np.average(based[hidden], weights=weight[hidden]))
-        records.append({"metric": "supported_share", "part": "unlabeled", "value": blank})
-    headline = float(1 - share > UNSUPPORTED + 1e-9)
-    records.append({"metric": "unsupported_headline", "value": headline})
-    if share > 0:
-        mean = float(np.average(found[based], weights=weight[based]))
-        ends = _known_ends(found[based], hidden[based], weight[based] / share, binary)
-        place = {"metric": "target_rate" if binary else "target_mean", "part": "supported"}
-        records.append(place | {"value": mean, "standard_error": float(error)})
-        records += _ends(place, mean - ERRORS * error, mean + ERRORS * error, ends)
-    if share >= 1 - 1e-9:
-        return records
-    ends = _known_ends(found, hidden, weight, binary)
-    known, other = float(weight[based] @ found[based]), weight[~based]
-    spread = ERRORS * error * share if share > 0 else 0.0
-    for part, low, high in _unsupported(rows, found, based, binary, observed, out_of_fold, slope):
-        place = {"metric": "target_bounds", "part": part}
-        low, high = known + other @ low - spread, known + other @ high + spread
-        records += _ends(place, low, high, ends)
-    return records
-
-
-def _known_ends(found, hidden, weight, binary):
-    """Least and largest mean that outcomes which are known leave, for weights of sum 1."""
-    free, known = float(weight[hidden].sum()), float(weight[~hidden] @ found[~hidden])
-    if free > 0 and not binary:
-        return -np.inf, np.inf
-    return known, known + free
-
-
-def _ends(place, low, high, limits):
-    low, high = (float(np.clip(end, *limits)) for end in (low, high))
-    return [place | {"variable": "low", "value": low}, place | {"variable": "high", "value": high}]
-
-
-def _unsupported(rows, found, based, binary, observed, out_of_fold, slope):
-    """Part, least and largest values of the rows of the target that rest on no data."""
-    values = found[~based]
-    yield "worst", *(np.full(len(values), float(end)) for end in observed)
-    if binary:
-        yield (
-            setting_name({"gamma": 2}),
-            *(tilted(values, shift) for shift in (-np.log(TWICE), np.log(TWICE))),
-        )
-    elif out_of_fold is not None:
-        residual = rows.y - np.asarray(out_of_fold, float)[rows.tested]
-        low, high, *_ = step_bounds(residual, rows.to_target, (1.0, TWICE))
-        yield setting_name({"gamma": 2}), values + (low[1] - low[0]), values + (high[1] - high[0])
-    if slope is not None:
-        # The estimate itself may be calibrated or tilted: it stays inside.
-        low, high = (np.asarray(end, float)[rows.where][~based] for end in slope)
-        yield "slope", np.minimum(low, values), np.maximum(high, values)

@@ -18,7 +18,7 @@ LIBRARY = ROOT / "workflow" / "counterweight"
 #: Models that take what only the workflow hands them: parts of logs, rows that a filter accepted,
 #: rows that an encoder made.
 NOT_FOR_USERS = {"UniformPolicy", "ImitatedPolicy", "ColumnPolicy", "GivenPolicy", "BalancedFilter"}
-NOT_FOR_USERS |= {"GivenPredictions", "CalibratedNumbers"}
+NOT_FOR_USERS |= {"GivenPredictions", "CalibratedNumbers", "StackedModel"}
 NOT_FOR_USERS |= {"LinearScore", "BoostedScore"}
 NOT_FOR_USERS |= {"SeenGroupsClassifier"}  # a bound of filters: it asks the groups of all rows
 NOT_FOR_USERS |= {"SelectionAwareClassifier"}  # an oracle: it asks hidden labels

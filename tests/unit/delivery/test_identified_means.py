@@ -20,7 +20,9 @@ def test_bounds_by_hand():
     on = np.array([False, False, True, True, True])
     twice = expected / 2, expected * 1.5
     ends = Ends(expected, on, np.ones(5), (0.0, 1.0), twice, None)
-    records, worst = identified_records(ends, 0.3, 0.5, lambda _: (0.4, 0.3, 0.5), "target_rate")
+    records, worst = identified_records(
+        ends, 0.3, 0.5, lambda _: (0.4, 0.05, 0.3, 0.5), "target_rate"
+    )
     found = told(records)
     assert found["supported_share", "", ""] == pytest.approx(0.8)
     assert found["target_rate", "supported", ""] == pytest.approx((0.3 + 0.3 * 0.4) / 0.8)
@@ -40,7 +42,9 @@ def test_all_of_them_supported_leaves_the_interval():
 def test_few_rows_unlike_anybody_leave_it_too_and_are_told():
     on = np.arange(100) > 3
     ends = Ends(np.full(100, 0.5), on, np.ones(100), (0.0, 1.0), None, None)
-    records, worst = identified_records(ends, 0.0, 1.0, lambda _: (0.5, 0.4, 0.6), "target_rate")
+    records, worst = identified_records(
+        ends, 0.0, 1.0, lambda _: (0.5, 0.05, 0.4, 0.6), "target_rate"
+    )
     assert worst is None and told(records)["unsupported_headline", "", ""] == 0
     assert told(records)["supported_share", "", ""] == pytest.approx(0.96)
 

@@ -89,7 +89,7 @@ def identified_records(ends, known, share, error_of, metric):
     share : float
         Share of rows without an outcome among those that answers are for.
     error_of : callable
-        ``error_of(mask)``: mean, and ends of its interval, of the hidden rows of a mask.
+        ``error_of(mask)``: mean, its error and ends of its interval, of the hidden rows of a mask.
     metric : str
         That of the mean.
 
@@ -103,12 +103,14 @@ def identified_records(ends, known, share, error_of, metric):
     records = [{"metric": "supported_share", "value": rests}]
     if rests > ALL:
         return records, None
-    mean, low, high = error_of(on) if on.any() else (0.0, 0.0, 0.0)
+    mean, error, low, high = error_of(on) if on.any() else (0.0,) * 4
     inner = share * (1 - beyond)
     if rests > 0:
         told = ((known + inner * end) / rests for end in (mean, low, high))
         for variable, value in zip(("", "low", "high"), told, strict=True):
-            place = {"variable": variable} if variable else {}
+            place = (
+                {"variable": variable} if variable else {"standard_error": inner * error / rests}
+            )
             records.append({"metric": metric, "part": "supported", "value": value} | place)
     worst = None
     for kind, pair in ends.kinds().items():
@@ -129,7 +131,7 @@ def identified_records(ends, known, share, error_of, metric):
 
 
 def mean_of_some(residual, weight, expected, design, noise, group, bounds):
-    """Function of a mask (N,): mean of these hidden rows, and ends of its 95 % interval."""
+    """Function of a mask (N,): mean of these hidden rows, its error, ends of its interval."""
 
     def told(mask):
         own = noise[mask] if np.ndim(noise) else noise
@@ -137,6 +139,6 @@ def mean_of_some(residual, weight, expected, design, noise, group, bounds):
             residual, weight, expected[mask], design[mask], own, group
         )
         half = float(stdtrit(freedom, 0.975)) * error
-        return mean, *(float(end) for end in around(mean, half, bounds))
+        return mean, error, *(float(end) for end in around(mean, half, bounds))
 
     return told

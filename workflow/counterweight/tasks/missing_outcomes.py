@@ -33,6 +33,9 @@ _HERE = "counterweight.tasks.missing_outcomes"
 ELSEWHERE, TARGET_KEYS = "to_target", ("table", "margins")
 #: The model that combines other methods, and what the method is called.
 STACKED, COMBINED = "stacked", "combined"
+#: The largest weight, in means, where none is asked for: heavier ones, where overlap is poor, cost
+#: more than the few rows that they stand for are worth.
+MOST_WEIGHT = 20.0
 #: Options that are chosen by the labeled rows that a fit has not seen.
 CHOSEN_LINEAR = {"l2": None}
 CHOSEN_BOOSTED = {"max_iter": None, "max_leaf_nodes": None}
@@ -124,7 +127,8 @@ def _weighting(entry, target):
         _refuse_roles(entry)
         return {"weighting": ELSEWHERE} | _elsewhere(entry["target"])
     if not chosen:
-        return {"weighting": {"general": "lemma1", "unlabeled": "lemma2"}[target]}
+        lemma = {"general": "lemma1", "unlabeled": "lemma2"}[target]
+        return {"weighting": lemma, "max_weight": MOST_WEIGHT}
     chosen = {"weighting": chosen} if isinstance(chosen, str) else dict(chosen)
     asked = "target" in components.options("weighting", chosen["weighting"])
     return ({"target": target} if asked else {}) | chosen

@@ -410,9 +410,11 @@ class PolicyValue:
 
     def _of_few(self, value, own, squares, share):
         """The interval where few rewards carry the value; None elsewhere."""
+        if not self._sums.few(0):
+            return None
         least, most = self.reward_range or (self._sums.least, self._sums.most)
         reward, weight = self._sums.further(most), self._sums.typical(0)
-        if not (self._sums.few(0) and reward * weight):
+        if not reward * weight:
             return None
         influence = own @ self._sums.rewarded()
         rest, further = max(squares - influence @ influence, 0.0), (share * reward * weight, 0.0)

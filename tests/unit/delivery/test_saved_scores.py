@@ -160,6 +160,7 @@ def test_what_moved_a_score_adds_up_and_is_named(study):
     told = saved.scores(frame)
     # At the ends of an interval the score was beyond them.
     inside = (told["low"] < told["estimate"]) & (told["estimate"] < told["high"])
+    inside &= told["supported"]
     raw = told["estimate"][inside]
     raw = np.log(raw / (1 - raw)) if saved.binary else raw
     np.testing.assert_allclose(parts.sum(axis=1)[inside], raw, rtol=0, atol=1e-9)

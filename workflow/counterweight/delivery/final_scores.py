@@ -366,16 +366,18 @@ def _means(saved, data, tested, scores, held_out, given):
     metric = "target_rate" if data.binary else "target_mean"
     size = int(blank.sum()), effective_sample_size(weight), float(weight.max())
     of_blank, worst = identified_records(ends, 0.0, 1.0, of_some, metric)
-    told = Estimate(hidden, error, *(worst or (low, high)), *size)
     of_blank.append(
         {"metric": "supported_share", "part": "unlabeled", "value": of_blank[0]["value"]}
     )
     if given["target"] == "unlabeled":
+        told = Estimate(hidden, error, *(worst or (low, high)), *size)
         return [("", told), ("unlabeled", told)], of_blank
     known = mean - share * hidden
-    further, worst = identified_records(ends, known, share, of_some, metric)
-    own = worst or (known + share * low, known + share * high)
+    further, of_all = identified_records(ends, known, share, of_some, metric)
+    own = of_all or (known + share * low, known + share * high)
     everyone = Estimate(mean, share * error, *own, rows, *size[1:])
+    # Both have bounds, or both have intervals: as enough of everyone rests on data.
+    told = Estimate(hidden, error, *(worst if of_all else (low, high)), *size)
     named = [
         one | {"part": f"unlabeled {one['part']}"}
         for one in of_blank

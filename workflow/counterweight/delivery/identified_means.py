@@ -1,4 +1,4 @@
-"""What the rows of a table say of a mean where some of those that it is for are unlike labeled rows.
+"""What a table says of a mean where some of those that it is for are unlike all labeled rows.
 
 Of rows that resemble labeled ones the mean has an interval. Of the others nothing is known but
 what is assumed: anything at all (Manski 2003), odds off by a factor, or a score between that of the

@@ -30,6 +30,8 @@ FOLDS = 5
 #: How often folds are drawn, at most: as long as the rows of all draws are no more than so many.
 #: What a draw adds by chance falls as the rows grow.
 DRAWS, DRAWN_ROWS = 10, 50_000
+#: Part of a share below which a difference is rounding.
+ROUNDING = 1e-9
 #: Least labeled rows, and least of each class, to learn from.
 LEAST_ROWS, LEAST_OF_CLASS = 20, 5
 
@@ -439,7 +441,9 @@ class OutOfFold:
         """
         if target != "general":
             return self.weight
-        beyond = np.maximum(self.weight / self.weight.sum() - self.own, 0.0)
+        share = self.weight / self.weight.sum()
+        beyond = np.maximum(share - self.own, 0.0)
+        beyond[beyond <= ROUNDING * share] = 0.0
         return beyond if beyond.any() else self.weight
 
     @property

@@ -147,7 +147,7 @@ def trees_to_arrays(model):
         )
         sets.extend(bits.reshape(-1, 256)[:, :width])
     nodes = np.concatenate(nodes) if nodes else np.empty((0, len(NODE)))
-    for feature, edge in getattr(model, "edges_", {}).items():
+    for feature, edge in vars(model).get("edges_", {}).items():
         # Between the bins k and k + 1 lies the edge k; a split off what is missing has none.
         at = (nodes[:, 1] == feature) & np.isfinite(nodes[:, 2])
         nodes[at, 2] = edge[nodes[at, 2].astype(int)]

@@ -201,3 +201,47 @@ def test_the_final_fit_shows_unlabeled_rows_too(columns, fits):
     hidden = ~columns["selected"] & ~columns["test"]
     assert model is kept[0]
     np.testing.assert_array_equal(model.seen_[3][:, 0], columns["x"][hidden])
+
+
+def test_settings_are_compared_on_so_many_rows_at_most(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] > 0).astype(float)
+    seen = []
+
+    class Learner:
+        def __init__(self, size):
+            self.size = size
+
+        def fit(self, X, y, weight, rng):
+            seen.append((len(X), len(y), len(weight)))
+            return self
+
+        def predict(self, X):
+            return np.full(len(X), self.size)
+
+    class Data:
+        numbers = False
+
+        def __init__(self):
+            self.X, self.y = X, y
+
+        def taken_by(self, component):
+            return self
+
+        def test(self, repeat, target):
+            return np.arange(200, 300)
+
+        def tested_weights(self, repeat):
+            return np.ones(100)
+
+    told = X[:200], y[:200].astype(int), np.ones(200), {}
+    monkeypatch.setattr(training, "seen_rows", lambda *_: told)
+    monkeypatch.setattr(training, "ASKED_ROWS", 50)
+    method, streams = {"model": "any", "options": {}}, {"seed": 0, "study": "s"}
+    tried = {"size": (0.1, 0.5)}
+    losses = dict(training._tried(Learner, method, Data(), 1, "general", tried, streams))
+    assert seen == [(50, 50, 50)] * 2
+    ones = y[200:].sum()
+    assert losses[("size", 0.5),] == pytest.approx(100 * np.log(2))
+    assert losses[("size", 0.1),] == pytest.approx(-ones * np.log(0.1) - (100 - ones) * np.log(0.9))

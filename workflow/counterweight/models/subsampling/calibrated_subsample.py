@@ -351,6 +351,8 @@ class CalibratedNumbers:
 
     #: It takes encoded rows, and is for numbers alone.
     ENCODED = converged_ = True
+    #: Raw scores are other than what is expected; see `EncodedModel.score`.
+    link_ = "calibrated"
 
     def __init__(self, learner="boosting", bins=20):
         self.learner, self.bins = learner, bins

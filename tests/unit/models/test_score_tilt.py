@@ -74,7 +74,8 @@ def rows_of(y, blanks, **more):
         y=np.r_[y, np.full(blanks, np.nan)],
         **more,
     )
-    return data, SimpleNamespace(y=np.asarray(y, float), weight=np.ones(len(y)), design=1.0)
+    ones = np.ones(len(y))
+    return data, SimpleNamespace(y=np.asarray(y, float), weight=ones, to_hidden=lambda _: ones)
 
 
 def test_asked_odds_are_told_with_the_rate_that_they_make():

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.numerics.amounts import FARTHEST, fit_poisson, left_out_amounts, standard_rows
+from counterweight.numerics.amounts import FARTHEST, fit_poisson, left_out_amounts
+from counterweight.numerics.linear import standard_rows
 from sklearn.linear_model import PoissonRegressor
 
 

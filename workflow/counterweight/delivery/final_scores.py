@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
 from counterweight.delivery.identified_means import ends_of, identified_records, mean_of_some
 from counterweight.delivery.saved_scores import SavedScores
@@ -18,7 +17,7 @@ from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.score_models import EncodedModel, digits_for
 from counterweight.models.stacking import CombinedModel, centred, factor_to, scores_of
 from counterweight.numerics.bands import CalibrationBand
-from counterweight.numerics.estimate import Estimate, around, hidden_mean
+from counterweight.numerics.estimate import Estimate, around, hidden_mean, t_interval
 from counterweight.plan.components import configured, reference
 from counterweight.tables.parquet import read_columns, read_models, read_table
 from counterweight.tables.study_data import generator
@@ -94,7 +93,7 @@ def final_scores(job, tilted=None, elsewhere=None):
             _told(model, band, data)[~data.labeled],
             target=given["target"],
             event=f"{facts['outcome']} = {words[1]}" if words else "1",
-            selection=paths.selection[0] if paths.selection else None,
+            selection=chance,
         )
         facts["assumes"] = facts["tilt"]["assumes"]
     for sentence in (*facts["why"], *(facts["rests_on"] if tilted else ())):
@@ -111,7 +110,7 @@ def final_scores(job, tilted=None, elsewhere=None):
     else:
         rows = TargetRows.here(data, tested, given["target"])
         means, further = _means(saved, data, tested, scores, held_out, given)
-    records = _records(job, data, name, scores, weight, means, given)
+    records = _records(job, data, name, scores, weight, means, chance)
     records += [
         {"repeat": 0, "target": given["target"], "rows": len(scores)} | one for one in further
     ]
@@ -265,6 +264,17 @@ class _Answers:
         return self.made[name]
 
 
+class _CrossFitted:
+    """Chances (n,) of an outcome by fits that have not seen the rows, in place of a model's."""
+
+    def __init__(self, rows, chance):
+        self.rows, self.chance = rows, chance
+
+    def predict(self, rows):
+        """Of encoded rows of the table."""
+        return self.chance[np.searchsorted(self.rows, rows.row)]
+
+
 def _scores(saved, data, tested, frame, held_out, chance):
     """Answers for the rows of the table: known outcomes stand for themselves.
 
@@ -272,13 +282,9 @@ def _scores(saved, data, tested, frame, held_out, chance):
     `chance` to have one is by fits that have not seen them.
     """
     tilt = saved.tilt and replace(saved.tilt, chance=None)
-    asked = replace(saved, tilt=tilt, chance=None)
+    seen = saved.chance and _CrossFitted(data.rows, chance)
+    asked = replace(saved, tilt=tilt, chance=seen)
     scores, known = pd.DataFrame(asked.scored(frame)), data.labeled
-    if saved.chance is not None:
-        reason = saved.support.reason(data.X, chance)
-        scores["supported"], scores["reason"] = reason == "", reason.astype(str)
-        for end, values in saved.unidentified(scores).items():
-            scores[end] = values
     for column in ("estimate", "low", "high", *(("at_random",) if tilt else ())):
         scores.loc[known, column] = data.y[known]
     if saved.binary:
@@ -355,8 +361,7 @@ def _means(saved, data, tested, scores, held_out, given):
     if given["influence"]:
         _, own, _ = hidden_mean(0 * residual, *told[1:])
         error = np.hypot(own, _error_of_weights(data, tested, held_out, given["influence"]))
-    half = float(stdtrit(freedom, 0.975)) * error
-    low, high = (float(end) for end in around(hidden, half, _bounds(tested)))
+    low, high = t_interval(hidden, error, freedom, _bounds(tested))
     if tilt is not None:
         error, low, high = (tilt[f"rate_{part}"] for part in ("error", *ENDS))
     on, hidden_rows = scores["supported"].to_numpy()[blank], data.encoded.take(blank)
@@ -411,8 +416,8 @@ def _calibrated(data, p, tilt, asked):
     return p
 
 
-def _records(job, data, name, scores, weight, means, given):
-    paths, headline = job.input, means[0][1]
+def _records(job, data, name, scores, weight, means, chance):
+    given, headline = job.given, means[0][1]
     outside, rows = ~scores["supported"].to_numpy(), headline.rows
     known = {
         "outside": outside[~data.labeled].mean() if (~data.labeled).any() else 0.0,
@@ -420,9 +425,8 @@ def _records(job, data, name, scores, weight, means, given):
         "effective_rows": effective_sample_size(weight),
         "design_effect": len(weight) / effective_sample_size(weight),
     }
-    if paths.selection and not data.labeled.all():
-        p = read_columns(paths.selection[0])["p"]
-        known["no_overlap"] = overlap(p, data.labeled, data.weight)["below"]
+    if chance is not None and not data.labeled.all():
+        known["no_overlap"] = overlap(chance, data.labeled, data.weight)["below"]
     records = [
         {"metric": metric, "value": float(value), "rows": rows} for metric, value in known.items()
     ]

@@ -8,9 +8,8 @@ nearest supported features and twice the way from there to what the model says.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
-from counterweight.numerics.estimate import around, hidden_mean
+from counterweight.numerics.estimate import hidden_mean, t_interval
 from counterweight.numerics.sensitivity import TWICE, step_bounds
 from counterweight.numerics.tilt import tilted
 
@@ -138,7 +137,6 @@ def mean_of_some(residual, weight, expected, design, noise, group, bounds):
         mean, error, freedom = hidden_mean(
             residual, weight, expected[mask], design[mask], own, group
         )
-        half = float(stdtrit(freedom, 0.975)) * error
-        return mean, error, *(float(end) for end in around(mean, half, bounds))
+        return mean, error, *t_interval(mean, error, freedom, bounds)
 
     return told

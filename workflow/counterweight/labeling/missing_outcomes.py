@@ -5,6 +5,7 @@ an order by what stands in them (`content_order`), which is the same however a t
 """
 
 import copy
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -446,7 +447,7 @@ class OutOfFold:
         beyond[beyond <= ROUNDING * share] = 0.0
         return beyond if beyond.any() else self.weight
 
-    @property
+    @functools.cached_property
     def predictions(self):
         """Of each method, averaged over the draws."""
         return [drawn.mean(axis=0) for drawn in self.draws]

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Flag, Integer, Number
 from counterweight.models.classifier import BinaryClassifier
-from counterweight.numerics.amounts import FARTHEST, fit_poisson, left_out_amounts, standard_rows
+from counterweight.numerics.amounts import FARTHEST, fit_poisson, left_out_amounts
 from counterweight.numerics.checks import check_options, checked_weights, two_class_rows
 from counterweight.numerics.estimator import Estimator
 from counterweight.numerics.linear import (
@@ -16,6 +16,7 @@ from counterweight.numerics.linear import (
     left_out_losses,
     left_out_squares,
     logistic_probability,
+    standard_rows,
 )
 from counterweight.selection.crossfit import folds
 

@@ -16,7 +16,6 @@ from counterweight.numerics.tilt import (
     gap_left,
     tilted,
 )
-from counterweight.tables.parquet import read_columns
 
 #: Normal quantile of 95 % intervals.
 Z = 1.96
@@ -224,9 +223,7 @@ def _given_error(data, tested, prediction, blank, delta, target):
     estimates may be on the average; each counts by how steep the tilt is there. The outcomes of the
     rows themselves vary besides.
     """
-    to_blank = tested.weight / tested.weight.sum()
-    if target == "general":
-        to_blank = np.maximum(to_blank - tested.design / data.weight.sum(), 0.0)
+    to_blank = tested.to_hidden(target)
     share = data.weight[~data.labeled] / data.weight[~data.labeled].sum()
     steep = np.exp(delta) / np.square(1 - prediction + prediction * np.exp(delta))
     part = steep * (tested.y - prediction)
@@ -267,7 +264,5 @@ def _for_rate(rate, p, weight):
 
 def _chance(data, selection):
     """A model of the chance of an outcome that new rows have too: the nearest to the cross-fit."""
-    known = np.full(len(data.rows), data.labeled.mean())
-    if selection:
-        known = read_columns(selection)["p"]
+    known = np.full(len(data.rows), data.labeled.mean()) if selection is None else selection
     return EncodedModel.nearest(data.encoded, data.labeled.astype(float), known)

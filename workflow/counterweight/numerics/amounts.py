@@ -1,7 +1,7 @@
 """Amounts: numbers from 0 up, such as expenses or counts, zeros among them.
 
-With a log link what is expected of them is the exponential of a score (a log link), so that it is
-above 0 and what a feature does is a factor. Scores are fitted by the Poisson likelihood, which asks
+With a log link what is expected of them is the exponential of a score, so that it is above 0 and
+what a feature does is a factor. Scores are fitted by the Poisson likelihood, which asks
 of the outcomes only that their mean is right and takes zeros and fractions (quasi-likelihood): its
 weighted residuals sum to 0.
 
@@ -15,6 +15,7 @@ variances; Rad & Maleki (2020), *JRSS B* 82, for rows left out.
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.numerics.linear import standard_rows
 
 #: Times the largest amount of the fit that an answer may be: a score goes on beyond what was seen,
 #: and its exponential runs away.
@@ -78,16 +79,3 @@ def left_out_amounts(X, y, weight, penalties):
         answer = middle * np.exp(np.minimum(score, np.log(FARTHEST * relative.max())))
         losses.append(weight @ (answer - y) ** 2 / weight.sum())
     return np.array(losses)
-
-
-def standard_rows(X, weight):
-    """Standardised features (n, d) with a constant, which are penalised, their means and scales.
-
-    A feature with one value is 0.
-    """
-    share = weight / weight.sum()
-    centre = share @ X
-    scale = np.sqrt(share @ (X - centre) ** 2)
-    scale = np.where(scale > 1e-12 * np.maximum(np.abs(centre), 1e-300), scale, np.inf)
-    rows = np.column_stack([(X - centre) / scale, np.ones(len(X))])
-    return rows, np.append(np.ones(X.shape[1]), 0.0), centre, scale

@@ -417,6 +417,14 @@ def hidden_mean(residual, weight, expected, design, noise, group=None):
     )
 
 
+def t_interval(mean, error, freedom, bounds=UNBOUNDED, level=0.95):
+    """Ends of the interval of a mean by its error and degrees of freedom; see `around`."""
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(freedom, 0.5 + level / 2)) * error
+    return tuple(float(end) for end in around(mean, half, bounds))
+
+
 def around(mean, half, bounds=UNBOUNDED):
     """Interval ``mean ± half`` on a scale on which it stays within bounds; for arrays, too.
 

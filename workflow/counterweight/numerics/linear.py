@@ -104,7 +104,7 @@ def left_out_losses(X, y, sample_weight, penalties):
     `penalties` descend, so that each fit begins at the one before.
     """
     X, y, weights = two_class_rows(X, y, sample_weight, "Logistic regression")
-    rows, penalised = _standard_rows(X, weights)
+    rows, penalised, *_ = standard_rows(X, weights)
     found, losses = np.zeros(rows.shape[1]), []
     for penalty in penalties:
         ridge = penalty * penalised
@@ -134,7 +134,7 @@ def left_out_squares(X, y, weight, penalties):
     Exact (Allen 1974): the residual of the fit to all rows over one minus its leverage.
     """
     X, y = np.asarray(X, float), np.asarray(y, float)
-    rows, penalised = _standard_rows(X, weight)
+    rows, penalised, *_ = standard_rows(X, weight)
     gram, to = (rows * weight[:, None]).T @ rows, rows.T @ (weight * y)
     losses = []
     for penalty in penalties:
@@ -145,15 +145,17 @@ def left_out_squares(X, y, weight, penalties):
     return np.array(losses)
 
 
-def _standard_rows(X, weight):
-    """Standardised features with a constant, (n, d + 1), and which of them are penalised."""
+def standard_rows(X, weight):
+    """Standardised features (n, d) with a constant, which are penalised, their means and scales.
+
+    A feature with one value is 0.
+    """
     share = weight / weight.sum()
     centre = share @ X
     scale = np.sqrt(share @ (X - centre) ** 2)
-    varies = scale > 1e-12 * np.maximum(np.abs(centre), 1e-300)
-    rows = np.where(varies, (X - centre) / np.where(varies, scale, 1.0), 0.0)
-    # A feature with one value has the coefficient 0.
-    return np.column_stack([rows, np.ones(len(X))]), np.append(np.ones(X.shape[1]), 0.0)
+    scale = np.where(scale > 1e-12 * np.maximum(np.abs(centre), 1e-300), scale, np.inf)
+    rows = np.column_stack([(X - centre) / scale, np.ones(len(X))])
+    return rows, np.append(np.ones(X.shape[1]), 0.0), centre, scale
 
 
 def expit(odds):

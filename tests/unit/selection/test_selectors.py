@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.selection import selectors
 from counterweight.selection.selectors import (
     BetterOfTwoSelector,
     GaussianMixtureSelector,
     GradientBoostingSelector,
     LogisticSelector,
 )
-from scipy.special import expit
+from scipy.special import expit, logit
 
 
 def rows(n=4000, seed=0, curved=False):
@@ -45,6 +46,50 @@ def test_few_rows_of_a_class_are_not_split_to_try_boosting():
     s[np.flatnonzero(s)[20:]] = 0
     model = BetterOfTwoSelector().fit(X, s, rng=np.random.default_rng(0))
     assert isinstance(model.model_, LogisticSelector)
+
+
+def test_all_folds_share_one_choice():
+    X, _, s = rows(curved=True)
+    model, rng = BetterOfTwoSelector(), np.random.default_rng(1)
+    assert model.settled(X, s, rng) is True
+    fitted = model.fit(X[:2000], s[:2000], rng=rng, shared=False)
+    assert isinstance(fitted.model_, LogisticSelector)
+    before = rng.bit_generator.state
+    assert isinstance(model.fit(X, s, rng=rng, shared=True).model_, GradientBoostingSelector)
+    assert rng.bit_generator.state == before, "nothing is drawn where all rows are taken"
+
+
+@pytest.mark.parametrize("share", [0.5, 0.03])
+def test_boosting_of_drawn_rows_has_the_odds_of_all(monkeypatch, share):
+    monkeypatch.setattr(selectors, "BOOSTED_ROWS", 4000)
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40_000, 2))
+    p = expit(np.log(share / (1 - share)) + np.sin(2 * X[:, 0]) - np.abs(X[:, 1]))
+    s = (rng.random(len(X)) < p).astype(int)
+    model = BetterOfTwoSelector().fit(X, s, rng=rng, shared=True)
+    found = model.predict_proba(X)[:, 1]
+    whole = GradientBoostingSelector().fit(X, s).predict_proba(X)[:, 1]
+    # Its mean is that of all rows, and its odds are as near to the truth as 4,000 rows can be.
+    assert found.mean() == pytest.approx(s.mean(), rel=0.1)
+    error = np.abs(logit(found) - logit(p)).mean()
+    assert error < 3 * np.abs(logit(whole) - logit(p)).mean()
+
+
+def test_rows_are_drawn_alike_from_both_classes_as_far_as_they_reach():
+    for counts, kept in (
+        ((900, 100), (100, 100)),
+        ((990, 10), (190, 10)),
+        ((500, 500), (100, 100)),
+        ((10, 990), (10, 190)),
+    ):
+        y = np.repeat([0, 1], counts)
+        rows, rate = selectors._drawn(y, 200, np.random.default_rng(0))
+        assert tuple(np.bincount(y[rows])) == kept
+        np.testing.assert_allclose(rate, np.divide(kept, counts))
+        assert len(np.unique(rows)) == len(rows)
+    rows, rate = selectors._drawn(y, 1000, None)
+    np.testing.assert_array_equal(rows, np.arange(1000))
+    np.testing.assert_array_equal(rate, 1)
 
 
 def test_two_gaussians_give_the_posterior_of_bayes():

@@ -23,7 +23,7 @@ from counterweight.numerics.checks import (
 
 #: Methods that learn which columns there are. All others that begin with X are asked about these,
 #: but for those that prepare a fit.
-LEARNING, PREPARING = ("fit", "partial_fit"), ("prepare",)
+LEARNING, PREPARING = ("fit", "partial_fit"), ("prepare", "settled")
 #: Other arguments that hold rows of the same columns, and those that have an entry for each row.
 ROWS = ("X_unlabeled", "X_new", "new_X")
 BESIDE = ("t", "component", "sample_weight", "keys", "rates", "keep_rate", "row_keep_rate")

@@ -45,7 +45,8 @@ def selection_probabilities(selector, X, s, X_new, rng, calibration="isotonic", 
     ----------
     selector : object
         With ``fit(X, s, rng=, shared=)`` and ``predict_proba(X)`` (n, 2), or ``predict(X)`` of
-        probabilities (n,); and maybe ``prepare(X, rng)``, what all folds share.
+        probabilities (n,); and maybe ``prepare(X, rng)``, what all folds share, or where it goes by
+        who is labeled, too, ``settled(X, s, rng)``.
     X : array, shape (n, d)
     s : array of 0/1, shape (n,)
     X_new : array, shape (m, d)
@@ -82,7 +83,11 @@ def selection_probabilities(selector, X, s, X_new, rng, calibration="isotonic", 
             f"few for {n_folds} folds of the selection model: loosen the labeling rule or use "
             "fewer folds."
         )
-    shared = selector.prepare(X, rng) if hasattr(selector, "prepare") else None
+    shared = None
+    if hasattr(selector, "prepare"):
+        shared = selector.prepare(X, rng)
+    elif hasattr(selector, "settled"):
+        shared = selector.settled(X, s, rng)
     fold = folds(s, n_folds, rng)
     score = np.empty(len(s))
     converged = True

@@ -131,8 +131,10 @@ class GaussianMixtureSelector(Selector):
         return posterior(self.mixtures_.joint_log_density(X))[:, 1]
 
 
-#: Share of the rows that the two are tried on.
-TRIED = 0.3
+#: Share of the rows that the two are tried on, and how many rows are asked at most.
+TRIED, ASKED_ROWS = 0.3, 100_000
+#: Most rows of a boosting that stands for more.
+BOOSTED_ROWS = 200_000
 
 
 def _both(rows):
@@ -140,38 +142,71 @@ def _both(rows):
     return LogisticSelector(l2=1.0 / rows), GradientBoostingSelector()
 
 
+def _drawn(y, most, rng):
+    """At most so many rows, in order, both classes alike as far as they reach; their keep rates.
+
+    A class of fewer rows is kept whole. The odds of 1 among the rows drawn are those of all rows,
+    times the rate of 1 over the rate of 0.
+    """
+    if len(y) <= most:
+        return np.arange(len(y)), np.ones(2)
+    count = np.bincount(y, minlength=2)
+    kept = np.minimum(count, np.maximum(most // 2, most - count[::-1]))
+    rows = [rng.permutation(np.flatnonzero(y == k))[: kept[k]] for k in (0, 1)]
+    return np.sort(np.concatenate(rows)), kept / count
+
+
 class BetterOfTwoSelector(Selector):
     """p(s = 1 | x) by logistic regression, unless boosting has a clearly smaller log loss.
 
-    Both are fitted on seven rows in ten and tried on the rest. Boosting is taken where its log
-    loss is smaller by more than a standard error of the paired difference: on small tables the
-    simpler model has the steadier weights.
+    Both are fitted on seven rows in ten and tried on the rest, of at most `ASKED_ROWS` that are
+    drawn. Boosting is taken where its log loss is smaller by more than a standard error of the
+    paired difference: on small tables the simpler model has the steadier weights. Of more than
+    `BOOSTED_ROWS` boosting learns from so many, drawn alike from both classes as far as they
+    reach, and its odds are put right by the rates of the draw (Fithian & Hastie 2014).
 
     Attributes
     ----------
     model_ : LogisticSelector or GradientBoostingSelector
-        Fitted on all rows.
+        Fitted on all rows, or on those drawn.
+    odds_ : float
+        Factor of the odds of `model_`: 1, or the rate at which unlabeled rows were drawn over that
+        of labeled ones.
     """
 
-    def fit(self, X, y, *, rng=None, shared=None):
-        """Fit on rows (n, d) and whether each is labeled (n,), 1 or 0."""
+    def settled(self, X, y, rng):
+        """Whether boosting is taken, by all rows: what all folds share."""
         X, y, _ = two_class_rows(X, y)
+        asked = np.sort(rng.permutation(len(y))[:ASKED_ROWS]) if len(y) > ASKED_ROWS else ...
+        X, y = X[asked], y[asked]
         tried = rng.random(len(y)) < TRIED
-        boosting = False
-        if min(np.bincount(y[~tried], minlength=2).min(), tried.sum()) >= 20:
-            losses = []
-            for model in _both(len(y)):
-                p = model.fit(X[~tried], y[~tried]).predict_proba(X[tried])[:, 1]
-                p = np.clip(p, 1e-6, 1 - 1e-6)
-                losses.append(-np.where(y[tried] == 1, np.log(p), np.log1p(-p)))
-            gain = losses[0] - losses[1]
-            boosting = gain.mean() > gain.std() / np.sqrt(len(gain))
-        self.model_ = _both(len(y))[int(boosting)].fit(X, y)
+        if min(np.bincount(y[~tried], minlength=2).min(), tried.sum()) < 20:
+            return False
+        losses = []
+        for model in _both(len(y)):
+            p = model.fit(X[~tried], y[~tried]).predict_proba(X[tried])[:, 1]
+            p = np.clip(p, 1e-6, 1 - 1e-6)
+            losses.append(-np.where(y[tried] == 1, np.log(p), np.log1p(-p)))
+        gain = losses[0] - losses[1]
+        return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))
+
+    def fit(self, X, y, *, rng=None, shared=None):
+        """Fit on rows (n, d) and whether each is labeled (n,), 1 or 0; `shared` is of `settled`."""
+        X, y, _ = two_class_rows(X, y)
+        boosting = self.settled(X, y, rng) if shared is None else shared
+        self.model_, self.odds_ = _both(len(y))[int(boosting)], 1.0
+        if boosting:
+            rows, rate = _drawn(y, BOOSTED_ROWS, rng)
+            X, y, self.odds_ = X[rows], y[rows], float(rate[0] / rate[1])
+        self.model_.fit(X, y)
         self.converged_ = self.model_.converged_
         return self
 
     def _positive(self, X):
-        return self.model_.predict_proba(X)[:, 1]
+        p = self.model_.predict_proba(X)[:, 1]
+        if self.odds_ == 1:
+            return p
+        return p * self.odds_ / (p * self.odds_ + (1 - p))
 
 
 class KnownSelector:

@@ -6,8 +6,8 @@ import hmac
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.delivery.filter_keys import canonical_ids, person_uniforms
 from counterweight.errors import CounterweightError
+from counterweight.numerics.coins import canonical_ids, person_uniforms
 
 
 def test_a_coin_is_the_hash_written_out_by_hand():

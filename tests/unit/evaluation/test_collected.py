@@ -1,0 +1,245 @@
+"""Answers from labels bought by design: unbiased over all draws, closed forms, coverage."""
+
+import itertools
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.collected import (
+    _models,
+    bought_rows,
+    collected_auc,
+    collected_by_group,
+    collected_calibration,
+    collected_log_loss,
+    collected_mean,
+)
+from counterweight.evaluation.metrics import auc, log_loss
+from counterweight.numerics.designs import draw, inclusion_chances
+
+
+def samples(chances):
+    """All draws of a Poisson design with at least two rows, and all others' chance."""
+    for draws in itertools.product([False, True], repeat=len(chances)):
+        mask = np.array(draws)
+        yield mask, float(np.prod(np.where(mask, chances, 1 - chances)))
+
+
+def small():
+    chances = np.array([0.9, 0.4, 0.5, 0.35, 0.8, 0.6, 0.7])
+    y = np.array([1.0, 0, 1, 0, 0, 1, 1])
+    f = np.array([0.8, 0.3, 0.4, 0.1, 0.6, 0.5, 0.9])
+    return y, chances, f
+
+
+@pytest.mark.parametrize("how", ["horvitz_thompson", "difference"])
+def test_plain_answers_are_right_on_average_over_all_draws_as_is_their_variance(how):
+    y, chances, f = small()
+    y = 3 * y + f
+    total = value = second = variance = 0.0
+    for mask, chance in samples(chances):
+        left = y - (f if how == "difference" else 0)
+        if mask.sum() < 2:
+            # No answer is given; what the formula says is told here.
+            made = (left[mask] / chances[mask]).sum() / 7 + (f.mean() if how == "difference" else 0)
+            square = ((1 - chances[mask]) * (left[mask] / chances[mask]) ** 2).sum() / 49
+        else:
+            found = collected_mean(y, chances, mask, f, how=how)
+            made, square = found.value, found.standard_error**2
+        total, value = total + chance, value + chance * made
+        second, variance = second + chance * made**2, variance + chance * square
+    assert total == pytest.approx(1)
+    assert value == pytest.approx(y.mean(), abs=1e-13)
+    assert variance == pytest.approx(second - value**2, abs=1e-13)
+
+
+def test_a_cross_fitted_calibration_is_right_on_average_over_all_draws():
+    # What a fold is expected to be goes by the draws of the others alone, so over all draws of its
+    # own rows its total is right, whatever the others' draw.
+    y, chances, f = small()
+    y, fold = y * 2 + f, np.array([0, 1, 0, 1, 0, 1, 0])
+    own, value, total = np.flatnonzero(fold == 0), 0.0, 0.0
+    for mask, chance in samples(chances[own]):
+        bought = np.array([False, True, False, True, False, True, False])
+        bought[own] = mask
+        told = bought_rows(y, chances, bought, f)
+        model = _models(told, None, fold)
+        left = (told.weight * (told.outcome - model.without))[fold[told.at] == 0]
+        value, total = value + chance * (model.expected[own].sum() + left.sum()), total + chance
+    assert total == pytest.approx(1)
+    assert value == pytest.approx(y[own].sum(), abs=1e-12)
+
+
+def drawn(seed=0, n=3000, budget=300, design="poisson", **options):
+    generator = np.random.default_rng(seed)
+    score = generator.normal(-0.5, 1.5, n)
+    p = 1 / (1 + np.exp(-score))
+    y = (generator.random(n) < p).astype(float)
+    spread = np.sqrt(p * (1 - p))
+    chances = inclusion_chances(spread, budget, **options)
+    return y, p, chances, draw(chances, generator.random(n), design=design).mask
+
+
+def test_powers_of_nought_and_one_are_the_classical_and_the_difference_answer():
+    y, p, chances, mask = drawn()
+    none, classical = (
+        collected_mean(y, chances, mask, p, how=how, **told)
+        for how, told in (("ppi", {"power": 0}), ("hajek", {}))
+    )
+    assert none.value == pytest.approx(classical.value, rel=1e-14)
+    assert none.standard_error == pytest.approx(classical.standard_error, rel=1e-12)
+    whole = collected_mean(y, chances, mask, p, how="ppi", power=1)
+    w = 1 / chances[mask]
+    told = p.mean() + w @ (y - p)[mask] / w.sum()
+    assert whole.value == pytest.approx(told, rel=1e-14)
+    # Of a simple sample that is the difference estimator.
+    flat = np.full(len(y), 300 / 3000)
+    mask = draw(flat, np.random.default_rng(2).random(3000), design="fixed").mask
+    one, difference = (
+        collected_mean(y, flat, mask, p, design="fixed", how=how, **told)
+        for how, told in (("ppi", {"power": 1}), ("difference", {}))
+    )
+    assert one.value == pytest.approx(difference.value, rel=1e-13)
+    assert one.standard_error == pytest.approx(difference.standard_error, rel=1e-12)
+
+
+def test_the_tuned_power_has_the_least_variance_and_that_of_a_simple_sample_is_a_regression():
+    y, p, chances, mask = drawn(1)
+    best = collected_mean(y, chances, mask, p, how="ppi").standard_error
+    for power in np.linspace(0, 1, 11):
+        other = collected_mean(y, chances, mask, p, how="ppi", power=power)
+        assert best <= other.standard_error + 1e-15
+    flat = np.full(3000, 0.1)
+    mask = draw(flat, np.random.default_rng(3).random(3000), design="fixed").mask
+    slope = np.cov(y[mask], p[mask])
+    power = slope[0, 1] / slope[1, 1]
+    told = power * p.mean() + (y - power * p)[mask].mean()
+    found = collected_mean(y, flat, mask, p, design="fixed", how="ppi")
+    assert 0 < power < 1
+    assert found.value == pytest.approx(told, rel=1e-12)
+
+
+def test_calibration_of_a_number_is_the_regression_estimator():
+    generator = np.random.default_rng(5)
+    f = generator.normal(size=2000)
+    y = 3 - 2 * f + generator.normal(size=2000)
+    chances = inclusion_chances(np.ones(2000), 200)
+    mask = draw(chances, generator.random(2000)).mask
+    slope, constant = np.polyfit(f[mask], y[mask], 1)
+    found = collected_mean(y, chances, mask, f)
+    assert found.value == pytest.approx(constant + slope * f.mean(), rel=1e-12)
+    # Exact where the outcome is a line of the prediction.
+    exact = collected_mean(3 - 2 * f, chances, mask, f)
+    assert exact.value == pytest.approx((3 - 2 * f).mean(), rel=1e-12)
+    assert exact.standard_error < 1e-12
+
+
+def test_with_all_rows_bought_every_answer_is_the_truth_without_an_error():
+    y, p, *_ = drawn()
+    ones, all_ = np.ones(len(y)), np.ones(len(y), bool)
+    for how in ("calibrated", "difference", "ppi", "horvitz_thompson", "hajek"):
+        found = collected_mean(y, ones, all_, p, how=how)
+        assert found.value == pytest.approx(y.mean(), abs=1e-12)
+        assert found.standard_error == 0 and found.low == found.high == found.value
+    assert collected_auc(y, ones, all_, p).value == pytest.approx(auc(y, p)[0], abs=1e-12)
+    assert collected_log_loss(y, ones, all_, p).value == pytest.approx(log_loss(y, p)[0])
+    assert collected_calibration(y, ones, all_, p).value == pytest.approx(p.mean() / y.mean())
+
+
+def test_predictions_that_point_the_other_way_tell_as_much():
+    y, p, chances, mask = drawn(7)
+    found, other = (collected_mean(y, chances, mask, f) for f in (p, 1 - p))
+    assert other.value == pytest.approx(found.value, abs=0.2 * found.standard_error)
+    assert other.standard_error == pytest.approx(found.standard_error, rel=0.03)
+
+
+def test_answers_by_group_add_up_and_go_by_the_groups_rows():
+    y, p, chances, mask = drawn(3)
+    group = np.where(p > 0.5, "high", np.where(p > 0.2, "middle", "low"))
+    found = collected_by_group(y, chances, mask, p, group)
+    assert set(found) == {"high", "middle", "low"}
+    for name, estimate in found.items():
+        rows = group == name
+        assert estimate.rows == (mask & rows).sum()
+        assert abs(estimate.value - y[rows].mean()) < 4 * estimate.standard_error
+    classical = collected_by_group(y, chances, mask, p, group, how="hajek")
+    rows = mask & (group == "low")
+    told = np.average(y[rows], weights=1 / chances[rows])
+    assert classical["low"].value == pytest.approx(told, rel=1e-13)
+    # A constant for each group makes the mean that of the groups put together.
+    joined = collected_mean(y, chances, mask, p, group=group)
+    shares = {name: np.mean(group == name) for name in found}
+    together = sum(shares[name] * found[name].value for name in found)
+    assert joined.value == pytest.approx(together, abs=0.3 * joined.standard_error)
+    lonely = np.where(np.arange(len(y)) == np.flatnonzero(mask)[0], "one", "rest")
+    assert np.isnan(collected_by_group(y, chances, mask, p, lonely)["one"].value)
+
+
+@pytest.mark.parametrize("design", ["poisson", "fixed"])
+@pytest.mark.parametrize("how", ["calibrated", "ppi"])
+def test_intervals_hold_the_mean_as_often_as_they_say(design, how):
+    generator = np.random.default_rng(11)
+    y, p, *_ = drawn(11, 4000)
+    p = 1 / (1 + ((1 - p) / p) ** 0.6 * 3)
+    chances = inclusion_chances(np.sqrt(p * (1 - p)), 100)
+    held, errors, values = 0, [], []
+    for _ in range(400):
+        mask = draw(chances, generator.random(len(y)), design=design).mask
+        found = collected_mean(y, chances, mask, p, design=design, how=how)
+        held += found.low <= y.mean() <= found.high
+        errors.append(found.standard_error)
+        values.append(found.value)
+    # Of 400 intervals of 95 %, 366 to 392 hold in all but one of 1,000 cases.
+    assert 366 <= held <= 393
+    assert np.mean(errors) == pytest.approx(np.std(values), rel=0.12)
+
+
+def test_metrics_of_given_predictions_hold_their_truth():
+    y, p, *_ = drawn(12, 4000)
+    chances = inclusion_chances(np.sqrt(p * (1 - p)), 250)
+    truths = {
+        collected_auc: auc(y, p)[0],
+        collected_log_loss: log_loss(y, p)[0],
+        collected_calibration: p.mean() / y.mean(),
+    }
+    widths = {}
+    for answer, truth in truths.items():
+        held, width = {"calibrated": 0, "hajek": 0}, {"calibrated": 0.0, "hajek": 0.0}
+        for turn in range(300):
+            coins = np.random.default_rng([12, turn]).random(len(y))
+            mask = draw(chances, coins).mask
+            for how in held:
+                found = answer(y, chances, mask, p, how=how)
+                held[how] += found.low <= truth <= found.high
+                width[how] += found.standard_error / 300
+        assert all(273 <= count <= 296 for count in held.values()), (answer, held)
+        widths[answer] = width
+    # What the chances of the other rows say makes each narrower.
+    assert all(width["calibrated"] < 0.97 * width["hajek"] for width in widths.values())
+
+
+def test_an_answer_from_one_class_says_what_could_be_unseen():
+    y, p, chances, mask = drawn()
+    found = collected_mean(0 * y, chances, mask, p)
+    effective = (1 / chances[mask]).sum() ** 2 / np.square(1 / chances[mask]).sum()
+    assert (found.value, found.low) == (0, 0)
+    assert found.high == pytest.approx(1 - 0.025 ** (1 / effective))
+
+
+def test_mistakes_are_refused():
+    y, p, chances, mask = drawn()
+    blank = np.where(np.arange(len(y)) == np.flatnonzero(mask)[0], np.nan, y)
+    for told, words in (
+        ((blank, chances, mask, p), "have no outcome"),
+        ((y, 0 * chances, mask, p), "not above 0"),
+        ((y[:-1], chances, mask, p), "one of each a row"),
+        ((y, chances, np.zeros(len(y), bool), p), "two at least"),
+        ((y, chances, mask, p[:-1]), "predict every row"),
+        ((y, chances, mask), "needs predictions"),
+    ):
+        with pytest.raises(CounterweightError, match=words):
+            collected_mean(*told)
+    with pytest.raises(CounterweightError, match="no way"):
+        collected_mean(y, chances, mask, p, how="guess")
+    with pytest.raises(CounterweightError, match="no chances"):
+        collected_auc(y, chances, mask, 5 * p)

@@ -1,0 +1,254 @@
+"""Chances sum to their budget, draws have exactly these chances, variances those of all draws."""
+
+import itertools
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.numerics.coins import canonical_ids, person_uniforms
+from counterweight.numerics.designs import (
+    budget_for,
+    design_variance,
+    draw,
+    expected_half_width,
+    further_chances,
+    half_widths,
+    inclusion_chances,
+    keyed_uniforms,
+    stopped_chances,
+    systematic,
+)
+
+
+def spreads(n=500, seed=3):
+    return np.random.default_rng(seed).gamma(0.7, size=n)
+
+
+@pytest.mark.parametrize("budget", [0.5, 3, 77.3, 480, 499.9])
+@pytest.mark.parametrize("floor", [0.02, 0.5, 1.0])
+def test_the_expected_cost_is_the_budget_and_no_row_is_below_the_floor(budget, floor):
+    cost = np.random.default_rng(1).uniform(0.5, 4, size=500)
+    for costs in (None, cost):
+        paid = np.ones(500) if costs is None else costs
+        spent = budget * paid.sum() / 500
+        chances = inclusion_chances(spreads(), spent, cost=costs, floor=floor)
+        assert chances @ paid == pytest.approx(spent, rel=1e-12)
+        assert chances.max() <= 1
+        assert chances.min() >= min(floor * spent / paid.sum(), 1) * (1 - 1e-12)
+
+
+def test_uncapped_chances_are_the_mixture_written_out():
+    spread, cost = spreads(), np.random.default_rng(2).uniform(1, 2, size=500)
+    chances = inclusion_chances(spread, 20.0, cost=cost, floor=0.3)
+    best = spread / np.sqrt(cost)
+    told = 0.3 * 20 / cost.sum() + 0.7 * 20 * best / (cost @ best)
+    assert told.max() < 1
+    np.testing.assert_allclose(chances, told, rtol=1e-12)
+
+
+def test_capped_chances_are_proportional_where_they_are_not_one():
+    shape = inclusion_chances(spreads(), 1.0, floor=0.2)
+    chances = inclusion_chances(spreads(), 300, floor=0.2)
+    below = chances < 1
+    assert 0 < below.sum() < 500
+    ratio = chances[below] / shape[below]
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-10)
+    assert (ratio[0] * shape[~below] >= 1 - 1e-12).all()
+
+
+def test_no_other_chances_of_the_same_cost_have_a_smaller_variance():
+    spread, generator = spreads(60), np.random.default_rng(5)
+    best = inclusion_chances(spread, 25, floor=0.0)
+    least = (1 / best - 1) @ spread**2
+    for _ in range(200):
+        other = best * np.exp(generator.normal(0, 0.2, 60))
+        other = inclusion_chances(other, 25, floor=0.0)
+        assert (1 / other - 1) @ spread**2 >= least - 1e-9
+
+
+def test_strata_have_the_allocation_of_neyman_whatever_they_are_called():
+    stratum = np.repeat([0, 1, 2], [100, 200, 700])
+    spread = np.array([3.0, 1.0, 0.5])[stratum]
+    chances = inclusion_chances(spread, 50, floor=0.0, stratum=stratum)
+    allocated = np.bincount(stratum, chances)
+    np.testing.assert_allclose(allocated, 50 * np.array([300, 200, 350]) / 850)
+    named = np.array(["z", "b", "a"])[stratum]
+    assert (inclusion_chances(spread, 50, floor=0.0, stratum=named) == chances).all()
+
+
+def test_mistakes_are_refused():
+    for told in (
+        {"spread": [-1.0, 1.0]},
+        {"cost": [0.0, 1.0]},
+        {"budget": 0},
+        {"floor": 2},
+        {"spread": [0.0, 1.0], "floor": 0},
+        {"spread": [np.nan, 1.0]},
+    ):
+        asked = {"spread": [1.0, 1.0], "budget": 1} | told
+        with pytest.raises(CounterweightError):
+            inclusion_chances(**{name: np.asarray(value) for name, value in asked.items()})
+    with pytest.raises(CounterweightError, match="never known"):
+        draw([0.0, 0.5], [0.1, 0.2])
+    with pytest.raises(CounterweightError, match="no design"):
+        draw([0.5, 0.5], [0.1, 0.2], design="lottery")
+    with pytest.raises(CounterweightError, match="smaller chance"):
+        further_chances([0.2, 0.2], [0.1, 0.3], [False, False])
+
+
+def test_budgets_that_pay_for_all_give_each_row_the_chance_one():
+    assert (inclusion_chances(spreads(5), 5) == 1).all()
+    assert (inclusion_chances(spreads(5), 9) == 1).all()
+    assert (inclusion_chances(np.zeros(4), 2) == 0.5).all()
+
+
+def poisson_samples(chances):
+    """All draws of a Poisson design and their chances."""
+    for draws in itertools.product([False, True], repeat=len(chances)):
+        mask = np.array(draws)
+        yield mask, float(np.prod(np.where(mask, chances, 1 - chances)))
+
+
+def test_the_variance_of_a_poisson_design_is_unbiased_over_all_draws():
+    chances, values = np.array([0.9, 0.2, 0.5, 0.35, 1.0]), np.array([2.0, -1.0, 0.5, 4.0, 3.0])
+    totals, variances, weights = [], [], []
+    for mask, chance in poisson_samples(chances):
+        totals.append((values[mask] / chances[mask]).sum() / 5)
+        variances.append(design_variance(values, chances, mask))
+        weights.append(chance)
+    mean = np.dot(weights, totals)
+    assert sum(weights) == pytest.approx(1)
+    assert mean == pytest.approx(values.mean(), abs=1e-14)
+    true = np.dot(weights, np.square(totals)) - mean**2
+    assert np.dot(weights, variances) == pytest.approx(true, abs=1e-14)
+
+
+def test_a_fixed_design_of_equal_chances_has_the_variance_of_a_simple_sample():
+    values = np.random.default_rng(4).normal(size=12)
+    mask = np.zeros(12, bool)
+    mask[[1, 4, 5, 9]] = True
+    found = design_variance(values, np.full(12, 4 / 12), mask, "fixed")
+    assert found == pytest.approx((1 - 4 / 12) * values[mask].var(ddof=1) / 4, rel=1e-12)
+    # By strata: each its own.
+    stratum = np.repeat(["a", "b"], 6)
+    found = design_variance(values, np.full(12, 1 / 3), mask, "fixed", stratum=stratum)
+    parts = [values[[1, 4, 5]], values[[9]]]
+    first = (1 - 1 / 3) * 9 * 3 * parts[0].var(ddof=1)
+    second = (1 - 1 / 3) * 9 * parts[1][0] ** 2
+    assert found == pytest.approx((first + second) / 144, rel=1e-12)
+
+
+def test_a_fixed_draw_has_exactly_the_chances_asked_over_all_orders_and_starts():
+    chances = np.array([0.7, 0.25, 0.55, 0.1, 0.4])
+    hit, orders = np.zeros(5), 0
+    for order in itertools.permutations(range(5)):
+        ends = np.cumsum(chances[list(order)])
+        cuts = np.unique(np.concatenate([[0, 1], ends % 1]))
+        for low, high in itertools.pairwise(cuts):
+            if high - low < 1e-12:
+                continue
+            mask = systematic(chances, np.array(order), (low + high) / 2)
+            assert mask.sum() == 2
+            hit += (high - low) * mask
+        orders += 1
+    np.testing.assert_allclose(hit / orders, chances, atol=1e-12)
+
+
+@pytest.mark.parametrize("design", ["poisson", "fixed"])
+def test_draws_by_coins_have_the_chances_asked(design):
+    generator, chances = np.random.default_rng(8), inclusion_chances(spreads(40), 12)
+    runs = 20_000
+    hit = np.zeros(40)
+    for _ in range(runs):
+        found = draw(chances, None, design=design, generator=generator)
+        hit += found.mask
+        if design == "fixed":
+            assert found.mask.sum() == 12
+    z = (hit / runs - chances) / np.sqrt(np.maximum(chances * (1 - chances), 1e-9) / runs)
+    assert np.abs(z[chances < 1]).max() < 4.2
+
+
+def test_a_fixed_draw_takes_its_number_of_each_stratum_whatever_it_is_called():
+    generator = np.random.default_rng(9)
+    stratum = np.repeat([0, 1, 2], [30, 50, 20])
+    chances = np.array([0.2, 0.1, 0.5])[stratum]
+    named = np.array(["z", "m", "a"])[stratum]
+    for _ in range(50):
+        coins = generator.random(100)
+        mask = draw(chances, coins, design="fixed", stratum=stratum).mask
+        assert np.bincount(stratum, mask).tolist() == [6, 5, 10]
+        assert (draw(chances, coins, design="fixed", stratum=named).mask == mask).all()
+
+
+def test_a_larger_plan_goes_on_where_a_smaller_one_ends():
+    coins, spread = np.random.default_rng(1).random(500), spreads()
+    small, large = (draw(inclusion_chances(spread, b), coins) for b in (40, 160))
+    assert not (small.mask & ~large.mask).any()
+    for plan in (small, large):
+        assert (plan.order[plan.mask].max() + 1 == plan.mask.sum()) and sorted(plan.order) == list(
+            range(500)
+        )
+    assert set(large.order[small.mask]) == set(range(small.mask.sum()))
+    fixed = draw(inclusion_chances(spread, 40), coins, design="fixed")
+    assert set(fixed.order[fixed.mask]) == set(range(40))
+
+
+def test_chances_of_two_draws_are_those_of_the_larger_plan():
+    before, after = np.array([0.2, 0.5, 1.0, 0.3]), np.array([0.5, 0.9, 1.0, 0.3])
+    more = further_chances(after, before, np.zeros(4, bool))
+    np.testing.assert_allclose(before + (1 - before) * more, after)
+    assert (further_chances(after, before, np.ones(4, bool)) == 0).all()
+
+
+def test_a_plan_that_stops_early_has_chances_by_which_totals_are_right():
+    # Given the first row that is not bought, exactly (Duffield et al. 2007), so on average.
+    generator, chances = np.random.default_rng(6), inclusion_chances(spreads(30), 12)
+    values = np.random.default_rng(7).normal(2, 1, size=30)
+    made = []
+    for _ in range(20_000):
+        coins = generator.random(30)
+        found = draw(chances, coins)
+        stopped = stopped_chances(chances, coins, 8)
+        made.append((values / stopped)[found.order < 8].sum() / 30)
+    error = np.std(made) / np.sqrt(len(made))
+    assert abs(np.mean(made) - values.mean()) < 4 * error
+    assert (stopped_chances(chances, coins, 30) == 1).all()
+
+
+def test_coins_are_those_of_the_ids():
+    found = keyed_uniforms([7, "b"], b"0123456789abcdef", "collect")
+    told = person_uniforms(b"0123456789abcdef", canonical_ids(["7", "b"]), "collect")[0]
+    assert (found == told).all()
+    with pytest.raises(CounterweightError, match="stood before"):
+        keyed_uniforms([7, "7"], b"0123456789abcdef", "collect")
+
+
+def test_the_expected_width_is_that_of_a_simple_sample_where_chances_are_alike():
+    from scipy.stats import t
+
+    n, rows = 400, 10_000
+    found = expected_half_width(
+        np.full(rows, n / rows), np.full(rows, 1.5), parameters=1, binary=False
+    )
+    told = 1.5 * np.sqrt((1 - n / rows) / (n - 1))
+    # Degrees of freedom of normal residuals: their kurtosis is 3.
+    assert found == pytest.approx(t.ppf(0.975, n - 1) * told, rel=1e-6)
+    half = expected_half_width(np.full(rows, n / rows), np.full(rows, 1.5), 2 * rows, binary=False)
+    assert half == pytest.approx(
+        expected_half_width(np.full(rows, n / rows), np.full(rows, 1.5), binary=False) / 2
+    )
+    assert expected_half_width(np.ones(5), np.ones(5)) == 0
+
+
+def test_the_budget_for_a_width_is_the_least_that_keeps_it():
+    spread = np.sqrt(np.random.default_rng(0).uniform(0.01, 0.25, size=3000))
+    curve = half_widths(spread, [50, 100, 200, 400, 3000])
+    assert (np.diff(curve) < 0).all() and curve[-1] == 0
+    budget = budget_for(0.05, spread)
+    assert half_widths(spread, [budget])[0] <= 0.05 < half_widths(spread, [budget - 1])[0]
+    cost = np.full(3000, 2.0)
+    paid = budget_for(0.05, spread, cost=cost)
+    assert paid == pytest.approx(2 * budget, rel=0.02)
+    # A spread that is wrong costs width, and the curve says it.
+    flat = np.full(3000, np.sqrt(np.mean(spread**2)))
+    assert half_widths(spread, [200], truth=flat)[0] > half_widths(flat, [200])[0]

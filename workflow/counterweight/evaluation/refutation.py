@@ -1,0 +1,179 @@
+"""What labels that were bought say of those that were there: whether they are missing at random.
+
+No data test it as long as the rows without a label have none. Some of them that were bought with
+known chances do, and say by how much the odds differ.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from counterweight.evaluation.collected import NEAREST, bought_rows
+from counterweight.numerics.linear import expit, fit_logistic, logit
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """Whether labels bought refute that labels are missing at random.
+
+    Attributes
+    ----------
+    delta, error : float
+        Shift of the log odds (of a number: of the mean) of rows without a label against what is
+        expected of them, and its standard error, that of the expectation included.
+    slope, slope_error : float
+        Of the log odds of the outcome by those expected: 1 at random.
+    z : float
+        Delta over its error.
+    gamma, low, high : float
+        Factor of the odds ``exp(delta)`` and its interval; NaN of a number.
+    refuted : bool
+    rows : int
+        Labels that it rests on.
+    groups : dict
+        A `Refutation` a group.
+    """
+
+    delta: float
+    error: float
+    slope: float
+    slope_error: float
+    z: float
+    gamma: float
+    low: float
+    high: float
+    refuted: bool
+    rows: int
+    groups: dict
+
+
+def refuted(
+    outcome, chances, bought, predicted, predicted_error=None, group=None, *, seen=None, level=0.95
+):
+    """Test that rows without a label are as labeled ones at equal features, by labels bought.
+
+    Under it the predictions f, right among labeled rows, are right among the others. Delta solves
+    ``sum s (y - expit(logit f + delta)) / pi = 0`` (weighted maximum likelihood), and the slope is
+    that of a fit of both; errors are sandwiches of independent rows, with what a row pulls at the
+    fit put right (HC3).
+
+    Parameters
+    ----------
+    outcome, chances, bought, predicted
+        As of `collected_mean`.
+    predicted_error : array (N,), optional
+        Standard errors of the predictions. Errors of rows that come of one fit go together: they
+        count as one error that all rows share, which is the most that they can come to.
+    group : array (N,), optional
+        Groups that are told, too.
+    seen : (y, f, weight), optional
+        Labels that were there before (M,), what was predicted for them without them, and their
+        weights to the rows without one: then delta is the shift beyond the one that they show, with
+        the error of both, and `predicted_error` is not needed.
+    level : float
+
+    Returns
+    -------
+    Refutation
+
+    References
+    ----------
+    White (1982), *Econometrica* 50, for the sandwich; Cox (1958), *Biometrika* 45, for slope and
+    constant of log odds.
+    """
+    told = bought_rows(outcome, chances, bought, predicted)
+    own = None if predicted_error is None else np.asarray(predicted_error, float)[told.at]
+    found = _shift(told, np.arange(len(told.at)), own, seen, level)
+    if group is None:
+        return found
+    names, place = np.unique(np.asarray(group), return_inverse=True)
+    groups = {}
+    for k, name in enumerate(names):
+        rows = np.flatnonzero(place[told.at] == k)
+        key = name.item() if hasattr(name, "item") else name
+        groups[key] = _shift(told, rows, own, seen, level)
+    return replace(found, groups=groups)
+
+
+def _shift(told, rows, own_error, seen, level):
+    """The `Refutation` of some of the rows bought."""
+    from scipy.special import ndtri
+
+    f, y, w = told.predicted[told.at][rows], told.outcome[rows], told.weight[rows]
+    nan = float("nan")
+    if len(rows) < 2 or (told.binary and np.ptp(y) == 0):
+        return Refutation(*[nan] * 8, False, len(rows), {})
+    delta, error = _offset(f, y, w, told.binary)
+    slope, slope_error = _slope(f, y, w, told.binary)
+    if seen is not None:
+        before, before_error = _offset(
+            *(np.asarray(part, float) for part in (seen[1], seen[0], seen[2])), told.binary
+        )
+        delta, error = delta - before, float(np.hypot(error, before_error))
+    elif own_error is not None:
+        # On the scale of delta an error of f is its own over f (1 - f), which is the bend.
+        bend = f * (1 - f) if told.binary else np.ones(len(f))
+        shared = float(w @ own_error[rows] / (w @ bend))
+        error = float(np.hypot(error, shared))
+    z = delta / error if error > 0 else nan
+    quantile = float(ndtri(0.5 + level / 2))
+    ends = [delta - quantile * error, delta, delta + quantile * error]
+    low, gamma, high = np.exp(ends).tolist() if told.binary else [nan] * 3
+    return Refutation(
+        delta,
+        error,
+        slope,
+        slope_error,
+        z,
+        gamma,
+        low,
+        high,
+        bool(abs(z) > quantile),
+        len(rows),
+        {},
+    )
+
+
+def _offset(f, y, w, binary):
+    """Shift of the log odds, or of the mean, and its sandwich error."""
+    if not binary:
+        shift = float(w @ (y - f) / w.sum())
+        left = w * (y - f - shift) / (1 - w / w.sum())
+        return shift, float(np.sqrt(left @ left) / w.sum())
+    score, shift = logit(np.clip(f, NEAREST, 1 - NEAREST)), 0.0
+    target, low, high = w @ y, -50.0, 50.0
+    for _ in range(200):
+        p = expit(score + shift)
+        gap, bend = w @ p - target, w @ (p * (1 - p))
+        low, high = (low, shift) if gap > 0 else (shift, high)
+        new = shift - gap / max(bend, 1e-300)
+        new = new if low < new < high else (low + high) / 2
+        done, shift = abs(new - shift) < 1e-12, new
+        if done:
+            break
+    p = expit(score + shift)
+    bend = w * p * (1 - p)
+    left = w * (y - p) / np.maximum(1 - bend / bend.sum(), 0.1)
+    return float(shift), float(np.sqrt(left @ left) / bend.sum())
+
+
+def _slope(f, y, w, binary):
+    """Slope of the log odds of the outcome by those expected (of a number: of it by f)."""
+    score = logit(np.clip(f, NEAREST, 1 - NEAREST)) if binary else f
+    if not np.ptp(score) > 1e-12 or len(f) < 4:
+        return float("nan"), float("nan")
+    if binary:
+        coefficient, constant, *_ = fit_logistic(score[:, None], y, w)
+        p = expit(constant + coefficient[0] * score)
+    else:
+        mean = w @ score / w.sum()
+        away = w * (score - mean)
+        coefficient = [float(away @ y / (away @ score))]
+        p = w @ y / w.sum() + coefficient[0] * (score - mean)
+    bend = w * (p * (1 - p) if binary else 1.0)
+    X = np.column_stack([np.ones(len(f)), score])
+    inverse = np.linalg.pinv((X * bend[:, None]).T @ X, hermitian=True)
+    leverage = bend * np.einsum("ij,ij->i", X @ inverse, X)
+    left = w * (y - p) / np.maximum(1 - leverage, 0.1)
+    moved = (X @ inverse)[:, 1] * left
+    return float(coefficient[0]), float(np.sqrt(moved @ moved))

@@ -1,0 +1,391 @@
+"""Which labels to buy: chances of rows, who is drawn by coins, and what interval to expect.
+
+Rows of a population have known chances, all above 0, to be bought. An answer that goes by these
+chances needs no assumption about who had a label before, and none about the model that proposed
+the chances: a bad model costs width, not truth.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.numerics.checks import as_numbers
+from counterweight.numerics.coins import canonical_ids, person_uniforms
+
+#: Ways to draw: each row by its own coin, or a number of rows that is fixed (up to one).
+DESIGNS = ("poisson", "fixed")
+#: Labels that a model with a constant and a slope uses up where it is fitted to those bought.
+PARAMETERS = 2
+
+
+class Drawn(NamedTuple):
+    """Who is drawn.
+
+    `mask` (n,) of bool; `order` (n,) of int, the place of each row in the plan, from 0, with those
+    that are drawn first; `chances` (n,).
+    """
+
+    mask: np.ndarray
+    order: np.ndarray
+    chances: np.ndarray
+
+
+def inclusion_chances(spread, budget, *, cost=None, floor=0.5, stratum=None):
+    """Chances by which labels of a mean are best bought, mixed with uniform ones.
+
+    Parameters
+    ----------
+    spread : array (n,)
+        Standard deviation of each row's outcome about what is expected of it, from 0 up; of a
+        class with the chance f it is ``(f (1 - f))^(1/2)``. Only ratios count.
+    budget : float
+        Expected number of labels; with `cost` what they cost together. A budget that pays for all
+        rows gives each the chance 1.
+    cost : array (n,), optional
+        Of a label, above 0.
+    floor : float
+        Share of the budget that is spent on chances that are all alike, so that no row's chance is
+        below ``floor * budget / sum cost`` however wrong `spread` is.
+    stratum : array (n,), optional
+        Chances are then equal within a stratum: Neyman's allocation, with the root mean square of
+        the spread and the mean cost of its rows.
+
+    Returns
+    -------
+    numpy.ndarray (n,)
+        ``min(1, t m)`` with m the mixture and t such that the expected cost is the budget.
+
+    Raises
+    ------
+    CounterweightError
+        For a spread below 0, a cost of 0 or less, a budget or a floor out of range, or no floor
+        where some row has no spread: it would never be seen.
+
+    References
+    ----------
+    Neyman (1934); Särndal, Swensson & Wretman (1992), section 12.2, for ``spread / cost^(1/2)``;
+    Zrnic & Candès (2024), *Active statistical inference*, for the mixture.
+    """
+    spread = _numbers(spread, "spreads")
+    cost = np.ones(len(spread)) if cost is None else _numbers(cost, "costs", len(spread))
+    if (spread < 0).any() or not (cost > 0).all():
+        raise CounterweightError(
+            f"{int((spread < 0).sum())} spreads are below 0 and {int((cost <= 0).sum())} costs are "
+            "not above 0: give a standard deviation and a cost for each row."
+        )
+    if not (np.isfinite(budget) and budget > 0 and 0 <= floor <= 1):
+        raise CounterweightError(
+            f"The budget is {budget} and the floor {floor}: give a budget above 0 and a floor from "
+            "0 to 1."
+        )
+    own = cost
+    if stratum is not None:
+        spread, own = _within(spread**2, stratum) ** 0.5, _within(cost, stratum)
+    best = spread / np.sqrt(own)
+    if not best.any():
+        best = np.ones(len(best))
+    if floor == 0 and not best.all():
+        raise CounterweightError(
+            f"{int((best == 0).sum())} of {len(best)} rows have no spread and would never be "
+            "bought: give a floor above 0."
+        )
+    shape = floor / cost.sum() + (1 - floor) * best / (cost @ best)
+    return _filled(shape, cost, budget)
+
+
+def _within(values, stratum):
+    """The mean of each row's stratum."""
+    place = np.unique(np.asarray(stratum).astype(str), return_inverse=True)[1]
+    return (np.bincount(place, values) / np.bincount(place))[place]
+
+
+def _filled(shape, cost, budget):
+    """``min(1, t shape)`` of the expected cost `budget`: rows are capped from the largest on."""
+    if budget >= cost.sum():
+        return np.ones(len(shape))
+    order = np.argsort(-shape, kind="stable")
+    capped = np.concatenate([[0.0], np.cumsum(cost[order])])[:-1]
+    rest = np.cumsum((cost * shape)[order][::-1])[::-1]
+    factor = (budget - capped) / rest
+    first = int(np.argmax(factor * shape[order] <= 1))
+    return np.minimum(1.0, factor[first] * shape)
+
+
+def keyed_uniforms(ids, key, purpose):
+    """A coin of each row by its id, (n,); see `counterweight.numerics.coins`.
+
+    `key` are bytes, or a key with a ``secret``; `purpose` says what the coins are for.
+    """
+    texts = canonical_ids(ids, people="rows")
+    return person_uniforms(getattr(key, "secret", key), texts, purpose)[0]
+
+
+def draw(chances, coins, *, design="poisson", generator=None, stratum=None):
+    """Draw rows with exactly the given chances.
+
+    Parameters
+    ----------
+    chances : array (n,)
+        From above 0 to 1.
+    coins : array (n,) or None
+        Uniform numbers, which stay with a row; None: those of `generator`.
+    design : {"poisson", "fixed"}
+        Of "poisson" each row is drawn whose coin is below its chance. Of "fixed" rows in the random
+        order of their coins are laid end to end, each as long as its chance, and those are drawn
+        in which a grid of step 1 ends: their number is the sum of the chances, up to one, within
+        each stratum, too.
+    stratum : array (n,), optional
+        Of "fixed".
+
+    Returns
+    -------
+    Drawn
+        The order is that of coin over chance. Of "poisson" those who are drawn are its beginning,
+        at any budget: a plan with a larger budget goes on where a smaller one ends, with chances of
+        `inclusion_chances` from the same spread, and one that stops early has `stopped_chances`.
+        Of "fixed" those who are drawn stand first.
+
+    References
+    ----------
+    Ohlsson (1998), *J. Official Statistics* 14, for permanent random numbers; Hartley & Rao (1962),
+    *Ann. Math. Statist.* 33, for systematic samples in random order.
+    """
+    chances = _checked_chances(chances)
+    coins = generator.random(len(chances)) if coins is None else _numbers(coins, "coins")
+    _known(design)
+    ratio = coins / chances
+    if design == "poisson":
+        mask = coins < chances
+    else:
+        mask = _systematic(chances, coins, stratum)
+        ratio = np.where(mask, ratio - 2 * ratio.max() - 1, ratio)
+    order = np.empty(len(chances), int)
+    order[np.argsort(ratio, kind="stable")] = np.arange(len(chances))
+    return Drawn(mask, order, chances)
+
+
+def _systematic(chances, coins, stratum):
+    """Rows in which ``start + k`` ends, of rows laid end to end in the order of their coins.
+
+    The start is the sum of the coins without its whole part: uniform, and not related to their
+    order, since it is the same for any order of the same coins.
+    """
+    from math import fsum
+
+    order = np.argsort(coins, kind="stable")
+    if stratum is not None:
+        place = np.unique(np.asarray(stratum).astype(str), return_inverse=True)[1]
+        least = np.full(place.max() + 1, np.inf)
+        np.minimum.at(least, place, coins)
+        # Strata go by their least coin, so that what they are called decides nothing.
+        order = order[np.argsort(least[place[order]], kind="stable")]
+    return systematic(chances, order, fsum(coins) % 1.0)
+
+
+def systematic(chances, order, start):
+    """Mask of rows, laid end to end in `order`, within which a point ``start + k`` lies, (n,)."""
+    ends = np.cumsum(np.asarray(chances, float)[order])
+    # A sum that is whole but for rounding ends on its whole number.
+    ends = np.where(np.abs(ends - np.round(ends)) < 1e-9, np.round(ends), ends)
+    points = np.ceil(ends - start)
+    mask = np.empty(len(ends), bool)
+    mask[order] = np.diff(np.concatenate([[0.0], np.maximum(points, 0)])) > 0
+    return mask
+
+
+def stopped_chances(chances, coins, bought):
+    """Chances of rows where a Poisson plan stops after some rows of its order, (n,).
+
+    Given the coin over chance of the first row that is not bought, each other row was bought with
+    the chance of a smaller one, one independently of the other; sums over 1 / chance stay right.
+
+    `bought` is how many rows of the order have their label.
+
+    References
+    ----------
+    Duffield, Lund & Thorup (2007), *J. ACM* 54; Cohen & Kaplan (2007), rank conditioning.
+    """
+    chances = _checked_chances(chances)
+    if bought >= len(chances):
+        return np.ones(len(chances))
+    ratio = np.asarray(coins) / chances
+    return np.minimum(1.0, np.partition(ratio, bought)[bought] * chances)
+
+
+def further_chances(chances, before, bought):
+    """Chances to be bought now, given what was drawn with smaller chances `before`, (n,).
+
+    0 for those that are bought; over both draws each row has its chance of `chances`.
+    """
+    chances, before = _checked_chances(chances), np.asarray(before, float)
+    if (chances < before - 1e-12).any():
+        raise CounterweightError(
+            f"{int((chances < before - 1e-12).sum())} rows have a smaller chance in the larger "
+            "plan: go on with the same spread, cost and floor."
+        )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        more = np.where(before < 1, (chances - before) / (1 - before), 0.0)
+    return np.where(bought, 0.0, np.clip(more, 0.0, 1.0))
+
+
+def design_variance(values, chances, bought, design="poisson", *, population=None, stratum=None):
+    """Estimated variance of ``sum s v / pi / N``, s being whether a row is bought.
+
+    Parameters
+    ----------
+    values : array (n,)
+        Those of rows that are not bought are not looked at.
+    chances, bought : array (n,)
+    design : {"poisson", "fixed"}
+        Of "poisson" it is ``sum s (1 - pi) (v / pi)^2 / N^2``, whose mean over all draws is the
+        variance. Of "fixed" it is Hájek's approximation, ``m / (m - 1) sum s (1 - pi) (v / pi -
+        B)^2 / N^2`` with m rows bought and B the mean of v / pi weighted by 1 - pi: exact for
+        chances that are all alike, and good where they are many.
+    population : float, optional
+        N; the number of rows by default.
+    stratum : array (n,), optional
+        Of "fixed": strata that each have a number of their own.
+
+    References
+    ----------
+    Horvitz & Thompson (1952); Hájek (1964), *Ann. Math. Statist.* 35; Särndal, Swensson & Wretman
+    (1992), equations 3.5.3 and 4.6.3.
+    """
+    _known(design)
+    bought = np.asarray(bought, bool)
+    pi = _checked_chances(chances)[bought]
+    parts = np.asarray(values, float)[bought] / pi
+    total = (len(bought) if population is None else population) ** 2
+    if design == "poisson":
+        return float((1 - pi) @ parts**2 / total)
+    place = np.zeros(len(pi), int)
+    if stratum is not None:
+        place = np.unique(np.asarray(stratum).astype(str)[bought], return_inverse=True)[1]
+    return float(fixed_parts(parts, pi, place).sum() / total)
+
+
+def fixed_parts(parts, pi, place):
+    """Terms of Hájek's variance of values over chances, (m,), in strata of the numbers `place`."""
+    free, rows = np.bincount(place, 1 - pi), np.bincount(place)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        centre = np.where(free > 0, np.bincount(place, (1 - pi) * parts) / free, 0.0)
+        lost = np.where(rows > 1, rows / (rows - 1), 1.0)
+    # One row of a stratum shows no spread: it counts whole.
+    centre = np.where(rows > 1, centre, 0.0)
+    return lost[place] * (1 - pi) * (parts - centre[place]) ** 2
+
+
+def expected_half_width(
+    chances, spread, population=None, *, level=0.95, parameters=PARAMETERS, binary=True
+):
+    """Half the width of the interval of a mean that labels with these chances will give.
+
+    ``t (sum (1 / pi - 1) spread^2)^(1/2) / N``, with m labels expected, the number of parameters
+    that are fitted to them paid by m / (m - parameters), and t with the degrees of freedom by the
+    kurtosis that the answer will have.
+
+    Parameters
+    ----------
+    chances, spread : array (n,)
+        The spread in the units of the outcome, which may be another than the chances were made by:
+        so it is seen what a wrong one costs.
+    population : float, optional
+        Rows that the mean is over; those without a chance here have a known outcome.
+    parameters : int
+    binary : bool
+        Whether the outcome is a class: then its fourth moment is ``v (1 - 3 v)``, v being the
+        square of the spread; else that of a normal variable.
+    """
+    from scipy.special import stdtrit
+
+    chances, spread = _checked_chances(chances), _numbers(spread, "spreads", len(chances))
+    total, square = len(chances) if population is None else population, spread**2
+    variance = float((1 / chances - 1) @ square)
+    if not variance > 0:
+        return 0.0
+    rows = float(chances.sum())
+    if rows <= parameters + 1:
+        return float("nan")
+    fourth = square * (1 - 3 * square) if binary else 3 * square**2
+    kurtosis = rows * float(((1 - chances) ** 2 / chances**3) @ np.maximum(fourth, 0))
+    freedom = max(2 * rows / max(kurtosis / variance**2 - 1, 1e-12), 1.0)
+    quantile = float(stdtrit(min(freedom, rows - 1), 0.5 + level / 2))
+    return quantile * np.sqrt(variance * rows / (rows - parameters)) / total
+
+
+def half_widths(spread, budgets, population=None, *, cost=None, floor=0.5, stratum=None, **options):
+    """`expected_half_width` at each budget, (B,), with the chances that would be drawn by.
+
+    ``truth`` among the options is the spread that holds, where it is not the one that is planned
+    by.
+    """
+    truth = options.pop("truth", spread)
+    asked = {"cost": cost, "floor": floor, "stratum": stratum}
+    return np.array(
+        [
+            expected_half_width(
+                inclusion_chances(spread, budget, **asked), truth, population, **options
+            )
+            for budget in budgets
+        ]
+    )
+
+
+def budget_for(half_width, spread, population=None, *, cost=None, whole=True, **options):
+    """The least budget whose expected half-width is at most `half_width`.
+
+    Whole numbers of labels, or with `cost` a cost to a thousandth. The options are those of
+    `half_widths`. A budget that pays for all rows is the answer where nothing less does.
+    """
+    if not half_width > 0:
+        raise CounterweightError(f"The half-width is {half_width}: ask for one above 0.")
+    most = float(len(spread)) if cost is None else float(np.sum(cost))
+
+    def enough(budget):
+        made = half_widths(spread, [budget], population, cost=cost, **options)[0]
+        return made <= half_width
+
+    low, high = 0.0, most
+    if cost is None and whole:
+        low, high = 0, len(spread)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        return high
+    while high - low > 1e-3 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _numbers(values, what, rows=None):
+    values = as_numbers(values, what)
+    if values.ndim != 1 or not len(values) or (rows is not None and len(values) != rows):
+        raise CounterweightError(
+            f"There must be one number a row; the {what} have the shape {values.shape}"
+            + (f" for {rows} rows." if rows is not None else ".")
+        )
+    if not np.isfinite(values).all():
+        raise CounterweightError(
+            f"{int((~np.isfinite(values)).sum())} of {len(values)} {what} are not finite (first: "
+            f"row {int(np.flatnonzero(~np.isfinite(values))[0])}): correct them first."
+        )
+    return values
+
+
+def _checked_chances(chances):
+    chances = _numbers(chances, "chances")
+    if not ((chances > 0) & (chances <= 1)).all():
+        raise CounterweightError(
+            f"{int((~((chances > 0) & (chances <= 1))).sum())} of {len(chances)} chances to be "
+            "bought are not above 0 and at most 1: a row that is never bought is never known."
+        )
+    return chances
+
+
+def _known(design):
+    if design not in DESIGNS:
+        raise CounterweightError(
+            f"There is no design {design!r}; choose one of {', '.join(DESIGNS)}."
+        )

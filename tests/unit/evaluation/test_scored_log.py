@@ -5,7 +5,12 @@ import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation import scored_log as score_runs
-from counterweight.evaluation.metrics import compare_metrics, grouped_estimate, metric_estimate
+from counterweight.evaluation.metrics import (
+    compare_metrics,
+    grouped_estimate,
+    metric_estimate,
+    predicted_over_observed,
+)
 from counterweight.evaluation.scored_log import RankSums, ScoredLog
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.numerics.zero_rejection import keep_weights
@@ -30,9 +35,10 @@ def a_log(n, rng, users=0):
     return frame.assign(user=[f"user {u}" for u in user])
 
 
-def asked(outcome="clicked", **labeling):
+def asked(outcome="clicked", top=(), **labeling):
     return ScoredLog(
         {
+            "top": top,
             "predictions": {"rough": "rough", "fine": "fine"},
             "outcome": {"column": outcome},
             "labeling": {"keep_rate": 1.0, "rows_before": 0} | labeling,
@@ -65,7 +71,7 @@ def test_partitions_merge_to_one_pass(tmp_path, monkeypatch, user):
     frame = a_log(6_000, np.random.default_rng(1), 150)
     frame["rate"] = np.where(frame["clicked"] == 1, np.nan, 0.25)
     frame["times"] = np.random.default_rng(2).integers(1, 4, len(frame))
-    question = asked(keep_rate="rate", weight="times", user=user)
+    question = asked(keep_rate="rate", weight="times", user=user, top=(0.2, 0.03))
     (tmp_path / "one").mkdir()
     one = merged(tmp_path / "one", frame, question)
     monkeypatch.setattr(score_runs, "RUN", 900)
@@ -75,6 +81,7 @@ def test_partitions_merge_to_one_pass(tmp_path, monkeypatch, user):
         assert len(one[lines]) == len(parts[lines]) > 0
         for mine, theirs in zip(parts[lines], one[lines], strict=True):
             told = [[line[name] for name in NUMBERS] for line in (mine, theirs)]
+            assert mine.get("rows") == theirs.get("rows")
             np.testing.assert_allclose(*told, rtol=1e-12, atol=1e-14)
     assert parts["rows"] == one["rows"] == 6_000
 
@@ -126,6 +133,60 @@ def test_rewards_that_are_numbers_have_no_auc(tmp_path, short_runs):
     )
     assert found["fine", "squared_loss"]["value"] == pytest.approx(known.value, rel=1e-12)
     assert found["fine", "squared_loss"]["standard_error"] == pytest.approx(known.standard_error)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.01, 0.001])
+def test_the_highest_predictions_are_held_against_their_rewards(tmp_path, short_runs, share):
+    """As one look at all rows says, ties with the last one counted, whatever rows weigh."""
+    frame = a_log(5_000, np.random.default_rng(12))
+    found = merged(tmp_path, frame, asked(keep_rate=0.2, top=[share]), [1_700, 1_710])
+    y = frame["clicked"].to_numpy()
+    weight = keep_weights(y, 0.2)
+    tops = {one["predictions"]: one for one in found["estimates"] if one["top"] == share}
+    for name, one in tops.items():
+        p = frame[name].to_numpy()
+        value, error = predicted_over_observed(y, p, weight, share)
+        assert one["value"] == pytest.approx(value, rel=1e-12)
+        # The error of 1 / ratio, turned about.
+        assert one["standard_error"] == pytest.approx(error, rel=1e-9)
+        assert one["low"] < value < one["high"]
+        own = np.sort(p)[::-1][: one["rows"]]
+        assert one["rows"] == (p >= own[-1]).sum()
+        assert one["nonzero"] == y[p >= own[-1]].sum()
+    assert {one["top"] for one in found["estimates"]} == {1.0, share}
+
+
+def test_intervals_of_the_highest_predictions_hold_what_is_true(tmp_path):
+    """Predictions are a quarter too high; some ten rewards are in the top."""
+    held, widths = [], []
+    for seed in range(300):
+        rng = np.random.default_rng([13, seed])
+        p = rng.beta(1, 30, 2_000)
+        zero = rng.random(2_000) >= p
+        kept = ~zero | (rng.random(2_000) < 0.3)
+        frame = pd.DataFrame({"clicked": (~zero).astype(int), "fine": 1.25 * p, "rough": p})
+        found = merged(tmp_path, frame[kept], asked(keep_rate=0.3, top=[0.04]))
+        for one in (x for x in found["estimates"] if x["top"] < 1):
+            true = {"fine": 1.25, "rough": 1.0}[one["predictions"]]
+            held.append(one["low"] <= true <= one["high"])
+            widths.append(one["high"] / one["value"])
+    assert 0.93 <= np.mean(held) < 1
+    # Ten rewards tell a ratio to within a factor of two, not more.
+    assert 1.5 < np.median(widths) < 2.2
+
+
+def test_highest_predictions_without_a_reward_have_no_ratio(tmp_path):
+    frame = a_log(600, np.random.default_rng(14))
+    frame["fine"] = np.where(frame["clicked"] == 1, frame["fine"] / 10, 0.5 + frame["fine"] / 10)
+    found = merged(tmp_path, frame, asked(top=[0.01]))
+    (one,) = (x for x in found["estimates"] if x["top"] < 1 and x["predictions"] == "fine")
+    assert one["value"] is None and one["nonzero"] == 0 and one["rows"] == 6
+    assert not [x for x in kind_records(found) if x.get("part") == "top 0.01"]
+
+
+def kind_records(found):
+    ids = {"fine": "fine", "rough": "rough"}
+    return score_runs.score_metrics(found, "fine", ids, top=[0.01])
 
 
 def test_scores_that_are_no_chances_have_an_auc_and_no_log_loss(tmp_path):
@@ -216,6 +277,8 @@ def test_a_study_by_config(tmp_path):
     job = kind.plan_deliver(plan, study, at)
     run_job(job)
     told = pd.read_csv(job.outputs["measures_csv"])
+    assert told["top"].value_counts().to_dict() == {1.0: 8, 0.01: 2, 0.001: 2}
+    assert (told.loc[told["top"] == 0.01, "rows"] >= 15).all()
     known = grouped_estimate("auc", *(frame[key].to_numpy() for key in ("clicked", "fine", "user")))
     auc = told[(told["predictions"].astype(str) == "1") & (told["metric"] == "auc")]
     assert auc["value"].item() == pytest.approx(known.value, rel=1e-9)

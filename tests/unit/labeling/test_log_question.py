@@ -30,6 +30,28 @@ def test_text_files_with_rates_of_rows_and_users_that_look_like_numbers(tmp_path
     assert values.loc[("new", "ips"), "low"] < TRUTH["new"] < values.loc[("new", "ips"), "high"]
 
 
+@pytest.mark.parametrize("value", ["left", ["left"], {"values": ["left"]}])
+def test_rows_kept_at_a_rate_where_a_condition_holds_are_those_of_a_column_of_rates(
+    tmp_path, value
+):
+    frame = a_log(8_000, np.random.default_rng(7))
+    own = frame["shown"] == "left"
+    kept = (frame["clicked"] == 1) | ~own | (np.random.default_rng(8).random(len(frame)) < 0.2)
+    frame = frame[kept].assign(rate=np.where(own, 0.2, 1.0)[kept])
+    write_folder(tmp_path, frame, 3, "csv")
+    by_column = through(tmp_path, keep_rate="rate")[0]
+    by_condition = through(tmp_path, keep_rate={"rate": 0.2, "where": {"shown": value}})[0]
+    for name, table in by_condition.items():
+        pd.testing.assert_frame_equal(table, by_column[name], rtol=1e-12)
+
+
+def test_a_condition_of_kept_rows_that_nobody_meets_is_told(tmp_path):
+    write_folder(tmp_path, a_log(500, np.random.default_rng(9)), 2)
+    keep = {"rate": 0.2, "where": {"shown": "lfet"}}
+    with pytest.raises(CounterweightError, match=r"meets the condition under keep_rate\.where"):
+        through(tmp_path, keep_rate=keep)
+
+
 @pytest.mark.parametrize(
     ("entry", "scale"),
     [

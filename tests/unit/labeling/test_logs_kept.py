@@ -32,6 +32,10 @@ def clicks(seed, users=4_000):
     return frame, p, rng.random(BEFORE)
 
 
+def kept_where(rate, stay):
+    return {"keep_rate": {"rate": rate, "where": {"stay": stay}}}
+
+
 ENTRY = {"outcome": {"column": "clicked", "positive": "ja"}, "keep_rate": RATE}
 #: Quick: no trees.
 STUDY = {
@@ -79,12 +83,15 @@ def test_rates_that_differ_are_allowed_for(correction):
     assert model.predict_proba(at)[:, 1] == pytest.approx(expit(-3 + at[:, 0]), rel=0.2)
 
 
-@pytest.mark.parametrize("rate", ["number", "column"])
+@pytest.mark.parametrize("rate", ["number", "column", "where"])
 def test_a_log_of_ones_own_tells_the_chances_of_all_its_rows(tmp_path, rate):
     frame, p, draw = clicks(4)
-    kept = (frame["clicked"] == "ja") | (draw < (frame["rate"] if rate == "column" else RATE))
+    rates = {"number": RATE, "column": frame["rate"], "where": np.where(frame["stay"] < 0, RATE, 1)}
+    kept = (frame["clicked"] == "ja") | (draw < rates[rate])
     entry = ENTRY | {"user": "who", "study": STUDY}
     entry |= {"keep_rate": "rate"} if rate == "column" else {"rows_before": BEFORE}
+    if rate == "where":
+        entry |= {"keep_rate": {"rate": RATE, "where": {"stay": {"below": 0}}}}
     log = frame[kept] if rate == "column" else frame[kept].drop(columns="rate")
     own = Own(tmp_path, log, entry)
     labels = pd.read_parquet(own.run("label")["labels"])
@@ -119,13 +126,17 @@ def test_a_log_of_ones_own_tells_the_chances_of_all_its_rows(tmp_path, rate):
         ({"rows_before": 4 * BEFORE}, "are a rate of 0.02"),
         ({"keep_rate": "share"}, "keep_rate names 'share'"),
         ({"keep_rate": 5}, "The keep rate is 5"),
+        (kept_where(5, {"below": 0}), "The keep rate is 5"),
+        ({"keep_rate": {"rate": RATE}}, "keep_rate lacks the key 'where'"),
+        ({"keep_rate": {"rate": RATE, "where": {"stya": 1}}}, "keep_rate.where: .* no column"),
+        (kept_where(RATE, 77), "None of the .* meets the condition"),
+        (kept_where(RATE, {"at_least": 1, "below": 0}), "which nothing is"),
         ({"promises": ["coverage(women) >= 0.2"]}, "leave keep_rate or promises out"),
         ({"weight": "stay"}, "leave weight out"),
         ({"user": "whom"}, "'whom'"),
         ({"study": STUDY | {"evaluation": STUDY["evaluation"] | {"against": "me"}}}, "against is"),
         ({"study": STUDY | {"keep_rate": 0.5}}, "leave the study's keep_rate out"),
     ],
-    ids=["before", "column", "rate", "promises", "weight", "user", "against", "twice"],
 )  # fmt: skip
 def test_mistakes_are_told_in_a_sentence(tmp_path, entry, says):
     frame, _, draw = clicks(5)

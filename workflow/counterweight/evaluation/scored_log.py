@@ -26,14 +26,21 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.log_values import users_behind
 from counterweight.evaluation.metrics import CLIP, interval_of
+from counterweight.fragments import Array
 from counterweight.labeling.columns import CLUSTERS, refuse_outside
+from counterweight.labeling.conditions import types_of_condition
 from counterweight.labeling.log_files import looked_at
 from counterweight.labeling.logs import LogProblems, column_of, roles_of
+from counterweight.numerics.estimate import counted_interval, normal_interval
 from counterweight.numerics.zero_rejection import keep_weights
 from counterweight.tables.parquet import read_facts, replacing
 
 TASK = "prediction_logs"
-OPTIONS = {}
+OPTIONS = {
+    "top": Array([0.01, 0.001],
+        "Shares of the rows, those of the highest predictions, in which the mean prediction is held against the mean "
+        "reward as well.", items={"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, uniqueItems=True),
+}  # fmt: skip
 #: Coverage of the intervals.
 LEVEL = 0.95
 #: Rows of a run, and of the row groups in which it is read.
@@ -51,7 +58,8 @@ class ScoredLog:
     Parameters
     ----------
     facts : dict
-        ``predictions`` (columns by name), ``outcome`` and ``labeling`` (options of their rules).
+        ``predictions`` (columns by name), ``outcome`` and ``labeling`` (options of their rules);
+        ``top`` are the shares of the rows of highest predictions that `merge` looks at.
     """
 
     def __init__(self, facts):
@@ -67,6 +75,7 @@ class ScoredLog:
         """
         problems = LogProblems(self._roles)
         counted = {"binary": True, "chances": [True] * len(self.facts["predictions"])}
+        counted["mass"] = 0.0
 
         def facts():
             problems.tell_rows()
@@ -81,6 +90,7 @@ class ScoredLog:
         texts = [labeling.get("user")]
         texts += [outcome["column"]] if outcome.get("positive") is not None else []
         types = dict.fromkeys(needed, "number") | {name: "text" for name in texts if name}
+        types |= types_of_condition(labeling.get("kept_where") or {})
         rules = outcome, labeling | {"propensity": ""}, problems
         for frame, part in looked_at(rows, *rules, needed, types, {}, reading, keys):
             p = np.stack([self._predicted(frame, name) for name in columns], axis=1)
@@ -92,6 +102,7 @@ class ScoredLog:
             if problems.noted:
                 continue
             weight = part["weight"] * keep_weights(part["reward"], part["keep_rate"])
+            counted["mass"] += float(weight.sum())
             cluster = part["cluster"] if labeling.get("user") else part["row"] % CLUSTERS
             yield {"reward": part["reward"], "weight": weight, "cluster": cluster, "p": p}
 
@@ -112,8 +123,10 @@ class ScoredLog:
 
         ``rows``, ``nonzero``, ``clusters`` (about how many users; 0 without), ``binary``,
         ``estimates`` and ``differences``: lists of dicts by ``predictions``, ``other`` (of
-        differences), ``metric``, ``value``, ``standard_error``, ``low``, ``high``. Rows that
-        together are no log that can be judged are refused.
+        differences), ``metric``, ``top`` (the share of the rows looked at, those of the highest
+        predictions), ``value``, ``standard_error``, ``low``, ``high``, ``rows`` and ``nonzero`` of
+        them. Differences are of all rows. Rows that together are no log that can be judged are
+        refused.
         """
         counts = [read_facts(path) for path in files]
         problems = LogProblems(self._roles, self.facts["labeling"]["rows_before"])
@@ -124,10 +137,12 @@ class ScoredLog:
         rows = np.cumsum([0, *(counted["rows"] for counted in counts)])[:-1]
         offsets = np.where(bool(user), 0, rows % CLUSTERS).tolist()
         binary = all(counted["binary"] for counted in counts)
-        known = {}
+        known, mass = {}, sum(counted["mass"] for counted in counts)
+        tops = {share: (1 - share) * mass for share in self.facts.get("top", ())}
         for place, name in enumerate(self.facts["predictions"]):
             chances = binary and all(counted["chances"][place] for counted in counts)
-            known[name] = _measured(in_order(files, place, CLUSTERS, offsets), binary, chances)
+            rows = in_order(files, place, CLUSTERS, offsets)
+            known[name] = _measured(rows, binary, chances, tops)
         users = int((next(iter(known.values()))["filled"]).sum())
         if users < 2:
             raise CounterweightError(
@@ -138,10 +153,23 @@ class ScoredLog:
             )
         made = {"rows": problems.rows, "nonzero": problems.nonzero, "binary": binary}
         made["clusters"] = users_behind(users, CLUSTERS) if user else 0
+        size = {"top": 1.0, "rows": problems.rows, "nonzero": problems.nonzero}
         made["estimates"] = [
-            {"predictions": name, "metric": metric} | self._told(metric, one, known[name])
+            line
             for name in known
-            for metric, one in known[name]["measures"].items()
+            for line in (
+                *(
+                    {"predictions": name, "metric": metric}
+                    | self._told(metric, one, known[name])
+                    | size
+                    for metric, one in known[name]["measures"].items()
+                ),
+                *(
+                    {"predictions": name, "metric": "predicted_over_observed", "top": share}
+                    | one.told(LEVEL)
+                    for share, one in known[name]["tops"].items()
+                ),
+            )
         ]
         names = list(known)
 
@@ -164,15 +192,22 @@ class ScoredLog:
         low, high, error = interval_of(metric, value, influence[own], mass[own], LEVEL)
         numbers = {"value": value, "standard_error": error, "low": low, "high": high}
         # JSON knows no NaN.
-        return {k: None if math.isnan(v) else float(v) for k, v in numbers.items()}
+        return _plain(numbers)
 
 
-def _measured(batches, binary, chances):
-    """``measures`` of one score (value, influence and part of the denominator by cluster), and
-    which clusters are ``filled``."""
+def _plain(numbers):
+    return {k: None if math.isnan(v) else float(v) for k, v in numbers.items()}
+
+
+def _measured(batches, binary, chances, tops):
+    """``measures`` of one score (value, influence and part of the denominator by cluster), which
+    clusters are ``filled``, and `TopRows` by share, of which `tops` say the weight below them."""
     ranks, sums, filled = RankSums(CLUSTERS), np.zeros((5, CLUSTERS)), np.zeros(CLUSTERS, bool)
+    highest = {share: TopRows(below, CLUSTERS) for share, below in tops.items()}
     for rows in batches:
         p, r, k, cluster = (rows[name] for name in ("score", "reward", "weight", "cluster"))
+        for one in highest.values():
+            one.add(p, r, k, cluster)
         filled[cluster[k > 0]] = True
         if binary:
             ranks.add(p, r == 1, k, cluster)
@@ -190,7 +225,7 @@ def _measured(batches, binary, chances):
         measures["log_loss"] = _ratio(surprise, rows)
     measures["brier" if chances else "squared_loss"] = _ratio(square, rows)
     measures["predicted_over_observed"] = _ratio(told, reward)
-    return {"measures": measures, "filled": filled}
+    return {"measures": measures, "filled": filled, "tops": highest}
 
 
 def _ratio(top, bottom):
@@ -201,11 +236,12 @@ def _ratio(top, bottom):
     return value, (top - value * bottom) / total, bottom / total
 
 
-def score_metrics(merged, name, ids):
+def score_metrics(merged, name, ids, *, top=()):
     """Metric records of one of the predictions, from what `ScoredLog.merge` told.
 
-    `ids` are those of predictions, as records have them; a ``paired_difference`` has the other's id
-    as its part.
+    Of shares of highest predictions those in `top`, whose part is ``top`` and the share. `ids` are
+    those of predictions, as records have them; a ``paired_difference`` has the other's id as its
+    part.
     """
     records = []
     for one in [*merged["estimates"], *merged["differences"]]:
@@ -215,6 +251,10 @@ def score_metrics(merged, name, ids):
         if "other" in one:
             place |= {"metric": "paired_difference", "measure": one["metric"]}
             place["part"] = ids[one["other"]]
+        elif one["top"] < 1 and one["top"] not in top:
+            continue
+        elif one["top"] < 1:
+            place |= {"part": f"top {one['top']:g}", "rows": one["rows"]}
         told = {"value": one["value"], "standard_error": one["standard_error"]}
         records.append(place | told)
         records += [
@@ -312,6 +352,60 @@ def _run(file, groups, clusters, offset):
         table = file.read_row_group(group, use_threads=False)
         rows = {name: table[name].to_numpy() for name in COLUMNS}
         yield rows | {"cluster": (rows["cluster"] + offset) % clusters}
+
+
+class TopRows:
+    """What the rows of the highest scores say, of rows that come by ascending score.
+
+    They begin at the highest score below which there is no more weight than `below`: rows of one
+    score are never parted.
+    """
+
+    def __init__(self, below, clusters):
+        self._most = below * (1 + 1e-12)
+        self._passed, self._last = 0.0, -np.inf
+        self.rows = self.nonzero = 0
+        self._reward, self._told = np.zeros((2, clusters))
+
+    def add(self, score, reward, weight, cluster):
+        """Add rows; none may have a lower score than those before."""
+        first = np.flatnonzero(np.r_[score[0] != self._last, score[1:] != score[:-1]])
+        running = np.r_[0.0, np.cumsum(weight)]
+        begins = first[self._passed + running[first] <= self._most]
+        self._passed, self._last = self._passed + running[-1], score[-1]
+        start = 0
+        if len(begins):
+            start, self.rows, self.nonzero = begins[-1], 0, 0
+            self._reward[:], self._told[:] = 0.0, 0.0
+        score, reward, weight, cluster = (x[start:] for x in (score, reward, weight, cluster))
+        self.rows += len(score)
+        self.nonzero += int(np.count_nonzero(reward))
+        self._reward += np.bincount(cluster, weight * reward, len(self._reward))
+        self._told += np.bincount(cluster, weight * score, len(self._told))
+
+    def told(self, level):
+        """Mean score over mean reward with its interval, which counts rewards.
+
+        The observed over the told sum is an estimate that few rewards carry (`counted_interval`);
+        its ends are put together with the error of the rows without one on the log scale, where no
+        ratio ends below 0, and turned about (Zou & Donner 2008). The rows are taken as given.
+        """
+        size = {"rows": self.rows, "nonzero": self.nonzero}
+        reward, told = self._reward.sum(), self._told.sum()
+        if not (reward > 0 and told > 0):
+            return dict.fromkeys(("value", "standard_error", "low", "high")) | size
+        share, seen = reward / told, self._reward != 0
+        influence = (self._reward - share * self._told) / told
+        typical = influence[seen].mean()
+        further = max(typical, 0.0), max(-typical, 0.0)
+        ends = counted_interval(share, influence[seen], 0.0, further, level)
+        # Where rewards that are numbers are below 0, nothing may keep the ratio from 0.
+        gaps = [math.log(end / share) if end > 0 else math.nan for end in ends]
+        rest = normal_interval(0.0, np.linalg.norm(influence[~seen]) / share, level)[1]
+        less, more = (math.hypot(gap, rest) for gap in gaps)
+        told = {"value": 1 / share, "standard_error": np.linalg.norm(influence) / share**2}
+        told |= {"low": math.exp(-more) / share, "high": math.exp(less) / share}
+        return _plain(told) | size
 
 
 class RankSums:

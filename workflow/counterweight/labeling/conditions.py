@@ -146,8 +146,9 @@ def sample_masks(frame, spec, rng, place="samples."):
         mask = condition_mask(frame, condition, where)
         if not mask.any():
             raise CounterweightError(
-                f"{where}: none of {len(frame)} rows meets the condition {_in_words(condition)}"
-                f"{_seen(frame, condition)}: correct it, or leave the data set out."
+                f"{where}: none of {len(frame)} rows meets the condition "
+                f"{condition_in_words(condition)}{_seen(frame, condition)}: correct it, or leave "
+                "the data set out."
             )
         masks[name] = mask
         if "most" in condition:
@@ -189,6 +190,18 @@ def condition_mask(frame, condition, where):
     return met & (numbers < bounds["below"]) if "below" in bounds else met
 
 
+def types_of_condition(condition):
+    """How the columns of a condition are read where nothing else says it: ``number`` where it asks
+    about numbers alone, else ``text``."""
+    if "all" in condition:
+        return {k: v for part in condition["all"] for k, v in types_of_condition(part).items()}
+    if "column" not in condition:
+        return {}
+    values = condition.get("values", [condition.get("value", 0)])
+    number = all(isinstance(one, int | float) and not isinstance(one, bool) for one in values)
+    return {condition["column"]: "number" if number else "text"}
+
+
 def _drawn(frame, mask, most, draw, name, where):
     """At most `most` of the rows of a mask."""
     if draw is None:
@@ -204,10 +217,10 @@ def _drawn(frame, mask, most, draw, name, where):
     return chosen
 
 
-def _in_words(condition):
+def condition_in_words(condition):
     """A condition in words."""
     if "all" in condition:
-        return " and ".join(_in_words(part) for part in condition["all"])
+        return " and ".join(condition_in_words(part) for part in condition["all"])
     signs = {"value": "=", "values": "in", "at_least": ">=", "below": "<"}
     return " and ".join(
         f"{condition['column']} {sign} {condition[test]}"

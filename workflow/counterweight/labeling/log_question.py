@@ -4,6 +4,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.labeling.columns import CLUSTERS
+from counterweight.labeling.conditions import types_of_condition
 from counterweight.labeling.log_files import looked_at
 from counterweight.labeling.logs import LogProblems, a_word, lone_word, present, roles_of
 from counterweight.numerics.checks import note_wrong
@@ -217,4 +218,5 @@ def types_by_role(facts):
     texts += [facts["outcome"]["column"]] if facts["outcome"].get("positive") is not None else []
     for options in facts["policies"].values():
         texts += [options.get("takes"), options.get("shown")]
-    return types | {name: "text" for name in texts if name}
+    types |= {name: "text" for name in texts if name}
+    return types | types_of_condition(facts["labeling"].get("kept_where") or {})

@@ -10,8 +10,9 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Flag, Integer, Number, Option, Text
 from counterweight.labeling.columns import clusters, floats, matches, refuse_outside, require
-from counterweight.labeling.conditions import NEGATIVE, as_number, told_apart
+from counterweight.labeling.conditions import NEGATIVE, as_number, condition_mask, told_apart
 from counterweight.numerics.checks import note_wrong
+from counterweight.plan.components import columns_of_condition
 
 #: Studies with these labeling rules are about a log, not about classes; `scored_log` about
 #: predictions that a log holds.
@@ -28,8 +29,13 @@ COMPLETE_BY_NAME = {"kept_log": True}
 KEPT_BY_NAME = {"kept_log": True}
 #: The value of its policies is known to nobody.
 OWN_LOG_BY_NAME = {"own_log": True}
+#: The rows that a keep rate is of.
+WHERE = Option({},
+    "Condition of the rows of reward 0 that were kept at the keep rate, as the key samples of a study has it; of all others every one "
+    "was kept. {} where all were kept at it.", type="object")  # fmt: skip
 #: Options of every log of one's own.
 ROWS = {
+    "kept_where": WHERE,
     "keep_rate": Option(1.0, "Rate at which rows of reward 0 were kept, or the column of each row's rate; 1 where all were.", type=["number", "string"]),
     "rows_before": Integer(0,
         "Number of rows before any of reward 0 was dropped, if it is known; 0 where it is not. A keep rate that "
@@ -39,6 +45,7 @@ ROWS = {
 }  # fmt: skip
 #: Options of a log that kept a part of its zeros.
 KEPT = {
+    "kept_where": WHERE,
     "keep_rate": Option(...,
         "Rate at which rows whose outcome is 0 were kept, or the column of each row's rate.", type=["number", "string"], above=0, maximum=1),
     "rows_before": Integer(0,
@@ -134,12 +141,21 @@ def logged(
 
 
 def own_log(
-    frame, *, propensity, keep_rate=1.0, rows_before=0, user="", weight="", by_partition=False
+    frame,
+    *,
+    propensity,
+    keep_rate=1.0,
+    kept_where=(),
+    rows_before=0,
+    user="",
+    weight="",
+    by_partition=False,
 ):
     """Propensities, keep rates, weights and clusters of some rows, unchecked but for their types.
 
     Options but the rate are columns, empty for none; without propensities all are 1. `keep_rate` is
-    a rate, or the column of rates. `rows_before` and `by_partition` are of the whole log: see
+    a rate, or the column of rates, of the rows that meet the condition `kept_where`; of others all
+    were kept. `rows_before` and `by_partition` are of the whole log: see
     `LogProblems` and `tasks.logs`. Clusters (int32) are -1 for every row where no user
     is named, -2 where the user is missing. A column that the log lacks, or that is text, is
     refused.
@@ -156,12 +172,19 @@ def own_log(
                 else "."
             )
         )
+    rates = column_of(frame, rate, "keep rate") if rate else np.full(rows, keep_rate)
     return {
         "propensity": column_of(frame, propensity, "propensity") if propensity else np.ones(rows),
-        "keep_rate": column_of(frame, rate, "keep rate") if rate else np.full(rows, keep_rate),
+        "keep_rate": _kept_at(frame, rates, kept_where),
         "weight": column_of(frame, weight, "weight") if weight else np.ones(rows),
         "cluster": _users(frame, user),
     }
+
+
+def _kept_at(frame, rates, where):
+    """Rates of rows that meet a condition, 1 of all others."""
+    met = condition_mask(frame, where, "keep_rate.where") if where else True
+    return np.where(met, rates, 1.0)
 
 
 def _users(frame, user):
@@ -171,11 +194,10 @@ def _users(frame, user):
     return clusters(frame[user])
 
 
-def scored_log(frame, *, keep_rate=1.0, rows_before=0, user="", weight=""):
+def scored_log(frame, *, keep_rate=1.0, kept_where=(), rows_before=0, user="", weight=""):
     """Keep rates, weights and clusters of some rows; see `own_log`, which has propensities, too."""
-    return own_log(
-        frame, propensity="", keep_rate=keep_rate, rows_before=rows_before, user=user, weight=weight
-    )
+    kept = {"keep_rate": keep_rate, "kept_where": kept_where, "rows_before": rows_before}
+    return own_log(frame, propensity="", user=user, weight=weight, **kept)
 
 
 def logged_reward(frame, population, *, column, positive=None, negative=None, low=None, high=None):
@@ -242,12 +264,18 @@ def _rewarded(frame, column, positive, negative):
     return told_apart(values, positive, negative, text=not number, **said)
 
 
+#: Begins the roles of columns that say which rows were kept at the keep rate.
+_WHERE = "keep_rate where"
+
+
 def roles_of(outcome, labeling):
     """Columns of a log by role, from the options of its two rules."""
     rate = labeling.get("keep_rate", 1.0)
     roles = {"reward": outcome["column"], "propensity": labeling.get("propensity", "")}
     roles |= {"keep_rate": rate if isinstance(rate, str) else ""}
     roles |= {name: labeling.get(name, "") for name in ("user", "weight")}
+    asked = columns_of_condition(labeling.get("kept_where") or {})
+    roles |= {f"{_WHERE} {column}": column for column in asked}
     return {name: column for name, column in roles.items() if column}
 
 
@@ -418,6 +446,13 @@ class LogProblems:
 
     def _counts(self):
         """Whether the rows that are left agree with the keep rate and the rows before."""
+        asked = [column for role, column in self.roles.items() if role.startswith(_WHERE)]
+        if asked and self._least_rate == 1:
+            raise CounterweightError(
+                f"None of the {self.rows - self.nonzero} rows of reward 0 meets the condition under "
+                f"keep_rate.where, which asks for {listed(asked)}, or their rate is 1: correct it, "
+                "or leave keep_rate out."
+            )
         before, said = self.rows_before, "rows_before"
         if before and before < self.rows:
             raise CounterweightError(
@@ -445,7 +480,7 @@ class LogProblems:
             )
 
 
-def kept_log(frame, truth, rng, *, features, outcome, keep_rate, rows_before=0):
+def kept_log(frame, truth, rng, *, features, outcome, keep_rate, kept_where=(), rows_before=0):
     """All rows (``selected``), with the rates at which each was kept (1 where it is no zero).
 
     Zeros are taken to have been dropped by that rate alone, whatever the features.
@@ -460,16 +495,19 @@ def kept_log(frame, truth, rng, *, features, outcome, keep_rate, rows_before=0):
     rate = np.full(len(frame), keep_rate) if not column else floats(frame, column, "key keep_rate")
     whole = {"row": frame["row"].to_numpy(), "reward": outcome, "keep_rate": rate}
     whole["propensity"] = np.ones(len(frame))
-    problems = LogProblems({"keep_rate": column, "reward": "outcome"}, rows_before)
+    roles = {"keep_rate": column, "reward": "outcome"}
+    whole["keep_rate"] = rate = _kept_at(frame, rate, kept_where)
+    roles |= {f"{_WHERE} {one}": one for one in columns_of_condition(kept_where or {})}
+    problems = LogProblems(roles, rows_before)
     problems.look(whole)
     problems.tell()
     return {"selected": np.ones(len(frame), bool), "keep_rate": np.where(outcome == 0, rate, 1.0)}
 
 
-def kept_numbers(frame, types, outcome, *, keep_rate, rows_before=0):
+def kept_numbers(frame, types, outcome, *, keep_rate, kept_where=(), rows_before=0):
     """All rows as ``labeled``, and how many each stands for as ``weight``: 1 / rate where the
-    outcome is 0, else 1. `keep_rate` is a rate, or the column of rates.
+    outcome is 0, else 1. `keep_rate` is a rate, or the column of rates; see `own_log`.
     """
-    rates = {"keep_rate": keep_rate, "rows_before": rows_before}
+    rates = {"keep_rate": keep_rate, "kept_where": kept_where, "rows_before": rows_before}
     made = kept_log(frame, None, None, features=None, outcome=outcome, **rates)
     return {"labeled": made["selected"], "weight": 1 / made["keep_rate"]}

@@ -259,6 +259,13 @@ def columns_by_role(roles):
     return {role: column for role, column in columns.items() if column}
 
 
+def columns_of_condition(condition):
+    """Columns that a condition of rows asks about, as the key ``samples`` of a study has it."""
+    if "all" in condition:
+        return [one for part in condition["all"] for one in columns_of_condition(part)]
+    return [condition["column"]] if "column" in condition else []
+
+
 def forget():
     """Read all sources anew: for tests that edit them."""
     for cached in (path_of, is_module, tree, _constants, _literal, _registry):

@@ -20,7 +20,7 @@ from pathlib import Path
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
-from counterweight.tasks.own_studies import checked_rate, checked_reward, refuse_columns
+from counterweight.tasks.own_studies import checked_reward, kept_by, refuse_columns
 
 WORDS = "studies of logged actions"
 KEYS = frozenset({"score"})
@@ -35,7 +35,7 @@ PAGE = {
     "page": "counterweight.reporting.pages.logs_page:PAGE",
 }
 #: Keys of a table of one's own that its labeling rule takes as they are.
-OPTIONAL = ("keep_rate", "rows_before", "user", "weight", "by_partition")
+OPTIONAL = ("rows_before", "user", "weight", "by_partition")
 _HERE = "counterweight.tasks.logs"
 #: What a file of sums says it is.
 SUMS = "sums of a log"
@@ -59,12 +59,11 @@ def _is_own(study):
 
 def own_study(entry):
     """The study that a table of one's own asks for; see `counterweight.plan.own`."""
-    checked_rate(entry.get("keep_rate"))
     if entry.get("by_partition"):
         refuse_columns(entry, "a log that is read by_partition")
     reward = checked_reward(entry["reward"])
     labeling = {"rule": "own_log", "propensity": entry["propensity"]}
-    labeling |= {key: entry[key] for key in OPTIONAL if key in entry}
+    labeling |= {key: entry[key] for key in OPTIONAL if key in entry} | kept_by(entry)
     policies, models, modelled = entry.get("policies") or {}, [], _reward_model(entry)
     if not policies:
         raise CounterweightError(
@@ -141,13 +140,19 @@ def _roles(entry, reward, labeling, models):
                 f"reward_model.by names the {named[0]} {column!r} itself: name columns that were "
                 "known before the action was chosen."
             )
-    roles |= {role: column for role, column, _ in policies}
+    roles |= {role: column for role, column, _ in policies} | kept_where(labeling)
     roles |= {key: labeling[key] for key in ("user", "weight") if key in labeling}
     shown = [item["shown"] for item in models if "shown" in item][:1]
     learned = {"reward": entry["reward"], "reward_model.by": by} | dict.fromkeys(
         shown and ["action"], *shown
     )
     return roles | (learned if by else {})
+
+
+def kept_where(labeling):
+    """Columns that say which rows were kept at a rate, by role."""
+    columns = components.columns_of_condition(labeling.get("kept_where") or {})
+    return {f"keep_rate where {column}": column for column in columns}
 
 
 def identities(names):

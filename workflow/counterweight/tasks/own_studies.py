@@ -7,7 +7,7 @@ import re
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.rates.language import RATES, Rate, nodes, parse_constraint, rates
 from counterweight.plan import components
-from counterweight.plan.mistakes import nearest
+from counterweight.plan.mistakes import condition_mistakes, nearest, refuse_all
 from counterweight.plan.tasks import module_of
 
 #: Words of a condition that is written out; see `counterweight.labeling.conditions`.
@@ -60,6 +60,19 @@ def checked_rate(rate):
     return rate
 
 
+def kept_by(entry):
+    """Options of a labeling rule that say which rows of reward 0 were kept, from an entry's
+    ``keep_rate``: a rate, the column of rates, or a mapping of ``rate`` and ``where``."""
+    if "keep_rate" not in entry:
+        return {}
+    told = entry["keep_rate"]
+    if not isinstance(told, dict):
+        return {"keep_rate": checked_rate(told)}
+    where = condition_of(told["where"])
+    refuse_all(condition_mistakes(("keep_rate", "where"), where))
+    return {"keep_rate": checked_rate(told["rate"]), "kept_where": where}
+
+
 def refuse_columns(entry, what):
     """Refuse words on single columns of an entry: `what` is read part by part, by roles alone."""
     said = [key for key, told in (entry.get("columns") or {}).items() if told]
@@ -95,16 +108,18 @@ def chances(entry):
             "A log that dropped zeros has no further weights here: leave weight out, or give each "
             "row's rate as the column of keep_rate."
         )
-    outcome, rate = entry["outcome"], checked_rate(entry["keep_rate"])
+    outcome, kept = entry["outcome"], kept_by(entry)
+    rate = kept["keep_rate"]
     outcome = {"column": outcome} if isinstance(outcome, str) else dict(outcome)
     number = outcome.get("kind") == "number"
-    labeling = {"rule": "kept_numbers" if number else "kept_log", "keep_rate": rate}
+    labeling = {"rule": "kept_numbers" if number else "kept_log"} | kept
     labeling |= {"rows_before": entry["rows_before"]} if "rows_before" in entry else {}
     learned = {"model": "subsampled", "keep_rate": 1.0}
     roles = {"outcome": outcome, "user": entry.get("user")}
     roles |= {"keep_rate": rate} if isinstance(rate, str) else {}
     if number:
         return _numbers(outcome, labeling, roles)
+    tops = [1.0, *entry.get("top", (0.1, 0.01, 0.001))]
     return {
         "roles": roles,
         "repeats": 1,
@@ -114,7 +129,7 @@ def chances(entry):
         "labeling": labeling,
         "user": entry.get("user"),
         "targets": ["general"],
-        "evaluation": {"protocol": "metrics", "against": "logistic", "top": [1.0, 0.1, 0.01]},
+        "evaluation": {"protocol": "metrics", "against": "logistic", "top": tops},
         "columns": ["auc", "log_loss", "brier", "calibration_error"],
         "models": [
             learned | {"name": "boosting", "label": "Gradient boosting", "learner": "boosting"},
@@ -318,13 +333,8 @@ def _asked(value):
 
 def columns_of(groups):
     """Columns that conditions ask about, each once."""
-    return list(dict.fromkeys(name for told in groups.values() for name in _columns(told)))
-
-
-def _columns(condition):
-    if "all" in condition:
-        return [column for part in condition["all"] for column in _columns(part)]
-    return [condition["column"]] if "column" in condition else []
+    every = (name for told in groups.values() for name in components.columns_of_condition(told))
+    return list(dict.fromkeys(every))
 
 
 def check_headers(plan):
@@ -351,6 +361,8 @@ def check_headers(plan):
         check_columns(path, names, dataset.get("columns") or {})
         for key, wanted in _named(dataset, study).items():
             _refuse_absent(path, names, key, wanted)
+        kept = study["labeling"]["options"].get("kept_where") or {}
+        _refuse_absent(path, names, "keep_rate.where", components.columns_of_condition(kept))
         _check_target(study, path, names, reading)
         if {"outcome", "offer", "balance"} & dataset["roles"].keys():
             _features(study, dataset, names)

@@ -12,7 +12,7 @@ from counterweight.labeling.logs import roles_of
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, protocol_of
 from counterweight.tasks.logs import files_of_parts, identities, merged_sizes, part_job, part_of
-from counterweight.tasks.own_studies import checked_rate, checked_reward, refuse_columns
+from counterweight.tasks.own_studies import checked_reward, kept_by, refuse_columns
 
 WORDS = "studies of predictions that a log holds"
 KEYS = frozenset()
@@ -35,16 +35,17 @@ def complete(name, study, plan):
 
 def own_study(entry):
     """The study that a table of one's own asks for; see `counterweight.plan.own`."""
-    checked_rate(entry.get("keep_rate"))
     refuse_columns(entry, "predictions that a log holds")
-    reward, given = checked_reward(entry["reward"]), ("keep_rate", "rows_before", "user", "weight")
-    labeling = {"rule": "scored_log"} | {key: entry[key] for key in given if key in entry}
+    reward, given = checked_reward(entry["reward"]), ("rows_before", "user", "weight")
+    labeling = {"rule": "scored_log"} | kept_by(entry)
+    labeling |= {key: entry[key] for key in given if key in entry}
     names = list(entry["predictions"])
     return {
         "features": {"recipe": "no_features"},
         "outcome": {"rule": "logged_reward"} | reward,
         "labeling": labeling,
-        "evaluation": {"protocol": "score_metrics"},
+        "evaluation": {"protocol": "score_metrics"}
+        | ({"top": list(entry["top"])} if "top" in entry else {}),
         "models": [
             {"model": "given_predictions", "name": own, "label": str(name)}
             | {"column": entry["predictions"][name]}
@@ -93,9 +94,9 @@ def sort(job):
 
 
 def plan_label(plan, study, at):
-    return Job(
-        f"{_HERE}:merge", {"sums": [at.sums(one) for one in parts(plan, study)]}, question_of(study)
-    )
+    sums = {"sums": [at.sums(one) for one in parts(plan, study)]}
+    top = {"top": study["evaluation"]["options"]["top"]}
+    return Job(f"{_HERE}:merge", sums, question_of(study) | top)
 
 
 def merge(job):
@@ -147,13 +148,18 @@ def deliver(job):
     from counterweight.tables.parquet import write_table
     from counterweight.tables.saved_form import read_saved, write_csv
 
-    merged = read_saved(job.input.labels).facts
+    merged, sizes = read_saved(job.input.labels).facts, ("rows", "nonzero")
     for name, lines in (("measures", "estimates"), ("comparisons", "differences")):
         keys = ["predictions", *(["other"] if lines == "differences" else []), "metric"]
         numbers = ["value", "standard_error", "low", "high"]
         columns = {key: [one[key] for one in merged[lines]] for key in [*keys, *numbers]}
-        columns |= {key: [merged[key]] * len(merged[lines]) for key in ("rows", "nonzero")}
-        frame = pd.DataFrame(columns).astype(dict.fromkeys(numbers, float))
+        if lines == "estimates":
+            numbers = ["top", *numbers]
+            columns |= {key: [one[key] for one in merged[lines]] for key in ("top", *sizes)}
+        else:
+            columns |= {key: [merged[key]] * len(merged[lines]) for key in sizes}
+        frame = pd.DataFrame(columns)[[*keys, *numbers, *sizes]]
+        frame = frame.astype(dict.fromkeys(numbers, float))
         layout = [(key, "string") for key in keys] + [(key, "float64") for key in numbers]
         layout += [("rows", "int64"), ("nonzero", "int64")]
         write_table(getattr(job.output, f"{name}_parquet"), frame, layout)

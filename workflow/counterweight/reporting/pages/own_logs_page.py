@@ -2,6 +2,7 @@
 
 import math
 
+from counterweight.labeling.conditions import condition_in_words
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.selection_page import gap_column
 from counterweight.reporting.sheets import (
@@ -214,10 +215,15 @@ def kept_at(numbers):
     """What is taken for granted of keep rates and users, in parts of a sentence."""
     known, parts = numbers.plan.get("log") or {}, []
     rate, user = known.get("keep_rate", 1.0), known.get("user", "")
+    where = known.get("kept_where") or {}
+    of = f" with {condition_in_words(where)}" if where else ""
+    rest = " and all others were kept" if where else ""
     if isinstance(rate, str):
-        parts.append(f"that rows of reward 0 were kept at the rates in the column {rate!r}")
+        parts.append(
+            f"that rows of reward 0{of} were kept at the rates in the column {rate!r}{rest}"
+        )
     elif rate < 1:
-        parts.append(f"that rows of reward 0 were kept at the rate {rate:g}")
+        parts.append(f"that rows of reward 0{of} were kept at the rate {rate:g}{rest}")
     parts.append(
         f"that different values of {user!r} are independent"
         if user
@@ -384,6 +390,26 @@ MEASURED = Sheet(
     first="Predictions",
     best=False,
 )
+_RATIO = "predicted_over_observed"
+_AS_TOLD = Holds(1.0, "Pass where the interval holds 1: as many rewards came as were foretold.")
+
+
+def _highest(numbers):
+    parts = {part for one in numbers.sources for part in numbers.places("part", one, _RATIO)}
+    for part in sorted(parts - {""}, key=lambda part: -float(part.split()[-1])):
+        share = percent(float(part.split()[-1]))
+        yield Column(_RATIO, f"Highest {share}", place={"part": part}, bound=_AS_TOLD)
+
+
+HIGHEST = Sheet(
+    "Where predictions are highest",
+    _ranked,
+    _highest,
+    first="Predictions",
+    note="Mean prediction over mean reward among the rows of the highest predictions; 1 is right. "
+    "Intervals count rewards.",
+    best=False,
+)
 RANKED_PAIRS = Sheet(
     "Against each other, on the same rows",
     _ranked_pairs,
@@ -393,7 +419,7 @@ RANKED_PAIRS = Sheet(
 )
 PREDICTIONS = StudyPage(
     answer=ranking_answer,
-    sheets=(MEASURED, RANKED_PAIRS),
+    sheets=(MEASURED, HIGHEST, RANKED_PAIRS),
     trust=(ranking_assumed,),
     question=ranking_question,
 )

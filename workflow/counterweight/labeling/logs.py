@@ -449,9 +449,9 @@ class LogProblems:
         asked = [column for role, column in self.roles.items() if role.startswith(_WHERE)]
         if asked and self._least_rate == 1:
             raise CounterweightError(
-                f"None of the {self.rows - self.nonzero} rows of reward 0 meets the condition under "
-                f"keep_rate.where, which asks for {listed(asked)}, or their rate is 1: correct it, "
-                "or leave keep_rate out."
+                f"None of the {self.rows - self.nonzero} rows of reward 0 meets the condition "
+                f"under keep_rate.where, which asks for {listed(asked)}, or their rate is 1: "
+                "correct it, or leave keep_rate out."
             )
         before, said = self.rows_before, "rows_before"
         if before and before < self.rows:

@@ -13,6 +13,7 @@ from counterweight.evaluation.collected import (
     collected_calibration,
     collected_log_loss,
     collected_mean,
+    refusal_bounds,
 )
 from counterweight.evaluation.metrics import auc, log_loss
 from counterweight.numerics.designs import draw, inclusion_chances
@@ -224,6 +225,40 @@ def test_an_answer_from_one_class_says_what_could_be_unseen():
     effective = (1 / chances[mask]).sum() ** 2 / np.square(1 / chances[mask]).sum()
     assert (found.value, found.low) == (0, 0)
     assert found.high == pytest.approx(1 - 0.025 ** (1 / effective))
+
+
+def test_bounds_of_those_who_did_not_answer_widen_with_gamma_up_to_the_worst_case():
+    y, p, chances, mask = drawn(4)
+    silent = mask & (np.arange(len(y)) % 5 == 0)
+    told = np.where(silent, np.nan, y)
+    gammas = (1.0, 1.5, 3.0, np.inf)
+    found = refusal_bounds(told, chances, mask, p, gammas=gammas)
+    one, other = found[1.0]
+    assert one.value == other.value
+    widths = [found[gamma][1].value - found[gamma][0].value for gamma in gammas]
+    assert (np.diff(widths) > 0).all()
+    # The worst case by hand: all of them 0, all of them 1.
+    for estimate, end in zip(found[np.inf], (0.0, 1.0), strict=True):
+        filled = np.where(silent, end, y)
+        assert estimate.value == collected_mean(filled, chances, mask, p).value
+    low, high = found[np.inf]
+    assert low.value < collected_mean(y, chances, mask, p).value < high.value
+    numbers = refusal_bounds(3 + 2 * told, chances, mask, 5 * p, gammas=(1.0, 2.0, np.inf))
+    ends = [(numbers[gamma][0].value, numbers[gamma][1].value) for gamma in numbers]
+    assert ends[0][0] == pytest.approx(ends[0][1])
+    assert ends[2][0] < ends[1][0] < ends[0][0] < ends[1][1] < ends[2][1]
+
+
+def test_numbers_that_happen_to_be_nought_and_one_stay_numbers_where_that_is_said():
+    y, p, chances, mask = drawn(6)
+    class_, number = (collected_mean(y, chances, mask, p, binary=told) for told in (None, False))
+    slope, constant = np.polyfit(p[mask], y[mask], 1, w=chances[mask] ** -0.5)
+    assert number.value == pytest.approx(constant + slope * p.mean(), rel=1e-10)
+    assert class_.value != number.value
+    with pytest.raises(CounterweightError, match="chances from 0 to 1"):
+        collected_mean(y, chances, mask, 5 * p, binary=True)
+    with pytest.raises(CounterweightError, match="others were bought"):
+        collected_mean(2 * y, chances, mask, p, binary=True)
 
 
 def test_mistakes_are_refused():

@@ -17,6 +17,8 @@ from counterweight.numerics.designs import fixed_parts
 from counterweight.numerics.estimate import UNBOUNDED, Estimate, mean_interval, shape_of
 from counterweight.numerics.linear import expit, logit
 from counterweight.numerics.ranking import placements
+from counterweight.numerics.sensitivity import step_bounds
+from counterweight.numerics.tilt import tilted
 
 #: Ways to use predictions, from none to a model of the outcome that is fitted to labels bought.
 HOW = ("calibrated", "difference", "ppi", "horvitz_thompson", "hajek")
@@ -48,8 +50,14 @@ class Bought(NamedTuple):
         return (0.0, 1.0) if self.binary else UNBOUNDED
 
 
-def bought_rows(outcome, chances, bought, predicted=None, design="poisson", stratum=None):
-    """Checked arguments of the functions of this module, a `Bought`."""
+def bought_rows(
+    outcome, chances, bought, predicted=None, design="poisson", stratum=None, binary=None
+):
+    """Checked arguments of the functions of this module, a `Bought`.
+
+    Where `binary` does not say whether the outcome is a class, it is taken for one if all labels
+    bought are 0 or 1 and all predictions are chances.
+    """
     bought = np.asarray(bought, bool)
     rows, at = len(bought), np.flatnonzero(bought)
     y, pi = np.asarray(outcome, float), np.asarray(chances, float)
@@ -71,7 +79,13 @@ def bought_rows(outcome, chances, bought, predicted=None, design="poisson", stra
             f"{int((~np.isfinite(y)).sum())} of {len(y)} rows that were bought have no outcome: "
             "say that they refused (`refusal_bounds`), or fill them in."
         )
-    binary = bool(np.isin(y, (0, 1)).all())
+    unsaid, binary = binary is None, True if binary is None else binary
+    if unsaid:
+        binary = bool(np.isin(y, (0, 1)).all())
+    if binary and not ((y >= 0) & (y <= 1)).all():
+        raise CounterweightError(
+            "Labels of a class are 0 and 1, and others were bought: code them."
+        )
     if predicted is not None:
         predicted = np.asarray(predicted, float)
         if predicted.shape != (rows,) or not np.isfinite(predicted).all():
@@ -79,7 +93,10 @@ def bought_rows(outcome, chances, bought, predicted=None, design="poisson", stra
                 f"There are {rows} rows and predictions of shape {predicted.shape}, "
                 f"{int((~np.isfinite(predicted)).sum())} of them not finite: predict every row."
             )
-        binary = binary and bool(((predicted >= 0) & (predicted <= 1)).all())
+        chance = bool(((predicted >= 0) & (predicted <= 1)).all())
+        if binary and not unsaid and not chance:
+            raise CounterweightError("Predictions of a class are chances from 0 to 1: give those.")
+        binary = binary and chance
     place = np.zeros(len(at), int)
     if stratum is not None:
         place = np.unique(np.asarray(stratum).astype(str)[at], return_inverse=True)[1]
@@ -98,6 +115,7 @@ def collected_mean(
     folds=None,
     stratum=None,
     power=None,
+    binary=None,
     level=0.95,
 ):
     """Mean outcome of a population of which some rows were bought by design.
@@ -132,6 +150,8 @@ def collected_mean(
         Strata of a fixed design.
     power : float, optional
         Of "ppi": lambda.
+    binary : bool, optional
+        Whether the outcome is a class; see `bought_rows`.
 
     Returns
     -------
@@ -148,7 +168,9 @@ def collected_mean(
     if how not in HOW:
         raise CounterweightError(f"There is no way {how!r}; choose one of {', '.join(HOW)}.")
     plain = how in ("horvitz_thompson", "hajek")
-    told = bought_rows(outcome, chances, bought, None if plain else predicted, design, stratum)
+    told = bought_rows(
+        outcome, chances, bought, None if plain else predicted, design, stratum, binary
+    )
     if not plain and predicted is None:
         raise CounterweightError(f"The way {how!r} needs predictions: give them, or use 'hajek'.")
     y, w, n = told.outcome, told.weight, told.rows
@@ -180,10 +202,11 @@ def collected_by_group(outcome, chances, bought, predicted, group, *, stratum=No
     """
     how, level = options.pop("how", "calibrated"), options.pop("level", 0.95)
     design, folds = options.pop("design", "poisson"), options.pop("folds", None)
+    binary = options.pop("binary", None)
     if options:
         raise TypeError(f"collected_by_group takes no {', '.join(sorted(options))}")
     names, place = np.unique(np.asarray(group), return_inverse=True)
-    told = bought_rows(outcome, chances, bought, predicted, design, stratum)
+    told = bought_rows(outcome, chances, bought, predicted, design, stratum, binary)
     y, w, own = told.outcome, told.weight, place[told.at]
     one_class = told.binary and np.ptp(y) == 0
     if how == "hajek" or one_class or predicted is None:
@@ -259,7 +282,7 @@ def collected_metric(
         raise CounterweightError(
             "The predictions are no chances, from 0 to 1: give `chance`, or how='hajek'."
         )
-    told = bought_rows(outcome, chances, bought, assist, design, stratum)
+    told = bought_rows(outcome, chances, bought, assist, design, stratum, True)
     judged = np.asarray(predicted, float)
     y, w = told.outcome, told.weight
     found = metric.influence(y, judged[told.at], w)
@@ -336,6 +359,73 @@ def collected_calibration(outcome, chances, bought, predicted, **options):
     low, high = ends
     error = value * share.standard_error / share.value
     return replace(share, value=value, standard_error=error, low=low, high=high)
+
+
+def refusal_bounds(
+    outcome,
+    chances,
+    bought,
+    predicted,
+    *,
+    gammas=(1.0, 2.0, np.inf),
+    anything=None,
+    design="poisson",
+    binary=None,
+    level=0.95,
+):
+    """Bounds of the mean where some rows that were drawn have no outcome.
+
+    At equal predictions the odds of those who did not answer differ from those of the ones who did
+    by a factor of at most Γ; without end they may be anything. What they may be is filled in, and
+    the mean is that of all rows drawn.
+
+    Parameters
+    ----------
+    outcome : array (N,)
+        NaN where a row that was drawn did not answer.
+    chances, bought, predicted, design, binary, level
+        As of `collected_mean`; `bought` are all rows drawn.
+    gammas : sequence of float
+        From 1 up; 1 takes those who did not answer for the others.
+    anything : (float, float), optional
+        Least and largest outcome; (0, 1) of a class, of a number the least and largest seen.
+
+    Returns
+    -------
+    dict of gamma to (Estimate, Estimate)
+        The least and the largest mean: the bound with its interval goes from ``low`` of the first
+        to ``high`` of the second.
+
+    References
+    ----------
+    Manski (2003), and `counterweight.numerics.sensitivity` for Γ.
+    """
+    y, drawn = np.asarray(outcome, float), np.asarray(bought, bool)
+    answered = drawn & np.isfinite(y)
+    told = bought_rows(y, chances, answered, predicted, design, None, binary)
+    asked = {"design": design, "binary": told.binary, "level": level}
+    model = _models(told, None, None)
+    left = told.outcome - model.expected[told.at]
+    if anything is None:
+        anything = (0.0, 1.0) if told.binary else (told.outcome.min(), told.outcome.max())
+    finite = [gamma for gamma in gammas if np.isfinite(gamma)]
+    if finite and not told.binary:
+        low, high, *_ = step_bounds(left, told.weight, (1.0, *finite))
+    found = {}
+    for gamma in gammas:
+        ends = []
+        for side, end in zip((-1, 1), anything, strict=True):
+            if not np.isfinite(gamma):
+                filled = np.full(told.rows, float(end))
+            elif told.binary:
+                filled = tilted(model.expected, side * np.log(gamma))
+            else:
+                bound = low if side < 0 else high
+                filled = model.expected + bound[1 + finite.index(gamma)]
+            whole = np.where(answered, y, filled)
+            ends.append(collected_mean(whole, chances, drawn, predicted, **asked))
+        found[gamma] = tuple(ends)
+    return found
 
 
 class _Model(NamedTuple):

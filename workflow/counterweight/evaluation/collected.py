@@ -271,8 +271,8 @@ def collected_metric(
 
     References
     ----------
-    Särndal, Swensson & Wretman (1992), section 5.5 (linearised variables) and 6.3; DeLong, DeLong &
-    Clarke-Pearson (1988) for the AUC.
+    Särndal, Swensson & Wretman (1992), section 5.5 (linearised variables) and 6.3; DeLong, DeLong
+    & Clarke-Pearson (1988) for the AUC.
     """
     metric = metric_of(metric)
     assist = predicted if chance is None else chance

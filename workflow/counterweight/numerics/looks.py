@@ -108,10 +108,10 @@ def anytime_interval(
     Rows are bought in the order of coin over chance, "poisson" of
     `counterweight.numerics.designs.draw`. Given what is bought before and the coin over chance t at
     which the next label comes, it is that of row i with the chance ``q_i`` proportional to ``pi_i /
-    (1 - t pi_i)`` among rows that are left. So ``x = (sum of labels bought + sum of f over rows left
-    + (y_i - f_i) / q_i) / N`` has the mean outcome as its mean, whatever came before: differences
-    of a martingale, which are bounded since outcomes are. The interval holds the mean at all times
-    at once by the empirical Bernstein inequality; it is that of all looks so far, cut.
+    (1 - t pi_i)`` among rows that are left. So ``x = (sum of labels bought + sum of f over rows
+    left + (y_i - f_i) / q_i) / N`` has the mean outcome as its mean, whatever came before:
+    differences of a martingale, which are bounded since outcomes are. The interval holds the mean
+    at all times at once by the empirical Bernstein inequality; it is that of all looks so far, cut.
 
     Parameters
     ----------

@@ -66,6 +66,31 @@ def test_no_other_chances_of_the_same_cost_have_a_smaller_variance():
         assert (1 / other - 1) @ spread**2 >= least - 1e-9
 
 
+def test_without_a_floor_worthless_spreads_cost_little_and_good_ones_keep_what_they_can():
+    for spread in (spreads(), spreads() + 5, np.ones(500), spreads() ** 4):
+        chances = inclusion_chances(spread, 1.0)
+        # The design effect of outcomes that go with nothing (Kish).
+        effect = np.mean(1 / chances) * chances.mean()
+        assert effect <= 1.03 + 1e-12
+    flat = inclusion_chances(spreads() + 5, 1.0)
+    np.testing.assert_allclose(flat, inclusion_chances(spreads() + 5, 1.0, floor=1 / 1024))
+    low, high = (inclusion_chances(spreads(), 1.0, floor=floor) for floor in (0.0, 1.0))
+    chances = inclusion_chances(spreads(), 1.0)
+    square = spreads() ** 2
+    assert (1 / low) @ square < (1 / chances) @ square < (1 / high) @ square
+    # The shape is the same at any budget, so that plans go on.
+    np.testing.assert_allclose(inclusion_chances(spreads(), 7.0), 7 * chances, rtol=1e-12)
+
+
+def test_importance_that_is_known_is_no_part_of_the_insurance():
+    share = np.where(np.arange(500) < 50, 1 / 50, 1 / 450)
+    chances = inclusion_chances(np.ones(500), 20, importance=share)
+    assert chances[:50].sum() == pytest.approx(10) and chances[50:].sum() == pytest.approx(10)
+    chances = inclusion_chances(spreads(), 1.0, importance=share)
+    loss = share**2 @ (1 / chances)
+    assert loss <= 1.03 * share**2 @ (share.sum() / share) + 1e-9
+
+
 def test_strata_have_the_allocation_of_neyman_whatever_they_are_called():
     stratum = np.repeat([0, 1, 2], [100, 200, 700])
     spread = np.array([3.0, 1.0, 0.5])[stratum]

@@ -15,6 +15,9 @@ from counterweight.numerics.coins import canonical_ids, person_uniforms
 
 #: Ways to draw: each row by its own coin, or a number of rows that is fixed (up to one).
 DESIGNS = ("poisson", "fixed")
+#: How many times the variance of a sample by importance alone chances may cost by whose spread is
+#: worth nothing: the floor is the least that keeps to it.
+INSURED = 1.03
 #: Labels that a model with a constant and a slope uses up where it is fitted to those bought.
 PARAMETERS = 2
 
@@ -31,7 +34,7 @@ class Drawn(NamedTuple):
     chances: np.ndarray
 
 
-def inclusion_chances(spread, budget, *, cost=None, floor=0.5, stratum=None):
+def inclusion_chances(spread, budget, *, cost=None, floor=None, stratum=None, importance=None):
     """Chances by which labels of a mean are best bought, mixed with uniform ones.
 
     Parameters
@@ -44,12 +47,17 @@ def inclusion_chances(spread, budget, *, cost=None, floor=0.5, stratum=None):
         rows gives each the chance 1.
     cost : array (n,), optional
         Of a label, above 0.
-    floor : float
-        Share of the budget that is spent on chances that are all alike, so that no row's chance is
-        below ``floor * budget / sum cost`` however wrong `spread` is.
+    floor : float, optional
+        Share of the budget that is spent on chances by importance alone (all alike by default), so
+        that no row's chance is below ``floor * budget / sum cost`` however wrong `spread` is. By
+        default the least one for which spreads that are worth nothing cost no more than `INSURED`
+        times the variance: 200 labels are then worth 194 of a simple sample at least.
     stratum : array (n,), optional
         Chances are then equal within a stratum: Neyman's allocation, with the root mean square of
         the spread and the mean cost of its rows.
+    importance : array (n,), optional
+        How much each row counts in what is asked, above 0, which is known for certain: such as one
+        over the size of its group, where each group's mean is asked for.
 
     Returns
     -------
@@ -68,13 +76,16 @@ def inclusion_chances(spread, budget, *, cost=None, floor=0.5, stratum=None):
     Zrnic & Candès (2024), *Active statistical inference*, for the mixture.
     """
     spread = _numbers(spread, "spreads")
-    cost = np.ones(len(spread)) if cost is None else _numbers(cost, "costs", len(spread))
-    if (spread < 0).any() or not (cost > 0).all():
+    ones = np.ones(len(spread))
+    cost = ones if cost is None else _numbers(cost, "costs", len(spread))
+    share = ones if importance is None else _numbers(importance, "importances", len(spread))
+    if (spread < 0).any() or not (cost > 0).all() or not (share > 0).all():
         raise CounterweightError(
-            f"{int((spread < 0).sum())} spreads are below 0 and {int((cost <= 0).sum())} costs are "
-            "not above 0: give a standard deviation and a cost for each row."
+            f"{int((spread < 0).sum())} spreads are below 0, {int((cost <= 0).sum())} costs and "
+            f"{int((share <= 0).sum())} importances are not above 0: give a standard deviation and "
+            "a cost for each row."
         )
-    if not (np.isfinite(budget) and budget > 0 and 0 <= floor <= 1):
+    if not (np.isfinite(budget) and budget > 0 and (floor is None or 0 <= floor <= 1)):
         raise CounterweightError(
             f"The budget is {budget} and the floor {floor}: give a budget above 0 and a floor from "
             "0 to 1."
@@ -82,16 +93,32 @@ def inclusion_chances(spread, budget, *, cost=None, floor=0.5, stratum=None):
     own = cost
     if stratum is not None:
         spread, own = _within(spread**2, stratum) ** 0.5, _within(cost, stratum)
-    best = spread / np.sqrt(own)
+    best = share * spread / np.sqrt(own)
     if not best.any():
-        best = np.ones(len(best))
+        best = share
     if floor == 0 and not best.all():
         raise CounterweightError(
             f"{int((best == 0).sum())} of {len(best)} rows have no spread and would never be "
             "bought: give a floor above 0."
         )
-    shape = floor / cost.sum() + (1 - floor) * best / (cost @ best)
-    return _filled(shape, cost, budget)
+    plain, best = share / (cost @ share), best / (cost @ best)
+    floor = _insured(plain, best, share, cost) if floor is None else floor
+    return _filled(floor * plain + (1 - floor) * best, cost, budget)
+
+
+def _insured(plain, best, share, cost):
+    """The least floor at which chances by a worthless spread cost at most `INSURED`, to 1/1024.
+
+    Where all spreads are alike the variance is ``sum share^2 / pi``, up to a factor; chances by
+    importance alone are the measure.
+    """
+    most = INSURED * float(share**2 @ (1 / plain))
+    low, high = 0.0, 1.0
+    for _ in range(10):
+        middle = (low + high) / 2
+        kept = float(share**2 @ (1 / (middle * plain + (1 - middle) * best))) <= most
+        low, high = (low, middle) if kept else (middle, high)
+    return high
 
 
 def _within(values, stratum):
@@ -314,14 +341,15 @@ def expected_half_width(
     return quantile * np.sqrt(variance * rows / (rows - parameters)) / total
 
 
-def half_widths(spread, budgets, population=None, *, cost=None, floor=0.5, stratum=None, **options):
+def half_widths(spread, budgets, population=None, *, truth=None, **options):
     """`expected_half_width` at each budget, (B,), with the chances that would be drawn by.
 
-    ``truth`` among the options is the spread that holds, where it is not the one that is planned
-    by.
+    `truth` is the spread that holds, where it is not the one that is planned by; options of
+    `inclusion_chances` are those of it, all others of `expected_half_width`.
     """
-    truth = options.pop("truth", spread)
-    asked = {"cost": cost, "floor": floor, "stratum": stratum}
+    truth = spread if truth is None else truth
+    names = ("cost", "floor", "stratum", "importance")
+    asked = {name: options.pop(name) for name in names if name in options}
     return np.array(
         [
             expected_half_width(

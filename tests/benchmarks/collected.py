@@ -1,0 +1,279 @@
+"""How good answers from labels bought by design are, on tables whose outcomes are all known.
+
+    COUNTERWEIGHT_MIRROR=DATA PYTHONPATH=workflow python tests/benchmarks/collected.py \\
+        [coverage] [worth] [refuted] [looks] [--repeats 400] [--tables hmeq,adult,bank,mixed]
+        [--budgets 50,200,1000] [--rows 6000]
+
+Prints a table in Markdown for each part. Tables of real people are read from the folder that the
+variable names (as `one_answer.py` does) and sampled once; without it the generated ones are used.
+Labels are missing at ``random`` given the columns, by the ``outcome``, with poor ``overlap``
+(hardly any label beyond the middle of a column), or by a ``hidden`` column. Predictions are those
+of boosting, fitted once to the labels that are there.
+
+``coverage``: share of repeats whose interval holds the truth of the rows without a label, for the
+mean, the mean of each of up to four groups, the AUC and the calibration ratio of the predictions.
+``worth``: by how many labels of a simple random sample 200 bought ones are matched, and with
+predictions that are shuffled, and negated; the half-width expected before, over the one reached.
+``refuted``: how often missing at random is refuted by 300 labels where it holds, and where the odds
+of those without a label are three times as high. ``looks``: batches of 50 up to 400 labels, stopped
+where the half-width is as wanted: coverage of the intervals of planned looks, of plain ones, and of
+those for any time.
+"""
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import argparse  # noqa: E402
+
+import numpy as np  # noqa: E402
+import one_answer  # noqa: E402
+import pandas as pd  # noqa: E402
+from counterweight.evaluation.collected import (  # noqa: E402
+    collected_auc,
+    collected_by_group,
+    collected_calibration,
+    collected_mean,
+)
+from counterweight.evaluation.metrics import auc  # noqa: E402
+from counterweight.evaluation.refutation import refuted  # noqa: E402
+from counterweight.numerics.designs import (  # noqa: E402
+    draw,
+    expected_half_width,
+    inclusion_chances,
+    stopped_chances,
+)
+from counterweight.numerics.looks import anytime_interval, look_levels  # noqa: E402
+from scipy.special import expit, logit  # noqa: E402
+from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: E402
+from sklearn.model_selection import cross_val_predict  # noqa: E402
+
+TABLES = ("hmeq", "adult", "bank", "mixed")
+SETTINGS = ("random", "outcome", "overlap", "hidden")
+#: The generated table has its truth by a formula, so it is drawn here.
+REAL = ("hmeq", "adult", "bank")
+
+
+def mixed(rows=12_000):
+    """Numbers and a class, with an outcome that goes by some of them."""
+    rng = np.random.default_rng(11)
+    made = pd.DataFrame(rng.normal(size=(rows, 6)), columns=[f"x{k}" for k in range(6)])
+    made["kind"] = rng.choice(list("abcd"), rows, p=[0.4, 0.3, 0.2, 0.1])
+    score = made["x0"] + made["x1"] * (made["kind"] == "a") + np.abs(made["x2"]) * 1.2
+    made["y"] = (rng.random(rows) < expit(1.6 * score - 2.4)).astype(int)
+    return made
+
+
+def table(name, rows):
+    made = mixed() if name == "mixed" else getattr(one_answer, name)()
+    made = made.sample(min(rows, len(made)), random_state=5).reset_index(drop=True)
+    y = made.pop("y").to_numpy(dtype=float)
+    codes = {
+        column: made[column].astype("category").cat.codes
+        for column in made.columns
+        if not pd.api.types.is_numeric_dtype(made[column])
+    }
+    return made.assign(**codes).astype(float), y, made
+
+
+def labeled(X, y, setting, rng):
+    """Mask of rows that have a label, and columns that the model may see."""
+    columns, spread = list(X.columns), X.rank(pct=True).to_numpy()
+    spread = np.where(np.isnan(spread), 0.5, spread) - 0.5
+    told = np.abs(np.corrcoef(np.column_stack([spread, y]).T)[-1, :-1])
+    strong = int(np.nanargmax(told))
+    sign = np.sign(np.corrcoef(spread[:, strong], y)[0, 1])
+    if setting == "outcome":
+        score = 0.3 - 1.5 * y + spread[:, strong]
+    elif setting == "overlap":
+        score = np.where(spread[:, strong] * sign < 0.1, 1.5, -4.0)
+    else:
+        score = 0.3 - 3 * sign * spread[:, strong]
+    if setting == "hidden":
+        columns.pop(strong)
+    return rng.random(len(y)) < expit(score), columns
+
+
+class World:
+    """Rows without a label: truth, predictions, groups; and what the labels before show."""
+
+    def __init__(self, name, setting, rows):
+        X, y, words = table(name, rows)
+        known, columns = labeled(X, y, setting, np.random.default_rng(3))
+        X = X[columns]
+        model = HistGradientBoostingClassifier(
+            max_iter=150, learning_rate=0.06, max_leaf_nodes=12, random_state=0
+        ).fit(X[known], y[known])
+        self.name, self.setting = name, setting
+        self.y, self.f = y[~known], model.predict_proba(X[~known])[:, 1]
+        few = [column for column in words.columns if 2 <= words[column].nunique(dropna=False) <= 40]
+        group = words[few[0]].map(str).to_numpy(dtype=str) if few else np.where(y < 0, "", "")
+        names, counts = np.unique(group, return_counts=True)
+        common = names[np.argsort(-counts)[:3]]
+        self.group = np.where(np.isin(group, common), group, "other")[~known]
+        held = cross_val_predict(model, X[known], y[known], cv=5, method="predict_proba")[:, 1]
+        chance = cross_val_predict(
+            HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=8, random_state=0),
+            X,
+            known,
+            cv=5,
+            method="predict_proba",
+        )[:, 1].clip(0.02, 0.98)[known]
+        self.seen = y[known], held, (1 - chance) / chance
+
+    def plan(self, budget, turn, f=None):
+        """Chances, mask and what was expected of a plan that stops after `budget` labels."""
+        f = self.f if f is None else f
+        spread = np.sqrt(f * (1 - f))
+        chances = inclusion_chances(spread, budget)
+        coins = np.random.default_rng([17, turn]).random(len(f))
+        order = draw(chances, coins).order
+        count = min(budget, len(f))
+        return stopped_chances(chances, coins, count), order < count, chances, coins
+
+
+def coverage(worlds, budgets, repeats):
+    print("\n| table | labels missing | budget | mean | groups | no group | AUC | ratio |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for world in worlds:
+        y, f, names = world.y, world.f, np.unique(world.group)
+        truth = {name: y[world.group == name].mean() for name in names}
+        area, ratio = auc(y, f)[0], f.mean() / y.mean()
+        for budget in budgets:
+            held = {"mean": [], "groups": [], "none": [], "auc": [], "ratio": []}
+            for turn in range(repeats):
+                pi, mask, *_ = world.plan(budget, turn)
+                held["mean"].append(holds(collected_mean(y, pi, mask, f), y.mean()))
+                for name, found in collected_by_group(y, pi, mask, f, world.group).items():
+                    held["none"].append(np.isnan(found.low))
+                    if not np.isnan(found.low):
+                        held["groups"].append(holds(found, truth[name]))
+                held["ratio"].append(holds(collected_calibration(y, pi, mask, f), ratio))
+                if 2 <= y[mask].sum() <= mask.sum() - 2:
+                    held["auc"].append(holds(collected_auc(y, pi, mask, f), area))
+            shares = [np.mean(held[name]) for name in ("mean", "groups", "none", "auc", "ratio")]
+            told = " | ".join(f"{share:.3f}" for share in shares)
+            print(f"| {world.name} | {world.setting} | {budget} | {told} |", flush=True)
+
+
+def holds(found, truth):
+    return found.low - 1e-12 <= truth <= found.high + 1e-12
+
+
+def worth(worlds, budgets, repeats):
+    print(
+        "\n| table | labels missing | AUC | budget | own | shuffled | negated | expected/reached |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for world in worlds:
+        y, rows = world.y, len(world.y)
+        shuffled = np.random.default_rng(1).permutation(world.f)
+        for budget in budgets:
+            if budget >= rows:
+                continue
+            matched, ratio = [], np.nan
+            for f in (world.f, shuffled, 1 - world.f):
+                off, half = [], []
+                for turn in range(repeats):
+                    pi, mask, chances, _ = world.plan(budget, turn, f)
+                    found = collected_mean(y, pi, mask, f)
+                    off.append(found.value - y.mean())
+                    half.append((found.high - found.low) / 2)
+                spread = y.var(ddof=1)
+                matched.append(1 / (np.mean(np.square(off)) / spread + 1 / rows))
+                if f is world.f:
+                    expected = expected_half_width(chances, np.sqrt(f * (1 - f)))
+                    ratio = expected / np.mean(half)
+            told = " | ".join(f"{one:.0f}" for one in matched)
+            area = auc(y, world.f)[0]
+            print(
+                f"| {world.name} | {world.setting} | {area:.3f} | {budget} | {told} |"
+                f" {ratio:.3f} |",
+                flush=True,
+            )
+
+
+def refutation(worlds, repeats, budget=300):
+    print(
+        "\n| table | labels missing | refuted at random | with seen | refuted at 3 | Gamma holds |"
+    )
+    print("| --- | --- | --- | --- | --- | --- |")
+    for world in worlds:
+        shares = []
+        for delta in (0.0, np.log(3)):
+            hit, seen, held = [], [], []
+            p = expit(logit(world.f.clip(1e-6, 1 - 1e-6)) + delta)
+            for turn in range(repeats):
+                y = (np.random.default_rng([23, turn]).random(len(p)) < p).astype(float)
+                pi, mask, *_ = world.plan(budget, turn)
+                found = refuted(y, pi, mask, world.f)
+                hit.append(found.refuted)
+                held.append(found.low <= np.exp(delta) <= found.high)
+                seen.append(refuted(y, pi, mask, world.f, seen=world.seen).refuted)
+            shares += [np.mean(hit), np.mean(seen), np.mean(held)]
+        told = f"{shares[0]:.3f} | {shares[1]:.3f} | {shares[3]:.3f} / {shares[4]:.3f}"
+        print(f"| {world.name} | {world.setting} | {told} | {shares[2]:.3f} / {shares[5]:.3f} |")
+
+
+def looks(worlds, repeats, batch=50, most=400):
+    at = np.arange(batch, most + 1, batch)
+    levels = {"planned": look_levels(at), "pocock": look_levels(at, spending="pocock")}
+    levels["plain"] = np.full(len(at), 0.95)
+    print("\n| table | labels missing | way | coverage | labels | half-width |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for world in worlds:
+        y, f = world.y, world.f
+        wanted = expected_half_width(
+            inclusion_chances(np.sqrt(f * (1 - f)), 250), np.sqrt(f * (1 - f))
+        )
+        ends = {way: [] for way in (*levels, "any time")}
+        for turn in range(repeats):
+            for way, level in levels.items():
+                for look, own in zip(at, level, strict=True):
+                    pi, mask, *_ = world.plan(int(look), turn)
+                    found = collected_mean(y, pi, mask, f, level=float(own))
+                    half = (found.high - found.low) / 2
+                    if half <= wanted:
+                        break
+                ends[way].append((holds(found, y.mean()), look, half))
+            *_, chances, coins = world.plan(most, turn)
+            low, high = anytime_interval(y, chances, coins, most, f)
+            ends["any time"].append((low <= y.mean() <= high, most, (high - low) / 2))
+        for way, made in ends.items():
+            share, labels, half = np.mean(made, axis=0)
+            print(
+                f"| {world.name} | {world.setting} | {way} | {share:.3f} | {labels:.0f} | "
+                f"{half:.4f} |",
+                flush=True,
+            )
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("parts", nargs="*", default=["coverage", "worth", "refuted", "looks"])
+    parser.add_argument("--repeats", type=int, default=400)
+    parser.add_argument("--tables", default=",".join(TABLES))
+    parser.add_argument("--settings", default=",".join(SETTINGS))
+    parser.add_argument("--budgets", default="50,200,1000")
+    parser.add_argument("--rows", type=int, default=6000)
+    asked = parser.parse_args()
+    budgets = [int(one) for one in asked.budgets.split(",")]
+    names = [
+        name for name in asked.tables.split(",") if name not in REAL or one_answer.DATA.exists()
+    ]
+    worlds = [
+        World(name, setting, asked.rows) for name in names for setting in asked.settings.split(",")
+    ]
+    if "coverage" in asked.parts:
+        coverage(worlds, budgets, asked.repeats)
+    if "worth" in asked.parts:
+        worth(worlds, [one for one in budgets if one >= 200], asked.repeats)
+    if "refuted" in asked.parts:
+        refutation(worlds, asked.repeats)
+    if "looks" in asked.parts:
+        looks(worlds, max(asked.repeats // 4, 50))
+
+
+if __name__ == "__main__":
+    main()

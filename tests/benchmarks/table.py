@@ -36,7 +36,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "workflow")]
 
 PARTS = (
     *("reading", "mixture", "matching", "adjust", "auc", "value", "peers_of_values"),
-    *("choice", "filter", "promises", "constraints", "unlabeled"),
+    *("choice", "filter", "promises", "constraints", "unlabeled", "collected"),
 )
 FOLDER = ROOT / "results" / "bench"
 

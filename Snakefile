@@ -23,6 +23,8 @@ include: "workflow/rules/train.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/deliver.smk"
 include: "workflow/rules/apply.smk"
+include: "workflow/rules/rehearse.smk"
+include: "workflow/rules/rehearsed.smk"
 include: "workflow/rules/draw.smk"
 include: "workflow/rules/report.smk"
 

@@ -34,6 +34,8 @@ STAGES = {
     "select",
     "weigh",
     "train",
+    "rehearse",
+    "rehearsed",
     "evaluate",
     "deliver",
     "apply",

@@ -36,6 +36,7 @@ OUTPUTS = {
     "select": {"table": "selection", "model": "selection_model"},
     "weigh": {"table": "weights"},
     "train": {"model": "model", "predictions": "predictions"},
+    "rehearse": {"table": "rehearsal"},
 }
 #: Measurements that a stage makes, by the item that it is about.
 MEASURED = {"label": "labels", "select": "selection_{}", "weigh": "weights_{}", "evaluate": "{}"}
@@ -209,9 +210,7 @@ def _answers(config, index, new, page):
     refuse_all(secrets_in(config) or unseen_in(config))
     plan = resolve(with_own_tables(config, {}))
     stages, study = Stages(plan, ""), plan["studies"][NAME]
-    at = stages.paths.study(NAME)
-    for asked in _order(study, page):
-        _run(stages, at, *asked)
+    run_jobs(stages, NAME, _order(study, page))
     made = stages.job("deliver", NAME).outputs
     pages = stages.job("page", study["family"]).outputs
     metrics = pd.concat(
@@ -249,6 +248,13 @@ def _order(study, page):
     yield "page", study["family"]
     if page is not None:
         yield "report", ""
+
+
+def run_jobs(stages, name, asked):
+    """Run the jobs of a study one after the other; `asked` has stage, name and item of each."""
+    at = stages.paths.study(name)
+    for one in asked:
+        _run(stages, at, *one)
 
 
 def _run(stages, at, stage, name, item=""):

@@ -74,8 +74,9 @@ wildcard_constraints:
     study="[a-z][a-z0-9_]*",
     part="[A-Za-z][A-Za-z0-9_]*",
     selector="[A-Za-z][A-Za-z0-9_]*",
+    rehearsal="[a-z]+_[0-9]+",
     weighting="[A-Za-z][A-Za-z0-9_-]*",
-    method=r"(?!labels(?:\.|$)|delivered(?:\.|$)|new_rows(?:\.|$)|selection_|weights_)[A-Za-z][A-Za-z0-9_.-]*",
+    method=r"(?!labels(?:\.|$)|delivered(?:\.|$)|rehearsal(?:\.|$)|new_rows(?:\.|$)|selection_|weights_)[A-Za-z][A-Za-z0-9_.-]*",
 
 
 #: What an item of a study is called in the files of a stage.
@@ -86,6 +87,7 @@ ITEMS = {
     "weigh": "{weighting}",
     "train": "{method}",
     "evaluate": "{method}",
+    "rehearse": "{rehearsal}",
 }
 
 

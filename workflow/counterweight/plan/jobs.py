@@ -159,6 +159,9 @@ class StudyPaths:
     def predictions(self, method):
         return f"{self.folder}/predictions/{method}.parquet"
 
+    def rehearsal(self, copy):
+        return f"{self.folder}/rehearsal/{copy}.parquet"
+
     def metrics(self, source):
         return f"{self.folder}/metrics/{source}.parquet"
 
@@ -299,6 +302,9 @@ class Paths:
             made = step(stage, source, *filter(None, [table, *outputs.values()]))
             steps = steps + [made | {"log": self.log(stage, name)}]
             yield chain(source, steps, table is not None)
+        if rehearsed := task.plan_rehearsed(self.plan, study, at):
+            made = step("rehearsed", "rehearsal", rehearsed.outputs["metrics"])
+            yield chain("rehearsal", steps + [made | {"log": self.log("rehearsed", name)}])
 
     def _dataset_steps(self, dataset):
         """Steps from the source of a data set to its typed table."""

@@ -17,6 +17,7 @@ OWN_KEYS = {
     "limits": None,
     "experiment": None,
     "tilt": None,
+    "rehearse": None,
     "samples": {},
     "test_rows": None,
     "keep_rate": 1.0,
@@ -42,6 +43,8 @@ LEFT_OUT = {
     "parts": lambda plan, study: (),
     "plan_deliver": lambda plan, study, at: None,
     "plan_apply": lambda plan, study, at: None,
+    "rehearsals": lambda study: (),
+    "plan_rehearsed": lambda plan, study, at: None,
     "shown": lambda study: {},
 }
 

@@ -7,6 +7,7 @@ FIGURES = {
     "likelihood": "counterweight.reporting.charts.selection_figures:draw_likelihood",
     "sensitivity": "counterweight.reporting.charts.selection_figures:draw_sensitivity",
     "gamma": "counterweight.reporting.charts.selection_figures:draw_gamma",
+    "rehearsal": "counterweight.reporting.charts.selection_figures:draw_rehearsal",
     "boundary": "counterweight.reporting.charts.selection_figures:draw_boundary",
     "value": "counterweight.reporting.charts.logs_figures:draw_value",
     "ratio_bias": "counterweight.reporting.charts.logs_figures:draw_ratio_bias",

@@ -1,11 +1,13 @@
 """Figures of selected labels."""
 
 import numpy as np
+import pandas as pd
 from matplotlib.ticker import LogLocator
 
 from counterweight.reporting.charts import forms
-from counterweight.reporting.pages.sensitivity_page import swept_of
-from counterweight.reporting.wording import shortened
+from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.pages.sensitivity_page import REHEARSED, scenario_of, swept_of
+from counterweight.reporting.wording import capital, joined_words, shortened
 from counterweight.tables.parquet import setting_options
 
 #: Text under each figure.
@@ -30,6 +32,11 @@ CAPTION_BY_NAME = {
     "likelihood": (
         "Log-likelihood of the unlabeled rows, per row and relative to the start, after each "
         "step of the mixtures that shift; each panel has its own scale."
+    ),
+    "rehearsal": (
+        "The whole answer made again on copies of the table in which outcomes, and who has one, are "
+        "drawn from what was fitted to it, so that the truth of each copy is known: for the rows "
+        "without an outcome, estimate minus truth with the answer's 95 % interval, a copy each."
     ),
     "selection": (
         "Share of labeled rows among rows of about the same predicted chance (on the diagonal a "
@@ -203,6 +210,46 @@ def draw_gamma(study):
 
 
 _TICKS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
+
+
+def draw_rehearsal(study):
+    """The answer on copies of the table: how far each was from the truth, and its interval."""
+    target = study.plan["targets"][0]
+    settings = study.places("setting", REHEARSED, "rehearsed_held", target)
+    if not settings:
+        return forms.blank("No copy of the table was made in this study.")
+    factor = 100 if study.measured("target_rate", target) else 1
+    unit = "points" if factor == 100 else "in the outcome's unit"
+    titles = [capital(scenario_of(setting, 0)) for setting in settings]
+    canvas = forms.Canvas(
+        titles, 2.0, "Copies, in order of the error", f"Estimate minus truth, {unit}", sharey="row"
+    )
+    whose, found = "rows without an outcome", []
+    for panel, setting in zip(canvas.all, settings, strict=True):
+        copies = _copies(study, target, setting)
+        copies = copies.sub(copies["truth"], axis=0).mul(factor).dropna().sort_values("estimate")
+        held = (copies["low"] <= 0) & (copies["high"] >= 0)
+        copies["at"] = np.arange(1, len(copies) + 1)
+        panel.level("truth", Estimate(0.0), forms.Look(forms.INK, ""))
+        for name, which, look in (("held", held, _HELD), ("missed", ~held, _MISSED)):
+            points = copies[which][["at", "estimate", "low", "high"]].itertuples(index=False)
+            panel.line(f"interval {name} the truth", [*points], look, markersize=2.6)
+        found.append(f"{held.sum()} of {len(held)} {scenario_of(setting)}")
+    title = f"For the {whose} the interval held the truth in {joined_words(found)}"
+    return canvas.drawing(title, "Error and interval of the answer on each copy of the table")
+
+
+def _copies(study, target, setting):
+    """Truth, estimate and interval of the rows without an outcome, a line each copy."""
+    found = {}
+    for what in ("truth", "estimate", "low", "high"):
+        rows = study.rows(REHEARSED, f"rehearsed_{what}", target)
+        rows = rows[rows["setting"].eq(setting) & rows["part"].eq("unlabeled")]
+        found[what] = rows.dropna(subset="step").set_index("step")["value"]
+    return pd.DataFrame(found)
+
+
+_HELD, _MISSED = forms.Look(forms.BLUE, "o", "none"), forms.Look(forms.RED, "D", "none")
 
 
 def draw_likelihood(study):

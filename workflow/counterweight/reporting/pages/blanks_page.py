@@ -11,8 +11,10 @@ from counterweight.reporting.pages.selection_page import SELECTORS, WEIGHTS, fit
 from counterweight.reporting.pages.sensitivity_page import (
     BY_COLUMN,
     BY_GAMMA,
+    BY_REHEARSAL,
     GIVEN,
     how_wrong,
+    rehearsed,
     swept_of,
     turn,
     turns,
@@ -61,6 +63,7 @@ def answer(numbers):
     of_all = " It is that of all of them only if the condition of the first sentence holds."
     more = (
         *_wrong(numbers, saved, target, swept),
+        *rehearsed(numbers),
         _resting(people) if people.supported.known else _apart(numbers, target),
         f"On held-out labeled rows, weighted to have the features of {whom}, "
         f"{_delivered(numbers, saved)} has {quality.label} {in_words(known[method], quality)}"
@@ -430,7 +433,7 @@ PAGE = StudyPage(
             _columns(*QUALITIES, "mean_error"),
         ),
     ),
-    trust=(why, how_wrong, BY_GAMMA, BY_COLUMN, sizes, WEIGHTS, SELECTORS, fits),
+    trust=(why, how_wrong, BY_REHEARSAL, BY_GAMMA, BY_COLUMN, sizes, WEIGHTS, SELECTORS, fits),
     details=(
         Sheet(
             "The same on the labeled rows as they are",

@@ -7,7 +7,7 @@ from counterweight.evaluation.benchmark_columns import EITHER
 from counterweight.numerics.sensitivity import MOST, TWICE, turn_sentence
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet, in_words
-from counterweight.reporting.wording import number, percent, places_for
+from counterweight.reporting.wording import capital, joined_words, number, percent, places_for
 from counterweight.tables.parquet import setting_name, setting_options
 
 #: What is swept: metric, what it is called in a title, what hidden labels say of it elsewhere.
@@ -21,6 +21,8 @@ SWEPT = (
 #: Whose rows, in print.
 AMONG = {"general": "everyone", "unlabeled": "those without a label"}
 GIVEN = "delivered"
+#: Source of what was measured on copies of the table.
+REHEARSED = "rehearsal"
 
 
 @dataclass(frozen=True)
@@ -328,4 +330,80 @@ def _columns(numbers):
 #: Bounds by Γ: a line each.
 BY_GAMMA = Sheet(
     "How wrong it could be, by Γ", _lines, _columns, first="Odds at most", fold=True, best=False
+)
+
+
+#: What is so in the copies of each scenario, in words, and how a sentence says it.
+REHEARSALS = {
+    "assumed": ("what is assumed is so", "if what is assumed is so"),
+    "outcome": (
+        "odds of rows without an outcome {gamma:g} times what is assumed, or 1/{gamma:g}",
+        "if their odds are {gamma:g} times what is assumed, or 1/{gamma:g} of it",
+    ),
+    "hidden": ("the strongest column is not shown", "if the strongest column were hidden"),
+    "overlap": (
+        "who has an outcome is twice as clear cut",
+        "if who has an outcome were twice as clear cut",
+    ),
+}
+
+
+def scenario_of(setting, say=1):
+    """A scenario of a rehearsal in words: as a label (0), or in a sentence (1)."""
+    name, gamma = next(iter(setting_options(setting).items()))
+    return REHEARSALS[name][say].format(gamma=gamma or 1)
+
+
+def rehearsed(numbers):
+    """How often the answer held the truth on copies of the table; nothing where none were made."""
+    target = numbers.plan["targets"][0]
+    held = []
+    for setting in numbers.places("setting", REHEARSED, "rehearsed_held", target):
+        place = {"setting": setting, "part": "unlabeled"}
+        copies = _rows_of(numbers, setting)
+        share = numbers.get(REHEARSED, "rehearsed_held", target, **place)
+        if share.known and copies:
+            held.append(f"in {round(share.mean * copies)} of {copies} {scenario_of(setting)}")
+    if held:
+        yield (
+            "Rehearsed on synthetic copies of this table, in which the truth is known: the interval "
+            f"for the rows without an outcome held it {joined_words(held)}."
+        )
+
+
+def _rows_of(numbers, setting):
+    """How many copies were made of a scenario."""
+    rows = numbers.rows(REHEARSED, "rehearsed_held")
+    rows = rows[rows["setting"].eq(setting)]["rows"]
+    return int(rows.iloc[0]) if len(rows) else 0
+
+
+def _rehearsal_lines(numbers):
+    target, whom = numbers.plan["targets"][0], {"unlabeled": "rows without an outcome"}
+    if target == "general":
+        whom[""] = "everyone"
+    for setting in numbers.places("setting", REHEARSED, "rehearsed_held", target):
+        for part, words in whom.items():
+            label = f"{capital(scenario_of(setting, 0))}: {words}"
+            yield Line(REHEARSED, label, {"setting": setting, "part": part})
+
+
+def _rehearsal_columns(numbers):
+    target = numbers.plan["targets"][0]
+    for metric in ("held", "off", "half_width", "rmse", "naive_rmse", "bounded"):
+        show = "interval" if metric in ("held", "off") else "mean"
+        yield Column(f"rehearsed_{metric}", target=target, show=show)
+
+
+#: The answer on copies of the table: a line for each scenario and population.
+BY_REHEARSAL = Sheet(
+    "Rehearsal on copies of this table",
+    _rehearsal_lines,
+    _rehearsal_columns,
+    first="In the copies",
+    note=(
+        "A copy has the rows and columns of the table; who has an outcome and how everyone turns out "
+        "are drawn anew from what was fitted to it, and the whole answer is made again."
+    ),
+    best=False,
 )

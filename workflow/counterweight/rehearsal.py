@@ -152,7 +152,7 @@ def rehearse(job):
 
 
 def _expected(saved, table, labels, scores):
-    """Expected outcomes of rows that have one, the study's own odds factor, deviations of numbers."""
+    """What rows with an outcome are expected to have, the study's odds factor, deviations."""
     told, tilt = pd.DataFrame(saved.scored(table, reasons=False)), saved.facts["tilt"]
     expected = told["at_random" if tilt else "estimate"].to_numpy()
     if saved.binary:

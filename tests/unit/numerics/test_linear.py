@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.logistic import LogisticModel
+from counterweight.numerics.checks import features_named
 from counterweight.numerics.linear import (
     expit,
     fit_logistic,
@@ -195,3 +196,17 @@ def test_log_losses_of_rows_left_out_are_near_those_of_fits_without_them():
             beta = minimize(loss, np.zeros(4), options={"gtol": 1e-8}).x
             losses.append(np.logaddexp(0, -(2 * y[out] - 1) * (rows[out] @ beta[:3] + beta[3])))
         assert found == pytest.approx(np.mean(losses), abs=2e-3)
+
+
+def test_a_feature_with_one_value_is_called_by_its_name_and_once(caplog):
+    X, y = sample()
+    X[:, 1] = 7.0
+    with features_named(["income", "age", "debt"]):
+        for _ in range(3):
+            assert fit_logistic(X, y)[0][1] == 0
+        # Of rows with other features the names are not known.
+        fit_logistic(X[:, :2], y)
+    fit_logistic(X, y)
+    told = [record.getMessage() for record in caplog.records]
+    number = "Feature number 1 has one value in the 400 rows of a fit: it gets the coefficient 0."
+    assert told == [number.replace("number 1", "age"), number, number]

@@ -7,6 +7,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.classifier import positive, sibling
+from counterweight.numerics.checks import features_named
 from counterweight.plan.components import declared, load
 from counterweight.tables.jobs import train_repeats
 from counterweight.tables.parquet import (
@@ -48,7 +49,8 @@ def train_study(job, data):
         )
         return [model_table(arrays, repeat, target) for target, arrays in fitted], predictions
 
-    train_repeats(job, one, given.get("repeats", len(data.labels)))
+    with features_named(data.names):
+        train_repeats(job, one, given.get("repeats", len(data.labels)))
 
 
 def cross_fitted(job, data):
@@ -87,7 +89,8 @@ def cross_fitted(job, data):
         kept = [model_table(arrays, repeat, whose) for whose, arrays in fitted]
         return kept if repeat == 0 else [], predictions
 
-    train_repeats(job, one, repeats)
+    with features_named(data.names):
+        train_repeats(job, one, repeats)
 
 
 #: Folds that decide between settings, and rows of each that are asked: of more, the first in the

@@ -1,6 +1,8 @@
 """Checks of columns, rows, labels, weights and options that every estimator shares."""
 
 import re
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -67,6 +69,30 @@ def check_same_columns(known, given, what, width=None, warn=True):
 def named(index, feature_names=None):
     """Features by name, or by number where there are no names."""
     return [feature_names[i] if feature_names is not None else f"number {i}" for i in index]
+
+
+#: Names of the features of fits, and those of which was said what there is to say.
+_names = ContextVar("names of features", default=(None, None))
+
+
+@contextmanager
+def features_named(names):
+    """Fits inside call features by these names, where there are so many; see `unsaid`."""
+    token = _names.set((names, set()))
+    try:
+        yield
+    finally:
+        _names.reset(token)
+
+
+def unsaid(index, width):
+    """Of `width` features those to warn of: within `features_named` by name, each but once."""
+    names, said = _names.get()
+    if names is None or len(names) != width:
+        return named(index)
+    told = [name for name in named(index, names) if name not in said]
+    said.update(told)
+    return told
 
 
 def number_table(X, empty=False):

@@ -6,7 +6,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Number
-from counterweight.numerics.checks import checked_rows, named, two_class_rows
+from counterweight.numerics.checks import checked_rows, two_class_rows, unsaid
 
 log = logging.getLogger("counterweight")
 
@@ -14,6 +14,17 @@ log = logging.getLogger("counterweight")
 RIDGE = {
     "l2": Number(1e-6, "Penalty on standardised coefficients, for each row; 0 for none.", minimum=0),
 }  # fmt: skip
+
+
+def _warn_of(constant, rows):
+    """Say which features (d,) have one value in the rows of a fit; of named ones each but once."""
+    told = unsaid(np.flatnonzero(constant), len(constant))
+    if told:
+        log.warning(
+            "Feature %s has one value in the %d rows of a fit: it gets the coefficient 0.",
+            listed(told),
+            rows,
+        )
 
 
 def fit_logistic(X, y, sample_weight=None, l2=1e-6, max_iter=200):
@@ -44,11 +55,7 @@ def fit_logistic(X, y, sample_weight=None, l2=1e-6, max_iter=200):
     scale = np.sqrt(np.average((X - center) ** 2, axis=0, weights=weights))
     constant = (np.ptp(X, axis=0) == 0) | (scale <= 1e-12 * np.abs(center))
     if constant.any():
-        log.warning(
-            "Feature %s has one value in the %d rows of this fit: it gets the coefficient 0.",
-            listed(named(np.flatnonzero(constant))),
-            len(X),
-        )
+        _warn_of(constant, len(X))
     scale[constant] = 1.0
     standard = np.where(constant, 0.0, (X - center) / scale)
     found, steps, converged = _newton(standard, y, weights / len(X), l2, max_iter)

@@ -7,6 +7,7 @@ from counterweight.numerics.checks import (
     check_same_columns,
     checked_labels,
     checked_rows,
+    features_named,
     labels_of,
 )
 from counterweight.numerics.ranking import auc_estimate
@@ -235,7 +236,9 @@ def selected(job, data, least=0):
         model = parquet.model_table(fit, repeat, "")
         return table, model, [record | {"repeat": repeat} for record in records]
 
-    columns, models, records = zip(*over_repeats(one, data.labels, job.threads), strict=True)
+    with features_named(data.names):
+        made = over_repeats(one, data.labels, job.threads)
+    columns, models, records = zip(*made, strict=True)
     parquet.write_table(job.output.table, parquet.joined(columns))
     parquet.write_table(job.output.model, parquet.stacked(models), parquet.MODEL)
     return [record for part in records for record in part]

@@ -92,6 +92,48 @@ def test_a_cut_that_few_outcomes_cross_is_found_by_the_chance_of_a_label():
         support.outside(X, score[:3])
 
 
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_tail_that_few_outcomes_reach_is_told(side):
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(1000, 5))
+    X[:, 4] = np.round(X[:, 4])  # many rows at each value
+    for k in (1, 4):
+        beyond = side * X[:, k] > 0.6
+        s = rng.random(1000) < np.where(beyond, 0.0, 0.5)
+        s[rng.choice(np.flatnonzero(beyond & (side * X[:, k] < 1.2)), 3, replace=False)] = True
+        found = EmptyRanges.find(X[s], X[~s], np.arange(5))
+        held = found.hold(X[~s]) >= 0
+        assert held[beyond[~s]].mean() > 0.9 and held[~beyond[~s]].mean() < 0.01
+        assert found.scarce.sum() == 1 and found.column[found.scarce] == [k]
+        told = found.words([*"abcde"])[found.scarce]
+        side_of = "above" if side > 0 else "below"
+        assert told[0].startswith(f"{'abcde'[k]} {side_of} ")
+        assert told[0].endswith("hardly anybody there has an outcome")
+        assert (EmptyRanges.hold(found, found.nearest(X)) == -1).all()
+        again = EmptyRanges.of(vars(found))
+        np.testing.assert_array_equal(again.words([*"abcde"]), found.words([*"abcde"]))
+        before = {name: values for name, values in vars(found).items() if name != "scarce"}
+        assert not EmptyRanges.of(before).scarce.any()
+
+
+def test_a_tail_with_as_many_outcomes_as_a_tenth_is_none():
+    rng = np.random.default_rng(13)
+    X = rng.normal(size=(4000, 1))
+    beyond = X[:, 0] > 0.6
+    s = rng.random(4000) < np.where(beyond, 0.05, 0.5)
+    assert not EmptyRanges.find(X[s], X[~s], [0]).scarce.any()
+
+
+def test_few_outcomes_are_asked_for_half_the_proof():
+    # Ten of 800 with a label at the lowest score, of 10,800 of whom every second has one: the
+    # bound is 2.1 %, above .05 and below .1 of the share of all.
+    p, other = np.r_[np.full(10, 0.1), np.full(5390, 0.5)], np.r_[np.full(790, 0.1), [0.5] * 4610]
+    assert least_chance(p, other) == 0.1
+    fewer = np.r_[np.full(390, 0.1), [0.5] * 5010]
+    assert least_chance(p, fewer) == least_chance(p, fewer, 9) == -np.inf
+    assert least_chance(p, fewer, 10) == 0.1
+
+
 def test_chances_without_use_for_the_label_give_no_threshold():
     rng = np.random.default_rng(6)
     for n in (100, 2000):

@@ -1,4 +1,4 @@
-"""Regions where nobody has an outcome: runs of unlabeled rows in one column, low p(labeled | x)."""
+"""Regions where hardly anybody has an outcome: runs of one column, tails, low p(labeled | x)."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,13 @@ BY_CHANCE = 1e-3
 FRACTION = 0.05
 #: Chance that the share of labeled rows of such a kind is above its bound.
 BOUND = 0.05
+#: Labeled rows up to which a tail is unsupported at twice `FRACTION`: so few tell of no more.
+FEW = 25
 
 
 @dataclass
 class EmptyRanges:
-    """Values of a number at which many rows are and none has an outcome.
+    """Values of a number at which many rows are and none, or hardly any, has an outcome.
 
     Attributes
     ----------
@@ -25,23 +27,28 @@ class EmptyRanges:
     low, high : array (R,)
         A value is in the range if it is above `low` and below `high`; the ends are values of
         labeled rows, or infinite.
+    scarce : bool array (R,)
+        Whether some of the rows in the range are labeled.
     """
 
     column: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    scarce: np.ndarray
 
     @classmethod
     def none(cls):
-        return cls(np.zeros(0, int), np.zeros(0), np.zeros(0))
+        return cls(np.zeros(0, int), np.zeros(0), np.zeros(0), np.zeros(0, bool))
 
     @classmethod
     def find(cls, X, unlabeled, columns):
-        """Ranges without any of the labeled rows X (n, d) and too many of the unlabeled (N, d).
+        """Ranges with none, or hardly any, of the labeled rows X (n, d) and too many of the
+        unlabeled (N, d).
 
         With labels at random K rows in a run have none with the chance (1 - n / (n + N))^K; it is
         multiplied by the number of runs looked at: beyond both ends of each of the `columns`, and
-        n - 1 gaps in each, which share `BY_CHANCE` evenly.
+        n - 1 gaps in each, which share `BY_CHANCE` evenly. A tail is told, too, where hardly any
+        row has one; see `_scarce_tails`.
         """
         n, hidden = len(X), len(unlabeled)
         made = []
@@ -53,7 +60,7 @@ class EmptyRanges:
             for tests in (2 * len(columns), max(1, n - 1) * len(columns))
         )
         for k in columns:
-            known = np.unique(X[:, k])
+            known, count = np.unique(X[:, k], return_counts=True)
             value = np.sort(unlabeled[:, k])
             # Unlabeled rows strictly between one labeled value and the next.
             up_to = np.searchsorted(value, known, side="right")
@@ -61,18 +68,23 @@ class EmptyRanges:
             run = np.append(before, hidden) - np.append(0, up_to)
             least = np.full(len(run), gap)
             least[[0, -1]] = tail
-            for at in np.flatnonzero(run >= least):
-                low = known[at - 1] if at else -np.inf
-                made.append((k, low, known[at] if at < len(known) else np.inf))
+            ends = np.r_[-np.inf, known, np.inf]
+            made += [(k, ends[at], ends[at + 1], False) for at in np.flatnonzero(run >= least)]
+            tails = _scarce_tails(X[:, k], value, known, count, before, up_to)
+            made += [(k, low, high, True) for low, high in tails]
         if not made:
             return cls.none()
-        column, low, high = zip(*made, strict=True)
-        return cls(np.array(column, int), np.array(low, float), np.array(high, float))
+        column, low, high, scarce = zip(*made, strict=True)
+        ends = np.array(low, float), np.array(high, float)
+        return cls(np.array(column, int), *ends, np.array(scarce, bool))
 
     @classmethod
     def of(cls, arrays):
+        """Ranges from arrays by name; files of 1.0.1 know of none with labeled rows."""
         column = np.asarray(arrays["column"], int).reshape(-1)
-        return cls(column, *(np.asarray(arrays[k], float).reshape(-1) for k in ("low", "high")))
+        ends = (np.asarray(arrays[k], float).reshape(-1) for k in ("low", "high"))
+        scarce = np.asarray(arrays.get("scarce", np.zeros(len(column)))).reshape(-1)
+        return cls(column, *ends, scarce.astype(bool))
 
     def hold(self, X):
         """Which range holds each row, int (m,); -1 for none."""
@@ -85,14 +97,16 @@ class EmptyRanges:
     def words(self, names):
         """What is told of each range."""
         told = []
-        for k, low, high in zip(self.column, self.low, self.high, strict=True):
+        ranges = zip(self.column, self.low, self.high, self.scarce, strict=True)
+        for k, low, high, scarce in ranges:
             if np.isinf(low):
                 place = f"below {high:.6g}"
             elif np.isinf(high):
                 place = f"above {low:.6g}"
             else:
                 place = f"between {low:.6g} and {high:.6g}"
-            told.append(f"{names[k]} {place}: nobody there has an outcome")
+            who = "hardly anybody" if scarce else "nobody"
+            told.append(f"{names[k]} {place}: {who} there has an outcome")
         return np.asarray(told, dtype=object)
 
     def nearest(self, X):
@@ -105,14 +119,40 @@ class EmptyRanges:
         return X
 
 
-def least_chance(p, p_unlabeled):
+def _scarce_tails(x, unlabeled, known, count, before, up_to):
+    """Ranges, as pairs of ends, at which hardly any row has an outcome: none, or one an end.
+
+    The value is taken for the score of `least_chance`, and its negative: shares of labeled rows
+    rise from the end. `x` (n,) are labeled rows' values, `unlabeled` (N,) the others' in order,
+    `known` those labeled in order, once each with their `count`, and how many unlabeled ones lie
+    `before` each and `up_to` it.
+    """
+    hidden, seen = len(unlabeled), np.cumsum(count)
+    most = 2 * FRACTION * len(x) / (len(x) + hidden)
+    # Those at each end without any outcome, a range of their own, prove nothing of the others.
+    below, above = np.append(before[1:], hidden) - before[0], up_to[-1] - np.append(0, up_to[:-1])
+    other, found = len(x) - seen + count, []
+    few_below, few_above = seen <= most * (seen + below), other <= most * (other + above)
+    if few_below.any():
+        at = np.searchsorted(known, least_chance(x, unlabeled, FEW), side="right")
+        if 0 < at < len(known) and few_below[at - 1]:
+            found.append((-np.inf, known[at]))
+    if few_above.any():
+        at = np.searchsorted(known, -least_chance(-x, -unlabeled, FEW), side="left")
+        if 0 < at < len(known) and few_above[at]:
+            found.append((known[at - 1], np.inf))
+    return found
+
+
+def least_chance(p, p_unlabeled, few=-1):
     """p(labeled | x) at and below which hardly anybody has an outcome; -infinite for none.
 
     `p` (n,) of the labeled rows, `p_unlabeled` (N,) of the others, cross-fitted. Blocks of the
     score are pooled until their shares of labeled rows rise (isotonic regression). From the lowest,
     blocks are taken while chance may have brought their share above `FRACTION` of the share of all;
     the threshold is the largest score at which the upper confidence bound (Clopper & Pearson 1934)
-    of the share of all rows up to it is below that fraction.
+    of the share of all rows up to it is below that fraction; below twice as much where at most
+    `few` labeled rows are up to it.
     """
     from scipy.stats import beta
     from sklearn.isotonic import isotonic_regression
@@ -123,12 +163,12 @@ def least_chance(p, p_unlabeled):
     value, inverse, count = np.unique(np.r_[p, other], return_inverse=True, return_counts=True)
     labeled = np.bincount(inverse[: len(p)], minlength=len(value)).astype(float)
     share = isotonic_regression(labeled / count, sample_weight=count.astype(float))
-    limit = FRACTION * len(p) / (len(p) + len(other))
+    seen, rows = np.cumsum(labeled), np.cumsum(count)
+    limit = FRACTION * len(p) / (len(p) + len(other)) * np.where(seen <= few, 2.0, 1.0)
     _, block = np.unique(share, return_inverse=True)
     hits, size = np.bincount(block, labeled), np.bincount(block, count)
     least = np.where(hits > 0, beta.ppf(BOUND, np.maximum(hits, 1), size - hits + 1), 0)
-    low = np.cumprod(least <= limit).astype(bool)[block]
-    seen, rows = np.cumsum(labeled), np.cumsum(count)
+    low = np.cumprod(least[block] <= limit).astype(bool)
     most = np.ones(len(value))
     most[low] = beta.ppf(1 - BOUND, seen[low] + 1, np.maximum(rows - seen, 1e-9)[low])
     fits = np.flatnonzero(low & (most <= limit))

@@ -200,7 +200,8 @@ class Support:
     - it lies in a corner of two features where many labeled rows would be expected, were the
       two related as in a normal copula, and none is;
     - with unlabeled rows in `fit`: a number of it lies where many unlabeled rows are and no labeled
-      one, see `EmptyRanges`; with their chances of a label: its own is at most `least_chance_`.
+      one, or hardly any at an end, see `EmptyRanges`; with their chances of a label: its own is at
+      most `least_chance_`.
 
     Distances are taken between normal scores: each number is mapped to the normal quantile of
     its rank among labeled rows (linearly beyond them), so that skewed numbers and heavy tails
@@ -601,9 +602,8 @@ class Support:
         self.least_chance_, self.empty_ = -np.inf, EmptyRanges.none()
         if "least_chance" in arrays:
             self.least_chance_ = float(arrays["least_chance"])
-            self.empty_ = EmptyRanges.of(
-                {name: arrays[f"empty_{name}"] for name in EmptyRanges.__dataclass_fields__}
-            )
+            own = {k.removeprefix("empty_"): v for k, v in arrays.items() if k[:6] == "empty_"}
+            self.empty_ = EmptyRanges.of(own)
         return self
 
 

@@ -20,6 +20,12 @@ NO_FEATURES = {
     *("rate_for_share", "general_weights", "unlabeled_weights", "cap_weights"),
     *("effective_sample_size", "metric_estimate", "grouped_estimate", "compare_metrics"),
     *("compare_segments", "ips", "snips", "doubly_robust", "value_from_parquet", "offer_value"),
+    # Answers from bought labels go by arrays of outcomes, chances and predictions.
+    *("inclusion_chances", "expected_half_width", "budget_for", "draw", "stopped_chances"),
+    *("look_levels", "anytime_interval", "collected_mean", "collected_by_group"),
+    *("collected_metric", "collected_calibration", "refusal_bounds", "refuted"),
+    # What it fits and how that goes by columns is the estimator's affair.
+    "combined_model",
     # Tried by columns in their own test: what comes of a frame is asked by its index.
     *("missing_outcomes", "Answers"),
 }

@@ -154,6 +154,40 @@ def hiring(rng, rows=3000):
     return frame[:known], frame[known:].drop(columns=["did well", "invited"])
 
 
+def volunteers(rng, rows=4000):
+    """People who once took part, where they live, and who of them stayed to the end.
+
+    Returns
+    -------
+    people : pandas.DataFrame
+    """
+    people, _ = panel(rng, rows * 4 // 3)
+    sex = rng.choice(["woman", "man"], len(people))
+    stays = _chance(-1 + 0.5 * people["visits"] + 0.8 * (sex == "man") - 0.02 * people["age"])
+    drawn = rng.random(len(people)) < stays
+    return people.assign(sex=sex, stayed=np.where(drawn, "yes", "no"))
+
+
+def trial(rng, rows=2400):
+    """Applicants of the next year, and what each will say when an aid is offered.
+
+    Returns
+    -------
+    people : pandas.DataFrame
+        What is known of them before.
+    answers : pandas.DataFrame
+        ``applicant`` and ``comes_from``, the least aid with which they come: a trial asks for one
+        aid, and sees whether they do.
+    """
+    survey, new = school(rng, rows)
+    people = pd.concat([survey.drop(columns=["aid", "came"]), new], ignore_index=True)
+    people["applicant"] += 10_000
+    grade, home = people["grade"], people["home"]
+    needed = 4 + 2 * grade + np.select([home == "near", home == "far"], [-2.0, 0.5], 2.0)
+    comes = needed + rng.logistic(0, 1 / 0.9, rows)
+    return people, people[["applicant"]].assign(comes_from=comes.round(3))
+
+
 def write(folder=FOLDER, seed=7):
     """Write all tables to a folder."""
     folder = Path(folder)
@@ -166,6 +200,8 @@ def write(folder=FOLDER, seed=7):
     tables["clicks"], _ = clicks(rng)
     tables["new_clicks"], _ = clicks(rng, 5000)
     tables["candidates"], tables["new_candidates"] = hiring(rng)
+    tables["volunteers"] = volunteers(rng)
+    tables["next_year"], tables["answers"] = trial(rng)
     for name, frame in tables.items():
         frame.to_csv(folder / f"{name}.csv", index=False)
 

@@ -5,6 +5,7 @@ import re
 import runpy
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 import yaml
 from counterweight.plan import components
@@ -70,36 +71,38 @@ def test_the_page_shows_the_examples_as_they_are():
     assert not missing
 
 
-class Study:
-    """The study of a config, whose files are made when they are asked for, without Snakemake."""
+class Studies:
+    """The studies of a config, whose files are made when they are asked for, without Snakemake."""
 
     def __init__(self, given):
         plan = planned(given)
-        (self.name,) = plan["studies"]
-        study, self.stages = plan["studies"][self.name], Stages(plan, SCRIPTS)
-        self.at = self.stages.paths.study(self.name)
-        items = [("prepare", ""), ("columns", ""), ("label", ""), ("deliver", "")]
-        items += [("select", one) for one in study.get("selectors", {})]
-        items += [("weigh", one) for one in study.get("weightings", {})]
-        items += [(stage, one) for one in study["methods"] for stage in ("train", "evaluate")]
-        self.makers = {path: item for item in items for path in self.outputs(*item).values()}
-        self.made = set()
+        self.stages, self.made, self.makers = Stages(plan, SCRIPTS), set(), {}
+        self.names = list(plan["studies"])
+        for name, study in plan["studies"].items():
+            items = [("prepare", ""), ("columns", ""), ("label", ""), ("deliver", "")]
+            items += [("apply", "")] if study.get("score") else []
+            items += [("select", one) for one in study.get("selectors", {})]
+            items += [("weigh", one) for one in study.get("weightings", {})]
+            items += [(stage, one) for one in study["methods"] for stage in ("train", "evaluate")]
+            for stage, item in items:
+                made = self.outputs(name, stage, item).values()
+                self.makers |= dict.fromkeys(made, (name, stage, item))
 
-    def outputs(self, stage, item):
-        paths = dict(self.stages.job(stage, self.name, item).outputs)
-        for role, name in OUTPUTS.get(stage, {}).items():
-            path = getattr(self.at, name)
+    def outputs(self, name, stage, item):
+        paths, at = dict(self.stages.job(stage, name, item).outputs), self.stages.paths.study(name)
+        for role, file in OUTPUTS.get(stage, {}).items():
+            path = getattr(at, file)
             paths[role] = path(item) if callable(path) else path
         if stage == "evaluate":
-            paths["metrics"] = self.at.metrics(item)
+            paths["metrics"] = at.metrics(item)
         return paths
 
-    def make(self, stage, item=""):
+    def make(self, name, stage, item=""):
         """Run a job after those that it needs."""
-        if (stage, item) in self.made:
+        if (name, stage, item) in self.made:
             return
-        self.made.add((stage, item))
-        job, outputs = self.stages.job(stage, self.name, item), self.outputs(stage, item)
+        self.made.add((name, stage, item))
+        job, outputs = self.stages.job(stage, name, item), self.outputs(name, stage, item)
         for files in job.inputs.values():
             for path in [files] if isinstance(files, str) else files:
                 if path in self.makers:
@@ -111,7 +114,7 @@ class Study:
         with components.only(job.uses, job.modules):
             records = function(running)
         if stage == "evaluate":
-            write_table(outputs["metrics"], metrics_table(self.name, item, records), METRICS)
+            write_table(outputs["metrics"], metrics_table(name, item, records), METRICS)
 
 
 @pytest.fixture(scope="module")
@@ -122,8 +125,37 @@ def folder(tmp_path_factory):
         patch.chdir(place)
         runpy.run_path(str(ROOT / "examples" / "tables.py"))["write"](place / "examples/tables")
         for path in EXAMPLES:
-            Study(yaml.safe_load(path.read_text())).make("deliver")
+            studies = Studies(yaml.safe_load(path.read_text()))
+            for name in studies.names:
+                studies.make(name, "deliver")
     return place
+
+
+def test_who_was_accepted_is_whom_promises_are_about(folder):
+    place = folder / "results/volunteers"
+    people = pd.read_csv(folder / "examples/tables/volunteers.csv").set_index("person")
+    accepted = pd.read_parquet(place / "panel/accepted.parquet").set_index("person")["accepted"]
+    scores = pd.read_parquet(place / "invited/scores.parquet").set_index("person")
+    assert set(scores.index) == set(accepted.index[accepted])
+    # Regions are evener among them, and promises hold of them.
+    before, after = (
+        frame["region"].value_counts(normalize=True).max()
+        for frame in (people, people.loc[scores.index])
+    )
+    assert after < before - 0.1
+    yes = scores["decision"].groupby(people.loc[scores.index, "sex"]).mean()
+    assert yes["woman"] >= 0.8 * yes["man"] - 1e-9
+
+
+def test_a_trial_says_what_one_offer_for_all_would_have_brought(folder):
+    answers = pd.read_csv(folder / "examples/tables/answers.csv")["comes_from"]
+    values = pd.read_parquet(folder / "results/trial/tried/values.parquet")
+    six = values[(values["policy"] == "six for all") & (values["estimator"] == "ips")].squeeze()
+    assert six["low"] < 6 * (answers <= 6).mean() < six["high"]
+    tried = pd.read_parquet(folder / "results/trial/aid/new_offers.parquet")
+    own = values[values["policy"] == "the log's own"]["value"].item()
+    came = answers.to_numpy() <= tried["tried_offer"]
+    assert own == pytest.approx(((12 - tried["tried_offer"]) * came).mean(), rel=1e-12)
 
 
 @pytest.mark.parametrize("text", SHOWN)

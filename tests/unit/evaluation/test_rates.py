@@ -274,8 +274,30 @@ def test_predictions_that_are_no_probabilities_are_refused(small):
     p, y, members = small
     with pytest.raises(CounterweightError, match="2 predictions of repeat 0"):
         evaluate_rates(*tables(np.r_[1.5, -1, p[2:]], y, members), {}, measures=MEASURES)
-    with pytest.raises(CounterweightError, match="keep_rate"):
-        evaluate_rates(*tables(p, y, members), {}, measures=MEASURES, rates={})
+
+
+def test_kept_rows_count_as_often_as_they_stand_for(small):
+    """Weighing a row by 1 / rate is what that many such rows would give."""
+    p, y, members = small
+    times = np.where(y == 0, 4, 1)
+    rates = {"repeat": np.zeros(10, int), "row": np.arange(10), "keep_rate": 1 / times}
+    measures = {"error": "error(labeled)", "coverage": "coverage(male & labeled)"}
+    kept, whole = (
+        evaluate_rates(*tables(*of), {"accuracy": accuracy}, measures=measures, rates=told)
+        for of, told in (
+            ((p, y, members), rates),
+            (
+                (
+                    np.repeat(p, times),
+                    np.repeat(y, times),
+                    {name: np.repeat(mask, times) for name, mask in members.items()},
+                ),
+                None,
+            ),
+        )
+    )
+    for place in (("deterministic", "error"), ("randomised", "coverage"), ("accuracy",)):
+        assert value(kept, *place) == pytest.approx(value(whole, *place), rel=1e-12)
 
 
 def test_other_metrics_take_probabilities(small):

@@ -37,6 +37,7 @@ def kept_where(rate, stay):
 
 
 ENTRY = {"outcome": {"column": "clicked", "positive": "ja"}, "keep_rate": RATE}
+PROMISED = {"promises": ["coverage(everyone) >= 0.2"]}
 #: Quick: no trees.
 STUDY = {
     "models": [
@@ -120,6 +121,41 @@ def test_a_log_of_ones_own_tells_the_chances_of_all_its_rows(tmp_path, rate):
     assert scores["estimate"].mean() == pytest.approx(y.mean(), rel=0.06)
 
 
+def test_promises_of_a_log_that_dropped_zeros_are_kept_in_all_the_rows_that_there_were(tmp_path):
+    """Rows left over, each as often as it stands for, say what everybody is told."""
+    frame, _, draw = clicks(6)
+    kept = (frame["clicked"] == "ja") | (draw < RATE)
+    entry = {"outcome": ENTRY["outcome"], "keep_rate": RATE, "rows_before": BEFORE}
+    entry |= {
+        "groups": {"long": {"stay": {"at_least": 0}}, "short": {"stay": {"below": 0}}},
+        "promises": ["coverage(short) >= 0.8 * coverage(long)", "recall(everyone) >= 0.6"],
+        "columns": {"ignore": ["who", "rate"]},
+        "study": {"repeats": 1},
+    }
+    own = Own(tmp_path, frame[kept].assign(stays=frame["stay"]), entry)
+    own.run("label")
+    own.run("train", "promised")
+    told = {
+        one["measure"]: one["value"]
+        for one in own.run("evaluate", "promised")
+        if one["metric"] == "deterministic"
+    }
+    saved = load(own.run("deliver")["model"].parent)
+    everyone = saved.scores(frame.assign(stays=frame["stay"]))["decision"] == 1
+    long = frame["stay"] >= 0
+    shares = {"short": everyone[~long].mean(), "long": everyone[long].mean()}
+    # Nothing but chance in rows that were left over is between the promise and everybody.
+    assert shares["short"] >= 0.8 * shares["long"] - 0.01
+    clicked = frame["clicked"] == "ja"
+    assert everyone[clicked].mean() >= 0.57
+    # What the model's file says of its rows, and the study of test rows by another fit.
+    measured = {name: values[1] for name, values in saved.facts["measures"].items()}
+    for name, kind in (("rate_1_1", "short"), ("rate_1_2", "long")):
+        assert measured[name] == pytest.approx(shares[kind], abs=0.015)
+        assert told[name] == pytest.approx(shares[kind], abs=0.05)
+    assert told["error"] == pytest.approx((everyone != clicked).mean(), abs=0.05)
+
+
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
@@ -131,7 +167,8 @@ def test_a_log_of_ones_own_tells_the_chances_of_all_its_rows(tmp_path, rate):
         ({"keep_rate": {"rate": RATE, "where": {"stya": 1}}}, "keep_rate.where: .* no column"),
         (kept_where(RATE, 77), "None of the .* meets the condition"),
         (kept_where(RATE, {"at_least": 1, "below": 0}), "which nothing is"),
-        ({"promises": ["coverage(women) >= 0.2"]}, "leave keep_rate or promises out"),
+        (PROMISED | {"deployed": "stay"}, "leave deployed or keep_rate out"),
+        (PROMISED | {"labeled": {"where": {"stay": 1}}}, "leave labeled or keep_rate out"),
         ({"weight": "stay"}, "leave weight out"),
         ({"user": "whom"}, "'whom'"),
         ({"study": STUDY | {"evaluation": STUDY["evaluation"] | {"against": "me"}}}, "against is"),

@@ -103,20 +103,19 @@ def evaluate_rates(
     setting stand together. `truth` are repeat, row (ascending within a repeat), y_general,
     in_{sample} and deployed. `models` are arrays by repeat and target, `constraints` the ``texts``
     and ``numbers`` that the method is held to. Accuracies among `metrics` are those of the
-    deterministic rule; metrics that need probabilities inside (0, 1) are left out. Test rows may
-    not be subsampled (`rates`).
+    deterministic rule; metrics that need probabilities inside (0, 1) are left out. Rows of a log
+    that kept a part of its zeros weigh 1 / keep_rate, by `rates` (repeat, row, keep_rate), in rates
+    that need labels and in all rates on ``labeled``.
     """
-    if rates is not None:
-        raise CounterweightError(
-            "The protocol rates takes all test rows: set keep_rate: 1.0 in the study."
-        )
+    rates = None if rates is None else by_repeat(rates)
     known, models = by_repeat(truth), models or {}
     records, points, lines, tested, deployed_done, earlier = [], {}, {}, {}, set(), {}
     for part in blocks(predictions, "repeat", "target", "setting"):
         place, rows, p, decided = _block(predictions, part)
         repeat, target, setting = (place[name] for name in ("repeat", "target", "setting"))
         if repeat not in tested or not np.array_equal(tested[repeat][0], rows):
-            tested[repeat] = rows, _test_data(known[repeat], rows, repeat)
+            kept = None if rates is None else rates[repeat]
+            tested[repeat] = rows, _test_data(known[repeat], rows, repeat, kept)
         data = tested[repeat][1]
         if sequence:
             data = _following(data, p, decided, setting, sequence, earlier)
@@ -196,12 +195,14 @@ def _metric_records(metrics, data, p, decided, place):
         plain = known_name(metric)
         if plain is None or plain in _PLAIN:
             shown = decided if plain in _DECIDED else p
-            value, error = metric(data.y[seen], shown[seen], None)
+            weight = data.weight[seen] if np.ptp(data.weight) else None
+            value, error = metric(data.y[seen], shown[seen], weight)
             yield place | {"metric": name, "value": value, "standard_error": error}
 
 
-def _test_data(known, rows, repeat):
-    """The test rows of a repeat as named data sets, with the labels that anybody knows."""
+def _test_data(known, rows, repeat, kept=None):
+    """The test rows of a repeat as named data sets, with the labels that anybody knows; `kept` are
+    rates at which rows of a log were kept."""
     from counterweight.numerics.rates import DataSets
 
     missing = (
@@ -216,7 +217,10 @@ def _test_data(known, rows, repeat):
     }
     deployed = np.asarray(known["deployed"][where], float) if "deployed" in known else None
     y = np.nan_to_num(np.asarray(known["y_general"][where], float), nan=-1).astype("int8")
-    return DataSets(X=None, y=y, members=members, deployed=deployed)
+    weight = None
+    if kept is not None:
+        weight = 1 / kept["keep_rate"][found_rows(kept["row"], rows, missing)]
+    return DataSets(X=None, y=y, weight=weight, members=members, deployed=deployed)
 
 
 def _following(data, p, decided, setting, sequence, earlier):

@@ -265,11 +265,6 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
     sets, too.
     """
     X, y, weight, _ = data.training(repeat, target)
-    if data.keep_rates(repeat, target) is not None:
-        raise CounterweightError(
-            f"The model {method['model']} goes by rates of rows and has no use for rates at which "
-            "rows of a log were kept: choose another model."
-        )
     samples = component.SAMPLED(**data.sampled(repeat, target))
     tested = component.SAMPLED(**data.sampled(repeat, target, test=True))
     test = data.test(repeat, target)
@@ -278,7 +273,9 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
             f"The model {method['model']} goes by named data sets, whose test rows are all rows: "
             "set targets: [general]."
         )
-    weight = weight if data.weights is not None else None
+    weight, kept = weight if data.weights is not None else None, data.keep_rates(repeat, target)
+    if kept is not None:
+        weight = (1.0 if weight is None else weight) / kept
     purpose = f"train {method['model']} {method['options'].get('draw', 0)}"
     arrays, predictions, first = {}, [], {}
     swept = settings(method["sweep"] or {})

@@ -26,14 +26,7 @@ BOOSTED |= {"max_bins": 255}
 
 def of_classifiers(entry):
     """Promised decisions, or chances learned from a log that dropped zeros."""
-    if "keep_rate" not in entry:
-        return promised(entry)
-    if "promises" in entry:
-        raise CounterweightError(
-            "Promises about rates are not judged on rows that were kept at a rate: leave keep_rate "
-            "or promises out."
-        )
-    return chances(entry)
+    return promised(entry) if "promises" in entry else chances(entry)
 
 
 def check_method(key, method, methods):
@@ -178,12 +171,22 @@ def promised(entry):
         for told in (entry["outcome"], entry.get("deployed"), entry.get("scores"))
     )
     groups = {name: condition_of(told) for name, told in (entry.get("groups") or {}).items()}
-    where = (entry.get("labeled") or {}).get("where")
+    where, kept, promises = (entry.get("labeled") or {}).get("where"), {}, entry["promises"]
     labeling = {"rule": "answered", "column": outcome["column"]}
     labeling |= {"where": condition_of(where)} if where else {}
-    measures = {"error": "error(labeled)"} | _measured(entry["promises"])
+    if "keep_rate" in entry:
+        kept, promises = kept_by(entry), _of_all_rows(promises, groups)
+        kept |= {"rows_before": entry["rows_before"]} if "rows_before" in entry else {}
+        labeling = {"rule": "kept_log"} | kept
+        if decision or where:
+            raise CounterweightError(
+                "Of rows that were kept at a rate every outcome is seen, and nothing is known of "
+                f"old decisions on the others: leave {'deployed' if decision else 'labeled'} or "
+                "keep_rate out."
+            )
+    measures = {"error": "error(labeled)"} | _measured(promises)
     if not decision:
-        _refuse_deployed(entry["promises"])
+        _refuse_deployed(promises)
     if decision:
         labeling |= {"decision": decision["column"], "decided": decision.get("positive", 1)}
         named = {"refused": "negative", "undecided": "missing"}
@@ -197,12 +200,12 @@ def promised(entry):
     asked = {key: entry[key] for key in ("repair", "confidence", "held_out") if key in entry}
     if scores:
         model = {"model": "given_scores", "above": scores.get("above", 0.5)}
-        promised = {"constraints": entry["promises"]} | asked
+        promised = {"constraints": promises} | asked
         features = {"recipe": "one_hot", "only": [scores["column"]]}
         words = "scores"
     else:
         model = {"model": "constrained", "standardise": True}
-        promised = {"constraints": entry["promises"], "start": "best", "steps": 20} | asked
+        promised = {"constraints": promises, "start": "best", "steps": 20} | asked
         features, words = {"recipe": "one_hot"}, "classifier"
     return {
         # The columns of groups and old decisions are no features: nobody needs them of new people.
@@ -210,6 +213,7 @@ def promised(entry):
             "outcome": outcome,
             "labeled": entry.get("labeled") or {},
             "groups": columns_of(groups),
+            "keep_rate": rate if isinstance(rate := kept.get("keep_rate"), str) else None,
             "decision": decision.get("column"),
             "scores": scores.get("column"),
         },
@@ -231,6 +235,15 @@ def promised(entry):
         "figures": [],
         "deliver": {"method": "promised"},
     }
+
+
+def _of_all_rows(promises, groups):
+    """Promises of a log that kept a part of its zeros, about all the rows that there were.
+
+    Rows weigh 1 / keep rate in rates on ``labeled``, and each has its outcome.
+    """
+    names = "|".join(map(re.escape, ("everyone", *groups)))
+    return [re.sub(rf"\b({names})\b(?!\s*\()", r"\1 & labeled", text) for text in promises]
 
 
 def _refuse_deployed(promises):

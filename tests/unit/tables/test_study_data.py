@@ -114,9 +114,10 @@ def test_weights_must_be_those_of_the_labeled_rows():
         study(weights=wrong).training(0, "general")
 
 
-def test_samples_have_hidden_labels_as_minus_one_and_weights_of_one():
+def test_samples_have_hidden_labels_as_minus_one_and_rows_weigh_what_they_stand_for():
     told = study(weights=WEIGHTS).sampled(0, "general")
-    assert told["y"].tolist() == [1, -1, 0] and told["weight"].tolist() == [3, 1, 4]
+    # The first row was kept at a rate of one half, besides.
+    assert told["y"].tolist() == [1, -1, 0] and told["weight"].tolist() == [6, 1, 4]
     assert told["members"]["first"].tolist() == [True, False, False]
     assert told["deployed"] is None and told["X"][:, 0].tolist() == [0, 1, 2]
     told = study(weights=WEIGHTS).sampled(1, "general", test=True)

@@ -173,8 +173,8 @@ class StudyData:
     def sampled(self, repeat, target, test=False):
         """All training rows (or test rows) of a repeat with what may be seen of them.
 
-        ``X``, ``y`` (1, 0; -1 where hidden), ``weight`` (1 where there is none, times 1 / the rate
-        at which a row was kept), ``members`` (masks of the named data sets, by name) and
+        ``X``, ``y`` (1, 0; -1 where hidden), ``weight`` (1 where there is none, of training rows
+        times 1 / the rate at which each was kept), ``members`` (masks of the named data sets, by name) and
         ``deployed`` (score of a deployed model, or None).
         """
         labels = self.labels[repeat]
@@ -184,7 +184,7 @@ class StudyData:
         weight = np.ones(len(y))
         if self.weights is not None and not test:
             weight[self.role(repeat, "labeled")[mask]] = self.weights[repeat]["weight"]
-        if "keep_rate" in labels:
+        if "keep_rate" in labels and not test:
             weight = weight / labels["keep_rate"][mask]
         told = ((name, values[mask]) for name, values in labels.items() if name.startswith("in_"))
         members = {name.removeprefix("in_"): values.astype(bool) for name, values in told}

@@ -174,8 +174,8 @@ class StudyData:
         """All training rows (or test rows) of a repeat with what may be seen of them.
 
         ``X``, ``y`` (1, 0; -1 where hidden), ``weight`` (1 where there is none, of training rows
-        times 1 / the rate at which each was kept), ``members`` (masks of the named data sets, by name) and
-        ``deployed`` (score of a deployed model, or None).
+        times 1 / the rate at which each was kept), ``members`` (masks of the named data sets, by
+        name) and ``deployed`` (score of a deployed model, or None).
         """
         labels = self.labels[repeat]
         mask = self.role(repeat, "test") == test

@@ -14,17 +14,19 @@ VENV ?= .venv
 CORES ?= all
 TESTERS ?= logical
 BIN := $(VENV)/bin
-PYSOURCES := workflow/counterweight scripts tests docs examples
+# One line that moves, warnings, errors, the answer; make run SAID= shows all that Snakemake says.
+SAID ?= --quiet host --logger counterweight
+PYSOURCES := workflow/counterweight workflow/snakemake_logger_plugin_counterweight scripts tests docs examples
 SMKSOURCES := Snakefile workflow/rules
 
 run: env
-	$(BIN)/snakemake --quiet rules --cores $(CORES)
+	$(BIN)/snakemake $(SAID) --cores $(CORES)
 
 mine: env
 	@test -f "$(CONFIG)" || { echo "Name the file that says what your table is: make mine CONFIG=mine.yaml" >&2; exit 1; }
 	@! grep -q examples/tables/ "$(CONFIG)" || test -d examples/tables || $(BIN)/python examples/tables.py
 	@$(BIN)/python -m counterweight.plan.reading "$(CONFIG)"
-	$(BIN)/snakemake --quiet rules --cores $(CORES) --configfile "$(CONFIG)"
+	$(BIN)/snakemake $(SAID) --cores $(CORES) --configfile "$(CONFIG)"
 
 init:
 	@$(MAKE) --silent env >&2
@@ -32,10 +34,10 @@ init:
 	@$(BIN)/python -m counterweight.init "$(TABLE)"
 
 paper: env
-	$(BIN)/snakemake --quiet rules --cores $(CORES) --configfile workflow/overlays/paper.yaml
+	$(BIN)/snakemake $(SAID) --cores $(CORES) --configfile workflow/overlays/paper.yaml
 
 demo: env
-	$(BIN)/snakemake --quiet rules --cores $(CORES) --configfile workflow/overlays/demo.yaml
+	$(BIN)/snakemake $(SAID) --cores $(CORES) --configfile workflow/overlays/demo.yaml
 
 env: $(VENV)/ready
 

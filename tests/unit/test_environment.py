@@ -156,7 +156,7 @@ def made(tmp_path):
 def test_make_takes_names_with_blanks_and_draws_the_tables_of_examples(made):
     folder, call = made
     check = "python|-m|counterweight.plan.reading|my mine.yaml"
-    run = "snakemake|--quiet|rules|--cores|1|--configfile|my mine.yaml"
+    run = "snakemake|--quiet|host|--logger|counterweight|--cores|1|--configfile|my mine.yaml"
     (folder / "my mine.yaml").write_text("table: mine.csv\n")
     assert call("mine", "CONFIG=my mine.yaml") == [check, run]
     (folder / "my mine.yaml").write_text("table: examples/tables/applicants.csv\n")

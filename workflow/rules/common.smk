@@ -25,7 +25,7 @@ os.environ.update(
 from counterweight.errors import CounterweightError
 from counterweight.tables.fork_server import Forks, tell
 from counterweight.tables.jobs import largest_memory
-from counterweight.tables.parquet import replacing, swept
+from counterweight.tables.parquet import read_table, replacing, swept
 from counterweight.plan.own import TABLES, tables_to_keep
 from counterweight.plan.reading import planned
 from counterweight.plan.stages import Stages
@@ -196,7 +196,8 @@ def started():
     logging.raiseExceptions = False
     submit_without_limit()
     fork_jobs()
-    tell_remaining_time()
+    if "counterweight" not in workflow.output_settings.log_handler_settings:
+        tell_remaining_time()
 
 
 #: Seconds between two lines on the time that is left.
@@ -289,12 +290,27 @@ def stop_once(forks):
 
 
 def what_was_made():
+    """How a run ends: the answers of tables of one's own, their files, the page."""
     Path(RESULTS, PARTIAL).unlink(missing_ok=True)
     write_costs(RESULTS)
     for path in STAGES.left_over():
         print(f"{path} is of an earlier run: nothing that is asked now makes it anew.")
     made = "filtered.csv" if applying_only() else "report.html"
-    return f"Done: open {RESULTS}/{made}. Time and memory by rule: {RESULTS}/{COSTS}"
+    said = [] if applying_only() or tables_to_keep(PLAN) is None else [*own_answers()]
+    done = f"Done: open {RESULTS}/{made}. Time and memory by rule: {RESULTS}/{COSTS}"
+    return "\n".join([*said, done])
+
+
+def own_answers():
+    """The first sentence of each study, and the files that people open."""
+    for family in families(PLAN):
+        found = read_table(job("page", family).outputs["findings"])
+        for study, answer in zip(found["study"], found["answer"]):
+            if answer:
+                yield f"{study}: {answer}" if len(STUDIES) > 1 else answer
+    files = [path for path in given_away() if not path.endswith(".parquet")]
+    if files:
+        yield f"Files: {', '.join(files)}"
 
 
 def report_what_is_there():

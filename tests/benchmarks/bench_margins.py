@@ -79,7 +79,8 @@ def broken(asked, way, fits, who="SVM", rows=ROWS, fresh=FRESH, seed=0):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(X[:, seen], y, datasets=own)
-        if not getattr(model, "feasible_", True) or model.repair_["missed"]:
+        unsure = way.get("confidence") and not model.certified_
+        if unsure or not getattr(model, "feasible_", True) or model.repair_["missed"]:
             told += 1
             continue
         p, decided = model.answers(X_new[:, seen], new)

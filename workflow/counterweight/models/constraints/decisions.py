@@ -1,7 +1,5 @@
-"""Decisions of classifiers under constraints, and margins by which new rows keep these, too."""
+"""Decisions of classifiers under constraints, by thresholds that keep these."""
 
-import contextlib
-import copy
 import logging
 import warnings
 from dataclasses import dataclass
@@ -10,6 +8,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Number, Text
+from counterweight.models.constraints.certificates import CONFIDENCE_OPTIONS, MarginFit, Trivial
 from counterweight.models.constraints.estimator import (
     PARAMETER_OPTIONS,
     RateEstimator,
@@ -21,14 +20,8 @@ from counterweight.models.constraints.thresholds import repaired
 from counterweight.numerics.estimator import NamedColumns
 from counterweight.numerics.rates.datasets import DataSets, named_masks
 from counterweight.numerics.rates.language import BUILTIN_SETS, rates
-from counterweight.numerics.rates.values import (
-    RULES,
-    constraint_values,
-    plain_constraints,
-    ratio_base,
-    verdicts_of,
-)
 from counterweight.numerics.rates.values import compile as compile_rates
+from counterweight.numerics.rates.values import constant_rule, plain_constraints
 
 REPAIR_OPTIONS = {
     "repair": Choice("everyone", ["everyone", "by_group", "none"],
@@ -37,14 +30,6 @@ REPAIR_OPTIONS = {
     "groups": Array([],
         "Data sets whose members may have thresholds of their own (by_group); where none is named, those that the "
         "constraints name.", items={"type": "string"}),
-}  # fmt: skip
-CONFIDENCE_OPTIONS = {
-    "confidence": Number(None,
-        "Level at which constraints hold for new rows: bounds are kept with a margin from held-out rows (held_out), "
-        "else from cross-fitting; null: none for chance.", minimum=0.5, below=1, null=True),
-    "held_out": Number(0.0,
-        "Share of the rows of each data set that only judge: the weights are fitted to the others, with the margins by "
-        "which constraints hold on these; 0: none.", minimum=0, below=1),
 }  # fmt: skip
 OPTIONS = {
     "objective": Text("error(labeled)", "Sum of rates that thresholds make small where they must move."),
@@ -59,14 +44,6 @@ RULE = "deterministic"
 log = logging.getLogger("counterweight")
 #: Scores are compared with thresholds after rounding to so many decimals.
 DECIMALS = 12
-#: Parts of cross-fitting, and how often margins are raised at most.
-FOLDS, ROUNDS = 5, 8
-#: By how many standard errors, of both parts of the rows, fits that held-out rows test have more
-#: room than they need to pass: they pass in half of the cases, and in 93 %. Where the first of
-#: these cannot be had, the most of `LESS` that can.
-TRIED, LESS = (0.0, 1.5), (-0.75, -1.5)
-#: A margin is raised by so much more than what is missed, so that few rounds do.
-BEYOND = 1.05
 
 
 def named_groups(options):
@@ -104,7 +81,38 @@ class RepairedDecisions(NamedColumns):
     repair: str = "everyone"
     groups: tuple = ()
 
-    repair_ = None
+    repair_ = trivial_ = None
+
+    def _check_training(self, samples):
+        super()._check_training(samples)
+        self.trivial_ = None
+        if texts_of(vars(self)):
+            p, decided = self._seen
+            problem = self._repair_problem(samples)
+            yes = decided if self.repairs_ and decided is not None else p
+            cost = problem.positive[0] @ yes + problem.negative[0] @ (1.0 - yes)
+            cost = float(cost + problem.constants[0])
+            self.trivial_ = Trivial(constant_rule(problem), cost, "training")
+            if self.trivial_told_:
+                log.warning("%s", self.trivial_told_)
+
+    @property
+    def trivial_told_(self):
+        """What a rule that looks at nobody would do, where the classifier is no better; else ""."""
+        one = self.trivial_
+        if one is None or not one.behind:
+            return ""
+        keeps = "which keeps all constraints, too," if one.rule.keeps else "which breaks some,"
+        return (
+            f"The classifier is no better than a rule that looks at nobody: its {self.objective} "
+            f"on the {one.rows} rows is {one.cost:.3g}, and {one.rule.words}, {keeps} has "
+            f"{one.rule.cost:.3g}."
+        )
+
+    @property
+    def warnings_(self):
+        """What is wrong with the result, in sentences; also logged."""
+        return [*super().warnings_, *filter(None, [self.trivial_told_])]
 
     def _clear_thresholds(self):
         self.thresholds_, self.threshold_groups_ = np.zeros(1), np.zeros((1, 0))
@@ -217,257 +225,6 @@ class RepairedDecisions(NamedColumns):
             datasets = named_masks(datasets, X)
             samples = DataSets(None, np.full(len(scores), -1), None, datasets)
         return self.classes_[self._above(scores, samples).astype(int)]
-
-
-@dataclass(eq=False, repr=False)
-class MarginFit:
-    """Fits with margins; for classifiers with `_fit`, `_repair` and ``_margins`` in their bounds.
-
-    The rows that chose the weights flatter: on them a constraint holds exactly, on new rows it is
-    broken every other time, and by more than chance. So a bound gamma becomes gamma less a margin.
-
-    - ``confidence`` alone: cross-fitting. Fits to four fifths of the rows are judged on the others,
-      which tells how much training rows flatter; the margin is that plus z standard errors of the
-      rate, and the weights are fitted to all rows.
-    - ``held_out``: two data sets, after Cotter et al. (2019). Weights are fitted to the other rows,
-      and margins raised until the constraints hold on the held-out rows as they are measured there.
-    - both: the held-out rows only test. The other rows, cross-fitted, set `TRIED` margins before
-      the test; of these fits the first is kept of which the held-out rows show at the level that
-      all constraints hold, which is a certificate. A fit that breaks any constraint on new rows is
-      certified with probability at most 1 - confidence: each test has that level shared among the
-      fits (Bonferroni), and must reject for every constraint, so that these need no sharing.
-
-    With cross-fitting z is that of (1 - confidence) / m for m constraints (Bonferroni). Errors are
-    those of the delta method for rows drawn independently, new ones as these; where rows depend on
-    each other, or new ones differ, violations are more frequent.
-
-    Attributes
-    ----------
-    margins_ : ndarray (2, m)
-        By which each bound was kept, deterministic and randomised, in units of the constraint.
-    held_out_checks_ : list of ConstraintCheck
-        Each constraint on the held-out rows; empty without them.
-    certified_ : bool
-        Whether held-out rows show at the level `confidence` that new ones keep all constraints, by
-        both rules (by the randomised one only where decisions are not repaired).
-    """
-
-    confidence: float | None = None
-    held_out: float = 0.0
-
-    margins_ = np.zeros((2, 0))
-    held_out_checks_ = ()
-    certified_ = False
-    _margins = None
-    #: Whether margins of chances move the fit; else there are thresholds only.
-    _has_chances = True
-
-    def _learn_all(self, samples, rng):
-        plains = plain_constraints(self.constraints)
-        self.held_out_checks_, self.certified_ = [], False
-        self.margins_, self._margins = np.zeros((2, len(plains))), None
-        if not plains or (self.confidence is None and not self.held_out):
-            super()._learn_all(samples, rng)
-            return
-        raised = getattr(self, "on_infeasible", None)
-        with self._on_the_way(raised):
-            if self.held_out:
-                self._judged(samples, rng, plains)
-            else:
-                z = self._quantile(len(plains))
-                flattered, error, units = self._crossed(samples, rng, plains, z)
-                self._fit_to(samples, rng, flattered + z * error, units, plains)
-        for sentence in self.warnings_:
-            log.warning("%s", sentence)
-        missed = self.infeasibility_ if raised == "raise" and not self.feasible_ else ""
-        if self._has_chances:
-            self.excess_ = self.excess_ - self.margins_[1] * self._units(plains, samples)
-        if missed:
-            raise CounterweightError(
-                f"With bounds less their margins for new rows: {missed} Or give more rows, or a "
-                "lower confidence."
-            )
-        self._check_training(samples)
-
-    @contextlib.contextmanager
-    def _on_the_way(self, raised):
-        """What is wrong with a fit on the way is not wrong with the last one."""
-        was, log.disabled = log.disabled, True
-        if raised:
-            self.on_infeasible = "keep"
-        try:
-            yield
-        finally:
-            self._margins, log.disabled = None, was
-            if raised:
-                self.on_infeasible = raised
-
-    def _quantile(self, shared):
-        """z of each of several tests that share what is left of the level."""
-        from scipy.special import ndtri
-
-        return float(ndtri(1 - (1 - self.confidence) / shared))
-
-    def _units(self, plains, samples):
-        """Factors (m,) from a constraint as it is written to the coefficients of the problem.
-
-        Other than 1 for precision and F-measure only, which are multiplied out.
-        """
-        factors = np.ones(len(plains))
-        for j, plain in enumerate(plains):
-            one = [*rates(plain.left), *rates(plain.right)]
-            if len(one) == 1 and one[0].counted:
-                factors[j] = ratio_base(one[0], self.answers(samples.X, samples)[0], samples)
-        return factors
-
-    def _fit_with(self, samples, rng, margins, units=1.0):
-        """The same draws with other margins, so that fits differ by these alone."""
-        self._margins = margins * units
-        self._fit(samples, copy.deepcopy(rng))
-
-    def _values(self, samples, decided=None):
-        """(2, m) excess and standard error by both rules, of rows of the table as they are cut."""
-        p, own = self.answers(samples.X, samples)
-        decided = own if decided is None else decided
-        values = constraint_values(p, decided, samples, self.constraints, self._numbers())
-        return values[:, :, 2].T, values[:, :, 3].T
-
-    def _judged(self, samples, rng, plains):
-        """Two data sets."""
-        held = samples.held_out(self.held_out, rng)
-        fitted, judging = samples.only(~held), samples.only(held)
-        self._clear_thresholds()
-        try:
-            compile_rates("coverage(everyone)", self.constraints, judging, self._numbers())
-        except CounterweightError as error:
-            raise CounterweightError(f"With held_out {self.held_out:g}: {error}") from error
-        if self.confidence is None:
-            self._matched(samples, fitted, judging, rng, plains)
-        else:
-            self._tested(fitted, judging, rng, plains)
-        p, decided = self.answers(samples.X, samples)
-        values = constraint_values(p, decided, judging, self.constraints, self._numbers())
-        self.held_out_checks_ = verdicts_of(values, self.constraints, "held-out")
-
-    def _tested(self, fitted, judging, rng, plains):
-        """The first of some fits that the held-out rows certify, else the last that is feasible."""
-        z, share = self._quantile(len(TRIED)), self.held_out
-        flattered, error, units = self._crossed(fitted, rng, plains, z)
-        of_test = error * np.sqrt((1 - share) / share)
-        both, seen, before = np.hypot(error, of_test), slice(0 if self.repairs_ else 1, 2), None
-
-        def fit_with_room(more):
-            """Whether the constraints are kept with their margins on the rows of the fit."""
-            margins = flattered + z * of_test + more * both
-            self._fit_to(fitted, rng, margins, units, plains)
-            return getattr(self, "feasible_", True) and not (self.repair_ or {}).get("missed")
-
-        for more in TRIED:
-            kept = fit_with_room(more)
-            if not kept and before is None:
-                kept = any(fit_with_room(less) for less in LESS)
-            elif not kept:
-                fit_with_room(before)
-            if not kept:
-                break
-            before = more
-            excess, error = self._values(judging)
-            self.certified_ = bool((excess[seen] + z * error[seen] <= 1e-9).all())
-            if self.certified_:
-                break
-
-    def _matched(self, samples, fitted, judging, rng, plains):
-        """Margins by which the constraints hold on the held-out rows as they are measured there."""
-        margins, units = np.zeros((2, len(plains))), np.ones(len(plains))
-        for _ in range(ROUNDS):
-            self._fit_with(fitted, rng, margins[1], units)
-            over = self._values(judging)[0][1]
-            units = self._units(plains, fitted)
-            if not (self._has_chances and (over > 0).any()):
-                break
-            margins[1] += np.where(over > 0, BEYOND * over + 1e-6, 0.0)
-        if self.repairs_:
-            margins[0] = self._repair_judged(samples, judging)
-        self.margins_ = margins
-
-    def _repair_judged(self, samples, judging):
-        """Thresholds by which decisions hold on all rows, and on the held-out ones."""
-        everyone, few = self._repair_problem(samples), self._repair_problem(judging)
-        plains = plain_constraints(self.constraints)
-        margins = np.zeros(len(plains))
-        for _ in range(ROUNDS):
-            tight = few.bounds - margins * self._units(plains, judging)
-            both = everyone._replace(
-                positive=np.concatenate([everyone.positive, few.positive[1:]]),
-                negative=np.concatenate([everyone.negative, few.negative[1:]]),
-                constants=np.concatenate([everyone.constants, few.constants[1:]]),
-                bounds=np.concatenate([everyone.bounds, tight]),
-                names=[*everyone.names, *(f"{name} (held-out rows)" for name in few.names)],
-            )
-            self._repair(samples, both)
-            excess = self._values(judging)[0][0]
-            if not (excess > 0).any():
-                break
-            # Beyond what these thresholds have, since there may be no others within a little more.
-            margins = np.where(excess > 0, (BEYOND - 1) * excess + 1e-6, margins)
-        return margins
-
-    def _crossed(self, samples, rng, plains, z):
-        """By how much training rows flatter, standard errors (2, m each), and units."""
-        fold = samples.folds(FOLDS, copy.deepcopy(rng))
-        self._clear_thresholds()
-        self._fit_with(samples, rng, self.margins_[1])
-        first, units = self._values(samples)[1] * z, self._units(plains, samples)
-        p, decided = np.zeros(len(samples)), np.zeros(len(samples))
-        seen = []
-        for k in range(FOLDS):
-            part = samples.only(fold != k)
-            self._fit_with(part, rng, first[1], units)
-            if self.repairs_:
-                self._repair(part, self._tightened(part, first[0], plains))
-            seen.append(self._values(part)[0])
-            own, signs = self.answers(samples.X, samples)
-            signs = own > 0.5 if signs is None else signs
-            p[fold == k], decided[fold == k] = own[fold == k], signs[fold == k]
-        values = constraint_values(p, decided, samples, self.constraints, self._numbers())
-        crossed, error = values[:, :, 2].T, values[:, :, 3].T
-        return np.maximum(crossed - np.mean(seen, axis=0), 0.0), error, units
-
-    def _fit_to(self, samples, rng, margins, units, plains):
-        """Weights and thresholds that keep the constraints with margins."""
-        self.margins_ = np.nan_to_num(margins)
-        self._fit_with(samples, rng, self.margins_[1], units)
-        if self.repairs_:
-            self._repair(samples, self._tightened(samples, self.margins_[0], plains))
-
-    def _tightened(self, samples, margins, plains):
-        problem = self._repair_problem(samples)
-        return problem._replace(bounds=problem.bounds - margins * self._units(plains, samples))
-
-    @property
-    def certificate_(self):
-        """What held-out rows show of new ones, in a sentence."""
-        level = "" if self.confidence is None else f"{self.confidence:.0%}"
-        if self.certified_:
-            rules = " and ".join(RULES[::-1]) if self.repairs_ else RULES[1]
-            return (
-                f"Certified at {level}: held-out rows, which had no say in the weights, show that "
-                f"new rows like them keep all {rules} constraints."
-            )
-        if level and self.held_out:
-            return (
-                f"Not certified: held-out rows do not show at {level} that new rows keep all "
-                "constraints."
-            )
-        why = "all rows had a say in the weights, and none is left to judge them."
-        if level:
-            why = (
-                f"margins for {level} come from cross-fitting, and all rows had a say in the "
-                "weights."
-            )
-        elif self.held_out:
-            why = "held-out rows set margins, and no confidence was asked for."
-        return f"No certificate: {why}"
 
 
 @dataclass(eq=False, repr=False)

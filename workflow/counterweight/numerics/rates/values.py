@@ -142,6 +142,43 @@ def deployed_value(rate, data):
     return float(top / bottom)
 
 
+class Constant(NamedTuple):
+    """The best rule that looks at nobody: a yes with one chance for all; what it costs."""
+
+    chance: float
+    cost: float
+    keeps: bool
+
+    @property
+    def words(self):
+        """The rule in words."""
+        if self.chance in (0.0, 1.0):
+            return f"a {'yes' if self.chance else 'no'} to everybody"
+        return f"a yes to {self.chance:.3g} of the people, drawn at random"
+
+
+def constant_rule(problem):
+    """The `Constant` rule of least objective of those that keep all constraints of a `Problem`.
+
+    Where none keeps them, the one of least objective of all. Objective and constraints are linear
+    in the chance of a yes.
+    """
+    no = problem.negative.sum(axis=1) + problem.constants
+    slope = problem.positive.sum(axis=1) - problem.negative.sum(axis=1)
+    room = ROUNDING + problem.bounds - no[1:]
+    low, high, keeps = 0.0, 1.0, bool((room[slope[1:] == 0] >= 0).all())
+    for change, left in zip(slope[1:], room, strict=True):
+        if change > 0:
+            high = min(high, left / change)
+        elif change < 0:
+            low = max(low, left / change)
+    if not keeps or low > high:
+        low, high, keeps = 0.0, 1.0, False
+    chance = low if slope[0] >= 0 else high
+    chance = float(round(chance)) if abs(chance - round(chance)) < 10 * ROUNDING else float(chance)
+    return Constant(chance, float(no[0] + slope[0] * chance), keeps)
+
+
 def ratio_base(rate, p, data):
     """What a ratio of predictions is a share of, per labeled weight of its set; 1 for others.
 
@@ -461,7 +498,7 @@ def constraint_values(p, decided, data, constraints, parameters=None, level=0.95
         except CounterweightError as error:
             raise CounterweightError(f"Constraint {plain.text}: {error}") from error
         sign = 1.0 if plain.sign == "<=" else -1.0
-        variance = (change**2).sum(axis=1) + _small_sample(plain, data, known, level)
+        variance = (change**2).sum(axis=1) + small_sample(plain, data, known, level)
         # Two rules a line: sides are numbers where they hold no rate.
         lines = [left, right, sign * (left - right), np.sqrt(variance)]
         found[j] = np.column_stack([np.broadcast_to(line, 2) for line in lines])
@@ -469,7 +506,7 @@ def constraint_values(p, decided, data, constraints, parameters=None, level=0.95
     return found
 
 
-def _small_sample(plain, data, parameters, level):
+def small_sample(plain, data, parameters, level):
     """What Wilson's interval adds to the variance of a share: z^2 / 4n^2 for each rate.
 
     Without it a share of 0 or 1 among few rows would count as known for certain.

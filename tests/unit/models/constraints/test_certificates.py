@@ -5,10 +5,11 @@ import warnings
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.models.constraints.certificates import most_room
 from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.models.constraints.decisions import GivenScores
 from counterweight.models.constraints.reductions import ReductionsClassifier
-from counterweight.numerics.rates import DataSets
+from counterweight.numerics.rates import DataSets, compile
 from counterweight.numerics.rates.values import constraint_values, plain_constraints
 from scipy.stats import norm
 
@@ -137,14 +138,13 @@ def test_held_out_rows_have_no_say_in_the_weights_but_by_margins():
     np.testing.assert_allclose(alone.coef_, model.coef_, atol=2e-3)
 
 
-def test_more_constraints_and_more_confidence_need_more_room():
+def test_more_confidence_needs_more_room():
     margins = []
-    several = ["recall(women) >= 0.55", *ASKED]
-    for confidence, asked in ((0.8, ASKED), (0.95, ASKED), (0.95, several)):
-        model, *_ = fitted(1500, asked=asked, confidence=confidence, on_infeasible="keep")
+    for confidence in (0.6, 0.8, 0.95):
+        model, *_ = fitted(1500, confidence=confidence, on_infeasible="keep")
         margins.append(model.margins_[1, -1])
+        assert model.certified_ and "by cross-fitting" in model.certificate_
     assert 0 < margins[0] < margins[1] < margins[2]
-    assert not model.certified_ and "cross-fitting" in model.certificate_
     plain, *_ = fitted(1500)
     assert not plain.margins_.any() and plain.certificate_.startswith("No certificate")
 
@@ -158,41 +158,83 @@ def test_margins_of_precision_are_in_its_own_units():
     assert model.certified_
 
 
-def test_room_that_cannot_be_had_is_told():
-    with pytest.raises(
-        CounterweightError, match="With bounds less their margins.*is missed by.*lower confidence"
-    ):
-        fitted(200, asked=["recall(women) >= 0.97", "coverage(women) <= 0.45"], confidence=0.99)
+def test_what_cannot_be_shown_is_told_with_what_can_be_and_with_rows():
+    # Kept by all rows, but 400 cannot show it: no refusal, and no word of contradictions.
+    for way in (CROSSED, HELD):
+        model, X, y, members = fitted(400, asked=["parity(men, women, 0.97)"], **way)
+        assert not model.certified_ and model.certificate_.startswith("Not certified at 95%")
+        shown = model.shown_
+        assert shown.share > 0 and f"looser by {shown.share:.0%}" in model.certificate_
+        number, rest = shown.texts[0].removeprefix("coverage(men) >= ").split(" * ")
+        assert float(number) == pytest.approx(0.97 * (1 - shown.share), abs=1e-3)
+        assert rest == "coverage(women)"
+        assert shown.needed > 400 and "rows" in model.certificate_
 
 
-class Told(GivenScores):
-    """What fits of margins are asked for, with made-up errors of cross-fitting."""
-
-    def _crossed(self, samples, rng, plains, z):
-        return np.full((2, len(plains)), 0.01), np.full((2, len(plains)), 0.03), 1.0
-
-    def _fit_to(self, samples, rng, margins, units, plains):
-        self.asked.append(float(margins[0, 0]))
-        super()._fit_to(samples, rng, margins, units, plains)
+def test_what_no_answers_keep_is_refused():
+    asked = ["recall(women) >= 0.97", "coverage(women) <= 0.2"]
+    with pytest.raises(CounterweightError, match="contradict each other"):
+        fitted(200, asked=asked, **CROSSED)
 
 
-def test_margins_have_room_for_the_test_and_for_chance():
+def test_a_rule_behind_one_that_looks_at_nobody_is_never_given_unsaid(caplog):
     rng = np.random.default_rng(0)
-    score = rng.random((400, 1))
-    y = (rng.random(400) < score[:, 0]).astype(int)
-    options = {"constraints": ["coverage(everyone) <= 0.4"], "confidence": 0.9}
-    alone, tested = Told(**options), Told(**options, held_out=0.2)
-    for model in (alone, tested):
-        model.asked = []
-        model.fit(score, y)
-    assert alone.asked == [pytest.approx(0.01 + norm.ppf(0.9) * 0.03)]
-    # Errors of a fifth of the rows are twice those of the others; each test has half of the level.
-    room = norm.ppf(0.95) * 0.06
-    first, *more = tested.asked
-    assert first == pytest.approx(0.01 + room)
-    if more:
-        assert more[0] == pytest.approx(0.01 + room + 1.5 * np.hypot(0.03, 0.06))
-    assert not alone.certified_
+    X, y = rng.normal(size=(500, 2)), (rng.random(500) < 0.2).astype(int)
+    for way in (CROSSED, HELD, {}):
+        caplog.clear()
+        # No rows tell the label: whatever has this recall errs more than a yes drawn at random.
+        model = ConstrainedClassifier(
+            constraints=["recall(labeled) >= 0.9"], on_infeasible="keep", start="zero", **way
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, y, datasets={})
+        one = model.trivial_
+        assert one.rule.keeps and one.rule.chance == pytest.approx(0.9, abs=1e-3)
+        assert one.rule.cost == pytest.approx(0.9 * (y == 0).mean() + 0.1 * y.mean(), abs=0.02)
+        if one.behind:
+            (told,) = [said for said in model.warnings_ if "looks at nobody" in said]
+            assert f"{one.cost:.3g}" in told and f"{one.rule.cost:.3g}" in told
+            assert told in caplog.text
+    # One that tells them is not behind.
+    assert not fitted(800, **CROSSED)[0].trivial_.behind
+
+
+def test_the_most_room_is_that_of_a_linear_program():
+    y, men = np.array([1, 1, 0, 0]), np.array([True, False, True, False])
+    data = DataSets(None, y, None, {"men": men, "women": ~men})
+    asked = ["recall(labeled) >= 0.5", "coverage(everyone) <= 0.75"]
+    problem = compile("error(labeled)", asked, data)
+    # All positives have a yes: 1/2 beyond the recall, and 1/4 beyond the coverage.
+    assert most_room(problem, np.array([0.5, 0.0])) == pytest.approx(1)
+    assert most_room(problem, np.array([0.0, 0.1])) == pytest.approx(5)
+    # With a share c of yes, all to positives: recall 2 c, coverage c.
+    assert most_room(problem, np.array([0.1, 0.1])) == pytest.approx(10 / 3)
+    both = compile("error(labeled)", ["coverage(men) >= 0.9", "coverage(men) <= 0.1"], data)
+    assert most_room(both, np.ones(2)) == 0
+
+
+class Line(GivenScores):
+    """What is tested, in its order."""
+
+    def _passes(self, judging, p, decided):
+        passed = super()._passes(judging, p, decided)
+        self.tested.append((float(np.mean(p)), passed))
+        return passed
+
+
+@pytest.mark.parametrize("way", [CROSSED, HELD], ids=["crossed", "held-out"])
+def test_tests_go_from_careful_to_bold_up_to_the_first_that_fails(way):
+    rng = np.random.default_rng(0)
+    score = rng.random((600, 1))
+    y = (rng.random(600) < score[:, 0]).astype(int)
+    model = Line(constraints=["coverage(everyone) <= 0.4"], **way)
+    model.tested = []
+    model.fit(score, y)
+    shares, passed = zip(*model.tested, strict=True)
+    assert (np.diff(shares) > 0).all() and len(shares) > 2
+    assert passed == (True,) * (len(passed) - 1) + (False,)
+    assert model.certified_
 
 
 def test_a_chance_of_a_half_is_a_no_in_cross_fitting():
@@ -205,9 +247,8 @@ def test_a_chance_of_a_half_is_a_no_in_cross_fitting():
     model = Even(constraints=["coverage(everyone) <= 0.4"], confidence=0.9, repair="none")
     model.n_features_in_, model.margins_ = 1, np.zeros((2, 1))
     plains = plain_constraints(model.constraints)
-    flattered, error, units = model._crossed(data, rng, plains, 1.0)
-    assert not flattered.any() and units == 1
-    by_sign, by_chance = constraint_values(np.full(50, 0.5), None, data, model.constraints, {})[
-        0, :, 3
-    ]
-    np.testing.assert_allclose(error[:, 0], [by_sign, by_chance])
+    fold, room = data.folds(5, rng), np.zeros((2, 1))
+    (judged,) = model._folds(data, fold, rng, room, np.ones(1), plains, [0.0])
+    p, decided = judged.answers
+    assert (p == 0.5).all() and not decided.any()
+    assert judged.seen[:, 0] == pytest.approx([-0.4, 0.1])

@@ -80,8 +80,8 @@ class Shown(NamedTuple):
     """What rows that judge show of constraints for new rows.
 
     All constraints are kept if looser by `share` (0 as asked; None: none is shown), as `texts` say;
-    `rows` judged. About `needed` rows would show them as asked, infinite where none would. `stable`:
-    whether the fit to all rows is like those to parts of them, so that these speak for it.
+    `rows` judged. About `needed` rows would show them as asked, infinite where none would.
+    `stable`: whether the fit to all rows is like those to parts of them, which speak for it.
     """
 
     share: float | None
@@ -191,6 +191,8 @@ class MarginFit:
                 judged = self._judged(samples, rng, plains)
             else:
                 judged = samples, self._crossed(samples, rng, plains)
+        if (self.repair_ or {}).get("missed"):
+            warnings.warn(self.repairs_told_, UserWarning, stacklevel=3)
         missed = self.infeasibility_ if raised == "raise" and not self.feasible_ else ""
         if self._has_chances:
             self.excess_ = self.excess_ - self.margins_[1] * self._units(plains, samples)

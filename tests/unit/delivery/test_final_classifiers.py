@@ -339,7 +339,7 @@ def test_ten_lines_make_a_study_of_promises(tmp_path):
     promises = [PROMISE, "churn(everyone) <= 0.4"]
     entry = ENTRY | OLD | {"promises": promises, "score": str(tmp_path / "new.csv")}
     made = Own(tmp_path, frame, entry)
-    assert list(made.study["methods"]) == ["unconstrained", "promised"]
+    assert list(made.study["methods"]) == ["logistic", "unconstrained", "promised"]
     made.run("label")
     features = pd.read_parquet(made.at.features)
     assert {"begun", "wage", "score", "years"} <= set(features)

@@ -61,8 +61,13 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
         saved.facts["classes"] = _classes(data, frame, columns, given)
     scores = saved.named(frame) | saved.scored(frame)
     own = np.isin(frame["row"], data.labels[0]["row"])
+    decided = scores["decision"][own]
+    # Who estimates the outcome tosses no coin.
+    chances = (
+        decided.astype(float) if getattr(model, "ESTIMATES", False) else scores["estimate"][own]
+    )
     saved.facts["promises"], saved.facts["measures"] = measured_promises(
-        data, target, scores["estimate"][own], scores["decision"][own], options, given["measures"]
+        data, target, chances, decided, options, given["measures"]
     )
     saved.facts["certificate"] = getattr(model, "certificate_", "") if texts_of(options) else ""
     saved.facts["certified"] = bool(getattr(model, "certified_", False))

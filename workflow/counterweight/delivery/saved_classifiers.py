@@ -150,6 +150,8 @@ class SavedClassifier(SavedPredictor):
         if hasattr(type(self.model), "SAMPLED"):
             groups = _groups_of(self, frame, first) if self.facts["groups"] else None
             estimate, decision = self.model.answers(X, groups)
+            if getattr(self.model, "ESTIMATES", False):
+                estimate = self.model.predict_proba(X)[:, 1]
         else:
             estimate = positive(self.model, X, self.facts["target"])
         decision = self.decided(estimate) if decision is None else decision

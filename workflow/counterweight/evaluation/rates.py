@@ -36,6 +36,8 @@ _NUMBERS = (
     *("feasible", "penalty", "coefficient_norm", "accepted", "behind", "collapsed"),
     "duality_gap",
 )
+#: What is told of each classifier that one was chosen from.
+_CANDIDATE = ("candidate_cost", "candidate_missed", "candidate_taken")
 #: MM steps that the paper's second experiment takes.
 _FEW = 5
 #: A setting binds where training rows are so near to what is asked, as a share of it; so many
@@ -355,7 +357,8 @@ def fit_records(arrays, place, measures=()):
     ``largest_violation`` (over all steps, if the start was feasible) and ``steps_violated``,
     ``final_violation`` (of the classifier that is kept), ``final_gap`` and ``largest_gap`` (of
     feasible fits), ``evaluations``, ``evaluations_per_step``, ``objective_unexplained`` (the
-    objective minus penalty and the measure named objective on training rows).
+    objective minus penalty and the measure named objective on training rows). Of a classifier that
+    was chosen, by candidate (the part): `_CANDIDATE`.
     """
     for setting, own in by_setting(arrays).items():
         own = {name: np.asarray(values, float) for name, values in own.items()}
@@ -369,6 +372,11 @@ def _fit(own, place, measures):
     for name in _NUMBERS:
         if name in own and np.isfinite(value := np.ravel(own[name])[0]):
             yield one(name, value)
+    if "candidate_costs" in own:
+        for k, told in enumerate(np.reshape(own["candidate_costs"], (-1, len(_CANDIDATE)))):
+            if np.isfinite(told).all():
+                for metric, value in zip(_CANDIDATE, told, strict=True):
+                    yield one(metric, value, part=str(k))
     # Of a model without convex steps, an objective, a gap or a count is another thing.
     steps = np.size(own.get("objective", ()))
     if steps > 1:

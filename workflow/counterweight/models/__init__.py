@@ -33,6 +33,7 @@ MODELS = {
     "shifted_threshold": "counterweight.models.constraints.svm_baselines:ShiftedThreshold",
     "neyman_pearson": "counterweight.models.constraints.svm_baselines:NeymanPearsonSVM",
     "given_scores": "counterweight.models.constraints.decisions:GivenScores",
+    "chosen": "counterweight.models.constraints.chosen:ChosenClassifier",
     "reductions": "counterweight.models.constraints.reductions:ReductionsClassifier",
     "exponentiated_gradient": "counterweight.models.constraints.fairlearn_models:ExponentiatedGradientModel",
     "threshold_optimizer": "counterweight.models.constraints.fairlearn_models:ThresholdOptimizerModel",

@@ -72,7 +72,7 @@ def cross_fitted(job, data):
     if hasattr(component, "settled"):
         X, y, weight, _ = seen_rows(component, data.taken_by(component), 0, target)
         method["options"] |= component(**method["options"]).settled(X, y, weight)
-    tried = _choices(component, method["options"], int(data.labeled.sum()))
+    tried = choices_of(component, method["options"], int(data.labeled.sum()))
     if tried:
         losses = {}
         for repeat in repeats[1 : 1 + CHOSEN_IN]:
@@ -98,7 +98,7 @@ def cross_fitted(job, data):
 CHOSEN_IN, ASKED_ROWS = 5, 100_000
 
 
-def _choices(component, options, rows):
+def choices_of(component, options, rows):
     """Values to choose from of the options that are null, by name."""
     if not hasattr(component, "choices"):
         return {}
@@ -114,25 +114,37 @@ def _tried(component, method, data, repeat, target, tried, streams):
     X, y, weight = (None if v is None else v[:ASKED_ROWS] for v in (X, y, weight))
     test = data.test(repeat, target)
     truth, of_test = data.y[test], data.tested_weights(repeat)
+
+    def fitted(options):
+        rng = generator(streams["seed"], streams["study"], repeat, f"choose {method['model']}")
+        return component(**options).fit(X, y, weight, rng=rng, **told)
+
+    for own, p in held_out_answers(
+        component, method["options"], tried, fitted, data.X[test], target
+    ):
+        if data.numbers:
+            loss = (p - truth) ** 2
+        else:
+            p = np.clip(p, 1e-12, 1 - 1e-12)
+            loss = -np.log(np.where(truth == 1, p, 1 - p))
+        yield tuple(own.items()), float(of_test @ loss)
+
+
+def held_out_answers(component, options, tried, fitted, X, target="general"):
+    """Each setting of the values that are `tried`, by option, with its answers for rows X.
+
+    `fitted` gives the model of some options; one of which a shorter fit is the beginning of a
+    longer one (``PATH``) is fitted once for all lengths.
+    """
     path = getattr(component, "PATH", None)
     short = tried.get(path, ())
     for setting in settings({name: values for name, values in tried.items() if name != path}):
-        options = method["options"] | setting | ({path: max(short)} if short else {})
-        rng = generator(streams["seed"], streams["study"], repeat, f"choose {method['model']}")
-        model = component(**options).fit(X, y, weight, rng=rng, **told)
+        model = fitted(options | setting | ({path: max(short)} if short else {}))
         if short:
-            answers = zip(
-                ({path: size} for size in short), model.along(data.X[test], short), strict=True
-            )
+            for size, p in zip(short, model.along(X, short), strict=True):
+                yield setting | {path: size}, p
         else:
-            answers = [({}, positive(model, data.X[test], target))]
-        for own, p in answers:
-            if data.numbers:
-                loss = (p - truth) ** 2
-            else:
-                p = np.clip(p, 1e-12, 1 - 1e-12)
-                loss = -np.log(np.where(truth == 1, p, 1 - p))
-            yield tuple((setting | own).items()), float(of_test @ loss)
+            yield setting, positive(model, X, target)
 
 
 def train_repeat(

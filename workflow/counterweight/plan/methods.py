@@ -20,20 +20,30 @@ def options_of(kind, name, given):
 def spelled_out(model, options, plan):
     """Options of a model in which each component within, such as a classifier, has its own."""
     made = dict(options)
+
+    def whole(kind, key, part):
+        defaults = plan["model_defaults"].get(part[key], {}) if kind == "model" else {}
+        told = {key: part[key]} | options_of(kind, part[key], defaults | part)
+        return told | ({"sweep": part["sweep"]} if "sweep" in part else {})
+
     for option, (kind, key) in _within(model).items():
         if option in options:
-            part = options[option]
-            defaults = plan["model_defaults"].get(part[key], {}) if kind == "model" else {}
-            made[option] = {key: part[key]} | options_of(kind, part[key], defaults | part)
+            told = options[option]
+            several = isinstance(told, list)
+            made[option] = (
+                [whole(kind, key, part) for part in told] if several else whole(kind, key, told)
+            )
     return made
 
 
 def _within(model):
-    """Options of a model that name a component of their own: kind and key, by option."""
+    """Options of a model that name components of their own, one or a list: kind and key."""
+    declared = components.options("model", model).items()
     return {
-        option: tuple(node["x-component-with-options"])
-        for option, node in components.options("model", model).items()
-        if "x-component-with-options" in node
+        option: tuple(one["x-component-with-options"])
+        for option, node in declared
+        for one in (node, node.get("items", {}))
+        if "x-component-with-options" in one
     }
 
 
@@ -43,10 +53,11 @@ def looked_up(method):
     points = [method["options"]]
     points += [{option: value} for option in sweep for value in sweep[option]]
     named = [
-        (kind, point[option][key])
+        (kind, part[key])
         for option, (kind, key) in _within(method["model"]).items()
         for point in points
         if option in point
+        for part in (point[option] if isinstance(point[option], list) else [point[option]])
     ]
     return tuple(dict.fromkeys([("model", method["model"]), *named]))
 

@@ -180,6 +180,11 @@ class _Names:
             if option in part and "x-component-with-options" in node:
                 inner = self.part(*node["x-component-with-options"], part[option], (*path, option))
                 part = part | {option: inner}
+            within = node.get("items", {}).get("x-component-with-options")
+            if within and isinstance(part.get(option), list):
+                items = enumerate(part[option])
+                items = [self.part(*within, one, (*path, option, at)) for at, one in items]
+                part = part | {option: items}
         return part
 
     def study(self, study, known, path):

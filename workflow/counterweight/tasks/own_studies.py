@@ -15,6 +15,15 @@ WRITTEN_OUT = ("column", "all")
 
 #: Limits of the filters that held-out rows choose among, in parts of the one that is wanted.
 PARTS_OF_ALPHA = (0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+#: Classifiers that promises choose from, the first of which is the one that others are compared
+#: with: of the outcome, with thresholds, and those that are fitted under the promises.
+LOGISTIC = {"model": "logistic", "l2": None}
+UNDER_PROMISES = (
+    LOGISTIC,
+    {"model": "gradient_boosting", "max_iter": None, "max_leaf_nodes": None},
+    {"model": "constrained", "standardise": True, "loss": "hinge"},
+    {"model": "constrained", "standardise": True, "start": "zero", "steps": 6},
+)
 #: Cells of groups with fewer people are told without shares.
 LEAST_CELL = 10
 #: The models that are compared, as a study has them.
@@ -165,7 +174,7 @@ def _numbers(outcome, labeling, roles):
 
 
 def promised(entry):
-    """Decisions that keep promises about rates, and the same classifier without them."""
+    """Decisions that keep promises about rates, logistic regression that does, and one without."""
     outcome, decision, scores = (
         {"column": told} if isinstance(told, str) else dict(told or {})
         for told in (entry["outcome"], entry.get("deployed"), entry.get("scores"))
@@ -198,15 +207,25 @@ def promised(entry):
             "loss_rate": "loss_rate(labeled)",
         }
     asked = {key: entry[key] for key in ("repair", "confidence", "held_out") if key in entry}
+    asked = {"constraints": promises} | asked
     if scores:
         model = {"model": "given_scores", "above": scores.get("above", 0.5)}
-        promised = {"constraints": promises} | asked
         features = {"recipe": "one_hot", "only": [scores["column"]]}
-        words = "scores"
+        models = [
+            model | {"name": "unconstrained", "label": "The scores without promises"},
+            model | {"name": "promised", "label": "The scores with promises"} | asked,
+        ]
     else:
-        model = {"model": "constrained", "standardise": True}
-        promised = {"constraints": promises, "start": "best", "steps": 20} | asked
-        features, words = {"recipe": "one_hot"}, "classifier"
+        features = {"recipe": "one_hot"}
+        plain = {"model": "chosen", "candidates": [LOGISTIC]}
+        label = "Logistic regression"
+        models = [
+            plain | {"name": "logistic", "label": f"{label} with promises"} | asked,
+            plain | {"name": "unconstrained", "label": f"{label} without promises"},
+            {"model": "chosen", "candidates": list(UNDER_PROMISES)}
+            | {"name": "promised", "label": "The classifier with promises"}
+            | asked,
+        ]
     return {
         # The columns of groups and old decisions are no features: nobody needs them of new people.
         "roles": {
@@ -226,12 +245,9 @@ def promised(entry):
         "samples": groups,
         "evaluation": {"protocol": "rates", "measures": measures},
         "columns": ["accuracy", "balanced_accuracy"],
-        "models": [
-            model | {"name": "unconstrained", "label": f"The {words} without promises"},
-            model | {"name": "promised", "label": f"The {words} with promises"} | promised,
-        ],
+        "models": models,
+        # Others are compared with the first.
         "main": "promised",
-        "baseline": "unconstrained",
         "figures": [],
         "deliver": {"method": "promised"},
     }

@@ -78,6 +78,8 @@ OPTIONS_BY_NAME = {"constrained": OPTIONS, "retrained": RETRAINED_OPTIONS}
 log = logging.getLogger("counterweight")
 #: Share of the objective's total cost that a known rule may be better by without a warning.
 WARNED = 1e-3
+#: Penalties that cross-validation chooses from, in units of the one that is the default.
+PENALTIES = (1.0, 10.0, 100.0)
 LABEL_BY_NAME = {"constrained": "Constrained SVM", "retrained": "Retrained SVM"}
 VALUE_LABELS = {
     "loss": {"ramp": "ramp", "hinge": "hinge"},
@@ -157,6 +159,11 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, MappedScore):
     KEPT = tuple(name for name in FITTED if name not in ("features", "map"))
     _options = OPTIONS
     _chosen = None
+
+    @staticmethod
+    def choices(rows):
+        """Values of options that are null, by the number of rows of a fit."""
+        return {"penalty": tuple(2 / rows * factor for factor in PENALTIES)}
 
     def _fit(self, data, rng):
         """Refuses constraints that no classifier is found to meet, unless told to keep it."""

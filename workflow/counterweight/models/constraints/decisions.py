@@ -129,17 +129,13 @@ class RepairedDecisions(NamedColumns):
     def _repair(self, samples, problem=None):
         """Find thresholds for the training rows, or for coefficients that are given."""
         self._clear_thresholds()
-        self.repair_ = parts = None
+        self.repair_ = None
         if not self.repairs_:
             return
         scores = self.decision_function(samples.X)
         problem = self._repair_problem(samples) if problem is None else problem
-        names = named_groups(vars(self)) if self.repair == "by_group" else ()
-        if names:
-            members = np.column_stack([samples.mask(((name,),)) for name in names])
-            found, parts = np.unique(members, axis=0, return_inverse=True)
-            self.threshold_groups_, parts = found.astype(float), parts.ravel()
-        found, names = repaired(scores, problem, parts), problem.names
+        self.threshold_groups_, parts = self._parted(samples)
+        found, names = self._thresholds(scores, problem, parts), problem.names
         self.thresholds_ = found.thresholds
         self.repair_ = {
             "excess_before": dict(zip(names, found.before.tolist(), strict=False)),
@@ -150,6 +146,19 @@ class RepairedDecisions(NamedColumns):
         }
         if len(found.missed):
             warnings.warn(self.repairs_told_, UserWarning, stacklevel=4)
+
+    def _parted(self, samples):
+        """Who has a threshold of their own, as `threshold_groups_`, and the part of each row."""
+        names = named_groups(vars(self)) if self.repair == "by_group" else ()
+        if not names:
+            return np.zeros((1, 0)), None
+        members = np.column_stack([samples.mask(((name,),)) for name in names])
+        found, parts = np.unique(members, axis=0, return_inverse=True)
+        return found.astype(float), parts.ravel()
+
+    def _thresholds(self, scores, problem, parts):
+        """The thresholds of least cost, as a `Repair`."""
+        return repaired(scores, problem, parts)
 
     def _repair_problem(self, samples):
         """Objective and constraints as coefficients on some rows."""

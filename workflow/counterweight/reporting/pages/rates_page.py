@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 
 from counterweight.evaluation.rates import AT_EQUAL, CASES, RULES, equal_setting
+from counterweight.plan import components
 from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.promises_page import (
@@ -432,6 +433,43 @@ def _fit(numbers):
     yield Column("feasible", "Feasible fits", measure=share, show="mean")
 
 
+# What was chosen from.
+
+
+def _candidates(numbers):
+    for one in numbers.methods():
+        entries = one["options"].get("candidates") or []
+        if len(entries) > 1:
+            group = numbers.label(one["id"])
+            for part, words in enumerate([*map(_candidate, entries), "Combined"]):
+                line = Line(one["id"], words, {"part": str(part)}, group)
+                if numbers.get(line.source, "candidate_cost", **line.place).known:
+                    yield line
+                    group = ""
+
+
+def _candidate(entry):
+    """A candidate in words: its model, and what it says by texts, such as a loss."""
+    words = components.declared("model", entry["model"], "LABEL", entry["model"])
+    declared = components.options("model", entry["model"])
+    told = [
+        f"{option_name(k)}: {v}"
+        for k, v in entry.items()
+        if "enum" in declared.get(k, ()) and v != declared[k]["default"]
+    ]
+    return words.split(", {")[0] + (f" ({', '.join(told)})" if told else "")
+
+
+CHOSEN = Sheet(
+    "What was chosen from",
+    _candidates,
+    tuple(Column(f"candidate_{what}", show="mean") for what in ("cost", "missed", "taken")),
+    "Classifier",
+    "Each with thresholds by which the promises are kept on rows that it was not fitted to. The "
+    "first is taken unless another one is clearly better there.",
+    best=False,
+)
+
 # How far to trust it.
 
 
@@ -491,6 +529,7 @@ NOTE = f"Test values are {SIGN}. A limit broken by less than 0 is kept."
 VARIANTS = "Test rows, means over the settings that both have and that bind."
 SHEETS = (
     PROMISES,
+    CHOSEN,
     Sheet(HELD, functools.partial(_lines, main=True), _held, note=NOTE, fold=False),
     _equal_sheet("{of} minus that of {main} at equal {measure}, test rows", True),
     Sheet("The main method with other options", _variants, _beside, note=VARIANTS),

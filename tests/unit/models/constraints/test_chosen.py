@@ -1,0 +1,139 @@
+"""Classifiers under constraints that are chosen on rows that they were not fitted to."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.models.constraints.chosen import ChosenClassifier, expanded
+from counterweight.models.logistic import LogisticModel
+from counterweight.numerics.rates import DataSets
+
+LINEAR = {"model": "logistic", "l2": None}
+TREES = {"model": "gradient_boosting", "max_iter": 40, "max_leaf_nodes": 4}
+MACHINE = {"model": "constrained", "standardise": True, "loss": "hinge", "penalty": 0.01}
+PARITY = "coverage(b) >= 0.9 * coverage(a)"
+
+
+def drawn(rows=900, seed=0, bent=False):
+    """Rows of two groups that a feature hints at; the outcome goes by two others."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 4))
+    group = X[:, 2] + 0.5 * rng.normal(size=rows) > 0
+    score = np.where(np.abs(X[:, 0]) < 0.7, 2.0, -2.0) if bent else 1.5 * X[:, 0] + 2.0 * group - 1
+    y = (score + 0.5 * X[:, 1] + rng.logistic(size=rows) > 0).astype(int)
+    return DataSets(X, y, None, {"a": group, "b": ~group})
+
+
+def fitted(samples, seed=0, **options):
+    model = ChosenClassifier(**options)
+    return model.fit(samples=samples, rng=np.random.default_rng(seed))
+
+
+def rates(model, samples):
+    decided = model.answers(samples.X, samples)[1]
+    return {name: decided[mask].mean() for name, mask in samples.members.items()}
+
+
+def test_without_constraints_logistic_regression_is_what_it_is_alone():
+    samples = drawn()
+    model = fitted(samples, candidates=[LINEAR])
+    alone = LogisticModel(l2=None).fit(samples.X, samples.y)
+    np.testing.assert_allclose(model.predict_proba(samples.X), alone.predict_proba(samples.X))
+    assert np.array_equal(model.predict(samples.X), alone.predict(samples.X))
+
+
+@pytest.mark.parametrize("repair", ["everyone", "by_group"])
+def test_decisions_keep_constraints_on_the_rows_of_the_fit_and_on_rows_held_out(repair):
+    samples = drawn()
+    plain = rates(fitted(samples, candidates=[LINEAR]), samples)
+    assert plain["b"] < 0.7 * plain["a"]
+    model = fitted(samples, candidates=[LINEAR], constraints=[PARITY], repair=repair)
+    told = rates(model, samples)
+    assert told["b"] >= 0.9 * told["a"] - 1e-9
+    assert 0.05 < told["a"] < 0.95
+    cost, missed, taken = model.candidate_costs_[0]
+    assert missed == 0
+    assert taken == 1
+    # What no threshold for everybody can do, a tilt along what the features tell of groups does.
+    assert model.tilt_.any() == (repair == "everyone")
+    new = drawn(20_000, seed=1)
+    told = rates(model, new)
+    assert told["b"] >= 0.8 * told["a"]
+
+
+def test_what_bends_is_taken_where_a_line_is_clearly_behind_and_only_there():
+    bent, straight = drawn(bent=True), drawn()
+    for samples, named in ((bent, 0), (straight, 1)):
+        model = fitted(samples, candidates=[LINEAR, TREES], constraints=[PARITY])
+        costs = model.candidate_costs_
+        assert (costs[0, 0] > costs[1, 0] + 0.1) == (samples is bent)
+        assert costs[0, 2] == named or np.argmax(costs[:, 2]) == 2
+        assert np.nansum(costs[:, 2]) == 1
+    new = drawn(20_000, seed=2, bent=True)
+    model = fitted(bent, candidates=[LINEAR, TREES], constraints=[PARITY])
+    linear = fitted(bent, candidates=[LINEAR], constraints=[PARITY])
+    errors = [np.mean(one.answers(new.X, new)[1] != (new.y == 1)) for one in (model, linear)]
+    assert errors[0] < errors[1] - 0.1
+
+
+def test_labels_that_cannot_be_foretold_are_not_fitted():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(400, 30)), (rng.random(400) < 0.3).astype(int)
+    samples = DataSets(X, y, None, {"a": X[:, 0] > 0, "b": X[:, 0] <= 0})
+    model = fitted(samples, candidates=[LINEAR, TREES, MACHINE], constraints=[PARITY])
+    # On held-out rows nothing is better than to say no to all.
+    assert model.candidate_costs_[0, 0] == pytest.approx(y.mean(), abs=0.02)
+    assert model.decision_function(X).std() < 0.5
+
+
+def test_sweeps_are_candidates_and_settings_that_are_left_open_are_chosen():
+    swept = {"model": "gradient_boosting", "max_iter": 5, "sweep": {"max_leaf_nodes": [2, 4]}}
+    parts = expanded([LINEAR, swept])
+    assert [part.candidate for part in parts] == [0, 1, 1]
+    assert [part.options.get("max_leaf_nodes") for part in parts] == [None, 2, 4]
+    machine = {"model": "constrained", "standardise": True, "loss": "hinge"}
+    samples = drawn(300)
+    model = fitted(samples, candidates=[machine], constraints=[PARITY])
+    names = [name for name, *_ in model.held_out_]
+    assert len(names) == 3
+    assert len(set(names)) == 3
+
+
+def test_what_is_stored_answers_alike_for_every_kind_of_part():
+    samples, new = drawn(400), drawn(200, seed=3)
+    for candidates in ([LINEAR], [TREES], [MACHINE], [LINEAR, TREES]):
+        model = fitted(samples, candidates=candidates, constraints=[PARITY], repair="by_group")
+        arrays = {name: np.asarray(values) for name, values in model.to_arrays().items()}
+        again = ChosenClassifier.from_arrays(arrays).set_params(**model.get_params())
+        for first, second in zip(model.answers(new.X, new), again.answers(new.X, new), strict=True):
+            assert np.array_equal(first, second)
+        np.testing.assert_allclose(again.predict_proba(new.X), model.predict_proba(new.X))
+
+
+def test_the_same_rows_and_draws_give_the_same_classifier():
+    samples = drawn(300)
+    first, second = (
+        fitted(samples, candidates=[LINEAR, TREES], constraints=[PARITY]) for _ in range(2)
+    )
+    for name, values in first.to_arrays().items():
+        assert np.array_equal(values, second.to_arrays()[name], equal_nan=True)
+
+
+def test_contradictions_and_classifiers_that_cannot_be_chosen_are_refused():
+    samples = drawn(200)
+    both = ["coverage(a) >= 0.9", "coverage(a) <= 0.5"]
+    with pytest.raises(CounterweightError, match="contradict each other"):
+        fitted(samples, constraints=both)
+    kept = fitted(samples, constraints=both, on_infeasible="keep")
+    assert not kept.feasible_
+    with pytest.raises(CounterweightError, match="cannot be chosen under constraints"):
+        fitted(samples, candidates=[{"model": "uniform_policy"}])
+
+
+def test_rows_without_an_outcome_count_where_they_need_none():
+    samples = drawn()
+    hidden = DataSets(
+        samples.X, np.where(np.arange(900) % 3 == 0, -1, samples.y), None, samples.members
+    )
+    model = fitted(hidden, candidates=[LINEAR], constraints=[PARITY])
+    told = rates(model, hidden)
+    assert told["b"] >= 0.9 * told["a"] - 1e-9

@@ -1,0 +1,587 @@
+"""The classifier under constraints that does best on rows it was not fitted to.
+
+On the rows of a fit every promise is kept and every error is small: the more a classifier can bend,
+the more so. Here several learners, with several penalties, losses or sizes each, are fitted to
+parts of the rows and answer for the others. Their scores there get the thresholds of least cost by
+which the constraints hold there; so all are compared at promises that are kept on rows that they
+have not seen, and the best is fitted to all rows.
+"""
+
+import contextlib
+import copy
+import logging
+import warnings
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.fragments import Array, Choice, Integer, Text
+from counterweight.models.classifier import class_within, stored_within
+from counterweight.models.constraints.certificates import CONFIDENCE_OPTIONS, MarginFit
+from counterweight.models.constraints.decisions import REPAIR_OPTIONS, RepairedDecisions
+from counterweight.models.constraints.estimator import PARAMETER_OPTIONS, RateEstimator, own
+from counterweight.models.constraints.feature_maps import dense
+from counterweight.models.constraints.linear_svm import labeled_rows
+from counterweight.models.constraints.majorisation import PROVED, prove_infeasible
+from counterweight.models.constraints.thresholds import Repair, repaired
+from counterweight.models.logistic import RidgeModel
+from counterweight.models.stacking import fitted_factors
+from counterweight.models.training import choices_of, held_out_answers, settings
+from counterweight.numerics.linear import expit, logit
+from counterweight.numerics.rates.values import compile as compile_rates
+from counterweight.plan.components import load
+
+OPTIONS = {
+    "objective": Text("error(labeled)", "Sum of rates to minimise."),
+    "constraints": Array([], "Constraints, e.g. coverage(male) <= coverage(female) / kappa.", items={"type": "string"}),
+    **PARAMETER_OPTIONS,
+    "candidates": Array([{"model": "logistic", "l2": None}],
+        "Classifiers to choose from, each a model with its options, several by a sweep: of rows, labels and weights "
+        "(then thresholds keep the constraints), or of constraints. The first is taken unless another one is clearly better.",
+        items={"type": "object", "x-component-with-options": ["model", "model"],
+            "properties": {"sweep": {"type": "object", "additionalProperties": {"type": "array", "minItems": 1}}}},
+        minItems=1),
+    "folds": Integer(5, "Parts of the rows, each of which judges fits to the others.", minimum=2),
+    **CONFIDENCE_OPTIONS,
+    **REPAIR_OPTIONS,
+    "on_infeasible": Choice("raise", ["raise", "keep"],
+        "When constraints contradict each other on the rows of the fit: stop, or keep what misses them least."),
+}  # fmt: skip
+LABEL = "Chosen by cross-validation"
+RULE = "deterministic"
+log = logging.getLogger("counterweight")
+#: Chances nearer to 0 and 1 than this are taken for it.
+EDGE = 1e-6
+#: Another candidate than the first is taken that is better by so many standard errors, of what the
+#: two differ in.
+CLEAR = 1.0
+#: A candidate under constraints that is behind by so many in some folds is given up.
+HOPELESS = 1.0
+#: Lengths of a tilt, in standard deviations of the score, and how often all lines are gone along.
+TILTS, ROUNDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2), 2
+#: Begins the names of the arrays of each part, with its number.
+PART = "part{}_"
+#: Rounding that a constraint may be missed by.
+ROOM = 1e-9
+
+
+class Part(NamedTuple):
+    """A learner: its number among all settings, the candidate it is of, model, and options."""
+
+    number: int
+    candidate: int
+    model: str
+    options: dict
+
+    @property
+    def constrained(self):
+        """Whether it is fitted under constraints."""
+        return hasattr(load("model", self.model), "SAMPLED")
+
+
+@dataclass
+class Rule:
+    """A way to score rows: parts, each times a factor, and a constant; their names.
+
+    `scores` (n,) are those of the rows by fits that have not seen them; `tilt` are the shares of
+    each line that is taken off; `decided` (n,) what comes of it, with its `cost` and the sum that
+    it misses constraints by, `missed`.
+    """
+
+    name: str
+    parts: list
+    factors: np.ndarray
+    constant: float
+    scores: np.ndarray
+    tilt: np.ndarray = None
+    decided: np.ndarray = None
+    cost: float = np.nan
+    missed: float = np.nan
+
+    @property
+    def key(self):
+        """By which rules are compared: who keeps constraints goes first."""
+        return round(self.missed, 12), self.cost
+
+
+def expanded(candidates):
+    """The learners among candidates, each setting of a sweep one."""
+    found = []
+    for candidate, entry in enumerate(candidates):
+        options = {key: told for key, told in entry.items() if key not in ("model", "sweep")}
+        for setting in settings(entry.get("sweep") or {}):
+            found.append(Part(len(found), candidate, entry["model"], options | setting))
+    return found
+
+
+@dataclass(eq=False, repr=False)
+class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
+    """The best of several classifiers under constraints, by rows that they were not fitted to.
+
+    Each candidate is fitted to all folds but one and scores that one. Candidates that learn from
+    rows, labels and weights give log odds; several of these are combined, too, with factors from 0
+    up. All scores then get the thresholds of least cost by which the constraints hold on the
+    held-out rows, for everybody or by group (`repair`); where one threshold for everybody has to
+    keep promises about groups, the score is first tilted along what the features tell of these
+    (the expectation, given the features, of what a yes adds to each constraint), as the best rule
+    that does not see the groups is. What costs least is fitted to all rows. Its thresholds keep the
+    constraints on these and, by the fits that had not seen them, on rows held out.
+
+    Nothing is promised for new rows without `confidence`: held-out rates are as uncertain as any
+    share of so many rows, and they had a say.
+
+    Attributes
+    ----------
+    chosen_ : str
+        What was taken.
+    held_out_ : list of tuple
+        Of each rule: name, objective on held-out rows where constraints are kept there, what it
+        misses these by in sum, whether it was taken.
+    candidate_costs_ : ndarray (K + 1, 3)
+        The same of the best setting of each candidate, the combined ones last; NaN of what was not
+        judged.
+    tilt_, tilt_constant_ : ndarray (d,), float
+        What is taken off the score.
+    constraint_checks_, thresholds_, threshold_groups_, repair_
+        See `RepairedDecisions`.
+    margins_, held_out_checks_, certified_, certificate_
+        See `MarginFit`; both lines of the margins are of decisions.
+    """
+
+    candidates: tuple = ({"model": "logistic", "l2": None},)
+    folds: int = 5
+    on_infeasible: str = "raise"
+
+    FITTED = {
+        **own("factors", "constant", "part_numbers", "tilt", "tilt_constant"),
+        **own("candidate_costs", "feasible"),
+        "features": "n_features_in_",
+        **own("thresholds", "threshold_groups", "margins", "certified"),
+    }
+    NUMBERS = {
+        **dict.fromkeys(["constant", "tilt_constant"], float),
+        **dict.fromkeys(["feasible", "certified"], bool),
+        "features": int,
+    }
+    #: All of it, since arrays of parts have names of their own.
+    KEPT = None
+    FITTED_BY = "factors_"
+    _options = {name: node for name, node in OPTIONS.items() if name != "candidates"}
+    _has_chances = False
+    #: Estimates are chances of the outcome, which decide by thresholds.
+    ESTIMATES = True
+    _rule = _unseen = _expected = None
+
+    def _learn_all(self, samples, rng):
+        self._rule, self._rules = None, {}
+        super()._learn_all(samples, rng)
+        self._rules = {}
+
+    def _fit(self, samples, rng):
+        """Choose once, fit what was chosen.
+
+        Refuses constraints that no classifier can meet, unless told to keep what misses them least.
+        """
+        problem = compile_rates(self.objective, self.constraints, samples, self._numbers())
+        self.constraints_, self.feasible_, self.infeasibility_ = problem.names, True, ""
+        X = dense(samples.X)
+        rows = samples.main.tobytes()
+        if self._rule is None:
+            self._check_possible(problem)
+            self._choose(X, samples, problem, rng)
+        elif rows not in self._rules:
+            self._rules[rows] = self._crossed_again(X, samples, problem, rng)
+        rule, self._expected = self._rules.setdefault(rows, (self._rule, self._expected))
+        self.factors_, self.constant_ = rule.factors, rule.constant
+        self.part_numbers_ = np.array([part.number for part in rule.parts])
+        self.models_ = [self._fitted_part(part, X, samples, rng) for part in rule.parts]
+        self.tilt_, self.tilt_constant_ = np.zeros(X.shape[1]), 0.0
+        self._unseen = rule.scores
+        if rule.tilt.any():
+            for share, line in zip(rule.tilt, self._lines(X, problem), strict=True):
+                self.tilt_ = self.tilt_ + share * line.coef_
+                self.tilt_constant_ += share * line.intercept_
+
+    def _check_possible(self, problem):
+        """Refuse constraints that contradict each other."""
+        raw = problem.positive[1:], problem.negative[1:], problem.constants[1:] - problem.bounds
+        proof = prove_infeasible(*raw) if len(problem.names) else None
+        if proof is None or proof.least_violation <= PROVED:
+            return
+        named = [problem.names[j] for j in np.flatnonzero(proof.multipliers > 0)]
+        clash = "contradict each other" if len(named) > 1 else "asks for what cannot be"
+        self.feasible_, self.infeasibility_ = (
+            False,
+            f"The constraints cannot be met: {' and '.join(named)} {clash} on the training rows, "
+            f"where the violations of any classifier, linear or not, sum to at least "
+            f"{proof.least_violation:.4g}. Loosen one of them.",
+        )
+        if self.on_infeasible == "raise":
+            raise CounterweightError(self.infeasibility_)
+
+    # Candidates.
+
+    def _choose(self, X, samples, problem, rng):
+        """The rule that does best on rows that its fits have not seen."""
+        fold = samples.folds(self.folds, copy.deepcopy(rng))
+        seen = labeled_rows(samples)
+        parts = expanded(self.candidates)
+        lines = self._crossed_lines(X, problem, fold) if self._tilts else None
+        told = X, samples, seen, fold, rng
+        with _quiet():
+            rules = [self._crossed_chances(p, *told) for p in parts if not p.constrained]
+            if len(rules) > 1:
+                rules.append(_combined(rules, samples, seen))
+            self._expected = None
+            if rules:
+                chance = expit(rules[-1].scores)
+                self._expected = self._expected_costs(samples, problem, chance)
+            judged = problem, _with_costs(problem, self._expected), self._parted(samples)[1], lines
+            for rule in rules:
+                _judge(rule, *judged, self.repairs_)
+            rival = _best(rules, problem) if rules else None
+            for part in (part for part in parts if part.constrained):
+                for rule in self._crossed_fits(part, *told, rival, problem):
+                    _judge(rule, *judged, self.repairs_)
+                    rules.append(rule)
+        self._rule = best = _best(rules, problem)
+        self.chosen_ = best.name
+        self.held_out_ = [(r.name, r.cost, r.missed, r is best) for r in rules]
+        self.candidate_costs_ = np.full((len(self.candidates) + 1, 3), np.nan)
+        for rule in sorted(rules, key=lambda rule: (rule is best, *(-at for at in rule.key))):
+            at = rule.parts[0].candidate if len(rule.parts) == 1 else len(self.candidates)
+            self.candidate_costs_[at] = rule.cost, rule.missed, rule is best
+        log.info("chosen on held-out rows: %s", best.name)
+
+    def _crossed_again(self, X, samples, problem, rng):
+        """What was chosen, for other rows: scores of fits to parts of these, and what they cost."""
+        fold, seen = samples.folds(self.folds, copy.deepcopy(rng)), labeled_rows(samples)
+        lines = self._crossed_lines(X, problem, fold) if self._tilts else None
+        told, expected = (X, samples, seen, fold, rng), None
+        with _quiet():
+            if self._rule.parts[0].constrained:
+                (rule,) = self._crossed_fits(self._rule.parts[0], *told, None, problem)
+            else:
+                rules = [self._crossed_chances(part, *told) for part in self._rule.parts]
+                rule = _combined(rules, samples, seen) if len(rules) > 1 else rules[0]
+                expected = self._expected_costs(samples, problem, expit(rule.scores))
+            costs = _with_costs(problem, expected)
+            _judge(rule, problem, costs, self._parted(samples)[1], lines, self.repairs_)
+        return rule, expected
+
+    def _crossed_fits(self, part, X, samples, seen, fold, rng, rival, problem):
+        """Rules of a candidate under constraints: one for each value of what it leaves open.
+
+        Those that are clearly behind a `rival` in some folds are not fitted to more.
+        """
+        component, options = load("model", part.model), dict(part.options)
+        tried = choices_of(component, component(**options).get_params(), int(seen.sum()))
+        found = []
+        for setting in settings(tried):
+            own = part._replace(options=options | setting)
+            rule = Rule(_named(own, setting), [own], np.ones(1), 0.0, np.zeros(len(X)))
+            for k in range(self.folds):
+                held = fold == k
+                model = self._fitted_part(own, X, samples.only(~held), rng)
+                rule.scores[held] = model.decision_function(X[held])
+                done = fold <= k
+                if rival and _clearly(rival.decided, rule.scores > 0, problem, done, HOPELESS):
+                    break
+            else:
+                found.append(rule)
+        return found
+
+    def _crossed_chances(self, part, X, samples, seen, fold, rng):
+        """The rule of a classifier of the outcome, what it leaves open chosen by the log loss."""
+        component, options = load("model", part.model), dict(part.options)
+        class_within(part.model, "chosen under constraints")
+        given = component(**options)
+        if hasattr(component, "settled"):
+            options |= given.settled(X[seen], samples.y[seen], samples.weight[seen])
+        tried = choices_of(component, given.get_params(), int(seen.sum()))
+        answers, losses = {}, {}
+        for k in range(self.folds):
+            held, rows = fold == k, seen & (fold != k)
+            told = X[rows], samples.y[rows].astype(int), samples.weight[rows]
+
+            def fitted(options, told=told):
+                return component(**options).fit(*told, rng=copy.deepcopy(rng))
+
+            for setting, p in held_out_answers(component, options, tried, fitted, X[held]):
+                key = tuple(setting.items())
+                score = answers.setdefault(key, np.zeros(len(X)))
+                score[held] = logit(np.clip(p, EDGE, 1 - EDGE))
+                own = seen[held]
+                y, f = samples.y[held][own], score[held][own]
+                loss = samples.weight[held][own] @ (np.logaddexp(0, f) - y * f)
+                losses[key] = losses.get(key, 0.0) + loss
+        best = min(losses, key=losses.get)
+        own = part._replace(options=options | dict(best))
+        return Rule(_named(own, {}), [own], np.ones(1), 0.0, answers[best])
+
+    def _fitted_part(self, part, X, samples, rng):
+        component, rng = load("model", part.model), copy.deepcopy(rng)
+        if part.constrained:
+            known = component(**part.options).get_params()
+            shared = {name: getattr(self, name) for name in ("objective", "kappa", "target")}
+            shared |= {"constraints": list(self.constraints), "repair": "none"}
+            shared |= {"on_infeasible": "keep"}
+            shared = {name: told for name, told in shared.items() if name in known}
+            with _quiet():
+                return component(**part.options | shared).fit(samples=samples, rng=rng)
+        seen = labeled_rows(samples)
+        told = X[seen], samples.y[seen].astype(int), samples.weight[seen]
+        return component(**part.options).fit(*told, rng=rng)
+
+    def _expected_costs(self, samples, problem, chance):
+        """What a yes and a no are expected to cost at a chance of the outcome: (2, n), or None.
+
+        Fewer rows are needed to tell a threshold by these than by the outcomes themselves. Not for
+        objectives whose shares are of the rows with an outcome of one kind.
+        """
+        seen, sides = samples.y >= 0, []
+        for y in (0, 1):
+            other = copy.copy(samples)
+            other.y = np.where(seen, y, samples.y).astype(samples.y.dtype)
+            try:
+                one = compile_rates(self.objective, [], other, self._numbers())
+            except CounterweightError:
+                return None
+            sides.append(np.array([one.positive[0], one.negative[0]]))
+        total = (problem.positive[0] + problem.negative[0]).sum()
+        if not np.allclose([one.sum() for one in sides], total):
+            return None
+        return (1 - chance) * sides[0] + chance * sides[1]
+
+    @property
+    def _tilts(self):
+        return self.repairs_ and self.repair == "everyone"
+
+    def _lines(self, X, problem):
+        """What a yes adds to each constraint, as the features tell it: a regression each."""
+        slopes = (problem.positive - problem.negative)[1:] * len(X)
+        return [RidgeModel(l2=None).fit(X, slope) for slope in slopes]
+
+    def _crossed_lines(self, X, problem, fold):
+        lines = np.zeros((len(problem.names), len(X)))
+        for k in range(self.folds):
+            rows = fold != k
+            part = problem._replace(
+                positive=problem.positive[:, rows], negative=problem.negative[:, rows]
+            )
+            for line, model in zip(lines, self._lines(X[rows], part), strict=True):
+                line[~rows] = model.predict(X[~rows])
+        return lines
+
+    # Decisions.
+
+    def _thresholds(self, scores, problem, parts):
+        """Thresholds by which constraints hold by fits that had not seen the rows, and by this one.
+
+        Where these cannot be had together, those of this one.
+        """
+        unseen = self._unseen
+        if unseen is None:
+            return repaired(scores, problem, parts)
+        expected, many = _with_costs(problem, self._expected), {}
+        for side in ("positive", "negative"):
+            costs = getattr(expected, side)
+            first = np.hstack([costs, np.zeros_like(costs)])
+            second = np.hstack([np.zeros_like(costs), costs])[1:]
+            many[side] = np.vstack([first, second])
+        both = problem._replace(
+            **many,
+            constants=np.append(problem.constants, problem.constants[1:]),
+            bounds=np.append(problem.bounds, problem.bounds),
+            names=[*problem.names, *problem.names],
+        )
+        twice = None if parts is None else np.append(parts, parts)
+        found = repaired(np.append(unseen, scores), both, twice)
+        if len(found.missed):
+            return repaired(scores, problem, parts)
+        fixed, m = problem.constants.copy(), len(problem.bounds)
+        fixed[1:] -= problem.bounds
+        of_row = found.thresholds[np.zeros(len(scores), int) if parts is None else parts]
+        told = []
+        for threshold in (0.0, of_row):
+            yes = (scores > threshold).astype(float)
+            told.append(problem.positive @ yes + problem.negative @ (1 - yes) + fixed)
+        before, after = told
+        return Repair(found.thresholds, found.excess[m:], before[1:], after[0], before[0])
+
+    def decision_function(self, X):
+        """The score before any threshold, (n,): log odds, or the score of a machine."""
+        X = dense(self._checked(X))
+        return self._raw(X) - X @ self.tilt_ - self.tilt_constant_
+
+    def _raw(self, X):
+        found = np.full(len(X), self.constant_)
+        for factor, model in zip(self.factors_, self._fitted(), strict=True):
+            found += factor * _score(model, X)
+        return found
+
+    def answers(self, X, samples=None):
+        """Decisions (n,), and the same as chances of a yes: nobody tosses a coin."""
+        decided = self._above(self.decision_function(X), samples)
+        return decided.astype(float), decided
+
+    def predict_proba(self, X, samples=None):
+        """Chances (n, 2) of the outcome, by the classifier that was chosen.
+
+        Of one that is fitted under constraints, what stands for it: .5 plus its score.
+        """
+        X = dense(self._checked(X))
+        p = _chance(self._raw(X), self._fitted())
+        return np.column_stack([1 - p, p])
+
+    # The saved form.
+
+    def _fitted(self):
+        """The classifiers, brought back from numbers when they are first needed."""
+        if not hasattr(self, "models_"):
+            parts = expanded(self.candidates)
+            self.models_ = []
+            for place, number in enumerate(np.ravel(self.part_numbers_).astype(int)):
+                begins = PART.format(place)
+                arrays = {
+                    name.removeprefix(begins): values
+                    for name, values in self._packed.items()
+                    if name.startswith(begins)
+                }
+                part = parts[number]
+                self.models_.append(stored_within(part.model, part.options, arrays))
+        return self.models_
+
+    def to_arrays(self):
+        """Everything fitted, as arrays by name."""
+        arrays = super().to_arrays()
+        for place, model in enumerate(self._fitted()):
+            begins = PART.format(place)
+            arrays |= {begins + name: values for name, values in model.to_arrays().items()}
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        """What predicts, from `to_arrays`, once the option `candidates` is as it was."""
+        model = super().from_arrays(arrays)
+        model._packed = dict(arrays)
+        return model
+
+
+@contextlib.contextmanager
+def _quiet():
+    """What is wrong with a candidate is told by what it costs."""
+    was, log.disabled = log.disabled, True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.disabled = was
+
+
+def _score(model, X):
+    """Log odds of classifiers of the outcome, scores of those under constraints; (n,)."""
+    if hasattr(model, "SAMPLED"):
+        return model.decision_function(X)
+    return logit(np.clip(model.predict_proba(X)[:, 1], EDGE, 1 - EDGE))
+
+
+def _chance(score, models):
+    """The chance of the outcome that a score says; of a machine what stands for it."""
+    if any(hasattr(model, "SAMPLED") for model in models):
+        return np.clip(0.5 + score, 0.0, 1.0)
+    return expit(score)
+
+
+def _named(part, setting):
+    """A candidate in words."""
+    words = [
+        f"{key} {told:g}" if isinstance(told, float) else f"{key} {told}"
+        for key, told in (part.options | setting).items()
+        if not isinstance(told, bool)
+    ]
+    return f"{part.model} ({', '.join(words)})" if words else part.model
+
+
+def _combined(rules, samples, seen):
+    """Classifiers of the outcome made one, by their chances for rows that they have not seen."""
+    scores = np.column_stack([rule.scores for rule in rules])
+    told = scores[seen], samples.y[seen].astype(float), samples.weight[seen]
+    factors, constant = fitted_factors(*told, True)
+    parts = [rule.parts[0] for rule in rules]
+    return Rule("combined", parts, factors, constant, scores @ factors + constant)
+
+
+def _with_costs(problem, costs):
+    """A problem with other costs (2, n) of the objective; None: those that it has."""
+    if costs is None:
+        return problem
+    positive, negative = problem.positive.copy(), problem.negative.copy()
+    positive[0], negative[0] = costs
+    return problem._replace(positive=positive, negative=negative)
+
+
+def _judge(rule, problem, expected, groups, lines, repairs):
+    """What a rule costs where it keeps constraints; its tilt and decisions.
+
+    Tilt and thresholds go by the costs that are `expected`.
+    """
+    fixed = problem.constants.copy()
+    fixed[1:] -= problem.bounds
+
+    def key_of(yes, problem):
+        values = problem.positive @ yes + problem.negative @ (1 - yes) + fixed
+        return round(float(np.maximum(values[1:] - ROOM, 0).sum()), 12), float(values[0])
+
+    def decided(scores):
+        of_row = 0.0
+        if repairs:
+            found = repaired(scores, expected, groups).thresholds
+            of_row = found[np.zeros(len(scores), int) if groups is None else groups]
+        yes = (scores > of_row).astype(float)
+        return yes, key_of(yes, expected)
+
+    m = len(problem.names)
+    rule.tilt, scores = np.zeros(m), rule.scores
+    yes, key = decided(scores)
+    if lines is not None and m:
+        units = np.std(scores) / np.maximum(np.std(lines, axis=1), 1e-300)
+        best = rule.tilt, yes, key
+        for _ in range(ROUNDS):
+            begun = best[2]
+            for j in range(m):
+                for length in TILTS:
+                    for sign in (1, -1):
+                        tilt = best[0].copy()
+                        tilt[j] = max(tilt[j] + sign * length * units[j], 0.0)
+                        if np.array_equal(tilt, best[0]):
+                            continue
+                        made, reached = decided(scores - tilt @ lines)
+                        if reached < best[2]:
+                            best = tilt, made, reached
+            if best[2] == begun:
+                break
+        if best[2][0] < key[0] or _clearly(best[1], yes, problem):
+            rule.tilt, yes, key = best
+    rule.scores = scores - rule.tilt @ lines if rule.tilt.any() else scores
+    rule.decided, (rule.missed, rule.cost) = yes, key_of(yes, problem)
+
+
+def _clearly(first, second, problem, rows=slice(None), errors=CLEAR):
+    """Whether decisions cost less than others, by some standard errors of the difference."""
+    gain = ((problem.positive - problem.negative)[0] * (1.0 * second - first))[rows]
+    return gain.sum() > errors * np.sqrt((gain**2).sum())
+
+
+def _best(rules, problem):
+    """The first rule, or the best of those that are clearly better."""
+    best = rules[0]
+    for rule in sorted(rules, key=lambda rule: rule.key):
+        if rule.missed < best.missed or (
+            rule.missed == best.missed and _clearly(rule.decided, best.decided, problem)
+        ):
+            return rule
+    return best

@@ -52,8 +52,8 @@ ASSUMES_BY_NAME = {
         "the table can show that they are.",
     ),
     "rosset": (
-        "If who has an outcome goes, in logistic form, by the outcome itself{features} alone",
-        "Who has an outcome is taken to go by the outcome itself{features} alone, by a logistic "
+        "If who has an outcome goes by the outcome{features} alone, in logistic form",
+        "Who has an outcome is taken to go by the outcome{features} alone, by a logistic "
         "function of them. Nothing in the table can show that it does.",
     ),
     "heckman": (

@@ -30,7 +30,7 @@ OPTIONS = {
     "method": Choice(None, ["cbps", "ipw", "rake", "poststratify", None], "How weights are made: cbps for a table and rake for margins unless named."),
 }  # fmt: skip
 ASSUMES = (
-    "If the outcomes of {whom} are as those of labeled rows with the same features",
+    "If the outcomes of {whom} are like those of labeled rows with the same features",
     "Those that answers are for are taken to turn out as labeled rows with the same features, and "
     "to be, in all that is not known of them, as labeled rows with the same known features are. "
     "Nothing in the table can show that they do.",

@@ -51,10 +51,11 @@ def answer(tmp_path, monkeypatch):
     """The answer of a made-up study by what was delivered and what the saved model says."""
     (tmp_path / "own.csv").write_text("x,y\n" + "1,0\n2,1\n3,\n" * 9)
 
-    def made(target, records, **facts):
+    def made(target, records, weights=None, **facts):
         entry = {"table": str(tmp_path / "own.csv"), "name": "mine", "outcome": "y"}
         given = {"results": str(tmp_path), "data": str(tmp_path), "seed": 1, "filter_key": "key"}
         named = {"target": "unlabeled"} if target == "unlabeled" else {}
+        named |= {"weights": weights} if weights else {}
         plan = resolve(with_own_tables(given | entry | named, {}))
         study = plan["studies"]["mine"]
         first = next(iter(study["methods"]))
@@ -115,11 +116,20 @@ def test_the_sentence_begins_with_what_was_assumed(answer, where):
     assert found.more[0].startswith(HECKMAN["rests"])
 
 
+@pytest.mark.parametrize("weights", [None, "lemma2", "rosset", "rosset_label_only"])
+def test_odds_are_held_against_like_rows_where_labels_are_missing_at_random(answer, weights):
+    records = rated(0.318, 0.29, 0.35, "unlabeled") + swept("unlabeled")
+    sentence = answer("unlabeled", records, weights).sentence
+    random = weights in (None, "lemma2")
+    end = "those of like rows that have one." if random else "what is assumed."
+    assert sentence.endswith(f"among rows without an outcome are up to twice or half {end}")
+
+
 def test_others_than_those_of_the_table_are_named_in_question_and_answer(answer, monkeypatch):
     records = rated(0.318, 0.29, 0.35, "general") + swept("general")
     whom = "the people of clinic.csv"
     found = answer("general", records, **{"for": whom})
-    assert "of them, an estimated 31.8 % [29.0, 35.0] have default = 1" in found.sentence
+    assert "an estimated 31.8 % [29.0, 35.0] of them have default = 1" in found.sentence
     assert not any("mean of its column" in text for text in found.more)
     assert page.PAGE.question(None) == f"What would default be among {whom}?"
 

@@ -158,7 +158,11 @@ class _People:
         return between.join(number(factor * end, places) for end in ends) + unit
 
     def say(self, whom, value, guess="an estimated "):
-        """A clause: that so many of them have the outcome."""
+        """A clause: that so many of them have the outcome; `whom` None were named before."""
+        if not whom:
+            if self.binary:
+                return f"{guess}{value} of them have {self.event}"
+            return f"their {self.outcome} is {guess}{value} on average"
         if self.binary:
             return f"of {whom}, {guess}{value} have {self.event}"
         return f"over {whom}, {self.outcome} is {guess}{value} on average"
@@ -166,7 +170,7 @@ class _People:
 
 def _estimated(people, swept):
     """The first sentence: for the rows that the question names, then for everyone."""
-    text = people.say("them" if people.saved.get("for") else people.whom, people.told())
+    text = people.say(None if people.saved.get("for") else people.whom, people.told())
     if people.target == "general" and people.sizes["unlabeled"]:
         asked = people.told(part="unlabeled")
         if asked:
@@ -317,7 +321,9 @@ def _range(one, people):
             "two values by a factor of up to 2"
         )
     among = "them" if people.saved.get("for") else "rows without an outcome"
-    off = "what is assumed" if people.saved.get("tilt") else "those of like rows that have one"
+    random = people.numbers.plan.get("at_random", True) and not people.saved.get("tilt")
+    like = random or people.saved.get("for")
+    off = "those of like rows that have one" if like else "what is assumed"
     return f", or {span} if the odds of {people.event} among {among} are up to twice or half {off}"
 
 

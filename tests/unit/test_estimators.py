@@ -97,7 +97,11 @@ EXPECTED = {
     },
     "GivenScores": {"check_classifiers_one_label": ABOVE, "check_classifiers_train": ABOVE},
     **dict.fromkeys(("OfferLogistic", "OfferNaiveBayes", "OfferTree"), OFFERS),
-    **dict.fromkeys(("LogitBoost", "LogisticTree"), OFFERS),
+    **dict.fromkeys(("LogitBoost", "LogisticTree", "OfferAdditive"), OFFERS),
+    "OfferBoosting": {
+        **OFFERS,
+        "check_classifiers_train": "what is said may not fall along the last column, the offer",
+    },
     "PredictiveChoiceModel": {**OFFERS, WEIGHTS: FEW},
 }
 #: Options of those that cannot be fitted without named data sets; see `told_sets`.

@@ -209,6 +209,8 @@ CASES = {
     "GradientBoostingSelector": selector("GradientBoostingSelector", max_iter=5),
     "GaussianMixtureSelector": selector("GaussianMixtureSelector", components=1, n_init=1),
     "PredictiveChoiceModel": offers("PredictiveChoiceModel", **QUICK),
+    "OfferAdditive": offers("OfferAdditive"),
+    "OfferBoosting": offers("OfferBoosting"),
     "OfferLogistic": offers("OfferLogistic"),
     "OfferNaiveBayes": offers("OfferNaiveBayes"),
     "OfferTree": offers("OfferTree"),

@@ -85,11 +85,13 @@ PUBLIC = {
     "combined_model": "models.combined_labels",
     # Offers and answers.
     "PredictiveChoiceModel": "models.choice.predictive_choice",
+    "OfferAdditive": "models.choice.additive",
     "OfferLogistic": "models.choice.baselines",
     "OfferNaiveBayes": "models.choice.baselines",
     "OfferTree": "models.choice.baselines",
     "LogitBoost": "models.choice.logitboost",
     "LogisticTree": "models.choice.logitboost",
+    "OfferBoosting": "models.choice.logitboost",
     "offer_value": "evaluation.offer_value",
     # Balanced filters.
     "SplitTreeProxy": "selection.proxies.split_tree",

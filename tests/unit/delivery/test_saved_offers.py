@@ -66,7 +66,7 @@ def test_offers_are_within_what_was_made_and_within_their_interval(family, pair)
     offer = table["best_offer"]
     assert (offer >= table["offered_min"]).all() and (offer <= table["offered_max"]).all()
     if not family[pair]._pricer.has_draws:
-        assert pair[0] in ("logistic_tree", "offer_naive_bayes", "offer_tree")
+        assert pair[0] in ("logistic_tree", "offer_boosting", "offer_naive_bayes", "offer_tree")
         assert table[["low", "high"]].isna().all(axis=None)
     else:
         assert ((table["low"] <= offer) & (offer <= table["high"])).all()

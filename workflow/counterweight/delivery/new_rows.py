@@ -39,7 +39,8 @@ def learned_encoder(frame, names, recipe, outcome=None, *, saved="filter"):
             "other noise: set features.noise to 0."
         )
     if recipe["name"] == "one_hot":
-        given = {key: options[key] for key in ("drop", "only", "max_categories") if key in options}
+        keys = ("drop", "only", "max_categories", "least_rows")
+        given = {key: options[key] for key in keys if key in options}
         features = fitted_encoder(frame, outcome, **given).features_
     else:
         features = [

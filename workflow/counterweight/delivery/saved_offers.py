@@ -17,7 +17,7 @@ from counterweight.tables.study_data import generator
 from counterweight.tables.table_reader import row_batches
 
 #: Bootstrap draws, and the share of them that an interval holds.
-DRAWS, LEVEL = 60, 0.9
+DRAWS, LEVEL = 60, 0.95
 #: Numbers of features handled at a time.
 NUMBERS = 1 << 24
 #: What to do where new rows are not there.
@@ -279,10 +279,19 @@ class SavedOffers(SavedModel):
         """Columns of `optimal_offers`, without the id, of people with these features."""
         return self._by_parts(lambda at: self._priced(X[at]), len(X))
 
-    def _by_parts(self, function, rows):
+    @property
+    def has_draws(self):
+        """Whether draws tell what the fit is not sure of."""
+        return self._pricer.has_draws
+
+    def parts_of(self, rows):
+        """Slices of so many rows that are handled at a time."""
         width = self.arrays["feature.fill"].size
         step = max(min(BATCH, NUMBERS // (1 + width * (width + 3) // 2)), 256)
-        parts = [function(slice(at, at + step)) for at in range(0, rows, step)]
+        return [slice(at, at + step) for at in range(0, rows, step)]
+
+    def _by_parts(self, function, rows):
+        parts = [function(at) for at in self.parts_of(rows)]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _priced(self, X):

@@ -362,7 +362,7 @@ class Encoded:
         return X
 
 
-def fitted_encoder(frame, outcome=None, drop=(), only=(), max_categories=50):
+def fitted_encoder(frame, outcome=None, drop=(), only=(), max_categories=50, least_rows=1):
     """The encoder of all columns of a table but those that become no feature."""
     import pandas as pd
 
@@ -386,7 +386,7 @@ def fitted_encoder(frame, outcome=None, drop=(), only=(), max_categories=50):
                 f"Column {column!r} is of type {values.dtype}, and the recipe one_hot takes "
                 "numbers and text only: name it in features.drop."
             )
-    encoder = TabularEncoder(max_categories, least_rows=1, max_width=None, by_name=True)
+    encoder = TabularEncoder(max_categories, least_rows, max_width=None, by_name=True)
     return encoder.fit(frame, list(types), types, taken=frame.columns)
 
 

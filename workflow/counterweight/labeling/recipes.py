@@ -25,6 +25,7 @@ OPTIONS_BY_NAME = {
         "drop": Array([], "Columns that become no feature, beside the outcome.", items={"type": "string"}),
         "only": Array([], "Columns that alone become features; all where none is named.", items={"type": "string"}),
         "max_categories": Integer(50, "Categories of a text column that get a feature each; rarer ones share one.", minimum=1),
+        "least_rows": Integer(1, "Rows below which a category shares the feature of rarer ones; null for a hundredth of all, 10 at most.", minimum=1, null=True),
         **NOISE,
     },
     "as_is": {
@@ -74,7 +75,9 @@ def declare_categories(features, blocks, flags=None):
     return features
 
 
-def one_hot(frame, rng, *, outcome=None, drop=(), only=(), max_categories=50, noise=0.0):
+def one_hot(
+    frame, rng, *, outcome=None, drop=(), only=(), max_categories=50, least_rows=1, noise=0.0
+):
     """Numbers as they are, text as one 0/1 feature for each category; no row is left out.
 
     See `TabularEncoder` for what becomes of missing values, rare categories and columns of one
@@ -90,7 +93,7 @@ def one_hot(frame, rng, *, outcome=None, drop=(), only=(), max_categories=50, no
         )
     if not len(frame):
         raise CounterweightError("The data set has no row to make features of.")
-    encoder = fitted_encoder(frame, outcome, drop, only, max_categories)
+    encoder = fitted_encoder(frame, outcome, drop, only, max_categories, least_rows)
     for note in encoder.notes_:
         log.info(note)
     names = [feature.name for feature in encoder.features_]

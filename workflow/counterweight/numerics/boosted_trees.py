@@ -29,7 +29,16 @@ BATCH, WORD = 1 << 13, 64
 
 
 def fit_trees(
-    X, y, weight=None, *, options, binary=True, categorical=None, bins=255, weigh_bins=True
+    X,
+    y,
+    weight=None,
+    *,
+    options,
+    binary=True,
+    categorical=None,
+    bins=255,
+    weigh_bins=True,
+    rising=None,
 ):
     """Fit histogram gradient boosting (scikit-learn); nothing in it is drawn.
 
@@ -49,6 +58,8 @@ def fit_trees(
     weigh_bins : bool
         Whether weights tell where these places are; else they are quantiles of the rows as they
         are, found in a fraction of the time.
+    rising : array (d,) of 0, 1 or -1, optional
+        Features with which predictions may only rise (1) or fall (-1).
 
     Returns
     -------
@@ -70,6 +81,7 @@ def fit_trees(
         max_bins=bins,
         early_stopping=False,
         categorical_features=categorical,
+        monotonic_cst=rising,
         random_state=0,
     ).fit(X, y.astype(int) if binary else y, sample_weight=weight)
     model.edges_ = edges

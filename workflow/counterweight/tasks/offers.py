@@ -37,10 +37,10 @@ def own_study(entry):
         raise CounterweightError(
             f"offer.low is {low} and offer.high {high}: low must be below high."
         )
-    plain = {"model": "offer_logistic"}
+    plain = {"model": "offer_logistic", "l2": None}
     return {
         "roles": {"offer": told["offer"], "answer": answer},
-        "features": {"recipe": "one_hot"},
+        "features": {"recipe": "one_hot", "least_rows": None},
         "outcome": {"rule": "accepts", "blanks": "unanswered"} | answer,
         "labeling": {"rule": "offered", "blanks": "unanswered"} | told | offer,
         "targets": ["general"],
@@ -49,10 +49,11 @@ def own_study(entry):
         "evaluation": {"protocol": "offers"},
         "bootstrap": 100,
         "models": [
-            {"model": "predictive_choice", "most_components": 5},
+            {"model": "offer_additive"},
             plain,
             plain | {"name": "offer_logistic-slopes", "interactions": True},
-            {"model": "logitboost"},
+            {"model": "predictive_choice", "most_components": 5},
+            {"model": "offer_boosting"},
         ],
         "figures": ["curves", "profiles", "enrolment", "model_order"],
     }

@@ -2,7 +2,14 @@
 
 import numpy as np
 import pytest
-from counterweight.models.choice.logitboost import LogisticTree, best_split, boosted, grow, leaves
+from counterweight.models.choice.logitboost import (
+    LogisticTree,
+    OfferBoosting,
+    best_split,
+    boosted,
+    grow,
+    leaves,
+)
 from scipy.special import expit, logit
 
 
@@ -142,3 +149,20 @@ def test_units_do_not_matter_and_the_same_generator_gives_the_same_tree():
     p = first.predict_acceptance(X, t)
     assert np.array_equal(p, second.predict_acceptance(X, t))
     assert np.allclose(p, third.predict_acceptance(X * 1000 + 5, t), atol=1e-6)
+
+
+def test_boosted_trees_rise_with_the_offer_and_know_where():
+    rng = np.random.default_rng(8)
+    X, t = rng.normal(size=(900, 2)), rng.random(900)
+    y = (rng.random(900) < expit(5 * (t - 0.5) + np.where(X[:, 0] > 0, 2.0, -1.0))).astype(float)
+    model = OfferBoosting().fit(X, y, t, rng=np.random.default_rng(9))
+    offers = np.linspace(0, 1, 41)
+    p = np.array([model.predict_acceptance(X[:200], np.full(200, one)) for one in offers])
+    assert (np.diff(p, axis=0) >= 0).all() and np.ptp(p, axis=0).min() > 0.1
+    steps = model.steps()
+    at = np.searchsorted(steps, offers)
+    # Between two steps acceptance is flat.
+    for one in np.flatnonzero(at[1:] == at[:-1]):
+        assert np.array_equal(p[one], p[one + 1])
+    loaded = OfferBoosting.from_arrays(model.to_arrays())
+    assert np.array_equal(loaded.predict_acceptance(X, t), model.predict_acceptance(X, t))

@@ -7,9 +7,10 @@ import numpy as np
 from scipy.special import expit
 
 from counterweight.errors import CounterweightError
-from counterweight.fragments import Flag, Integer
+from counterweight.fragments import Flag, Integer, Number
 from counterweight.models.choice.offer_model import OfferModel, checked_offers
-from counterweight.numerics.linear import RIDGE, fit_logistic
+from counterweight.models.logistic import LogisticModel
+from counterweight.numerics.linear import fit_logistic
 
 log = logging.getLogger("counterweight")
 
@@ -23,7 +24,15 @@ BASELINE_OPTIONS = {
     **ORACLE_OPTIONS,
 }  # fmt: skip
 OPTIONS_BY_NAME = {
-    "offer_logistic": {**BASELINE_OPTIONS, **RIDGE},
+    "offer_logistic": {
+        **BASELINE_OPTIONS,
+        "l2": Number(
+            1e-6,
+            "Penalty on standardised coefficients, for each row; 0 for none, null: chosen by approximate leave-one-out.",
+            minimum=0,
+            null=True,
+        ),
+    },
     "offer_naive_bayes": ORACLE_OPTIONS,
     "offer_tree": {
         "min_samples_leaf": Integer(20, "Least training rows of a leaf.", minimum=1),
@@ -39,8 +48,15 @@ VALUE_LABELS = {
     "interactions": {True: "with interactions"},
     "per_component": {True: "by component"},
 }
+#: Rows, at most, that choose a penalty.
+ASKED_ROWS = 20_000
 #: Least variance of naive Bayes, as a share of the largest of a column.
 FLOOR = 1e-9
+
+
+def some_rows(rows, most, rng):
+    """All rows, or so many at random, in their order."""
+    return slice(None) if rows <= most else np.sort(rng.choice(rows, most, replace=False))
 
 
 class OfferDesign:
@@ -89,7 +105,7 @@ class OfferBaseline(OfferModel):
     per_component: bool = False
     random_state: int = field(default=0, kw_only=True)
 
-    def fit(self, X, y, t=None, *, component=None, rng=None):
+    def fit(self, X, y, t=None, *, component=None, rng=None, categories=None):
         """Fit.
 
         Parameters
@@ -103,9 +119,11 @@ class OfferBaseline(OfferModel):
             True component; needed by, and only by, an oracle (`per_component`).
         rng : numpy.random.Generator, optional
             In place of one by `random_state`.
+        categories : counterweight.numerics.emissions.Layout, optional
+            Which columns make up a category, for a class that asks for it (``CATEGORIES``).
         """
         X, t = self._parted(X, t, fitting=True)
-        self.design_ = OfferDesign(self.interactions).fit(X)
+        self.design_ = self._designed(X, categories)
         Z = self.design_.columns(X, t)
         self.share_accepted_ = (y.sum() + 0.5) / (len(y) + 1)
         groups = self._groups(component, len(Z))
@@ -145,6 +163,10 @@ class OfferBaseline(OfferModel):
                 p[rows] = self._probability(arrays, Z if rows.all() else Z[rows])
         self.rows_unseen_component_ = int(unseen.sum())
         return p
+
+    def _designed(self, X, categories):
+        """The design of the features; only a class with ``CATEGORIES`` is told categories."""
+        return OfferDesign(self.interactions).fit(X)
 
     def _groups(self, component, rows):
         if not self.per_component:
@@ -211,31 +233,43 @@ class OfferLogistic(OfferBaseline):
     ``log p / (1 - p) = a + b'x + k t``, with interactions ``+ c'x t``. Without them every
     person's curve has the same slope; with them the slope is linear in x. Both assume
     log-odds that are linear in the features, which segments break. No constraint keeps the
-    slope in t from being negative. `l2` is of `linear.fit_logistic`.
+    slope in t from being negative. `l2` is of `linear.fit_logistic`, or None: then it is chosen as
+    `LogisticModel` does, and is a normal prior by which the fit has a posterior (`precision`).
 
     Attributes
     ----------
     models_ : list of dict
-        ``coef`` (p,), ``intercept``, ``iterations``, ``converged`` of each model.
+        ``coef`` (p,), ``intercept``, ``iterations``, ``converged`` of each model; ``ridge`` (p,)
+        where the penalty was chosen: the prior precision of each coefficient.
     components_ : ndarray of int
         Component of each model; -1 for one model of all rows.
     """
 
-    STORED = ("coef", "intercept", "iterations", "converged")
+    STORED = ("coef", "intercept", "iterations", "converged", "ridge")
 
-    l2: float = 1e-6
+    l2: float | None = 1e-6
 
     def _fit(self, Z, y, rng):
-        coef, intercept, iterations, converged = fit_logistic(Z, y, l2=self.l2)
+        l2, more = self.l2, {}
+        if l2 is None:
+            asked = some_rows(len(Z), ASKED_ROWS, rng)
+            l2 = LogisticModel(l2=None).settled(Z[asked], y[asked])["l2"] / len(Z)
+            more = {"ridge": l2 * len(Z) * Z.var(axis=0)}
+        coef, intercept, iterations, converged = fit_logistic(Z, y, l2=l2)
         found = {"coef": coef, "intercept": intercept, "iterations": iterations}
-        return found | {"converged": float(converged)}
+        return found | {"converged": float(converged)} | more
+
+    def precision(self):
+        """Prior precision of each coefficient (p,); None where the penalty was given."""
+        return self.models_[0].get("ridge")
 
     def refitted(self, Z, y, times):
         """``coef, intercept`` of the same model on rows of the design taken so many times."""
         return fit_logistic(Z, y, times, l2=self.l2)[:2]
 
     def _constant(self, log_odds, p):
-        return super()._constant(log_odds, p) | {"converged": 1.0}
+        more = {} if self.l2 is not None else {"ridge": np.full(p, np.inf)}
+        return super()._constant(log_odds, p) | {"converged": 1.0} | more
 
 
 @dataclass(eq=False, repr=False)

@@ -1,17 +1,20 @@
-"""LogitBoost, logistic regression grown one feature at a time, and trees of such models."""
+"""Boosting of answers: LogitBoost, trees of such models, trees that rise with the offer."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import entr, expit
 
-from counterweight.fragments import Choice, Integer
+from counterweight.fragments import Choice, Integer, Number
 from counterweight.models.choice.baselines import (
     BASELINE_OPTIONS,
     NodeTables,
     OfferBaseline,
+    OfferDesign,
     leaves,
+    some_rows,
 )
+from counterweight.numerics.boosted_trees import fit_trees, raw_predict, trees_to_arrays
 
 TASK = "offers"
 ROLE = "peer"
@@ -35,13 +38,29 @@ OPTIONS_BY_NAME = {
     "criterion": Choice("log_loss", ["log_loss", "misclassification"],
         "Loss of the cross-validation of the steps and of the pruning; misclassification is that of Landwehr et al."),
     },
+    "offer_boosting": {
+        "max_iter": Integer(None, "Number of trees; null: chosen by cross-validation.", minimum=1, null=True),
+        "max_leaf_nodes": Integer(None, "Largest number of leaves; null: chosen likewise.", minimum=2, null=True),
+        "learning_rate": Number(0.1, "Shrinkage of each tree.", above=0, maximum=1),
+        "min_samples_leaf": Integer(20, "Least rows in a leaf.", minimum=1),
+    },
 }  # fmt: skip
-LABEL_BY_NAME = {"logitboost": "LogitBoost", "logistic_tree": "Logistic model tree"}
+LABEL_BY_NAME = {
+    "logitboost": "LogitBoost",
+    "logistic_tree": "Logistic model tree",
+    "offer_boosting": "Boosting, monotone in the offer",
+}
 VALUE_LABELS = {"per_component": {True: "by component"}}
 #: Largest working response |z|.
 Z_LIMIT = 3.0
 #: Boosting ends early where a step lowers the training log loss by less than this.
 STALLED = 1e-10
+#: Numbers of trees, and of leaves of each, among which cross-validation chooses; its folds, the
+#: rows that are asked, and the places where a feature may be split.
+SIZES, LEAVES = (10, 20, 30, 50, 75, 100), (6,)
+FOLDS, ASKED_ROWS, BINS = 3, 20_000, 64
+#: How far above a step an offer is, on the scale of 0 to 1: more than offers are rounded to.
+JUST = 2e-6
 
 
 class Boost:
@@ -437,3 +456,78 @@ class LogisticTree(NodeTables, OfferBaseline):
     def _probability(self, arrays, Z):
         at = leaves(arrays, Z)
         return expit(np.einsum("np,np->n", Z, arrays["coef"][at]) + arrays["intercept"][at])
+
+
+@dataclass(eq=False, repr=False)
+class OfferBoosting(OfferBaseline):
+    """Gradient boosting of trees that never fall as the offer rises.
+
+    Sizes that are null are those of least cross-validated log loss, of some rows at random where
+    there are many. The curves of people are steps of any height and place; best offers lie at
+    their ends.
+    ``models_`` has the arrays of `counterweight.numerics.boosted_trees`.
+    """
+
+    STORED = (
+        "tree_nodes",
+        "tree_sets",
+        "tree_categories",
+        "tree_categorical",
+        "tree_baseline",
+        "iterations",
+    )
+
+    max_iter: int | None = None
+    max_leaf_nodes: int | None = None
+    learning_rate: float = 0.1
+    min_samples_leaf: int = 20
+
+    def _designed(self, X, categories):
+        return OfferDesign().fit(X)
+
+    def _grown(self, Z, y, trees, leaves):
+        options = {"max_iter": trees, "max_leaf_nodes": leaves}
+        options |= {name: getattr(self, name) for name in ("learning_rate", "min_samples_leaf")}
+        rising = np.append(np.zeros(Z.shape[1] - 1, dtype=int), 1)
+        return fit_trees(Z, y, options=options, bins=BINS, rising=rising)
+
+    def _fit(self, Z, y, rng):
+        trees, leaves = self.max_iter, self.max_leaf_nodes
+        if trees is None or leaves is None:
+            asked = some_rows(len(Z), ASKED_ROWS, rng)
+            trees, leaves = self._sizes(Z[asked], y[asked], rng)
+        self.n_iter_ = trees
+        made = trees_to_arrays(self._grown(Z, y, trees, leaves))
+        return {name: made[name] for name in self.STORED[:-1]} | {"iterations": trees}
+
+    def _sizes(self, Z, y, rng):
+        """Numbers of trees and leaves of least log loss on rows that the trees did not see."""
+        sizes = SIZES if self.max_iter is None else (self.max_iter,)
+        fold, found = fold_numbers(y, FOLDS, rng), {}
+        for most in LEAVES if self.max_leaf_nodes is None else (self.max_leaf_nodes,):
+            total = np.zeros(len(sizes))
+            for k in np.unique(fold):
+                held = fold == k
+                grown = self._grown(Z[~held], y[~held], max(sizes), most)
+                stages = enumerate(grown.staged_predict_proba(Z[held]), 1)
+                odds = {at: p[:, 1] for at, p in stages if at in sizes}
+                for at, size in enumerate(sizes):
+                    given = np.where(y[held] > 0.5, odds[size], 1 - odds[size])
+                    total[at] -= np.log(np.maximum(given, 1e-12)).sum()
+            found |= {(size, most): loss for size, loss in zip(sizes, total, strict=True)}
+        return min(found, key=found.get)
+
+    def steps(self):
+        """Offers at which acceptance is about to rise, and just has."""
+        nodes = np.asarray(self.models_[0]["tree_nodes"]).reshape(-1, 8)
+        last = len(self.models_[0]["tree_categorical"]) - 1
+        at = np.unique(nodes[nodes[:, 1] == last, 2])
+        return np.unique(np.clip(np.concatenate([at, at + JUST]), 0.0, 1.0))
+
+    def _constant(self, log_odds, p):
+        none = {"tree_nodes": np.empty((0, 8)), "tree_sets": np.empty((0, 0))}
+        none |= {"tree_categories": np.empty((p, 0)), "tree_categorical": np.zeros(p)}
+        return none | {"tree_baseline": np.array(log_odds), "iterations": 0}
+
+    def _probability(self, arrays, Z):
+        return expit(raw_predict(arrays, Z))

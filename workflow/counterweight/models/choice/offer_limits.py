@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.special import ndtri
+from scipy.special import ndtr
 
 from counterweight.errors import CounterweightError
 from counterweight.tables.formats import booleans
@@ -28,7 +28,9 @@ GAP, PASSES = 1e-7, 200
 #: Rounds in which people by whom one of several limits is exceeded are left out.
 REPAIRS = 50
 #: Rounds in which a capacity with a confidence is found.
-ROUNDS = 4
+ROUNDS = 8
+#: Change of that capacity, as a share, at which they end.
+SETTLED = 0.002
 #: Numbers (people x offers) handled at a time.
 BLOCK = 1 << 22
 
@@ -61,33 +63,63 @@ class Allotment(NamedTuple):
     free: float
 
 
-def allot(p, worth, limits, spent=0.0, skip=True, confidence=None, allowed=None):
+def allot(p, worth, limits, spent=0.0, skip=True, confidence=None, allowed=None, drawn=None):
     """`Allotment` of largest expected revenue under limits.
 
     `p` (n, m) are chances that person i accepts offer g, `worth` the revenue of an accepted one,
     `spent` what an offer costs whether or not it is accepted; `skip` says whether a person may get
     no offer, `allowed` (n, m) which ones. With a `confidence` the limit named capacity is kept with
     that chance, by the normal approximation of the number that accepts (answers of people are
-    independent), else in expectation. Refused where no assignment keeps the limits, or numbers are
-    not finite.
+    independent), else in expectation. ``drawn(choice)`` gives the mean and the variance of that
+    number by each draw of the model's parameters, (D,) each: the chance is then over what the fit
+    is not sure of, too. Refused where no assignment keeps the limits, or numbers are not finite.
     """
     programme = _Programme(np.asarray(p, dtype=float), worth, spent, limits, skip, allowed)
     bounds = np.array([limit.bound for limit in limits], dtype=float)
     found = programme.solved(bounds)
     at = None if confidence is None else [limit.name for limit in limits].index("capacity")
-    for _ in range(0 if confidence is None else ROUNDS):
-        chosen = programme.chances(found.choice)
-        deviation = np.sqrt((chosen * (1 - chosen)).sum())
-        tight = bounds.copy()
-        # Half a person: the number that accepts is whole.
-        tight[at] = min(bounds[at], bounds[at] + 0.5 - ndtri(confidence) * deviation)
-        if tight[at] <= 0:
+    if confidence is None:
+        return found
+
+    def likely(choice):
+        """Means and variances of the number that accepts, by draw or by the fit alone."""
+        if drawn is not None:
+            return drawn(choice)
+        chosen = programme.chances(choice)
+        return np.array([chosen.sum()]), np.array([(chosen * (1 - chosen)).sum()])
+
+    tight = bounds.copy()
+    for _ in range(ROUNDS):
+        means, spreads = likely(found.choice)
+        factor = _largest_factor(means, spreads, bounds[at], confidence)
+        bound = min(bounds[at], factor * max(found.used["capacity"], 1e-12))
+        if factor >= 1 and (tight[at] == bounds[at] or bound <= tight[at] * (1 + SETTLED)):
+            break
+        tight[at] = bound
+        found = programme.solved(tight)
+        if not found.used["capacity"] > 0:
             raise CounterweightError(
                 f"A capacity of {bounds[at]:g} cannot be kept with a confidence of {confidence:g}: "
                 "ask for less of one of them."
             )
-        found = programme.solved(tight)
     return found
+
+
+def _kept(factor, means, spreads, bound):
+    """Chance that so many times what is expected stay within a bound, over draws of the model."""
+    # Half a person: the number that accepts is whole.
+    room = bound + 0.5 - factor * means
+    return float(ndtr(room / np.sqrt(np.maximum(factor * spreads, 1e-12))).mean())
+
+
+def _largest_factor(means, spreads, bound, confidence):
+    """The largest factor at which the chance of `_kept` is the confidence, 0 where none is."""
+    low, high = 0.0, 2.0 * (bound + 1.0) / max(means.mean(), 1e-12)
+    for _ in range(60):
+        middle = (low + high) / 2
+        kept = _kept(middle, means, spreads, bound) >= confidence
+        low, high = (middle, high) if kept else (low, middle)
+    return low
 
 
 class _Programme:
@@ -289,6 +321,8 @@ def _first(marks):
 
 #: By how much ends may differ, in widths of the range of offers.
 MARGIN = 1e-6
+#: Ways to draw the next offers.
+WAYS = ("around", "thompson")
 #: Limits of a mean among those who accept.
 MEAN_LIMITS = ("quality", "share")
 
@@ -340,6 +374,7 @@ def allotted(
     See `SavedOffers.allot`, whose arguments these are; `X` are the features of the people,
     `frame` their table, for the columns that limits and revenue name.
     """
+    _check_asked({"capacity": capacity, "budget": budget}, confidence)
     offers, scale, limits = levels_of(saved, points), saved.scale, []
     p, fits = choices(saved, X, offers)
     worth = scale.revenue(offers)
@@ -350,8 +385,6 @@ def allotted(
     cost = np.zeros(len(offers)) if spent is None else _curve(spent, offers, "spent")
     if capacity is not None:
         limits.append(Limit("capacity", 1.0, 1.0, float(capacity)))
-    elif confidence is not None:
-        raise CounterweightError("A confidence is of a capacity: give that, too.")
     if budget is not None:
         given = offers - scale.low if scale.direction == "up" else scale.high - offers
         limits.append(Limit("budget", 1.0, given, float(budget)))
@@ -365,12 +398,49 @@ def allotted(
         raise CounterweightError(
             "There is no limit, nor a revenue or cost of its own: give one, or take optimal_offers."
         )
-    found = allot(p, worth, limits, cost, skip, confidence, fits)
+    drawn = None
+    if confidence is not None and saved.has_draws:
+
+        def drawn(choice):
+            return _by_draws(saved, X, choice, offers)
+
+    found = allot(p, worth, limits, cost, skip, confidence, fits, drawn)
     at, none, rows = np.maximum(found.choice, 0), found.choice < 0, np.arange(len(p))
     chance = np.where(none, 0.0, p[rows, at])
     earned = chance * np.broadcast_to(worth, p.shape)[rows, at] - np.where(none, 0.0, cost[at])
     columns = {"offer": np.where(none, np.nan, offers[at]), "p": chance, "revenue": earned}
     return columns, found
+
+
+def _check_asked(amounts, confidence):
+    """Refuse a capacity or a budget that leaves nobody, and a confidence that is none."""
+    for name, amount in amounts.items():
+        if amount is not None and not 0 < amount < np.inf:
+            raise CounterweightError(
+                f"The {name} is {amount}, within which nobody can get an offer: give a number "
+                "above 0, or leave it out."
+            )
+    if confidence is None:
+        return
+    if amounts["capacity"] is None:
+        raise CounterweightError("A confidence is of a capacity: give that, too.")
+    if not 0 < confidence < 1:
+        raise CounterweightError(
+            f"The confidence is {confidence}, and it is a chance: give a number between 0 and 1, "
+            "such as 0.95."
+        )
+
+
+def _by_draws(saved, X, choice, offers):
+    """Mean and variance (D,) of the number that accepts what it gets, by draws of the model."""
+    rows = np.flatnonzero(choice >= 0)
+    t = np.clip(saved.scale.scaled(offers[choice[rows]]), 0.0, 1.0)
+    own, draws = saved._pricer, saved.part("draw")
+    means = spreads = np.zeros(1)
+    for at in saved.parts_of(len(rows)):
+        p = own.accept_drawn(own.about(X[rows[at]]), t[at], draws)
+        means, spreads = means + p.sum(axis=1), spreads + (p * (1 - p)).sum(axis=1)
+    return means, spreads
 
 
 def experiment(saved, X, rng, *, how="around", levels=7, spread=0.1, least=0.02):
@@ -403,6 +473,15 @@ def experiment(saved, X, rng, *, how="around", levels=7, spread=0.1, least=0.02)
     CounterweightError
         Where the least chances leave nothing to chance, or the model has no draws.
     """
+    if how not in WAYS:
+        raise CounterweightError(
+            f"An experiment by {how!r} is not known: choose {' or '.join(WAYS)}."
+        )
+    if not (levels >= 2 and 0 < spread < np.inf and 0 < least < 1):
+        raise CounterweightError(
+            f"An experiment needs two levels at least, a spread above 0 and a least chance between "
+            f"0 and 1, not {levels}, {spread} and {least}."
+        )
     offers = levels_of(saved, levels)
     p, fits = choices(saved, X, offers)
     if least * fits.sum(axis=1).max() >= 1.0:

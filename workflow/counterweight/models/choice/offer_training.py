@@ -208,6 +208,8 @@ def curve_predictions(model, X, t, scale, grid=None, component=None):
         return model.predict_acceptance(X, offers, **asked)
 
     p = accept(t)
+    if grid is None and hasattr(model, "steps"):
+        grid = np.concatenate([[0.0, 1.0], model.steps()])
     offers = searched_offers(accept, count, scale.scaled_revenue(), grid)
     shared = dict.fromkeys(("segment_p", "eta", "k"), np.zeros(count))
     shared["segment"] = np.full(count, -1)

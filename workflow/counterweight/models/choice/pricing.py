@@ -31,6 +31,8 @@ LOOKED = 33
 PRICED, BLOCK = 1 << 15, 1 << 12
 #: Parts of the range that draws round moves of thresholds to, and the most ranges of a move.
 ROUNDED, WIDEST = 1 << 9, 60
+#: Draws of a posterior.
+DRAWS = 200
 #: Slopes nearer to 0 count as this.
 FLAT = 1e-9
 #: Quantiles of the offers that were made to a kind of people.
@@ -149,6 +151,25 @@ class Segments:
         }
         return drawn if moves is None else drawn | {"moves": moves}
 
+    def accept_drawn(self, about, t, draws):
+        """Chance (draws, n) that people accept their offers t (n,), by each draw."""
+        eta, k, groups = draws["eta"], draws["k"], about["rows"].groups
+        chances = np.empty((len(eta), len(t)))
+        for draw in range(len(eta)):
+            # Rows with gaps keep the densities of the fit.
+            joint = about["joint"]
+            if len(groups) == 1:
+                joint = (draws["densities"][draw] @ groups[0].features).T
+            if self.setting == "hard":
+                weights = np.eye(joint.shape[1])[joint.argmax(axis=1)]
+            else:
+                weights = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+            moves = about["moves"]
+            if about["apart"] is not None:
+                moves = draws["moves"][draw] @ about["apart"].T
+            chances[draw] = mixed_acceptance(weights, t - moves, eta[draw], k[draw])
+        return chances
+
     def ends(self, about, kind, bounds, revenue, grid, draws, summary):
         """What ``summary(best (draws, n)) -> (q, n)`` says of the draws' best offers, (q, n)."""
         eta, k, found, between = draws["eta"], draws["k"], None, grid is None
@@ -211,7 +232,10 @@ class Curves:
 
     def best(self, about, kind, bounds, revenue, grid=None):
         offers = np.empty(len(kind))
+        steps = self.model.steps() if grid is None and hasattr(self.model, "steps") else None
         for mine, low, high, own in by_kind(kind, bounds, grid):
+            if steps is not None:
+                own = np.concatenate([[low, high], steps[(steps > low) & (steps < high)]])
             accept = partial(self.model.predict_acceptance, about["X"][mine])
             offers[mine] = searched_offers(accept, len(mine), revenue, own, low, high)
         return offers
@@ -241,18 +265,38 @@ class Lines(Curves):
         start, slope = self._line(about, self.coef, self.intercept)
         return best_on_lines(start, slope, kind, bounds, revenue, grid)
 
+    def accept_drawn(self, about, t, draws):
+        Z = self.model.design_.columns(about["X"], t)
+        return logistic(draws["coef"] @ Z.T + draws["intercept"][:, None])
+
     def drawn(self, X, t, y, rng, draws):
         """Parameters of models fitted anew to resampled rows: ``coef`` (draws, p), ``intercept``.
 
         A draw with one kind of answer keeps the fitted model.
         """
         n, Z = len(X), self.model.design_.columns(X, t)
+        ridge = self.model.precision() if hasattr(self.model, "precision") else None
+        if ridge is not None:
+            return self._posterior(Z, ridge, rng)
         coef, intercept = np.tile(self.coef, (draws, 1)), np.full(draws, self.intercept)
         for number in range(draws):
             times = np.bincount(rng.integers(n, size=n), minlength=n)
             if np.ptp(y[times > 0]) > 0:
                 coef[number], intercept[number] = self.model.refitted(Z, y, times)
         return {"coef": coef, "intercept": intercept}
+
+    def _posterior(self, Z, ridge, rng):
+        """Draws from the normal approximation of the posterior at its mode."""
+        used = np.append(np.isfinite(ridge), True)
+        rows = np.column_stack([Z, np.ones(len(Z))])[:, used]
+        mode = np.append(self.coef, self.intercept)
+        chance = logistic(rows @ mode[used])
+        hessian = (rows * (chance * (1 - chance))[:, None]).T @ rows
+        hessian[np.diag_indices_from(hessian)] += np.append(ridge[used[:-1]], 0.0) + 1e-9
+        root = np.linalg.cholesky(hessian)
+        drawn = np.tile(mode, (DRAWS, 1))
+        drawn[:, used] += np.linalg.solve(root.T, rng.standard_normal((len(root), DRAWS))).T
+        return {"coef": drawn[:, :-1], "intercept": drawn[:, -1]}
 
     def ends(self, about, kind, bounds, revenue, grid, draws, summary):
         start, slope = self._line(about, draws["coef"].T, draws["intercept"])

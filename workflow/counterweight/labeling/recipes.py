@@ -25,7 +25,7 @@ OPTIONS_BY_NAME = {
         "drop": Array([], "Columns that become no feature, beside the outcome.", items={"type": "string"}),
         "only": Array([], "Columns that alone become features; all where none is named.", items={"type": "string"}),
         "max_categories": Integer(50, "Categories of a text column that get a feature each; rarer ones share one.", minimum=1),
-        "least_rows": Integer(1, "Rows below which a category shares the feature of rarer ones; null for a hundredth of all, 10 at most.", minimum=1, null=True),
+        "least_rows": Integer(1, "Rows below which a category shares the feature of rarer ones; null: a hundredth, 10 at most.", minimum=1, null=True),
         **NOISE,
     },
     "as_is": {

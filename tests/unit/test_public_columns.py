@@ -27,7 +27,7 @@ NO_FEATURES = {
     # What it fits and how that goes by columns is the estimator's affair.
     "combined_model",
     # Tried by columns in their own test: what comes of a frame is asked by its index.
-    *("missing_outcomes", "Answers"),
+    *("missing_outcomes", "Answers", "LabelPlan", "LabelAnswers"),
 }
 
 

@@ -24,6 +24,8 @@ PUBLIC = {
     # Saved models of every family, by load.
     "load": "delivery.saved_models",
     "SavedScores": "delivery.saved_scores",
+    "LabelPlan": "delivery.label_plans",
+    "LabelAnswers": "delivery.label_plans",
     "SavedClassifier": "delivery.saved_classifiers",
     "SavedOffers": "delivery.saved_offers",
     "SavedValues": "delivery.saved_log_values",

@@ -204,6 +204,54 @@ class SavedScores(SavedPredictor):
         made[free_name("base", names)] = parts[0][1]
         return as_frame(made, frame)
 
+    def collect(self, frame, budget=None, *, half_width=None, key=None, **options):
+        """Plan which rows of a frame to label, so that the answer rests on no assumption.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            As of `scores`, with the id; rows whose outcome is there are passed over.
+        budget : float, optional
+            Labels to buy; with `cost` what they may cost together.
+        half_width : float, optional
+            In place of it: of the interval that is wanted.
+        key : int, bytes, path or Key, optional
+            What rows are drawn by with their ids: a seed, a secret, the file of one. By default the
+            file ``collect.key``, which is made where it is not there.
+        **options
+            ``cost`` and ``by`` (columns), ``for`` (``"mean"`` or ``"auc"``), ``floor`` and
+            ``batches``, as under ``collect`` in a config.
+
+        Returns
+        -------
+        LabelPlan
+            ``frame`` are the rows to label; ``expected()`` what interval they will give;
+            ``with_labels(labels)`` what they say.
+        """
+        from counterweight.delivery.label_plans import LabelPlan
+
+        told = {"budget": budget, "half_width": half_width} | options
+        return LabelPlan(self, frame, key=key, **told)
+
+    def with_labels(self, labels, frame):
+        """What labels bought by a plan say of the rows of a frame without an outcome.
+
+        Parameters
+        ----------
+        labels : pandas.DataFrame
+            Rows of a plan with their ``chance``, and the outcome filled in; blank where somebody
+            refused. Where buying stopped before the end of the plan, ask the plan itself.
+        frame : pandas.DataFrame
+            As of `collect`.
+
+        Returns
+        -------
+        LabelAnswers
+        """
+        from counterweight.delivery.label_plans import answers_with
+
+        return answers_with(self, frame, labels)
+
     def added(self, sums, more):
         return added(sums, more)
 

@@ -1,0 +1,523 @@
+"""Which labels to buy next, of rows of a file or of a frame, and what those bought say.
+
+Rows have an order by coin over size: coins are keyed hashes of their ids, sizes go by how hard the
+outcome is to foretell. The first rows of the order are the plan at any budget, so that a larger one
+contains a smaller one, and whoever stops early still has a sample with known chances
+(`counterweight.numerics.designs.stopped_chances`). No label that was bought moves it.
+"""
+
+import hashlib
+import logging
+
+import numpy as np
+import pandas as pd
+
+from counterweight.delivery.filter_keys import Key, key_of_seed, own_key
+from counterweight.errors import CounterweightError, listed
+from counterweight.evaluation.collected import (
+    collected_by_group,
+    collected_calibration,
+    collected_mean,
+    collected_metric,
+    refusal_bounds,
+)
+from counterweight.evaluation.refutation import refuted
+from counterweight.labeling.columns import free_name
+from counterweight.numerics.coins import canonical_ids
+from counterweight.numerics.designs import (
+    budget_for,
+    expected_half_width,
+    half_widths,
+    inclusion_chances,
+    keyed_uniforms,
+    stopped_chances,
+)
+
+log = logging.getLogger("counterweight")
+
+#: What coins are drawn for, so that a key has others for everything else.
+PURPOSE = "counterweight labels to buy"
+#: Part of all rows by whose budget sizes are told: so small that no chance is 1.
+SMALL = 1e-9
+#: Budgets of the curve, in parts of the one that is asked for.
+PARTS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
+#: Times the mean size from which a row is drawn because it is hard to foretell.
+HARD = 1.0
+#: What is asked of a plan where it is not said.
+DEFAULTS = {"budget": None, "half_width": None, "cost": None, "by": None}
+DEFAULTS |= {"for": "mean", "floor": None, "batches": 1}
+#: Columns of rows to label beside the id and the outcome.
+COLUMNS = ("order", "chance", "reason", "plan")
+#: File of the key of plans that are made from Python.
+KEY_FILE = "collect.key"
+#: Labels below which nothing is said.
+LEAST = 10
+
+
+def column_names(person, outcome):
+    """Names of `COLUMNS` beside an id and an outcome of these names."""
+    return {name: free_name(name, (person, outcome)) for name in COLUMNS}
+
+
+def level_of(collect):
+    """Level of an interval that may be looked at so often: all looks together have 95 %."""
+    return 1 - 0.05 / ((collect or {}).get("batches") or 1)
+
+
+def chances_by_place(place, size, count):
+    """Chances of rows where the first `count` of the order by place, coin over size, are asked."""
+    return stopped_chances(size / size.max(), place * size, count)
+
+
+def planned(rows, ids, key, collect):
+    """The plan of all rows (N,), a frame.
+
+    `rows` are `PlannedRows`, `ids` canonical texts, `collect` the settings of a plan.
+
+    Columns: ``id``, ``estimate``, ``spread`` (of the outcome), ``size``, ``place`` (coin over
+    size), ``order`` (from 1), ``chance``, ``drawn``, ``group``, ``plan`` (which tells it from
+    others, whatever the budget and the order of rows).
+    """
+    coins = keyed_uniforms(ids, key, PURPOSE)
+    size = rows.chances(SMALL * float(rows.cost.sum()))
+    place = coins / size
+    budget = collect["budget"]
+    if budget is None:
+        budget = rows.enough(collect["half_width"])
+    drawn, chance = _drawn(place, size, rows, budget, collect["cost"])
+    order = np.empty(len(place), "int32")
+    order[np.argsort(place, kind="stable")] = np.arange(1, len(place) + 1)
+    return pd.DataFrame(
+        {
+            "id": ids,
+            "estimate": rows.estimate,
+            "spread": rows.truth,
+            "size": size,
+            "place": place,
+            "order": order,
+            "chance": chance,
+            "drawn": drawn,
+            "group": rows.group,
+            "plan": _digest(ids, size, key),
+        }
+    ), budget
+
+
+def _drawn(place, size, rows, budget, cost):
+    """Mask of the rows of a budget and the chance of each row, given where the order stops.
+
+    With costs each row is drawn by its own coin, so that what they cost is the budget in the mean.
+    """
+    if cost:
+        chance = rows.chances(budget)
+        return place * size < chance, chance
+    count = min(max(int(round(budget)), 1), len(place))
+    drawn = np.zeros(len(place), bool)
+    drawn[np.argsort(place, kind="stable")[:count]] = True
+    return drawn, chances_by_place(place, size, count)
+
+
+def _digest(ids, size, key):
+    """Tells plans apart: rows, sizes and the key, whatever the budget and the order of rows."""
+    made = hashlib.sha256(key.digest.encode())
+    for text, one in sorted(zip(ids, size, strict=True)):
+        made.update(f"{len(text)} {text} {one:.6e}\n".encode())
+    return made.hexdigest()[:12]
+
+
+def rows_to_label(plan, shown, rows, person, outcome, known=None):
+    """Rows of a plan that are drawn, in their order, with a column for the outcome.
+
+    `shown` (N,) are ids as they are given; `known` a callable of places to what is filled in.
+    """
+    names = column_names(person, outcome)
+    drawn = plan[plan["drawn"]].sort_values("order")
+    at = drawn.index.to_numpy()
+    chance = drawn["chance"].to_numpy()
+    return pd.DataFrame(
+        {
+            person: shown[at],
+            names["order"]: np.arange(1, len(drawn) + 1),
+            outcome: [""] * len(drawn) if known is None else known(at),
+            names["chance"]: chance,
+            names["reason"]: rows.reasons(at, chance),
+            names["plan"]: drawn["plan"].to_numpy(),
+        }
+    )
+
+
+def asked_so_far(plan, drawn, bought, cost):
+    """Who of those drawn was asked up to the last one with a label, by what chances, who waits.
+
+    Buying may stop anywhere in the order: then chances are those of the rows up to there. With
+    costs every row has its own coin, and all that are drawn are asked.
+    """
+    if cost:
+        return drawn, plan["chance"].to_numpy(), 0
+    order = plan["order"].to_numpy()
+    last = int(order[bought].max())
+    waiting = int((drawn & (order > last)).sum())
+    chances = chances_by_place(plan["place"].to_numpy(), plan["size"].to_numpy(), last)
+    return drawn & (order <= last), chances, waiting
+
+
+class PlannedRows:
+    """Rows without an outcome: what is expected of each, how sure that is, what a label costs.
+
+    `truth` (N,) is the spread of the outcome in its own units, `spread` what chances go by beside
+    `importance`, how much each row counts in what is asked; `group` are names, "" without.
+    """
+
+    def __init__(self, estimate, truth, spread, importance, cost, group, binary, collect):
+        self.estimate, self.truth, self.spread = estimate, truth, spread
+        self.cost, self.group, self.binary = cost, group, binary
+        self.asked = {"floor": collect["floor"], "importance": importance}
+        if collect["cost"]:
+            self.asked["cost"] = cost
+        self.level = level_of(collect)
+
+    @classmethod
+    def of(cls, estimate, band, binary, frame, collect):
+        """Of estimates (N,) with their band, of the rows of a frame."""
+        if binary:
+            truth = np.sqrt(estimate * (1 - estimate))
+        else:
+            low, high = band.interval(estimate)
+            truth = (high - low) / (2 * 1.959964)
+        spread = truth
+        if collect["for"] == "auc":
+            spread = truth * _moves_auc(estimate)
+        size = len(estimate)
+        group, importance, cost = np.full(size, "", object), None, np.ones(size)
+        if collect["by"]:
+            values = frame[collect["by"]]
+            group = values.astype(object).where(values.notna(), "not known").map(_word).to_numpy()
+            # The sum of the variances of all groups' means is what becomes least.
+            _, place, count = np.unique(group, return_inverse=True, return_counts=True)
+            importance = 1 / count[place]
+        if collect["cost"]:
+            cost = _costs(frame, collect["cost"])
+        return cls(estimate, truth, spread, importance, cost, group, binary, collect)
+
+    def chances(self, budget):
+        return inclusion_chances(self.spread, budget, **self.asked)
+
+    def enough(self, half_width):
+        """The least budget of an interval of a half-width."""
+        told = {"truth": self.truth, "level": self.level, "binary": self.binary}
+        return budget_for(half_width, self.spread, **self.asked, **told)
+
+    @property
+    def plain(self):
+        """Spread of the outcome of a row of which nothing is known, (N,)."""
+        mean = self.estimate.mean()
+        own = mean * (1 - mean) if self.binary else np.mean(self.truth**2) + self.estimate.var()
+        return np.full(len(self.estimate), np.sqrt(own))
+
+    def curves(self, budget):
+        """Half-widths to expect at several budgets, a frame: of the plan, if nothing of what is
+        expected of the rows is worth anything (`wrong`), of a sample without predictions
+        (`plain`)."""
+        total = float(self.cost.sum())
+        budgets = sorted({min(max(round(part * budget), 1), total) for part in PARTS})
+        told = {"level": self.level, "binary": self.binary}
+        alike = {"cost": self.asked["cost"]} if "cost" in self.asked else {}
+        ones = np.ones(len(self.estimate))
+        return pd.DataFrame(
+            {
+                "budget": budgets,
+                "plan": half_widths(self.spread, budgets, truth=self.truth, **self.asked, **told),
+                "wrong": half_widths(self.spread, budgets, truth=self.plain, **self.asked, **told),
+                "plain": half_widths(
+                    ones, budgets, truth=self.plain, parameters=0, floor=1.0, **alike, **told
+                ),
+            }
+        )
+
+    def groups(self, drawn, chance):
+        """Labels that are drawn and half-width to expect, by group, all rows ("") first."""
+        told = {"level": self.level, "binary": self.binary}
+        for name in ["", *np.unique(self.group[self.group != ""])]:
+            own = (self.group == name) | (name == "")
+            value = expected_half_width(chance[own], self.truth[own], **told)
+            yield str(name), int(drawn[own].sum()), float(value)
+
+    def reasons(self, at, chance):
+        """Why each of the rows at these places is to be labeled, in words."""
+        mean, texts = self.spread.mean(), []
+        for row, own in zip(at.tolist(), chance.tolist(), strict=True):
+            shown = f"{self.estimate[row]:.2f}" if self.binary else f"{self.estimate[row]:.4g}"
+            if own >= 1:
+                texts.append(f"drawn for certain: estimate {shown}, as hard to foretell as any")
+            elif self.spread[row] >= HARD * mean:
+                texts.append(f"hard to foretell: estimate {shown}")
+            else:
+                texts.append(f"for surprises: estimate {shown} looks sure")
+        return texts
+
+
+def _moves_auc(p):
+    """How far the outcome of a row moves the AUC of the estimates, (N,), up to a factor.
+
+    The difference of the influence of a row as a positive and as a negative one, by the chances p
+    themselves (DeLong, DeLong & Clarke-Pearson 1988).
+    """
+    order = np.argsort(p, kind="stable")
+    values, place = np.unique(p[order], return_inverse=True)
+    ones, zeros = np.bincount(place, p[order]), np.bincount(place, 1 - p[order])
+    below = (np.cumsum(zeros) - zeros / 2) / zeros.sum()
+    above = 1 - (np.cumsum(ones) - ones / 2) / ones.sum()
+    auc = float(ones @ below / ones.sum())
+    move = (below - auc) / ones.sum() - (above - auc) / zeros.sum()
+    return np.abs(move)[np.searchsorted(values, p)] * len(p)
+
+
+def _costs(frame, column):
+    """What a label of each row costs."""
+    values = frame[column]
+    if not pd.api.types.is_numeric_dtype(values):
+        raise CounterweightError(
+            f"collect.cost names {column!r}, which holds text: give a column of numbers above 0."
+        )
+    cost = values.to_numpy(dtype=float, na_value=np.nan)
+    wrong = ~(np.isfinite(cost) & (cost > 0))
+    if wrong.any():
+        raise CounterweightError(
+            f"collect.cost names {column!r}, which is missing or not above 0 in {int(wrong.sum())} "
+            f"rows without an outcome (first: row {frame.index[np.argmax(wrong)]}): fill it in."
+        )
+    return cost
+
+
+def _word(value):
+    """A group as it is told: whole numbers without a point."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+class LabelPlan:
+    """Which rows of a frame to label, as `counterweight.SavedScores.collect` plans it.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        Rows to label in their order: id, ``order``, the outcome to fill in, ``chance``, ``reason``,
+        ``plan``. A larger budget with the same frame and key has these rows first.
+    budget : float
+        As asked, or the least for the half-width asked.
+    people : pandas.DataFrame
+        The plan of all rows without an outcome, with ``estimate``, ``chance`` and ``drawn``; its
+        index is that of the frame.
+    """
+
+    def __init__(self, saved, frame, *, key=None, **collect):
+        self._saved = saved
+        for strange in collect.keys() - DEFAULTS.keys():
+            raise CounterweightError(
+                f"collect has no {strange!r}; it has {', '.join(sorted(DEFAULTS))}: correct it."
+            )
+        self.collect = DEFAULTS | collect
+        if (self.collect["budget"] is None) == (self.collect["half_width"] is None):
+            raise CounterweightError(
+                "collect goes by budget or by half_width: give one of the two."
+            )
+        self.person, self.outcome = saved.facts["id"], saved.facts["outcome"]
+        if not self.person:
+            raise CounterweightError(
+                "The model was fitted without an id, by which rows are drawn and known again: fit "
+                "it with one."
+            )
+        self._group = None
+        people = without_outcome(frame, self.person, self.outcome)
+        for name in (self.collect["cost"], self.collect["by"]):
+            if name is not None and name not in people.columns:
+                raise CounterweightError(
+                    f"The frame has no column {name!r}, which collect names; it has "
+                    f"{listed(people.columns, 20)}."
+                )
+        estimate = saved.scored(saved.typed(people), reasons=False)["estimate"]
+        self._rows = PlannedRows.of(estimate, saved.band, saved.binary, people, self.collect)
+        shown = people[self.person].to_numpy()
+        ids = canonical_ids(shown, column=self.person, people="frame")
+        plan, self.budget = planned(self._rows, ids, _key(key), self.collect)
+        self.people = plan.set_axis(people.index)
+        self.frame = rows_to_label(plan, shown, self._rows, self.person, self.outcome)
+
+    def expected(self):
+        """Half-widths of the 95 % interval of the mean to expect at several budgets, a frame.
+
+        Columns: ``budget``; ``plan``, if the estimates are right on average; ``wrong``, if they are
+        worth nothing; ``plain``, of a simple random sample whose predictions nobody uses.
+        """
+        return self._rows.curves(self.budget)
+
+    def with_labels(self, labels):
+        """What labels say, `LabelAnswers`.
+
+        Parameters
+        ----------
+        labels : pandas.DataFrame
+            `frame` with its outcome column filled in, as far as it is; the outcome is blank of
+            those who refused, or who were not asked yet.
+        """
+        at, outcome = _filled_in(self._saved, labels, self.people["id"])
+        size, drawn = len(self.people), self.people["drawn"].to_numpy()
+        strange = np.flatnonzero(~drawn[at])
+        if len(strange):
+            raise CounterweightError(
+                f"The labels have {len(strange)} rows that the plan does not have (first: "
+                f"{self.people['id'].iloc[at[strange[0]]]!r}): rows cannot be chosen by hand, so "
+                "take them out, or raise the budget where an earlier plan was larger."
+            )
+        y = np.full(size, np.nan)
+        y[at] = outcome
+        drawn, chances, waiting = asked_so_far(
+            self.people, drawn, np.isfinite(y), self.collect["cost"]
+        )
+        return LabelAnswers(self._saved, self.people["estimate"].to_numpy(), y, drawn, chances,
+                            waiting, self._rows.level)  # fmt: skip
+
+
+class LabelAnswers:
+    """What labels bought by design say of the rows of a frame that had no outcome.
+
+    Attributes
+    ----------
+    mean : Estimate
+        The rate or the mean of these rows, with its 95 % interval; nothing is assumed of who had a
+        label before.
+    outcome : array (N,)
+        NaN where there is no label.
+    chances, predicted : array (N,)
+    bought : bool array (N,)
+    refused, waiting : int
+        Rows that were asked and have no label; rows of the plan behind the last one that has.
+    """
+
+    def __init__(self, saved, predicted, outcome, drawn, chances, waiting=0, level=0.95):
+        self._saved, self.predicted, self.outcome = saved, predicted, outcome
+        self.bought, self.drawn, self.asked = np.isfinite(outcome), drawn, chances
+        self.level, self.waiting = level, waiting
+        self.refused = int((drawn & ~self.bought).sum())
+        # Who did not answer is taken to be like the others that were asked, at equal estimates.
+        self.chances = chances * (self.bought.sum() / drawn.sum())
+        self.mean = collected_mean(*self._told(), binary=saved.binary, level=level)
+
+    def _told(self):
+        return self.outcome, self.chances, self.bought, self.predicted
+
+    def by_group(self, group):
+        """The mean of each group, a dict of group to `Estimate`; `group` (N,)."""
+        told = {"binary": self._saved.binary, "level": self.level}
+        return collected_by_group(*self._told(), group, **told)
+
+    def metric(self, name):
+        """A metric of the estimates on these rows, such as ``"auc"``, an `Estimate`."""
+        return collected_metric(name, *self._told(), level=self.level)
+
+    def calibration(self):
+        """Mean estimate over the share of 1, an `Estimate`."""
+        return collected_calibration(*self._told(), level=self.level)
+
+    def refuted(self, group=None):
+        """Whether they refute that labels were missing at random, a `Refutation`.
+
+        Half of the width of the model's band counts as 1.96 of its standard errors, and all rows
+        share it, so that only what no error of the model explains refutes.
+        """
+        low, high = self._saved.band.interval(self.predicted)
+        error = (high - low) / (2 * 1.959964) if self._saved.binary else None
+        return refuted(*self._told(), error, group)
+
+    def refusals(self, gammas=(1.0, 2.0, np.inf)):
+        """Bounds of the mean for those who refused; see `counterweight.refusal_bounds`."""
+        told = self.outcome, self.asked, self.drawn, self.predicted
+        return refusal_bounds(*told, gammas=gammas, binary=self._saved.binary, level=self.level)
+
+
+def answers_with(saved, frame, labels):
+    """`LabelAnswers` of rows of a frame without a plan: chances are those in the labels."""
+    person, outcome = saved.facts["id"], saved.facts["outcome"]
+    people = without_outcome(frame, person, outcome)
+    ids = canonical_ids(people[person].to_numpy(), column=person, people="frame")
+    at, told = _filled_in(saved, labels, pd.Series(ids))
+    name = column_names(person, outcome)["chance"]
+    if name not in labels.columns:
+        raise CounterweightError(
+            f"The labels have no column {name!r}, the chance that each row had to be asked: give "
+            "the frame of the plan with its outcomes filled in."
+        )
+    y, drawn, chances = np.full(len(ids), np.nan), np.zeros(len(ids), bool), np.ones(len(ids))
+    y[at], drawn[at], chances[at] = told, True, labels[name].to_numpy(dtype=float)
+    estimate = saved.scored(saved.typed(people), reasons=False)["estimate"]
+    return LabelAnswers(saved, estimate, y, drawn, chances)
+
+
+def without_outcome(frame, person, outcome):
+    """Rows of a frame that have no outcome; all where it has no such column."""
+    if person not in frame.columns:
+        raise CounterweightError(
+            f"The frame has no column {person!r}, which says who its rows are; it has "
+            f"{listed(frame.columns, 20)}."
+        )
+    found = frame[frame[outcome].isna()] if outcome in frame.columns else frame
+    if not len(found):
+        raise CounterweightError(
+            "Labels are bought for rows without an outcome, and there is none: leave collect out."
+        )
+    return found
+
+
+def _filled_in(saved, labels, ids):
+    """Places (K,) of labels among the ids of rows, and their outcomes, NaN where blank."""
+    person, outcome = saved.facts["id"], saved.facts["outcome"]
+    for name in (person, outcome):
+        if name not in labels.columns:
+            raise CounterweightError(
+                f"The labels have no column {name!r}; they have {listed(labels.columns, 20)}: give "
+                "the frame of the plan with its outcome column filled in."
+            )
+    texts = canonical_ids(labels[person].to_numpy(), column=person, people="labels")
+    places = dict(zip(ids.tolist(), range(len(ids)), strict=True))
+    strange = [text for text in texts if text not in places]
+    if strange:
+        raise CounterweightError(
+            f"The labels have {len(strange)} ids in {person!r} that no row without an outcome has "
+            f"(first: {strange[0]!r}): correct them, or take these rows out."
+        )
+    values = labels[outcome].astype(object)
+    blank = (values.isna() | values.map(lambda one: str(one).strip() == "")).to_numpy()
+    y = np.full(len(values), np.nan)
+    if saved.binary:
+        words = [str(one) for one in saved.classes_]
+        codes = values[~blank].map(lambda one: _word(one).strip())
+        y[~blank] = codes.map(dict(zip(map(_word, words), (0.0, 1.0), strict=True)))
+        wrong = np.flatnonzero(np.isnan(y) & ~blank)
+        if len(wrong):
+            raise CounterweightError(
+                f"The labels have {len(wrong)} outcomes that the model does not know (first: "
+                f"{values.iloc[wrong[0]]!r}; it knows {' and '.join(words)}): correct them, or "
+                "leave blank what could not be found out."
+            )
+    else:
+        y[~blank] = pd.to_numeric(values[~blank], errors="coerce")
+    if np.isfinite(y).sum() < LEAST:
+        raise CounterweightError(
+            f"There are {int(np.isfinite(y).sum())} labels, and {LEAST} are needed at least."
+        )
+    return np.array([places[text] for text in texts], int), y
+
+
+def _key(key):
+    """The `Key` of a plan: of a seed, of bytes, of a file; of `KEY_FILE` where it is None."""
+    if isinstance(key, Key):
+        return key
+    if isinstance(key, bytes):
+        return Key(key)
+    if isinstance(key, int) and not isinstance(key, bool):
+        return key_of_seed(key)
+    made = own_key(KEY_FILE if key is None else key)
+    if key is None:
+        log.info("The plan is drawn by the key of %s: keep it, and the plan goes on.", KEY_FILE)
+    return made

@@ -226,7 +226,7 @@ def declarations(tree):
     names = {*digests.DECLARATIONS, "LABEL_BY_NAME", "CAPTION_BY_NAME"}
     for node in tree.body:
         name = getattr(node.targets[0], "id", "") if isinstance(node, ast.Assign) else ""
-        mapping = name in ("MEASURES", "VALUE_LABELS", "LABEL_BY_NAME", "CAPTION_BY_NAME")
+        mapping = name in names - {"LABEL", "ROLE", "RULE", "CAPTION"}
         if name in names and isinstance(node.value, ast.Dict if mapping else ast.Constant):
             yield node
 

@@ -37,6 +37,7 @@ STAGES = {
     "rehearse",
     "rehearsed",
     "evaluate",
+    "collect",
     "deliver",
     "apply",
     "draw",

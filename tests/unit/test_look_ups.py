@@ -20,7 +20,7 @@ from counterweight.plan.stages import Stages
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOK_UPS = {"load", "configured", "declared", "locate", "options"}
-STAGES = ("label", "select", "weigh", "train", "evaluate", "deliver", "apply")
+STAGES = ("label", "select", "weigh", "train", "evaluate", "collect", "deliver", "apply")
 #: Modules with look-ups that no job makes: they plan, or are what looks up.
 PLANNING = (
     *("counterweight.plan.", "counterweight.options", "counterweight.tasks."),
@@ -53,7 +53,7 @@ def planned(config):
     ]
     names.append(("report", "", ""))
     for name, study in plan["studies"].items():
-        names += [(stage, name, "") for stage in ("label", "deliver", "apply")]
+        names += [(stage, name, "") for stage in ("label", "collect", "deliver", "apply")]
         names += [("draw", name, "")] if study["figures"] else []
         names += [("select", name, item) for item in study["selectors"]]
         names += [("weigh", name, item) for item in study["weightings"]]

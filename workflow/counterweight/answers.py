@@ -240,6 +240,8 @@ def _order(study, page):
     for stage, item in items.items():
         yield from ((stage, NAME, name) for name in study[item])
     yield from (("evaluate", NAME, name) for name in study["methods"])
+    if study["collect"]:
+        yield "collect", NAME
     yield "deliver", NAME
     if study["score"]:
         yield "apply", NAME

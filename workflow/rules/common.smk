@@ -156,7 +156,7 @@ def ledger():
 
 def given_away():
     """Everything that the studies give away, and its use on new rows that the config names."""
-    jobs = [job("deliver", study) for study in STUDIES]
+    jobs = [job(stage, study) for stage in ("collect", "deliver") for study in STUDIES]
     jobs += [job("apply", study) for study in STUDIES if STUDIES[study]["score"]]
     return [path for gift in jobs if gift for path in gift.outputs.values()]
 

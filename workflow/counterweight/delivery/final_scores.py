@@ -1,6 +1,6 @@
 """What a study of a table with blanks delivers: the method chosen, its band, its support."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -54,25 +54,59 @@ def chosen_method(tested, methods, asked=None):
     return names[best], why
 
 
-def final_scores(job, tilted=None, elsewhere=None):
+@dataclass
+class Fitted:
+    """What a study delivers before anything is told of it: the method, its model and band.
+
+    `held_out` (M,) are its predictions of tested rows by fits that have not seen them, `why` the
+    sentences on how it was chosen.
+    """
+
+    data: BlankData
+    tested: OutOfFold
+    answers: object
+    name: str
+    why: list
+    model: object
+    held_out: np.ndarray
+    band: CalibrationBand
+
+    @classmethod
+    def of(cls, job):
+        """By the files and settings of a job."""
+        given, paths = job.given, job.input
+        data = BlankData.read(paths.features, paths.columns, paths.labels, given["max_levels"])
+        tested = OutOfFold.read(paths.labels, paths.weights, paths.predictions)
+        name, why = chosen_method(tested, given["methods"], given["chosen"])
+        answers = _Answers(data, tested, given["methods"], paths.models, given["target"])
+        model, held_out = answers.model(name), answers.out_of_fold(name)
+        band = CalibrationBand(
+            "binary" if data.binary else "amount" if tested.amounts else "number"
+        )
+        band.fit(tested.y, held_out, tested.weight)
+        return cls(data, tested, answers, name, why, model, held_out, band)
+
+    @property
+    def told(self):
+        """Estimates of all rows as they are delivered before a tilt, (n,)."""
+        p = self.model.predict(self.data.encoded)
+        return np.clip(p, *self.band.interval(p, contain=False))
+
+
+def final_scores(job, tilted=None, elsewhere=None, collected=None):
     """The final model of a study, the scores of every row in a data frame, and records of both.
 
     Reads features, labels, weights, out-of-fold predictions and the models fitted on all labeled
     rows; never what is hidden. `tilted` is `counterweight.models.score_tilt.fitted_tilt` of a study
     with a tilt, `elsewhere` `counterweight.weighting.to_target.mean_elsewhere` of one for
-    others than the rows of its table.
+    others than the rows of its table; `collected` the class
+    `counterweight.delivery.collected_answers.CollectedAnswers` of one with labels bought by design,
+    which then have the last word.
     """
     given, paths = job.given, job.input
-    data = BlankData.read(paths.features, paths.columns, paths.labels, given["max_levels"])
-    tested = OutOfFold.read(paths.labels, paths.weights, paths.predictions)
-    methods, names = given["methods"], list(given["methods"])
-    name, why = chosen_method(tested, methods, given["chosen"])
-    answers = _Answers(data, tested, methods, paths.models, given["target"])
-    model = answers.model(name)
-    held_out = answers.out_of_fold(name)
-    kind = "binary" if data.binary else "amount" if tested.amounts else "number"
-    band = CalibrationBand(kind)
-    band.fit(tested.y, held_out, tested.weight)
+    fit, names = Fitted.of(job), list(given["methods"])
+    data, tested, answers, name, why = fit.data, fit.tested, fit.answers, fit.name, fit.why
+    model, held_out, band = fit.model, fit.held_out, fit.band
     weight = read_columns(paths.weights)["weight"] if paths.weights else data.weight[data.labeled]
     chance = read_columns(paths.selection[0])["p"] if paths.selection else None
     support = _support(given, data, weight, chance)
@@ -90,15 +124,25 @@ def final_scores(job, tilted=None, elsewhere=None):
             data,
             tested,
             held_out,
-            _told(model, band, data)[~data.labeled],
+            fit.told[~data.labeled],
             target=given["target"],
             event=f"{facts['outcome']} = {words[1]}" if words else "1",
             selection=chance,
         )
         facts["assumes"] = facts["tilt"]["assumes"]
+    if collected:
+        collected, first = (
+            collected(job, fit, frame),
+            _scores(saved, data, tested, frame, held_out, chance),
+        )
+        at_random, _ = _means(saved, data, tested, first, held_out, given)
+        saved.tilt, facts["tilt"] = collected.tilt(chance, given["target"] == "general")
+        facts |= {"collected": collected.facts(), "rests_on": [], "assumes": None}
     for sentence in (*facts["why"], *(facts["rests_on"] if tilted else ())):
         job.log.info(sentence)
     scores = _scores(saved, data, tested, frame, held_out, chance)
+    if collected:
+        collected.fill(scores, saved.classes_)
     further = []
     if elsewhere:
         *known, told = elsewhere(data, tested, held_out, saved, paths.table, given)
@@ -107,6 +151,9 @@ def final_scores(job, tilted=None, elsewhere=None):
             job.log.info(sentence)
         rows = TargetRows.elsewhere(data, tested)
         means = [("", _plain(*known, _bounds(tested)))]
+    elif collected:
+        rows, means = None, collected.means()
+        further = collected.records(at_random)
     else:
         rows = TargetRows.here(data, tested, given["target"])
         means, further = _means(saved, data, tested, scores, held_out, given)
@@ -114,6 +161,8 @@ def final_scores(job, tilted=None, elsewhere=None):
     records += [
         {"repeat": 0, "target": given["target"], "rows": len(scores)} | one for one in further
     ]
+    if collected:
+        return saved, scores, records
     if not (tilted or elsewhere):
         predictions = {one: answers.out_of_fold(one) for one in names}
         estimates = {one: answers.of(one) for one in names}
@@ -312,12 +361,6 @@ def _plain(value, error, rows, bounds):
 def _bounds(tested):
     """What no mean outcome lies beyond."""
     return (0.0, 1.0) if tested.binary else (0.0, None) if tested.amounts else (None, None)
-
-
-def _told(model, band, data):
-    """Estimates of the rows of the table as they are delivered before a tilt, (n,)."""
-    p = model.predict(data.encoded)
-    return np.clip(p, *band.interval(p, contain=False))
 
 
 def _of(assumes, whom):

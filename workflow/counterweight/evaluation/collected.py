@@ -621,3 +621,29 @@ def _one_class(told, value, level, mine=None):
 def _nothing(rows, level):
     nan = float("nan")
     return Estimate(nan, nan, nan, nan, rows, float(rows), nan, level)
+
+
+def recalibration(outcome, chances, bought, predicted):
+    """The model that assists `collected_mean`, as numbers: constant, slope, and their covariance.
+
+    Of a class ``logit g = constant + slope logit f``, of a number ``g = constant + slope f``. The
+    covariance (2, 2) is a sandwich of independent rows, with what a row pulls at the fit put right.
+
+    The arguments are those of `collected_mean`.
+    """
+    told = bought_rows(outcome, chances, bought, predicted)
+    design, offset = _design(told, None)
+    coefficients, curvature = _fitted(told, design, offset, np.arange(len(told.at)))
+    f, w = told.predicted[told.at], told.weight / told.weight.sum()
+    score = logit(np.clip(f, NEAREST, 1 - NEAREST)) if told.binary else f
+    centre = float(w @ score)
+    spread = float(np.sqrt(w @ (score - centre) ** 2))
+    steep = 1 / spread if spread > 1e-9 * max(abs(centre), 1e-300) else 0.0
+    # From (1, standardised score) to (1, score).
+    turn = np.array([[1.0, -centre * steep], [0.0, steep]])
+    left = told.outcome - _models(told, None, None).without
+    moved = (design[told.at] @ np.linalg.pinv(curvature, hermitian=True)) * (told.weight * left)[
+        :, None
+    ]
+    constant, slope = turn @ coefficients
+    return float(constant), float(slope + told.binary), turn @ (moved.T @ moved) @ turn.T

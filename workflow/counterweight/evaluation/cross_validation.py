@@ -33,6 +33,63 @@ from counterweight.numerics.estimate import (
 TASK = "missing_outcomes"
 OPTIONS = {}
 LABEL = "cross-validated on labeled rows, weighted to the target"
+#: What labels bought by design are expected to tell, and what they told.
+SECTIONS = {
+    "What interval to expect, by what is spent on labels (points)": {
+        "columns": [
+            {
+                "metric": "expected_points",
+                "source": "collect",
+                "place": {"variable": "plan"},
+                "label": "As planned",
+            },
+            {
+                "metric": "expected_points",
+                "source": "collect",
+                "place": {"variable": "plain"},
+                "label": "Plain random sample",
+            },
+            {
+                "metric": "expected_points",
+                "source": "collect",
+                "place": {"variable": "wrong"},
+                "label": "If estimates told nothing",
+            },
+        ],
+        "lines": "part",
+        "target": "unlabeled",
+        "first": "Budget",
+        "fold": False,
+        "note": "Half of the 95 % interval of the rows without an outcome, before any is bought.",
+    },
+    "What interval to expect, by what is spent on labels": {
+        "columns": [
+            {
+                "metric": "expected_half_width",
+                "source": "collect",
+                "place": {"variable": "plan"},
+                "label": "As planned",
+            },
+            {
+                "metric": "expected_half_width",
+                "source": "collect",
+                "place": {"variable": "plain"},
+                "label": "Plain random sample",
+            },
+            {
+                "metric": "expected_half_width",
+                "source": "collect",
+                "place": {"variable": "wrong"},
+                "label": "If estimates told nothing",
+            },
+        ],
+        "lines": "part",
+        "target": "unlabeled",
+        "first": "Budget",
+        "fold": False,
+        "note": "Half of the 95 % interval of the rows without an outcome, before any is bought.",
+    },
+}
 
 #: Intervals are wider by this than the rows' variance asks for: models and weights were fitted
 #: on the same rows, which the standard errors leave out. Chosen in simulation.

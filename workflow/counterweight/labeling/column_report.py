@@ -30,6 +30,7 @@ ROLE_NAMES = {
     "time": "the time, by which rows are split",
     "group": "the group, by which rows are split",
     "labeled": "says whose outcome is seen",
+    "collect.cost": "what a label of the row costs",
 }
 #: Roles of columns that a config names to learn from: features, and refused where they leak.
 LEARNT = ("reward_model.by", "scores")

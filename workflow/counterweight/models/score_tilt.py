@@ -19,6 +19,12 @@ from counterweight.numerics.tilt import (
 
 #: Normal quantile of 95 % intervals.
 Z = 1.96
+#: Chances nearer to 0 or 1 than this count as this far where a slope in the log odds is.
+NEAREST = 1e-6
+#: Numbers of a tilt, in a saved model.
+NUMBERS = ("delta", "slope", "constant", "error")
+#: Those of one that was fitted to labels bought.
+FITTED = ("steep", "steep_error", "both", "odds", "least")
 #: Share of the gap of feature means that an estimated tilt may leave, and the p-value below which
 #: what it leaves is no chance.
 MOST_LEFT, CHANCE = 1 / 3, 0.001
@@ -33,6 +39,11 @@ class ScoreTilt:
     like it have one, of the model `chance`: ``p = c p1 + (1 - c) p0``; it is None where answers are
     for rows without an outcome. `slope` and `constant` calibrate p1 in the log odds. `error` is the
     standard error of `delta`, 0 where it is given; intervals of rows are widened by it.
+
+    Where labels were bought among rows without an outcome, the tilt is fitted to them, with a slope
+    `steep` of its own: their log odds are ``delta + steep logit p1``, or with `odds` 0 (an outcome
+    that is a number) ``delta + steep p1`` itself, from `least` up. `steep_error` is the standard
+    error of that slope, `both` the covariance of the two.
     """
 
     delta: float
@@ -40,6 +51,11 @@ class ScoreTilt:
     constant: float = 0.0
     chance: object = None
     error: float = 0.0
+    steep: float = 1.0
+    steep_error: float = 0.0
+    both: float = 0.0
+    odds: float = 1.0
+    least: float = -1e300
 
     def calibrated(self, p):
         """Chances as among labeled rows, (n,)."""
@@ -55,36 +71,65 @@ class ScoreTilt:
         seen = 0.0 if self.chance is None else self.chance.predict(rows)
         p = self.calibrated(p)
         low, high = np.minimum(low, p), np.maximum(high, p)
-        made = [tilted(value, self.delta) for value in (p, low, high)]
-        if self.error:
-            made[1:] = (
-                _wider(made[0], end, side * Z * self.error)
-                for side, end in ((-1, made[1]), (1, made[2]))
-            )
+        if self.fitted:
+            made = self._by_bought(p, low, high)
+        else:
+            made = [tilted(value, self.delta) for value in (p, low, high)]
+            if self.error:
+                made[1:] = (
+                    _wider(made[0], end, side * Z * self.error)
+                    for side, end in ((-1, made[1]), (1, made[2]))
+                )
         p, low, high = (
             seen * value + (1 - seen) * moved
             for value, moved in zip((p, low, high), made, strict=True)
         )
         return p, np.minimum(low, p), np.maximum(high, p)
 
+    @property
+    def fitted(self):
+        """Whether it was fitted to labels bought among rows without an outcome."""
+        return self.steep_error > 0 or self.steep != 1.0 or not self.odds
+
+    def _by_bought(self, p, low, high):
+        """Estimates and ends of rows without an outcome by a tilt that was fitted to labels bought.
+
+        Ends are those among labeled rows, moved alike, and wider by the error of the fit there.
+        """
+        score = logit(np.clip(p, NEAREST, 1 - NEAREST)) if self.odds else p
+        error = self.error**2 + 2 * score * self.both + (score * self.steep_error) ** 2
+        half, made = Z * np.sqrt(np.maximum(error, 0.0)), []
+        for value in (p, low, high):
+            at = logit(np.clip(value, NEAREST, 1 - NEAREST)) if self.odds else value
+            made.append(self.delta + self.steep * at)
+        middle, ends = made[0], (np.minimum(made[1], made[2]), np.maximum(made[1], made[2]))
+        low, high = (
+            middle + side * np.hypot(end - middle, half)
+            for side, end in zip((-1, 1), ends, strict=True)
+        )
+        made = [middle, low, high]
+        if self.odds:
+            return [expit(value) for value in made]
+        return [np.maximum(value, self.least) for value in made]
+
     def to_arrays(self):
         """Fitted numbers by name."""
-        numbers = {name: getattr(self, name) for name in ("delta", "slope", "constant", "error")}
+        names = NUMBERS + FITTED * self.fitted
+        numbers = {name: getattr(self, name) for name in names}
         chance = {} if self.chance is None else self.chance.to_arrays()
         return numbers | {f"chance_{name}": values for name, values in chance.items()}
 
     @classmethod
     def from_arrays(cls, arrays, chance=None):
         """Fitted tilt from `to_arrays`; `chance` is the learner of that model, or None."""
-        numbers = (float(arrays[name]) for name in ("delta", "slope", "constant"))
-        # Files of 1.0.0 know no error.
-        error = float(arrays.get("error", 0.0))
+        # Files of 1.0.0 know no error, and none before labels were bought a slope.
+        numbers = {name: float(arrays[name]) for name in NUMBERS + FITTED if name in arrays}
         own = {
             name.removeprefix("chance_"): values
             for name, values in arrays.items()
             if name.startswith("chance_")
         }
-        return cls(*numbers, EncodedModel.of_learner(chance, own) if chance else None, error)
+        return cls(**numbers, chance=EncodedModel.of_learner(chance, own) if chance else None)
 
 
 def _wider(p, end, more):
@@ -154,7 +199,7 @@ def fitted_tilt(asked, data, tested, prediction, blank, *, target, event, select
     facts["assumes"] = {"if": _condition(facts, event), "rests": sentences[0]}
     chance = None
     if target == "general":
-        facts["chance"], chance = _chance(data, selection)
+        facts["chance"], chance = chance_of_outcome(data, selection)
     tilt = ScoreTilt(delta, *calibration, chance, facts.get("standard_error", 0.0))
     return tilt, facts, sentences
 
@@ -262,7 +307,7 @@ def _for_rate(rate, p, weight):
     return float(brentq(lambda delta: mean.at(delta)[0] - rate, *ends, xtol=1e-12))
 
 
-def _chance(data, selection):
+def chance_of_outcome(data, selection):
     """A model of the chance of an outcome that new rows have too: the nearest to the cross-fit."""
     known = np.full(len(data.rows), data.labeled.mean()) if selection is None else selection
     return EncodedModel.nearest(data.encoded, data.labeled.astype(float), known)

@@ -151,7 +151,8 @@ def check_folders(plan, given=None, home=HOME):
     for name, dataset in plan.get("datasets", {}).items():
         files[_key_of(name, "table", f"datasets.{name}.path", given)] = dataset.get("path")
     for name, study in plan.get("studies", {}).items():
-        files[_key_of(name, "score", f"studies.{name}.score", given)] = study["score"]
+        for part in ("score", "collected"):
+            files[_key_of(name, part, f"studies.{name}.{part}", given)] = study[part]
         key = _key_of(name, "target.table", f"studies.{name}.target.table", given)
         for spec in study["weightings"].values():
             files[key] = spec["options"].get("table") or files.get(key)

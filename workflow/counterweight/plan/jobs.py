@@ -291,14 +291,15 @@ class Paths:
             if spec["reported"]:
                 measured = step("evaluate", method, at.metrics(method))
                 yield chain(method, trained[method] + [measured])
-        steps = labeled
-        for stage, planned in (("deliver", task.plan_deliver), ("apply", task.plan_apply)):
+        steps, planned_by = labeled, {"collect": task.plan_collect}
+        planned_by |= {"deliver": task.plan_deliver, "apply": task.plan_apply}
+        for stage, planned in planned_by.items():
             job = planned(self.plan, study, at)
             if not job or (stage == "apply" and not study["score"]):
                 continue
             outputs = dict(job.outputs)
             table = outputs.pop("metrics", None)
-            source = {"deliver": "delivered", "apply": "new rows"}[stage]
+            source = {"deliver": "delivered", "apply": "new rows"}.get(stage, stage)
             made = step(stage, source, *filter(None, [table, *outputs.values()]))
             steps = steps + [made | {"log": self.log(stage, name)}]
             yield chain(source, steps, table is not None)

@@ -23,12 +23,12 @@ ROLES = ("id", "weight", "time", "group", "user", "action", "propensity")
 #: Keys that its study has, too.
 PASSED_ON = ("title", "question", "score", "limits", "experiment")
 #: Keys that name files.
-FILES = ("table", "score")
+FILES = ("table", "score", "collected")
 #: Where a run writes down which tables it is about, below its results.
 TABLES = "provenance/tables.json"
 #: Keys of every table, whatever is asked; what has no meaning for a task is told of these
 #: with its studies.
-EVERY = frozenset({*SOURCE, *ROLES, *FILES, *PASSED_ON, "name", "study"})
+EVERY = frozenset({*SOURCE, *ROLES, "table", *PASSED_ON, "name", "study"})
 #: Roles that a column has alone, and those that it may have beside each.
 ALONE = {
     "id": ("group", "user", "labeled", "groups"),
@@ -269,7 +269,8 @@ def _made(name, entry, place):
         raise CounterweightError(
             f"{place}a target of its own is for tables with an outcome: leave target out."
         )
-    for key, fits in {"tilt": "tilt" in task.KEYS, "weights": targets}.items():
+    fit = {key: key in task.KEYS for key in ("tilt", "collect", "collected")}
+    for key, fits in (fit | {"weights": targets}).items():
         if key in entry and not fits:
             raise CounterweightError(
                 f"{place}{key} is for tables whose outcome has blanks, and this one asks for "

@@ -57,7 +57,9 @@ class Stages:
             parts = tasks.module_of(study).parts(self.plan, study)
             asked += [("sum", name, part) for part in parts]
             asked += [("weigh", name, weighting) for weighting in study["weightings"]]
-            asked += [("deliver", name)] + [("apply", name)] * bool(study["score"])
+            asked += [("collect", name), ("deliver", name)] + [("apply", name)] * bool(
+                study["score"]
+            )
         found = [self.job(*one) for one in asked]
         return [job for job in found if job and (job.own or job.key)]
 
@@ -91,7 +93,7 @@ class Stages:
             at, steps = self.paths.study(name), self.paths.chains([name])
             made = {path for one in steps for step in one["steps"] for path in step["outputs"]}
             made |= {at.features, at.labels, at.truth}
-            for stage in ("deliver", "apply"):
+            for stage in ("collect", "deliver", "apply"):
                 made.update(job.outputs.values() if (job := self.job(stage, name)) else ())
             files = sorted(Path(at.folder).glob("*.*"))
             known = {os.path.abspath(path) for path in made}

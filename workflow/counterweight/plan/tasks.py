@@ -18,6 +18,8 @@ OWN_KEYS = {
     "experiment": None,
     "tilt": None,
     "rehearse": None,
+    "collect": None,
+    "collected": None,
     "samples": {},
     "test_rows": None,
     "keep_rate": 1.0,
@@ -45,6 +47,7 @@ LEFT_OUT = {
     "plan_apply": lambda plan, study, at: None,
     "rehearsals": lambda study: (),
     "plan_rehearsed": lambda plan, study, at: None,
+    "plan_collect": lambda plan, study, at: None,
     "shown": lambda study: {},
 }
 

@@ -188,11 +188,14 @@ def each_of(kind):
     return lambda numbers: [Line(one["id"], numbers.label(one["id"])) for one in numbers.plan[kind]]
 
 
-def each_place(column, metric, target):
-    """Lines of each method: one for each value of a column of the place of a metric."""
+def each_place(column, metric, target, source=None):
+    """Lines of each method: one for each value of a column of the place of a metric.
+
+    With a `source` they are those of this alone, which need not be a method.
+    """
 
     def lines(numbers):
-        for line in each_method(numbers):
+        for line in [Line(source, "")] if source else each_method(numbers):
             for rank, value in enumerate(numbers.places(column, line.source, metric, target)):
                 label, group = str(value).replace("_", " ") or "all", "" if rank else line.label
                 yield Line(line.source, label, {column: value}, group, line.mark)
@@ -234,7 +237,8 @@ def declared_sheet(caption, said):
             words = says or f"Pass where {end.replace('_', ' ')} {limit:g}."
             one["bound"] = Bound(limit, words, end == "at_least")
         columns.append(Column(**{"target": target} | one))
-    lines = LINES.get(by) or each_place(by, columns[0].metric, columns[0].target)
+    first = columns[0]
+    lines = LINES.get(by) or each_place(by, first.metric, first.target, first.source)
     first = said.get("first") or _FIRST.get(by, "Method" if by in LINES else capital(by))
     more = {"fold": said.get("fold"), "best": said.get("best", by == "methods")}
     return Sheet(caption, lines, columns, first, said.get("note", ""), **more)

@@ -42,9 +42,10 @@ And what it may leave out where there is nothing of the sort (`counterweight.pla
 ``parts(plan, study)``, ``plan_sum(plan, study, part, at)``
     Names of the partitions of its table that are summed by jobs of their own, before labeling and
     in place of a prepared table, and the job of each; none by default.
-``plan_deliver(plan, study, at)``, ``plan_apply(plan, study, at)``
-    The job of what a study delivers, and of its use on new rows, with their outputs, as many as
-    the task likes; None for a study that has none.
+``plan_collect(plan, study, at)``, ``plan_deliver(plan, study, at)``,
+``plan_apply(plan, study, at)``
+    The job of which labels to buy next, of what a study delivers, and of its use on new rows, with
+    their outputs, as many as the task likes; None for a study that has none.
 ``shown(study)``
     What its pages of the report need to know of a study beyond what all do.
 

@@ -19,6 +19,7 @@ from counterweight.plan.jobs import (
     weighing_of,
 )
 from counterweight.plan.methods import looked_up
+from counterweight.tasks.bought_labels import own_collection, plan_collection, with_collected
 from counterweight.tasks.own_studies import BOOSTED, LINEAR, check_method
 
 WORDS = "studies of outcomes with blanks"
@@ -27,6 +28,7 @@ ROLES = ("outcome",)
 #: Roles whose columns new rows need besides the features.
 NEW_ROWS_NEED = ("id",)
 KEYS = frozenset({"selection", "weighting", "deliver", "score", "tilt", "rehearse"})
+KEYS |= {"collect", "collected"}
 #: Components of another kind that fit as well.
 TAKES = {"selector": "classification", "weighting": "classification", "model": "classification"}
 ITEM_KEYS = {
@@ -77,8 +79,10 @@ def own_study(entry):
     # Weights that were asked for are in all that is delivered.
     parts = [one["name"] for one in models if not entry.get("weights") or "weights" in one]
     models.append({"model": STACKED, "name": COMBINED, "parts": parts})
+    roles = {"outcome": outcome, "labeled": labeled}
+    bought = own_collection(entry, roles)
     return {
-        "roles": {"outcome": outcome, "labeled": labeled},
+        "roles": roles,
         "tilt": _tilt(entry),
         "rehearse": entry.get("rehearse"),
         "features": {"recipe": "typed"},
@@ -89,8 +93,13 @@ def own_study(entry):
         "weighting": [weighting],
         "models": models,
         "evaluation": {"protocol": "cross_validation"},
-        "figures": ["rehearsal"] * ("rehearse" in entry) + ["gamma", "weights", "selection"],
-    }
+        "figures": [
+            *["rehearsal"] * ("rehearse" in entry),
+            *bought.pop("figures"),
+            "weights",
+            "selection",
+        ],
+    } | bought
 
 
 def _weighted(fit, name):
@@ -415,7 +424,12 @@ def evaluate(job):
     return protocol(tested, tested.draws[0], metrics, target=job.given["target"])
 
 
-def plan_deliver(plan, study, at):
+def plan_collect(plan, study, at):
+    return plan_collection(plan, study, at, *_fits(study, at)) if study["collect"] else None
+
+
+def _fits(study, at):
+    """Files and settings of what is delivered before anything is told of it, and its look-ups."""
     methods = {
         name: {key: spec[key] for key in ("model", "options", "label")}
         | {"weights": bool(spec["weights"]), "assumes": _assumed(study, spec)}
@@ -425,7 +439,6 @@ def plan_deliver(plan, study, at):
     inputs, told = _rows(study, at)
     inputs |= {
         "table": at.table,
-        "selection": [at.selection(selector) for selector in study["selectors"]],
         "weights": _target_weights(study, at),
         "predictions": [at.predictions(method) for method in methods],
         "models": [at.model(method) for method in methods],
@@ -436,8 +449,17 @@ def plan_deliver(plan, study, at):
         "methods": methods,
         "chosen": (study.get("deliver") or {}).get("method"),
         "target": study["targets"][0],
-        "id": plan["datasets"][study["dataset"]].get("roles", {}).get("id"),
         "outcome": parts["outcome"],
+    }
+    uses = tuple(pair for pair in uses if pair[0] == "outcome") + _models(study)
+    return inputs, given, uses
+
+
+def plan_deliver(plan, study, at):
+    inputs, given, uses = _fits(study, at)
+    inputs["selection"] = [at.selection(selector) for selector in study["selectors"]]
+    given |= {
+        "id": plan["datasets"][study["dataset"]].get("roles", {}).get("id"),
         "tilt": study["tilt"],
         "influence": _influence(study),
     }
@@ -454,11 +476,11 @@ def plan_deliver(plan, study, at):
         "csv": f"{at.folder}/scores.csv",
         "metrics": at.metrics("delivered"),
     }
-    uses = tuple(pair for pair in uses if pair[0] == "outcome") + _models(study)
     given, own = given | draws(plan, study), tuple(inputs.get("population", ()))
     whose = "deliver_tilted" if study["tilt"] else "deliver_elsewhere" if elsewhere else "deliver"
     modules = [given["influence"]["function"].split(":")[0]] if given["influence"] else ()
-    return Job(f"{_HERE}:{whose}", inputs, given, uses, outputs, own=own, modules=tuple(modules))
+    job = Job(f"{_HERE}:{whose}", inputs, given, uses, outputs, own=own, modules=tuple(modules))
+    return with_collected(plan, study, at, job) if study["collected"] else job
 
 
 def _assumed(study, spec):
@@ -490,6 +512,12 @@ def deliver_elsewhere(job):
     deliver(job, elsewhere=mean_elsewhere)
 
 
+def deliver_collected(job):
+    from counterweight.delivery.collected_answers import CollectedAnswers
+
+    deliver(job, collected=CollectedAnswers)
+
+
 def deliver(job, **further):
     from counterweight.delivery.final_scores import final_scores
     from counterweight.tables.parquet import metrics_table, write_table
@@ -509,7 +537,8 @@ def plan_apply(plan, study, at):
     dataset = plan["datasets"][study["dataset"]]
     given = {"study": study["id"], "reading": dataset.get("reading", {})}
     own = (study["score"],)
-    modules = ("counterweight.models.score_tilt",) if study["tilt"] else ()
+    tilted = study["tilt"] or study["collected"]
+    modules = ("counterweight.models.score_tilt",) if tilted else ()
     told = {"own": own, "modules": modules}
     return Job(f"{_HERE}:apply", inputs, given, _models(study), outputs, **told)
 

@@ -428,6 +428,10 @@ def _named(dataset, study):
             found[f"limits.{key}"] = [told["column"]]
         elif key == "revenue" and isinstance(told, str):
             found["limits.revenue"] = [told]
+    for key in ("cost", "by"):
+        if told := (study.get("collect") or {}).get(key):
+            found.pop(f"collect.{key}", None)
+            found[f"collect.{key}"] = [told]
     released = (study.get("filter") or {}).get("release") or []
     return found | {"release": [name for name in released if name not in DECIDED]}
 

@@ -7,6 +7,13 @@ from dataclasses import dataclass, replace
 from counterweight.errors import CounterweightError
 from counterweight.numerics.sensitivity import TWICE
 from counterweight.reporting import blocks
+from counterweight.reporting.pages.collected_page import (
+    BY_BOUGHT,
+    BY_GROUP,
+    bought_answer,
+    links,
+    planned,
+)
 from counterweight.reporting.pages.selection_page import SELECTORS, WEIGHTS, fits
 from counterweight.reporting.pages.sensitivity_page import (
     BY_COLUMN,
@@ -58,6 +65,8 @@ def answer(numbers):
     saved, quality = facts(numbers), numbers.measure(name)
     people, swept = _People.of(numbers, saved), list(swept_of(numbers, target))
     known = {source: numbers.get(source, name, target) for source in numbers.sources}
+    if saved.get("collected"):
+        return _by_bought(numbers, people, quality, known[method])
     sentence = _bounded(people) if people.unsupported else _estimated(people, swept)
     whom = saved.get("for") or FOR[target]
     of_all = " It is that of all of them only if the condition of the first sentence holds."
@@ -72,6 +81,7 @@ def answer(numbers):
         *([] if len(_parts(saved)) else [*saved.get("why", ())][-1:]),
         _outside(numbers, target),
         _scores(people),
+        *planned(numbers),
     )
     points = [(numbers.label(one), known[one], "main" * (one == method)) for one in known]
     cards = (
@@ -79,6 +89,19 @@ def answer(numbers):
         *_other_cards(numbers, people, quality, known[method]),
     )
     return Answer(f"{capital(sentence)}.", more, cards, points, tuple(files(numbers)))
+
+
+def _by_bought(numbers, people, quality, known):
+    """The answer where labels were bought by design: these have the last word."""
+    more = (
+        f"On held-out rows that had an outcome, {_delivered(numbers, people.saved)} has "
+        f"{quality.label} {in_words(known, quality)}, before it was fitted to the labels bought.",
+        f"scores.csv has an answer for each of the {number(people.sizes['all'], 0)} rows: known "
+        "and bought outcomes as they are, estimates for the others, fitted to the labels bought. The "
+        "rates above are by the chances of the labels bought, and not the mean of that column.",
+    )
+    found = bought_answer(numbers, people, more, tuple(_headline_cards(people, [])))
+    return replace(found, links=tuple(files(numbers)))
 
 
 @dataclass(frozen=True)
@@ -383,6 +406,7 @@ def files(numbers):
     """Where the answers are."""
     folder, what = numbers.within, "estimate, interval, support, what moved it"
     yield blocks.Link("Answers for every row", f"{folder}/scores.csv", what)
+    yield from links(numbers)
     if numbers.plan.get("new_rows"):
         yield blocks.Link("Answers for the new rows", f"{folder}/new_scores.csv")
 
@@ -438,6 +462,8 @@ PAGE = StudyPage(
             ],
             _columns(*QUALITIES, "mean_error"),
         ),
+        BY_GROUP,
+        BY_BOUGHT,
     ),
     trust=(why, how_wrong, BY_REHEARSAL, BY_GAMMA, BY_COLUMN, sizes, WEIGHTS, SELECTORS, fits),
     details=(

@@ -1,0 +1,184 @@
+"""The file of rows to label as it comes back: whose outcome was bought, by what chance."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterweight.datasets.own_table import typed_like
+from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.columns import free_name
+from counterweight.numerics.coins import canonical_ids
+from counterweight.tables.saved_form import FORMULA
+from counterweight.tables.table_reader import read_columns
+
+#: Columns of the file beside the id and the outcome.
+COLUMNS = ("order", "chance", "reason", "plan")
+#: What to do where the file is not there.
+ABSENT = "correct the path under collected"
+#: Labels below which nothing is said.
+LEAST = 10
+
+
+def column_names(person, outcome):
+    """Names of `COLUMNS` in a file whose id and outcome have these names."""
+    return {name: free_name(name, (person, outcome)) for name in COLUMNS}
+
+
+@dataclass
+class Bought:
+    """Rows of the file, (K,): places in the table, outcomes, NaN where blank, and chances.
+
+    ``plan`` is what the file says of the plan that drew it, "" where it says nothing; ``shown`` are
+    the outcomes as they are written.
+    """
+
+    path: str
+    ids: list
+    rows: np.ndarray
+    y: np.ndarray
+    chance: np.ndarray
+    plan: str
+    shown: list
+
+    @property
+    def known(self):
+        """Rows of the file whose outcome is filled in, (K,)."""
+        return ~np.isnan(self.y)
+
+    def texts(self, rows):
+        """What is filled in for rows of the table; "" where nothing is."""
+        known = dict(zip(self.rows.tolist(), self.shown, strict=True))
+        return [known.get(row, "") for row in np.asarray(rows).tolist()]
+
+    def check_plan(self, plan, digest):
+        """Refuse labels that another plan drew, or that nobody drew."""
+        if self.plan != digest:
+            raise CounterweightError(
+                f"{self.path} was drawn by another plan ({self.plan or 'it names none'}) than the "
+                f"table, its models and the key make now ({digest}): leave collect out to have the "
+                "answer by the chances in the file, or go back to the table and the key of then."
+            )
+        drawn = set(plan.loc[plan["drawn"], "row"].tolist())
+        strange = [at for at, row in enumerate(self.rows.tolist()) if row not in drawn]
+        if strange:
+            raise CounterweightError(
+                f"{self.path} has {len(strange)} rows that the plan does not have (first: "
+                f"{self.ids[strange[0]]!r}): rows cannot be chosen by hand, so take them out, or "
+                "raise collect.budget where an earlier plan was larger."
+            )
+
+
+def read_bought(path, given, data, frame):
+    """The `Bought` labels of a file, with the settings of a job, for the rows of a table."""
+    person, outcome = given["id"], given["outcome"]["options"]["column"]
+    path, names = str(path), column_names(person, outcome)
+    table = read_columns(path, absent=ABSENT, nameless=True, reading=given["reading"])
+    for name in (person, outcome, names["chance"]):
+        if name not in table.column_names:
+            raise CounterweightError(
+                f"{path} has no column {name!r}; it has {listed(table.column_names, 20)}: give "
+                "the file collect.csv with its outcome column filled in, other columns as they are."
+            )
+    told = table[person].to_pandas().to_numpy(dtype=object)
+    if table.num_rows and isinstance(told[0], str):
+        told = [re.sub(FORMULA_MARK, "", one) if isinstance(one, str) else one for one in told]
+    ids = canonical_ids(told, column=person, people=f"labels in {path}")
+    rows = _places(path, ids, person, frame, data)
+    y, shown = _outcomes(path, table, outcome, given, data, frame)
+    known = ~np.isnan(y)
+    if known.sum() < LEAST:
+        raise CounterweightError(
+            f"{path} has {int(known.sum())} outcomes in the column {outcome!r}, and {LEAST} are "
+            "needed at least: fill in more, or leave collected out until then."
+        )
+    plans = set()
+    if names["plan"] in table.column_names:
+        plans = {str(one).strip() for one in table[names["plan"]].to_pylist() if one is not None}
+    if len(plans) > 1:
+        raise CounterweightError(
+            f"{path} has rows of {len(plans)} plans ({listed(sorted(plans))}): give those of one."
+        )
+    chance = _chances(path, table, names["chance"])
+    return Bought(path, ids, rows, y, chance, next(iter(plans), ""), shown)
+
+
+#: An apostrophe before what a spreadsheet would compute; see `counterweight.tables.saved_form`.
+FORMULA_MARK = "^'(?=" + FORMULA.removeprefix("^") + ")"
+
+
+def _places(path, ids, person, frame, data):
+    """Places of ids among the rows without an outcome."""
+    of_id = dict(
+        zip(canonical_ids(frame[person], column=person, people="table"), data.rows, strict=True)
+    )
+    strange = [text for text in ids if text not in of_id]
+    if strange:
+        zeros = [text for text in strange if any(one.lstrip("0") == text for one in of_id)]
+        advice = (
+            "spreadsheets drop zeros in front, so put them back"
+            if zeros
+            else "correct them, or take these rows out"
+        )
+        raise CounterweightError(
+            f"{path} has {len(strange)} ids in {person!r} that the table does not have (first: "
+            f"{strange[0]!r}): {advice}."
+        )
+    rows = np.array([of_id[text] for text in ids], int)
+    seen = data.labeled[np.searchsorted(data.rows, rows)]
+    if seen.any():
+        raise CounterweightError(
+            f"{path} has {int(seen.sum())} rows whose outcome the table knows (first: "
+            f"{ids[int(np.argmax(seen))]!r}): bought labels are of rows without one, and stand in "
+            "their file alone, so take them out of one of the two."
+        )
+    return rows
+
+
+def _outcomes(path, table, column, given, data, frame):
+    """Outcomes (K,) as the table's are, NaN where blank, and as they are written."""
+    types, forms = {column: data.types[column]}, data.forms
+    told = {"needed": [column], "forms": forms, "reading": given["reading"]}
+    values = typed_like(path, table.select([column]), types, **told)[column]
+    shown = ["" if one is None else str(one) for one in table[column].to_pylist()]
+    values = values.to_numpy(dtype=object, na_value=None)
+    blank = np.array([one is None or one != one for one in values], bool)
+    y = np.full(len(values), np.nan)
+    if not data.binary:
+        y[~blank] = values[~blank].astype(float)
+        return y, shown
+    seen = frame[column].to_numpy(dtype=object, na_value=None)
+    for code in (0, 1):
+        own = {one for one in seen[data.labeled & (data.y == code)].tolist() if one is not None}
+        y[[one in own for one in values.tolist()]] = code
+    missing = given["outcome"]["options"].get("missing") or []
+    missing = {str(one) for one in (missing if isinstance(missing, list) else [missing])}
+    blank |= np.array([text.strip() in missing for text in shown], bool)
+    wrong = np.flatnonzero(np.isnan(y) & ~blank)
+    if len(wrong):
+        known = sorted({str(one) for one in seen[data.labeled].tolist() if one is not None})
+        raise CounterweightError(
+            f"{path} has {len(wrong)} outcomes in {column!r} that the table does not know (first: "
+            f"{shown[wrong[0]]!r}; it has {listed(known, 8)}): write one of those, or nothing "
+            "where it could not be found out."
+        )
+    y[blank] = np.nan
+    return y, shown
+
+
+def _chances(path, table, name):
+    """Chances of the rows of the file, whatever a spreadsheet made of their points."""
+    made = []
+    for one in table[name].to_pylist():
+        try:
+            made.append(float(str(one).strip().replace(",", ".")))
+        except ValueError:
+            made.append(np.nan)
+    chance = np.array(made)
+    wrong = ~((chance > 0) & (chance <= 1))
+    if wrong.any():
+        raise CounterweightError(
+            f"{path} has {int(wrong.sum())} rows whose {name!r} is no chance from above 0 to 1: "
+            "leave that column as it was in collect.csv."
+        )
+    return chance

@@ -1,0 +1,229 @@
+"""Pages of tables with blanks whose labels are bought by design: before, and when they are back."""
+
+import math
+
+from counterweight.numerics.sensitivity import TWICE
+from counterweight.reporting import blocks
+from counterweight.reporting.sheets import Column, Line, Sheet, in_words, told
+from counterweight.reporting.study_page import Answer
+from counterweight.reporting.wording import capital, number, places_for
+
+_PLAN, _GIVEN, _BLANK = "collect", "delivered", "unlabeled"
+ENDS = ("low", "high")
+
+
+def _half(numbers, which, source, target, **place):
+    """``5.1 points``: half of an interval in print; "" where it was not measured."""
+    for kind, unit in (("points", " points"), ("half_width", "")):
+        known = numbers.get(source, f"{which}_{kind}", target, **place)
+        if known.known:
+            return number(known.mean, places_for([known.mean], 1)) + unit
+    return ""
+
+
+def planned(numbers):
+    """Sentences on the plan of labels to buy, where there is one."""
+    count = numbers.get(_PLAN, "labels_planned", _BLANK)
+    if not count.known:
+        return
+    expected = _half(numbers, "planned", _PLAN, _BLANK)
+    cost = numbers.get(_PLAN, "labels_cost", _BLANK)
+    price = f" for {number(cost.mean, places_for([cost.mean]))}" if cost.known else ""
+    rows = f"{number(count.mean, 0)} rows whose outcome to buy{price}"
+    text = f"collect.csv lists {rows}, drawn by design"
+    if expected:
+        text += (
+            f": the rate or mean of the rows without an outcome is then expected to be known to "
+            f"±{expected}, whoever had an outcome before"
+        )
+    budget = numbers.get(_PLAN, "labels_budget", _BLANK).mean
+    wrong = _half(numbers, "expected", _PLAN, _BLANK, part=f"{budget:g}", variable="wrong")
+    if wrong:
+        text += f" (±{wrong} if the estimates told nothing of single rows)"
+    yield f"{text}. Fill in its outcome column and name the file under collected."
+
+
+def bought_answer(numbers, people, more, cards):
+    """The `Answer` of a table whose labels were bought; `more` are sentences behind, cards last."""
+    bought = people.saved["collected"]
+    at_random = people.told(part="unlabeled at random")
+    text = people.say(people.blank, people.told(part="unlabeled"))
+    if people.target == "general":
+        of_all = people.told()
+        if people.binary:
+            text += f"; of {people.whom}, known outcomes and estimates together, {of_all}"
+        else:
+            text += f"; over {people.whom}, known outcomes and estimates together, it is {of_all}"
+    refuted = people.get("random_refuted")
+    if refuted.known:
+        verdict = "is refuted" if refuted.mean == 1 else "is not refuted"
+        text += f"; that labels are missing at random, which had said {at_random}, {verdict}"
+    else:
+        text += f"; missing at random had said {at_random}"
+    text = f"By {number(bought['labels'], 0)} labels bought by design, {text}."
+    more = (*_test(people), *_told(numbers, people, bought), *planned_next(numbers, people), *more)
+    points = [
+        ("by bought labels", people.get(people.metric, part="unlabeled"), "main"),
+        ("if missing at random", people.get(people.metric, part="unlabeled at random"), ""),
+    ]
+    factor = 100 if people.binary else 1
+    points = [(name, known.times(factor), mark) for name, known, mark in points]
+    return Answer(capital(text), more, (*cards, *_cards(people, bought)), points)
+
+
+def _test(people):
+    """What bought labels say of missing at random."""
+    odds, shift = people.get("odds_to_random"), people.get("shift_to_random")
+    slope = people.get("slope_to_random")
+    if odds.known:
+        text = (
+            f"At equal features the odds of {people.event} among rows without an outcome are "
+            f"{_factor(odds)} times those of rows that have one; at random it would be 1."
+        )
+    elif shift.known:
+        measure = people.numbers.measure("shift_to_random")
+        text = (
+            f"At equal features {people.outcome} is higher by {in_words(shift, measure)} among "
+            "rows without one than among those that have one; at random it would be 0."
+        )
+    else:
+        return
+    if slope.known:
+        text += f" The slope of the estimates among them is {number(slope.mean, 2)} (at random 1)."
+    yield text
+
+
+def _factor(known):
+    ends = (number(end, 2) for end in (known.low, known.high))
+    return f"{number(known.mean, 2)} [{', '.join(ends)}]"
+
+
+def _told(numbers, people, bought):
+    """What the answer rests on, who did not answer, and whether what was wanted is reached."""
+    text = (
+        "It rests on the known chances by which rows were drawn, and on nothing that is assumed of "
+        "who had an outcome before: the estimates make its interval narrower and cannot move it."
+    )
+    if bought["batches"] > 1:
+        text += (
+            f" Intervals are wider than for one look, so that all {bought['batches']} looks hold "
+            "together in 95 of 100 tables."
+        )
+    yield text
+    if bought["refused"]:
+        worst, twice = (_bounds(people, part) for part in ("worst", f"gamma={TWICE:g}"))
+        yield (
+            f"{number(bought['refused'], 0)} rows that were drawn have no label, and are taken to "
+            f"be like the others at equal estimates. If their odds are up to twice or half those, "
+            f"the answer is in {twice}; whatever they are, in {worst}."
+        )
+    reached = _half(numbers, "reached", _GIVEN, people.target)
+    wanted = bought["wanted"]
+    if wanted:
+        factor, unit = (100, " points") if people.binary else (1, "")
+        kind = "points" if people.binary else "half_width"
+        has = people.get(f"reached_{kind}").mean
+        size = number(factor * wanted, places_for([factor * wanted], 1)) + unit
+        if has <= factor * wanted:
+            yield f"The half-width that was wanted, {size}, is reached: it is {reached}."
+        else:
+            about = math.ceil(bought["labels"] * (has / (factor * wanted)) ** 2)
+            yield (
+                f"The half-width that was wanted, {size}, is not reached: it is {reached}. As far "
+                f"as can be told now, about {number(about, 0)} labels in all are needed."
+            )
+
+
+def _bounds(people, part):
+    """``31.0 to 44.2 %``: what those who did not answer could make of the answer."""
+    kind = "rate" if people.binary else "mean"
+    ends = [people.get(f"{kind}_bounds_collected", part=part, variable=end).mean for end in ENDS]
+    unit, factor = (" %", 100) if people.binary else ("", 1)
+    places = 1 if people.binary else places_for(ends)
+    return " to ".join(number(factor * end, places) for end in ends) + unit
+
+
+def planned_next(numbers, people):
+    """How to go on."""
+    count = numbers.get(_PLAN, "labels_planned", _BLANK)
+    if not count.known:
+        return
+    left = count.mean - people.saved["collected"]["labels"] - people.saved["collected"]["refused"]
+    if left > 0:
+        expected = _half(numbers, "planned", _PLAN, _BLANK)
+        yield (
+            f"{number(left, 0)} rows of collect.csv are still to be labeled, those that were "
+            f"bought are filled in: with all of them the half-width is expected to be {expected}."
+        )
+    else:
+        yield "A larger collect.budget lists the next rows in collect.csv, in the same order."
+
+
+def _cards(people, bought):
+    count = number(bought["labels"], 0)
+    yield blocks.Card("Labels bought", count, "", f"of {people.blank}")
+    odds = people.get("odds_to_random")
+    if odds.known:
+        note = "times those of like rows with an outcome"
+        yield blocks.Card(
+            "Odds where there was none", *told(odds, people.numbers.measure("odds_to_random")), note
+        )
+
+
+def _groups(numbers):
+    target = numbers.plan["targets"][0]
+    for kind in ("rate", "mean"):
+        for name in numbers.places("part", _GIVEN, f"{kind}_by_group_collected", target):
+            yield Line(_GIVEN, str(name), {"part": name})
+
+
+def _group_columns(numbers):
+    target = numbers.plan["targets"][0]
+    for kind in ("rate", "mean"):
+        if numbers.measured(f"{kind}_by_group_collected", target):
+            yield Column(f"{kind}_by_group_collected", target=target)
+            yield Column(f"{kind}_by_group_at_random", target=target, show="mean")
+    for name in ("odds_to_random", "shift_to_random"):
+        if numbers.measured(name, target):
+            yield Column(name, target=target)
+    yield Column("labels_bought", target=target, show="mean")
+
+
+#: The answer of each group, by labels bought.
+BY_GROUP = Sheet(
+    "By group, of the rows without an outcome",
+    _groups,
+    _group_columns,
+    first="Group",
+    note="Each by the labels bought in the group; odds and shifts are against missing at random.",
+    best=False,
+)
+
+
+def _quality(numbers):
+    if numbers.measured("auc_collected", numbers.plan["targets"][0]):
+        yield Line(_GIVEN, "By bought labels")
+
+
+def _quality_columns(numbers):
+    target = numbers.plan["targets"][0]
+    return [
+        Column(f"{name}_collected", target=target)
+        for name in ("auc", "log_loss", "brier", "calibration_ratio")
+    ]
+
+
+#: How good the estimates were that had seen no bought label.
+BY_BOUGHT = Sheet(
+    "Estimates without bought labels, on rows that had no outcome",
+    _quality,
+    _quality_columns,
+    first="Told by",
+    best=False,
+)
+
+
+def links(numbers):
+    """Where the rows to label are."""
+    if numbers.get(_PLAN, "labels_planned", _BLANK).known:
+        yield blocks.Link("Rows to label", f"{numbers.within}/collect.csv", "outcomes to buy")

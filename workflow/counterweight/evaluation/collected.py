@@ -24,6 +24,8 @@ from counterweight.numerics.tilt import tilted
 HOW = ("calibrated", "difference", "ppi", "horvitz_thompson", "hajek")
 #: Predicted chances nearer to 0 or 1 than this count as this far, where their log odds are fitted.
 NEAREST = 1e-6
+#: Labels for which the variance that a model expects counts beside that of a group's own labels.
+EXPECTED = 20
 #: What the slope of a calibration is held to 1 by: as much as one label says.
 PRIOR = 1.0
 
@@ -196,7 +198,8 @@ def collected_by_group(outcome, chances, bought, predicted, group, *, stratum=No
     """`collected_mean` in each group, a dict of group to `Estimate`; one by the constant "hajek".
 
     The model is fitted to all labels bought; what is left of it is averaged within each group, so
-    that no group needs it to be right. A group of fewer than two labels has NaN.
+    that no group needs it to be right. The variance of a group is that of what is left, or what the
+    model says it is where that is more. A group of fewer than two labels has NaN.
 
     The options are those of `collected_mean`; of `how` "calibrated" (the default) and "hajek".
     """
@@ -210,10 +213,14 @@ def collected_by_group(outcome, chances, bought, predicted, group, *, stratum=No
     y, w, own = told.outcome, told.weight, place[told.at]
     one_class = told.binary and np.ptp(y) == 0
     if how == "hajek" or one_class or predicted is None:
-        expected, left = np.zeros(told.rows), y
+        expected, left, noise = np.zeros(told.rows), y, np.zeros(len(y))
     else:
         model = _models(told, None, folds)
         expected, left = model.expected, y - model.without
+        own_chance = expected[told.at]
+        noise = (
+            own_chance * (1 - own_chance) if told.binary else np.full(len(y), w @ left**2 / w.sum())
+        )
     found, rows = {}, np.bincount(own, minlength=len(names))
     for k, name in enumerate(names):
         key, mine = (name.item() if hasattr(name, "item") else name), own == k
@@ -226,7 +233,9 @@ def collected_by_group(outcome, chances, bought, predicted, group, *, stratum=No
         share = np.where(mine, w, 0.0) / w[mine].sum()
         mean = float(share @ left)
         value = float(expected[place == k].mean()) + mean
-        found[key] = _told(told, value, share * (left - mean), level, mine)
+        expected_variance = float(((1 - told.pi) * share**2) @ noise)
+        influence = share * (left - mean)
+        found[key] = _told(told, value, influence, level, mine, variance=expected_variance)
     return found
 
 
@@ -571,7 +580,7 @@ def _power_tuned(told, power=None):
     return value, share * (y_left - power * f_left)
 
 
-def _told(told, value, influence, level, mine=None, bounds=None, centred=True):
+def _told(told, value, influence, level, mine=None, bounds=None, centred=True, variance=None):
     """An `Estimate` from influences (m,), of the rows `mine` of a group; `centred` are those from
     which a mean of the labels themselves was taken."""
     bounds = told.bounds if bounds is None else bounds
@@ -587,6 +596,8 @@ def _told(told, value, influence, level, mine=None, bounds=None, centred=True):
     shape = shape_of(
         len(c), 1.0, float(squares.sum()), float(squares @ parts), float(squares @ squares)
     )
+    if variance is not None:
+        second = (len(c) * second + EXPECTED * variance) / (len(c) + EXPECTED)
     error = float(np.sqrt(second))
     effective = float(w.sum() ** 2 / (w @ w))
     low, high = mean_interval(
@@ -596,7 +607,8 @@ def _told(told, value, influence, level, mine=None, bounds=None, centred=True):
         len(c) if error > 0 else effective,
         level,
         bounds,
-        kurtosis=shape.kurtosis,
+        # Of few labels the degrees of freedom are one less than they are, at most.
+        kurtosis=max(shape.kurtosis, 1 + 2 * len(c) / (len(c) - 1)),
         scale="plain",
     )
     if error == 0 and (pi == 1).all():

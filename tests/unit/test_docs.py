@@ -5,6 +5,7 @@ import re
 import runpy
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -206,6 +207,9 @@ def stands_for_the_target(got):
 
 def tilted(got):
     assert len(got["p_refused"]) + got["known"].sum() == len(got["p_everyone"])
+    assert np.all(
+        (got["shares"].low < [0.15, 0.25, 0.6]) & (got["shares"].high > [0.15, 0.25, 0.6])
+    )
 
 
 #: What holds after the Python of a page.

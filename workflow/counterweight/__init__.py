@@ -49,6 +49,7 @@ PUBLIC = {
     "ShiftedMixtureClassifier": "models.shifted_mixture",
     "TwoSourceClassifier": "models.two_sources",
     "TiltedClassifier": "models.tilted",
+    "class_shares": "numerics.tilt",
     "estimate_delta": "numerics.tilt",
     "tilted": "numerics.tilt",
     # Rows that lost zeros: rejection, calibration, metrics, values of policies.

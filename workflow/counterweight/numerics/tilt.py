@@ -23,6 +23,7 @@ from counterweight.numerics.checks import (
     checked_rows,
     labels_of,
 )
+from counterweight.numerics.estimate import normal_interval
 from counterweight.numerics.linear import expit, fit_logistic, logit
 
 #: Ways to come by delta; those of `ESTIMATED` assume label shift.
@@ -424,3 +425,242 @@ def _probabilities(p, which):
             f"shape {p.shape}, {int((~((p >= 0) & (p <= 1))).sum())} of them outside."
         )
     return p
+
+
+@dataclass(frozen=True)
+class ClassShares:
+    """Shares of K classes among target rows, by label shift; see `class_shares`.
+
+    Attributes
+    ----------
+    by : str
+        ``em`` or ``moments``.
+    shares, standard_error, low, high : ndarrays (K,)
+        In the target; the error has chance in labeled and target rows in it.
+    labeled : ndarray (K,)
+        Shares among the labeled rows.
+    influence : tuple of ndarrays (M, K), (N, K)
+        How far each labeled row, and each target row, moves the shares.
+    slope : float
+        Of the calibration; see `Calibration`. 1 where none was fitted.
+    constants : ndarray (K,)
+        Of the calibration, of the last class 0.
+    told : tuple of str
+        Sentences on what does not fit label shift.
+    """
+
+    by: str
+    shares: np.ndarray
+    standard_error: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    labeled: np.ndarray
+    influence: tuple
+    slope: float = 1.0
+    constants: np.ndarray | float = 0.0
+    told: tuple = ()
+
+    def probabilities(self, p):
+        """Probabilities (n, K) of target rows: those of the labeled, times shares over shares."""
+        return _normalised(_calibrated(p, self.slope, self.constants) * self.shares / self.labeled)
+
+
+def class_shares(p, y, p_target, *, by="em", calibrate=True, level=0.95):
+    """Shares of K classes among rows without a label, where features given the class are alike.
+
+    - em: the maximum of the likelihood of the target rows (Saerens, Latinne & Decaestecker 2002),
+      of probabilities with one slope and a constant for each class, fitted to the labeled rows
+      (Alexandari, Kundaje & Shrikumar 2020).
+    - moments: ``C w = mu``, C the joint shares of foretold and true class among the labeled, mu the
+      shares of foretold classes in the target (Lipton, Wang & Smola 2018); calibration does
+      nothing. A negative share is told, and given as it comes out.
+
+    Both assume label shift, which nothing here can prove; where they differ by more than chance it
+    does not hold (`shares_differ`).
+
+    Parameters
+    ----------
+    p, p_target : arrays (M, K), (N, K)
+        Probabilities of the classes. Those of labeled rows come from models that did not learn from
+        the row: else the errors are too small.
+    y : array (M,) of the numbers 0 to K - 1; each class has rows.
+    """
+    p, p_target, y = _class_rows(p, y, p_target)
+    labeled = np.bincount(y, minlength=p.shape[1]) / len(y)
+    if by == "moments":
+        found, parts, told = _shares_by_moments(p, y, p_target, labeled)
+        slope, constants = 1.0, np.zeros(p.shape[1])
+    elif by == "em":
+        slope, constants = _class_calibration(p, y) if calibrate else (1.0, np.zeros(p.shape[1]))
+        found, parts, told = _shares_by_em(p, y, p_target, slope, constants, calibrate)
+    else:
+        raise CounterweightError(f"by is {by!r}: choose em or moments.")
+    error = np.sqrt(sum((part**2).sum(axis=0) for part in parts))
+    low, high = np.transpose(
+        [
+            normal_interval(min(max(one, 0.0), 1.0), e, level, (0.0, 1.0))
+            for one, e in zip(found, error, strict=True)
+        ]
+    )
+    return ClassShares(by, found, error, low, high, labeled, parts, slope, constants, told)
+
+
+def shares_differ(one, other):
+    """Chance that two estimates from the same rows differ so much where label shift holds."""
+    from scipy.special import chdtrc
+
+    gap = (one.shares - other.shares)[:-1]
+    parts = [(a - b)[:, :-1] for a, b in zip(one.influence, other.influence, strict=True)]
+    spread = sum(part.T @ part for part in parts)
+    return float(chdtrc(len(gap), gap @ np.linalg.pinv(spread, hermitian=True) @ gap))
+
+
+def _class_rows(p, y, p_target):
+    p, p_target = (as_numbers(rows, "probabilities of classes") for rows in (p, p_target))
+    y = np.asarray(y)
+    for rows in (p, p_target):
+        if rows.ndim != 2 or rows.shape[1] < 2 or not len(rows) or rows.shape[1] != p.shape[1]:
+            raise CounterweightError(
+                "Probabilities of classes are a column for each class, of labeled and of target "
+                f"rows alike; found the shapes {p.shape} and {p_target.shape}."
+            )
+        bad = ~((rows >= 0) & (rows <= 1)).all(axis=1) | (np.abs(rows.sum(axis=1) - 1) > 0.01)
+        if bad.any():
+            raise CounterweightError(
+                f"The probabilities of {int(bad.sum())} of {len(rows)} rows do not lie between 0 "
+                f"and 1 with a sum of 1 (first: row {int(np.argmax(bad))}): correct them."
+            )
+    if y.shape != (len(p),) or not np.isin(y, np.arange(p.shape[1])).all():
+        raise CounterweightError(
+            f"Labels are the numbers 0 to {p.shape[1] - 1}, one for each of {len(p)} labeled rows."
+        )
+    missing = np.setdiff1d(np.arange(p.shape[1]), y)
+    if len(missing):
+        raise CounterweightError(
+            f"No labeled row is of class {int(missing[0])}, so nothing tells how its rows look: "
+            "leave the class out, or label some."
+        )
+    return _normalised(p), _normalised(p_target), y.astype(int)
+
+
+def _normalised(p):
+    return p / p.sum(axis=-1, keepdims=True)
+
+
+def _log_classes(p):
+    return np.log(np.clip(p, np.exp(-LARGEST), 1.0))
+
+
+def _calibrated(p, slope, constants):
+    """Classes by ``slope log p + constant``."""
+    margin = slope * _log_classes(p) + constants
+    margin -= margin.max(axis=-1, keepdims=True)
+    return _normalised(np.exp(margin))
+
+
+def _class_calibration(p, y):
+    """Slope, at least 0, and constants (K,), the last one 0, by maximum likelihood."""
+    from scipy.optimize import minimize
+
+    logs, K, rows = _log_classes(p), p.shape[1], np.arange(len(y))
+
+    def loss(v):
+        q = _calibrated(p, v[0], np.r_[v[1:], 0.0])
+        miss = q.copy()
+        miss[rows, y] -= 1.0
+        told = -np.log(np.maximum(q[rows, y], 1e-300)).mean()
+        return told, np.r_[(miss * logs).sum() / len(y), miss.sum(axis=0)[:-1] / len(y)]
+
+    bounds = [(0.0, None)] + [(None, None)] * (K - 1)
+    start = np.r_[1.0, np.zeros(K - 1)]
+    options = {"ftol": 1e-14, "gtol": 1e-9, "maxiter": 1000}
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return float(found.x[0]), np.r_[found.x[1:], 0.0]
+
+
+def _em(ratios, rounds=10_000):
+    """Shares of classes whose densities over that of the labeled rows are `ratios` (N, K)."""
+    shares = np.full(ratios.shape[1], 1 / ratios.shape[1])
+    for _ in range(rounds):
+        before, shares = shares, _normalised(ratios * shares).mean(axis=0)
+        if np.abs(shares - before).max() < 1e-12:
+            break
+    return shares
+
+
+def _shares_by_em(p, y, p_target, slope, constants, fitted):
+    """Shares; influences of labeled and of target rows on them, (M, K) and (N, K)."""
+    K, labeled = p.shape[1], np.bincount(y, minlength=p.shape[1]) / len(y)
+    ratios = _calibrated(p_target, slope, constants) / labeled
+    shares = _em(ratios)
+    told = tuple(
+        f"EM ends at a share of 0 of class {k}, and its error is not known."
+        for k in np.flatnonzero(shares < 1e-9)
+    )
+    inner = np.flatnonzero(shares >= 1e-9)
+
+    def score(theta, parts=False):
+        """Slopes of the likelihood by shares of the classes inside, the last one the rest."""
+        own, given, base = theta[: K + 1], theta[K + 1 : 2 * K + 1], theta[2 * K + 1 :]
+        ratio = _calibrated(p_target, own[0], own[1:]) / base
+        mixed = ratio @ given
+        one = (ratio[:, inner[:-1]] - ratio[:, inner[-1:]]) / mixed[:, None]
+        return one if parts else one.mean(axis=0)
+
+    theta = np.r_[slope, constants, shares, labeled]
+    by_row = score(theta, parts=True)
+    ends = np.zeros((len(inner), len(inner) - 1))
+    ends[:-1], ends[-1] = np.eye(len(inner) - 1), -1.0
+    basis = np.zeros((K, len(inner) - 1))
+    basis[inner] = ends
+    bend = by_row.T @ by_row / len(p_target)  # minus the second derivative
+    back = basis @ np.linalg.pinv(bend, hermitian=True)
+    of_target = by_row @ back.T / len(p_target)
+    # Slopes of the score by what labeled rows say: the calibration, and their shares.
+    step = 1e-5
+    moved = [np.r_[np.zeros(i), step, np.zeros(len(theta) - i - 1)] for i in range(len(theta))]
+    slopes = np.column_stack([(score(theta + d) - score(theta - d)) / (2 * step) for d in moved])
+    of_labeled = (np.eye(K)[y] - labeled) / len(y) @ slopes[:, 2 * K + 1 :].T
+    if fitted:
+        of_labeled = of_labeled + _calibration_influence(p, y, slope, constants) @ slopes[:, :K].T
+    return shares, (of_labeled @ back.T, of_target), told
+
+
+def _calibration_influence(p, y, slope, constants):
+    """How far each labeled row moves slope and the constants but the last, (M, K)."""
+    K, logs = p.shape[1], _log_classes(p)
+    q = _calibrated(p, slope, constants)
+    design = np.zeros((len(y), K, K))  # of row, class and parameter
+    design[:, :, 0] = logs
+    design[:, np.arange(K - 1), np.arange(1, K)] = 1.0
+    mean = np.einsum("nk,nkp->np", q, design)
+    away = design - mean[:, None, :]
+    curvature = np.einsum("nk,nkp,nkq->pq", q, away, away)
+    own = away[np.arange(len(y)), y]
+    return own @ np.linalg.pinv(curvature, hermitian=True)
+
+
+def _shares_by_moments(p, y, p_target, labeled):
+    K = p.shape[1]
+    told_as, told_of = p.argmax(axis=1), p_target.argmax(axis=1)
+    joint = np.zeros((K, K))
+    np.add.at(joint, (told_as, y), 1 / len(y))
+    target = np.bincount(told_of, minlength=K) / len(told_of)
+    if np.linalg.cond(joint) > 1e6:
+        raise CounterweightError(
+            "Moments need foretold classes that tell the true ones apart, and theirs do not: "
+            "choose by: em."
+        )
+    back = np.linalg.inv(joint)
+    weight = back @ target
+    shares = weight * labeled
+    told = tuple(
+        f"The share of class {k} comes out as {shares[k]:.3g}, below 0: the features given the "
+        "class are not alike in both populations."
+        for k in np.flatnonzero(shares < 0)
+    )
+    own = np.eye(K)
+    of_target = (own[told_of] - target) @ (back * labeled[:, None]).T / len(told_of)
+    of_joint = (own[told_as] * weight[y][:, None] - joint @ weight) / len(y)
+    of_labeled = weight * (own[y] - labeled) / len(y) - of_joint @ (back * labeled[:, None]).T
+    return shares, (of_labeled, of_target), told

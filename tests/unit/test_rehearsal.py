@@ -66,11 +66,18 @@ def test_copies_are_summed_up_by_hand():
     def copy(step, truth, estimate, low, high, naive):
         told = {"truth": truth, "estimate": estimate, "low": low, "high": high, "naive": naive}
         place = {"target": "general", "setting": "assumed", "part": "", "step": step}
+        place |= {"variable": ""}
         return [place | {"metric": f"rehearsed_{k}", "value": v} for k, v in told.items()] + [
             place | {"metric": "rehearsed_bounded", "value": 0.0}
         ]
 
     rows = copy(0.0, 0.2, 0.25, 0.15, 0.35, 0.4) + copy(1.0, 0.3, 0.2, 0.15, 0.25, 0.4)
+    hidden = {"target": "general", "setting": "assumed", "part": "unlabeled"}
+    rows += [
+        hidden | {"metric": "rehearsed_loss", "step": step, "variable": name, "value": value}
+        for step, loss in enumerate([(0.5, 0.4), (0.3, 0.6)])
+        for name, value in zip("ab", loss, strict=True)
+    ]
     found = {
         (one["metric"].removeprefix("rehearsed_"), one.get("variable", "")): one
         for one in summed_up(pd.DataFrame(rows))
@@ -81,6 +88,9 @@ def test_copies_are_summed_up_by_hand():
     assert found["rmse", ""]["value"] == pytest.approx(np.sqrt((0.05**2 + 0.1**2) / 2))
     assert found["naive_rmse", ""]["value"] == pytest.approx(np.sqrt((0.2**2 + 0.1**2) / 2))
     assert found["half_width", ""]["value"] == pytest.approx(0.075)
+    assert found["mean_loss", "a"]["value"] == pytest.approx(0.4)
+    assert found["mean_loss", "b"]["standard_error"] == pytest.approx(0.1)
+    assert found["best", "a"]["value"] == found["best", "b"]["value"] == 0.5
     # The exact interval of one of two: 1 - (1 - p)^2 = .025 and p^2 = ... by symmetry.
     low = 1 - np.sqrt(0.975)
     assert found["held", "low"]["value"] == pytest.approx(low)
@@ -106,6 +116,9 @@ def test_the_whole_answer_is_made_on_a_copy_and_again_with_the_same_bytes(own):
     for name in ("outcome_1", "hidden_0"):
         path = own.run("rehearse", name)["table"]
         found = read_table(path)
+        loss = found[found["metric"].eq("rehearsed_loss")].set_index("variable")["value"]
+        assert len(loss) == len(own.study["methods"]) and (loss > 0).all()
+        found = found[found["metric"].ne("rehearsed_loss")]
         wide = found.pivot_table("value", "part", "metric")
         blank = wide.loc["unlabeled"]
         assert blank["rehearsed_low"] <= blank["rehearsed_estimate"] <= blank["rehearsed_high"]

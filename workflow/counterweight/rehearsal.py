@@ -25,6 +25,7 @@ neighbours that no real row has. References: Franklin, Schneeweiss, Polinski & R
 """
 
 import tempfile
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -32,7 +33,9 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv, expit, logit
 
 from counterweight.answers import run_jobs
+from counterweight.delivery.final_scores import Fitted
 from counterweight.delivery.saved_scores import SavedScores
+from counterweight.evaluation.cross_validation import losses
 from counterweight.labeling.columns import features_of
 from counterweight.plan.stages import Stages
 from counterweight.tables.parquet import (
@@ -133,7 +136,7 @@ def rehearse(job):
     with tempfile.TemporaryDirectory(prefix="counterweight-") as place:
         kept = [one for one in features if one != hidden]
         frame = _frame(saved, table, labels, kept, given["roles"], labeled, y)
-        found = _answered(given, frame, read_facts(paths.table), kept, place)
+        found, losses_of = _answered(given, frame, read_facts(paths.table), kept, place, y)
     truth = {
         "": np.average(y, weights=labels["weight"])
         if given["target"] == "general"
@@ -147,6 +150,11 @@ def rehearse(job):
         place | {"metric": f"rehearsed_{what}", "part": part, "value": value, "rows": len(y)}
         for part in WHOM
         for what, value in {"truth": truth[part], "naive": naive, **found.get(part, {})}.items()
+    ]
+    at = place | {"part": "unlabeled", "rows": int((~labeled).sum())}
+    records += [
+        at | {"metric": "rehearsed_loss", "variable": method, "value": loss}
+        for method, loss in losses_of.items()
     ]
     write_table(job.output.table, metrics_table(name, SOURCE, records), METRICS)
 
@@ -184,8 +192,11 @@ def _frame(saved, table, labels, features, roles, labeled, y):
     return frame
 
 
-def _answered(given, frame, facts, features, place):
-    """What the study says of a copy, by whom: estimate and interval, or bounds in its place."""
+def _answered(given, frame, facts, features, place, y):
+    """What the study says of a copy, by whom: estimate and interval, or bounds in its place.
+
+    Then the mean loss of each method on the outcomes that are hidden in the copy, by label.
+    """
     name = given["study"]
     study = given["as"] | {"dataset": name, "figures": [], "score": None}
     options = study["labeling"]["options"] | {"where": {}}
@@ -224,7 +235,21 @@ def _answered(given, frame, facts, features, place):
             ends |= {end: value("target_bounds", worst, end) for end in ("low", "high")}
         if not np.isnan(ends["estimate"]):
             found[part] = ends | {"bounded": float(bounded)}
-    return found
+    return found, _losses(stages.job("deliver", name), y)
+
+
+def _losses(deliver, y):
+    """Mean loss of each method on the rows without an outcome, whose outcomes are known here."""
+    fit = Fitted.of(SimpleNamespace(given=deliver.given, input=SimpleNamespace(**deliver.inputs)))
+    data, answers = fit.data, fit.answers
+    blank, kind = ~data.labeled, "binary" if data.binary else "number"
+    weight = data.weight[blank]
+    return {
+        method["label"]: float(
+            np.average(losses(y[blank], answers.of(name)[blank], kind), weights=weight)
+        )
+        for name, method in deliver.given["methods"].items()
+    }
 
 
 def rehearsed(job):
@@ -242,7 +267,7 @@ def rehearsed(job):
     )
 
 
-_KEPT = ["target", "metric", "setting", "part", "step", "value", "rows"]
+_KEPT = ["target", "metric", "setting", "part", "variable", "step", "value", "rows"]
 
 
 def summed_up(copies):
@@ -260,10 +285,14 @@ def summed_up(copies):
         ``rehearsed_off`` (mean of estimate minus truth), ``rehearsed_rmse`` and
         ``rehearsed_naive_rmse`` (root mean squared errors of the answer, and of the mean of the
         labeled rows), ``rehearsed_half_width`` and ``rehearsed_bounded`` (share of copies that had
-        bounds in place of an interval); ``rows`` is the number of copies.
+        bounds in place of an interval); of each method (a variable) ``rehearsed_mean_loss``, the
+        mean loss on the outcomes that are hidden in the copy, and ``rehearsed_best``, the share of copies in
+        which that was the least; ``rows`` is the number of copies.
     """
-    records = []
     keys = ["target", "setting", "part"]
+    by_method = copies[copies["metric"].eq("rehearsed_loss")]
+    records = _best(by_method, keys)
+    copies = copies[copies["metric"].ne("rehearsed_loss")]
     wide = copies.pivot_table("value", [*keys, "step"], "metric", sort=False)
     wide = wide.rename(columns=lambda name: name.removeprefix("rehearsed_")).dropna()
     for place, one in wide.groupby(keys, sort=False):
@@ -295,4 +324,27 @@ def summed_up(copies):
             | {"metric": "rehearsed_held", "variable": end, "value": value, "rows": count}
             for end, value in ends.items()
         ]
+    return records
+
+
+def _best(copies, keys):
+    """Mean loss of each method over copies, and the share of copies in which it was the least."""
+    records = []
+    for place, one in copies.groupby(keys, sort=False):
+        wide = one.pivot(index="step", columns="variable", values="value")
+        wide = wide[list(dict.fromkeys(one["variable"]))]
+        least = wide.idxmin(axis=1)
+        for method in wide:
+            at = dict(zip(keys, place, strict=True)) | {"rows": len(wide), "variable": method}
+            values, count = wide[method], len(wide)
+            error = values.std(ddof=1) / np.sqrt(count) if count > 1 else np.nan
+            records += [
+                at
+                | {
+                    "metric": "rehearsed_mean_loss",
+                    "value": values.mean(),
+                    "standard_error": error,
+                },
+                at | {"metric": "rehearsed_best", "value": (least == method).mean()},
+            ]
     return records

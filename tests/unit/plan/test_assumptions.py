@@ -32,7 +32,9 @@ def test_weights_by_what_no_column_shows_name_their_instrument():
 
 def test_chosen_columns_are_named():
     pair = declared_assumption("rosset")
-    assert assumed(pair, {"features": []})["if"].endswith("goes by the outcome alone, in logistic form")
+    assert assumed(pair, {"features": []})["if"].endswith(
+        "goes by the outcome alone, in logistic form"
+    )
     made = assumed(pair, {"features": ["age", "job"]})["if"]
     assert made.endswith("by the outcome and age and job alone, in logistic form")
 
@@ -46,4 +48,6 @@ def test_without_weights_labels_are_missing_at_random_but_for_models_that_say_mo
 
 def test_those_of_another_table_are_named():
     made = assumed(declared_assumption("to_target"), {"table": "new.csv"}, "the people of new.csv")
-    assert made["if"].startswith("If the outcomes of the people of new.csv are like those of labeled")
+    assert made["if"].startswith(
+        "If the outcomes of the people of new.csv are like those of labeled"
+    )

@@ -20,6 +20,7 @@ from counterweight.reporting.pages.sensitivity_page import (
     BY_GAMMA,
     BY_REHEARSAL,
     GIVEN,
+    best_methods,
     how_wrong,
     rehearsed,
     swept_of,
@@ -465,7 +466,18 @@ PAGE = StudyPage(
         BY_GROUP,
         BY_BOUGHT,
     ),
-    trust=(why, how_wrong, BY_REHEARSAL, BY_GAMMA, BY_COLUMN, sizes, WEIGHTS, SELECTORS, fits),
+    trust=(
+        why,
+        how_wrong,
+        best_methods,
+        BY_REHEARSAL,
+        BY_GAMMA,
+        BY_COLUMN,
+        sizes,
+        WEIGHTS,
+        SELECTORS,
+        fits,
+    ),
     details=(
         Sheet(
             "The same on the labeled rows as they are",

@@ -371,6 +371,34 @@ def rehearsed(numbers):
         )
 
 
+def best_methods(numbers):
+    """Which method was best on the hidden outcomes of most copies, beside the delivered one."""
+    target, delivered = numbers.plan["targets"][0], numbers.label(numbers.delivered[0])
+    for setting in numbers.places("setting", REHEARSED, "rehearsed_held", target)[:1]:
+        place = {"setting": setting, "part": "unlabeled"}
+        copies, known = _rows_of(numbers, setting), {}
+        for method in numbers.places("variable", REHEARSED, "rehearsed_best", target):
+            known[method] = [
+                numbers.get(REHEARSED, f"rehearsed_{what}", target, variable=method, **place).mean
+                for what in ("best", "mean_loss")
+            ]
+        if len(known) < 2 or delivered not in known:
+            return
+        first = max(known, key=lambda one: known[one][0])
+        text = (
+            f"In {round(known[first][0] * copies)} of {copies} copies ({scenario_of(setting, 0)}) "
+            f"{first} had the least loss of all methods on the hidden outcomes"
+        )
+        if first == delivered:
+            yield f"{text}: it is what is delivered."
+        else:
+            share, gap = known[delivered][0], known[delivered][1] - known[first][1]
+            yield (
+                f"{text}, and {delivered}, which is delivered, in {round(share * copies)}; its mean "
+                f"loss is {number(abs(gap), 4)} {'larger' if gap > 0 else 'smaller'}."
+            )
+
+
 def _rows_of(numbers, setting):
     """How many copies were made of a scenario."""
     rows = numbers.rows(REHEARSED, "rehearsed_held")

@@ -286,8 +286,8 @@ def summed_up(copies):
         ``rehearsed_naive_rmse`` (root mean squared errors of the answer, and of the mean of the
         labeled rows), ``rehearsed_half_width`` and ``rehearsed_bounded`` (share of copies that had
         bounds in place of an interval); of each method (a variable) ``rehearsed_mean_loss``, the
-        mean loss on the outcomes that are hidden in the copy, and ``rehearsed_best``, the share of copies in
-        which that was the least; ``rows`` is the number of copies.
+        mean loss on the outcomes that are hidden in the copy, and ``rehearsed_best``, the share of
+        copies in which that was the least; ``rows`` is the number of copies.
     """
     keys = ["target", "setting", "part"]
     by_method = copies[copies["metric"].eq("rehearsed_loss")]

@@ -93,6 +93,7 @@ def claims(filters):
     """One claim of each verdict."""
     verdicts = (
         "holds",
+        "holds by construction",
         "holds where it could be decided",
         "does not hold",
         "depends: see Adult",

@@ -19,6 +19,8 @@ ACCURACY = {
     "logistic-lemma1": 0.743,
     "logistic-lemma2": 0.741,
     "logistic-lemma1-known": 0.744,
+    "logistic-lemma1-logistic_raw": 0.739,
+    "logistic-lemma1-gradient_boosting": 0.742,
     "logistic-oracle": 0.806,
     "generative": 0.738,
     "generative-lemma1": 0.752,
@@ -112,7 +114,12 @@ def study(source, names, **changes):
                 "max_weight": 50.0,
                 "target": "general",
             }
-            for weighting in ("kernel_mean_matching", "rosset_label_only", "rosset")
+            for weighting in (
+                "kernel_mean_matching",
+                "rosset_label_only",
+                "rosset",
+                "rosset_general",
+            )
         ],
         "tables": [],
         "figures": [],
@@ -244,6 +251,12 @@ def _method_records(one, rng, name):
                 yield {**common, "metric": metric, "value": value}
             if one["id"] in ("logistic", "logistic-lemma1"):
                 yield from ({**common, **record} for record in _swept_records(one["id"], repeat))
+            if name == "curved":
+                told = {
+                    "metric": "decided_otherwise",
+                    "value": 0.01 if "lemma1" in one["id"] else 0.1,
+                }
+                yield {**common, **told}
             for metric, value in _FITS:
                 for step in range(3) if one["model"] == "generative" else (None,):
                     yield {**common, "metric": metric, "step": step, "value": value}
@@ -372,7 +385,7 @@ def _weight_records(one, rng):
             ("mean_weight", 1.2 if raw else 1.01),
         ):
             yield {**common, "metric": metric, "value": value + 0.001 * rng.normal()}
-        for order, feature in enumerate(("age", "education_num", "hours_per_week", "is_male")):
+        for order, feature in enumerate(("age", "education_num", "hours_per_week", "income")):
             before = 0.4 - 0.25 * order
             after = before * (0.4 if raw else 0.08)
             for metric, value in (

@@ -141,7 +141,7 @@ def study(name, source="download", repeats=3, **changes):
     }
 
 
-def plan(source="download", repeats=3):
+def plan(source="download", repeats=5):
     return {
         "title": "Counterweight",
         "data_source": source,

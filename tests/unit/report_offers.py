@@ -81,7 +81,7 @@ def method(name, repeats):
 
 def study(name, title, source="simulated", **changes):
     survey = name in SURVEYS
-    repeats = 4 if survey else 5
+    repeats = 6 if survey else 5
     named = METHODS[:4] if survey else (*METHODS, *MORE.get(name, ()))
     offer = {"low": 0.0, "high": 1.0, "direction": "up", "revenue": None}
     if survey:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import report_example as example
@@ -31,6 +32,9 @@ RULE = {
 }
 
 
+CLAIM = {"id": "T01", "kind": "count", "asks": "all", "statement": "A.", "where": "here"}
+
+
 @pytest.fixture(scope="module")
 def shipped():
     return load_claims([CLAIMS])[0]
@@ -39,6 +43,8 @@ def shipped():
 def one(metrics, plan, *rules, failures=(), **keys):
     claim = {
         "id": "T01",
+        "kind": "superiority",
+        "asks": "general",
         "paper": "test",
         "statement": "A statement.",
         "where": "here",
@@ -50,11 +56,7 @@ def one(metrics, plan, *rules, failures=(), **keys):
 
 
 def write(path, **changes):
-    document = {
-        "paper": "test",
-        "title": "Test",
-        "claims": [{"id": "T01", "statement": "A.", "where": "here", "decide": [RULE]}],
-    }
+    document = {"paper": "test", "title": "Test", "claims": [CLAIM | {"decide": [RULE]}]}
     path.write_text(yaml.safe_dump(document | changes))
     return path
 
@@ -83,11 +85,12 @@ def test_shipped_claims_name_only_what_the_plan_has(plan, shipped):
 def test_flipping_a_metric_flips_the_verdict(metrics, plan, shipped):
     before = decide(shipped, metrics, plan).set_index("id")
     flipped = swapped(metrics, "adult_married", "shifted_mixture", "logistic")
-    half = decide(shipped, flipped, plan).set_index("id")
-    assert half.loc["S03", "verdict"] == "depends", "the other features are as they were"
-    flipped = swapped(flipped, "adult_married_numeric", "shifted_mixture", "logistic")
     after = decide(shipped, flipped, plan).set_index("id")
     assert before.loc["S03", "verdict"] == "holds"
+    diagnostic = swapped(metrics, "adult_married_numeric", "shifted_mixture", "logistic")
+    beside = decide(shipped, diagnostic, plan).set_index("id")
+    assert beside.loc["S03", "verdict"] == "holds", "a diagnostic is no condition"
+    assert "does not hold, told beside" in beside.loc["S03", "detail"]
     assert after.loc["S03", "verdict"] == "does not hold"
     assert after.loc["S03", "effect"] == pytest.approx(-before.loc["S03", "effect"])
     assert after.loc["S08", "verdict"] == before.loc["S08", "verdict"]
@@ -112,20 +115,118 @@ def test_a_claim_that_holds_in_part_names_what_it_depends_on(metrics, plan):
     assert "First: holds" in found["detail"] and "Second: does not hold" in found["detail"]
 
 
+YES, NO, MAYBE, NONE = ("holds", 9, 1), ("fails", 0, 10), ("undecided", 7, 3), ("cannot", 0, 0)
+LOSING = ("undecided", 2, 8)
+
+
 @pytest.mark.parametrize(
-    ("outcomes", "verdict"),
+    ("conditions", "all_", "some", "general"),
     [
-        (["holds", "holds"], "holds"),
-        (["holds", "undecided"], "holds where it could be decided"),
-        (["holds", "undecided", "fails"], "depends"),
-        (["undecided", "undecided"], "undecided"),
-        (["undecided", "fails"], "does not hold"),
-        (["fails"], "does not hold"),
-        (["holds", "cannot"], "cannot be tested"),
+        ([YES, YES], "holds", "holds", "holds"),
+        ([YES, NO], "does not hold", "holds", "depends"),
+        ([NO, NO], "does not hold", "does not hold", "does not hold"),
+        (
+            [YES, MAYBE],
+            "holds where it could be decided",
+            "holds",
+            "holds where it could be decided",
+        ),
+        ([YES, LOSING], "undecided", "holds", "undecided"),
+        ([YES, MAYBE, NO], "does not hold", "holds", "depends"),
+        ([MAYBE, MAYBE], "undecided", "undecided", "undecided"),
+        ([MAYBE, NO], "does not hold", "undecided", "undecided"),
+        ([LOSING, NO], "does not hold", "does not hold", "does not hold"),
+        ([YES, NONE], "cannot be tested", "holds", "cannot be tested"),
+        ([NO, NONE], "does not hold", "cannot be tested", "cannot be tested"),
     ],
 )
-def test_undecided_conditions_say_neither_yes_nor_no(outcomes, verdict):
-    assert verdict_of(outcomes) == verdict
+def test_a_verdict_follows_what_the_claim_asks_of_its_conditions(conditions, all_, some, general):
+    assert verdict_of(conditions, "all") == verdict_of(conditions, "both") == all_
+    assert verdict_of(conditions, "some") == some
+    assert verdict_of(conditions, "general") == general
+
+
+def test_what_is_beside_is_told_and_never_counted(metrics, plan):
+    lost = {"label": "beside", "right": "logistic-oracle", "beside": True}
+    found = one(metrics, plan, {}, lost, asks="all")
+    assert found["verdict"] == "holds"
+    assert "Beside: does not hold, told beside and not counted" in found["detail"]
+    assert (
+        one(metrics, plan, {}, lost | {"beside": False}, asks="all")["verdict"] == "does not hold"
+    )
+    first = one(metrics, plan, lost, {"label": "core"})
+    assert first["effect"] == one(metrics, plan, {})["effect"], "the effect is that of the core"
+
+
+def test_what_holds_by_construction_alone_is_called_so(metrics, plan):
+    built = {"label": "built", "identity": True}
+    assert one(metrics, plan, built)["verdict"] == "holds by construction"
+    assert one(metrics, plan, built, {"label": "found"})["verdict"] == "holds"
+    broken = built | {"comparison": "less"}
+    assert one(metrics, plan, broken, {"label": "found"}, asks="all")["verdict"] == "does not hold"
+
+
+def with_values(metrics, source, values):
+    """Metrics in which a method has these accuracies for everyone in Adult, by repeat."""
+    metrics = metrics.copy()
+    at = (metrics["study"] == "adult_married") & (metrics["source"] == source)
+    at &= (metrics["target"] == "general") & (metrics["metric"] == "accuracy")
+    metrics.loc[at, "value"] = metrics.loc[at, "repeat"].map(dict(enumerate(values)))
+    return metrics
+
+
+def test_fewer_than_five_repeats_decide_nothing(metrics, plan):
+    for repeats, verdict in ((4, "cannot be tested"), (5, "holds")):
+        found = one(metrics[metrics["repeat"] < repeats], plan, {})
+        assert found["verdict"] == verdict and ("too little" in found["detail"]) == (repeats == 4)
+    assert "5 splits for, 0 against of 5" in found["detail"]
+
+
+def test_repeats_that_tell_nothing_are_passed_over(metrics, plan):
+    rule = {"right": 0.7, "passes_over": 0, "label": "it"}
+    most = with_values(metrics, "shifted_mixture", [0, 0, *(0.75, 0.751) * 3, 0.752, 0])
+    found = one(most, plan, rule)
+    assert found["verdict"] == "holds" and found["repeats"] == 7
+    few = with_values(metrics, "shifted_mixture", [0] * 6 + [0.6] * 4)
+    assert one(few, plan, rule)["verdict"] == "cannot be tested"
+    more = {"label": "other", "left": "shifted_mixture-step"}
+    other = one(few, plan, rule, more, asks="all")
+    assert other["verdict"] == "holds" and "says nothing here" in other["detail"]
+
+
+def test_ratios_are_told_by_logarithms(metrics, plan):
+    # Half in one split is as far from equal as double in another.
+    values = np.array([0.5, 2.0] * 5)
+    turned = with_values(with_values(metrics, "logistic", np.ones(10)), "shifted_mixture", values)
+    rule = {"relative": True, "comparison": "within", "margin": 2.0}
+    there = one(turned, plan, rule)
+    back = one(turned, plan, rule | {"left": "logistic", "right": "shifted_mixture"})
+    assert there["effect"] == pytest.approx(0, abs=1e-9) == back["effect"]
+    assert 1 + there["high"] / 100 == pytest.approx(1 / (1 + back["low"] / 100))
+    none = one(with_values(metrics, "logistic", np.zeros(10)), plan, rule)
+    assert none["verdict"] == "cannot be tested" and "no ratio" in none["detail"]
+
+
+def test_sides_of_other_rows_have_the_variance_of_both(metrics, plan):
+    rule = {"independent": True, "right": {"source": "shifted_mixture", "study": "ca_coastal"}}
+    found = one(metrics, plan, rule)
+    told = [
+        metrics.query(
+            f"study == '{study}' and source == 'shifted_mixture' and target == 'general'"
+            " and metric == 'accuracy'"
+        )["value"]
+        for study in ("adult_married", "ca_coastal")
+    ]
+    assert found["effect"] == pytest.approx(100 * (told[0].mean() - told[1].mean()))
+    variance = sum(one.var() * (1 / 10 + 0.4 / 0.6) for one in told)
+    half = (found["high"] - found["low"]) / 200
+    assert 1.96 * variance**0.5 < half < 2.3 * variance**0.5
+    assert (found["splits_for"], found["splits_against"]) == (0, 0), "there are no pairs"
+
+
+def test_margins_are_told_as_they_are(metrics, plan):
+    found = one(metrics, plan, {"margin": 0.0123456, "comparison": "within"})
+    assert "allowed ±1.23456" in found["detail"]
 
 
 def test_rules_with_one_label_are_one_condition(metrics, plan):
@@ -181,7 +282,7 @@ def test_splits_are_counted_for_and_against(metrics, plan):
     middle = float(values.sort_values().iloc[2:4].mean())  # three of ten are below
     found = one(metrics, plan, {"right": middle})
     assert (found["splits_for"], found["splits_against"]) == (7, 3)
-    assert "], 7 splits for, 3 against" in found["detail"]
+    assert "], 7 splits for, 3 against of 10" in found["detail"]
     turned = one(metrics, plan, {"right": middle, "comparison": "less"})
     assert (turned["splits_for"], turned["splits_against"]) == (3, 7)
     average = one(metrics, plan, {"right": middle, "judge": "mean"})
@@ -265,7 +366,7 @@ def test_values_that_are_no_numbers_count_as_missing(metrics, plan):
 def test_one_split_cannot_decide(metrics, plan):
     found = one(metrics[metrics["repeat"] == 0], plan, {})
     assert found["verdict"] == "cannot be tested"
-    assert "at least two repeats" in found["detail"]
+    assert "at least 5 decide" in found["detail"]
 
 
 def test_no_metrics_at_all_leave_nothing_testable(metrics, plan, shipped):
@@ -295,7 +396,7 @@ def test_a_study_that_is_not_run_is_named(metrics, plan):
     ],
 )
 def test_unknown_names_are_refused_in_one_sentence(plan, change, words):
-    claim = {"id": "T01", "statement": "", "where": "", "paper": "", "decide": [RULE | change]}
+    claim = CLAIM | {"paper": "", "decide": [RULE | change]}
     with pytest.raises(CounterweightError, match=words) as caught:
         check_names([claim], plan)
     assert "claim T01, rule 1" in str(caught.value) and "\n" not in str(caught.value)
@@ -311,7 +412,7 @@ def test_unknown_names_are_refused_in_one_sentence(plan, change, words):
     ],
 )
 def test_mistakes_in_a_rule_are_told_with_their_place(tmp_path, change, words):
-    claim = {"id": "T07", "statement": "A.", "where": "here", "decide": [RULE, RULE | change]}
+    claim = CLAIM | {"id": "T07", "decide": [RULE, RULE | change]}
     path = write(tmp_path / "claims.yaml", claims=[claim])
     with pytest.raises(CounterweightError, match=words) as caught:
         load_claims([path])
@@ -319,7 +420,7 @@ def test_mistakes_in_a_rule_are_told_with_their_place(tmp_path, change, words):
 
 
 def test_a_claim_needs_rules_or_a_reason(tmp_path):
-    path = write(tmp_path / "claims.yaml", claims=[{"id": "T01", "statement": "", "where": ""}])
+    path = write(tmp_path / "claims.yaml", claims=[CLAIM])
     with pytest.raises(CounterweightError, match="either 'decide'"):
         load_claims([path])
 
@@ -401,8 +502,9 @@ def test_one_repeat_that_breaks_an_identity_is_enough(zeroes):
     where = broken.index[broken["metric"] == "drop_zero_change"][0]
     broken.loc[where, "value"] = 1e-12
     before, after = (decide(claims[:1], table, plan).iloc[0] for table in (metrics, broken))
-    assert before["verdict"] == "holds" and (before["low"], before["high"]) == (0.0, 0.0)
-    assert after["verdict"] != "holds"
+    assert before["verdict"] == "holds by construction"
+    assert (before["low"], before["high"]) == (0.0, 0.0)
+    assert after["verdict"] == "does not hold"
 
 
 @pytest.mark.parametrize(("right", "expected"), [(0.7, "holds"), (0.765, "does not hold")])
@@ -427,6 +529,6 @@ def test_a_count_needs_no_second_repeat(metrics, plan):
 def test_relative_differences_are_shares_of_the_right_side(metrics, plan):
     rule = {"relative": True, "right": 0.75, "comparison": "within", "margin": 0.05}
     absolute, relative = one(metrics, plan, {"right": 0.75}), one(metrics, plan, rule)
-    assert relative["effect"] == pytest.approx(absolute["effect"] / 0.75)
+    assert relative["effect"] == pytest.approx(absolute["effect"] / 0.75, abs=0.01)
     assert relative["unit"] == "%" and relative["verdict"] == "holds"
     assert "% of 75.00" in relative["detail"]

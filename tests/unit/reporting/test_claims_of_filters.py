@@ -52,23 +52,26 @@ def test_verdicts_follow_the_numbers(deng, everything):
     plan, metrics = everything
     before = decide(deng[0], metrics, plan).set_index("id")["verdict"]
     assert before["B05"] == before["B22"] == before["B24"] == "holds"
+    assert before["B15"] == "holds by construction"
     rows = (metrics["source"] == "alpha_beta") & (metrics["metric"] == "disclosivity")
     one = rows & (metrics["setting"] == "alpha=0.3") & (metrics["repeat"] == 1)
     beyond = metrics.assign(value=metrics["value"].where(~one, 0.3 + 1e-5))
     after = decide(deng[0], beyond, plan).set_index("id")["verdict"]
-    assert after["B05"] == "depends", "a single run beyond its budget"
+    assert after["B05"] == "does not hold", "a single run beyond its budget"
 
 
 def test_exact_identities_can_be_decided_from_one_repeat(deng):
     plan = filters.plan(repeats=1)
     verdicts = decide(deng[0], filters.metrics(plan), plan).set_index("id")["verdict"]
-    assert verdicts["B15"] == "holds" and verdicts["B16"] != "holds"
+    assert verdicts["B15"] == "holds by construction" and verdicts["B16"] == "cannot be tested"
 
 
 def rules(**rule):
     return [
         {
             "id": "T1",
+            "kind": "count",
+            "asks": "general",
             "paper": "t",
             "title": "t",
             "statement": "s",
@@ -85,6 +88,7 @@ def verdict(small, **rule):
 
 def test_a_limit_on_another_metric_picks_the_least_value_within_it(small):
     kept = {"metric": "imbalance", "left": "alpha_beta", "right": 0.0, "comparison": "greater"}
+    kept |= {"judge": "every"}  # two repeats are enough for what they came to
     free = verdict(small, **kept, within={"metric": "disclosivity", "at_most": 0.5})
     assert free["effect"] == pytest.approx(0.35)
     tight = verdict(small, **kept, within={"metric": "disclosivity", "at_most": 0.1})
@@ -143,7 +147,7 @@ def test_what_holds_by_construction_is_told_and_is_no_evidence(small):
         claim["decide"] = [{"study": "s", "target": "test", **rule} for rule in asked]
         return decide([claim], small, plan).iloc[0]
 
-    assert decided(built)["verdict"] == "holds"
+    assert decided(built)["verdict"] == "holds by construction"
     assert "holds, by construction" in decided(built)["detail"]
     assert decided(built | {"identity": False}, found)["verdict"] == "depends"
     assert decided(built, found)["verdict"] == "does not hold"
@@ -160,7 +164,7 @@ def test_settings_that_one_side_lacks_are_passed_over():
 
 
 def test_a_pattern_names_some_parts(small):
-    rule = {"metric": "group_share", "right": 0.0, "comparison": "greater"}
+    rule = {"metric": "group_share", "right": 0.0, "comparison": "greater", "judge": "every"}
     left = {"source": "alpha_beta", "setting": "alpha=0.2", "part": "*", "aggregate": "max"}
     assert verdict(small, left=left, **rule)["effect"] == pytest.approx(0.6)
     left["part"] = "b"
@@ -178,7 +182,8 @@ def test_the_schema_refuses_what_the_rules_do_not_know(tmp_path):
         "comparison": "less",
     }
     for wrong in ({"within": {"metric": "m"}}, {"each": "median"}, {"within": 0.2}):
-        claim = {"id": "T1", "statement": "s", "where": "w", "decide": [rule | wrong]}
+        claim = {"id": "T1", "kind": "count", "asks": "all", "statement": "s", "where": "w"}
+        claim["decide"] = [rule | wrong]
         path.write_text(yaml.safe_dump({"paper": "t", "title": "t", "claims": [claim]}))
         with pytest.raises(CounterweightError, match="claim T1, rule 1"):
             load_claims([path])
@@ -186,17 +191,10 @@ def test_the_schema_refuses_what_the_rules_do_not_know(tmp_path):
 
 def test_rules_are_told_with_the_rows_and_the_numbers_that_they_compare(small):
     left = {"source": "alpha_beta", "setting": "alpha=0.2"}
-    text = verdict(
-        small, metric="imbalance", left=left, right=left | {"target": "train"}, comparison="greater"
-    )["text"]
+    every = {"metric": "imbalance", "left": left, "judge": "every"}
+    text = verdict(small, right=left | {"target": "train"}, comparison="greater", **every)["text"]
     assert "(α = 0.2) on test rows − imbalance" in text and "on training rows = +0.100" in text
-    text = verdict(
-        small,
-        metric="imbalance",
-        left=left,
-        right=0.25,
-        comparison="within",
-        margin=0.5,
-        relative=True,
-    )["text"]
-    assert "− 0.250 = +40.00 % of 0.250" in text
+    text = verdict(small, right=0.25, comparison="within", margin=0.5, relative=True, **every)[
+        "text"
+    ]
+    assert "− 0.250 = +38.56 % of 0.250" in text

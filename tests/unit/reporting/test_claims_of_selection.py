@@ -8,7 +8,7 @@ from counterweight.reporting.claims import decide, load_claims
 
 CLAIMS = Path(__file__).resolve().parents[3] / "workflow" / "claims" / "smith_elkan_2007.yaml"
 HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"
-IN_PART, DEPENDS = "holds where it could be decided", "depends"
+DEPENDS = "depends"
 #: Far enough apart over ten splits that an interval holds its middle and what is near it.
 WIDE = 0.5
 
@@ -30,85 +30,71 @@ def changed(metrics, *changes):
     return metrics
 
 
-BOTH, DRAWN = "adult_married|ca_coastal", "adult_married|adult_married_numeric"
+BOTH = "adult_married|ca_coastal"
+GENERATIVE = "generative(-redrawn)?"
 CASES = {
     "S03": [
-        (HOLDS, [(DRAWN, "shifted_mixture", "accuracy", 0.9, 0)]),
-        (FAILS, [(DRAWN, "shifted_mixture", "accuracy", 0.5, 0)]),
-        (OPEN, [(DRAWN, "shifted_mixture", "accuracy", 0.73, WIDE)]),
-        (IN_PART, [("adult_married", "shifted_mixture", "accuracy", 0.73, WIDE)]),
-        (DEPENDS, [("adult_married", "shifted_mixture", "accuracy", 0.5, 0)]),
+        (HOLDS, [("adult_married", "shifted_mixture", "accuracy", 0.9, 0)]),
+        (FAILS, [("adult_married", "shifted_mixture", "accuracy", 0.5, 0)]),
+        (OPEN, [("adult_married", "shifted_mixture", "accuracy", 0.73, WIDE)]),
+        # The table without its yes-or-no features is a diagnostic.
+        (HOLDS, [("adult_married_numeric", "shifted_mixture", "accuracy", 0.5, 0)]),
     ],
     "S14": [
         (HOLDS, []),
-        (DEPENDS, [("adult_mar", "trees_of_x_and_s", "log_loss", 0.1, 0)]),
-        (
-            FAILS,
-            [
-                (BOTH, "trees_of_x_and_s", "log_loss", 0.9, 0),
-                ("curved", "trees_of_x_and_s", "log_loss", 0.1, 0),
-            ],
-        ),
-        (IN_PART, [(BOTH, "trees_of_x_and_s", "log_loss", 0.3, WIDE)]),
+        # What is seen where labels are missing at random is no part of the sentence.
+        (HOLDS, [("adult_mar", "trees_of_x_and_s", "log_loss", 0.1, 0)]),
+        (FAILS, [("ca_coastal", "trees_of_x_and_s", "log_loss", 0.9, 0)]),
+        (OPEN, [(BOTH, "trees_of_x_and_s", "log_loss", 0.3, WIDE)]),
     ],
     "S15": [
         (HOLDS, []),
-        (DEPENDS, [("curved|straight", "lemma1-known", "balance_z", 2.0, 0)]),
-        # Slightly wrong weights that pass the bound say that it is none.
-        (DEPENDS, [("curved|straight", "lemma1_tempered-known", "balance_z", 0.5, 0)]),
-        (
-            FAILS,
-            [
-                ("curved|straight", "lemma1-known", "balance_z", -2.0, 0),
-                ("curved|straight", "lemma1_tempered-known", "balance_z", 0.5, 0),
-            ],
-        ),
+        (FAILS, [("curved|straight", "lemma1-known", "balance_z", 2.0, 0)]),
+        # Slightly wrong weights that pass the bound say that it is none: told beside.
+        (HOLDS, [("curved|straight", "lemma1_tempered-known", "balance_z", 0.5, 0)]),
     ],
-    "S16": [(HOLDS, []), (DEPENDS, [("curved", "lemma2-known", "balance_z", 1.5, 0)])],
+    "S16": [(HOLDS, []), (FAILS, [("curved", "lemma2-known", "balance_z", 1.5, 0)])],
+    "S18": [
+        (HOLDS, []),
+        (FAILS, [("curved", "logistic-lemma1", "decided_otherwise", 0.05, 0)]),
+        # One half of the sentence is enough to deny it.
+        (FAILS, [("curved", "logistic", "decided_otherwise", 0.01, 0)]),
+    ],
     "S25": [
         (
             HOLDS,
             [
-                (BOTH, "generative(-redrawn)?", "accuracy", 0.7, 0),
-                (BOTH, "generative(-redrawn)?", "components_small", 0.4, 0),
+                (BOTH, GENERATIVE, "accuracy", 0.7, 0),
+                (BOTH, GENERATIVE, "components_small", 0.4, 0),
             ],
         ),
         (
             FAILS,
             [
-                (BOTH, "generative", "accuracy", 0.7, 0),
-                (BOTH, "generative-redrawn", "accuracy", 0.72, 0),
-                (BOTH, "generative(-redrawn)?", "components_small", 2.0, 0),
+                (BOTH, GENERATIVE, "accuracy", 0.7, 0),
+                (BOTH, GENERATIVE, "components_small", 2.0, 0),
             ],
         ),
-        (
-            IN_PART,
-            [
-                (BOTH, "generative", "accuracy", 0.7, 0),
-                (BOTH, "generative-redrawn", "accuracy", 0.705, 0.005),
-            ],
-        ),
+        # One split in which the draws differ is enough.
+        (FAILS, [(BOTH, "generative-redrawn", "accuracy", 0.74, 0.01)]),
     ],
     "S26": [
         (HOLDS, []),
-        (DEPENDS, [(BOTH, "shifted_mixture", "moved_right", -0.3, 0)]),
-        (IN_PART, [(BOTH, "shifted_mixture", "moved_right", 0.0, WIDE)]),
-        (
-            FAILS,
-            [
-                (BOTH, "shifted_mixture", "moved_right", -0.3, 0),
-                (BOTH, "shifted_mixture", "decisions_moved", 0.0, 0),
-            ],
-        ),
+        (HOLDS, [("ca_coastal", "shifted_mixture", "moved_right", -0.3, 0)]),
+        (FAILS, [(BOTH, "shifted_mixture", "moved_right", -0.3, 0)]),
+        (OPEN, [(BOTH, "shifted_mixture", "moved_right", 0.0, WIDE)]),
+        # That decisions move is no evidence.
+        (HOLDS, [(BOTH, "shifted_mixture", "decisions_moved", 0.0, 0)]),
     ],
     "S27": [
         (HOLDS, [(".*", "kernel_mean_matching|rosset.*", "balance_after", 0.01, 0)]),
         (FAILS, [(".*", "kernel_mean_matching|rosset.*", "balance_after", -0.5, 0)]),
         (OPEN, [(".*", "kernel_mean_matching|rosset.*", "balance_after", 0.1, 0.09)]),
+        # One parameter cannot meet all means, and is not asked to.
         (
-            DEPENDS,
+            HOLDS,
             [
-                (".*", "kernel_mean_matching|rosset", "balance_after", 0.01, 0),
+                (".*", "kernel_mean_matching|rosset.*", "balance_after", 0.01, 0),
                 (".*", "rosset_label_only", "balance_after", 0.4, 0),
             ],
         ),

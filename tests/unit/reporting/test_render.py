@@ -241,6 +241,7 @@ def test_a_narrow_table_stays_a_table_on_a_phone():
     [
         ("holds", "holds", "yes"),
         ("holds where it could be decided", "holds where it could be decided", "part"),
+        ("holds by construction", "holds by construction", "none"),
         ("does not hold", "does not hold", "no"),
         ("depends: see Adult", "depends", "part"),
         ("undecided", "undecided", "none"),

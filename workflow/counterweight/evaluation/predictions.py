@@ -10,6 +10,7 @@ from counterweight.evaluation.metrics import (
     compare_metrics,
     compare_segments,
     grouped_estimate,
+    metric_estimate,
     predicted_over_observed,
     reliability_curve,
 )
@@ -212,6 +213,8 @@ def compare_predictions(predictions, other, truth, metrics, *, rates=None, segme
             )
         pair, options = (p, other["p"][against]), {"weight": weight, "groups": user}
         place |= {"metric": "paired_difference", "rows": len(rows)}
+        told = decided_otherwise(*pair, **options)
+        records.append(place | {"metric": "decided_otherwise"} | told)
         for name, metric in metrics.items():
             own = place | {"measure": name}
             records += _told(compare_metrics(metric, y, *pair, **options), own)
@@ -222,6 +225,14 @@ def compare_predictions(predictions, other, truth, metrics, *, rates=None, segme
                     if gap is not None:
                         records += _told(gap, own | {"part": str(segment)})
     return records
+
+
+def decided_otherwise(p, other, weight=None, groups=None):
+    """Share of rows on which two methods decide differently (p at least 1/2), and its error."""
+    alike = grouped_estimate if groups is not None else metric_estimate
+    told = {"weight": weight} | ({"groups": groups} if groups is not None else {})
+    found = alike("accuracy", (other >= 0.5).astype(float), p, **told)
+    return {"value": 1.0 - found.value, "standard_error": found.standard_error}
 
 
 _AGAIN = (

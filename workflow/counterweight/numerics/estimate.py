@@ -524,6 +524,30 @@ def paired_interval(differences, test_share, level=0.95, bounds=UNBOUNDED):
     return mean, *around(mean, half, bounds)
 
 
+def independent_interval(sides, test_shares, row_variances, level=0.95):
+    """t interval for the difference of two means over splits that share no rows: mean, low, high.
+
+    `sides` are the values of each, `test_shares` the shares of its rows that a split tests on,
+    `row_variances` as `mean_variance` takes them: the variance of each mean allows for what its own
+    splits share. Degrees of freedom by Welch and Satterthwaite. Each side has two values or more.
+    """
+    from scipy.special import stdtrit
+
+    means, variances, free = [], [], []
+    for values, share, rows in zip(sides, test_shares, row_variances, strict=True):
+        values = np.asarray(values, float)
+        means.append(float(values.mean()))
+        spread = mean_variance(float(values.var(ddof=1)), len(values), share, rows)
+        variances.append(float(spread))
+        free.append(len(values) - 1)
+    mean, total = means[0] - means[1], sum(variances)
+    if not total > 0:
+        return mean, mean, mean
+    parts = sum(one**2 / degrees for one, degrees in zip(variances, free, strict=True))
+    half = float(stdtrit(total**2 / parts, 0.5 + level / 2)) * math.sqrt(total)
+    return mean, mean - half, mean + half
+
+
 def normal_interval(value, standard_error, level=0.95, bounds=UNBOUNDED):
     """Interval ``value ± z · standard_error`` of one estimate; NaN where the error is not known."""
     from scipy.special import ndtri

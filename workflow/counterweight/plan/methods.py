@@ -117,6 +117,11 @@ def resolved_method(where, item, study, plan):
             f"{where} is an oracle with weights: an oracle learns from the target population "
             "itself, so leave out one of the two keys."
         )
+    rows = item.get("oracle_rows", "all")
+    if rows != "all" and not oracle:
+        raise CounterweightError(
+            f"{where} has oracle_rows and is no oracle: set oracle: true, or leave out oracle_rows."
+        )
     if item.get("selector") and not (weights or starts):
         raise CounterweightError(
             f"{where} names a selector but no weights: add weights, or drop it."
@@ -125,6 +130,7 @@ def resolved_method(where, item, study, plan):
         "model": model,
         "weights": None,
         "oracle": oracle,
+        "oracle_rows": rows,
         "repeats": min(item.get("repeats", study["repeats"]), study["repeats"]),
         "sweep": item.get("sweep"),
         "options": spelled_out(model, options_of("model", model, given), plan),
@@ -199,7 +205,9 @@ def method_id(item, study):
     parts = [item["model"], item.get("weights")]
     first = next(iter(study["selectors"]), None)
     parts += [item.get("selector")] if parts[1] and item.get("selector") != first else []
-    return "-".join(filter(None, [*parts, "oracle" if item.get("oracle") else None]))
+    parts += ["oracle"] if item.get("oracle") else []
+    parts += ["as_many"] if item.get("oracle_rows", "all") != "all" else []
+    return "-".join(filter(None, parts))
 
 
 def add_draws(where, items, study, plan):
@@ -269,7 +277,7 @@ def add_starts(where, identity, item, study, plan, draw=0):
 
 def _found(methods, wanted):
     """A method that is the same fit as the one that is wanted, in at least as many repeats."""
-    keys = ("model", "weights", "oracle", "sweep", "options")
+    keys = ("model", "weights", "oracle", "oracle_rows", "sweep", "options")
     for identity, known in methods.items():
         same = all(known[key] == wanted[key] for key in keys)
         if same and known["repeats"] >= wanted["repeats"]:
@@ -320,7 +328,8 @@ def add_labels(name, study, items):
             # That of all is said only where the label of the model asks for it.
             parts["first selector" if by == first else "selector"] = selectors[by]
         if method["oracle"]:
-            parts["oracle"] = "oracle"
+            equal = method["oracle_rows"] == "labeled"
+            parts["oracle"] = "oracle, as many rows" if equal else "oracle"
         told_as = "model", method["model"], method["options"], base
         labels[identity] = _label(*told_as, parts, method["sweep"] or {})
     for identity, label in _unique(labels, items["model"]).items():

@@ -20,11 +20,12 @@ from counterweight.plan.components import reference
 from counterweight.reporting import blocks
 from counterweight.reporting.blocks import BANNERS, CLAIMS
 from counterweight.reporting.claims import (
+    ASKS,
     LAYOUT,
-    OUTCOMES,
     VERDICTS,
     conditions,
     decide,
+    in_words,
     load_claims,
 )
 from counterweight.reporting.failures import (
@@ -37,7 +38,6 @@ from counterweight.reporting.numbers import TABLE, StudyNumbers
 from counterweight.reporting.render import latex, render, render_one
 from counterweight.reporting.study_page import StudyContext, study_page
 from counterweight.reporting.wording import (
-    capital,
     count,
     digits,
     interval,
@@ -337,10 +337,8 @@ def claim_rows(claims):
     for claim in claims.itertuples():
         places = digits(claim.unit, claim.effect, claim.low, claim.high)
         effect = joined_words([number(claim.effect, places, sign=True), claim.unit], " ")
-        rules, details = json.loads(claim.rules), []
-        for label, outcome in conditions(rules).items():
-            texts = "; ".join(dict.fromkeys(r["text"] for r in rules if r["label"] == label))
-            details.append(f"{capital(label)}: {OUTCOMES[outcome]} ({texts}).")
+        rules = json.loads(claim.rules)
+        details = [in_words(rules, label) for label in conditions(rules)]
         yield blocks.ClaimRow(
             claim.id,
             claim.title,
@@ -352,6 +350,7 @@ def claim_rows(claims):
             tuple(details or filter(None, [claim.detail])),
             claim.data if claim.data in BANNERS else "",
             splits(claim.splits_for, claim.splits_against),
+            f"{claim.kind}, {ASKS[claim.asks]}",
         )
 
 

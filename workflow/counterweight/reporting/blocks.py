@@ -122,6 +122,7 @@ class ClaimRow:
     details: tuple = ()
     data: str = ""
     splits: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -222,6 +223,7 @@ TERMS = {
     "weights": "How many rows of the target each labeled row stands for.",
     "beyond chance": "The whole interval lies on one side of 0.",
     "undecided": "The interval holds both what the claim says and what it denies.",
+    "by construction": "True of this program whatever the data are: no evidence for a claim.",
     "repeat": "One random split into training and test rows.",
     "bound": "A method that sees what is hidden from all others; no competitor.",
 }

@@ -6,6 +6,7 @@ columns `counterweight.tables.parquet.PLACE`.
 
 import difflib
 import fnmatch
+import math
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,10 @@ class Missing(Exception):
     """A quantity that a rule needs has no value; the text says why."""
 
 
+class Nothing(Missing):
+    """What was measured says nothing on what a rule asks."""
+
+
 class Measurements:
     """Everything measured, indexed once by study, source, metric and target."""
 
@@ -45,6 +50,7 @@ class Measurements:
             for column in PLACE
         }
         self._repeats, self._values = (metrics[name].to_numpy() for name in ("repeat", "value"))
+        self._errors = metrics["standard_error"].to_numpy(float)
         self._frames = {}
 
     def frame(self, side, every):
@@ -55,17 +61,33 @@ class Measurements:
         target, place = side.get("target", ""), tuple(side.get(name, "") for name in PLACE)
         key = side["study"], side["source"], side["metric"], target, place, every
         if key not in self._frames:
-            self._frames[key] = self._frame(key[:4], place, every)
+            self._frames[key] = self._frame(side, every)
         return self._frames[key]
 
-    def _frame(self, key, place, every):
-        rows = self._rows.get(key)
-        if rows is None:
-            return None
-        for column, wanted in zip(PLACE, place, strict=True):
+    def _rows_of(self, side, every):
+        """Places of the rows of one side in the metrics; None where nothing was measured."""
+        named = (side["study"], side["source"], side["metric"], side.get("target", ""))
+        rows = self._rows.get(named)
+        for column in PLACE if rows is not None else ():
+            wanted = side.get(column, "")
             if wanted != "" or not every:
                 rows = rows[_matches(column, self._columns[column][rows], wanted)]
-        if not len(rows):
+        return rows
+
+    def row_variance(self, side):
+        """Mean square of the standard errors of one side's values; NaN where none is known."""
+        rows = self._rows_of(side, False)
+        squares = np.empty(0) if rows is None else self._errors[rows] ** 2
+        return float(squares.mean()) if len(squares) else math.nan
+
+    def repeats_of(self, side):
+        """How many repeats a side was measured in."""
+        rows = self._rows_of(side, bool(side.get("aggregate")))
+        return 0 if rows is None else len(np.unique(self._repeats[rows]))
+
+    def _frame(self, side, every):
+        rows = self._rows_of(side, every)
+        if rows is None or not len(rows):
             return None
         # Two sides of one measure each have the same places.
         measures = self._columns["measure"][rows]
@@ -240,6 +262,22 @@ def option_values(frame, option):
     return frame * 0 + numbers
 
 
+def log_ratio(left, right):
+    """Logarithm of left over right. Raises `Missing` where one of them is not above 0.
+
+    Ratios have their interval on this scale: it is as far below a ratio as above, whichever side
+    stands on the right.
+    """
+    if np.any(np.asarray(left) <= 0) or np.any(np.asarray(right) <= 0):
+        raise Missing("a side is 0 or less, so there is no ratio of the two")
+    return np.log(left / right)
+
+
+def ratios_told(*logarithms):
+    """Ratios less 1 from their logarithms."""
+    return tuple(map(np.expm1, logarithms))
+
+
 def differences(left, right, each, relative, average):
     """Left minus right place by place, and one number of these for each repeat.
 
@@ -251,12 +289,7 @@ def differences(left, right, each, relative, average):
         if not (len(places) and len(repeats)):
             raise Missing("the two sides have no setting or part in common")
         left, right = left.loc[repeats, places], right.loc[repeats, places]
-        scale = right.abs()
-    else:
-        scale = abs(right)
-    difference = left - right
-    if relative:
-        difference = difference / scale
+    difference = log_ratio(left, right) if relative else left - right
     if average:
         difference = difference.mean(axis=0).to_frame().T
     return AGGREGATES[each](difference).dropna()

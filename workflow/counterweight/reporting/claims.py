@@ -1,11 +1,11 @@
 """Claims of the papers, decided from the metrics by declarative rules.
 
-A claim file states, for each claim, the rules that decide it. A rule compares two
-quantities, left minus right, on the same splits. It *holds* when the whole interval of
-the mean difference satisfies the comparison, *fails* when the whole interval
-contradicts it, and is *undecided* otherwise. Rules with one label form a condition,
-which holds when all of them hold. No verdict is written down anywhere: all of them
-follow from the metrics.
+A claim file states, for each claim, its kind, what it asks of its conditions (`ASKS`), and the
+rules that decide it. A rule compares two quantities, left minus right, on the same splits. It
+*holds* when the whole interval of the mean difference satisfies the comparison, *fails* when the
+whole interval contradicts it, and is *undecided* otherwise. Rules with one label form a condition,
+which holds when all of them hold. Those that the sentence of the paper does not ask for (``beside``)
+are told and not counted. No verdict is written down anywhere: all of them follow from the metrics.
 """
 
 import difflib
@@ -18,31 +18,44 @@ import pandas as pd
 import yaml
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.numerics.estimate import paired_interval
+from counterweight.numerics.estimate import independent_interval, paired_interval
 from counterweight.plan.components import schema_path
 from counterweight.reporting import wording
 from counterweight.reporting.claim_quantities import (
     Measurements,
     Missing,
+    Nothing,
     differences,
     draws_of,
+    log_ratio,
     measure_in,
     option_values,
     places_of,
+    ratios_told,
     unknown,
     values_of,
 )
 from counterweight.tables.parquet import PLACE
 
 #: Verdicts of claims, from the outcomes of their conditions; see `verdict_of`.
-VERDICTS = ("holds", "holds where it could be decided", "depends", "undecided", "does not hold")
-VERDICTS += ("cannot be tested",)
+VERDICTS = ("holds", "holds by construction", "holds where it could be decided", "depends")
+VERDICTS += ("undecided", "does not hold", "cannot be tested")
+#: What a claim may ask of its conditions, in print.
+ASKS = {
+    "all": "for all of its cases",
+    "both": "all of its parts",
+    "some": "for one case at least",
+    "general": "in general",
+}
+#: Repeats that an interval of a rule takes: with fewer, what follows turns with the next split.
+LEAST_SPLITS = 5
 #: Layout of claims.parquet.
 LAYOUT = (
     *((name, "string") for name in ("id", "paper", "title", "statement", "where", "verdict")),
     *(("detail", "string"), ("effect", "float64"), ("low", "float64"), ("high", "float64")),
     *(("unit", "string"), ("splits_for", "int32"), ("splits_against", "int32")),
-    *(("data", "string"), ("rules", "string")),
+    *(("data", "string"), ("rules", "string"), ("kind", "string"), ("asks", "string")),
+    ("repeats", "int32"),
 )
 _SIDE = ("study", "source", "metric", "target", "draws", *PLACE)
 _SIDE += ("aggregate", "distance_to", "within")
@@ -145,14 +158,17 @@ def _phrase(left, right, rule, outcome, plan):
         text = f"{word[each]} over all {over}: {text}"
     if rule.get("judge") != "mean":
         text += " " + wording.interval(outcome["low"], outcome["high"], places)
+    repeats = outcome["repeats"]
     if rule.get("judge") == "every":
-        count = wording.count(outcome["repeats"], "repeat")
-        text += f" (least and greatest of {count})" if outcome["repeats"] > 1 else " (a count)"
+        count = wording.count(repeats, "repeat")
+        text += f" (least and greatest of {count})" if repeats > 1 else " (a count)"
     elif told := wording.splits(outcome["splits_for"], outcome["splits_against"]):
-        text += f", {told}"
+        text += f", {told} of {repeats}"
+    else:
+        text += f", {wording.count(repeats, 'repeat')}"
     margin, comparison = rule.get("margin", 0) * factor, rule["comparison"]
-    places = 0 if margin % 1 == 0 else wording.places_for([margin], 2, 1)
-    size = wording.number(abs(margin), 1 if unit == "points" else places)
+    # The margin as it is: one that is rounded would not be the one that was used.
+    size = f"{abs(margin):.10g}"
     if margin:
         sign = wording.MINUS if {"greater": margin, "less": -margin}.get(comparison, 0) < 0 else "+"
         word = "above" if comparison == "greater" else "below"
@@ -194,12 +210,39 @@ def _differences(rule, left, right, metrics, plan, failures, average):
         if values.empty:
             raise Missing("the two sides have no repeat in common")
         other = other.to_numpy()
-    if relative and not np.all(other):
-        raise Missing("the right side is 0, so nothing can be told relative to it")
-    difference = (values.to_numpy() - other) / (np.abs(other) if relative else 1.0)
+    if "passes_over" in rule:
+        told = values.to_numpy() != rule["passes_over"]
+        values, other = values[told], other[told] if isinstance(other, np.ndarray) else other
+        if len(values) < LEAST_SPLITS:
+            few = wording.count(len(values), "repeat")
+            raise Nothing(f"{few} of {len(told)} with anything to tell it by")
+    values = values.to_numpy()
+    difference = log_ratio(values, other) if relative else values - other
     if np.isnan(difference).any():
         raise Missing("the difference is not a number")
     return difference
+
+
+def _independent(rule, left, right, metrics, plan, failures):
+    """Mean and interval of left minus right where the two are of other rows: no pairs of repeats.
+
+    Each side has the variance of its own splits, of the test share of its own study.
+    """
+    sides, errors = [], []
+    for side in (left, right):
+        frame = places_of(metrics, side, plan, failures)
+        sides.append(values_of(frame, side, False).to_numpy())
+        errors.append(metrics.row_variance(side))
+    if min(map(len, sides)) < LEAST_SPLITS:
+        raise Missing(_few(min(map(len, sides))))
+    shares = [plan["studies"][side["study"]]["test_share"] for side in (left, right)]
+    return independent_interval(sides, shares, errors), min(map(len, sides))
+
+
+def _few(repeats):
+    """Why so many repeats decide nothing."""
+    told = wording.count(repeats, "repeat")
+    return f"{told} {'tell' if repeats > 1 else 'tells'} too little: at least {LEAST_SPLITS} decide"
 
 
 def _decide_rule(rule, metrics, plan, failures):
@@ -210,6 +253,7 @@ def _decide_rule(rule, metrics, plan, failures):
         unit, factor = "%", 100.0
     outcome = {
         "label": rule["label"],
+        "counts": "beside" if rule.get("beside") else "built" if rule.get("identity") else "core",
         "study": left["study"],
         "target": left.get("target", ""),
         "metric": left["metric"],
@@ -226,31 +270,38 @@ def _decide_rule(rule, metrics, plan, failures):
     }
     judge = rule.get("judge", "interval")
     average = judge == "mean"
+    asked, alone = (rule["comparison"], rule.get("margin", 0)), []
     try:
-        difference = _differences(rule, left, right, metrics, plan, failures, average)
-        share = plan["studies"][left["study"]]["test_share"]
-        mean, low, high = paired_interval(difference, share)
-        if average:
-            low, high = math.nan, math.nan
-        elif judge == "every":
-            low, high = float(difference.min()), float(difference.max())
-        elif math.isnan(low):
-            raise Missing("a single split gives no interval; use at least two repeats")
+        if rule.get("independent"):
+            given = _independent(rule, left, right, metrics, plan, failures)
+            (mean, low, high), repeats = given
+        else:
+            difference = _differences(rule, left, right, metrics, plan, failures, average)
+            share = plan["studies"][left["study"]]["test_share"]
+            mean, low, high = paired_interval(difference, share)
+            repeats = metrics.repeats_of(left) if average else len(difference)
+            if average:
+                low, high = math.nan, math.nan
+            elif judge == "every":
+                low, high = float(difference.min()), float(difference.max())
+            elif repeats < LEAST_SPLITS:
+                raise Missing(_few(repeats))
+            if relative:
+                mean, low, high, difference = ratios_told(mean, low, high, difference)
+            alone = [] if average else [_judge(*asked, one, one) for one in difference]
     except Missing as missing:
-        return outcome | {"text": str(missing)}
-    bounds = (mean, mean) if average else (low, high)
-    asked = rule["comparison"], rule.get("margin", 0)
-    verdict = _judge(*asked, *bounds)
-    alone = [_judge(*asked, one, one) for one in difference]
+        nothing = {"verdict": "nothing"} if isinstance(missing, Nothing) else {}
+        return outcome | nothing | {"text": str(missing)}
+    verdict = _judge(*asked, *((mean, mean) if average else (low, high)))
     if judge == "every" and verdict == "undecided":
         verdict = "fails"
     outcome |= {
         "effect": mean * factor,
         "low": low * factor,
         "high": high * factor,
-        "repeats": len(difference),
-        "splits_for": 0 if average else alone.count("holds"),
-        "splits_against": 0 if average else alone.count("fails"),
+        "repeats": repeats,
+        "splits_for": alone.count("holds"),
+        "splits_against": alone.count("fails"),
         "verdict": verdict,
     }
     return outcome | {"text": _phrase(left, right, rule, outcome, plan)}
@@ -258,7 +309,7 @@ def _decide_rule(rule, metrics, plan, failures):
 
 def conditions(outcomes):
     """Verdict of each label: the worst of its rules."""
-    order = ("cannot", "fails", "undecided", "holds")
+    order = ("cannot", "fails", "undecided", "holds", "nothing")
     return {
         label: min((o["verdict"] for o in outcomes if o["label"] == label), key=order.index)
         for label in dict.fromkeys(o["label"] for o in outcomes)
@@ -284,25 +335,65 @@ OUTCOMES = {
     "fails": "does not hold",
     "undecided": "undecided, the interval contains the threshold",
     "cannot": "cannot be tested",
+    "nothing": "says nothing here, and is not counted",
 }
 
 
-def verdict_of(outcomes):
-    """Verdict of a claim from the outcomes of its conditions.
+def verdict_of(conditions, asks):
+    """Verdict of a claim from its conditions, ``(outcome, splits for, splits against)`` each.
 
-    Conditions that are undecided, whose intervals contain the threshold, say neither yes nor no:
-    a claim *holds where it could be decided* if all others hold, *does not hold* if none of the
-    others does, and is *undecided* if there are no others. It *depends* where some hold and some
-    fail.
+    What is asked for ``all`` cases, or of ``both`` halves of a sentence, *does not hold* as soon as
+    one fails; what is asked for ``some`` *holds* as soon as one does. What is said in ``general``
+    *depends* where some hold and some fail. Conditions that are undecided, whose intervals contain
+    the threshold, say neither yes nor no: a claim *holds where it could be decided* if some hold,
+    and of each that is undecided more splits are for it than against; else it is *undecided*.
     """
-    outcomes = {*outcomes}
-    if "cannot" in outcomes:
+    known = [outcome for outcome, _, _ in conditions]
+    decisive = {"all": "fails", "both": "fails", "some": "holds"}.get(asks)
+    if decisive in known:
+        return {"fails": "does not hold", "holds": "holds"}[decisive]
+    if "cannot" in known or not known:
         return "cannot be tested"
-    if {"holds", "fails"} <= outcomes:
+    if {"holds", "fails"} <= {*known} and asks == "general":
         return "depends"
-    if "holds" in outcomes:
-        return "holds where it could be decided" if "undecided" in outcomes else "holds"
-    return "does not hold" if "fails" in outcomes else "undecided"
+    open_ones = [one for one in conditions if one[0] == "undecided"]
+    if not open_ones:
+        return "does not hold" if "fails" in known else "holds"
+    leaning = [favour > against for _, favour, against in open_ones]
+    if "fails" in known:
+        return "undecided" if any(leaning) else "does not hold"
+    decided = "holds" in known and all(leaning) and asks != "some"
+    return "holds where it could be decided" if decided else "undecided"
+
+
+def _counted(outcomes):
+    """Conditions that a verdict rests on, and whether that is what holds by construction alone.
+
+    What holds by construction counts where it fails, or stands alone.
+    """
+    made, built = {}, set()
+    for label, outcome in conditions([o for o in outcomes if o["counts"] != "beside"]).items():
+        if outcome == "nothing":
+            continue
+        own = [o for o in outcomes if o["label"] == label]
+        votes = (sum(o[key] for o in own) for key in ("splits_for", "splits_against"))
+        made[label] = (outcome, *votes)
+        if all(o["counts"] == "built" for o in own):
+            built.add(label)
+    core = {label: one for label, one in made.items() if label not in built or one[0] == "fails"}
+    return list((core or made).values()), bool(made) and not core
+
+
+def in_words(outcomes, label):
+    """What a condition came to, in words, with how it counts."""
+    own = [o for o in outcomes if o["label"] == label]
+    word = OUTCOMES[conditions(own)[label]]
+    if all(o["counts"] == "built" for o in own):
+        word += ", by construction"
+    elif all(o["counts"] == "beside" for o in own):
+        word += ", told beside and not counted"
+    texts = "; ".join(dict.fromkeys(o["text"] for o in own))
+    return f"{wording.capital(label)}: {word} ({texts})."
 
 
 def _decide_claim(claim, metrics, plan, failures):
@@ -315,26 +406,20 @@ def _decide_claim(claim, metrics, plan, failures):
         detail = "The claim is about the real data set, and this run has generated data."
         outcomes = []
     else:
-        by_label = conditions(outcomes)
-        built = {rule["label"] for rule in claim["decide"] if rule.get("identity")}
-        # Identities count where they fail, or stand alone.
-        counted = [o for label, o in by_label.items() if label not in built or o == "fails"]
-        verdict = verdict_of(counted or by_label.values())
-        parts = []
-        for label, outcome in by_label.items():
-            texts = dict.fromkeys(o["text"] for o in outcomes if o["label"] == label)
-            word = OUTCOMES[outcome] + (", by construction" if label in built else "")
-            parts.append(f"{label}: {word} ({'; '.join(texts)})")
-        detail = ". ".join(part[0].upper() + part[1:] for part in parts) + "."
+        counted, built = _counted(outcomes)
+        verdict = verdict_of(counted, claim["asks"])
+        if built and verdict == "holds":
+            verdict = "holds by construction"
+        detail = " ".join(in_words(outcomes, label) for label in conditions(outcomes))
         if verdict == "depends":
             detail = f"It depends on {claim.get('depends_on', 'the condition')}. {detail}"
         if data == "generated":
             detail = "On generated data, not on the real data set. " + detail
-    first = outcomes[0] if outcomes else {}
+    first = next((o for o in outcomes if o["counts"] == "core"), next(iter(outcomes), {}))
     none = dict.fromkeys(("effect", "low", "high"), math.nan)
-    none |= {"unit": "", "splits_for": 0, "splits_against": 0}
+    none |= {"unit": "", "splits_for": 0, "splits_against": 0, "repeats": 0}
     return {
-        **{key: claim[key] for key in ("id", "paper", "statement", "where")},
+        **{key: claim[key] for key in ("id", "paper", "statement", "where", "kind", "asks")},
         "title": claim.get("title", claim["paper"]),
         "verdict": verdict,
         "detail": detail,
@@ -358,10 +443,10 @@ def decide(claims, metrics, plan, failures=()):
 
     `metrics` are in the layout `tables.parquet.METRICS`; `failures` explain why one is
     missing. ``verdict`` is one of `VERDICTS`, as `verdict_of` says. ``effect``, ``low`` and
-    ``high`` belong to the first rule and are in ``unit``; so do ``splits_for`` and
-    ``splits_against``, the repeats whose own difference satisfies the comparison or contradicts it
-    (0 where only the mean is looked at). ``data`` is real, generated or simulated; ``rules`` is
-    JSON with the outcome of each rule.
+    ``high`` belong to the first rule that is a condition of the claim and are in ``unit``; so do
+    ``repeats``, ``splits_for`` and ``splits_against``, the repeats whose own difference satisfies
+    the comparison or contradicts it (0 where only the mean is looked at). ``data`` is real,
+    generated or simulated; ``rules`` is JSON with the outcome of each rule.
     """
     failures, measured = list(failures), Measurements(metrics)
     rows = [_decide_claim(claim, measured, plan, failures) for claim in claims]

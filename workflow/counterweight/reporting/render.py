@@ -23,6 +23,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 #: Short verdicts by how they begin: what a filter calls them, their class and their sign.
 VERDICTS = (
     ("holds where", "holds where it could be decided", "part", "\N{CIRCLE WITH LEFT HALF BLACK}"),
+    ("holds by", "holds by construction", "none", "\N{IDENTICAL TO}"),
     ("holds", "holds", "yes", "\N{CHECK MARK}"),
     ("does not", "does not hold", "no", "\N{MULTIPLICATION X}"),
     ("depends", "depends", "part", "\N{PLUS-MINUS SIGN}"),

@@ -79,6 +79,8 @@ class StudyData:
     numbers = amounts = tests_labeled = False
     #: Features that are codes of categories, (d,) of bool, where models take them as codes.
     categorical = None
+    #: Seed and study by which an oracle draws as many rows as are labeled; None where it has all.
+    drawn_by = None
 
     def __init__(self, features, labels, weights=None, truth=None, categories=None):
         self.rows = features["row"]
@@ -128,12 +130,15 @@ class StudyData:
     def training(self, repeat, target, *, seen=False):
         """``X, y, weight, row ids`` to learn from; an oracle gets the target's own rows.
 
-        With `seen`, an oracle gets the labeled rows too, as everybody does.
+        With `seen`, an oracle gets the labeled rows too, as everybody does. With ``drawn_by`` it
+        gets no more rows than are labeled, drawn from those.
         """
         labels = self.labels[repeat]
         if self.truth is not None and not seen:
             mask = self.role(repeat, "unlabeled")
             mask = labels["role"] != "test" if target == "general" else mask
+            if self.drawn_by is not None:
+                mask = self._as_many(repeat, target, mask)
             y = self.truth[repeat][f"y_{target}"][mask]
         else:
             mask = self.role(repeat, "labeled")
@@ -149,6 +154,16 @@ class StudyData:
                 )
             weight = table["weight"]
         return self.X[where], y if self.numbers else y.astype(int), weight, self.rows[where]
+
+    def _as_many(self, repeat, target, mask):
+        """A random part of the rows of a mask, as many as are labeled; all if there are fewer."""
+        rows, most = np.flatnonzero(mask), int(self.role(repeat, "labeled").sum())
+        if len(rows) <= most:
+            return mask
+        rng = generator(*self.drawn_by, repeat, f"rows of an oracle for {target}")
+        drawn = np.zeros(len(mask), bool)
+        drawn[rng.choice(rows, most, replace=False)] = True
+        return drawn
 
     def taken_by(self, component):
         """The same rows as a class of models takes them."""

@@ -263,6 +263,8 @@ def plan_train(plan, study, method, at):
         "measures": study["evaluation"]["options"].get("measures"),
         "promises": _promises(study, method),
     }
+    if spec["oracle_rows"] == "labeled":
+        given["as_many_rows"] = True
     return Job(f"{_HERE}:train", inputs, given | draws(plan, study), looked_up(spec))
 
 
@@ -271,7 +273,10 @@ def train(job):
     from counterweight.tables.study_data import StudyData
 
     told = {"weights": job.input.weights, "truth": job.input.truth}
-    train_study(job, StudyData.read(job.input.features, job.input.labels, **told))
+    data = StudyData.read(job.input.features, job.input.labels, **told)
+    if job.given.get("as_many_rows"):
+        data.drawn_by = job.given["seed"], job.given["stream"]
+    train_study(job, data)
 
 
 def _promises(study, method):

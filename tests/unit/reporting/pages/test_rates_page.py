@@ -387,10 +387,11 @@ def test_claims_pass_the_schema_and_get_a_verdict(run):
     assert set(decided["verdict"]) <= set(VERDICTS)
     assert decided.loc["G03", "verdict"] == "cannot be tested"
     assert decided.loc["G06", "verdict"] == "cannot be tested"
-    for name in ("G07", "G09", "G16", "G18", "G21"):
-        assert decided.loc[name, "verdict"] in ("holds", "depends", "holds where decided"), name
-    assert decided.loc["G22", "verdict"] == "depends"
-    assert decided.loc["G22", "effect"] == -6
+    assert decided.loc["G09", "verdict"] == "holds by construction"
+    for name in ("G07", "G16", "G18"):
+        assert decided.loc[name, "verdict"] in ("holds", "does not hold"), name
+    assert decided.loc["G22", "verdict"] == "holds by construction", "it is arithmetic"
+    assert decided.loc["G22", "effect"] == -10
 
 
 def test_claims_on_a_made_up_run_name_its_methods(run):

@@ -9,7 +9,7 @@ import report_offers
 import report_rates
 import report_subsampled
 import yaml
-from counterweight.reporting.claims import Measurements, _decide_rule, load_claims
+from counterweight.reporting.claims import Measurements, decide_rule, load_claims
 
 CLAIMS = Path(__file__).resolve().parents[3] / "workflow" / "claims"
 RUNS = {
@@ -28,7 +28,9 @@ def moved(metrics, rule, factor, move):
     left = rule["left"] if isinstance(rule["left"], dict) else {"source": rule["left"]}
     side = {key: left.get(key, rule.get(key)) for key in ("study", "source", "metric")}
     at = (metrics["study"] == side["study"]) & (metrics["metric"] == side["metric"])
-    own = at & metrics["source"].str.startswith(side["source"])
+    own = at & (metrics["source"] == side["source"])
+    if "draws" in {**rule, **left}:
+        own = at & metrics["source"].str.startswith(side["source"])
     for key in ("measure", "setting", "part", "variable"):
         wanted = left.get(key, rule.get(key))
         if wanted and "*" not in wanted:
@@ -51,10 +53,16 @@ def test_every_rule_moves_when_its_numbers_do(paper):
     assert len(known) > len(rules) / 3
     stuck = []
     for name, rule in known:
-        own = metrics[metrics["study"].isin(studies_of(rule))]
+        sides = (rule, *(one for one in (rule["left"], rule["right"]) if isinstance(one, dict)))
+        asked = {key: {one[key] for one in sides if key in one} for key in ("study", "metric")}
+        asked["metric"] |= {one["within"]["metric"] for one in sides if "within" in one}
+        own = metrics[metrics["study"].isin(asked["study"])]
+        own = own[own["metric"].isin(asked["metric"])]
+        level = rule["right"] if not isinstance(rule["right"], (dict, str)) else middle(own, rule)
         changes = [(factor, 0.0) for factor in FACTORS] + [(1.0, move) for move in MOVES]
+        changes.append((0.0, level))
         found = {
-            _decide_rule(rule, Measurements(moved(own, rule, *change)), plan, ())["verdict"]
+            decide_rule(rule, Measurements(moved(own, rule, *change)), plan, ())["verdict"]
             for change in changes
         }
         if found != {"cannot"} and len(found - {"cannot", "nothing"}) < 2:
@@ -62,9 +70,15 @@ def test_every_rule_moves_when_its_numbers_do(paper):
     assert not stuck
 
 
-def studies_of(rule):
-    sides = (rule, *(side for side in (rule["left"], rule["right"]) if isinstance(side, dict)))
-    return {side["study"] for side in sides if "study" in side}
+def middle(metrics, rule):
+    """Mean of the right side of a rule."""
+    right = rule["right"] if isinstance(rule["right"], dict) else {"source": rule["right"]}
+    own = metrics
+    for key in ("study", "source", "metric", "measure", "setting", "part", "variable"):
+        wanted = right.get(key, rule.get(key))
+        if wanted and "*" not in wanted:
+            own = own[own[key] == wanted]
+    return float(own["value"].mean()) if len(own) else 0.0
 
 
 @pytest.mark.parametrize("paper", RUNS)

@@ -259,7 +259,7 @@ def test_claims_stand_by_paper_with_filters_only_where_asked(texts):
     page = Reader(texts["report/claims.html"])
     assert page.all("option", "value") == ["", ""]
     verdicts = page.all("li", "data-verdict")
-    assert len(verdicts) == len(set(verdicts)) == 6
+    assert len(verdicts) == len(set(verdicts)) == 7
     papers = page.all("li", "data-paper")
     assert papers == sorted(papers, key=papers.index)
     assert not Reader(texts["report/adult.html"]).all("option", "value")

@@ -35,6 +35,7 @@ from counterweight.reporting.failures import (
     reason_of,
 )
 from counterweight.reporting.numbers import TABLE, StudyNumbers
+from counterweight.reporting.printed import beside_print, load_items, printed_page, told_findings
 from counterweight.reporting.render import latex, render, render_one
 from counterweight.reporting.study_page import StudyContext, study_page
 from counterweight.reporting.wording import (
@@ -126,10 +127,15 @@ def draw_if_possible(numbers, folder):
             log.warning("%s: figure %s cannot be drawn: %s", numbers.name, figure, error)
 
 
-def index_pages(shown, metrics, papers, findings, failures=()):
-    """The index, the claims and the glossary, and the claims as a table."""
-    claims, _ = papers
+def index_pages(shown, metrics, papers, findings, failures=(), declared=((), ())):
+    """The index, the claims, what is in print and the glossary; the claims and prints as tables.
+
+    `declared` are tables and figures of the papers, and what no paper says, from
+    `counterweight.reporting.printed.load_items`.
+    """
+    (claims, printed), (items, found) = papers, declared
     decided = decide(claims, metrics, shown, failures)
+    beside = beside_print(items, printed, metrics, shown)
     run = decided[decided["paper"].isin(papers_run(decided, shown["studies"]))]
     links = [
         blocks.Link("Every measurement", "tables/metrics.parquet"),
@@ -137,11 +143,14 @@ def index_pages(shown, metrics, papers, findings, failures=()):
     ]
     if len(run):
         links.append(blocks.Link("The claims as CSV", "claims.csv"))
-    index = index_page(shown, findings, run, list(map(failure_block, failures)), links)
+    new = [one for one in found if one["study"] in shown["studies"]]
+    new = list(told_findings(new, metrics, shown))
+    index = index_page(shown, findings, run, list(map(failure_block, failures)), links, new)
     terms = blocks.Terms(tuple(sorted(blocks.site_of(shown).terms.items())))
     glossary = blocks.Page(blocks.GLOSSARY, "Glossary", (terms,))
     # Where all tables are one's own, no claim is read.
-    return [index, *([claims_page(run)] if claims else []), glossary], decided
+    about = [claims_page(run), printed_page(items, beside, shown)] if claims else []
+    return [index, *about, glossary], decided, beside
 
 
 def page(job):
@@ -178,12 +187,15 @@ def report(job):
         rows = read_table(path).drop(columns="study").to_dict("records")
         findings[family] = [blocks.Finding(**row) for row in rows]
     papers = load_claims(job.input.claims)
-    pages, decided = index_pages(shown, metrics, papers, findings)
+    declared = load_items(job.input.claims)
+    pages, decided, beside = index_pages(shown, metrics, papers, findings, (), declared)
     write_table(results / "tables" / "metrics.parquet", metrics, METRICS)
     if hasattr(job.output, "claims"):
         write_table(job.output.claims, decided, LAYOUT)
         with replacing(job.output.claims_csv) as path:
             decided.to_csv(path, index=False)
+        with replacing(job.output.printed_csv) as path:
+            beside.to_csv(path, index=False)
     answers = {path: sha256(path) for path in job.input.answers}
     own = {"own_files": job.content | answers}
     write_settings(job.output.provenance, job.given["rests_on"] | own)
@@ -236,7 +248,8 @@ def assemble_what_is_there(shown, chains, claims_files, results):
             )
             pages += made
             findings[family] = list(known.values())
-        above, _ = index_pages(shown, metrics, papers, findings, failures)
+        declared = load_items(claims_files)
+        above, _, _ = index_pages(shown, metrics, papers, findings, failures, declared)
     write_whole(above, pages, shown, results / blocks.PARTIAL)
     return failures
 
@@ -274,11 +287,12 @@ def family_page(shown, family, findings):
     return blocks.Page(path, title, tuple(findings), group=title, banner=banner, lead=lead)
 
 
-def index_page(shown, findings, claims, failures=(), links=()):
+def index_page(shown, findings, claims, failures=(), links=(), new=()):
     """What was run, what was found, what failed: on one screen.
 
     `findings` are those of each family's studies, of which the first with an answer speaks for the
-    family; `claims` are decided, of papers whose studies were run.
+    family; `claims` are decided, of papers whose studies were run; `new` was found and no paper
+    says it.
     """
     grouped, about = blocks.families(shown), studies_of(claims)
     studies, sets = shown["studies"], {one["dataset"] for one in shown["studies"].values()}
@@ -293,9 +307,11 @@ def index_page(shown, findings, claims, failures=(), links=()):
     amounts = claims["verdict"].value_counts()
     cards = [blocks.Card(one, str(amounts[one])) for one in VERDICTS if one in amounts]
     told = (blocks.Cards(tuple(cards)), blocks.Link("Every claim with its numbers", CLAIMS))
+    told += (blocks.Link("The papers' tables and figures beside ours", blocks.PRINTED_PAGE),)
     sections = (
         ("Your studies" if papers else "Studies", own, "own"),
         ("Findings", papers, "findings"),
+        ("What no paper says", new, "new"),
         ("Claims of the papers", told if len(claims) else (), "claims"),
         ("Take away", links, "files"),
     )

@@ -242,8 +242,10 @@ WHOLE = "report_whole.html"
 #: What there is after a run in which jobs failed; the report of an earlier run stays.
 PARTIAL = "report_partial.html"
 CLAIMS, GLOSSARY = "report/the-claims.html", "report/the-glossary.html"
+PRINTED_PAGE = "report/the-printed.html"
 #: Files of the claims of the papers by role, where any study is of public data.
 LEDGER = {"claims": "claims.parquet", "claims_csv": "claims.csv", "claims_page": CLAIMS}
+LEDGER |= {"printed_csv": "tables/printed.csv", "printed_page": PRINTED_PAGE}
 
 
 #: What a run rests on: settings of all studies, data sets, versions.
@@ -324,6 +326,7 @@ def site_of(shown, contents=None):
             terms |= {one["label"]: one["meaning"] for one in measures if one.get("meaning")}
     if shown.get("papers", True):
         add("Claims of the papers", CLAIMS)
+        add("Tables and figures beside ours", PRINTED_PAGE)
     add("Glossary", GLOSSARY)
     entries = tuple(contents or entries)
     return Site(shown["title"], shown["version"], entries, terms, tuple(facts(shown)))

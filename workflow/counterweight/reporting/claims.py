@@ -245,7 +245,11 @@ def _few(repeats):
     return f"{told} {'tell' if repeats > 1 else 'tells'} too little: at least {LEAST_SPLITS} decide"
 
 
-def _decide_rule(rule, metrics, plan, failures):
+def decide_rule(rule, metrics, plan, failures):
+    """What a rule comes to: numbers, verdict (holds, fails ...), and both in words (``text``).
+
+    `metrics` are `Measurements`, `plan` is that of the report, `failures` explain what is missing.
+    """
     left, right = _sides(rule)
     relative = bool(rule.get("relative"))
     unit, factor = measure_in(plan, left).told
@@ -397,7 +401,7 @@ def in_words(outcomes, label):
 
 
 def _decide_claim(claim, metrics, plan, failures):
-    outcomes = [_decide_rule(rule, metrics, plan, failures) for rule in claim.get("decide", ())]
+    outcomes = [decide_rule(rule, metrics, plan, failures) for rule in claim.get("decide", ())]
     data = _data(outcomes, plan)
     if not outcomes:
         verdict, detail = "cannot be tested", claim["untestable"]

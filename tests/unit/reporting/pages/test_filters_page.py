@@ -275,7 +275,7 @@ def test_the_table_holds_every_number_of_every_setting_in_order(everything, tmp_
     row = rows[rows["setting"] == "alpha=0.3"].iloc[0]
     expected = paired_interval(values, 1 / 3, bounds=(0.0, None))
     assert tuple(row[["estimate", "low", "high"]]) == pytest.approx(expected)
-    assert row["sd"] == pytest.approx(values.std()) and row["n"] == 3
+    assert row["sd"] == pytest.approx(values.std()) and row["n"] == 5
     write_table(tmp_path / "t.parquet", table, TABLE)
 
 

@@ -1,0 +1,138 @@
+"""Tables and figures of the papers beside ours, and what no paper says."""
+
+import copy
+from pathlib import Path
+
+import numpy as np
+import pytest
+import report_example as example
+from counterweight.reporting import blocks
+from counterweight.reporting.claims import load_claims
+from counterweight.reporting.printed import (
+    PRINTED,
+    beside_print,
+    load_items,
+    printed_page,
+    told_findings,
+)
+
+CLAIMS = sorted((Path(__file__).resolve().parents[3] / "workflow" / "claims").glob("*.yaml"))
+OF_ADULT = {"study": "adult_married", "target": "general", "metric": "accuracy"}
+
+
+@pytest.fixture(scope="module")
+def declared():
+    return load_items(CLAIMS)
+
+
+@pytest.fixture(scope="module")
+def printed():
+    return load_claims(CLAIMS)[1]
+
+
+def test_every_table_and_figure_of_the_papers_is_listed_once(declared):
+    items, _ = declared
+    named = [(one["paper"], one["item"]) for one in items]
+    assert len(named) == len(set(named))
+    drawn = [name for name in named if name[1] != "text"]
+    assert len(drawn) == 27
+    counts = {paper: sum(of == paper for of, _ in drawn) for paper, _ in drawn}
+    assert sorted(counts.values()) == [4, 5, 5, 13]
+
+
+def test_every_figure_in_print_stands_in_one_entry(declared, printed, metrics, plan):
+    table = beside_print(declared[0], printed, metrics, plan)
+    assert list(table.columns) == [name for name, _ in PRINTED]
+    assert table["printed"].notna().sum() == len(printed)
+    # Nothing is lost into the text of a paper that has no such entry.
+    known = {(one["paper"], one["item"]) for one in declared[0]}
+    assert set(zip(table["paper"], table["item"], strict=True)) <= known
+
+
+def item(**changes):
+    return {
+        "paper": "p",
+        "title": "P (2000)",
+        "item": "Table 1",
+        "shows": "It.",
+        "reason": "R.",
+    } | (changes)
+
+
+def figure(value, **changes):
+    own = {"paper": "p", "source": "logistic", "value": value, "where": "Table 1"}
+    return OF_ADULT | own | changes
+
+
+def ours(metrics):
+    own = metrics[(metrics["study"] == "adult_married") & (metrics["source"] == "logistic")]
+    return own[(own["metric"] == "accuracy") & (own["target"] == "general")]["value"]
+
+
+def test_departures_are_in_standard_deviations_over_repeats(metrics, plan):
+    values = ours(metrics)
+    far = values.mean() + 3 * values.std()
+    table = beside_print([item()], [figure(far)], metrics, plan).iloc[0]
+    assert table["departure"] == pytest.approx(-3) and table["n"] == 10
+    assert (table["ours"], table["sd"]) == pytest.approx((values.mean(), values.std()))
+
+
+def test_a_figure_is_near_within_two_deviations_or_to_its_digits(metrics, plan):
+    values = ours(metrics)
+    shown = []
+    for value in (values.mean() + 1.9 * values.std(), values.mean() + 2.1 * values.std()):
+        table = beside_print([item()], [figure(value)], metrics, plan)
+        shown.append(printed_page([item()], table, plan).blocks[1].rows[0].cells[1].text)
+    assert shown == ["1", "0"]
+    one = metrics[metrics["repeat"] == 0]
+    value = round(float(ours(one).iloc[0]), 2)
+    table = beside_print([item()], [figure(value)], one, plan)
+    assert np.isnan(table["departure"].iloc[0])
+    assert "1 are within" in printed_page([item()], table, plan).blocks[0].text
+
+
+def test_what_was_not_measured_has_no_number_and_stays_listed(metrics, plan):
+    unknown = figure(0.5, source="nobody")
+    table = beside_print([item()], [unknown, figure(0.7, study="none")], metrics, plan)
+    assert table["ours"].isna().all() and (table["n"] == 0).all()
+    page = printed_page([item()], table, plan)
+    assert page.path == blocks.PRINTED_PAGE
+    assert [cell.text for cell in page.blocks[1].rows[0].cells] == ["2", "–", "–", "R."]
+
+
+FINDING = {
+    "title_of": "Found",
+    "study": "adult_married",
+    "says": "It is {more} ahead.",
+    "values": [
+        OF_ADULT
+        | {"label": "more", "left": "shifted_mixture", "right": "logistic"}
+        | {"comparison": "greater"}
+    ],
+}
+
+
+def test_a_finding_is_told_with_its_numbers_where_its_rules_hold(metrics, plan):
+    (found,) = told_findings([FINDING], metrics, plan)
+    assert found.href == blocks.page_of("adult_married")
+    assert found.answer.startswith("It is +3.") and " points [" in found.answer
+    turned = copy.deepcopy(FINDING)
+    turned["values"][0]["comparison"] = "less"
+    assert list(told_findings([turned], metrics, plan)) == []
+
+
+def test_findings_of_the_ledger_name_all_their_numbers(declared):
+    for finding in declared[1]:
+        labels = {rule["label"] for rule in finding["values"]}
+        assert finding["says"].format(**dict.fromkeys(labels, "1"))
+        assert all("{" + label + "}" in finding["says"] for label in labels)
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return example.plan()
+
+
+@pytest.fixture(scope="module")
+def metrics(plan):
+    return example.metrics(plan)

@@ -37,6 +37,9 @@ def test_the_claims_are_all_there_and_name_only_what_the_plan_has(deng, everythi
     assert {(entry["metric"], entry["value"]) for entry in printed} == {
         ("group_gain", 4.5),
         ("leaves", 3),
+        ("imbalance", 0),
+        ("imbalance", 0.7),
+        ("imbalance", 0.65),
     }
 
 

@@ -4,8 +4,9 @@ A claim file states, for each claim, its kind, what it asks of its conditions (`
 rules that decide it. A rule compares two quantities, left minus right, on the same splits. It
 *holds* when the whole interval of the mean difference satisfies the comparison, *fails* when the
 whole interval contradicts it, and is *undecided* otherwise. Rules with one label form a condition,
-which holds when all of them hold. Those that the sentence of the paper does not ask for (``beside``)
-are told and not counted. No verdict is written down anywhere: all of them follow from the metrics.
+which holds when all of them hold. Those that the sentence of the paper does not ask for
+(``beside``) are told and not counted. No verdict is written down anywhere: all of them follow from
+the metrics.
 """
 
 import difflib

@@ -394,8 +394,8 @@ def best_methods(numbers):
         else:
             share, gap = known[delivered][0], known[delivered][1] - known[first][1]
             yield (
-                f"{text}, and {delivered}, which is delivered, in {round(share * copies)}; its mean "
-                f"loss is {number(abs(gap), 4)} {'larger' if gap > 0 else 'smaller'}."
+                f"{text}, and {delivered}, which is delivered, in {round(share * copies)}; its "
+                f"mean loss is {number(abs(gap), 4)} {'larger' if gap > 0 else 'smaller'}."
             )
 
 

@@ -13,7 +13,8 @@ of boosting, fitted once to the labels that are there.
 ``coverage``: share of repeats whose interval holds the truth of the rows without a label, for the
 mean, the mean of each of up to four groups, the AUC and the calibration ratio of the predictions.
 ``worth``: by how many labels of a simple random sample 200 bought ones are matched, and with
-predictions that are shuffled, and negated; the half-width expected before, over the one reached.
+predictions that are shuffled, and negated, by what they were off and by the errors told; the
+half-width expected before, and after 50 labels, over the one reached.
 ``refuted``: how often missing at random is refuted by 300 labels where it holds, and where the odds
 of those without a label are three times as high (``thrice``), over labelings and draws. ``looks``:
 batches of 50 up to 400 labels, stopped where the half-width is as wanted: coverage of the intervals
@@ -26,6 +27,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
 import argparse  # noqa: E402
+from functools import cached_property  # noqa: E402
 
 import numpy as np  # noqa: E402
 import one_answer  # noqa: E402
@@ -35,6 +37,7 @@ from counterweight.evaluation.collected import (  # noqa: E402
     collected_by_group,
     collected_calibration,
     collected_mean,
+    recalibration,
 )
 from counterweight.evaluation.metrics import auc  # noqa: E402
 from counterweight.evaluation.refutation import refuted  # noqa: E402
@@ -45,7 +48,7 @@ from counterweight.numerics.designs import (  # noqa: E402
     stopped_chances,
 )
 from counterweight.numerics.looks import anytime_interval, look_levels  # noqa: E402
-from scipy.special import expit  # noqa: E402
+from scipy.special import expit, logit  # noqa: E402
 from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: E402
 from sklearn.model_selection import cross_val_predict  # noqa: E402
 
@@ -115,6 +118,12 @@ class World:
         names, counts = np.unique(group, return_counts=True)
         common = names[np.argsort(-counts)[:3]]
         self.group = np.where(np.isin(group, common), group, "other")[~known]
+        self.before = X, y, known, model
+
+    @cached_property
+    def seen(self):
+        """Labels that are there, what is foretold of them without them, weights to the others."""
+        X, y, known, model = self.before
         held = cross_val_predict(model, X[known], y[known], cv=5, method="predict_proba")[:, 1]
         chance = cross_val_predict(
             HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=8, random_state=0),
@@ -123,7 +132,7 @@ class World:
             cv=5,
             method="predict_proba",
         )[:, 1].clip(0.02, 0.98)[known]
-        self.seen = y[known], held, (1 - chance) / chance
+        return y[known], held, (1 - chance) / chance
 
     def plan(self, budget, turn, f=None):
         """Chances, mask and what was expected of a plan that stops after `budget` labels."""
@@ -134,6 +143,15 @@ class World:
         order = draw(chances, coins).order
         count = min(budget, len(f))
         return stopped_chances(chances, coins, count), order < count, chances, coins
+
+    def spread_after(self, budget, turn):
+        """Spread of the outcome as the first labels put the predictions right."""
+        pi, mask, *_ = self.plan(budget, turn)
+        if not 0 < self.y[mask].mean() < 1:
+            return np.sqrt(self.f * (1 - self.f))
+        constant, slope, _ = recalibration(self.y, pi, mask, self.f)
+        g = expit(constant + slope * logit(self.f.clip(1e-6, 1 - 1e-6)))
+        return np.sqrt(g * (1 - g))
 
 
 def coverage(worlds, budgets, repeats):
@@ -165,32 +183,37 @@ def holds(found, truth):
 
 
 def worth(worlds, budgets, repeats):
-    print("\n| table | labels missing | AUC | budget | own | shuffled | negated | exp./reached |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("\n| table | missing | AUC | labels | own | shuffled | negated | by errors | ", end="")
+    print("expected/reached | after 50 |\n" + "| --- " * 10 + "|")
     for world in worlds:
         y, rows = world.y, len(world.y)
         shuffled = np.random.default_rng(1).permutation(world.f)
         for budget in budgets:
             if budget >= rows:
                 continue
-            matched, ratio = [], np.nan
+            matched, by_error = [], []
             for f in (world.f, shuffled, 1 - world.f):
-                off, half = [], []
+                off, half, error, later = [], [], [], []
                 for turn in range(repeats):
                     pi, mask, chances, _ = world.plan(budget, turn, f)
                     found = collected_mean(y, pi, mask, f)
                     off.append(found.value - y.mean())
                     half.append((found.high - found.low) / 2)
+                    error.append(found.standard_error)
+                    if f is world.f and turn < 50:
+                        later.append(expected_half_width(chances, world.spread_after(50, turn)))
                 spread = y.var(ddof=1)
                 matched.append(1 / (np.mean(np.square(off)) / spread + 1 / rows))
+                by_error.append(1 / (np.mean(np.square(error)) / spread + 1 / rows))
                 if f is world.f:
                     expected = expected_half_width(chances, np.sqrt(f * (1 - f)))
-                    ratio = expected / np.mean(half)
+                    ratios = expected / np.mean(half), np.median(later) / np.mean(half)
             told = " | ".join(f"{one:.0f}" for one in matched)
+            errors = ", ".join(f"{one:.0f}" for one in by_error)
             area = auc(y, world.f)[0]
             print(
-                f"| {world.name} | {world.setting} | {area:.3f} | {budget} | {told} |"
-                f" {ratio:.3f} |",
+                f"| {world.name} | {world.setting} | {area:.3f} | {budget} | {told} | {errors} |"
+                f" {ratios[0]:.3f} | {ratios[1]:.3f} |",
                 flush=True,
             )
 

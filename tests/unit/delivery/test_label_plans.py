@@ -59,6 +59,11 @@ def test_what_a_plan_expects_narrows_and_is_what_the_labels_then_give(study):
     half = (answers.mean.high - answers.mean.low) / 2
     told = curve.loc[curve["budget"] == 100, "plan"].item()
     assert half == pytest.approx(told, rel=0.3)
+    # The first labels put what is expected right, here where the truth is off what the model says.
+    after = plan.expected(filled(plan, truth, 60))
+    assert (after["budget"] == curve["budget"]).all()
+    right = after.loc[after["budget"] == 100, "plan"].item()
+    assert half == pytest.approx(right, rel=0.25)
     wanted = saved.collect(frame, half_width=told * 1.0001, key=SEED)
     assert abs(wanted.budget - 100) <= 1
 

@@ -6,6 +6,7 @@ contains a smaller one, and whoever stops early still has a sample with known ch
 (`counterweight.numerics.designs.stopped_chances`). No label that was bought moves it.
 """
 
+import copy
 import hashlib
 import logging
 
@@ -15,10 +16,12 @@ import pandas as pd
 from counterweight.delivery.filter_keys import Key, key_of_seed, own_key
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.collected import (
+    NEAREST,
     collected_by_group,
     collected_calibration,
     collected_mean,
     collected_metric,
+    recalibration,
     refusal_bounds,
 )
 from counterweight.evaluation.refutation import refuted
@@ -32,6 +35,7 @@ from counterweight.numerics.designs import (
     keyed_uniforms,
     stopped_chances,
 )
+from counterweight.numerics.linear import expit, logit
 
 log = logging.getLogger("counterweight")
 
@@ -199,6 +203,23 @@ class PlannedRows:
             cost = _costs(frame, collect["cost"])
         return cls(estimate, truth, spread, importance, cost, group, binary, collect)
 
+    def after(self, answers):
+        """These rows, of which it is told by `LabelAnswers` what is to be expected."""
+        constant, slope, _ = recalibration(*answers.told())
+        made = copy.copy(self)
+        if self.binary:
+            odds = logit(np.clip(self.estimate, NEAREST, 1 - NEAREST))
+            made.estimate = expit(constant + slope * odds)
+            made.truth = np.sqrt(made.estimate * (1 - made.estimate))
+        else:
+            left = (answers.outcome - constant - slope * self.estimate)[answers.bought]
+            weight = 1 / answers.chances[answers.bought]
+            made.truth = self.truth * np.sqrt(
+                weight @ left**2 / (weight @ self.truth[answers.bought] ** 2)
+            )
+            made.estimate = constant + slope * self.estimate
+        return made
+
     def chances(self, budget):
         return inclusion_chances(self.spread, budget, **self.asked)
 
@@ -344,13 +365,17 @@ class LabelPlan:
         self.people = plan.set_axis(people.index)
         self.frame = rows_to_label(plan, shown, self._rows, self.person, self.outcome)
 
-    def expected(self):
+    def expected(self, labels=None):
         """Half-widths of the 95 % interval of the mean to expect at several budgets, a frame.
 
         Columns: ``budget``; ``plan``, if the estimates are right on average; ``wrong``, if they are
-        worth nothing; ``plain``, of a simple random sample whose predictions nobody uses.
+        worth nothing; ``plain``, of a simple random sample whose predictions nobody uses. With the
+        labels that are there already, as `with_labels` takes them, they are put right first: that
+        tells how many more are needed.
         """
-        return self._rows.curves(self.budget)
+        if labels is None:
+            return self._rows.curves(self.budget)
+        return self._rows.after(self.with_labels(labels)).curves(self.budget)
 
     def with_labels(self, labels):
         """What labels say, `LabelAnswers`.
@@ -402,23 +427,24 @@ class LabelAnswers:
         self.refused = int((drawn & ~self.bought).sum())
         # Who did not answer is taken to be like the others that were asked, at equal estimates.
         self.chances = chances * (self.bought.sum() / drawn.sum())
-        self.mean = collected_mean(*self._told(), binary=saved.binary, level=level)
+        self.mean = collected_mean(*self.told(), binary=saved.binary, level=level)
 
-    def _told(self):
+    def told(self):
+        """What the functions of `counterweight.evaluation.collected` take first."""
         return self.outcome, self.chances, self.bought, self.predicted
 
     def by_group(self, group):
         """The mean of each group, a dict of group to `Estimate`; `group` (N,)."""
         told = {"binary": self._saved.binary, "level": self.level}
-        return collected_by_group(*self._told(), group, **told)
+        return collected_by_group(*self.told(), group, **told)
 
     def metric(self, name):
         """A metric of the estimates on these rows, such as ``"auc"``, an `Estimate`."""
-        return collected_metric(name, *self._told(), level=self.level)
+        return collected_metric(name, *self.told(), level=self.level)
 
     def calibration(self):
         """Mean estimate over the share of 1, an `Estimate`."""
-        return collected_calibration(*self._told(), level=self.level)
+        return collected_calibration(*self.told(), level=self.level)
 
     def refuted(self, group=None):
         """Whether they refute that labels were missing at random, a `Refutation`.
@@ -428,7 +454,7 @@ class LabelAnswers:
         """
         low, high = self._saved.band.interval(self.predicted)
         error = (high - low) / (2 * 1.959964) if self._saved.binary else None
-        return refuted(*self._told(), error, group)
+        return refuted(*self.told(), error, group)
 
     def refusals(self, gammas=(1.0, 2.0, np.inf)):
         """Bounds of the mean for those who refused; see `counterweight.refusal_bounds`."""

@@ -611,3 +611,67 @@ def test_a_mistake_in_the_config_is_told_before_anything_runs(copied, drawn, cha
     assert sentence in run.output
     one_sentence(run)
     assert not copy.results.exists()
+
+
+def test_answers_of_one_table_are_the_rows_of_the_next(tree, tmp_path, drawn):
+    """A filter's accepted people are whom promises are about, in one run, and anew with another
+    key; predictions of a log that lost rows by a condition are held against it where highest."""
+    shutil.copytree(tree, tmp_path / "chain")
+    copy = Copy(tmp_path / "chain")
+    people = tables.volunteers(np.random.default_rng(3), 1200)
+    accepted = "results/mine/panel/accepted.parquet"
+    sql = f"select v.* from 'mine/people.csv' v join '{accepted}' a using (person) where a.accepted"
+    sql += " and v.stayed is not null"
+    rng = np.random.default_rng(5)
+    p = rng.beta(1, 20, 8_000)
+    log = pd.DataFrame({"p": p, "clicked": rng.random(8_000) < p, "way": ["web", "app"] * 4_000})
+    lost = (log["way"] == "web") & ~log["clicked"] & (rng.random(8_000) < 0.8)
+    told = {
+        "panel": {
+            "table": "mine/people.csv",
+            "id": "person",
+            "balance": "region",
+            "alpha": 0.3,
+            "certified": False,
+            "columns": {"ignore": ["sex", "stayed"]},
+        },
+        "invited": {
+            "table": {"sql": sql, "url": "duckdb:///:memory:"},
+            "id": "person",
+            "outcome": {"column": "stayed", "positive": "yes"},
+            "groups": {"women": {"sex": "woman"}, "men": {"sex": "man"}},
+            "promises": ["coverage(women) >= 0.8 * coverage(men)"],
+            "study": {"repeats": 1},
+        },
+        "judged": {
+            "table": "mine/log.csv",
+            "reward": "clicked",
+            "predictions": {"mine": "p"},
+            "keep_rate": {"rate": 0.2, "where": {"way": "web"}},
+            "top": [0.05],
+        },
+    }
+    written(copy.folder / "mine", {"tables": told})
+    people.to_csv(copy.folder / "mine/people.csv", index=False)
+    log[~lost].astype({"clicked": int}).to_csv(copy.folder / "mine/log.csv", index=False)
+    first = copy.run(*MINE)
+    assert first.status == 0 and not first.opened, first.output
+
+    def chosen():
+        rows = pd.read_parquet(copy.folder / accepted)
+        return set(rows.loc[rows["accepted"], "person"])
+
+    scores = copy.folder / "results/mine/invited/scores.parquet"
+    before = chosen()
+    assert set(pd.read_parquet(scores)["person"]) == before and len(before) < len(people)
+    measures = pd.read_csv(copy.folder / "results/mine/judged/measures.csv")
+    top = measures[measures["top"] == 0.05].squeeze()
+    assert top["low"] < 1 < top["high"] and top["rows"] > 100
+    page = (copy.folder / "results/mine/report/judged.html").read_text()
+    assert "Where predictions are highest" in page
+    assert "that rows of reward 0 with way = web were kept at the rate 0.2" in page
+    (copy.folder / "filter.key").write_text("another secret of some length\n")
+    again = copy.run(*MINE)
+    assert again.status == 0, again.output
+    assert chosen() != before and set(pd.read_parquet(scores)["person"]) == chosen()
+    assert not [job for job in again.jobs if "judged" in job]

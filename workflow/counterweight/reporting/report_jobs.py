@@ -20,7 +20,7 @@ from counterweight.reporting.blocks import (
     page_of,
     site_of,
 )
-from counterweight.reporting.wording import packed
+from counterweight.reporting.wording import option_name, packed
 
 _ASSEMBLE = "counterweight.reporting.assemble"
 #: Parts of the plan that `RUN` and the files of studies leave out: studies have a file each, and
@@ -291,8 +291,11 @@ def _method_plan(name, method, study):
         text = in_print(option, options[option], labels)
         if isinstance(options[option], float) or text in labels[option].values():
             values[option] = text
+    # Looked up here: a page is drawn without the models that it tells of.
+    chosen = [_candidate(entry) for entry in options.get("candidates") or []]
     return {
         "id": name,
+        **({"candidates": chosen} if chosen else {}),
         **{key: method[key] for key in ("label", "role", "model", "options", "sweep", "repeats")},
         "weights": weights.get("weighting"),
         "selector": weights.get("selector"),
@@ -300,3 +303,15 @@ def _method_plan(name, method, study):
         "values": {option: values[option] for option in labels if option in values},
         "rule": components.declared("model", method["model"], "RULE", "randomised"),
     }
+
+
+def _candidate(entry):
+    """A candidate in words: its model, and what it says by texts, such as a loss."""
+    words = components.declared("model", entry["model"], "LABEL", entry["model"])
+    declared = components.options("model", entry["model"])
+    told = [
+        f"{option_name(k)}: {v}"
+        for k, v in entry.items()
+        if "enum" in declared.get(k, ()) and v != declared[k]["default"]
+    ]
+    return words.split(", {")[0] + (f" ({', '.join(told)})" if told else "")

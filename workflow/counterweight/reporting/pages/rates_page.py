@@ -5,7 +5,6 @@ import math
 from dataclasses import replace
 
 from counterweight.evaluation.rates import AT_EQUAL, CASES, RULES, equal_setting
-from counterweight.plan import components
 from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.promises_page import (
@@ -438,26 +437,14 @@ def _fit(numbers):
 
 def _candidates(numbers):
     for one in numbers.methods():
-        entries = one["options"].get("candidates") or []
+        entries = one.get("candidates") or []
         if len(entries) > 1:
             group = numbers.label(one["id"])
-            for part, words in enumerate([*map(_candidate, entries), "Combined"]):
+            for part, words in enumerate([*entries, "Combined"]):
                 line = Line(one["id"], words, {"part": str(part)}, group)
                 if numbers.get(line.source, "candidate_cost", **line.place).known:
                     yield line
                     group = ""
-
-
-def _candidate(entry):
-    """A candidate in words: its model, and what it says by texts, such as a loss."""
-    words = components.declared("model", entry["model"], "LABEL", entry["model"])
-    declared = components.options("model", entry["model"])
-    told = [
-        f"{option_name(k)}: {v}"
-        for k, v in entry.items()
-        if "enum" in declared.get(k, ()) and v != declared[k]["default"]
-    ]
-    return words.split(", {")[0] + (f" ({', '.join(told)})" if told else "")
 
 
 CHOSEN = Sheet(

@@ -6,23 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.datasets.own_table import typed_like
+from counterweight.delivery.label_plans import LEAST, column_names
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.columns import free_name
 from counterweight.numerics.coins import canonical_ids
 from counterweight.tables.saved_form import FORMULA
 from counterweight.tables.table_reader import read_columns
 
-#: Columns of the file beside the id and the outcome.
-COLUMNS = ("order", "chance", "reason", "plan")
 #: What to do where the file is not there.
 ABSENT = "correct the path under collected"
-#: Labels below which nothing is said.
-LEAST = 10
-
-
-def column_names(person, outcome):
-    """Names of `COLUMNS` in a file whose id and outcome have these names."""
-    return {name: free_name(name, (person, outcome)) for name in COLUMNS}
 
 
 @dataclass
@@ -51,8 +42,9 @@ class Bought:
         known = dict(zip(self.rows.tolist(), self.shown, strict=True))
         return [known.get(row, "") for row in np.asarray(rows).tolist()]
 
-    def check_plan(self, plan, digest):
+    def check_plan(self, plan):
         """Refuse labels that another plan drew, or that nobody drew."""
+        digest = str(plan["plan"].iloc[0])
         if self.plan != digest:
             raise CounterweightError(
                 f"{self.path} was drawn by another plan ({self.plan or 'it names none'}) than the "

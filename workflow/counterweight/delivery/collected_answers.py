@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from counterweight.delivery.bought_file import read_bought
-from counterweight.delivery.collecting import chances_by_place, half_width, level_of
+from counterweight.delivery.collecting import half_width
+from counterweight.delivery.label_plans import asked_so_far, level_of
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.collected import (
     collected_by_group,
@@ -61,15 +62,11 @@ class CollectedAnswers:
         self.group, self.waiting = None, 0
         if job.input.plan:
             plan = read_table(job.input.plan)
-            file.check_plan(plan, str(plan["plan"].iloc[0]))
+            file.check_plan(plan)
             if self.collect["by"]:
                 self.group = plan["group"].to_numpy(dtype=object).astype(str)
             if not self.collect["cost"]:
-                order, scaled = plan["order"].to_numpy(), plan["size"].to_numpy()
-                last = int(order[self.bought].max())
-                self.waiting = int((drawn & (order > last)).sum())
-                drawn &= order <= last
-                chances = chances_by_place(plan["place"].to_numpy(), scaled, last)
+                drawn, chances, self.waiting = asked_so_far(plan, drawn, self.bought, None)
         self.drawn, self.asked = drawn, chances
         self.refused = int((drawn & ~self.bought).sum())
         # Who did not answer is taken to be like the others that were asked, at equal estimates.

@@ -1,0 +1,122 @@
+"""Labels that are bought: from a config to rows to label, filled in, to the answer; what is redone."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from conftest import ROOT
+
+sys.path[:0] = [str(ROOT / "examples")]
+import tables  # noqa: E402
+
+MINE = ("--configfile", "mine/mine.yaml")
+BUDGET = 60
+#: Jobs that go by the labels bought.
+AFTER = {"collect_applicants", "deliver_applicants", "draw_applicants", "page_studies", "report"}
+
+
+def asked(copy, **keys):
+    """Write the config of the lender with some keys more."""
+    entry = yaml.safe_load((ROOT / "examples" / "lender.yaml").read_text())
+    entry |= {"table": "mine/applicants.csv", "study": {"figures": ["collect"]}}
+    del entry["score"]
+    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(entry | keys))
+
+
+def to_label(copy):
+    return pd.read_csv(copy.results / "applicants/collect.csv")
+
+
+def fill_in(copy, truth, rows=BUDGET):
+    """Fill in the outcomes of the first rows of the plan."""
+    labels = to_label(copy)
+    known = labels["customer"].map(truth.set_index("customer")["default"]).astype("Int64")
+    labels["default"] = known.where(np.arange(len(labels)) < rows)
+    labels.to_csv(copy.folder / "mine/labels.csv", index=False)
+    return labels
+
+
+def metrics(copy, source):
+    table = pd.read_parquet(copy.results / f"applicants/metrics/{source}.parquet")
+    return table.fillna({"part": "", "variable": ""}).set_index(["metric", "part", "variable"])[
+        "value"
+    ]
+
+
+@pytest.fixture(scope="module")
+def bought(copied):
+    """A plan, its labels, and the answer by them."""
+    copy = copied()
+    (copy.folder / "mine").mkdir()
+    applicants, _, truth = tables.lender(np.random.default_rng(11), 900)
+    applicants.to_csv(copy.folder / "mine/applicants.csv", index=False)
+    asked(copy, collect={"budget": BUDGET})
+    copy.first = copy.run(*MINE)
+    assert copy.first.status == 0, copy.first.output
+    copy.plan_of = to_label(copy)
+    copy.truth, copy.applicants = truth, applicants
+    fill_in(copy, truth)
+    asked(copy, collect={"budget": BUDGET}, collected="mine/labels.csv")
+    copy.second = copy.run(*MINE)
+    assert copy.second.status == 0, copy.second.output
+    return copy
+
+
+def test_a_plan_lists_rows_without_an_outcome_and_the_chances_of_all(bought):
+    blank = bought.applicants.loc[bought.applicants["default"].isna(), "customer"]
+    listed, plan = bought.plan_of, pd.read_parquet(bought.results / "applicants/plan.parquet")
+    assert len(listed) == BUDGET and listed["customer"].is_unique
+    assert {*listed["customer"]} <= {*blank} and listed["default"].isna().all()
+    assert {*plan["id"]} == {*blank} and plan["drawn"].sum() == BUDGET
+    assert ((plan["chance"] > 0) & (plan["chance"] <= 1)).all()
+    assert plan["plan"].nunique() == 1 and (listed["plan"] == plan["plan"].iloc[0]).all()
+    assert metrics(bought, "collect")["planned_points", "", ""] > 0
+
+
+def test_only_what_goes_by_the_labels_is_made_anew_and_then_nothing(bought):
+    assert bought.second.jobs == AFTER and not bought.second.opened
+    assert not bought.plan(*MINE)
+
+
+def test_the_answer_goes_by_the_labels(bought):
+    known = metrics(bought, "delivered")
+    low, high = (known["target_rate", "unlabeled", end] for end in ("low", "high"))
+    assert low < known["target_rate", "unlabeled", ""] < high
+    assert known["labels_bought", "", ""] == BUDGET and known["labels_refused", "", ""] == 0
+    page = (bought.results / "report/applicants.html").read_text()
+    assert "bought</a> by design" in page or "bought by design" in page
+    assert "If labels are missing at random" not in page
+    scores = pd.read_csv(bought.results / "applicants/scores.csv").set_index("customer")
+    own = scores.loc[bought.plan_of["customer"]]
+    truth = bought.truth.set_index("customer")["default"].loc[own.index]
+    assert (own["bought"] == "yes").all() and (own["estimate"] == truth).all()
+    assert (scores["bought"] == "yes").sum() == BUDGET
+
+
+def test_a_larger_plan_goes_on_where_the_smaller_one_ends(bought):
+    asked(bought, collect={"budget": BUDGET + 40}, collected="mine/labels.csv")
+    assert bought.plan(*MINE) == AFTER
+    run = bought.run(*MINE)
+    assert run.status == 0, run.output
+    more = to_label(bought)
+    assert len(more) == BUDGET + 40
+    assert more["customer"].tolist()[:BUDGET] == bought.plan_of["customer"].tolist()
+    assert more["default"].notna().sum() == BUDGET
+    page = (bought.results / "report/applicants.html").read_text()
+    assert "40 rows of collect.csv are still to be" in page
+
+
+def test_labels_that_nobody_drew_are_told_and_leave_nothing_behind(bought):
+    labels = pd.read_csv(bought.folder / "mine/labels.csv", dtype=str)
+    plan = pd.read_parquet(bought.results / "applicants/plan.parquet")
+    strange = plan.loc[~plan["drawn"], "id"].iloc[0]
+    labels.assign(customer=[strange, *labels["customer"][1:]]).to_csv(
+        bought.folder / "mine/labels.csv", index=False
+    )
+    run = bought.run(*MINE)
+    assert run.status != 0
+    assert "has 1 rows that the plan does not have" in run.output
+    assert not (bought.results / "applicants/collect.csv").exists()
+    labels.to_csv(bought.folder / "mine/labels.csv", index=False)

@@ -16,8 +16,11 @@ def _chance(z):
     return 1 / (1 + np.exp(-z))
 
 
-def lender(rng, rows=3000):
+def lender(rng, rows=3000, unseen=0.0):
     """Applicants of a lender: who was refused has no outcome.
+
+    With `unseen` the officer who decides sees something that no column has, and that goes with the
+    outcome so strongly: blanks can then not be made up for from the table.
 
     Returns
     -------
@@ -29,6 +32,8 @@ def lender(rng, rows=3000):
     job = rng.choice(["office", "trade", "public", "none"], rows, p=[0.4, 0.3, 0.2, 0.1])
     late = rng.poisson(0.6, rows)
     risk = -2 - 0.8 * (np.log(income) - 10.3) + 0.03 * (debt - 33) + 0.7 * late + (job == "none")
+    if unseen:
+        risk = risk + unseen * rng.normal(0, 1, rows)
     default = (rng.random(rows) < _chance(risk)).astype(int)
     approved = rng.random(rows) < _chance(1 - 1.2 * (risk + 1.5))
     days = pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 500, rows), unit="D")
@@ -49,6 +54,24 @@ def lender(rng, rows=3000):
     truth = pd.DataFrame({"customer": frame["customer"], "default": default})
     known = rows * 5 // 6
     return frame[:known], frame[known:].drop(columns=["approved", "default"]), truth
+
+
+def bought_labels(rng, applicants, truth, count=200):
+    """Labels that the lender bought: so many of the refused, drawn at random, got a small loan.
+
+    Three moved away, and nobody knows.
+
+    Returns
+    -------
+    labels : pandas.DataFrame
+        ``customer``, ``default`` and ``chance``, that of being drawn.
+    """
+    refused = applicants.loc[applicants["approved"] == "no", "customer"].to_numpy()
+    drawn = rng.choice(refused, count, replace=False)
+    known = truth.set_index("customer")["default"].loc[drawn].astype("Int64").to_numpy()
+    labels = pd.DataFrame({"customer": drawn, "default": known, "chance": count / len(refused)})
+    labels.loc[:2, "default"] = pd.NA
+    return labels
 
 
 def school(rng, rows=2000):
@@ -202,6 +225,8 @@ def write(folder=FOLDER, seed=7):
     tables["candidates"], tables["new_candidates"] = hiring(rng)
     tables["volunteers"] = volunteers(rng)
     tables["next_year"], tables["answers"] = trial(rng)
+    tables["loans"], _, truth = lender(rng, unseen=1.2)
+    tables["bought_labels"] = bought_labels(rng, tables["loans"], truth)
     for name, frame in tables.items():
         frame.to_csv(folder / f"{name}.csv", index=False)
 

@@ -35,7 +35,7 @@ FAMILIES = sorted((ROOT / "docs" / "families").glob("*.md"))
 #: Configs of other pages: tables of one's own, or studies that are written out.
 SHOWN = [
     pytest.param(text, id=f"{path.stem}-{number}")
-    for path in [*FAMILIES, ROOT / "docs" / "studies.md"]
+    for path in [*FAMILIES, ROOT / "docs" / "studies.md", ROOT / "docs" / "collect.md"]
     for number, text in enumerate(blocks(path, "yaml"))
 ]
 PAGES = [

@@ -1,4 +1,4 @@
-"""Labels that are bought: from a config to rows to label, filled in, to the answer; what is redone."""
+"""Labels that are bought: from a config to rows to label, filled in, to the answer by them."""
 
 import sys
 
@@ -85,7 +85,7 @@ def test_the_answer_goes_by_the_labels(bought):
     low, high = (known["target_rate", "unlabeled", end] for end in ("low", "high"))
     assert low < known["target_rate", "unlabeled", ""] < high
     assert known["labels_bought", "", ""] == BUDGET and known["labels_refused", "", ""] == 0
-    page = (bought.results / "report/applicants.html").read_text()
+    page = (bought.results / "applicants/report/applicants.html").read_text()
     assert "bought</a> by design" in page or "bought by design" in page
     assert "If labels are missing at random" not in page
     scores = pd.read_csv(bought.results / "applicants/scores.csv").set_index("customer")
@@ -104,7 +104,7 @@ def test_a_larger_plan_goes_on_where_the_smaller_one_ends(bought):
     assert len(more) == BUDGET + 40
     assert more["customer"].tolist()[:BUDGET] == bought.plan_of["customer"].tolist()
     assert more["default"].notna().sum() == BUDGET
-    page = (bought.results / "report/applicants.html").read_text()
+    page = (bought.results / "applicants/report/applicants.html").read_text()
     assert "40 rows of collect.csv are still to be" in page
 
 

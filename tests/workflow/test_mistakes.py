@@ -41,6 +41,11 @@ def promise(text):
     return own(f"outcome: y, groups: {{few: {{a: 2}}, many: {{a: 3}}}}, promises: [{text!r}]")
 
 
+def bought(keys, more="title: t"):
+    """A table whose labels are to be bought."""
+    return own(f"id: a, outcome: y, collect: {{{keys}}}, {more}")
+
+
 def laughing(form):
     """Anchors in anchors: forty lines that stand for 3^40 entries."""
     lines = ["a0: &a0 {x: 1}"]
@@ -314,6 +319,34 @@ MISTAKES = {
     "a class of numbers": (
         own("outcome: {column: y, kind: number, positive: 1}"), "leave one of them out"
     ),
+    # Labels to buy.
+    "labels without an id": (own("outcome: y, collect: {budget: 20}"), "needs the key id"),
+    "no amount of labels": (bought("by: a"), "by budget (how many labels"),
+    "two amounts of labels": (bought("budget: 20, half_width: 0.1"), "give one of the two"),
+    "a budget of nothing": (bought("budget: 0"), "budget is 0"),
+    "a key of labels": (bought("bugdet: 20"), "did you mean 'budget'"),
+    "labels with a tilt": (bought("budget: 20", "tilt: {times: 2}"), "collect and tilt stand"),
+    "labels with weights": (bought("budget: 20", "weight: p"), "collect and weight stand"),
+    "labels of other people": (
+        bought("budget: 20", "target: {table: mine.csv}"), "target names other people"
+    ),
+    "labels for an AUC of numbers": (
+        own("id: a, outcome: {column: y, kind: number}, collect: {budget: 20, for: auc}"),
+        "which is of a class",
+    ),
+    "labels for an AUC by group": (
+        bought("budget: 20, for: auc, by: r"), "collect.by is of the mean"
+    ),
+    "cost of the outcome": (bought("budget: 20, cost: y"), "the outcome or the id"),
+    "cost that is ignored": (
+        bought("budget: 20, cost: r", "columns: {ignore: [r]}"), "which columns.ignore names"
+    ),
+    "cost of no column": (bought("budget: 20, cost: z"), "which collect.cost names"),
+    "groups of no column": (bought("budget: 20, by: z"), "which collect.by names"),
+    "labels that are not there": (
+        own("id: a, outcome: y, collected: nowhere.csv"), "collected is 'nowhere.csv'"
+    ),
+    "labels of a log": (own(LOG + ", collected: mine.csv"), "collected is for tables whose"),
     "release of the group": (own("balance: [r], release: [r]"), "keeps to itself"),
     "another table's study": (
         own("outcome: y, study: {dataset: adult}"), "this study is of the table"

@@ -13,6 +13,7 @@ from counterweight.evaluation.collected import (
     collected_calibration,
     collected_log_loss,
     collected_mean,
+    recalibration,
     refusal_bounds,
 )
 from counterweight.evaluation.metrics import auc, log_loss
@@ -278,3 +279,22 @@ def test_mistakes_are_refused():
         collected_mean(y, chances, mask, p, how="guess")
     with pytest.raises(CounterweightError, match="no chances"):
         collected_auc(y, chances, mask, 5 * p)
+
+
+def test_the_fit_in_numbers_is_the_model_that_assists():
+    rng = np.random.default_rng(5)
+    f, chances = rng.uniform(0.05, 0.95, 500), rng.uniform(0.2, 0.9, 500)
+    y = (rng.random(500) < f**2).astype(float)
+    bought = rng.random(500) < chances
+    constant, slope, covariance = recalibration(y, chances, bought, f)
+    g = 1 / (1 + np.exp(-(constant + slope * np.log(f / (1 - f)))))
+    weight = bought / chances
+    assert weight @ (y - g) == pytest.approx(0, abs=1e-3)
+    assert g.mean() == pytest.approx(collected_mean(y, chances, bought, f).value, abs=1e-5)
+    assert (np.linalg.eigvalsh(covariance) > 0).all()
+    # Of a number it is weighted least squares.
+    y = 3 + 2 * f + rng.normal(0, 1, 500)
+    constant, slope, _ = recalibration(y, chances, bought, f)
+    at = bought.nonzero()[0]
+    line = np.polyfit(f[at], y[at], 1, w=np.sqrt(1 / chances[at]))
+    assert (slope, constant) == pytest.approx(tuple(line), rel=1e-9)

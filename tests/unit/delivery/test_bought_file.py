@@ -1,0 +1,100 @@
+"""The file of bought labels as people send it back: what is read of it, and what is refused."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.delivery.bought_file import read_bought
+from counterweight.errors import CounterweightError
+
+ROWS = 40
+GIVEN = {"id": "who", "outcome": {"options": {"column": "y"}}, "reading": {}}
+
+
+@pytest.fixture
+def table():
+    """Rows 0 to 19 have an outcome, the others none; ids have zeros in front."""
+    labeled = np.arange(ROWS) < 20
+    y = np.where(labeled, np.arange(ROWS) % 2, np.nan)
+    words = np.where(labeled, np.where(y == 1, "bad", "good"), None)
+    frame = pd.DataFrame({"who": [f"{row:03d}" for row in range(ROWS)], "y": words})
+    told = {"types": {"y": "text", "who": "text"}, "forms": {}, "binary": True}
+    return frame, SimpleNamespace(rows=np.arange(ROWS), labeled=labeled, y=y, **told)
+
+
+def sent(folder, table, change=lambda frame: frame, **options):
+    """What is read of the rows 20 to 35, after a change of what is written."""
+    rows = np.arange(20, 36)
+    frame = pd.DataFrame(
+        {
+            "who": [f"{row:03d}" for row in rows],
+            "order": np.arange(1, 17),
+            "y": np.where(rows % 3 == 0, "bad", "good"),
+            "chance": 0.25,
+            "plan": "abc",
+        }
+    )
+    path = folder / "labels.csv"
+    change(frame).to_csv(path, index=False, **options)
+    return read_bought(str(path), GIVEN, table[1], table[0])
+
+
+def test_labels_come_back_to_their_rows_in_any_order(tmp_path, table):
+    def mixed(frame):
+        return frame.sample(frac=1, random_state=1).assign(
+            y=lambda one: one["y"].where(one.index > 1)
+        )
+
+    found = sent(tmp_path, table, mixed)
+    known = dict(zip(found.rows.tolist(), found.y.tolist(), strict=True))
+    assert {row for row, y in known.items() if np.isnan(y)} == {20, 21}
+    assert all(y == (row % 3 == 0) for row, y in known.items() if row > 21)
+    assert found.plan == "abc" and found.known.sum() == 14
+    assert found.texts([20, 24, 39]) == ["", "bad", ""]
+
+
+def test_chances_survive_a_spreadsheet_with_decimal_commas(tmp_path, table):
+    found = sent(tmp_path, table, lambda frame: frame.assign(chance="0,25"), sep=";")
+    assert found.chance == pytest.approx(0.25)
+
+
+def test_ids_behind_an_apostrophe_are_those_of_the_table(tmp_path, table):
+    frame, data = table
+    frame.loc[20, "who"] = "=1+1"
+    found = sent(
+        tmp_path, (frame, data), lambda sheet: sheet.assign(who=["'=1+1", *sheet["who"][1:]])
+    )
+    assert found.rows[0] == 20
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda frame: frame.drop(columns="y"), "has no column 'y'"),
+        (lambda frame: frame.drop(columns="chance"), "has no column 'chance'"),
+        (lambda frame: frame.assign(who=frame["who"].str.lstrip("0")), "put them back"),
+        (lambda frame: frame.assign(who="x" + frame["who"]), "that the table does not have"),
+        (lambda frame: frame.assign(who=frame["who"].replace("021", "020")), "stood before"),
+        (lambda frame: frame.assign(who=frame["who"].replace("021", "003")), "the table knows"),
+        (lambda frame: frame.assign(y=["maybe", *frame["y"][1:]]), "does not know (first: 'maybe'"),
+        (lambda frame: frame.assign(y=frame["y"].where(frame.index < 5)), "10 are needed"),
+        (lambda frame: frame.assign(chance=1.5), "is no chance from above 0 to 1"),
+        (lambda frame: frame.assign(chance="a lot"), "is no chance from above 0 to 1"),
+        (lambda frame: frame.assign(plan=["b", *frame["plan"][1:]]), "rows of 2 plans"),
+    ],
+)
+def test_what_cannot_be_taken_is_told_in_a_sentence(tmp_path, table, change, words):
+    with pytest.raises(CounterweightError) as told:
+        sent(tmp_path, table, change)
+    assert words in str(told.value) and len(str(told.value).splitlines()) == 1
+
+
+def test_rows_that_nobody_drew_and_plans_of_another_key_are_refused(tmp_path, table):
+    found = sent(tmp_path, table)
+    plan = pd.DataFrame({"row": np.arange(20, 40), "plan": "abc", "drawn": np.arange(20) < 16})
+    found.check_plan(plan)
+    with pytest.raises(CounterweightError, match="has 1 rows that the plan does not have"):
+        found.check_plan(plan.assign(drawn=np.arange(20) < 15))
+    with pytest.raises(CounterweightError, match="drawn by another plan"):
+        found.check_plan(plan.assign(plan="abd"))

@@ -39,7 +39,7 @@ def made(plan, metrics, failures=()):
         )
         pages += some
         findings[family] = list(known.values())
-    above, _ = assemble.index_pages(plan, metrics, papers, findings, failures)
+    above, _, _ = assemble.index_pages(plan, metrics, papers, findings, failures)
     return {page.path: page for page in above + pages}
 
 

@@ -133,6 +133,12 @@ def test_a_target_of_other_people_is_refused(tmp_path):
         Own(tmp_path, people(240, 3), entry)
 
 
+def test_labels_bought_by_design_are_refused(tmp_path):
+    entry = {"id": "who", "outcome": "y", "rehearse": 3, "collected": "bought.csv"}
+    with pytest.raises(CounterweightError, match="collected and rehearse stand together"):
+        Own(tmp_path, people(240, 3), entry)
+
+
 def test_a_table_that_asks_something_else_is_refused(tmp_path):
     frame = people(240, 3)
     frame["y"] = frame["y"].fillna(0)

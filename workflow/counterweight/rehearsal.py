@@ -199,6 +199,7 @@ def _answered(given, frame, facts, features, place, y):
     """
     name = given["study"]
     study = given["as"] | {"dataset": name, "figures": [], "score": None}
+    study |= {"collect": None, "collected": None}
     options = study["labeling"]["options"] | {"where": {}}
     study |= {"labeling": study["labeling"] | {"options": options}}
     dataset = given["dataset"] | {"path": "a copy", "columns": {"keep": features}}

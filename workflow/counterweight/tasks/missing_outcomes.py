@@ -58,6 +58,7 @@ COLUMNS = ("auc", "log_loss", "brier", "accuracy", "calibration_ratio", "mse", "
 REHEARSED = {"copies": 50, "scenarios": ["assumed", "outcome"], "gamma": 2.0}
 #: Keys of a study that say nothing of how its answer is computed.
 UNTOLD = ("title", "question", "family", "rehearse", "figures", "score", "columns", "labels")
+UNTOLD += ("collect", "collected")
 #: Metrics of predictions that say what others say here: the calibration ratio, and accuracy.
 TOLD_OTHERWISE = ("balanced_accuracy", "calibration_error")
 

@@ -15,6 +15,7 @@ from counterweight.errors import CounterweightError
 from counterweight.fragments import Number
 from counterweight.numerics.rates.language import rates
 from counterweight.numerics.rates.limits import (
+    BOUNDS,
     LOOSER,
     least_loosened,
     loosened_text,
@@ -64,11 +65,21 @@ BEYOND = 1.05
 
 
 class Trivial(NamedTuple):
-    """The best rule that looks at nobody beside a classifier of an objective, on some rows."""
+    """The best rule that looks at nobody beside a classifier of an objective, on some rows.
+
+    `rule` keeps the constraints, where any such rule does; `free` is the best of all.
+    """
 
     rule: Constant
     cost: float
     rows: str
+    free: Constant
+
+    @classmethod
+    def of(cls, problem, cost, rows):
+        """Beside a classifier of this `cost`, by a `Problem` of these rows."""
+        free = problem._replace(bounds=np.full(len(problem.bounds), np.inf))
+        return cls(constant_rule(problem), cost, rows, constant_rule(free))
 
     @property
     def behind(self):
@@ -151,6 +162,9 @@ class MarginFit:
 
     Attributes
     ----------
+    line_ : list of (float or None, float)
+        Of each rule that was looked at, the least share by which looser constraints (below 0:
+        stricter ones) are shown by it alone, and its objective, on the rows that judge.
     margins_ : ndarray (2, m)
         By which each bound was kept, deterministic and randomised, in units of the constraint.
     held_out_checks_ : list of ConstraintCheck
@@ -171,7 +185,7 @@ class MarginFit:
     held_out: float = 0.0
 
     margins_ = np.zeros((2, 0))
-    held_out_checks_ = ()
+    held_out_checks_ = line_ = ()
     certified_ = False
     shown_ = _margins = None
     #: Whether margins of chances move the fit; else there are thresholds only.
@@ -180,6 +194,7 @@ class MarginFit:
     def _learn_all(self, samples, rng):
         plains = plain_constraints(self.constraints)
         self.held_out_checks_, self.certified_, self.shown_ = [], False, None
+        self.line_ = []
         self.margins_, self._margins = np.zeros((2, len(plains))), None
         if not plains or (self.confidence is None and not self.held_out):
             super()._learn_all(samples, rng)
@@ -273,16 +288,19 @@ class MarginFit:
         self._fit_to(fitted, rng, nothing, 1.0, plains)
         plain, units = dict(vars(self)), self._units(plains, fitted)
         error = self._values(fitted)[1] * np.sqrt((1 - share) / share)
-        most = most_room(self._repair_problem(fitted), error.max(axis=0) * units)
-        found, careful, best = None, None, constant_rule(self._repair_problem(fitted))
-        best, useful = best.cost, self._useful(fitted)
+        problem, found, careful, line = self._repair_problem(fitted), None, None, []
+        most = most_room(problem, error.max(axis=0) * units)
+        trivial = Trivial.of(problem, 0.0, "training")
+        best, useful = trivial.rule.cost, trivial.free.cost
         for _ in self._rooms(fitted, rng, error, units, plains, most):
             cost = self._cost(fitted)
             if cost >= best - ROUNDING:
                 continue  # no better than a more careful one, or than a constant answer
             best, now = cost, dict(vars(self))
             careful = now if careful is None and cost < useful else careful
-            if found is not False and self._passes(judging, *self.answers(judging.X, judging)):
+            answered = self.answers(judging.X, judging)
+            line.append(self._place(judging, answered))
+            if found is not False and self._passes(judging, *answered):
                 found = now
             elif found:
                 break
@@ -291,11 +309,7 @@ class MarginFit:
                 if careful:
                     break
         vars(self).update(found or careful or plain)
-
-    def _useful(self, samples):
-        """The objective of the best rule that looks at nobody, whatever it breaks."""
-        problem = self._repair_problem(samples)
-        return constant_rule(problem._replace(bounds=np.full(len(problem.bounds), np.inf))).cost
+        self.line_ = line
 
     def _rooms(self, fitted, rng, error, units, plains, most):
         """Margins of fits and thresholds, each set when it is asked for; those kept in the fit."""
@@ -317,6 +331,11 @@ class MarginFit:
     def _passes(self, judging, p, decided):
         """Whether rows show that all constraints are kept."""
         return bool((self._limits(judging, p, decided)[:, 1, 0] <= ROUNDING).all())
+
+    def _place(self, judging, answered):
+        """The least share by which looser constraints are shown, and the objective, on rows."""
+        limits = self._limits(judging, *answered, BOUNDS)[:, 1]
+        return least_loosened(limits, BOUNDS), self._cost(judging, answered)
 
     def _limits(self, judging, p, decided, loosened=(0.0,)):
         """Excess and upper limits (m, 2, L) of the rule that promises are about."""
@@ -374,9 +393,10 @@ class MarginFit:
         self._clear_thresholds()
         self._fit_with(samples, rng, np.zeros(len(plains)))
         units, error = self._units(plains, samples), z * self._values(samples)[1]
-        problem, useful = self._repair_problem(samples), self._useful(samples)
+        problem, careful, self.line_ = self._repair_problem(samples), None, []
         most = PART * most_room(problem, error.max(axis=0) * units)
-        best, careful = constant_rule(problem).cost, None
+        trivial = Trivial.of(problem, 0.0, "training")
+        best, useful = trivial.rule.cost, trivial.free.cost
         flattered, fit, tested = np.zeros_like(error), min(CROSSED, most), most >= CROSSED
         for part in (1.0, 1.0, PART) if tested else (1.0, PART):
             margins = np.nan_to_num(flattered + fit * part * error)
@@ -387,6 +407,7 @@ class MarginFit:
                 if not judged.kept or judged.cost >= best - ROUNDING:
                     continue
                 one = np.array([own, margins[1]]), judged
+                self.line_.append(self._place(samples, judged.answers))
                 if judged.cost < useful and careful is None:
                     careful = one
                 stopped = stopped or not self._passes(samples, *judged.answers)
@@ -443,7 +464,7 @@ class MarginFit:
         self.held_out_checks_ = verdicts_of(values, self.constraints, rows)
         limits, cost = self._limits(judging, *answered, LOOSER), self._cost(judging, answered)
         problem, in_fit = self._repair_problem(judging), self._values(samples)[0][rule]
-        self.trivial_ = Trivial(constant_rule(problem), cost, rows)
+        self.trivial_ = Trivial.of(problem, cost, rows)
         share, stable, used = least_loosened(limits[:, 1]), True, int(judging.main.sum())
         if judged is not None:
             error = 2 * np.sqrt(max(cost * (1 - cost), 0.0) / used)

@@ -21,7 +21,7 @@ from counterweight.numerics.estimator import NamedColumns
 from counterweight.numerics.rates.datasets import DataSets, named_masks
 from counterweight.numerics.rates.language import BUILTIN_SETS, rates
 from counterweight.numerics.rates.values import compile as compile_rates
-from counterweight.numerics.rates.values import constant_rule, plain_constraints
+from counterweight.numerics.rates.values import plain_constraints
 
 REPAIR_OPTIONS = {
     "repair": Choice("everyone", ["everyone", "by_group", "none"],
@@ -92,7 +92,7 @@ class RepairedDecisions(NamedColumns):
             yes = decided if self.repairs_ and decided is not None else p
             cost = problem.positive[0] @ yes + problem.negative[0] @ (1.0 - yes)
             cost = float(cost + problem.constants[0])
-            self.trivial_ = Trivial(constant_rule(problem), cost, "training")
+            self.trivial_ = Trivial.of(problem, cost, "training")
             if self.trivial_told_:
                 log.warning("%s", self.trivial_told_)
 

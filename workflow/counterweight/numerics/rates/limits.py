@@ -35,6 +35,8 @@ from counterweight.numerics.rates.values import (
 
 #: Looser constraints that are tried, in shares of what is asked: steps of a hundredth.
 LOOSER = np.arange(100) / 100
+#: The same with stricter ones, to see what a bound costs.
+BOUNDS = np.arange(-50, 100) / 100
 #: A rule that is judged by so many times the margin of a test passes four times in five.
 POWER = 1 + float(ndtri(0.8) / ndtri(0.95))
 
@@ -149,8 +151,8 @@ def _counted(rate, data, predicted):
     return rows
 
 
-def least_loosened(limits, kept=ROUNDING):
-    """The least of `LOOSER` from which on all constraints are shown kept; None without one.
+def least_loosened(limits, shares=LOOSER, kept=ROUNDING):
+    """The least of some shares (L,) from which on all constraints are shown kept; None without one.
 
     `limits` (m, L) are upper limits by these. As looser constraints hold where stricter ones do,
     the chance that it is too small is at most that of one test.
@@ -158,7 +160,7 @@ def least_loosened(limits, kept=ROUNDING):
     shown = (limits <= kept).all(axis=0)
     if not shown[-1]:
         return None
-    return float(LOOSER[len(shown) - int(np.argmin(shown[::-1])) if not shown.all() else 0])
+    return float(shares[0 if shown.all() else len(shown) - int(np.argmin(shown[::-1]))])
 
 
 def loosened_text(plain, share, parameters=None):

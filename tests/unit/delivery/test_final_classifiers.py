@@ -495,7 +495,11 @@ def test_a_certified_fit_is_given_away_as_such(tmp_path, given):
     made = Own(tmp_path, frame, entry)
     made.run("label")
     told = pd.read_parquet(made.run("deliver")["metrics"]).set_index("metric")["value"]
-    assert told.to_dict() == {"fit_confidence": 0.9, "fit_certified": 1.0}
+    known = {"confidence": 0.9, "certified": 1, "held_out": 0.4, "shown": 0, "needed": 0}
+    known |= {"stable": 1, "judges": 600}
+    assert {name: told[f"fit_{name}"] for name in known} == known
+    assert (told["fit_cost"] >= told["fit_constant"]) == bool(told["fit_behind"])
+    assert (told["fit_constant"] >= told["fit_free"]) and "bound_cost" in told
     saved = load(made.at.folder)
     assert saved.certificate.startswith("Certified at 90%") and saved.model.certified_
     assert {one.rows for one in saved.held_out_promises_} == {"held-out"}

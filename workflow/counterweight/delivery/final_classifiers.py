@@ -7,6 +7,7 @@ from counterweight.delivery.saved_classifiers import SavedClassifier
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.outcome_rules import classes_as_given
+from counterweight.models.constraints.certificates import MOST
 from counterweight.models.constraints.decisions import named_groups
 from counterweight.models.constraints.estimator import numbers_among, texts_of
 from counterweight.models.training import seen_rows, settings
@@ -72,7 +73,42 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
     saved.facts["certificate"] = getattr(model, "certificate_", "") if texts_of(options) else ""
     saved.facts["certified"] = bool(getattr(model, "certified_", False))
     saved.facts["judged"] = [list(one) for one in getattr(model, "held_out_checks_", ())]
+    saved.facts["behind"] = getattr(model, "trivial_told_", "")
+    saved.facts["shown"] = shown_records(model) if texts_of(options) else []
     return saved, scores
+
+
+def shown_records(model):
+    """What a classifier under constraints is given away with, as metric records of `delivered`.
+
+    ``fit_cost`` is its objective beside that of the best rule that looks at nobody and keeps the
+    constraints (``fit_constant``, with the ``_chance`` of its yes and whether it ``_keeps`` them)
+    or keeps nothing (``fit_free``), on the rows that judge, else of the fit. Of a confidence:
+    ``fit_confidence``, ``fit_certified``, ``fit_held_out`` (the share), ``fit_shown`` (the least
+    share by which looser constraints are shown; absent without one), ``fit_needed`` (rows that
+    constraints as asked would take; absent where that says nothing), ``fit_judges`` (rows), and
+    ``bound_cost``: by each share in hundredths (the part) the objective of a rule that is shown to
+    keep constraints looser by it, the best of those that were looked at.
+    """
+    one, shown, values = getattr(model, "trivial_", None), getattr(model, "shown_", None), {}
+    if one is not None:
+        values = {"cost": one.cost, "constant": one.rule.cost, "constant_keeps": one.rule.keeps}
+        values |= {"constant_chance": one.rule.chance, "free": one.free.cost}
+        values |= {"free_chance": one.free.chance, "behind": one.behind}
+    if shown is not None:
+        values |= {"confidence": model.confidence, "certified": model.certified_}
+        values |= {"held_out": model.held_out, "judges": shown.rows, "stable": shown.stable}
+        values |= {} if shown.share is None else {"shown": shown.share}
+        values |= {"needed": shown.needed} if shown.needed <= MOST * shown.rows else {}
+    records = [{"metric": f"fit_{name}", "value": float(value)} for name, value in values.items()]
+    costs = {}
+    for share, cost in getattr(model, "line_", ()):
+        if share is not None:
+            costs[share] = min(cost, costs.get(share, cost))
+    return records + [
+        {"metric": "bound_cost", "part": f"{100 * share:.0f}", "value": cost}
+        for share, cost in sorted(costs.items())
+    ]
 
 
 def _classes(data, frame, columns, given):

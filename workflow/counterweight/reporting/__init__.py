@@ -28,6 +28,7 @@ FIGURES = {
     "multipliers": "counterweight.reporting.charts.rates_figures:draw_multipliers",
     "bounds": "counterweight.reporting.charts.rates_figures:draw_bounds",
     "sequence": "counterweight.reporting.charts.rates_figures:draw_sequence",
+    "promises": "counterweight.reporting.charts.rates_figures:draw_promises",
     "tradeoff": "counterweight.reporting.charts.filters_figures:draw_tradeoff",
     "frontier": "counterweight.reporting.charts.filters_figures:draw_frontier",
     "proportions": "counterweight.reporting.charts.filters_figures:draw_proportions",

@@ -420,7 +420,7 @@ def plan_deliver(plan, study, at):
         "table": f"{at.folder}/scores.parquet",
         "csv": f"{at.folder}/scores.csv",
     }
-    if methods[chosen["method"]]["options"].get("confidence"):
+    if methods[chosen["method"]]["options"].get("constraints"):
         outputs["metrics"] = at.metrics("delivered")
     uses = tuple(dict.fromkeys(uses))
     return Job(f"{_HERE}:deliver", inputs, parts | given | draws(plan, study), uses, outputs)
@@ -462,15 +462,11 @@ def deliver(job):
     )
     for sentence in filter(None, [*saved.kept(), saved.certificate]):
         job.log.info("%s", sentence)
+    if saved.facts["behind"]:
+        job.log.warning("%s", saved.facts["behind"])
     if hasattr(job.output, "metrics"):
-        asked = job.given["methods"][job.given["method"]]["options"]
-        known = {"fit_confidence": asked["confidence"]}
-        if asked.get("held_out"):
-            known["fit_certified"] = float(saved.facts["certified"])
-        records = [
-            {"metric": metric, "value": value, "target": "general", "rows": saved.facts["rows"]}
-            for metric, value in known.items()
-        ]
+        place = {"target": "general", "rows": saved.facts["rows"]}
+        records = [place | record for record in saved.facts["shown"]]
         write_table(job.output.metrics, metrics_table(job.given["study"], "delivered", records))
 
 

@@ -5,7 +5,14 @@ import difflib
 import re
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.numerics.rates.language import RATES, Rate, nodes, parse_constraint, rates
+from counterweight.numerics.rates.language import (
+    RATES,
+    Rate,
+    nodes,
+    parse_constraint,
+    rates,
+    slackened,
+)
 from counterweight.plan import components
 from counterweight.plan.mistakes import condition_mistakes, nearest, refuse_all
 from counterweight.plan.tasks import module_of
@@ -193,6 +200,7 @@ def promised(entry):
                 f"old decisions on the others: leave {'deployed' if decision else 'labeled'} or "
                 "keep_rate out."
             )
+    promises = _with_slack(promises, entry.get("slack", 0))
     measures = {"error": "error(labeled)"} | _measured(promises)
     if not decision:
         _refuse_deployed(promises)
@@ -248,7 +256,7 @@ def promised(entry):
         "models": models,
         # Others are compared with the first.
         "main": "promised",
-        "figures": [],
+        "figures": ["promises"] if entry.get("confidence") else [],
         "deliver": {"method": "promised"},
     }
 
@@ -260,6 +268,17 @@ def _of_all_rows(promises, groups):
     """
     names = "|".join(map(re.escape, ("everyone", *groups)))
     return [re.sub(rf"\b({names})\b(?!\s*\()", r"\1 & labeled", text) for text in promises]
+
+
+def _with_slack(promises, slack):
+    """Promises that may be missed by a slack; a text that cannot be read is told later."""
+    found = []
+    for text in promises:
+        try:
+            found += slackened(text, slack)
+        except CounterweightError:
+            found.append(text)
+    return found
 
 
 def _refuse_deployed(promises):

@@ -9,7 +9,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.rates import compile as compile_rates
 from counterweight.numerics.rates import parse_constraint, parse_expression
-from counterweight.numerics.rates.language import check_text
+from counterweight.numerics.rates.language import check_text, slackened
 from counterweight.plan import components, digests
 from rated_rows import world
 
@@ -70,6 +70,17 @@ def test_groups_of_any_number_are_compared_in_every_ordered_pair():
             ["coverage(a) >= 0.8 * coverage(b)", "coverage(b) >= 0.8 * coverage(a)"],
         ),
         (
+            "parity(a, b, 1, 0.02)",
+            ["coverage(a) >= 1 * coverage(b) - 0.02", "coverage(b) >= coverage(a) - 0.02"],
+        ),
+        (
+            "equal_opportunity(a, b; kappa, target / 2)",
+            [
+                "recall(a) >= kappa * recall(b) - target / 2",
+                "recall(b) >= kappa * recall(a) - target / 2",
+            ],
+        ),
+        (
             "equal_opportunity(a, b & d3)",
             ["recall(a) >= 1 * recall(b & d3)", "recall(b & d3) >= recall(a)"],
         ),
@@ -128,6 +139,10 @@ def test_shorthands_equal_their_expansions(short, plain):
         ("parity(a, b, a, 0.8)", "position 14: a is named twice"),
         ("parity(a, b,", "expected"),
         ("four_fifths(a, b, 0.8)", "expected '\\)' as in four_fifths\\(set, set, ...\\)"),
+        ("parity(a, b, 1, coverage(a))", "tolerance of a shorthand is a number"),
+        ("parity(a, b, 1, 0.1, 0.1)", "expected '\\)' as in parity"),
+        ("parity(a, b, 1, 1.5)", "level must be between 0 and 1, not 1.5"),
+        ("fairness(a, b, 1, 0.1)", "expected '\\)' as in fairness"),
         ("parity(a, b, d3; 1.2)", "level must be above 0 and at most 1"),
         ("coverage(a; 2) <= 1", "position 11: expected"),
         ("fmeasure(a, b) >= 0.2", "one data set, and beta, a number above 0"),
@@ -180,3 +195,12 @@ def test_texts_are_checked_without_data():
     with pytest.raises(CounterweightError, match="comparison"):
         parse_expression("coverage(a) <= 1")
     assert parse_constraint("coverage(a) ≤ .5")[0].sign == "<="
+
+
+def test_a_slack_stands_in_each_plain_constraint():
+    assert slackened("parity(a, b, 0.9)", 0.02) == [
+        "coverage(a) >= 0.9 * coverage(b) - 0.02",
+        "coverage(b) >= 0.9 * coverage(a) - 0.02",
+    ]
+    assert slackened("churn(a) <= 0.1", 0.05) == ["churn(a) <= 0.1 + 0.05"]
+    assert slackened("parity(a, b)", 0) == ["parity(a, b)"]

@@ -468,13 +468,31 @@ def test_a_page_begins_with_each_promise():
     assert PAGE.question(numbers) == "" or "Does the classifier" in PAGE.question(numbers)
 
 
+LEVEL = {"fit_confidence": 0.9, "fit_judges": 600.0, "fit_stable": 1.0, "fit_held_out": 0.0}
+LOOSER = LEVEL | {"fit_certified": 0.0, "fit_shown": 0.25}
+
+
 @pytest.mark.parametrize(
     ("known", "sentence"),
     [
         ({}, None),
-        ({"fit_confidence": 0.9}, "come from cross-fitting, and nothing certifies it."),
-        ({"fit_confidence": 0.9, "fit_certified": 1.0}, "is certified at 90 %"),
-        ({"fit_confidence": 0.9, "fit_certified": 0.0}, "is not certified at 90 %"),
+        (LEVEL | {"fit_certified": 1.0}, "is certified at 90 % by cross-fitting: rows judged by"),
+        (
+            LEVEL | {"fit_certified": 1.0, "fit_held_out": 0.3},
+            "is certified at 90 %: held-out rows, which had no say in the fit, show",
+        ),
+        (
+            LOOSER | {"fit_needed": 5234.0},
+            "is not certified at 90 %: 600 cross-fitted rows show promises that are looser by 25 "
+            "%: coverage(women) >= 0.6 * coverage(men) and churn(everyone) <= 0.4. As asked it "
+            "would take some 5,300 rows.",
+        ),
+        (LOOSER, "churn(everyone) <= 0.4."),
+        (
+            LEVEL | {"fit_certified": 0.0, "fit_held_out": 0.3},
+            "600 held-out rows do not show that new rows keep all promises, nor looser ones.",
+        ),
+        (LEVEL | {"fit_certified": 0.0, "fit_stable": 0.0}, "unlike the one to all."),
     ],
 )
 def test_a_page_says_whether_what_is_given_away_is_certified(known, sentence):
@@ -485,3 +503,27 @@ def test_a_page_says_whether_what_is_given_away_is_certified(known, sentence):
         metrics = pd.concat([metrics, told], ignore_index=True)
     found = PAGE.answer(StudyNumbers("mine", plan, metrics)).sentence
     assert sentence in found if sentence else "certif" not in found
+
+
+def test_a_rule_behind_one_that_looks_at_nobody_is_the_first_sentence_of_the_page():
+    plan, metrics, _ = promised_study()
+    known = {"fit_cost": 0.621, "fit_constant": 0.472, "fit_constant_chance": 0.45}
+    known |= {"fit_constant_keeps": 1.0, "fit_free": 0.22, "fit_free_chance": 0.0}
+    for behind in (1.0, 0.0):
+        told = known | {"fit_behind": behind, "fit_judges": 500.0}
+        records = [{"metric": m, "value": v, "target": "general"} for m, v in told.items()]
+        own = metrics_table("mine", "delivered", records).to_pandas()
+        numbers = StudyNumbers("mine", plan, pd.concat([metrics, own], ignore_index=True))
+        found = PAGE.answer(numbers)
+        said = (
+            "The classifier with promises is no better than a rule that looks at nobody: on rows "
+            "that judged it its error is 62.1 %, and a yes to 0.45 of the people, drawn at random, "
+            "which keeps all promises, too, has 47.2 %. "
+        )
+        assert found.sentence.startswith(said) == bool(behind)
+        cards = [(card.label, card.value) for card in found.cards[:3]]
+        assert cards[0][0] == "Error by decisions, new rows"
+        assert cards[1:] == [
+            ("Error of a yes to 0.45 of the people, drawn at random", "47.2 %"),
+            ("Error of a no to everybody", "22.0 %"),
+        ]

@@ -93,7 +93,8 @@ class RepairedDecisions(NamedColumns):
             cost = problem.positive[0] @ yes + problem.negative[0] @ (1.0 - yes)
             cost = float(cost + problem.constants[0])
             self.trivial_ = Trivial.of(problem, cost, "training")
-            if self.trivial_told_:
+            # With a confidence the rows that judge tell it.
+            if self.trivial_told_ and getattr(self, "confidence", None) is None:
                 log.warning("%s", self.trivial_told_)
 
     @property

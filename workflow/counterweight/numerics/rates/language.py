@@ -7,7 +7,7 @@
     term       = factor (("*" | "/") factor)*
     factor     = "-" factor | number | parameter | "(" expression ")"
                | rate "(" set ["," "deployed" | "," number] ")"
-    arguments  = set ("," set)* [("," | ";") level]
+    arguments  = set ("," set)* [("," | ";") level ["," tolerance]]
     set        = part ("|" part)*            either
     part       = name ("&" name)*            both
 
@@ -17,7 +17,9 @@ repaired), `SHORTHANDS` the constraints that stand for one or more plain ones. A
 model in training. ``wins(d, deployed)`` is ``wins(d)``; ``fmeasure(d, 2)`` is F_2. Parameters are
 numbers that are known by a name, e.g. ``kappa``. Shorthands between groups take two or more of
 them and a level, e.g. ``parity(a, b, c, 0.8)``; a level that is a name other than kappa and target
-stands after a semicolon: ``parity(a, b, c; rho)``.
+stands after a semicolon: ``parity(a, b, c; rho)``. A tolerance t behind the level is a difference
+that rates may have beside: ``parity(a, b, 1, 0.02)`` is ``coverage(a) >= 1 * coverage(b) - 0.02``
+and the same the other way round.
 """
 
 import difflib
@@ -495,7 +497,7 @@ def _expanded(reader):
     told = "set, set, ..." if short.groups else ", ".join(["set"] * len(short.sets))
     usage = f"{word}({told}{', level' if short.level else ''})"
     reader.need("(", f"after {word}, as in {usage}")
-    sets, k, levels = [set_text(reader.sets())], "1", []
+    sets, k, levels, tolerance = [set_text(reader.sets())], "1", [], ""
     while len(sets) < len(short.sets) or (short.groups and reader.another_set(short.level)):
         reader.need(",", f"as in {usage}")
         start = reader.tokens[reader.at][2]
@@ -512,12 +514,29 @@ def _expanded(reader):
         source = reader.text[start : reader.tokens[reader.at][2]].strip()
         k = f"({source})" if isinstance(tree, Operation) else source
         levels.append((tree, short.level))
+        if short.groups and reader.take(","):
+            start = reader.tokens[reader.at][2]
+            tree = reader.expression()
+            if any(True for _ in nodes(tree, Rate)):
+                reader.fail("the tolerance of a shorthand is a number or a parameter", start)
+            source = reader.text[start : reader.tokens[reader.at][2]].strip()
+            tolerance = f" - ({source})" if isinstance(tree, Operation) else f" - {source}"
+            levels.append((tree, "share"))
     reader.need(")", f"as in {usage}")
     reader.end()
     pairs = itertools.permutations(sets, 2) if short.groups else [sets]
     given = [dict(zip(short.sets, pair, strict=True)) for pair in pairs]
-    plain = [parse_constraint(line.format(**one, k=k))[0] for line in short.lines for one in given]
+    lines = [line.format(**one, k=k) + tolerance for line in short.lines for one in given]
+    plain = [parse_constraint(line)[0] for line in lines]
     return [Constraint(c.left, c.sign, c.right, c.text, tuple(levels)) for c in plain]
+
+
+def slackened(text, slack):
+    """A constraint as plain ones, each of which may be missed by `slack` in units of its sides."""
+    if not slack:
+        return [text]
+    signs = {"<=": "+", ">=": "-"}
+    return [f"{plain.text} {signs[plain.sign]} {slack:g}" for plain in parse_constraint(text)]
 
 
 def nodes(tree, kind):

@@ -41,6 +41,13 @@ CAPTION_BY_NAME = {
         "objective by convex step, and the multiplier of each constraint, its price in that "
         "step, 0 where it does not bind."
     ),
+    "promises": (
+        "What promises cost: each point is a rule on the way from careful to bold, on rows that "
+        "did not fit it. Across: by how much its promises are looser than asked (below 0: "
+        "stricter) where these rows show them kept, at the confidence, by this rule alone. Up: "
+        "its error. Dashed: promises as asked. Grey: the best rule that looks at nobody and "
+        "keeps them."
+    ),
     "sequence": (
         "Each point is a model, trained when more rows had come, on test rows, mean over "
         "repeats with 95 % intervals, by the sign of the score. What is bounded compares its "
@@ -390,3 +397,27 @@ def draw_sequence(study):
     known = forms.told(points.get(main, bound, last), points.told(bound))
     title = f"{forms.capital(study.named(bound))} against the model before: {known} at the end"
     return canvas.drawing(title, "Models that follow each other, on test rows")
+
+
+def draw_promises(study):
+    """What the rules that were looked at err, by the bounds that they are shown to keep."""
+    of, metric = "delivered", "bound_cost"
+    shares = sorted(study.places("part", of, metric), key=float)
+    if not shares:
+        return forms.blank("No rule of this study was tested for new rows.")
+    line = [forms.point(float(at), study.get(of, metric, part=at), 100.0) for at in shares]
+    x = "Promises looser than asked by, %"
+    canvas = forms.Canvas([""], 2.9, x, "Error, %", grid="both")
+    (panel,) = canvas.all
+    panel.measures = "Error, %"
+    panel.line("rules that were looked at", line, forms.MAIN, bars=False)
+    constant = study.get(of, "fit_constant")
+    if constant.known:
+        panel.level("looks at nobody", constant.times(100), forms.BASELINE)
+    panel.upright(0.0, forms.Look(forms.INK, "", forms.DASHED), "as asked")
+    panel.ax.margins(x=0.08, y=0.12)
+    (near, cost, *_) = min(line, key=lambda point: (abs(max(point[0], 0)), point[1]))
+    title = f"Promises as asked cost an error of {cost:.1f} %"
+    if near > 0:
+        title = f"Promises that are looser by {near:.0f} % cost an error of {cost:.1f} %"
+    return canvas.drawing(title, "Error of rules by the bounds that they are shown to keep")

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from counterweight.evaluation.rates import RULES, requested_value
+from counterweight.models.constraints.certificates import rounded
 from counterweight.numerics.rates.language import (
+    PARAMETERS,
     Number,
     Operation,
     Parameter,
@@ -19,8 +21,10 @@ from counterweight.numerics.rates.language import (
     parse_constraint,
     parse_expression,
 )
+from counterweight.numerics.rates.limits import loosened_text
 from counterweight.numerics.rates.values import (
     ROUNDING,
+    Constant,
     constraints_requested,
     plain_constraints,
     verdict,
@@ -28,7 +32,8 @@ from counterweight.numerics.rates.values import (
 from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet
-from counterweight.reporting.wording import Measure, count, listing, percent
+from counterweight.reporting.sheets import told as told_as
+from counterweight.reporting.wording import Measure, capital, count, listing, percent
 from counterweight.tables.parquet import setting_options
 
 #: Options of models that hold constraints.
@@ -265,35 +270,86 @@ def promise_answer(numbers, main):
         for word in ("broken", "undecided")
     }
     others = "; ".join(f"{word}: {names}" for word, names in named.items() if names)
+    costs, behind = _costs(numbers, main)
     return (
-        f"By its decisions {inline(numbers, main)} keeps {fit.count('kept')} of "
+        f"{behind}By its decisions {inline(numbers, main)} keeps {fit.count('kept')} of "
         f"{count(len(texts), 'promise')} on the rows of the fit; on rows that were held out "
         f"{new.count('kept')} of {len(texts)} are shown kept{f' ({others})' if others else ''}."
-        f"{_certified(numbers)}",
-        cards,
+        f"{_certified(numbers, texts)}",
+        [*costs, *cards],
     )
 
 
-def _certified(numbers):
+def _delivered(numbers, name):
+    """A number that the saved classifier is given away with; NaN where there is none."""
+    return numbers.get("delivered", f"fit_{name}").mean
+
+
+def _costs(numbers, main):
+    """Cards of the error beside that of rules that look at nobody, and a sentence if it is behind.
+
+    The error is that of test rows, where the study measures one.
+    """
+    cost = _delivered(numbers, "cost")
+    if math.isnan(cost):
+        return [], ""
+    constant, free = (
+        Constant(_delivered(numbers, f"{name}_chance"), _delivered(numbers, name), keeps)
+        for name, keeps in (("constant", bool(_delivered(numbers, "constant_keeps"))), ("free", 0))
+    )
+    asked = (numbers.method(main)["options"] or {}).get("objective")
+    what = "error" if asked in (None, "error(labeled)") else asked
+    seen = "rows that judged it" if _delivered(numbers, "judges") > 0 else "the rows of its fit"
+    keeps = "keeps all promises, too" if constant.keeps else "breaks promises"
+    cards = []
+    if (numbers.protocol.get("measures") or {}).get("error"):
+        error = numbers.get(main, RULES[0], measure="error")
+        style = numbers.measure(RULES[0], "error")
+        cards = [blocks.Card("Error by decisions, new rows", *told_as(error, style))]
+    cards += [
+        blocks.Card(f"{capital(what)} of {rule.words}", percent(rule.cost), note=note)
+        for rule, note in (
+            (constant, capital(f"looks at nobody, {keeps}")),
+            (free, "Looks at nobody, whatever it breaks"),
+        )
+        if rule is constant or rule.chance != constant.chance
+    ]
+    if not _delivered(numbers, "behind"):
+        return cards, ""
+    return cards, (
+        f"{capital(inline(numbers, main))} is no better than a rule that looks at nobody: on "
+        f"{seen} its {what} is {percent(cost)}, and {constant.words}, which {keeps}, has "
+        f"{percent(constant.cost)}. "
+    )
+
+
+def _certified(numbers, texts):
     """What is known for new rows of the saved model, where a confidence was requested."""
-    level = numbers.get("delivered", "fit_confidence")
-    certified = numbers.get("delivered", "fit_certified")
-    at = f"at {percent(level.mean, 0)}"
-    if not level.known:
+    level, certified = _delivered(numbers, "confidence"), _delivered(numbers, "certified")
+    if math.isnan(level):
         return ""
-    if not certified.known:
+    at, held = f"at {percent(level, 0)}", _delivered(numbers, "held_out") > 0
+    if certified:
+        how = "by cross-fitting: rows judged by fits that did not see them"
+        how = "held-out rows, which had no say in the fit," if held else how
         return (
-            f" Its margins for new rows ({at}) come from cross-fitting, and nothing certifies it."
+            f" The delivered model is certified {at}{':' if held else ''} {how} show that new rows "
+            f"like them keep all promises{'' if held else ' (a level for many rows)'}."
         )
-    if certified.mean:
-        return (
-            f" The delivered model is certified {at}: held-out rows, which had no say in the fit, "
-            "show that new rows like them keep all promises."
-        )
-    return (
-        f" The delivered model is not certified {at}: held-out rows do not show that new rows keep "
-        "all promises."
-    )
+    lead = f" The delivered model is not certified {at}: "
+    if not _delivered(numbers, "stable"):
+        return f"{lead}fits to parts of the rows are unlike the one to all."
+    share, rows = _delivered(numbers, "shown"), _delivered(numbers, "judges")
+    judges = f"{rows:,.0f} {'held-out' if held else 'cross-fitted'} rows"
+    if math.isnan(share):
+        return f"{lead}{judges} do not show that new rows keep all promises, nor looser ones."
+    parameters = numbers.method(main_of(numbers))["options"] or {}
+    known = {name: parameters.get(name) for name in PARAMETERS}
+    plains = plain_constraints(texts)
+    looser = listing(loosened_text(plain, share, known) for plain in plains)
+    needed = _delivered(numbers, "needed")
+    more = "" if math.isnan(needed) else f" As asked it would take some {rounded(needed)} rows."
+    return f"{lead}{judges} show promises that are looser by {percent(share, 0)}: {looser}.{more}"
 
 
 def _lines(swept):

@@ -166,13 +166,16 @@ def test_right_when_either_is(right):
     assert both < np.std(made, axis=0)[0] / 2
 
 
-def test_a_difference_below_its_own_noise_is_not_taken():
-    design = np.full(4, 0.25)
+def test_a_correction_below_its_own_noise_is_not_taken():
     weight = np.array([0.3, 0.2, 0.3, 0.2])
-    small, large = np.array([0.5, 0.4, -0.5, -0.4]), np.array([0.4, -0.4, 0.4, -0.4])
-    # A gap of 0, and one of .08 whose square is 4 times its variance: half is taken.
-    assert module._correction(small, weight, design, None)[:2] == pytest.approx((0, 0))
-    assert module._correction(large, weight, design, None)[:2] == pytest.approx((0.04, 0.08))
+    none, small = np.array([0.5, 0.4, -0.5, -0.4]), np.array([0.4, -0.4, 0.4, -0.4])
+    # Means of 0, of .08 with the variance .0416, and of .4 with the same: 1 - .26 is taken.
+    assert module._correction(none, weight, None)[:2] == pytest.approx((0, 0))
+    assert module._correction(small, weight, None)[:2] == pytest.approx((0, 0.08))
+    assert module._correction(np.abs(small), weight, None)[:2] == pytest.approx((0.296, 0.4))
+    # Of two groups: .5 and .5 of the weight, so .2 each; half is taken.
+    told = module._correction(np.abs(small), weight, np.array([0, 0, 1, 1]))
+    assert told[:2] == pytest.approx((0.2, 0.4))
 
 
 def test_groups_that_repeat_rows_count_once():

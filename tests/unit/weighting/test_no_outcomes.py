@@ -116,6 +116,28 @@ def test_a_tail_that_few_outcomes_reach_is_told(side):
         assert not EmptyRanges.of(before).scarce.any()
 
 
+def test_both_ends_are_searched_alike():
+    rng = np.random.default_rng(14)
+    found = 0
+    for _ in range(20):
+        X = np.round(rng.normal(size=(1500, 3)), int(rng.integers(0, 4)))
+        low, high = np.quantile(X[:, 0], [0.2, 0.85])
+        s = rng.random(1500) < np.where((X[:, 0] < low) | (X[:, 0] > high), 0.01, 0.5)
+        one = EmptyRanges.find(X[s], X[~s], np.arange(3))
+        other = EmptyRanges.find(-X[s], -X[~s], np.arange(3))
+        ends = sorted(zip(one.column, one.low, one.high, one.scarce, strict=True))
+        turned = sorted(zip(other.column, -other.high, -other.low, other.scarce, strict=True))
+        assert ends == turned
+        found += one.scarce.sum()
+    assert found >= 10
+
+
+def test_a_value_in_a_gap_goes_to_its_nearer_end():
+    gap = EmptyRanges(np.zeros(1, int), np.array([2.0]), np.array([10.0]), np.zeros(1, bool))
+    moved = gap.nearest([[2.0], [3.0], [6.0], [6.5], [9.0], [10.0], [11.0]])
+    np.testing.assert_array_equal(moved[:, 0], [2, 2, 2, 10, 10, 10, 11])
+
+
 def test_a_tail_with_as_many_outcomes_as_a_tenth_is_none():
     rng = np.random.default_rng(13)
     X = rng.normal(size=(4000, 1))

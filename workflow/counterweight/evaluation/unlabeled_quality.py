@@ -19,8 +19,8 @@ from counterweight.numerics.estimate import Estimate, around
 NEAREST = 1e-6
 #: Largest weight of a labeled row, in mean weights. Chosen in simulation, as is `PRICE`.
 MOST = 10.0
-#: Square of the standard errors by which weights must change a metric before they count.
-PRICE = 2.0
+#: Square of the standard errors by which errors must change a metric before they count.
+PRICE = 1.0
 #: Least and largest value of each metric.
 BOUNDS = {
     "auc": (0.0, 1.0),
@@ -59,10 +59,10 @@ def unlabeled_quality(
     interval holds the chance in these labels and that of the labeled rows.
 
     Chances are calibrated on the labeled rows as they are. Errors that stay, weighted to the
-    target, correct the metric. Weighted rows are worth fewer: of the difference that weights make
-    1 - 2 / z^2 is taken where it is z of its own standard errors, nothing where it costs more
-    variance than it is likely to remove bias. The interval is that of the full correction, so that
-    it does not rest on this choice. No row counts more than `MOST` times the mean.
+    target, correct the metric. Weighted rows are worth fewer: of the correction 1 - 1 / z^2 is
+    taken where it is z of its own standard errors, nothing where it costs more variance than it is
+    likely to remove bias. The interval is that of the full correction, so that it does not rest on
+    this choice. No row counts more than `MOST` times the mean.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def unlabeled_quality(
     calibrated = calibration(y, chance, design)
     chance, ahead = calibrated(chance), calibrated(ahead)
     weight = np.minimum(weight, MOST * weight.mean())
-    weight, design = weight / weight.sum(), design / design.sum()
+    weight = weight / weight.sum()
     share = checked_weights(design_target, T)
     share = share / share.sum()
     metrics = _losses(p, p_target, ahead, share)
@@ -126,7 +126,7 @@ def unlabeled_quality(
     for name, metric in metrics.items():
         error = (y - chance) * metric.labeled
         chance_of_labels = float(noise @ metric.target**2)
-        taken, whole, *spread = _correction(error, weight, design, group)
+        taken, whole, *spread = _correction(error, weight, group)
         told = metric.value + taken, metric.value + whole, *spread, chance_of_labels
         found[name] = _told(*told, weight, level, BOUNDS[name])
     return found
@@ -254,18 +254,15 @@ def _auc(p, p_target, chance, share):
     return _Expected(value, moved(p), moved(p_target))
 
 
-def _correction(error, weight, design, group):
+def _correction(error, weight, group):
     """Mean of errors (M,) weighted to the target: as far as taken, and in full with its jackknife.
 
     Returns both means, and standard error and degrees of freedom of the second.
     """
-    apart = (weight - design) * error
-    gap = float(apart.sum())
-    sums = apart if group is None else np.bincount(group, apart)
-    taken = max(0.0, 1 - PRICE * float(sums @ sums) / gap**2) if gap else 0.0
-    whole = float(weight @ error)
-    known = jackknife(weight * (error - whole), weight, group)
-    return whole - (1 - taken) * gap, whole, *known
+    whole, own = float(weight @ error), weight * error
+    sums = own if group is None else np.bincount(group, own)
+    taken = max(0.0, 1 - PRICE * float(sums @ sums) / whole**2) if whole else 0.0
+    return taken * whole, whole, *jackknife(weight * (error - whole), weight, group)
 
 
 def _told(value, whole, spread, freedom, noise, weight, level, bounds):

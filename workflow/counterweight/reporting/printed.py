@@ -98,8 +98,8 @@ def printed_page(items, table, shown):
     known = table[table["printed"].notna() & table["ours"].notna()]
     near = known[_near(known)]
     lead = (
-        f"Of {count(len(known), 'figure')} in print that have one of ours beside them, {len(near)} are "
-        f"within {FAR:g} standard deviations of it. All {len(items)} entries below are tables and "
+        f"Of {count(len(known), 'figure')} in print that have one of ours beside them, "
+        f"{len(near)} are within {FAR:g} standard deviations of it. All {len(items)} entries below are tables and "
         "figures of the papers, or what stands in their text."
     )
     rows, sections = [], {}

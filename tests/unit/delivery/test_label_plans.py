@@ -93,6 +93,8 @@ def test_answers_go_by_group_and_tell_who_refused(study):
     labels = filled(plan, truth)
     labels.loc[labels.index % 9 == 0, "y"] = None
     answers = plan.with_labels(labels)
+    early = plan.with_labels(labels, level=0.999)
+    assert early.mean.low < answers.mean.low < answers.mean.high < early.mean.high
     assert answers.refused == 10 and answers.bought.sum() == 80
     low, high = answers.refusals()[np.inf]
     assert low.value < answers.mean.value < high.value
@@ -135,6 +137,11 @@ def test_mistakes_end_in_one_sentence(study):
     for broken, words in (
         (lambda: saved.collect(frame, key=SEED), "give one of the two"),
         (lambda: saved.collect(frame, 40, half_width=0.1, key=SEED), "give one of the two"),
+        (lambda: saved.collect("people", 40, key=SEED), "give a data frame"),
+        (lambda: saved.collect(frame, "many", key=SEED), "collect.budget is 'many'"),
+        (lambda: saved.collect(frame, -4, key=SEED), "collect.budget is -4"),
+        (lambda: saved.collect(frame, float("nan"), key=SEED), "collect.budget is nan"),
+        (lambda: plan.with_labels("labels"), "give a data frame"),
         (lambda: saved.collect(frame, 40, key=SEED, price="x"), "collect has no 'price'"),
         (lambda: saved.collect(frame, 40, key=SEED, cost="x"), "no column 'x'"),
         (lambda: saved.collect(frame.drop(columns="who"), 40, key=SEED), "no column 'who'"),

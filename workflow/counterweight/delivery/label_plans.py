@@ -377,7 +377,7 @@ class LabelPlan:
             return self._rows.curves(self.budget)
         return self._rows.after(self.with_labels(labels)).curves(self.budget)
 
-    def with_labels(self, labels):
+    def with_labels(self, labels, level=None):
         """What labels say, `LabelAnswers`.
 
         Parameters
@@ -385,6 +385,9 @@ class LabelPlan:
         labels : pandas.DataFrame
             `frame` with its outcome column filled in, as far as it is; the outcome is blank of
             those who refused, or who were not asked yet.
+        level : float, optional
+            Of the intervals: of a look that was planned that of `counterweight.look_levels`. By
+            default all ``batches`` that were told together have 95 %.
         """
         at, outcome = _filled_in(self._saved, labels, self.people["id"])
         size, drawn = len(self.people), self.people["drawn"].to_numpy()
@@ -400,8 +403,9 @@ class LabelPlan:
         drawn, chances, waiting = asked_so_far(
             self.people, drawn, np.isfinite(y), self.collect["cost"]
         )
-        return LabelAnswers(self._saved, self.people["estimate"].to_numpy(), y, drawn, chances,
-                            waiting, self._rows.level)  # fmt: skip
+        level = self._rows.level if level is None else level
+        estimate = self.people["estimate"].to_numpy()
+        return LabelAnswers(self._saved, estimate, y, drawn, chances, waiting, level)
 
 
 class LabelAnswers:
@@ -480,8 +484,24 @@ def answers_with(saved, frame, labels):
     return LabelAnswers(saved, estimate, y, drawn, chances)
 
 
+def _positive(name, value):
+    """Refuse what is no number above 0 where one may be given."""
+    right = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if value is not None and not (right and np.isfinite(value) and value > 0):
+        raise CounterweightError(f"collect.{name} is {value!r}: give a number above 0.")
+
+
+def _frame(given, what):
+    if not isinstance(given, pd.DataFrame):
+        raise CounterweightError(
+            f"The {what} are of the type {type(given).__name__}: give a data frame of pandas."
+        )
+    return given
+
+
 def without_outcome(frame, person, outcome):
     """Rows of a frame that have no outcome; all where it has no such column."""
+    frame = _frame(frame, "people")
     if person not in frame.columns:
         raise CounterweightError(
             f"The frame has no column {person!r}, which says who its rows are; it has "
@@ -499,7 +519,7 @@ def _filled_in(saved, labels, ids):
     """Places (K,) of labels among the ids of rows, and their outcomes, NaN where blank."""
     person, outcome = saved.facts["id"], saved.facts["outcome"]
     for name in (person, outcome):
-        if name not in labels.columns:
+        if name not in _frame(labels, "labels").columns:
             raise CounterweightError(
                 f"The labels have no column {name!r}; they have {listed(labels.columns, 20)}: give "
                 "the frame of the plan with its outcome column filled in."

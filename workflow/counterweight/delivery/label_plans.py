@@ -343,6 +343,8 @@ class LabelPlan:
             raise CounterweightError(
                 "collect goes by budget or by half_width: give one of the two."
             )
+        for name in ("budget", "half_width", "floor"):
+            _positive(name, self.collect[name])
         self.person, self.outcome = saved.facts["id"], saved.facts["outcome"]
         if not self.person:
             raise CounterweightError(

@@ -99,8 +99,8 @@ def printed_page(items, table, shown):
     near = known[_near(known)]
     lead = (
         f"Of {count(len(known), 'figure')} in print that have one of ours beside them, "
-        f"{len(near)} are within {FAR:g} standard deviations of it. All {len(items)} entries below are tables and "
-        "figures of the papers, or what stands in their text."
+        f"{len(near)} are within {FAR:g} standard deviations of it. All {len(items)} entries below "
+        "are tables and figures of the papers, or what stands in their text."
     )
     rows, sections = [], {}
     for item in items:

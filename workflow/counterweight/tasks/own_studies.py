@@ -79,6 +79,10 @@ def kept_by(entry):
         return {"keep_rate": checked_rate(told)}
     where = condition_of(told["where"])
     refuse_all(condition_mistakes(("keep_rate", "where"), where))
+    if "most" in where:
+        raise CounterweightError(
+            "keep_rate.where has most, and rows are not drawn here: leave it out."
+        )
     return {"keep_rate": checked_rate(told["rate"]), "kept_where": where}
 
 
@@ -187,19 +191,11 @@ def promised(entry):
         for told in (entry["outcome"], entry.get("deployed"), entry.get("scores"))
     )
     groups = {name: condition_of(told) for name, told in (entry.get("groups") or {}).items()}
-    where, kept, promises = (entry.get("labeled") or {}).get("where"), {}, entry["promises"]
+    where, promises = (entry.get("labeled") or {}).get("where"), entry["promises"]
     labeling = {"rule": "answered", "column": outcome["column"]}
     labeling |= {"where": condition_of(where)} if where else {}
     if "keep_rate" in entry:
-        kept, promises = kept_by(entry), _of_all_rows(promises, groups)
-        kept |= {"rows_before": entry["rows_before"]} if "rows_before" in entry else {}
-        labeling = {"rule": "kept_log"} | kept
-        if decision or where:
-            raise CounterweightError(
-                "Of rows that were kept at a rate every outcome is seen, and nothing is known of "
-                f"old decisions on the others: leave {'deployed' if decision else 'labeled'} or "
-                "keep_rate out."
-            )
+        labeling, promises = _kept_log(entry), _of_all_rows(promises, groups)
     promises = _with_slack(promises, entry.get("slack", 0))
     measures = {"error": "error(labeled)"} | _measured(promises)
     if not decision:
@@ -240,7 +236,7 @@ def promised(entry):
             "outcome": outcome,
             "labeled": entry.get("labeled") or {},
             "groups": columns_of(groups),
-            "keep_rate": rate if isinstance(rate := kept.get("keep_rate"), str) else None,
+            "keep_rate": rate if isinstance(rate := labeling.get("keep_rate"), str) else None,
             "decision": decision.get("column"),
             "scores": scores.get("column"),
         },
@@ -259,6 +255,21 @@ def promised(entry):
         "figures": ["promises"] if entry.get("confidence") else [],
         "deliver": {"method": "promised"},
     }
+
+
+def _kept_log(entry):
+    """The labeling of a log that kept a part of its zeros, of which promises are made."""
+    for key, why in {
+        "deployed": "nothing is known of old decisions on the rows that were lost",
+        "labeled": "every outcome is seen",
+        "weight": "rows have no further weights",
+    }.items():
+        if key in entry:
+            raise CounterweightError(
+                f"Of a log that kept a part of its rows {why}: leave {key} or keep_rate out."
+            )
+    before = {"rows_before": entry["rows_before"]} if "rows_before" in entry else {}
+    return {"rule": "kept_log"} | kept_by(entry) | before
 
 
 def _of_all_rows(promises, groups):

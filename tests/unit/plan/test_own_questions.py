@@ -479,3 +479,31 @@ def test_a_folder_that_no_run_of_ones_own_tables_made_is_left_alone(surveys):
     # A run that another workflow began writes nothing down, and goes on.
     Path("results/survey/logs").mkdir()
     surveys(**ASKED)
+
+
+def test_promises_choose_among_candidates_and_stand_beside_logistic_regression():
+    study = planned(PROMISES)["studies"]["people"]
+    methods = study["methods"]
+    assert list(methods) == ["logistic", "unconstrained", "promised"]
+    assert (study["main"], study["baseline"]) == ("promised", "logistic")
+    candidates = methods["promised"]["options"]["candidates"]
+    assert candidates[0] == methods["logistic"]["options"]["candidates"][0]
+    # Each has all of its options, and those that are null are chosen.
+    assert candidates[0] == {"model": "logistic", "l2": None, "per_row": True}
+    assert all(len(one) > 2 for one in candidates)
+    assert methods["promised"]["options"]["constraints"] == PROMISES["promises"]
+    assert methods["unconstrained"]["options"]["constraints"] == []
+
+
+@pytest.mark.parametrize(
+    "candidate, sentence",
+    [
+        ({"model": "logistic", "12": 1}, "12"),
+        ({"model": "logistics"}, "logistic"),
+        ({"model": "logistic", "l2": -1.0}, "l2"),
+    ],
+)
+def test_mistakes_in_a_candidate_are_told(candidate, sentence):
+    models = [{"model": "chosen", "name": "promised", "candidates": [candidate]}]
+    with pytest.raises(CounterweightError, match=sentence):
+        planned(PROMISES | {"study": {"models": models}})

@@ -63,6 +63,8 @@ HOPELESS = 1.0
 TILTS, ROUNDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2), 2
 #: Begins the names of the arrays of each part, with its number.
 PART = "part{}_"
+#: Rows that choose: of more, an even share of every data set and class.
+ASKED_ROWS = 20_000
 #: Rounding that a constraint may be missed by.
 ROOM = 1e-9
 
@@ -190,10 +192,18 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         rows = samples.main.tobytes()
         if self._rule is None:
             self._check_possible(problem)
-            self._choose(X, samples, problem, rng)
-        elif rows not in self._rules:
+            asked = samples
+            if samples.main.sum() > ASKED_ROWS:
+                parts = int(np.ceil(samples.main.sum() / ASKED_ROWS))
+                asked = samples.only(samples.folds(parts, copy.deepcopy(rng)) == 0)
+                told = self.objective, self.constraints, asked, self._numbers()
+                self._choose(X, asked, compile_rates(*told), rng)
+            else:
+                self._choose(X, asked, problem, rng)
+            self._rules[asked.main.tobytes()] = self._rule, self._expected
+        if rows not in self._rules:
             self._rules[rows] = self._crossed_again(X, samples, problem, rng)
-        rule, self._expected = self._rules.setdefault(rows, (self._rule, self._expected))
+        rule, self._expected = self._rules[rows]
         self.factors_, self.constant_ = rule.factors, rule.constant
         self.part_numbers_ = np.array([part.number for part in rule.parts])
         self.models_ = [self._fitted_part(part, X, samples, rng) for part in rule.parts]

@@ -56,8 +56,8 @@ OPTIONS = {
         "multipliers (Algorithm 2)."),
     "tol": Number(1.0e-5, "Certified gap at which a convex step is solved, as a share of the objective's total cost.", above=0),
     "start": Choice("best", ["zero", "svm", "deployed", "best"],
-        "zero: w = 0; svm: the unconstrained fit, scaled and shifted to meet the constraints. best: from these, from "
-        "the unconstrained fit with the threshold, or the thresholds by group, of least cost, and from an imitation of "
+        "zero: w = 0; svm: the unconstrained fit, scaled and shifted to meet the constraints. best: from these, to the end from "
+        "zero, from the unconstrained fit with the threshold, or the thresholds by group, of least cost, and from an imitation of "
         "the deployed model where the constraints speak of it; the best goes on, and no known rule that meets the "
         "constraints is better. deployed: the same, and the imitation is needed."),
     "path_steps": Integer(3,
@@ -124,6 +124,11 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, MappedScore):
         its total cost; NaN where none of these meets the constraints.
     collapsed_ : bool
         Whether nobody or everybody is positive on the training rows.
+    rule_ : str
+        What is returned: steps and where they began, or a known rule. With `start` best and no
+        `penalty` it is no worse on the training rows, by chances and decisions, than all steps from
+        zero; a known rule is no solution of the problem with its penalty, so that the
+        `objective_`, of its score made steep, says nothing.
     warnings_ : list of str
         What is wrong with the result, in sentences; also logged.
     constraint_checks_, thresholds_, threshold_groups_, repair_
@@ -269,8 +274,10 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, MappedScore):
         self.evaluations_, self.accepted_ = int(np.sum(fit.evaluations)), int(fit.accepted)
         self.least_violation_ = float(fit.least_violation)
         self.behind_, self.collapsed_, self.fit_warnings_ = np.nan, False, []
+        self.rule_ = found.words
         if not self.constraints_:
             return
+        log.info("returned: %s", self.rule_)
         self.behind_ = search.behind(w, self.repairs_)
         share = np.bincount(rows.group, minlength=rows.shape[0]) / len(rows.group)
         covered = np.array([share @ ramp(f), share @ (f > 0)])

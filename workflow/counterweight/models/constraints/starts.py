@@ -29,6 +29,9 @@ from counterweight.models.constraints.majorisation import RateFit, minimise_rate
 FIRST_STEPS = 2
 #: Scores that are begun from beside zero, those of least value.
 MOST_STARTS = 2
+#: Another start of so many times the least value does not come near in the steps that there are:
+#: it is as far as zero, which is begun from in any case.
+FAR = 1.5
 #: Tolerance of the steps before the last, in units of the last one's.
 EARLY = 10.0
 #: Of the objective's total cost: what a known rule may be better by.
@@ -46,6 +49,8 @@ FEW = 1e-3
 LEVELLED, INSIDE = 30, (0.02, 0.1, 0.3, 0.6, 0.9)
 #: Shares of the way from a start that meets the constraints to a fit without them.
 WAY = np.linspace(0, 1, 33)
+#: What steps began at that did not begin at zero.
+STARTS = "a fit without constraints, or a known rule"
 #: Fewer rows than this share with another answer are no answer at all.
 NOBODY = 1e-6
 
@@ -72,12 +77,18 @@ class Found:
     """What is returned, and the solution that the convex steps came to.
 
     They differ where a known rule, its score scaled, is better (`taken`), and where the score was
-    moved a little for the sake of its sign.
+    moved a little for the sake of its sign. `name` says which it is.
     """
 
     fit: RateFit
     solution: RateFit
     taken: bool = False
+    name: str = ""
+
+    @property
+    def words(self):
+        """What is returned, in words."""
+        return self.name or f"steps from {self.solution.begun or 'a given start'}"
 
 
 def vector(rows, fit):
@@ -189,11 +200,12 @@ class Search:
         merged = self.rows.merge(positive), self.rows.merge(negative)
         self.costs = Rates.of(*merged, constants, bounds)
 
-    def run(self, start, steps, **options):
-        """Majorisation-minimisation from one start."""
-        return minimise_rates(
+    def run(self, start, steps, begun="zero", **options):
+        """Majorisation-minimisation from one start, which `begun` names."""
+        fit = minimise_rates(
             self.rows, *self.problem, start=start, steps=steps, **self.options | options
         )
+        return replace(fit, begun=begun)
 
     @cached_property
     def known(self):
@@ -224,17 +236,27 @@ class Search:
             over = self.value(vector(self.rows, near))[1]
             if (over <= ROUNDING * np.maximum(self.costs.size[1:], 1.0)).all():
                 fit = self._on(near, near_steps)
+        plain = None
         if fit is None or (self.known and self.behind(vector(self.rows, fit)) > BEHIND):
-            fits = [self._screened(self._starts(), steps), *([fit] if fit else [])]
-            fit = min(fits, key=_order)
+            found, plain = self._screened(self._starts(), steps)
+            fit = min([found, *([fit] if fit else [])], key=_order)
         moved = self._by_sign(fit) if signed and fit.feasible else fit
-        return self._compared(moved, fit, signed) if swap else Found(moved, fit)
+        if not swap:
+            return Found(moved, fit)
+        found = self._compared(moved, fit, signed)
+        if plain is not None and plain.feasible and found.fit.feasible:
+            # By rates, too, nothing that is returned is worse than the path from zero.
+            moved = self._by_sign(plain) if signed else plain
+            own, other = (vector(self.rows, one) for one in (moved, found.fit))
+            if self._above(own, signed, 0.0) < self._above(other, signed, 0.0):
+                return Found(moved, plain)
+        return found
 
     def _on(self, fit, steps):
         """More steps from a fit, the last state of its solver included."""
         warm = replace(fit, states=fit.states[-1:])
-        start = fit.coefficient, fit.intercept
-        return self.run(start, steps, early=EARLY, warm=warm if warm.states else None)
+        start, begun = (fit.coefficient, fit.intercept), fit.begun
+        return self.run(start, steps, begun, early=EARLY, warm=warm if warm.states else None)
 
     def _starts(self):
         """Scores to begin from, scaled and shifted; see `repaired`."""
@@ -293,7 +315,10 @@ class Search:
         return w, float(np.maximum(over - costs.slack, 0).max(initial=0.0)), value
 
     def _screened(self, starts, steps):
-        """A few steps from each start; the rest from the best of these."""
+        """A few steps from each start, the rest from the best of these; and all those from zero.
+
+        Gives the best of both, and the fit from zero, or None.
+        """
         few = min(FIRST_STEPS, steps)
         # Rates that are to be equal leave further steps no room.
         goes_on = few < steps and not self.levelled
@@ -304,11 +329,12 @@ class Search:
         # Two starts of one value are one and the same.
         new = np.diff([one[2] for one in good], prepend=-np.inf) > 1e-12
         good = [one for one, kept in zip(good, new, strict=True) if kept]
-        good = [pair(self.rows, w) for w, _, _ in good[:MOST_STARTS]]
+        near = [one for one in good[:MOST_STARTS] if one[2] <= FAR * good[0][2]]
+        good = [pair(self.rows, w) for w, _, _ in near]
         at_zero = self.costs.values(np.full(self.rows.shape[0], 0.5))[1:]
         fits, proved = [], False
         for start in good:
-            fits.append(self.run(start, few, early=EARLY, goes_on=goes_on))
+            fits.append(self.run(start, few, STARTS, early=EARLY, goes_on=goes_on))
             if proved := fits[-1].status == "proved_infeasible":
                 break
         if not fits or (not proved and at_zero.max(initial=-1.0) <= ROUNDING):
@@ -318,13 +344,28 @@ class Search:
             proved = fits[-1].status == "proved_infeasible"
         if not proved and not any(fit.feasible for fit in fits):
             ordered = sorted(starts, key=lambda start: start[1])
-            fits += [self.run(pair(self.rows, w), steps) for w, _, _ in ordered[:1]]
+            fits += [self.run(pair(self.rows, w), steps, STARTS) for w, _, _ in ordered[:1]]
         fit = min(fits, key=_order)
+        from_zero = next((one for one in fits if one.begun == "zero"), None)
+        ended = fit
         if fit.feasible and len(fit.gap) < steps and not self.levelled:
             more = self._on(fit, steps - len(fit.gap))
             more.evaluations[0] += sum(one.evaluations.sum() for one in fits if one is not fit)
-            fit = _joined(fit, more)
-        return fit
+            ended = _joined(fit, more)
+        if proved or self.levelled:
+            return ended, None
+        if from_zero is fit:
+            return ended, ended
+        from_zero = self._to_the_end(from_zero, steps)
+        return min([ended, from_zero], key=_order), from_zero
+
+    def _to_the_end(self, from_zero, steps):
+        """All steps from zero, of which some may have been taken."""
+        if from_zero is None:
+            return self.run(None, steps, early=EARLY)
+        if from_zero.feasible and len(from_zero.gap) < steps:
+            return _joined(from_zero, self._on(from_zero, steps - len(from_zero.gap)))
+        return from_zero
 
     def behind(self, w, signed=False):
         """By how much the best known rule is better than a score, by coin or by sign.
@@ -354,7 +395,8 @@ class Search:
             most = rule.value + 0.5 * BEHIND * self.costs.size[0]
             sharp = sharpened(self.rows, rule, self.costs, most)
             if sharp is not None:
-                return Found(self.as_fit(sharp, fit), solution, taken=True)
+                name = f"a known rule, thresholds of a score: {rule.name}"
+                return Found(self.as_fit(sharp, fit), solution, taken=True, name=name)
         return Found(fit, solution)
 
     def _by_sign(self, fit):

@@ -75,7 +75,14 @@ def interval_minima(values, low, high):
     """Least of values[low:high] of each (nonempty) interval, and the first place of it.
 
     Minima over all runs of 2^k values are held; two runs, which may overlap, make up any interval.
+    Intervals that all begin, or all end, where the values do need one run along them.
     """
+    if not low.any():
+        at = _running(values, np.less)[high - 1]
+        return values[at], at
+    if (high == len(values)).all():
+        at = len(values) - 1 - _running(values[::-1], np.less_equal)[::-1][low]
+        return values[at], at
     places = [np.arange(len(values))]
     while 2 ** len(places) <= len(values):
         before, half = places[-1], 2 ** (len(places) - 1)
@@ -88,6 +95,13 @@ def interval_minima(values, low, high):
         left, right = place[low[rows]], place[high[rows] - 2**k]
         at[rows] = np.where(values[right] < values[left], right, left)
     return values[at], at
+
+
+def _running(values, lower):
+    """The place of the least value up to each one, moved where one is `lower` than those before."""
+    before = np.minimum.accumulate(values)
+    moved = np.append(True, lower(values[1:], before[:-1]))
+    return np.maximum.accumulate(np.where(moved, np.arange(len(values)), 0))
 
 
 #: Thresholds of each group that are looked at together, at first and again around the best.
@@ -191,7 +205,7 @@ def _by_pairs(groups, place, costs, judged):
             pair = groups[i].values, groups[j].values, rest
             found = exact_pair(*pair, costs.slack / 2)
             place[i], place[j] = found or _best_pair(*pair, judged, (place[i], place[j]))
-        if place == before:
+        if place == before or (len(groups) == 2 and found):
             break
     return float(judged(_total(groups, place, costs.fixed)[:, None])[0]), place
 

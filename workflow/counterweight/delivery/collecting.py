@@ -1,4 +1,4 @@
-"""The plan of which labels to buy next, of a study: its rows, its file, and what to expect of it."""
+"""The plan of which labels to buy next, of a study: its rows, its file, and what to expect."""
 
 import numpy as np
 

@@ -220,6 +220,21 @@ def test_metrics_of_given_predictions_hold_their_truth():
     assert all(width["calibrated"] < 0.97 * width["hajek"] for width in widths.values())
 
 
+def test_intervals_of_small_groups_hold_as_often_as_they_say():
+    y, p, *_ = drawn(21, 3000)
+    chances = inclusion_chances(np.sqrt(p * (1 - p)), 80)
+    group = np.digitize(p, [0.1, 0.3, 0.6])
+    truth = {k: y[group == k].mean() for k in range(4)}
+    held = []
+    for turn in range(150):
+        mask = draw(chances, np.random.default_rng([21, turn]).random(len(y))).mask
+        for k, found in collected_by_group(y, chances, mask, p, group).items():
+            if not np.isnan(found.low):
+                held.append(found.low <= truth[k] <= found.high)
+    # Of 600 intervals of 95 %, some with five labels; they are a little wide rather than short.
+    assert len(held) > 550 and 0.93 <= np.mean(held) <= 0.985
+
+
 def test_an_answer_from_one_class_says_what_could_be_unseen():
     y, p, chances, mask = drawn()
     found = collected_mean(0 * y, chances, mask, p)

@@ -26,6 +26,8 @@ HOW = ("calibrated", "difference", "ppi", "horvitz_thompson", "hajek")
 NEAREST = 1e-6
 #: Labels for which the variance that a model expects counts beside that of a group's own labels.
 EXPECTED = 20
+#: The same of a metric.
+FEW = 10
 #: What the slope of a calibration is held to 1 by: as much as one label says.
 PRIOR = 1.0
 
@@ -297,7 +299,7 @@ def collected_metric(
     found = metric.influence(y, judged[told.at], w)
     if found is None:
         raise CounterweightError("Of this metric it is not known how far a row moves it.")
-    value, rows = found.value, found.rows
+    value, rows, expected = found.value, found.rows, None
     if how == "calibrated" and 0 < y.mean() < 1:
         model = _models(told, None, None)
         if_1, if_0 = _moves(metric, y, judged, w, told.at, found)
@@ -307,7 +309,9 @@ def collected_metric(
         own = between[told.at]
         way = between @ model.derivative - (w * own) @ model.derivative[told.at]
         left = y - model.without
-        rows = w * left * (own + model.pull @ way)
+        moves = w * (own + model.pull @ way)
+        rows, g = moves * left, model.expected[told.at]
+        expected = float(((1 - told.pi) * moves**2) @ (g * (1 - g)))
     bounds = metric.bounds
     if bounds[0] is not None:
         value = max(value, bounds[0])
@@ -317,6 +321,10 @@ def collected_metric(
     if design == "fixed":
         lost = fixed_parts(rows, told.pi, told.stratum)
         parts = np.sign(parts) * np.sqrt(lost * (len(rows) - 1) / len(rows))
+    if expected is not None and parts.any():
+        # As in `collected_by_group`: few labels may show less variance than the model has for them.
+        shown = FEW * expected / float(parts @ parts)
+        parts = parts * np.sqrt((len(y) + shown) / (len(y) + FEW))
     low, high, error = metric.interval(value, parts, np.zeros(len(parts)), level, metric.bounds)
     low, high = (value if not np.isfinite(end) and error == 0 else end for end in (low, high))
     effective = float(w.sum() ** 2 / (w @ w))

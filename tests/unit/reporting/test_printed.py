@@ -6,15 +6,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 import report_example as example
+import yaml
+from counterweight.plan.reading import with_listed_studies
 from counterweight.reporting import blocks
 from counterweight.reporting.claims import load_claims
+from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.pages.selection_page import PAGE
 from counterweight.reporting.printed import (
     PRINTED,
     beside_print,
     load_items,
     printed_page,
+    told_answers,
     told_findings,
 )
+from counterweight.reporting.study_page import StudyContext, study_page
 
 CLAIMS = sorted((Path(__file__).resolve().parents[3] / "workflow" / "claims").glob("*.yaml"))
 OF_ADULT = {"study": "adult_married", "target": "general", "metric": "accuracy"}
@@ -31,7 +37,7 @@ def printed():
 
 
 def test_every_table_and_figure_of_the_papers_is_listed_once(declared):
-    items, _ = declared
+    items, _, _ = declared
     named = [(one["paper"], one["item"]) for one in items]
     assert len(named) == len(set(named))
     drawn = [name for name in named if name[1] != "text"]
@@ -136,3 +142,48 @@ def plan():
 @pytest.fixture(scope="module")
 def metrics(plan):
     return example.metrics(plan)
+
+
+#: Studies whose kind answers their question first; all others declare their first sentence.
+BY_KIND = (
+    *("adult_married", "ca_coastal", "adult_married_categories", "adult_married_numeric"),
+    *("curved", "straight", "adult_mcar", "adult_mar", "adult_mnar_weak", "adult_mnar_strong"),
+    *("adult_by_outcome", "bank_drift", "ca_by_price", "bank_subsampled", "clicks_subsampled"),
+    *("bank_ranking", "clicks_ranking", "bank_budget", "adult_budget", "clicks_budget"),
+    *("bandit_men_thompson", "bandit_men_uniform", "bandit_women_thompson"),
+    *("bandit_women_uniform", "bank_filter", "adult_filter", "adult_filter_two"),
+    *("bank_filter_target", "kakadu_filter", "fairness_own_split"),
+)
+#: Studies whose first sentence does not have what is asked for, yet.
+OPEN = ("adult_kept", "logged_value", "odds_adult", "egregious", "stability")
+
+
+def test_every_study_answers_first_or_is_known_not_to(declared):
+    config = yaml.safe_load((CLAIMS[0].parents[2] / "config.yaml").read_text(encoding="utf-8"))
+    shipped = with_listed_studies(config, {}, CLAIMS[0].parents[1] / "studies")["studies"]
+    told = [answer["study"] for answer in declared[2]]
+    assert len(told) == len(set(told))
+    assert sorted([*told, *BY_KIND, *OPEN]) == sorted(shipped)
+    for answer in declared[2]:
+        labels = {rule["label"] for rule in answer["values"]}
+        assert all("{" + label + "}" in answer["says"] for label in labels)
+        assert answer["says"].format(**dict.fromkeys(labels, "1"))
+
+
+def test_a_declared_answer_stands_first_on_the_page(metrics, plan):
+    told = told_answers([FINDING], metrics, plan)
+    assert told["adult_married"].startswith("It is +")
+    numbers = StudyNumbers("adult_married", plan["studies"]["adult_married"], metrics)
+    context = StudyContext("report/adult_married.html", answer=told["adult_married"])
+    page, found = study_page(PAGE, numbers, context)
+    assert page.blocks[0].text == found.answer == told["adult_married"]
+    assert "makes up for" in page.blocks[1].text
+    few = metrics[metrics["repeat"] < 2]
+    assert told_answers([FINDING], few, plan) == {}, "no number, no sentence"
+
+
+def test_levels_are_told_in_their_own_unit_and_differences_in_points(metrics, plan):
+    level = copy.deepcopy(FINDING)
+    level["values"][0]["right"] = 0
+    assert " % [" in told_answers([level], metrics, plan)["adult_married"]
+    assert " points [" in told_answers([FINDING], metrics, plan)["adult_married"]

@@ -138,3 +138,26 @@ def test_features_that_lack_a_row_are_refused_and_files_are_read_as_arrays(tmp_p
     data = StudyData.read(tmp_path / "f", tmp_path / "l", weights="")
     assert data.categories == facts["categories"] and data.weights is None and data.truth is None
     assert data.role(1, "test").tolist() == [False, False, True, True]
+
+
+def test_an_oracle_may_be_held_to_as_many_rows_as_are_labeled():
+    rows = 600
+    rng = np.random.default_rng(0)
+    role = rng.choice(["labeled", "unlabeled", "test"], rows, p=[0.2, 0.5, 0.3]).astype(object)
+    y = rng.integers(0, 2, rows).astype(float)
+    told = {"repeat": np.zeros(rows, int), "row": np.arange(rows)}
+    labels = told | {"role": role, "y_general": y, "y_unlabeled": y}
+    truth = told | {"y_general": y, "y_unlabeled": y}
+    features = {"row": np.arange(rows), "a": np.arange(rows) * 1.0}
+    whole, equal = (StudyData(features, labels, truth=truth) for _ in range(2))
+    equal.drawn_by = (1, "study")
+    labeled = int((role == "labeled").sum())
+    for target, among in (("general", role != "test"), ("unlabeled", role == "unlabeled")):
+        X, found, weight, ids = equal.training(0, target)
+        assert len(X) == len(found) == labeled and weight is None
+        assert among[ids].all() and (y[ids] == found).all()
+        assert len(whole.training(0, target)[0]) == among.sum()
+        assert (equal.training(0, target)[3] == ids).all(), "the same rows again"
+    # Not the labeled rows themselves: a random part of everyone.
+    ids = equal.training(0, "general")[3]
+    assert 0.1 < (role[ids] == "labeled").mean() < 0.5

@@ -35,7 +35,13 @@ from counterweight.reporting.failures import (
     reason_of,
 )
 from counterweight.reporting.numbers import TABLE, StudyNumbers
-from counterweight.reporting.printed import beside_print, load_items, printed_page, told_findings
+from counterweight.reporting.printed import (
+    beside_print,
+    load_items,
+    printed_page,
+    told_answers,
+    told_findings,
+)
 from counterweight.reporting.render import latex, render, render_one
 from counterweight.reporting.study_page import StudyContext, study_page
 from counterweight.reporting.wording import (
@@ -57,16 +63,18 @@ FINDINGS = tuple(
 )
 
 
-def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=None):
+def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=None, answers=()):
     """The pages, the findings by study and the tables by ``{study}-{target}`` of a family.
 
-    `papers` are claims and printed figures, from `counterweight.reporting.claims.load_claims`. With
+    `papers` are claims and printed figures, from `counterweight.reporting.claims.load_claims`,
+    `answers` first sentences from `counterweight.reporting.printed.load_items`. With
     `draw_in`, a folder, the figures that can be drawn are drawn there, in place of those of the
     run.
     """
     claims, printed = papers
     pages, findings, tables = [], {}, {}
     title = blocks.family_title(shown, family)
+    first = told_answers(answers, metrics, shown)
     for name in blocks.families(shown)[family]:
         plan = shown["studies"][name]
         numbers = StudyNumbers(name, plan, metrics, results / plan.get("folder", name), printed)
@@ -95,6 +103,7 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
             links=(*links, *_claims_of(name, claims)),
             csv=csv,
             reasons=reasons,
+            answer=first.get(name, ""),
         )
         page, findings[name] = study_page(reference(plan["sheets"]["page"]), numbers, context)
         pages.append(page)
@@ -158,9 +167,9 @@ def page(job):
     given = job.given
     shown, family = unpacked(given["shown"]), given["family"]
     results = Path(job.output.findings).parents[1]
-    papers = load_claims(job.input.claims)
+    papers, (_, _, answers) = load_claims(job.input.claims), load_items(job.input.claims)
     pages, findings, tables = family_pages(
-        shown, family, _metrics(job.input.metrics), papers, results
+        shown, family, _metrics(job.input.metrics), papers, results, answers=answers
     )
     for name, table in tables.items():
         write_table(results / "tables" / f"{name}.parquet", table, TABLE)
@@ -187,7 +196,7 @@ def report(job):
         rows = read_table(path).drop(columns="study").to_dict("records")
         findings[family] = [blocks.Finding(**row) for row in rows]
     papers = load_claims(job.input.claims)
-    declared = load_items(job.input.claims)
+    *declared, answers = load_items(job.input.claims)
     pages, decided, beside = index_pages(shown, metrics, papers, findings, (), declared)
     write_table(results / "tables" / "metrics.parquet", metrics, METRICS)
     if hasattr(job.output, "claims"):
@@ -202,7 +211,10 @@ def report(job):
     write_pages(pages, blocks.site_of(shown), results)
     if job.given["one_file"]:
         families = blocks.families(shown)
-        others = [family_pages(shown, one, metrics, papers, results)[0] for one in families]
+        others = [
+            family_pages(shown, one, metrics, papers, results, answers=answers)[0]
+            for one in families
+        ]
         write_whole(pages, sum(others, []), shown, results / blocks.WHOLE)
     job.log.info("wrote %s", job.output.html)
 
@@ -239,16 +251,15 @@ def assemble_what_is_there(shown, chains, claims_files, results):
     """
     results = Path(results)
     metrics, failures = measurements_and_failures(chains, dated=True)
-    papers = load_claims(claims_files)
+    papers, (*declared, answers) = load_claims(claims_files), load_items(claims_files)
     findings, pages = {}, []
     with tempfile.TemporaryDirectory() as folder:
         for family in blocks.families(shown):
             made, known, _ = family_pages(
-                shown, family, metrics, papers, results, failures, draw_in=folder
+                shown, family, metrics, papers, results, failures, folder, answers
             )
             pages += made
             findings[family] = list(known.values())
-        declared = load_items(claims_files)
         above, _, _ = index_pages(shown, metrics, papers, findings, failures, declared)
     write_whole(above, pages, shown, results / blocks.PARTIAL)
     return failures

@@ -40,14 +40,14 @@ PRINTED = (
 
 
 def load_items(paths):
-    """Tables and figures, and findings, of checked claim files, each with its ``title``."""
-    items, findings = [], []
+    """Tables and figures, findings and answers of checked claim files, each with its ``title``."""
+    made = {"items": [], "findings": [], "answers": []}
     for path in sorted(map(Path, paths)):
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
         of = {"paper": document["paper"], "title": document["title"]}
-        items += [of | item for item in document.get("items", ())]
-        findings += [of | finding for finding in document.get("findings", ())]
-    return items, findings
+        for kind, known in made.items():
+            known += [of | entry for entry in document.get(kind, ())]
+    return tuple(made.values())
 
 
 def beside_print(items, printed, metrics, shown):
@@ -123,6 +123,7 @@ def printed_page(items, table, shown):
         "The papers' tables and figures beside ours",
         (Sentence(lead, "answer"), whole),
         tuple(parts),
+        banner=blocks.BANNERS.get(shown["data_source"], ""),
         lead="Which figures of the papers come out here, and why not where not?",
     )
 
@@ -216,10 +217,24 @@ def told_findings(findings, metrics, shown):
             )
 
 
+def told_answers(answers, metrics, shown):
+    """First sentences of studies by study: those of which all numbers are there in this run."""
+    measured, told = Measurements(metrics), {}
+    for answer in answers:
+        if answer["study"] in shown["studies"]:
+            outcomes = [decide_rule(rule, measured, shown, ()) for rule in answer["values"]]
+            if not any(outcome["verdict"] in ("cannot", "nothing") for outcome in outcomes):
+                said = {one["label"]: _told(one) for one in outcomes}
+                told[answer["study"]] = answer["says"].format(**said)
+    return told
+
+
 def _told(outcome):
-    """The effect of a rule with its unit and interval."""
+    """The effect of a rule with its unit and interval: a level where it is held against 0."""
+    unit, level = outcome["unit"], outcome["right"] == 0
+    unit = "%" if level and unit == "points" else unit
     ends = [outcome[key] for key in ("effect", "low", "high")]
-    places = digits(outcome["unit"], *ends)
-    text = number(ends[0], places, sign=outcome["unit"] in ("points", "%"))
+    places = 1 if unit in ("%", "points") else digits(unit, *ends)
+    text = number(ends[0], places, sign=not level)
     bracket = interval(*ends[1:], places) if ends[1] != ends[2] else ""
-    return joined_words([text, outcome["unit"], bracket], " ").replace(" %", " %")
+    return joined_words([text, unit, bracket], " ")

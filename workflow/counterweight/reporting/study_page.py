@@ -8,7 +8,7 @@ and every measure that was taken stands in a table.
 import html
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -78,7 +78,8 @@ class StudyContext:
     """What a study's page has beside its numbers.
 
     ``figures`` are `blocks.Figure`, ``failures`` `blocks.Failure`, ``links`` blocks of the last
-    section, ``csv`` the link to the study's table, ``reasons`` why a method has no result.
+    section, ``csv`` the link to the study's table, ``reasons`` why a method has no result,
+    ``answer`` a first sentence that was declared for the study, "" for that of its kind.
     """
 
     path: str
@@ -89,6 +90,7 @@ class StudyContext:
     links: tuple = ()
     csv: object = None
     reasons: dict | None = None
+    answer: str = ""
 
 
 # Answers of any study.
@@ -189,6 +191,8 @@ def study_page(page, numbers, context):
     answer = page.answer(numbers) or Answer(
         "Nothing was measured: see what failed." if context.failures else "Nothing was measured."
     )
+    if context.answer:
+        answer = replace(answer, sentence=context.answer, more=(answer.sentence, *answer.more))
     question = plan.get("question") or (page.question and page.question(numbers))
     question = question or default_question(numbers)
     lead = [Sentence(answer.sentence, "answer"), *answer.links, *column_doubts(numbers)]

@@ -50,21 +50,53 @@ def answer(numbers):
     if made is None:
         return None
     more, target = list(made.more), numbers.plan["targets"][0]
-    share, gap = recovered(numbers, metric, target)
-    if not math.isnan(share):
-        rest = (
-            f"of that, {percent(share, 0)} is recovered" if share > 0 else "none of it is recovered"
-        )
-        more.append(
-            "The hidden labels themselves would have been worth "
-            f"{gap_in_words(gap, numbers.measure(metric))}; {rest}."
-        )
+    if first := made_up_for(numbers, metric, target):
+        made, more = replace(made, sentence=first), [made.sentence, *more]
     # What a constant answer would score is the floor under every accuracy.
     share = numbers.get("labels", "positive_share", target, part="target").mean
     if metric == "accuracy" and not math.isnan(share):
         word, score = "yes" if share > 0.5 else "no", percent(max(share, 1 - share))
         more.append(f"Always answering “{word}” would score {score}.")
     return replace(made, more=(*more, *kept(numbers)))
+
+
+def made_up_for(numbers, metric, target):
+    """How much of what selection takes the main method makes up for, and which other does most.
+
+    "" where hidden labels add nothing beyond chance, or the main method is not the baseline's model
+    with weights: then something else is asked.
+    """
+    main, baseline = numbers.main, numbers.baseline
+    if None in (main, baseline) or not numbers.method(main)["weights"]:
+        return ""
+    if numbers.method(main)["model"] != numbers.method(baseline)["model"]:
+        return ""
+    share, gap = recovered(numbers, metric, target)
+    if math.isnan(share):
+        return ""
+    measure = numbers.measure(metric)
+    others = {
+        one["id"]: recovered(numbers, metric, target, one["id"])[0]
+        for one in numbers.methods(swept=False)
+        if one["id"] not in (main, baseline) and not numbers.sees_hidden(one["id"])
+    }
+    others = {name: value for name, value in others.items() if not math.isnan(value)}
+    best = max(others, key=others.get, default=None)
+
+    def of_it(name, value):
+        own = gap_in_words(numbers.against(baseline, name, metric, target), measure)
+        return f"{percent(value, 0) if value > 0 else 'nothing'} ({own})"
+
+    said = (
+        f"Of what hidden labels would add to the {measure.label} on {TARGETS.get(target, target)}, "
+        f"{gap_in_words(gap, measure)}, {numbers.label(main)} makes up for {of_it(main, share)}"
+    )
+    if best and others[best] > share:
+        said += (
+            f"; of all that see no hidden label {numbers.label(best)} came out best: "
+            f"{of_it(best, others[best])}"
+        )
+    return said + "."
 
 
 def results_sheet(target):

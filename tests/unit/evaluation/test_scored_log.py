@@ -1,5 +1,8 @@
 """Predictions of a log in partitions: merged, they say what one pass over all rows says."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,12 +19,15 @@ from counterweight.numerics.ranking import auc_estimate
 from counterweight.numerics.zero_rejection import keep_weights
 from counterweight.plan import components
 from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.pages.own_logs_page import ranking_answer
 from counterweight.reporting.report_jobs import study_plan
 from counterweight.tables.parquet import metrics_table
 from counterweight.tasks import prediction_logs as kind
 from counterweight.tasks.logs import told_of
-from own_logs import planned_folder, run_folder, run_job, write_folder
+from own_logs import planned, planned_folder, run_folder, run_job, write_folder
 
+IDS = {"fine": "fine", "rough": "rough"}
+KEPT_ALL = {"keep_rate": 1.0, "rows_before": 0}
 NUMBERS = ["value", "standard_error", "low", "high"]
 
 
@@ -182,6 +188,32 @@ def test_highest_predictions_without_a_reward_have_no_ratio(tmp_path):
     (one,) = (x for x in found["estimates"] if x["top"] < 1 and x["predictions"] == "fine")
     assert one["value"] is None and one["nonzero"] == 0 and one["rows"] == 6
     assert not [x for x in kind_records(found) if x.get("part") == "top 0.01"]
+
+
+def test_a_page_begins_with_predictions_that_are_too_high_where_they_are_highest():
+    rng = np.random.default_rng(15)
+    p = rng.beta(1, 20, 20_000)
+    frame = pd.DataFrame({"clicked": (rng.random(20_000) < p).astype(int), "fine": p})
+    frame["rough"] = np.where(p > np.quantile(p, 0.99), 2 * p, p)
+    found = ScoredLog(
+        {"predictions": {"fine": "fine", "rough": "rough"}, "top": [0.01], "labeling": KEPT_ALL}
+        | {"outcome": {"column": "clicked"}}
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        found = merged(Path(folder), frame, found)
+    plan, study = planned(
+        {"reward": "clicked", "predictions": {"fine": "fine", "rough": "rough"}, "top": [0.01]},
+        of=kind,
+    )
+    tables = [
+        metrics_table("mine", name, score_runs.score_metrics(found, name, IDS, top=[0.01]))
+        for name in IDS
+    ]
+    shown = study_plan(study, plan["metrics"])
+    numbers = StudyNumbers("mine", shown, pd.concat([table.to_pandas() for table in tables]))
+    answer = ranking_answer(numbers)
+    (said,) = (text for text in answer.more if "highest" in text)
+    assert said.startswith("The highest 1 % of rough are too high by the mean: ")
 
 
 def kind_records(found):

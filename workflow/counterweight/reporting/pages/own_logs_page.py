@@ -344,17 +344,37 @@ def ranking_answer(numbers):
     for line in lines:
         size = in_words(numbers.get(line.source, metric), measure)
         said.append(f"{line.label} has {measure.label} of {size}")
-        ratio = numbers.get(line.source, "predicted_over_observed")
-        if ratio.bounded and not ratio.low <= 1 <= ratio.high:
-            word = "high" if ratio.mean > 1 else "low"
-            size = in_words(ratio, numbers.measure("predicted_over_observed"))
-            more.append(f"{line.label} is too {word} by the mean: {size} times.")
+        more += _miscalibrated(numbers, line)
     if len(lines) > 1:
         gap = _gap(numbers, lines[0].source, lines[1].source, metric)
         told = difference_in_words(gap, measure)
         said[0] += f": {told} {numbers.label(lines[1].source)} on the same rows"
     cards = of_methods(numbers, [line.source for line in lines], metric)
     return Answer(f"{said[0]}.", (*(f"{text}." for text in said[1:]), *more), *cards)
+
+
+def _miscalibrated(numbers, line):
+    """Sentences on predictions that the rewards speak against: of all rows, of the highest."""
+    for part in ("", *_shares(numbers)):
+        ratio = numbers.get(line.source, _RATIO, part=part)
+        if not ratio.bounded or ratio.low <= 1 <= ratio.high:
+            continue
+        word, size = "high" if ratio.mean > 1 else "low", in_words(ratio, numbers.measure(_RATIO))
+        if part:
+            of = f"{_share(part)} of {numbers.label(line.source)}"
+            yield f"The highest {of} are too {word} by the mean: {size} times."
+        else:
+            yield f"{line.label} is too {word} by the mean: {size} times."
+
+
+def _shares(numbers):
+    """Parts of the rows of highest predictions, the largest first."""
+    parts = {part for one in numbers.sources for part in numbers.places("part", one, _RATIO)}
+    return sorted(parts - {""}, key=lambda part: -float(part.split()[-1]))
+
+
+def _share(part):
+    return f"{100 * float(part.split()[-1]):g} %"
 
 
 def _ranked_pairs(numbers):
@@ -395,10 +415,8 @@ _AS_TOLD = Holds(1.0, "Pass where the interval holds 1: as many rewards came as 
 
 
 def _highest(numbers):
-    parts = {part for one in numbers.sources for part in numbers.places("part", one, _RATIO)}
-    for part in sorted(parts - {""}, key=lambda part: -float(part.split()[-1])):
-        share = percent(float(part.split()[-1]))
-        yield Column(_RATIO, f"Highest {share}", place={"part": part}, bound=_AS_TOLD)
+    for part in _shares(numbers):
+        yield Column(_RATIO, f"Highest {_share(part)}", place={"part": part}, bound=_AS_TOLD)
 
 
 HIGHEST = Sheet(

@@ -50,6 +50,18 @@ def test_a_larger_plan_begins_with_a_smaller_one_whatever_the_order_of_the_frame
     assert small.people["drawn"].sum() == 40
 
 
+def test_it_is_the_plan_that_the_workflow_makes_with_the_same_key(tmp_path):
+    frame = people(300, 5)
+    own, files = delivered(tmp_path, frame, collect={"budget": 30})
+    made = own.run("collect")
+    told = pd.read_csv(made["csv"], dtype={"who": str})
+    plan = load(files["model"]).collect(frame, 30, key=tmp_path / "filter.key")
+    assert list(plan.frame["who"]) == list(told["who"]) and len(told) == 30
+    np.testing.assert_allclose(plan.frame["chance"], told["chance"], rtol=1e-9)
+    assert list(plan.frame["reason"]) == list(told["reason"])
+    assert set(plan.frame["plan"]) == set(told["plan"])
+
+
 def test_what_a_plan_expects_narrows_and_is_what_the_labels_then_give(study):
     saved, frame, truth = study
     plan = saved.collect(frame, 100, key=SEED)

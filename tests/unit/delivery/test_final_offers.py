@@ -4,8 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from counterweight.delivery.final_offers import _held_out_losses, chosen_method
+from counterweight.delivery.final_offers import _held_out_losses, chosen_method, drawn_offers
+from counterweight.labeling.offered import OfferScale
+from counterweight.models.choice.offer_training import Compared
 from counterweight.tables.parquet import write_table
+from scipy.special import expit
 
 
 def test_losses_are_those_of_the_test_rows_of_every_world(tmp_path):
@@ -37,5 +40,58 @@ def test_the_least_loss_is_taken_and_the_first_of_those_that_are_the_same(losses
         given={"candidates": names, "everybody": False},
         log=SimpleNamespace(info=lambda *told: None),
     )
-    chosen, told = chosen_method(job, None, None, None, None, losses)
-    assert chosen is names[place] and told[place] == losses[place]
+    chosen, told, compared = chosen_method(job, None, None, None, None, losses)
+    assert chosen == names[place] | {"place": place} and told[place] == losses[place]
+    assert compared is None
+
+
+def compared_with(policy, rows, each=None):
+    """Methods of two folds whose best offers are the same for everybody."""
+
+    def best(*_):
+        def accept(offers):
+            return expit(10 * (offers - 0.5))
+
+        offers = np.broadcast_to(policy, (rows,))
+        return offers, accept(offers), accept(T), accept
+
+    kind = type("Given", (Compared,), {"policy": best})
+    fold = np.arange(rows) % 2
+    losses = [own.mean() for own in (each or {0: np.zeros(rows)}).values()]
+    return kind(losses, {}, each or {}, np.arange(rows), fold, {})
+
+
+ROWS = 3000
+T = np.random.default_rng(0).random(ROWS)
+X = np.random.default_rng(2).normal(size=(ROWS, 3))
+ETA = np.where(X[:, 0] > 0, 0.2, 0.8)
+Y = (np.random.default_rng(1).random(ROWS) < expit(20 * (T - ETA))).astype(float)
+SCALING = OfferScale(10.0, 20.0, "down"), None
+
+
+def test_offers_that_earn_less_than_one_for_all_are_not_given_away():
+    """At t = .05 hardly anybody buys; half of the people do from .2 on, the others from .8 on."""
+    place = {"place": 0, "setting": "", "method": "one"}
+    for policy, instead in ((0.05, True), (ETA + 0.12, False)):
+        found = drawn_offers(compared_with(policy, ROWS), place, X, T, Y, SCALING)
+        assert found.random and found.p > 0.05 and found.instead == instead
+        price = 20 - 10 * np.linspace(0, 1, 1001)
+        odds = 20 * (np.linspace(0, 1, 1001)[:, None] - [0.2, 0.8])
+        earned = expit(odds).mean(axis=1) * price
+        assert np.interp(found.single, price[::-1], earned[::-1]) > 0.97 * earned.max()
+        names = {one["metric"] for one in found.records()}
+        assert {"drawn_snips_low", "drawn_gain", "single_drawn", "offers_random_p"} <= names
+    dependent = drawn_offers(compared_with(0.65, ROWS), place, np.c_[T + X[:, 0], X], T, Y, SCALING)
+    assert not dependent.random and dependent.p < 1e-6 and not dependent.instead
+    told = drawn_offers(compared_with(0.05, ROWS), place, np.c_[T, X], T, Y, SCALING, True)
+    assert told.random and told.instead
+    assert not drawn_offers(compared_with(0.05, ROWS), place, X, T, Y, SCALING, False).random
+
+
+def test_of_methods_within_chance_of_the_best_the_first_is_taken():
+    noise = np.random.default_rng(3).normal(size=400)
+    noise = (noise - noise.mean()) / noise.std()
+    each = {0: 0.02 + 0.5 * noise, 1: np.zeros(400), 2: 0.2 + 0.5 * noise}
+    assert compared_with(0.5, 400, each).near_best() == 0
+    each[0] = each[0] + 0.2
+    assert compared_with(0.5, 400, each).near_best() == 1

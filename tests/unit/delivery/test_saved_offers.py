@@ -298,7 +298,7 @@ def test_a_survey_of_ones_own_is_priced_and_so_are_new_people(own, model, settin
     assert np.allclose(csv["best_offer"], new["best_offer"])
 
 
-def test_the_method_that_predicts_best_is_delivered(own):
+def test_the_first_method_that_predicts_best_but_for_chance_is_delivered(own):
     deliver(own, ("predictive_choice", "soft"), ("logitboost", ""), ("predictive_choice", "hard"))
     saved = load(own)
     losses = saved.facts["losses"]
@@ -307,7 +307,11 @@ def test_the_method_that_predicts_best_is_delivered(own):
         "my-predictive_choice hard",
         "my-logitboost",
     }
-    assert min(losses, key=losses.get) == saved.facts["method"] == "my-logitboost"
+    assert min(losses, key=losses.get) == "my-logitboost"
+    # In this small table the first one is as good but for chance.
+    assert saved.facts["method"] == "my-predictive_choice"
+    assert losses["my-predictive_choice soft"] < losses["my-logitboost"] + 0.05
+    assert any("log loss" in sentence for sentence in saved.facts["rests_on"])
 
 
 def test_a_method_that_refuses_is_passed_over(own, monkeypatch):
@@ -375,3 +379,54 @@ def test_limits_take_yes_and_no_as_a_file_has_them(family):
         pd.testing.assert_frame_equal(told, expected)
     with pytest.raises(CounterweightError, match="'member'.* holds text"):
         saved.allot(frame.assign(member="perhaps"), **asked)
+
+
+def test_one_offer_for_all_goes_to_everybody_and_is_loaded_as_such(tmp_path):
+    frame, saved = survey(), saved_of("offer_logistic", "", l2=None)
+    saved.facts |= {"single_offer": 21.5, "rests_on": ["Offers were drawn at random."]}
+    saved.save(tmp_path / "model.parquet")
+    loaded = load(tmp_path / "model.parquet")
+    table = loaded.optimal_offers(frame)
+    assert (table["best_offer"] == 21.5).all() and table["low"].isna().all()
+    np.testing.assert_allclose(table["best_p"], saved.acceptance(frame, 21.5), rtol=1e-12)
+    assert table["reason"].str.startswith("one price for all").any()
+    assert loaded.facts["rests_on"] == ["Offers were drawn at random."]
+    own, found = loaded.allot(frame, capacity=50, confidence=0.9)
+    assert set(own["offer"].dropna()) == {21.5} and found.used["capacity"] < 50
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"capacity": 0}, "capacity is 0, within which"),
+        ({"budget": 0}, "budget is 0, within which"),
+        ({"capacity": 5, "confidence": 1.5}, "confidence is 1.5"),
+    ],
+)
+def test_limits_that_leave_nobody_are_refused(asked, told):
+    with pytest.raises(CounterweightError, match=told):
+        saved_of("offer_logistic", "").allot(survey(), **asked)
+
+
+def test_an_experiment_by_an_unknown_word_is_refused():
+    rng = np.random.default_rng(0)
+    with pytest.raises(CounterweightError, match="'banana' is not known: choose around or"):
+        saved_of("offer_logistic", "").experiment(survey(), rng, how="banana")
+    with pytest.raises(CounterweightError, match="two levels at least"):
+        saved_of("offer_logistic", "").experiment(survey(), rng, levels=1)
+
+
+def test_a_confidence_counts_what_the_fit_is_not_sure_of():
+    """By the coins alone more are let in, and the capacity is kept in fewer of the draws."""
+    frame, people = survey(300, seed=3), survey(400, seed=9)
+    saved = saved_of("offer_additive", "", frame)
+    own, found = saved.allot(people, capacity=60, confidence=0.95)
+    given = own["offer"].notna().to_numpy()
+    X, t = saved.encoded(people)[given], saved.scale.scaled(own["offer"].to_numpy(float)[given])
+    p = saved._pricer.accept_drawn(saved._pricer.about(X), t, saved.part("draw"))
+    rng = np.random.default_rng(1)
+    accepted = (rng.random((20, *p.shape)) < p).sum(axis=-1)
+    assert 0.93 <= (accepted <= 60).mean() <= 0.975
+    fit = saved.acceptance(people, own["offer"].fillna(30).to_numpy())[given]
+    coins = 60.5 - 1.645 * np.sqrt((fit * (1 - fit)).sum())
+    assert found.used["capacity"] < coins - 1

@@ -5,6 +5,10 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.offer_value import (
     OfferDensity,
+    best_single,
+    chance_of_draws,
+    drawn_density,
+    drawn_value,
     offer_density,
     offer_value,
     window_rule,
@@ -194,3 +198,66 @@ def test_the_interpolation_is_linear_and_the_ends_are_those_of_the_levels():
     assert value.ips.low == pytest.approx(min(below.ips.low, value.ips.low))
     assert value.snips.low <= below.snips.low + 1e-12
     assert value.snips.high >= above.snips.high - 1e-12
+
+
+def test_the_test_of_chance_has_uniform_p_and_sees_mean_and_spread():
+    found = []
+    for seed in range(300):
+        rng = np.random.default_rng([11, seed])
+        X = np.column_stack([rng.normal(size=(200, 4)), np.eye(5)[rng.integers(5, size=200)]])
+        found.append(chance_of_draws(X, rng.exponential(size=200)))
+    assert 0.015 <= np.mean(np.array(found) < 0.05) <= 0.085
+    rng = np.random.default_rng(12)
+    X, noise = rng.normal(size=(800, 3)), rng.normal(size=800)
+    assert chance_of_draws(X, 0.2 * X[:, 0] + noise) < 1e-3
+    assert chance_of_draws(X, 0.3 * X[:, 1] ** 2 + noise) < 1e-3
+    assert chance_of_draws(X, np.exp(0.4 * X[:, 2]) * noise) < 1e-3
+    X[::7, 0] = np.nan
+    assert chance_of_draws(X, noise) > 1e-3
+    assert chance_of_draws(np.ones((50, 2)), noise[:50]) == 1.0
+
+
+@pytest.mark.parametrize("levels", [0, 27, 5])
+def test_values_of_drawn_offers_hold_the_truth_whatever_the_model_says(levels):
+    """The policy's, and one offer's for all; the model thinks that acceptance is a half."""
+    held, runs = np.zeros(3), 60
+    for seed in range(runs):
+        rng = np.random.default_rng([13, levels, seed])
+        x, t = rng.normal(size=1500), rng.random(1500)
+        offers = np.linspace(0, 1, levels) if levels else t
+        t = offers[rng.integers(levels, size=1500)] if levels else t
+        y = (rng.random(1500) < expit(6 * (t - 0.5) + x)).astype(float)
+        policy = np.where(x > 0, 0.25, 0.75)
+        density, half = drawn_density(t), np.full(1500, 0.5)
+        found = drawn_value(t, y, policy, half, half, density, (1.0, -0.5))
+        fresh = np.random.default_rng(1).normal(size=200_000)
+        best = np.where(fresh > 0, 0.25, 0.75)
+        truth = np.mean(expit(6 * (best - 0.5) + fresh) * (1 - 0.5 * best))
+        for at, one in enumerate((found.ips, found.snips, found.doubly_robust)):
+            held[at] += one.low <= truth <= one.high
+    assert (held / runs >= 0.88).all() and held.max() <= runs
+
+
+def test_neighbouring_levels_are_one_window_where_there_are_many():
+    rng = np.random.default_rng(14)
+    t = np.linspace(0, 1, 27)[rng.integers(27, size=2800)]
+    y = (rng.random(2800) < expit(5 * (t - 0.5))).astype(float)
+    for density in (drawn_density(t), offer_density(np.zeros((2800, 1)), t)):
+        found = offer_value(t, y, np.full(2800, 13 / 26), density)
+        assert found.rows_matched > 250 and found.rows_between == 0
+        assert found.snips.high - found.snips.low < 0.12
+        assert found.snips.low <= 0.25 <= found.snips.high
+    few = np.linspace(0, 1, 5)[rng.integers(5, size=2800)]
+    assert offer_value(few, y, np.full(2800, 0.4), drawn_density(few)).rows_between == 2800
+
+
+def test_one_offer_for_all_is_near_the_one_that_earns_most():
+    grid = np.linspace(0, 1, 1001)
+    earned = expit(8 * (grid - 0.5)) * (1 - 0.8 * grid)
+    for levels in (0, 11):
+        rng = np.random.default_rng([15, levels])
+        t = rng.random(4000) if not levels else rng.integers(levels, size=4000) / (levels - 1)
+        y = (rng.random(4000) < expit(8 * (t - 0.5))).astype(float)
+        found = best_single(t, y, (1.0, -0.8))
+        assert np.interp(found, grid, earned) > 0.98 * earned.max()
+    assert best_single(t, y, (1.0, -0.8), np.array([0.1, 0.6])) == 0.6

@@ -1,6 +1,7 @@
 """What a study of offers delivers: one method fitted on every answer, and offers for people."""
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,13 @@ import pandas as pd
 from counterweight.delivery.new_rows import learned_encoder
 from counterweight.delivery.saved_offers import SavedOffers, tell_offers
 from counterweight.errors import CounterweightError, listed
+from counterweight.evaluation.offer_value import (
+    RANDOM_P,
+    best_single,
+    chance_of_draws,
+    drawn_density,
+    drawn_value,
+)
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.offered import answered_rows, offer_range
 from counterweight.labeling.stage import prepared_rows
@@ -18,6 +26,7 @@ from counterweight.models.choice.offer_training import (
     scale_of,
     told_categories,
 )
+from counterweight.numerics.estimate import ratio_mean
 from counterweight.tables.parquet import (
     by_setting,
     metrics_table,
@@ -53,7 +62,7 @@ def final_offers(job):
         # Of worlds drawn anew each repeat has its own; the model that is delivered is of the first.
         own = layout["world"][at] == 0
         at, answers = at[own], answers[own]
-    saved, losses = _fitted(job, frame, features, labels, at, answers, layout["offer"], held)
+    saved, losses, drawn = _fitted(job, frame, features, labels, at, answers, layout["offer"], held)
     saved.save(job.output.model)
     priced = features["row"] if given["everybody"] else first["row"]
     people = frame[frame["row"].isin(priced) & frame["row"].isin(features["row"])]
@@ -75,13 +84,14 @@ def final_offers(job):
     table = pd.DataFrame(table | columns | made)
     write_answers(job.output.offers, job.output.csv, table)
     if hasattr(job.output, "metrics"):
-        records = _comparison(given, saved, losses, len(table)) + records
+        records = _comparison(given, saved, losses, len(table)) + drawn + records
         write_table(job.output.metrics, metrics_table(given["study"], "delivered", records))
     tell_offers(job.log, table, given["labeling"]["options"]["offer"])
 
 
 def _fitted(job, frame, features, labels, at, answers, made, held):
-    """The saved method of the answers of some rows, and the losses of all by their places.
+    """The saved method of the answers of some rows, the losses of all by their places, and records
+    of what its offers earn where past ones were drawn at random.
 
     Where it was trained on every answer in the first repeat, that fit is the one.
     """
@@ -95,8 +105,12 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
     offer = options | {"column": options["offer"], "low": low, "high": high}
     categories, answers = features.attrs.get("categories"), answers.astype(float)
     asked = partial(told_categories, names=names, categories=categories)
-    scaled = scale_of(offer)[0].scaled(offers)
-    chosen, losses = chosen_method(job, X, scaled, answers, asked, held)
+    scaling = scale_of(offer)
+    scaled = scaling[0].scaled(offers)
+    chosen, losses, comparison = chosen_method(job, X, scaled, answers, asked, held)
+    drawn = None
+    if comparison is not None and given["everybody"]:
+        drawn = drawn_offers(comparison, chosen, X, scaled, answers, scaling, options.get("random"))
     stored = None
     everyone = (first["role"] == "train").all() and np.array_equal(first["row"], rows)
     if everyone and job.input.model:
@@ -109,12 +123,17 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
     }
     facts |= _typed(job.input.columns, encoder.columns_)
     facts["asked"] = _typed(job.input.columns, columns_asked(given.get("limits")))
+    facts["rests_on"] = _rests_on(chosen, losses, given["candidates"], drawn)
+    if drawn is not None and drawn.instead:
+        facts["single_offer"] = float(drawn.single)
+    for sentence in facts["rests_on"]:
+        job.log.info("%s", sentence)
     saved = SavedOffers.fitted(
         X,
         offers,
         answers,
         encoder,
-        method=chosen,
+        method={name: chosen[name] for name in ("method", "model", "options")},
         setting=chosen["setting"],
         offer=offer,
         categories=categories,
@@ -122,7 +141,107 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
         stored=stored,
         facts=facts,
     )
-    return saved, losses
+    return saved, losses, [] if drawn is None else drawn.records()
+
+
+class Drawn(NamedTuple):
+    """Whether past offers were drawn at random, and what offers earn then by answers alone.
+
+    ``told`` is what the config says, None where `p` of the test decides; ``best`` and ``one`` are
+    `DrawnValue` of the method's offers and of one for all, ``single`` in the user's unit, ``past``
+    what was earned a person, ``gain`` an Estimate of the difference; ``instead`` says that one for
+    all earns more, and is given away.
+    """
+
+    told: bool | None
+    p: float
+    random: bool
+    rows: int
+    past: object = None
+    best: object = None
+    one: object = None
+    gain: object = None
+    single: float = float("nan")
+    instead: bool = False
+
+    def records(self):
+        """Measurements of what is delivered."""
+        found = [("offers_random", float(self.random)), ("offers_random_p", self.p)]
+        if self.random:
+            found += [("single_drawn", self.single), ("single_instead", float(self.instead))]
+            found += _estimate_records("drawn_gain", self.gain)
+        made = [{"metric": name, "value": value, "rows": self.rows} for name, value in found]
+        for part, own in (("best", self.best), ("single", self.one)) if self.random else ():
+            told = [("drawn_claimed", own.claimed)]
+            for name in ("ips", "snips", "doubly_robust"):
+                told += _estimate_records(f"drawn_{name}", getattr(own, name))
+            made += [{"metric": n, "value": v, "part": part, "rows": self.rows} for n, v in told]
+        for name, value in _estimate_records("drawn_snips", self.past) if self.random else ():
+            made.append({"metric": name, "value": value, "part": "past", "rows": self.rows})
+        return [one for one in made if np.isfinite(one["value"])]
+
+
+def _estimate_records(name, estimate):
+    if estimate is None:
+        return []
+    ends = (("", estimate.value), ("_low", estimate.low), ("_high", estimate.high))
+    return [(f"{name}{end}", float(value)) for end, value in ends]
+
+
+def drawn_offers(comparison, chosen, X, t, y, scaling, told=None):
+    """`Drawn` of the offers of a chosen method, cross-fitted; one for all is, too.
+
+    `scaling` is of `scale_of`; `told` whether offers were drawn at random, None to test it.
+    """
+    (scale, grid), place = scaling, chosen["place"]
+    people, fold = comparison.people, comparison.fold
+    p = chance_of_draws(X[people], t[people])
+    random, rows = (p >= RANDOM_P if told is None else told), len(people)
+    if not random:
+        return Drawn(told, p, False, rows)
+    revenue = scale.scaled_revenue()
+    asked = chosen["setting"], X, t, revenue, grid
+    offers, at_best, at_made, accept = comparison.policy(place, *asked)
+    made, answers, single = t[people], np.asarray(y, dtype=float)[people], np.empty(rows)
+    for number in np.unique(fold):
+        others = fold != number
+        single[~others] = best_single(made[others], answers[others], revenue, grid)
+    density = drawn_density(made)
+    shared = at_made, density, revenue
+    best = drawn_value(made, answers, offers, at_best, *shared)
+    one = drawn_value(made, answers, single, accept(single), *shared)
+    known = best.snips is not None and one.snips is not None
+    gain = ratio_mean(best.influence - one.influence) if known else None
+    past = ratio_mean(answers * (revenue[0] + revenue[1] * made))
+    everyone = scale.offers(best_single(made, answers, revenue, grid))
+    everyone = float(scale.rounded(everyone)) if grid is None else float(everyone)
+    instead = known and gain.value < 0
+    return Drawn(told, p, True, rows, past, best, one, gain, everyone, instead)
+
+
+def _rests_on(chosen, losses, candidates, drawn):
+    """Sentences on what delivered offers rest on."""
+    name, loss = _name(chosen), losses.get(chosen.get("place"))
+    made = "The method is the one that was asked for."
+    if loss is not None and len(candidates) > 1:
+        made = f"Of {len(candidates)} methods {name} is the one to go by: log loss {loss:.3f}."
+    if drawn is None or not drawn.random:
+        tested = "" if drawn is None else f" (a test of chance has p = {drawn.p:.2g})"
+        return [
+            f"Offers are taken to have been made by what the columns tell{tested}; no table can "
+            "show that they were.",
+            made,
+        ]
+    how = "as the config says" if drawn.told else f"a test of chance has p = {drawn.p:.2g}"
+    said = [f"Offers were drawn at random ({how}).", made]
+    if drawn.gain is not None:
+        ends = f"{drawn.gain.value:.4g} [{drawn.gain.low:.4g}, {drawn.gain.high:.4g}]"
+        said.append(
+            f"By weighted answers the offers of {name} earn {ends} more a person than one for all."
+        )
+    if drawn.instead:
+        said.append(f"So one for all, {drawn.single:g}, is given away.")
+    return said
 
 
 def _name(candidate):
@@ -162,15 +281,20 @@ def _held_out_losses(job, labels, rows, answers):
 
 
 def chosen_method(job, X, t, answers, asked, losses=None):
-    """The candidate of least log loss on answers not seen, and all losses by place."""
+    """A candidate, all losses by place, and how they were `Compared`, None where they were not.
+
+    It is that of least log loss on answers not seen; where they are cross-validated on a table of
+    one's own, the first one whose loss is within a standard error of the least. With ``place``.
+    """
     candidates = job.given["candidates"]
     if len(candidates) == 1:
-        return candidates[0], {}
-    refusals, how = {}, "held-out"
+        return candidates[0] | {"place": 0}, {}, None
+    refusals, how, comparison = {}, "held-out", None
     if losses is None:
         rng = generator(job.given["seed"], job.given["stream"], 0, "comparison")
         most = {} if job.given["everybody"] else {"most": COMPARED}
-        losses, refusals = compared(X, t, answers, candidates, rng, asked, **most)
+        comparison = compared(X, t, answers, candidates, rng, asked, **most)
+        losses, refusals = comparison.losses, comparison.refusals
         how = "cross-validated"
     if len(refusals) == len(candidates):
         raise CounterweightError(f"No method can be delivered. {refusals[0]}")
@@ -183,9 +307,12 @@ def chosen_method(job, X, t, answers, asked, losses=None):
             job.log.info("%s: %s log loss %.4f", _name(one), how, losses[place])
     # Methods that come to the same fit differ by rounding: the first one of them is taken.
     least = min(losses) + SAME
-    chosen = next(one for one, loss in zip(candidates, losses, strict=True) if loss <= least)
+    place = next(at for at, loss in enumerate(losses) if loss <= least)
+    if comparison is not None and job.given["everybody"]:
+        place = comparison.near_best()
+    chosen = candidates[place] | {"place": place}
     job.log.info("delivered: %s", _name(chosen))
-    return chosen, known
+    return chosen, known, comparison
 
 
 def _comparison(given, saved, losses, count):

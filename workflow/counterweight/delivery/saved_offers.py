@@ -37,7 +37,8 @@ class SavedOffers(SavedModel):
     facts : dict
         ``model``, ``options``, ``setting``, ``offer`` (``column``, ``low``, ``high``,
         ``direction``, ``revenue``, ``grid``), ``id`` (column or None), ``rows``, ``level``,
-        ``features``; perhaps ``study``, ``title``, ``method``.
+        ``features``; perhaps ``study``, ``title``, ``method``, ``rests_on`` (sentences) and
+        ``single_offer``, the one offer to everybody in place of the model's.
     arrays : dict of str to array
         ``model.*``, ``draw.*``, ``kinds.*``, ``feature.*``, ``made`` (kinds, 2), ``far``.
 
@@ -280,6 +281,11 @@ class SavedOffers(SavedModel):
         return self._by_parts(lambda at: self._priced(X[at]), len(X))
 
     @property
+    def single(self):
+        """The offer to everybody that is given away in place of the model's; None elsewhere."""
+        return self.facts.get("single_offer")
+
+    @property
     def has_draws(self):
         """Whether draws tell what the fit is not sure of."""
         return self._pricer.has_draws
@@ -309,9 +315,12 @@ class SavedOffers(SavedModel):
             offers = self._rounded(t)
             return offers if grid is not None else np.clip(offers, least, most)
 
-        offers = rounded(own.best(*asked))
         low = high = np.full(len(X), np.nan)
-        if own.has_draws:
+        if self.single is not None:
+            offers = np.full(len(X), self.single)
+        else:
+            offers = rounded(own.best(*asked))
+        if own.has_draws and self.single is None:
             shares = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
             ends = own.ends(*asked, self.part("draw"), lambda best: quantiles(best, shares))
             low, high = np.sort(rounded(ends), axis=0)
@@ -362,12 +371,15 @@ class SavedOffers(SavedModel):
         first = beyond(X, self.arrays["feature.low"], self.arrays["feature.high"])
         for at in np.unique(first[first >= 0]):
             say(first == at, f"{self.encoder.features_[at].column} beyond what was seen")
-        wrong = (offers < least) | (offers > most)
+        # One offer for all was drawn for everybody.
+        wrong = ((offers < least) | (offers > most)) & (self.single is None)
         say(wrong, f"no {column} to choose from was made to such people")
         supported = code == 0
         inside = (least > self.scale.low, most < self.scale.high)
         say((offers == most) & inside[1], f"the largest {column} that was made to such people")
         say((offers == least) & inside[0], f"the least {column} that was made to such people")
+        if self.single is not None:
+            say(code == 0, f"one {column} for all: it earned more than the model's")
         return supported, np.array(texts, object)[code]
 
     def __repr__(self):

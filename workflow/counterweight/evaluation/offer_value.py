@@ -14,8 +14,11 @@ by that above. Beyond the levels nothing is known, and no value is given.
 import logging
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import fdtrc
+from scipy.stats import rankdata
 
 from counterweight.errors import CounterweightError
 from counterweight.models.choice.offer_model import acceptance
@@ -32,6 +35,11 @@ LEAST_PROBABILITY = 0.01
 SAME = 1e-6
 #: Forests for the estimated density: trees of each, and rows that a leaf must have.
 TREES, LEAVES = 50, (20, 60, 200)
+#: Share of the rows that the features of a test of chance may be at most, and p from which on
+#: offers pass for drawn at random.
+TESTED, RANDOM_P = 1 / 3, 0.05
+#: Offers among which one for all is chosen, evenly over what was made, where they are many.
+CHOICES = 65
 #: Rows that a tree is grown on, at most: then the time is linear in the rows.
 MOST_SAMPLED = 10_000
 
@@ -42,12 +50,14 @@ class OfferDensity:
 
     ``edges`` (B + 1,) are bins of scaled offers, within which the density is uniform; for
     ``levels``, the distinct offers where they are few, the middles between them, and as far beyond
-    the outer ones (.05 for a single level).
+    the outer ones (.05 for a single level). ``windows`` says that levels lie so close that a
+    window holds several, and are treated as any offers.
     """
 
     edges: np.ndarray
     levels: np.ndarray
     probability: np.ndarray
+    windows: bool = False
 
     def bins(self, t):
         """Bin of each offer; offers beyond the first or last bin belong to it."""
@@ -56,15 +66,157 @@ class OfferDensity:
 
     def between(self, low, high):
         """Probability (n,) of a person's offer between `low` (n,) and `high` (n,)."""
+        if self.windows:
+            first = np.searchsorted(self.levels, np.asarray(low) - SAME)
+            last = np.searchsorted(self.levels, np.asarray(high) + SAME, side="right")
+            running, rows = self._running(), np.arange(len(self.probability))
+            return running[rows, last] - running[rows, first]
         return self._below(high) - self._below(low)
 
+    def _running(self):
+        none = np.zeros((len(self.probability), 1))
+        return np.hstack([none, self.probability.cumsum(axis=1)])
+
     def _below(self, t):
-        running = np.hstack([np.zeros((len(self.probability), 1)), self.probability.cumsum(axis=1)])
+        running = self._running()
         t = np.clip(t, self.edges[0], self.edges[-1])
         bins = self.bins(t)
         at = np.arange(len(t))
         inside = (t - self.edges[bins]) / (self.edges[bins + 1] - self.edges[bins])
         return running[at, bins] + inside * self.probability[at, bins]
+
+
+@dataclass(frozen=True)
+class DrawnOffers(OfferDensity):
+    """`OfferDensity` of offers that were drawn alike for everybody: by the shares of those made.
+
+    ``made`` (m,) are the offers, in order.
+    """
+
+    made: np.ndarray = None
+
+    def between(self, low, high):
+        """Share of the offers that were made between `low` and `high`."""
+        first = np.searchsorted(self.made, np.asarray(low) - SAME)
+        last = np.searchsorted(self.made, np.asarray(high) + SAME, side="right")
+        return (last - first) / len(self.made)
+
+
+def close_levels(t, levels):
+    """Whether a window holds several of some levels of offers."""
+    return len(levels) > 2 and float(np.median(np.diff(levels))) <= window_rule(t)
+
+
+def drawn_density(t):
+    """Density of offers t (n,) that were drawn alike for everybody."""
+    t = np.asarray(t, dtype=float)
+    levels, places = np.unique(t, return_inverse=True)
+    if len(levels) > MOST_LEVELS or close_levels(t, levels):
+        ends = np.array([levels[0], levels[-1]])
+        return DrawnOffers(ends, None, np.ones((len(t), 1)), made=np.sort(t))
+    shares = np.bincount(places) / len(t)
+    density = offer_density(np.zeros((len(t), 1)), t, "uniform")
+    return replace(density, probability=np.broadcast_to(shares, (len(t), len(levels))))
+
+
+def chance_of_draws(X, t):
+    """p of a test that offers t (n,) were made without regard to the features (n, d).
+
+    Ranks of the offers, and their distances from the middle rank, are regressed on the features and
+    the squares of those that are no 0 and 1; where offers were drawn at random both F tests hold
+    but for chance. It is twice the smaller p, 1 at most. What goes by products of features alone,
+    and moves neither mean nor spread by one of them, is not seen.
+    """
+    X, t = np.asarray(X, dtype=float), np.asarray(t, dtype=float)
+    missing, n = np.isnan(X), len(t)
+    known = np.maximum((~missing).sum(axis=0), 1)
+    filled = np.where(missing, np.where(missing, 0.0, X).sum(axis=0) / known, X)
+    squares = [column**2 for column in filled.T if len(np.unique(column)) > 2]
+    rows = np.column_stack([filled, missing[:, missing.any(axis=0)], *squares])
+    rows = rows - rows.mean(axis=0)
+    size = rows.std(axis=0)
+    rows = rows[:, size > 1e-9 * np.maximum(np.abs(rows).max(axis=0), 1e-300)]
+    if not rows.shape[1] or n < 10:
+        return 1.0
+    basis, values, _ = np.linalg.svd(rows / rows.std(axis=0), full_matrices=False)
+    count = min(int((values > 1e-8 * values[0]).sum()), int(TESTED * n))
+    ranks = rankdata(t) / n
+    found = []
+    for told in (ranks, np.abs(ranks - ranks.mean())):
+        told = told - told.mean()
+        explained = float(np.square(basis[:, :count].T @ told).sum())
+        rest = max(float(told @ told) - explained, 1e-300)
+        freedom = n - 1 - count
+        found.append(float(fdtrc(count, freedom, explained / count / (rest / freedom))))
+    return min(1.0, 2 * min(found))
+
+
+def best_single(t, y, revenue, grid=None):
+    """The scaled offer to everybody that earned most, by the answers to offers near each.
+
+    Acceptance at an offer is that of the answers around it, by a normal kernel of the width of
+    `window_rule`, made to rise with the offer. Among `grid`, or `CHOICES` between the 1 % and 99 %
+    quantiles of what was made, or few levels. Offers must have been drawn at random.
+    """
+    from sklearn.isotonic import IsotonicRegression
+
+    levels = np.unique(t)
+    offers = np.linspace(*np.quantile(t, [0.01, 0.99]), CHOICES) if grid is None else grid
+    width = max(window_rule(t), 1e-9)
+    if grid is None and len(levels) <= MOST_LEVELS:
+        offers = levels
+    if len(levels) <= MOST_LEVELS and not close_levels(t, levels):
+        width = SAME
+    total, yes = np.zeros(len(offers)), np.zeros(len(offers))
+    for at, offer in enumerate(offers):
+        near = np.exp(-0.5 * np.minimum(((t - offer) / width) ** 2, 100.0))
+        total[at], yes[at] = near.sum(), near @ y
+    # Where nothing was offered nearby the neighbours tell.
+    seen = total > 1e-6
+    rises = IsotonicRegression(out_of_bounds="clip")
+    rises.fit(offers[seen], yes[seen] / total[seen], sample_weight=total[seen])
+    earned = rises.predict(offers) * (revenue[0] + revenue[1] * offers)
+    return float(offers[int(np.argmax(earned))])
+
+
+class DrawnValue(NamedTuple):
+    """What offers to everybody earn a person, from answers to offers that were drawn at random.
+
+    ``claimed`` is the mean by the model; ``ips`` and ``snips`` are by weights alone, with
+    intervals; ``doubly_robust`` takes the model's chances and adds what weighted answers say it is
+    off by. None where no answer is near. ``influence`` (n,) is of the last, for differences.
+    """
+
+    claimed: float
+    ips: Estimate
+    snips: Estimate
+    doubly_robust: Estimate
+    influence: np.ndarray
+
+
+def drawn_value(t, y, policy, at_policy, at_made, density, revenue, level=0.95):
+    """`DrawnValue` of offers `policy` (n,) that were chosen without a person's own answer.
+
+    `at_policy` and `at_made` (n,) are chances of a yes to these, and to the offers t that were
+    made, by a model that has not seen the person's answer. `density` is of `drawn_density`.
+    """
+    value = offer_value(t, y, policy, density, revenue=revenue, level=level)
+    weight = _near_weights(t, policy, density, value.bandwidth)
+    worth = revenue[0] + revenue[1] * policy
+    claimed = at_policy * worth
+    if value.snips is None:
+        return DrawnValue(float(claimed.mean()), None, None, None, claimed)
+    off = weight / weight.mean() * (y - at_made) * worth
+    whole = claimed + off
+    told = ratio_mean(whole, level=level)
+    return DrawnValue(float(claimed.mean()), value.ips, value.snips, told, whole)
+
+
+def _near_weights(t, policy, density, h):
+    """Weights (n,) of logged offers near the policy's, as `offer_value` has them."""
+    if density.levels is None or density.windows:
+        return _window(t, policy, density, h)[1]
+    return _level_weights(t, policy, density)["weight"]
 
 
 def offer_density(X, t, kind="estimated", bins=10, seed=0):
@@ -92,7 +244,8 @@ def offer_density(X, t, kind="estimated", bins=10, seed=0):
         if len(edges) < 2 or np.diff(edges).min() <= 0:
             edges = np.array([t.min(), t.max()])
     count = len(edges) - 1
-    density = OfferDensity(edges, levels, np.full((len(t), count), 1.0 / count))
+    windows = levels is not None and close_levels(t, levels)
+    density = OfferDensity(edges, levels, np.full((len(t), count), 1.0 / count), windows)
     if kind == "uniform" or count == 1:
         return density
     made = _forest(np.asarray(X, float), density.bins(t), count, seed)
@@ -229,7 +382,7 @@ def offer_value(t, answer, policy, density, *, revenue=(1.0, -1.0), bandwidth=0.
     worth = revenue[0] + revenue[1] * policy
     earned, bounds = answer * worth, (0.0, None) if worth.min() >= 0 else None
     estimates = partial(_estimates, earned, level=level, bounds=bounds)
-    if density.levels is not None:
+    if density.levels is not None and not density.windows:
         return _by_levels(t, policy, worth, density, estimates)
     h, smoothing = float(bandwidth) or window_rule(t), float("nan")
     near, weight, chance = _window(t, policy, density, h)
@@ -245,7 +398,9 @@ def offer_value(t, answer, policy, density, *, revenue=(1.0, -1.0), bandwidth=0.
 def _window(t, policy, density, h):
     """Which logged offers are near the policy's, their weights, and how probable that was."""
     chance = density.between(policy - h, policy + h)
-    near = (t >= policy - h) & (t <= policy + h)
+    # Levels at the ends of a window are within.
+    room = SAME if density.windows or isinstance(density, DrawnOffers) else 0.0
+    near = (t >= policy - h - room) & (t <= policy + h + room)
     return near, np.where(near, 1.0 / np.maximum(chance, LEAST_PROBABILITY), 0.0), chance
 
 
@@ -269,8 +424,8 @@ def _warn(unsupported):
         )
 
 
-def _by_levels(t, policy, worth, density, estimates):
-    """`offer_value` where few offers were ever made; `worth` is the revenue of the policy's."""
+def _level_weights(t, policy, density):
+    """Weights of offers at the levels around the policy's, and what `_by_levels` tells of them."""
     levels, rows = density.levels, np.arange(len(t))
     beyond = (policy < levels[0] - SAME) | (policy > levels[-1] + SAME)
     upper = np.clip(np.searchsorted(levels, policy - SAME), 0, len(levels) - 1)
@@ -286,13 +441,29 @@ def _by_levels(t, policy, worth, density, estimates):
         return np.where(logged == which, 1.0 / np.maximum(chance, LEAST_PROBABILITY), 0.0), chance
 
     (below, low_chance), (above, high_chance) = weights(lower), weights(upper)
-    unsupported = beyond | (np.minimum(low_chance, high_chance) < LEAST_PROBABILITY)
-    weight = (1 - part) * below + part * above
+    matched = (logged == lower) | (logged == upper)
+    return {
+        "weight": (1 - part) * below + part * above,
+        "below": below,
+        "above": above,
+        "beyond": beyond,
+        "between": ~at & ~beyond,
+        "matched": matched & ~beyond,
+        "unsupported": beyond | (np.minimum(low_chance, high_chance) < LEAST_PROBABILITY),
+    }
+
+
+def _by_levels(t, policy, worth, density, estimates):
+    """`offer_value` where few offers were ever made; `worth` is the revenue of the policy's."""
+    told = _level_weights(t, policy, density)
+    weight, below, above, beyond, between, matched, unsupported = (
+        told[name]
+        for name in ("weight", "below", "above", "beyond", "between", "matched", "unsupported")
+    )
     # Acceptance rises with the offer: each end by the level that makes revenue less, or more.
     gains = worth >= 0
     ends = [np.where(gains, below, above), np.where(gains, above, below)]
-    matched = (logged == lower) | (logged == upper)
-    between, ips, snips = ~at & ~beyond, None, None
+    ips = snips = None
     if not beyond.any() and all(one.any() for one in (weight, *ends)):
         ips, snips = estimates([weight, *(ends if between.any() else ())])
     if beyond.any():
@@ -303,7 +474,7 @@ def _by_levels(t, policy, worth, density, estimates):
             len(t),
         )
     _warn(unsupported)
-    counts = (matched & ~beyond, unsupported, between, beyond)
+    counts = (matched, unsupported, between, beyond)
     nothing = float("nan")
     return OfferValue(ips, snips, 0.0, nothing, len(t), *(int(one.sum()) for one in counts))
 

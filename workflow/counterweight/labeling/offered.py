@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.fragments import Array, Choice, Number, Option, Text
+from counterweight.fragments import Array, Choice, Flag, Number, Option, Text
 from counterweight.labeling.columns import refuse_outside, require
 from counterweight.labeling.conditions import equal, types_in
 from counterweight.labeling.split import check_features, size_records
@@ -82,6 +82,7 @@ OPTIONS = {
         properties={"intercept": {"type": "number"}, "slope": {"type": "number"}}),
     "grid": Array(None,
         "The only offers that can be made, in their own units; null for every offer of the range.", items={"type": "number"}, minItems=1, null=True),
+    "random": Flag(None, "Whether offers were drawn at random, alike for everybody; null: tested.", null=True),
     "where": Option({}, "Column and value of the rows to use; {} for all.", type="object"),
     "blanks": Choice("refuse", ["refuse", "unanswered"], "refuse: a missing offer is an error. unanswered: the person is no example, but gets an offer."),
     "world": Text("world", "Column that numbers independent worlds from 0: each is a repeat. Of no effect where the table has no such column."),
@@ -111,6 +112,7 @@ def offered(
     direction="up",
     revenue=None,
     grid=None,
+    random=None,
     where=(),
     blanks="refuse",
     world="world",
@@ -125,6 +127,8 @@ def offered(
     or outside [low, high]; worlds that are no whole number from 0; parts that are neither train
     nor test; and a table without rows to use.
     """
+    # Whether offers were random is for what is made of their answers.
+    del random
     where, what = dict(where), "labeling rule offered"
     require(frame, [offer, *where], what)
     rows, kept, types = frame["row"].to_numpy(), np.ones(len(frame), bool), types_in(frame)

@@ -41,7 +41,7 @@ LOOSE, START = 1e-3, 10.0
 STEPS, SETTLED = 50, 1e-6
 #: Least prior variance of what a block adds to the log-odds, unless it is of products: the answers
 #: never show that an effect is 0.
-LEAST = 0.05
+LEAST = 0.03
 #: Rounds of the evidence, the change of the log-odds at which they end, and the degrees of freedom
 #: below which a block of products is left out.
 ROUNDS, CLOSE, NOTHING = 60, 1e-3, 0.1

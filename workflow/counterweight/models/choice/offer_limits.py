@@ -376,6 +376,8 @@ def allotted(
     """
     _check_asked({"capacity": capacity, "budget": budget}, confidence)
     offers, scale, limits = levels_of(saved, points), saved.scale, []
+    if saved.single is not None:
+        offers = np.array([saved.single])
     p, fits = choices(saved, X, offers)
     worth = scale.revenue(offers)
     if isinstance(revenue, str):

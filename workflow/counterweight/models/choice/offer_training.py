@@ -1,6 +1,7 @@
 """Train one method of an `offers` study in one repeat, and what it says of every person."""
 
 import logging
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from counterweight.models.choice.offer_model import (
     mixed_acceptance,
     searched_offers,
 )
+from counterweight.models.choice.pricing import REACH, pricer
 from counterweight.numerics.emissions import Layout
 from counterweight.plan.components import load
 from counterweight.tables.parquet import constant, stacked
@@ -227,19 +229,70 @@ def _money(p, t, best, best_p, scale):
     }
 
 
+class Compared(NamedTuple):
+    """Methods judged by answers that they have not seen.
+
+    ``losses`` are mean log losses by place, infinite where a method refused, ``refusals`` why, by
+    place; ``each`` the losses of people (n,) by place; ``people`` (n,) are places of those who were
+    asked, ``fold`` (n,) theirs, and ``fits`` the models of the folds by place.
+    """
+
+    losses: list
+    refusals: dict
+    each: dict
+    people: np.ndarray
+    fold: np.ndarray
+    fits: dict
+
+    def near_best(self):
+        """The first method whose loss is within one standard error of the least."""
+        best = int(np.argmin(self.losses))
+        for place, own in sorted(self.each.items()):
+            more = own - self.each[best]
+            if more.mean() <= more.std() / np.sqrt(len(more)):
+                return place
+        return best
+
+    def policy(self, place, setting, X, t, revenue, grid=None):
+        """Best offers (n,) of people by the models that have not seen their answer.
+
+        Chances of a yes to them and to the offers t that were made, (n,), come second and third;
+        last ``accept(offers (n,))``, that of any others. Offers are within the 1 % and 99 %
+        quantiles of those made, or of a grid.
+        """
+        X, t = X[self.people], t[self.people]
+        offers, bounds = np.empty(len(t)), np.quantile(t, [[REACH, 1 - REACH]])
+        own = [pricer(model, setting) for model in self.fits[place]]
+
+        def accept(offers):
+            p = np.empty(len(t))
+            for number, one in enumerate(own):
+                held = self.fold == number
+                p[held] = one.accept(one.about(X[held]), offers[held])
+            return p
+
+        for number, one in enumerate(own):
+            held = self.fold == number
+            about, kind = one.about(X[held]), np.zeros(held.sum(), dtype=int)
+            offers[held] = one.best(about, kind, bounds, revenue, grid)
+        return offers, accept(offers), accept(t), accept
+
+
 def compared(X, t, y, candidates, rng, told=None, most=COMPARED):
-    """Cross-validated log loss of some methods on people with an answer, and refusals by place.
+    """`Compared` methods by their cross-validated log loss on people with an answer.
 
     Of more people than `most` some are taken at random, in `FOLDS` folds with equal shares of yes.
     `candidates` have ``model``, ``options`` and ``setting``; those that differ in the setting alone
     are of one fit; ``told(kind)`` gives further arguments of ``fit``. A method that refuses these
     people has an infinite loss.
     """
+    some = np.arange(len(X))
     if len(X) > most:
         some = np.sort(rng.choice(len(X), most, replace=False))
         X, t, y = X[some], t[some], y[some]
     fold, seed = fold_numbers(y, FOLDS, rng), int(rng.integers(2**31))
     fits, losses, refusals = {}, [np.inf] * len(candidates), {}
+    each, models = {}, {}
     for place, one in enumerate(candidates):
         key = (one["model"], repr(one["options"]))
         if key not in fits:
@@ -252,14 +305,20 @@ def compared(X, t, y, candidates, rng, told=None, most=COMPARED):
         for number, model in enumerate(fits[key]):
             held = fold == number
             p[held] = model.predict_acceptance(X[held], t[held], **asked)
-        losses[place] = answer_loss(p, y)
-    return losses, refusals
+        each[place], models[place] = answer_losses(p, y), fits[key]
+        losses[place] = float(each[place].mean())
+    return Compared(losses, refusals, each, some, fold, models)
+
+
+def answer_losses(p, y):
+    """Log loss (n,) of answers y (n,), 0 or 1, by the chances p (n,) that they are 1."""
+    given = np.where(np.asarray(y) > 0.5, p, 1 - p)
+    return -np.log(np.maximum(given, 1e-12))
 
 
 def answer_loss(p, y):
-    """Mean log loss of answers y (n,), 0 or 1, by the chances p (n,) that they are 1."""
-    given = np.where(np.asarray(y) > 0.5, p, 1 - p)
-    return float(-np.log(np.maximum(given, 1e-12)).mean())
+    """Mean of `answer_losses`."""
+    return float(answer_losses(p, y).mean())
 
 
 def _held_out(X, t, y, one, fold, seed, told=None):

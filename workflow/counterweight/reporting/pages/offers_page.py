@@ -155,7 +155,9 @@ def answer(numbers):
     warning, compared = instead(numbers, line, rivals) or prediction(numbers, line, rivals)
     earned, cards, points = earnings(numbers, line, rivals)
     warnings = turned(numbers, [line, *others]), warning
-    said = [text for text in (*warnings, *earned, compared, *within_limits(numbers)) if text]
+    first, *random = [*at_random(numbers)] or [None]
+    texts = (*warnings, first, *earned[:1], *random, *earned[1:], compared)
+    said = [text for text in (*texts, *within_limits(numbers)) if text]
     links = tuple(files(numbers)) if numbers.delivered[0] else ()
     return Answer(said[0], said[1:], cards, points, links) if said else None
 
@@ -309,6 +311,11 @@ _FLOOR = Bound(
 _VARY = Bound(0, "Where offers hardly vary, slopes and gains rest on the form of the curve.")
 _TRUTH = "In truth: by the true curves, over what is expected of past offers."
 _WITHIN = "Intervals within repeats (bootstrap, logged answers) are told by their mean ends."
+_RULE = {
+    False: "the method of least log loss on held-out answers",
+    True: "the first method whose log loss on held-out answers is within a standard error of the "
+    "least",
+}
 EARNINGS = Sheet(
     lambda numbers: f"What the best offers would earn, {people(numbers)}",
     each_way,
@@ -324,7 +331,7 @@ EARNINGS = Sheet(
         Column(label="People without", value=unsupported, measure=SHARE, show="mean"),
     ),
     note=lambda numbers: (
-        "Delivered is the method of least log loss on held-out answers, unless deliver names one. "
+        f"Delivered is {_RULE[bool(numbers.delivered[0])]}, unless deliver names one. "
         "Best offer: median over people, with quartiles. Claimed: by the method's own curves, over "
         f"what was earned. {_TRUTH if numbers.measured('revenue_optimal_true') else ''} Logged "
         "answers (SNIPS): to past offers near the best ones, by no model of the answers. "
@@ -486,7 +493,11 @@ def files(numbers):
     ways = {(line.source, line.place.get("setting", "")): line.label for line in each_way(numbers)}
     by, folder = ways.get(chosen(numbers)), numbers.within
     if by:
-        best = ", which predicts held-out answers best" if validated(numbers) else ""
+        losses, best = validated(numbers), ""
+        if losses:
+            least = losses.get(chosen(numbers)) == min(losses.values())
+            best = "best" if least else "as well as the best, but for chance"
+            best = f", which predicts held-out answers {best}"
         yield Link("The best offer for each person", f"{folder}/offers.csv", f"By {by}{best}.")
         if numbers.plan.get("new_rows"):
             yield Link("The best offer for the new people", f"{folder}/new_offers.csv")
@@ -506,6 +517,95 @@ def table(numbers, target, reason_of):
     measurements.
     """
     return results_table(numbers, (target,), reason_of, METRICS)
+
+
+# Where past offers were drawn at random: what offers earn by answers alone.
+
+
+def _drawn(numbers, metric, part=""):
+    """An Estimate of what is delivered, with the ends of its interval; unknown where it is not."""
+    found = [requested(numbers, f"{metric}{end}", part) for end in _ENDS]
+    mean, low, high = (math.nan if value is None else value for value in found)
+    return Estimate(mean=mean, low=low, high=high)
+
+
+def _by_answers(numbers, part):
+    known = _drawn(numbers, "drawn_snips", part)
+    if math.isnan(known.low):
+        return "an unknown amount (nothing like them was offered)"
+    return f"{known.mean:,.4g} [{known.low:,.4g}, {known.high:,.4g}]"
+
+
+def at_random(numbers):
+    """Sentences on past offers that were drawn at random: what answers alone say, and what follows.
+
+    The first one is None unless one offer for all is given away.
+    """
+    random, p = (requested(numbers, name) for name in ("offers_random", "offers_random_p"))
+    if random is None:
+        return
+    if not random:
+        yield None
+        yield (
+            f"Past offers go by the columns (a test of chance has p = {_p(p)}), so that no weights "
+            "but estimated ones can check the claim; offer.random: true says that they were drawn."
+        )
+        return
+    price, gain = requested(numbers, "single_drawn"), _drawn(numbers, "drawn_gain")
+    instead = requested(numbers, "single_instead")
+    more = (
+        "" if math.isnan(gain.mean) else f"{gain.mean:+,.3g} [{gain.low:+,.3g}, {gain.high:+,.3g}]"
+    )
+    yield (
+        f"One offer of {price:,.4g} is given to everybody: by cross-fitted answers it earns more "
+        f"than the model's best offers (difference {more} a person)."
+        if instead
+        else None
+    )
+    claimed = requested(numbers, "drawn_claimed", "best")
+    beside = f", a difference of {more}" if more and not instead else ""
+    yield (
+        f"Past offers look drawn at random (test of chance p = {_p(p)}), so answers to them tell "
+        f"without a model what offers earn a person: the best ones {_by_answers(numbers, 'best')} "
+        f"where the model claims {claimed:,.4g}, one for all ({price:,.4g}) "
+        f"{_by_answers(numbers, 'single')}{beside}, past ones {_by_answers(numbers, 'past')}."
+    )
+
+
+def _p(value):
+    return "below .001" if value < 0.001 else f"{value:.2g}".lstrip("0")
+
+
+def _drawn_column(metric, label):
+    def value(numbers, line):
+        return _drawn(numbers, metric, line.place["part"])
+
+    return Column(metric, label, value=value)
+
+
+DRAWN = Sheet(
+    "What offers earn a person, by answers to offers that were drawn at random",
+    lambda numbers: [
+        Line("delivered", label, {"part": part})
+        for part, label in (
+            ("best", "The best offers of the model"),
+            ("single", "One offer for all"),
+            ("past", "Past offers"),
+        )
+        if requested(numbers, "drawn_snips", part) is not None
+    ],
+    (
+        _drawn_column("drawn_claimed", "Claimed by the model"),
+        _drawn_column("drawn_snips", "By weights (SNIPS)"),
+        _drawn_column("drawn_ips", "By weights (IPS)"),
+        _drawn_column("drawn_doubly_robust", "Claim put right by weights"),
+    ),
+    first="Offers",
+    note="Offers to a person, and one for all, are chosen without that person's answer (folds). "
+    "Answers to offers near them count, each over the share of offers that are; what an accepted "
+    "offer earns is known. Past offers: what was earned.",
+    best=False,
+)
 
 
 # What pages of offers say of limits that these keep together, and of the next experiment.
@@ -592,7 +692,7 @@ LIMITS = Sheet(
 )
 PAGE = StudyPage(
     answer=answer,
-    sheets=(EARNINGS, LIMITS, ACCURACY, SUPPORT, SINGLE),
+    sheets=(EARNINGS, DRAWN, LIMITS, ACCURACY, SUPPORT, SINGLE),
     # Links to the offers stand under the answer where it is of what is delivered.
     trust=(segments, at_the_end, lambda numbers: () if numbers.delivered[0] else files(numbers)),
     details=(TOTALS, CLAIMS, COMPONENTS, REGRESSIONS, EXPLAINED),

@@ -1,0 +1,264 @@
+"""Best offers, their intervals, offers under a capacity, judged on made-up worlds of known truth.
+
+    python tests/benchmarks/offer_worlds.py [--worlds 40] [--rows 2000] [WORLD ...]
+
+Prices are drawn at random, and people buy by a curve of their own. For each world a table is drawn,
+the methods that tables of one's own get are compared as the workflow does, and the one chosen
+prices 5,000 new people. Printed, as means over the worlds: true revenue of a new person, the best
+possible, that of the best single price; the share of new people whose interval holds their best
+price; the chance that the truth keeps a capacity with the confidence that was asked (.95); how
+often one price for all was given away; the mean log loss of each method; which were chosen.
+
+    python tests/benchmarks/offer_worlds.py --tables FOLDER
+
+The cross-validated log loss of each method on Kakadu and Natural Park as tables of one's own.
+"""
+
+import argparse
+import collections
+import contextlib
+import logging
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from counterweight.datasets.kakadu import Kakadu
+from counterweight.datasets.natural_park import NaturalPark
+from counterweight.delivery.final_offers import drawn_offers
+from counterweight.delivery.new_rows import learned_encoder
+from counterweight.delivery.saved_offers import SavedOffers
+from counterweight.evaluation.offer_value import chance_of_draws
+from counterweight.labeling.recipes import one_hot
+from counterweight.models.choice import offer_training
+from counterweight.models.choice.offer_model import optimal_offer
+from counterweight.tasks.offers import own_study
+from scipy.special import expit
+from scipy.stats import norm
+
+LOW, HIGH = 5.0, 45.0
+NEW, CONFIDENCE = 5000, 0.95
+WORLDS = ("smooth", "categories", "many", "segments", "levels", "noise")
+
+
+def _people(rows, rng):
+    frame = pd.DataFrame(
+        rng.normal(size=(rows, 4)).round(3), columns=["age", "use", "size", "since"]
+    )
+    for name, levels in (("town", 6), ("plan", 4), ("channel", 3)):
+        shares = rng.dirichlet(np.full(levels, 5.0))
+        frame[name] = np.array([f"{name}{k}" for k in range(levels)])[
+            rng.choice(levels, rows, p=shares)
+        ]
+    shares = 0.9 ** np.arange(60)
+    frame["shop"] = np.array([f"shop{k:02d}" for k in range(60)])[
+        rng.choice(60, rows, p=shares / shares.sum())
+    ]
+    return frame
+
+
+def a_world(name, rng):
+    """Price that half of the people like one accept, and slope: functions of a table of people."""
+    table = {
+        column: dict(zip(sorted(values), rng.normal(size=len(values)), strict=True))
+        for column, values in {
+            "town": [f"town{k}" for k in range(6)],
+            "plan": [f"plan{k}" for k in range(4)],
+            "channel": [f"channel{k}" for k in range(3)],
+            "shop": [f"shop{k:02d}" for k in range(60)],
+        }.items()
+    }
+    cells = {(a, b): 3 * rng.normal() for a in table["town"] for b in table["plan"]}
+    waves = rng.normal(size=3)
+
+    def of(frame):
+        level = {
+            column: frame[column].map(values).to_numpy(float) for column, values in table.items()
+        }
+        age, use, size = (frame[column].to_numpy() for column in ("age", "use", "size"))
+        slope = np.full(len(frame), 0.25)
+        if name == "smooth":
+            worth = 25 + 6 * np.sin(1.5 * age + waves[0]) + 3 * use + 1.5 * size * np.cos(waves[1])
+            slope = 0.25 * np.exp(0.3 * np.tanh(size))
+        elif name in ("categories", "levels"):
+            worth = 25 + 5 * level["town"] + 3 * level["plan"] + 1.5 * use
+            worth += np.array(
+                [cells[pair] for pair in zip(frame["town"], frame["plan"], strict=True)]
+            )
+            slope = 0.25 * np.exp(0.3 * level["channel"])
+        elif name == "many":
+            worth = 25 + 5 * level["shop"] + 2 * age
+        elif name == "segments":
+            rich = (age + use > 0.5).astype(float)
+            worth, slope = 18 + 18 * rich + level["town"], 0.2 + 0.2 * rich
+        else:
+            worth = np.full(len(frame), 25.0)
+        return np.clip(worth, 0, 60), slope
+
+    return of
+
+
+def drawn(name, rows, rng, world, single=None):
+    frame = _people(rows, rng)
+    worth, slope = world(frame)
+    price = rng.uniform(LOW, HIGH, rows).round(2)
+    if name == "levels":
+        price = np.round((price - LOW) / 5) * 5 + LOW
+    chance = expit(slope * (worth - price))
+    return frame, price, (rng.random(rows) < chance).astype(float), worth, slope
+
+
+def candidates():
+    """Methods that tables of one's own are offered, in the ways that they are used."""
+    found = []
+    for spec in own_study({"offer": "price", "answer": "bought"})["models"]:
+        options = {key: v for key, v in spec.items() if key not in ("model", "name", "label")}
+        ways = ("soft", "hard") if spec["model"] == "predictive_choice" else ("",)
+        name = spec.get("name", spec["model"])
+        found += [
+            {"method": name, "model": spec["model"], "options": options, "setting": way}
+            for way in ways
+        ]
+    return found
+
+
+def encoded(frame):
+    options = own_study({"offer": "price", "answer": "bought"})["features"]
+    options = {key: value for key, value in options.items() if key != "recipe"}
+    numbered = frame.assign(row=np.arange(len(frame)))
+    features = one_hot(numbered, np.random.default_rng(0), **options)
+    names = [name for name in features.columns if name != "row"]
+    encoder = learned_encoder(numbered, names, {"name": "one_hot", "options": options})
+    return encoder, features[names].to_numpy(float), features.attrs.get("categories"), names
+
+
+def fitted(frame, price, bought, rng, among):
+    """The saved offers of the chosen method as `final_offers` fits them, losses, `Drawn`."""
+    encoder, X, categories, names = encoded(frame)
+    offer = {"column": "price", "low": price.min(), "high": price.max(), "direction": "down"}
+    offer |= {"revenue": None, "grid": None}
+    scaling = offer_training.scale_of(offer, price)
+    told = partial(offer_training.told_categories, names=names, categories=categories)
+    t = scaling[0].scaled(price)
+    compared = offer_training.compared(X, t, bought, among, rng, told)
+    place = compared.near_best()
+    chosen = among[place]
+    drawn = drawn_offers(compared, chosen | {"place": place}, X, t, bought, scaling)
+    saved = SavedOffers.fitted(
+        X,
+        price,
+        bought,
+        encoder,
+        method={name: chosen[name] for name in ("model", "options")},
+        setting=chosen["setting"],
+        offer=offer,
+        rng=rng,
+        categories=categories,
+        facts={"single_offer": drawn.single} if drawn.instead else {},
+    )
+    own = {name_of(one): loss for one, loss in zip(among, compared.losses, strict=True)}
+    return saved, name_of(chosen), own, drawn
+
+
+def name_of(candidate):
+    return f"{candidate['method']} {candidate['setting']}".strip()
+
+
+def judged(name, rows, seed, among=None):
+    rng, fresh, ours = np.random.default_rng([seed, WORLDS.index(name)]).spawn(3)
+    world = a_world(name, rng)
+    frame, price, bought, *_ = drawn(name, rows, rng, world)
+    people, asked, answers, worth, slope = drawn(name, NEW, fresh, world)
+    saved, chosen, losses, drawn_value = fitted(frame, price, bought, ours, among)
+    offers = saved.optimal_offers(people)
+    best = offers["best_offer"].to_numpy(float)
+    low, high = offers["offered_min"].to_numpy(float), offers["offered_max"].to_numpy(float)
+    # On t = -price acceptance rises: k (t + worth).
+    ideal = -optimal_offer(-worth, slope, -HIGH, -LOW, (0.0, -1.0))
+
+    def earned(price):
+        return float((expit(slope * (worth - price)) * price).mean())
+
+    grid = np.linspace(LOW, HIGH, 161)
+    found = {
+        "revenue": earned(best),
+        "possible": earned(ideal),
+        "single": max(earned(d) for d in grid),
+        "claimed": float(offers["best_revenue"].mean()),
+    }
+    ends = offers["low"].to_numpy(float), offers["high"].to_numpy(float)
+    reached = np.clip(ideal, low, high)
+    found["instead"] = float(drawn_value.instead)
+    found["p"] = drawn_value.p
+    if drawn_value.gain is not None:
+        found["gain"] = drawn_value.gain.value
+        found["gain_error"] = drawn_value.gain.standard_error
+    if np.isfinite(ends[0]).all():
+        found["holds"] = float(((ends[0] <= reached + 1e-6) & (reached <= ends[1] + 1e-6)).mean())
+        found["width"] = float((ends[1] - ends[0]).mean())
+    some, capacity = people.iloc[:500], 120
+    with contextlib.suppress(Exception):
+        allotted, _ = saved.allot(some, capacity=capacity, confidence=CONFIDENCE)
+        given = allotted["offer"].to_numpy(float)
+        p = np.where(np.isnan(given), 0.0, expit(slope[:500] * (worth[:500] - given)))
+        deviation = np.sqrt((p * (1 - p)).sum())
+        # The chance, over the coins of the people, that the capacity is kept.
+        found["kept"] = float(norm.cdf((capacity + 0.5 - p.sum()) / deviation))
+        found["used"] = float(p.sum())
+    chance = saved.acceptance(people, np.clip(asked, saved.scale.low, saved.scale.high))
+    found["new_log_loss"] = offer_training.answer_loss(chance, answers)
+    return found | {"chosen": chosen} | {f"loss {k}": v for k, v in losses.items()}
+
+
+def tables(folder):
+    """Cross-validated log loss by method on the two surveys, as tables of one's own."""
+    for kind in (Kakadu, NaturalPark):
+        frame = kind.table(Path(folder) / kind.__name__.lower().replace("park", "_park"))
+        known = ["offer", "answer", "first_known", "accepted", "refused"]
+        known += ["second_offer", "second_answer"]
+        X = frame.drop(columns=[name for name in known if name in frame])
+        price, bought = (frame[name].to_numpy(float) for name in ("offer", "answer"))
+        _, X, categories, names = encoded(X)
+        told = partial(offer_training.told_categories, names=names, categories=categories)
+        t = (price.max() - price) / np.ptp(price)
+        among, rng = candidates(), np.random.default_rng(1)
+        found = offer_training.compared(X, t, bought, among, rng, told)
+        print(f"\n{kind.__name__}: {len(X)} people, {X.shape[1]} features")
+        for place, (one, loss) in enumerate(zip(among, found.losses, strict=True)):
+            taken = " (delivered)" if place == found.near_best() else ""
+            print(f"{name_of(one):28} {loss:.4f}{taken}")
+        constant = np.full(len(bought), bought.mean())
+        print(f"{'constant':28} {offer_training.answer_loss(constant, bought):.4f}")
+        print(f"p of the test of chance {chance_of_draws(X, t):.2g}", flush=True)
+
+
+def shown(name, count, rows, among):
+    """A table of means over worlds of one name."""
+    begun = time.process_time()
+    table = pd.DataFrame([judged(name, rows, seed, among) for seed in range(count)])
+    seconds = time.process_time() - begun
+    print(f"\n{name}: {count} worlds of {rows} people, {seconds:.0f} CPU s")
+    print(table.drop(columns="chosen").mean().round(4).to_string())
+    print(f"revenue of the best possible {table['revenue'].mean() / table['possible'].mean():.4f}")
+    print(dict(collections.Counter(table["chosen"])), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", default=WORLDS, metavar="WORLD")
+    parser.add_argument("--worlds", type=int, default=40)
+    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--only", default="", help="methods whose name has this alone")
+    parser.add_argument("--tables", default="", help="folder of the two surveys")
+    asked = parser.parse_args()
+    logging.disable(logging.WARNING)
+    among = [one for one in candidates() if asked.only in name_of(one)]
+    if asked.tables:
+        return tables(asked.tables)
+    for name in asked.names:
+        shown(name, asked.worlds, asked.rows, among)
+
+
+if __name__ == "__main__":
+    main()

@@ -48,7 +48,11 @@ def test_predictions_are_those_of_scikit_learn_to_the_last_bit(categorical, leav
 
     number = strange + rng.normal(size=3000)
     model = HistGradientBoostingRegressor(**options).fit(X, number)
-    assert np.array_equal(raw_predict(trees_to_arrays(model), fresh), model.predict(fresh))
+    arrays, told = trees_to_arrays(model), model.predict(fresh)
+    assert np.array_equal(raw_predict(arrays, fresh), told)
+    # Few rows walk through the trees.
+    for some in (slice(0, 900), slice(4000, 5000), slice(55, 56), slice(0)):
+        assert np.array_equal(raw_predict(arrays, fresh[some]), told[some])
 
     model = HistGradientBoostingClassifier(**options).fit(X, strange > 1.5)
     raw = raw_predict(trees_to_arrays(model), fresh)

@@ -5,7 +5,8 @@ place among all thresholds of that feature, or the place of its category); for e
 feature a table then tells, by that number, which leaves are still open. What is open by all
 features is the row's leaf: the first of them, from left to right (QuickScorer: Lucchese et al.
 2015, "QuickScorer: a fast algorithm to rank documents with additive ensembles of regression
-trees"). There is no loop over rows.
+trees"). There is no loop over rows. For few rows such tables take longer to make than to use: they
+walk from the root of every tree to a leaf, all of them side by side.
 """
 
 import numpy as np
@@ -26,6 +27,8 @@ TREES = {
 }  # fmt: skip
 #: Rows handled at once, and leaves that one word of bits holds.
 BATCH, WORD = 1 << 13, 64
+#: Rows up to which a walk through the trees takes less time than tables of them.
+WALKED = 1000
 
 
 def fit_trees(
@@ -201,8 +204,10 @@ def raw_predict(arrays, X):
         Log odds of the second class for a classifier (positive: the second class is predicted);
         for a regression the prediction, or its logarithm for losses with a logarithmic link.
     """
-    trees, X = _Trees(arrays), number_table(X, empty=True)
-    raw = np.empty(len(X))
+    X = number_table(X, empty=True)
+    if len(X) <= WALKED:
+        return _walked(arrays, X)
+    trees, raw = _Trees(arrays), np.empty(len(X))
     for part in trees.batches(X):
         raw[part] = trees.added(X[part])
     return raw
@@ -227,6 +232,50 @@ def raw_and_parts(arrays, X):
     for part in trees.batches(X):
         raw[part] = trees.added(X[part], parts[:, part])
     return raw, trees.base, parts.T
+
+
+def _check_width(features, X):
+    if X.shape[1] != features:
+        raise CounterweightError(
+            f"The trees have {features} features, the rows to predict {X.shape[1]}."
+        )
+
+
+def _walked(arrays, X):
+    """`raw_predict`, from the root of every tree to the leaf of each row."""
+    categorical = np.ravel(arrays["tree_categorical"]) > 0
+    _check_width(len(categorical), X)
+    value = np.array(X)
+    for number in np.flatnonzero(categorical):
+        known = np.asarray(arrays["tree_categories"], dtype=float)[number]
+        known = known[~np.isnan(known)]
+        code = np.searchsorted(known, value[:, number])
+        seen = np.append(known, np.nan)[code] == value[:, number]
+        value[:, number] = np.where(seen, code, np.nan)
+    nodes = dict(
+        zip(NODE, np.asarray(arrays["tree_nodes"], dtype=float).reshape(-1, 8).T, strict=True)
+    )
+    tree, feature, number = (nodes[name].astype(int) for name in ("tree", "feature", "set"))
+    starts = np.searchsorted(tree, np.arange(int(tree.max(initial=-1)) + 1))
+    left, right = (nodes[name].astype(int) + starts[tree] for name in ("left", "right"))
+    sets, missing_left = np.asarray(arrays.get("tree_sets"), float), nodes["missing_left"] > 0
+    at, trees = np.tile(starts, len(X)), len(starts)
+    on = np.flatnonzero(feature[at] >= 0)
+    while len(on):
+        node = at[on]
+        own = value[on // trees, feature[node]]
+        missing = np.isnan(own)
+        goes = np.where(missing, missing_left[node], nodes["threshold"][node] >= own)
+        by_set = np.flatnonzero((number[node] >= 0) & ~missing)
+        if len(by_set):
+            goes[by_set] = sets[number[node[by_set]], own[by_set].astype(int)] > 0
+        at[on] = np.where(goes, left[node], right[node])
+        on = on[feature[at[on]] >= 0]
+    raw = np.full(len(X), float(np.ravel(arrays["tree_baseline"])[0]))
+    # Added up in the order of the trees, as scikit-learn does.
+    for leaf in nodes["value"][at].reshape(len(X), trees).T:
+        raw += leaf
+    return raw
 
 
 class _Trees:
@@ -301,11 +350,7 @@ class _Trees:
 
     def batches(self, X):
         """Slices of the rows, whose table is checked."""
-        if X.shape[1] != len(self.categorical):
-            raise CounterweightError(
-                f"The trees have {len(self.categorical)} features, the rows to predict "
-                f"{X.shape[1]}."
-            )
+        _check_width(len(self.categorical), X)
         return [slice(start, start + BATCH) for start in range(0, len(X), BATCH)]
 
     def _missing(self, number):

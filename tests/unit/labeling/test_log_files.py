@@ -326,3 +326,14 @@ def test_propensities_of_the_logged_actions_are_told_from_others():
     assert _chance(few)["propensity_p"] > 0.01
     assert _chance(part, part)["propensity_mean"] == pytest.approx(_chance(part)["propensity_mean"])
     assert propensity_records([part | {"cluster": np.zeros(2_000)}], "shown", []) == []
+
+
+def test_an_action_that_could_not_be_taken_in_all_rows_is_no_alarm():
+    rng = np.random.default_rng(6)
+    context, chances = rng.integers(3, size=4_000), np.array([[6, 3, 1], [0, 5, 5], [1, 2, 7]]) / 10
+    action = (rng.random(4_000)[:, None] > chances[context].cumsum(axis=1)).sum(axis=1)
+    part = _propensity_log(rng, 4_000)
+    part |= {"propensity": chances[context, action], "table": {"shown": action, "best": context}}
+    assert _chance(part)["propensity_p"] > 0.01
+    shuffled = part | {"propensity": rng.permutation(part["propensity"])}
+    assert _chance(shuffled)["propensity_p"] < 1e-6

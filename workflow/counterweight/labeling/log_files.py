@@ -299,9 +299,10 @@ def propensity_records(parts, action, contexts):
     """Records of whether propensities are those of the logged actions, by action and context.
 
     Over the rows of a context the mean of ``1{A = a} / p`` is 1 in expectation for each action a
-    that could be taken in all of them. `parts` are batches of `log_rows` with the column `action`
+    that could be taken in all of them, and less for one that could not. So only means above 1 speak
+    against the propensities. `parts` are batches of `log_rows` with the column `action`
     and those of `contexts`, each of which parts the rows by its values; the whole log is a context,
-    too. Told is the cell that is least like 1: its mean (``propensity_mean``, the cell as
+    too. Told is the cell that is most above 1: its mean (``propensity_mean``, the cell as
     ``variable``) and the chance of such a cell among all (``propensity_p``, two-sided, Bonferroni).
     Rows are taken for independent: nothing is told where they belong to users, nor of columns with
     more than `MOST_CELLS` pairs; cells with fewer than `LEAST_LOGGED` rows of the action are left
@@ -338,10 +339,11 @@ def propensity_records(parts, action, contexts):
         for (context, taken), rows in cells["rows"].items():
             place = f"{taken!s} where {name} is {context!s}" if name else str(taken)
             if rows >= LEAST_LOGGED:
-                tested.append((abs(z[context, taken]), mean[context, taken], place))
+                tested.append((z[context, taken], mean[context, taken], place))
     if not tested:
         return []
     z, mean, cell = max(tested)
+    z = max(z, 0.0)
     place = {"target": "general", "part": "log", "variable": cell}
     chance = min(2 * float(ndtr(-z)) * len(tested), 1.0)
     return [

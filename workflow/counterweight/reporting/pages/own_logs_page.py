@@ -130,11 +130,10 @@ def _wrong_propensities(numbers):
             for name in ("propensity_p", "propensity_mean")
         )
         if chance < WRONG:
-            never = " (or it could not be taken in all of them)" if mean < 1 else ""
             yield (
                 f"The propensities are not those of the logged actions, so no value here is to be "
                 f"relied on: rows with the action {cell}, each counted as 1 / propensity, make "
-                f"{mean:.3g} times the rows that they stand for{never}."
+                f"{mean:.3g} times the rows that they stand for."
             )
 
 

@@ -87,7 +87,8 @@ class RateFit:
     the loss, ramp or hinge, and penalty); `violations` (T + 1, m), rates less their bounds;
     `multipliers` (T, m); `gap` (T,), the certified distance to the convex problem's optimum;
     `evaluations` (T,), Newton steps or weighted SVMs; `states`, for `warm`. `accepted` steps led to
-    the classifier; 0: it is the start, which `begun` names if anybody did. `feasible` if it keeps all bounds in the rates of the loss.
+    the classifier; 0: it is the start, which `begun` names if anybody did. `feasible` if it keeps
+    all bounds in the rates of the loss.
     `status` is "feasible", "not_reached" (no feasible classifier found, none excluded) or
     "proved_infeasible" (no classifier of any form keeps all bounds), with `least_violation` and
     `proof`, its multipliers.

@@ -1,5 +1,6 @@
 """Labels that are bought: from a config to rows to label, filled in, to the answer by them."""
 
+import shutil
 import sys
 
 import numpy as np
@@ -120,3 +121,28 @@ def test_labels_that_nobody_drew_are_told_and_leave_nothing_behind(bought):
     assert "has 1 rows that the plan does not have" in run.output
     assert not (bought.results / "applicants/collect.csv").exists()
     labels.to_csv(bought.folder / "mine/labels.csv", index=False)
+
+
+def test_names_of_study_and_columns_decide_nothing(bought, copied):
+    copy = copied()
+    (copy.folder / "mine").mkdir()
+    shutil.copy2(bought.folder / "filter.key", copy.folder / "filter.key")
+    names = {name: f"x{at}" for at, name in enumerate(bought.applicants)}
+    bought.applicants.rename(columns=names).to_csv(copy.folder / "mine/other.csv", index=False)
+    entry = {
+        "table": "mine/other.csv",
+        "name": "elsewhere",
+        "id": names["customer"],
+        "outcome": {"column": names["default"], "positive": 1},
+        "labeled": {"where": {names["approved"]: "yes"}},
+        "columns": {"ignore": [names["notes"]]},
+        "collect": {"budget": BUDGET},
+        "study": {"figures": []},
+    }
+    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(entry))
+    run = copy.run("results/elsewhere/collect.csv", *MINE)
+    assert run.status == 0, run.output
+    other = pd.read_csv(copy.results / "elsewhere/collect.csv").rename(
+        columns={new: old for old, new in names.items()}
+    )
+    pd.testing.assert_frame_equal(other, bought.plan_of)

@@ -1,11 +1,12 @@
 """The file of rows to label as it comes back: whose outcome was bought, by what chance."""
 
+import contextlib
 import re
 from dataclasses import dataclass
 
 import numpy as np
 
-from counterweight.datasets.own_table import typed_like
+from counterweight.datasets.own_table import typed_like, typed_table
 from counterweight.delivery.label_plans import LEAST, column_names
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.coins import canonical_ids
@@ -129,9 +130,7 @@ def _places(path, ids, person, frame, data):
 
 def _outcomes(path, table, column, given, data, frame):
     """Outcomes (K,) as the table's are, NaN where blank, and as they are written."""
-    types, forms = {column: data.types[column]}, data.forms
-    told = {"needed": [column], "forms": forms, "reading": given["reading"]}
-    values = typed_like(path, table.select([column]), types, **told)[column]
+    values = _typed(path, table.select([column]), column, data, given["reading"])
     shown = ["" if one is None else str(one) for one in table[column].to_pylist()]
     values = values.to_numpy(dtype=object, na_value=None)
     blank = np.array([one is None or one != one for one in values], bool)
@@ -156,6 +155,19 @@ def _outcomes(path, table, column, given, data, frame):
         )
     y[blank] = np.nan
     return y, shown
+
+
+def _typed(path, table, column, data, reading):
+    """Values of a column as the table's; numbers also where a spreadsheet wrote them otherwise."""
+    types, told = {column: data.types[column]}, {"needed": [column], "forms": data.forms}
+    try:
+        return typed_like(path, table, types, reading=reading, **told)[column]
+    except CounterweightError:
+        with contextlib.suppress(CounterweightError):
+            if types[column] == "number":
+                found = typed_table(path, table, columns={"numbers": [column]})
+                return found.frame[column].astype(float)
+        raise
 
 
 def _chances(path, table, name):

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from counterweight.delivery.bought_file import read_bought
-from counterweight.delivery.collecting import half_width
 from counterweight.delivery.label_plans import asked_so_far, level_of
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.collected import (
@@ -44,11 +43,11 @@ class CollectedAnswers:
         that has one, and those behind it.
     """
 
-    def __init__(self, job, fit, frame):
+    def __init__(self, job, fit, frame, plan=None):
         given, self.data = job.given, fit.data
         self.collect, self.tested, self.held_out = given["collect"], fit.tested, fit.held_out
         self.level = level_of(self.collect)
-        file = read_bought(job.input.collected, given, fit.data, frame)
+        self.file = file = read_bought(job.input.collected, given, fit.data, frame)
         self.blank = np.flatnonzero(~fit.data.labeled)
         places = np.searchsorted(fit.data.rows[self.blank], file.rows)
         size = len(self.blank)
@@ -60,8 +59,9 @@ class CollectedAnswers:
         chances = np.ones(size)
         chances[places] = file.chance
         self.group, self.waiting = None, 0
-        if job.input.plan:
+        if plan is None and job.input.plan:
             plan = read_table(job.input.plan)
+        if plan is not None:
             file.check_plan(plan)
             if self.collect["by"]:
                 self.group = plan["group"].to_numpy(dtype=object).astype(str)
@@ -83,12 +83,13 @@ class CollectedAnswers:
                 "more labels before they are used, or correct outcome.kind."
             )
 
-    def _told(self):
+    def told(self):
+        """What the functions of `counterweight.evaluation.collected` take first."""
         return self.outcome, self.chances, self.bought, self.predicted
 
     def mean(self):
         """The mean outcome of the rows without one, an `Estimate`."""
-        return collected_mean(*self._told(), binary=self.binary, level=self.level)
+        return collected_mean(*self.told(), binary=self.binary, level=self.level)
 
     def means(self):
         """As `counterweight.delivery.final_scores` has them: of the target, of the blank rows."""
@@ -103,7 +104,7 @@ class CollectedAnswers:
 
     def tilt(self, selection, general):
         """The `ScoreTilt` that is fitted to the labels bought, and the facts that go with it."""
-        constant, slope, covariance = recalibration(*self._told())
+        constant, slope, covariance = recalibration(*self.told())
         facts = {"by": "collected", "delta": constant, "chance": None, "rests": ""}
         chance = None
         if general:
@@ -135,7 +136,7 @@ class CollectedAnswers:
         """Whether missing at random is refuted, a `Refutation` of `evaluation.refutation`."""
         weight = self.tested.to_hidden(self.target)
         seen = self.tested.y, self.held_out, weight / weight.sum()
-        return refuted(*self._told(), group=self.group, seen=seen)
+        return refuted(*self.told(), group=self.group, seen=seen)
 
     def facts(self):
         """What the saved model keeps of it, for the page."""
@@ -166,7 +167,7 @@ class CollectedAnswers:
             made += self._by_group()
         if self.binary and 0 < self.outcome[self.bought].mean() < 1:
             for name in METRICS:
-                found = collected_metric(name, *self._told(), level=self.level)
+                found = collected_metric(name, *self.told(), level=self.level)
                 made += _of(f"{name}_collected", found)
             expected = float(self.predicted.mean())
             ratio = {end: getattr(hidden, end) / expected for end in ("value", *ENDS)}
@@ -196,7 +197,7 @@ class CollectedAnswers:
 
     def _by_group(self):
         """The mean of each group, by its design, and as if missing at random."""
-        found = collected_by_group(*self._told(), self.group, level=self.level)
+        found = collected_by_group(*self.told(), self.group, level=self.level)
         made = []
         for name, one in found.items():
             expected = float(self.predicted[self.group == name].mean())
@@ -228,6 +229,12 @@ class CollectedAnswers:
                 told = {"metric": "slope_to_random", "value": one.slope, "standard_error": error}
                 made.append(place | told)
         return made
+
+
+def half_width(which, value, binary, **place):
+    """A record of half of an interval: of a rate in points, of a mean in the outcome's own unit."""
+    name, factor = ("points", 100) if binary else ("half_width", 1)
+    return place | {"metric": f"{which}_{name}", "value": factor * float(value)}
 
 
 def _of(metric, found, **place):

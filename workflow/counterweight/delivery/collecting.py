@@ -1,20 +1,14 @@
-"""The plan of which labels to buy next, of a study: its rows, its file, and what to expect."""
+"""The plan of which labels to buy next: its rows, their file, and what to expect of it."""
 
 import numpy as np
 
-from counterweight.delivery.bought_file import read_bought
+from counterweight.delivery.collected_answers import CollectedAnswers, half_width
 from counterweight.delivery.filter_keys import own_key
 from counterweight.delivery.final_scores import Fitted
 from counterweight.delivery.label_plans import PlannedRows, planned, rows_to_label
 from counterweight.errors import CounterweightError
 from counterweight.numerics.coins import canonical_ids
 from counterweight.tables.parquet import read_table
-
-
-def half_width(which, value, binary, **place):
-    """A record of half of an interval: of a rate in points, of a mean in the outcome's own unit."""
-    name, factor = ("points", 100) if binary else ("half_width", 1)
-    return place | {"metric": f"{which}_{name}", "value": factor * float(value)}
 
 
 def planned_labels(job):
@@ -38,18 +32,19 @@ def planned_labels(job):
     rows = PlannedRows.of(fit.told[blank], fit.band, fit.data.binary, people, collect)
     plan, budget = planned(rows, ids, own_key(given["key"]), collect)
     plan.insert(1, "row", fit.data.rows[blank])
-    known = None
+    known, expected = None, rows
     if job.input.collected:
-        bought = read_bought(job.input.collected, given, fit.data, frame)
-        bought.check_plan(plan)
+        bought = CollectedAnswers(job, fit, frame, plan)
+        # Labels that are there put right what is expected of more, and not whom to ask.
+        expected = rows.after(bought)
 
         def known(at):
-            return bought.texts(plan["row"].to_numpy()[at])
+            return bought.file.texts(plan["row"].to_numpy()[at])
 
     to_label = rows_to_label(plan, shown, rows, person, outcome, known)
     job.log.info("%d of %d rows without an outcome are drawn", len(to_label), len(blank))
     place = {"repeat": 0, "target": "unlabeled", "rows": len(blank)}
-    return to_label, plan, [place | one for one in _expected(plan, rows, budget, collect)]
+    return to_label, plan, [place | one for one in _expected(plan, expected, budget, collect)]
 
 
 def _expected(plan, rows, budget, collect):
@@ -66,6 +61,8 @@ def _expected(plan, rows, budget, collect):
         if np.isfinite(value):
             made.append(half_width("planned", value, rows.binary, part=name))
     made.append({"metric": "labels_budget", "value": float(budget)})
+    if collect["half_width"]:
+        made.append({"metric": "labels_needed", "value": float(rows.enough(collect["half_width"]))})
     if collect["cost"]:
         made.append({"metric": "labels_cost", "value": float(rows.cost[drawn].sum())})
     return made

@@ -142,7 +142,7 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
         job.log.info(sentence)
     scores = _scores(saved, data, tested, frame, held_out, chance)
     if collected:
-        collected.fill(scores, saved.classes_)
+        collected.fill(scores, saved.classes_ if saved.binary else None)
     further = []
     if elsewhere:
         *known, told = elsewhere(data, tested, held_out, saved, paths.table, given)

@@ -60,7 +60,7 @@ SECTIONS = {
         "target": "unlabeled",
         "first": "Budget",
         "fold": False,
-        "note": "Half of the 95 % interval of the rows without an outcome, before any is bought.",
+        "note": "Of the rows without an outcome, half of the 95 % interval, as far as can be told.",
     },
     "What interval to expect, by what is spent on labels": {
         "columns": [
@@ -87,7 +87,7 @@ SECTIONS = {
         "target": "unlabeled",
         "first": "Budget",
         "fold": False,
-        "note": "Half of the 95 % interval of the rows without an outcome, before any is bought.",
+        "note": "Of the rows without an outcome, half of the 95 % interval, as far as can be told.",
     },
 }
 

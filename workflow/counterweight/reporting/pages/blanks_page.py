@@ -98,8 +98,8 @@ def _by_bought(numbers, people, quality, known):
         f"On held-out rows that had an outcome, {_delivered(numbers, people.saved)} has "
         f"{quality.label} {in_words(known, quality)}, before it was fitted to the labels bought.",
         f"scores.csv has an answer for each of the {number(people.sizes['all'], 0)} rows: known "
-        "and bought outcomes as they are, estimates for the others, fitted to the labels bought. The "
-        "rates above are by the chances of the labels bought, and not the mean of that column.",
+        "and bought outcomes as they are, estimates for the others, fitted to the labels bought. "
+        "The answer above is by the chances of the labels bought, and not the mean of that column.",
     )
     found = bought_answer(numbers, people, more, tuple(_headline_cards(people, [])))
     return replace(found, links=tuple(files(numbers)))

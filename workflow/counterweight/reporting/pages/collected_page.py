@@ -1,7 +1,5 @@
 """Pages of tables with blanks whose labels are bought by design: before, and when they are back."""
 
-import math
-
 from counterweight.numerics.sensitivity import TWICE
 from counterweight.reporting import blocks
 from counterweight.reporting.sheets import Column, Line, Sheet, in_words, told
@@ -127,11 +125,13 @@ def _told(numbers, people, bought):
         if has <= factor * wanted:
             yield f"The half-width that was wanted, {size}, is reached: it is {reached}."
         else:
-            about = math.ceil(bought["labels"] * (has / (factor * wanted)) ** 2)
-            yield (
-                f"The half-width that was wanted, {size}, is not reached: it is {reached}. As far "
-                f"as can be told now, about {number(about, 0)} labels in all are needed."
+            needed = numbers.get(_PLAN, "labels_needed", _BLANK)
+            more = (
+                f" A budget of {number(needed.mean, 0)} in all is expected to do."
+                if needed.known
+                else ""
             )
+            yield f"The half-width that was wanted, {size}, is not reached: it is {reached}.{more}"
 
 
 def _bounds(people, part):

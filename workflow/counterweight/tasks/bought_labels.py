@@ -15,7 +15,6 @@ DEFAULTS |= {"for": "mean", "floor": None, "batches": 1}
 #: Keys of a table that labels bought by design take no account of, and why.
 UNFIT = {
     "tilt": "bought labels tell how rows without an outcome differ",
-    "rehearse": "a rehearsal tries the answer that goes without bought labels",
     "weight": "chances go by rows, each of which counts once",
     "group": "chances go by single rows",
     "weights": "the answer goes by the chances of the bought labels",
@@ -41,6 +40,11 @@ def own_collection(entry, roles):
             raise CounterweightError(
                 f"{key} and {other} stand together, and {why}: leave one of the two out."
             )
+    if collected is not None and entry.get("rehearse") is not None:
+        raise CounterweightError(
+            "collected and rehearse stand together, and a rehearsal tries the answer that goes "
+            "without bought labels: leave one of the two out."
+        )
     if isinstance(entry.get("target"), dict):
         raise CounterweightError(
             f"{key} buys labels of rows of the table, and target names other people: leave one of "

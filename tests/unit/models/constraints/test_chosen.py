@@ -137,3 +137,21 @@ def test_rows_without_an_outcome_count_where_they_need_none():
     model = fitted(hidden, candidates=[LINEAR], constraints=[PARITY])
     told = rates(model, hidden)
     assert told["b"] >= 0.9 * told["a"] - 1e-9
+
+
+def test_margins_move_the_tilt_as_stricter_bounds_do():
+    rng = np.random.default_rng(4)
+    group = rng.random(900) < 0.4
+    X = rng.normal(size=(900, 3)) + np.outer(group, [1.0, 0.0, -0.5])
+    y = (X @ [1.0, 0.6, -0.3] + rng.logistic(size=900) > 0.4).astype(int)
+    data = DataSets(X, y, None, {"a": group, "b": ~group})
+    tilts, asked = [], "coverage(a) <= 1.1 * coverage(b)"
+    for text, margins in ((f"{asked} - 0.06", None), (asked, np.array([0.06])), (asked, None)):
+        model = ChosenClassifier(constraints=[text])
+        model.n_features_in_, model._rule, model._rules, model._tilted = 3, None, {}, {}
+        model._fit(data, np.random.default_rng(0))
+        if margins is not None:
+            model._fit_with(data, np.random.default_rng(0), margins)
+        tilts.append(model.tilt_)
+    np.testing.assert_allclose(tilts[1], tilts[0])
+    assert not np.allclose(tilts[2], tilts[0])

@@ -11,7 +11,7 @@ import contextlib
 import copy
 import logging
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -87,9 +87,9 @@ class Part(NamedTuple):
 class Rule:
     """A way to score rows: parts, each times a factor, and a constant; their names.
 
-    `scores` (n,) are those of the rows by fits that have not seen them; `tilt` are the shares of
-    each line that is taken off; `decided` (n,) what comes of it, with its `cost` and the sum that
-    it misses constraints by, `missed`.
+    `scores` (n,) are those of the rows by fits that have not seen them (`raw` before any tilt);
+    `tilt` are the shares of each of the `lines` (m, n) that is taken off; `decided` (n,) what comes
+    of it, with its `cost` and the sum that it misses constraints by, `missed`.
     """
 
     name: str
@@ -97,6 +97,8 @@ class Rule:
     factors: np.ndarray
     constant: float
     scores: np.ndarray
+    raw: np.ndarray = None
+    lines: np.ndarray = None
     tilt: np.ndarray = None
     decided: np.ndarray = None
     cost: float = np.nan
@@ -174,12 +176,12 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
     _has_chances = False
     #: Estimates are chances of the outcome, which decide by thresholds.
     ESTIMATES = True
-    _rule = _unseen = _expected = None
+    _rule = _unseen = _expected = _first = None
 
     def _learn_all(self, samples, rng):
-        self._rule, self._rules = None, {}
+        self._rule, self._rules, self._tilted = None, {}, {}
         super()._learn_all(samples, rng)
-        self._rules = {}
+        self._rules, self._first = {}, None
 
     def _fit(self, samples, rng):
         """Choose once, fit what was chosen.
@@ -204,6 +206,10 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         if rows not in self._rules:
             self._rules[rows] = self._crossed_again(X, samples, problem, rng)
         rule, self._expected = self._rules[rows]
+        if self._first is None:
+            self._first = samples, problem, rule, self._expected
+        if self._margins is not None and self._margins.any() and rule.lines is not None:
+            rule = self._tightened_rule(rule)
         self.factors_, self.constant_ = rule.factors, rule.constant
         self.part_numbers_ = np.array([part.number for part in rule.parts])
         self.models_ = [self._fitted_part(part, X, samples, rng) for part in rule.parts]
@@ -213,6 +219,23 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
             for share, line in zip(rule.tilt, self._lines(X, problem), strict=True):
                 self.tilt_ = self.tilt_ + share * line.coef_
                 self.tilt_constant_ += share * line.intercept_
+
+    def _tightened_rule(self, rule):
+        """The same parts, their score tilted for bounds less margins.
+
+        Tilts are chosen on the rows of the first fit, so that fits to parts of them differ in what
+        they learned, not in a choice among few values.
+        """
+        margins = self._margins.tobytes()
+        if margins not in self._tilted:
+            first, of, one, expected = self._first
+            tight = of._replace(bounds=of.bounds - self._margins)
+            one = replace(one, scores=one.raw)
+            costs = _with_costs(tight, expected)
+            _judge(one, tight, costs, self._parted(first)[1], one.lines, self.repairs_)
+            self._tilted[margins] = one.tilt
+        tilt = self._tilted[margins]
+        return replace(rule, tilt=tilt, scores=rule.raw - tilt @ rule.lines)
 
     def _check_possible(self, problem):
         """Refuse constraints that contradict each other."""
@@ -555,7 +578,7 @@ def _judge(rule, problem, expected, groups, lines, repairs):
         return yes, key_of(yes, expected)
 
     m = len(problem.names)
-    rule.tilt, scores = np.zeros(m), rule.scores
+    rule.tilt, scores, rule.raw, rule.lines = np.zeros(m), rule.scores, rule.scores, lines
     yes, key = decided(scores)
     if lines is not None and m:
         units = np.std(scores) / np.maximum(np.std(lines, axis=1), 1e-300)

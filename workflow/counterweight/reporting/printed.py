@@ -30,6 +30,8 @@ from counterweight.tables.parquet import PLACE
 
 #: Departures up to so many standard deviations are none.
 FAR = 2.0
+#: Figures of one item beyond which their table is folded.
+MANY = 10
 _SIDE = ("study", "source", "metric", "target", *PLACE)
 #: Layout of the figures in print beside ours, as a table.
 PRINTED = (
@@ -105,7 +107,8 @@ def printed_page(items, table, shown):
     rows, sections = [], {}
     for item in items:
         own = table[(table["paper"] == item["paper"]) & (table["item"] == item["item"])]
-        short = item["title"].partition("(")[0].strip()
+        first = item["title"] not in sections
+        short = item["title"].partition("(")[0].strip() if first else ""
         name = "In the text" if item["item"] == "text" else item["item"]
         rows.append(Row(name, tuple(_overview(item, own)), short))
         made = [Sentence(f"{item['shows']}")]
@@ -115,9 +118,9 @@ def printed_page(items, table, shown):
         made += [one for one in [_numbers(name, own, shown)] if one]
         made += [Sentence(f"Why ours departs: {item['reason']}")] if item["reason"] else []
         sections.setdefault(item["title"], []).append(Section(name, tuple(made)))
-    heads = ("Table or figure", "In print", f"Within {FAR:g} sd", "Furthest", "Why")
+    heads = ("Table or figure", "In print", f"Within {FAR:g} sd", "Furthest", "Why, told below")
     whole = Table("Every table and figure", tuple(map(Head, heads)), tuple(rows))
-    parts = [Section(title, tuple(made), fold=True) for title, made in sections.items()]
+    parts = [Section(title, tuple(made)) for title, made in sections.items()]
     return blocks.Page(
         blocks.PRINTED_PAGE,
         "The papers' tables and figures beside ours",
@@ -148,7 +151,8 @@ def _overview(item, own):
     far = both["departure"].dropna()
     far = far.loc[far.abs().idxmax()] if len(far) else math.nan
     yield Cell("–" if math.isnan(far) else number(far, 1, sign=True) + " sd")
-    yield Cell(item["reason"] or "as in print")
+    known = "in part unknown" if "unknown" in item["reason"] else "known"
+    yield Cell(known if item["reason"] else "as in print")
 
 
 def _numbers(name, own, shown):
@@ -180,7 +184,8 @@ def _numbers(name, own, shown):
         )
     heads = ("Figure", "In print", "Ours", "Repeats", "Departure, sd")
     note = "Ours: mean (standard deviation over repeats). Departure: ours less print, in those."
-    return Table(name, tuple(map(Head, heads)), tuple(rows), note) if rows else None
+    fold = f"{name} ({len(rows)} figures)" if len(rows) > MANY else ""
+    return Table(name, tuple(map(Head, heads)), tuple(rows), note, fold=fold) if rows else None
 
 
 def _label(side, study, measure):

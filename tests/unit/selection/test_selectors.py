@@ -110,3 +110,13 @@ def test_labels_are_of_both_kinds_and_boosting_counts_its_trees():
     for model in (LogisticSelector(), GradientBoostingSelector(), BetterOfTwoSelector()):
         with pytest.raises(CounterweightError, match="class"):
             model.fit(X, np.ones(400))
+
+
+@pytest.mark.parametrize(("most", "asked"), [(500, 500), (1500, 1500), (1501, 1500)])
+def test_the_choice_asks_so_many_rows_at_most(monkeypatch, most, asked):
+    X, _, s = rows(1500, curved=True)
+    seen, both = [], selectors._both
+    monkeypatch.setattr(selectors, "ASKED_ROWS", most)
+    monkeypatch.setattr(selectors, "_both", lambda count: seen.append(count) or both(count))
+    BetterOfTwoSelector().settled(X, s, np.random.default_rng(0))
+    assert seen == [asked]

@@ -62,7 +62,7 @@ def _expected(plan, rows, budget, collect):
             made.append(half_width("planned", value, rows.binary, part=name))
     made.append({"metric": "labels_budget", "value": float(budget)})
     if collect["half_width"]:
-        made.append({"metric": "labels_needed", "value": float(rows.enough(collect["half_width"]))})
+        made.append({"metric": "budget_needed", "value": float(rows.enough(collect["half_width"]))})
     if collect["cost"]:
         made.append({"metric": "labels_cost", "value": float(rows.cost[drawn].sum())})
     return made

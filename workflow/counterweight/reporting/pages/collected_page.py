@@ -125,7 +125,7 @@ def _told(numbers, people, bought):
         if has <= factor * wanted:
             yield f"The half-width that was wanted, {size}, is reached: it is {reached}."
         else:
-            needed = numbers.get(_PLAN, "labels_needed", _BLANK)
+            needed = numbers.get(_PLAN, "budget_needed", _BLANK)
             more = (
                 f" A budget of {number(needed.mean, 0)} in all is expected to do."
                 if needed.known

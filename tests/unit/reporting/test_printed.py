@@ -103,7 +103,7 @@ def test_what_was_not_measured_has_no_number_and_stays_listed(metrics, plan):
     assert table["ours"].isna().all() and (table["n"] == 0).all()
     page = printed_page([item()], table, plan)
     assert page.path == blocks.PRINTED_PAGE
-    assert [cell.text for cell in page.blocks[1].rows[0].cells] == ["2", "–", "–", "known"]
+    assert [cell.text for cell in page.blocks[1].rows[0].cells] == ["2", "–", "–", "told"]
 
 
 FINDING = {

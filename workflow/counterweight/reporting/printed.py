@@ -118,7 +118,7 @@ def printed_page(items, table, shown):
         made += [one for one in [_numbers(name, own, shown)] if one]
         made += [Sentence(f"Why ours departs: {item['reason']}")] if item["reason"] else []
         sections.setdefault(item["title"], []).append(Section(name, tuple(made)))
-    heads = ("Table or figure", "In print", f"Within {FAR:g} sd", "Furthest", "Why, told below")
+    heads = ("Table or figure", "In print", f"Within {FAR:g} sd", "Furthest", "Why (below)")
     whole = Table("Every table and figure", tuple(map(Head, heads)), tuple(rows))
     parts = [Section(title, tuple(made)) for title, made in sections.items()]
     return blocks.Page(
@@ -151,8 +151,8 @@ def _overview(item, own):
     far = both["departure"].dropna()
     far = far.loc[far.abs().idxmax()] if len(far) else math.nan
     yield Cell("–" if math.isnan(far) else number(far, 1, sign=True) + " sd")
-    known = "in part unknown" if "unknown" in item["reason"] else "known"
-    yield Cell(known if item["reason"] else "as in print")
+    why = "in part unknown" if "unknown" in item["reason"] else "told"
+    yield Cell(why if item["reason"] else "as in print")
 
 
 def _numbers(name, own, shown):

@@ -171,6 +171,9 @@ class Drawn(NamedTuple):
             found += [("single_drawn", self.single), ("single_instead", float(self.instead))]
             found += _estimate_records("drawn_gain", self.gain)
         made = [{"metric": name, "value": value, "rows": self.rows} for name, value in found]
+        if self.told is not None:
+            # Told by the config, whatever the test says.
+            made.append({"metric": "offers_random", "value": 1.0, "part": "told"})
         for part, own in (("best", self.best), ("single", self.one)) if self.random else ():
             told = [("drawn_claimed", own.claimed)]
             for name in ("ips", "snips", "doubly_robust"):

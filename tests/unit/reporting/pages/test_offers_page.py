@@ -1,6 +1,7 @@
 """Tables, sentences, warnings and pages of studies of offers, by hand-made numbers."""
 
 import math
+import types
 from pathlib import Path
 
 import pandas as pd
@@ -463,3 +464,33 @@ def test_figures_in_print_stand_in_the_tables(everything, noor):
         (e["source"], e["part"]): e["value"] for e in noor[1] if e["metric"] == "regression_r2"
     }
     assert shown["regression_r2"] == 2 and told.dropna().to_dict().items() <= known.items()
+
+
+def drawn_records(random, told, instead):
+    """What a study delivers where past offers were drawn at random."""
+    made = [("offers_random", "", random), ("offers_random_p", "", 0.2), ("single_drawn", "", 21.0)]
+    made += [("offers_random", "told", 1.0)] * told
+    made += [("single_instead", "", instead), ("drawn_claimed", "best", 12.0)]
+    ends = {"": 0.0, "_low": -1.0, "_high": 1.0}
+    made += [(f"drawn_gain{end}", "", 0.5 + more) for end, more in ends.items()]
+    for part, value in (("best", 11.0), ("single", 10.5), ("past", 8.0)):
+        made += [(f"drawn_snips{end}", part, value + more) for end, more in ends.items()]
+    table = pd.DataFrame(made, columns=["metric", "part", "value"])
+    return types.SimpleNamespace(rows=lambda source, metric: table[table["metric"] == metric])
+
+
+def test_offers_that_were_drawn_at_random_are_told_beside_the_claim():
+    first, said = pages.at_random(drawn_records(1.0, False, 0.0))
+    assert first is None and "look drawn at random (test of chance p = .2)" in said
+    assert "the best ones 11 [10, 12] where the model claims 12" in said
+    assert (
+        "one for all (21) 10.5 [9.5, 11.5], a difference of +0.5 [-0.5, +1.5], past ones 8" in said
+    )
+    first, said = pages.at_random(drawn_records(1.0, True, 1.0))
+    assert first.startswith(
+        "One offer of 21 is given to everybody: by cross-fitted answers it earns"
+    )
+    assert "as the config says" in said
+    first, said = pages.at_random(drawn_records(0.0, False, 0.0))
+    assert first is None and "Past offers go by the columns" in said
+    assert [*pages.at_random(drawn_records(0.0, True, 0.0))] == [None, None]

@@ -311,11 +311,6 @@ _FLOOR = Bound(
 _VARY = Bound(0, "Where offers hardly vary, slopes and gains rest on the form of the curve.")
 _TRUTH = "In truth: by the true curves, over what is expected of past offers."
 _WITHIN = "Intervals within repeats (bootstrap, logged answers) are told by their mean ends."
-_RULE = {
-    False: "the method of least log loss on held-out answers",
-    True: "the first method whose log loss on held-out answers is within a standard error of the "
-    "least",
-}
 EARNINGS = Sheet(
     lambda numbers: f"What the best offers would earn, {people(numbers)}",
     each_way,
@@ -331,7 +326,8 @@ EARNINGS = Sheet(
         Column(label="People without", value=unsupported, measure=SHARE, show="mean"),
     ),
     note=lambda numbers: (
-        f"Delivered is {_RULE[bool(numbers.delivered[0])]}, unless deliver names one. "
+        "Delivered is the method of least log loss on held-out answers (of one's own tables the "
+        "first within a standard error of it), unless deliver names one. "
         "Best offer: median over people, with quartiles. Claimed: by the method's own curves, over "
         f"what was earned. {_TRUTH if numbers.measured('revenue_optimal_true') else ''} Logged "
         "answers (SNIPS): to past offers near the best ones, by no model of the answers. "
@@ -544,11 +540,16 @@ def at_random(numbers):
     random, p = (requested(numbers, name) for name in ("offers_random", "offers_random_p"))
     if random is None:
         return
+    told = requested(numbers, "offers_random", "told")
     if not random:
         yield None
         yield (
-            f"Past offers go by the columns (a test of chance has p = {_p(p)}), so that no weights "
-            "but estimated ones can check the claim; offer.random: true says that they were drawn."
+            None
+            if told
+            else (
+                f"Past offers go by the columns (a test of chance has p = {_p(p)}), so that no weights "
+                "but estimated ones can check the claim; offer.random: true says that they were drawn."
+            )
         )
         return
     price, gain = requested(numbers, "single_drawn"), _drawn(numbers, "drawn_gain")
@@ -564,8 +565,9 @@ def at_random(numbers):
     )
     claimed = requested(numbers, "drawn_claimed", "best")
     beside = f", a difference of {more}" if more and not instead else ""
+    how = "were drawn at random, as the config says" if told else "look drawn at random"
     yield (
-        f"Past offers look drawn at random (test of chance p = {_p(p)}), so answers to them tell "
+        f"Past offers {how} (test of chance p = {_p(p)}), so answers to them tell "
         f"without a model what offers earn a person: the best ones {_by_answers(numbers, 'best')} "
         f"where the model claims {claimed:,.4g}, one for all ({price:,.4g}) "
         f"{_by_answers(numbers, 'single')}{beside}, past ones {_by_answers(numbers, 'past')}."

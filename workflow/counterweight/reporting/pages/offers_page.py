@@ -542,15 +542,11 @@ def at_random(numbers):
         return
     told = requested(numbers, "offers_random", "told")
     if not random:
-        yield None
-        yield (
-            None
-            if told
-            else (
-                f"Past offers go by the columns (a test of chance has p = {_p(p)}), so that no weights "
-                "but estimated ones can check the claim; offer.random: true says that they were drawn."
-            )
+        said = (
+            f"Past offers go by the columns (a test of chance has p = {_p(p)}), so that no weights "
+            "but estimated ones can check the claim; offer.random: true says that they were drawn."
         )
+        yield from (None, None if told else said)
         return
     price, gain = requested(numbers, "single_drawn"), _drawn(numbers, "drawn_gain")
     instead = requested(numbers, "single_instead")

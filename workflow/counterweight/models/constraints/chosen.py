@@ -55,10 +55,12 @@ log = logging.getLogger("counterweight")
 #: Chances nearer to 0 and 1 than this are taken for it.
 EDGE = 1e-6
 #: Another candidate than the first is taken that is better by so many standard errors, of what the
-#: two differ in.
+#: two differ in: by the log loss among classifiers of the outcome, then by the objective.
 CLEAR = 1.0
 #: A candidate under constraints that is behind by so many in some folds is given up.
 HOPELESS = 1.0
+#: Share of the objective's total cost that a tilt is worth which no constraint needs.
+WORTH = 5e-4
 #: Lengths of a tilt, in standard deviations of the score, and how often all lines are gone along.
 TILTS, ROUNDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2), 2
 #: Begins the names of the arrays of each part, with its number.
@@ -272,14 +274,14 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
                 chance = expit(rules[-1].scores)
                 self._expected = self._expected_costs(samples, problem, chance)
             judged = problem, _with_costs(problem, self._expected), self._parted(samples)[1], lines
+            first = _first(rules, samples, seen) if rules else None
             for rule in rules:
                 _judge(rule, *judged, self.repairs_)
-            rival = _best(rules, problem) if rules else None
             for part in (part for part in parts if part.constrained):
-                for rule in self._crossed_fits(part, *told, rival, problem):
+                for rule in self._crossed_fits(part, *told, first, problem):
                     _judge(rule, *judged, self.repairs_)
                     rules.append(rule)
-        self._rule = best = _best(rules, problem)
+        self._rule = best = _best(rules, first or rules[0], problem)
         self.chosen_ = best.name
         self.held_out_ = [(r.name, r.cost, r.missed, r is best) for r in rules]
         self.candidate_costs_ = np.full((len(self.candidates) + 1, 3), np.nan)
@@ -342,7 +344,11 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
             def fitted(options, told=told):
                 return component(**options).fit(*told, rng=copy.deepcopy(rng))
 
-            for setting, p in held_out_answers(component, options, tried, fitted, X[held]):
+            found = held_out_answers(component, options, tried, fitted, X[held])
+            if len(np.unique(told[1])) < 2:  # nothing can be learned of the other class
+                share = np.average(samples.y[seen] == 1, weights=samples.weight[seen])
+                found = ((setting, np.full(held.sum(), share)) for setting in settings(tried))
+            for setting, p in found:
                 key = tuple(setting.items())
                 score = answers.setdefault(key, np.zeros(len(X)))
                 score[held] = logit(np.clip(p, EDGE, 1 - EDGE))
@@ -530,12 +536,10 @@ def _chance(score, models):
 
 
 def _named(part, setting):
-    """A candidate in words."""
-    words = [
-        f"{key} {told:g}" if isinstance(told, float) else f"{key} {told}"
-        for key, told in (part.options | setting).items()
-        if not isinstance(told, bool)
-    ]
+    """A candidate in words: what it says that is no default, and what was chosen."""
+    usual = load("model", part.model)().get_params()
+    told = {k: v for k, v in part.options.items() if v != usual.get(k)} | setting
+    words = [f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in told.items()]
     return f"{part.model} ({', '.join(words)})" if words else part.model
 
 
@@ -597,7 +601,7 @@ def _judge(rule, problem, expected, groups, lines, repairs):
                             best = tilt, made, reached
             if best[2] == begun:
                 break
-        if best[2][0] < key[0] or _clearly(best[1], yes, problem):
+        if (best[2][0], best[2][1] + WORTH * (problem.positive + problem.negative)[0].sum()) < key:
             rule.tilt, yes, key = best
     rule.scores = scores - rule.tilt @ lines if rule.tilt.any() else scores
     rule.decided, (rule.missed, rule.cost) = yes, key_of(yes, problem)
@@ -609,12 +613,22 @@ def _clearly(first, second, problem, rows=slice(None), errors=CLEAR):
     return gain.sum() > errors * np.sqrt((gain**2).sum())
 
 
-def _best(rules, problem):
-    """The first rule, or the best of those that are clearly better."""
-    best = rules[0]
+def _first(rules, samples, seen):
+    """The first rule for the outcome, or the one with the least log loss if that is clearly less."""
+    y, weight = samples.y[seen], samples.weight[seen]
+    losses = [
+        weight * (np.logaddexp(0, rule.scores[seen]) - y * rule.scores[seen]) for rule in rules
+    ]
+    best = int(np.argmin([loss.sum() for loss in losses]))
+    gain = losses[0] - losses[best]
+    return rules[best if gain.sum() > CLEAR * np.sqrt((gain**2).sum()) else 0]
+
+
+def _best(rules, first, problem):
+    """The first rule, or the best of those that are clearly better, more so where there are many."""
+    errors = CLEAR * np.sqrt(2 * np.log(max(len(rules), 2)))
     for rule in sorted(rules, key=lambda rule: rule.key):
-        if rule.missed < best.missed or (
-            rule.missed == best.missed and _clearly(rule.decided, best.decided, problem)
-        ):
+        clear = _clearly(rule.decided, first.decided, problem, errors=errors)
+        if rule.missed < first.missed or (rule.missed == first.missed and clear):
             return rule
-    return best
+    return first

@@ -614,7 +614,7 @@ def _clearly(first, second, problem, rows=slice(None), errors=CLEAR):
 
 
 def _first(rules, samples, seen):
-    """The first rule for the outcome, or the one with the least log loss if that is clearly less."""
+    """The first rule, or the one with the least log loss if that is clearly less."""
     y, weight = samples.y[seen], samples.weight[seen]
     losses = [
         weight * (np.logaddexp(0, rule.scores[seen]) - y * rule.scores[seen]) for rule in rules
@@ -625,7 +625,7 @@ def _first(rules, samples, seen):
 
 
 def _best(rules, first, problem):
-    """The first rule, or the best of those that are clearly better, more so where there are many."""
+    """The first rule, or the best that is clearly better, the more so where there are many."""
     errors = CLEAR * np.sqrt(2 * np.log(max(len(rules), 2)))
     for rule in sorted(rules, key=lambda rule: rule.key):
         clear = _clearly(rule.decided, first.decided, problem, errors=errors)

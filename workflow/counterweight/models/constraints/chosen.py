@@ -9,6 +9,7 @@ have not seen, and the best is fitted to all rows.
 
 import contextlib
 import copy
+import inspect
 import logging
 import warnings
 from dataclasses import dataclass, replace
@@ -537,8 +538,9 @@ def _chance(score, models):
 
 def _named(part, setting):
     """A candidate in words: what it says that is no default, and what was chosen."""
-    usual = load("model", part.model)().get_params()
-    told = {k: v for k, v in part.options.items() if v != usual.get(k)} | setting
+    usual = inspect.signature(load("model", part.model)).parameters
+    told = {k: v for k, v in part.options.items() if k in usual and v != usual[k].default}
+    told |= setting
     words = [f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in told.items()]
     return f"{part.model} ({', '.join(words)})" if words else part.model
 

@@ -21,6 +21,7 @@ NOT_FOR_USERS = {"UniformPolicy", "ImitatedPolicy", "ColumnPolicy", "GivenPolicy
 NOT_FOR_USERS |= {"GivenPredictions", "CalibratedNumbers", "StackedModel"}
 NOT_FOR_USERS |= {"LinearScore", "BoostedScore"}
 NOT_FOR_USERS |= {"SeenGroupsClassifier"}  # a bound of filters: it asks the groups of all rows
+NOT_FOR_USERS |= {"ChosenClassifier"}  # of people's tables: folds go by rows, not by their weights
 NOT_FOR_USERS |= {"SelectionAwareClassifier"}  # an oracle: it asks hidden labels
 EVERY_MODULE = """
 import importlib, pkgutil, counterweight

@@ -22,7 +22,7 @@ NO_FEATURES = {
     *("compare_segments", "ips", "snips", "doubly_robust", "value_from_parquet", "offer_value"),
     # Answers from bought labels go by arrays of outcomes, chances and predictions.
     *("inclusion_chances", "expected_half_width", "budget_for", "draw", "stopped_chances"),
-    *("look_levels", "anytime_interval", "collected_mean", "collected_by_group"),
+    *("look_levels", "anytime_interval", "collected_mean", "collected_by_group", "class_shares"),
     *("collected_metric", "collected_calibration", "refusal_bounds", "refuted"),
     # What it fits and how that goes by columns is the estimator's affair.
     "combined_model",

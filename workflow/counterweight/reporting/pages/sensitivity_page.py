@@ -373,8 +373,9 @@ def rehearsed(numbers):
 
 def best_methods(numbers):
     """Which method was best on the hidden outcomes of most copies, beside the delivered one."""
-    target, delivered = numbers.plan["targets"][0], numbers.label(numbers.delivered[0])
+    target = numbers.plan["targets"][0]
     for setting in numbers.places("setting", REHEARSED, "rehearsed_held", target)[:1]:
+        delivered = numbers.label(numbers.delivered[0])
         place = {"setting": setting, "part": "unlabeled"}
         copies, known = _rows_of(numbers, setting), {}
         for method in numbers.places("variable", REHEARSED, "rehearsed_best", target):

@@ -386,8 +386,8 @@ CODE = {
             "evaluation/rates",
         ),
         "evaluate *; !evaluate twin *; !evaluate twin_kept *; !evaluate curved *; "
-        "!evaluate clicks *; d*; !download_*; !draw_twin; !draw_curved; !draw_clicks; "
-        "!deliver_offers; report",
+        # Offers that are delivered are held against one for all by the same estimators.
+        "!evaluate clicks *; d*; !download_*; !draw_twin; !draw_curved; !draw_clicks; report",
     ),
     "the claims": (edited("reporting/claims"), "page_*; report"),
     "what all pages have": (

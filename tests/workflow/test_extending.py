@@ -259,7 +259,7 @@ def test_the_page_tells_the_functions_of_a_task_as_its_protocol_has_them():
     from counterweight.plan.tasks import LEFT_OUT
 
     asked = set(re.findall(r"``(\w+)\(", counterweight.tasks.__doc__))
-    stages = ("select", "weigh", "deliver", "apply", "sum")
+    stages = ("select", "weigh", "deliver", "apply", "sum", "rehearse")
     optional = {f"{prefix}{stage}" for prefix in ("plan_", "") for stage in stages} | {*LEFT_OUT}
     (text,) = [example.text for example in examples() if "/tasks/average" in example.path]
     bound = {node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}

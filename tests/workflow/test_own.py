@@ -332,8 +332,10 @@ EDITS = {
     "other new rows": (setting("clicks", score="mine/clicks.csv"), "apply_clicks; report"),
     "the linear score": (
         edited("models/score_models"),
-        # Rewards of policies are models of this module, too.
+        # Rewards of policies are models of this module, too, and what is chosen under promises is
+        # combined as answers of lenders are.
         "train lender *; evaluate lender *; *_lender; !prepare_lender; !columns_lender; "
+        "train hiring *; evaluate hiring *; *_hiring; !prepare_hiring; !columns_hiring; "
         "train clicks new; evaluate clicks new; deliver_clicks; apply_clicks; "
         "train parts best_one; train parts new; evaluate parts best_one; evaluate parts new; "
         "deliver_parts; page_studies; report",

@@ -218,7 +218,8 @@ def test_noise_has_the_width_and_none_leaves_the_stream():
 
 def test_defaults_are_those_of_the_options():
     defaults = {name: node["default"] for name, node in options("features", "one_hot").items()}
-    assert defaults == {"drop": [], "only": [], "max_categories": 50, "noise": 0.0}
+    told = {"drop": [], "only": [], "max_categories": 50, "least_rows": 1, "noise": 0.0}
+    assert defaults == told
     assert encoded(SMALL, **defaults).equals(encoded(SMALL))
 
 

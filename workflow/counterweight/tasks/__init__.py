@@ -46,6 +46,9 @@ And what it may leave out where there is nothing of the sort (`counterweight.pla
 ``plan_apply(plan, study, at)``
     The job of which labels to buy next, of what a study delivers, and of its use on new rows, with
     their outputs, as many as the task likes; None for a study that has none.
+``rehearsals(study)``, ``plan_rehearse(plan, study, copy, at)``, ``plan_rehearsed(plan, study, at)``
+    Names of the synthetic copies of its table on which its answer is made again, the job of each,
+    and the job that sums them up; none by default.
 ``shown(study)``
     What its pages of the report need to know of a study beyond what all do.
 

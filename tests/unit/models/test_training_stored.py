@@ -49,6 +49,18 @@ CASES = {
     "retrained": [
         {"batches": ["men", "women"], "constraints": ["churn(everyone) <= 0.1"], "steps": 2}
     ],
+    "chosen": [
+        {"constraints": ["coverage(men) <= coverage(women) / kappa"], "kappa": 0.9, "folds": 2},
+        {
+            "constraints": ["coverage(men) <= coverage(women) / kappa"],
+            "kappa": 0.9,
+            "folds": 2,
+            "candidates": [
+                {"model": "constrained", "loss": "hinge", "penalty": 0.01},
+                {"model": "gradient_boosting", "max_iter": 4},
+            ],
+        },
+    ],
     "covariance_constraint": [{"c": 0.05, "groups": ["men", "women"]}],
     "group_thresholds": [
         {"groups": ["men", "women"], "kappa": 0.9},
@@ -71,6 +83,7 @@ CASES = {
 SWEPT = {
     "constrained": [{"kappa": [0.8, 1.0]}, {"feature_count": [10, 20]}, {"kappa": [0.8, 1.0]}],
     "retrained": [{"after": [1, 2]}],
+    "chosen": [{"kappa": [0.8, 1.0]}],
     "covariance_constraint": [{"c": [0.0, 0.1]}],
     "group_thresholds": [{"kappa": [0.8, 1.0]}],
     "given_scores": [{"kappa": [0.8, 1.0]}],
@@ -124,6 +137,10 @@ def trained(data, method, starts=None):
 
 def proba(data, model):
     X = data.X[data.test(0, "general")]
+    if getattr(model, "ESTIMATES", False):
+        # What decides by thresholds of its chances is kept as its decisions.
+        yes = model.predict(X, samples=DataSets(**data.sampled(0, "general", test=True)))
+        return np.column_stack([1.0 - yes, yes])
     if getattr(model, "GROUPED", False):
         return model.predict_proba(X, samples=DataSets(**data.sampled(0, "general", test=True)))
     asked = {"target": "general"} if getattr(model, "TARGETED", False) else {}

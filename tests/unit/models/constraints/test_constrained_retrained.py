@@ -55,6 +55,13 @@ def test_the_first_is_the_fit_to_the_first_batch_alone(samples, sequence):
     np.testing.assert_allclose(sequence[0].coef_, plain.coef_, rtol=1e-12)
 
 
+def test_only_models_that_had_constraints_stand_beside_a_rule_that_looks_at_nobody(sequence):
+    assert [model.trivial_ is None for model in sequence] == [True, False, False]
+    told = [[np.isnan(check.excess) for check in model.constraint_checks_] for model in sequence]
+    # By both rules.
+    assert told == [[True, True], [False, False], [False, False]]
+
+
 def test_batches_to_come_are_not_looked_at(samples, sequence):
     other = DataSets(samples.X.copy(), samples.y.copy(), None, samples.members)
     other.X[600:] = 5.0

@@ -20,6 +20,7 @@ from counterweight.models.constraints.estimator import (
     PARAMETER_OPTIONS,
     SVM_OPTIONS,
     MappedScore,
+    RateEstimator,
     own,
 )
 from counterweight.models.constraints.feature_maps import GROUP_FEATURE_OPTIONS
@@ -392,7 +393,10 @@ class RetrainedClassifier(ConstrainedClassifier):
                 last.constraints = ()
             ConstrainedClassifier._learn_all(last, learned, copy.deepcopy(rng))
             last.constraints, last.learned_ = self.constraints, learned
-            last._check_training(learned)
+            if k == 1:
+                # Constraints are told, without a value; no other rule stands beside this one by
+                # what was not asked of it.
+                RateEstimator._check_training(last, learned)
             fitted = {name: value for name, value in vars(last).items() if name not in names}
             for model in models:
                 if asked[model] == k:

@@ -125,14 +125,14 @@ def test_a_term_is_explained_on_focus_hover_and_tap(shown, results):
 def test_claims_are_narrowed(shown, results):
     with pages.opened(shown, results / "report/claims.html") as (page, _):
         claims = page.locator("main li[id]:visible")
-        assert claims.count() == 6
+        assert claims.count() == 7
         page.select_option("[name=verdict]", "holds")
-        assert claims.count() == 1 and page.locator(".filters output").inner_text() == "1 of 6"
+        assert claims.count() == 1 and page.locator(".filters output").inner_text() == "1 of 7"
         page.select_option("[name=verdict]", "")
         page.select_option("[name=paper]", "A paper of 2004")
-        assert claims.count() == 3 and page.locator(".paper:visible").count() == 1
+        assert claims.count() == 4 and page.locator(".paper:visible").count() == 1
         page.fill("[name=word]", "undecided weighting")
-        assert claims.count() == 1 + 2  # the word stands in the details of all
+        assert claims.count() == 1 + 3  # the word stands in the details of all
 
 
 def test_all_is_said_without_scripts(shown, results):
@@ -143,7 +143,7 @@ def test_all_is_said_without_scripts(shown, results):
             assert not page.locator("#find, #theme, .filters").filter(visible=True).count()
         with pages.opened(shown, results / name, java_script_enabled=False) as (page, _):
             assert page.locator("#list > ul a").first.is_visible()
-            assert page.locator("main li[id]:visible").count() == 6
+            assert page.locator("main li[id]:visible").count() == 7
 
 
 def test_a_phone_is_given_cards_and_the_narrow_figure(shown, results):

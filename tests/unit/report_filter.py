@@ -170,19 +170,26 @@ def metrics(plan, seed=0):
     frames = []
     for name, settings in plan["studies"].items():
         frames.append(metrics_table(name, "labels", list(_labels(name, settings))).to_pandas())
+        # Accepted training rows are as far from the wanted shares as the hull of the leaves is.
+        hulls = {}
         for one in settings["methods"]:
             records = [
                 record | {"repeat": repeat}
                 for repeat in range(settings["repeats"])
                 for record in _records(name, one["id"], repeat, rng)
             ]
+            selector, weighting, *_ = METHODS[one["id"]]
+            for record in records:
+                if (record["metric"], record.get("target")) == ("imbalance", "train"):
+                    at_setting = (record["repeat"], record["setting"])
+                    hulls.setdefault(f"{weighting}-{selector}", {})[at_setting] = record["value"]
             frames.append(metrics_table(name, one["id"], records).to_pandas())
         for kind, records_of in (("selectors", _of_selector), ("weightings", _of_weighting)):
             for one in settings[kind]:
                 records = [
                     record | {"repeat": repeat}
                     for repeat in range(settings["repeats"])
-                    for record in records_of(name, one["id"])
+                    for record in records_of(one["id"], repeat, hulls)
                 ]
                 frames.append(metrics_table(name, one["id"], records).to_pandas())
     return pd.concat(frames, ignore_index=True)
@@ -211,7 +218,7 @@ def _labels(name, settings):
 
 
 def _option(method):
-    return "alpha" if method.startswith(("alpha", "relaxed")) else "eta"
+    return "alpha" if method.startswith(("alpha", "relaxed", "printed")) else "eta"
 
 
 def _settings(method):
@@ -297,7 +304,7 @@ def _classifier(names, setting, strength, rng):
         }
 
 
-def _of_selector(name, selector):
+def _of_selector(selector, repeat, hulls):
     if SELECTORS[selector] != "split_tree":
         for metric, value in (
             ("leaves", 5.0),
@@ -309,13 +316,14 @@ def _of_selector(name, selector):
             yield {"metric": metric, "value": value}
         return
     yield {"metric": "lemma3_case", "value": 1.05}
+    hull = next(hull for name, hull in hulls.items() if name.partition("-")[2] == selector)
     for alpha in ALPHAS:
         place = {"setting": f"alpha={alpha:g}"}
         for metric, value in (
             ("leaves", 1.0 + round(6 * alpha)),
             ("height", float(round(4 * alpha))),
             ("splits", float(round(6 * alpha))),
-            ("distance", 0.7 * (1 - alpha)),
+            ("distance", hull[repeat, f"alpha={alpha:g}"]),
             ("disclosivity", 0.98 * alpha),
             ("disclosivity_nodes", 0.98 * alpha),
             ("split_shrink", 0.85),
@@ -327,11 +335,11 @@ def _of_selector(name, selector):
             yield place | {"metric": metric, "value": value}
 
 
-def _of_weighting(name, weighting):
+def _of_weighting(weighting, repeat, hulls):
     selector = weighting.partition("-")[2]
     trees = SELECTORS[selector] == "split_tree"
     for _, setting, strength in _settings("alpha" if trees else "eta"):
-        distance = 0.7 * (1 - strength)
+        distance = hulls[weighting][repeat, setting]
         for metric, value in (
             ("acceptance_rate", 1 - 0.9 * strength),
             ("distance", distance),

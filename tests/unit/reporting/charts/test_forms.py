@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+import report_delivered as delivered
 import report_example as example
 import report_filter as filters
 import report_offers as offers
@@ -45,6 +46,7 @@ STUDIES = {
     **dict.fromkeys(("churn", "sequence"), (rates, "churn")),
     **dict.fromkeys(filters.FIGURES, (filters, "bank_filter")),
     "boundary": (example, "curved"),
+    "promises": (rates, "fairness_sex"),
 }
 ASKED = {
     "fairness_sex": {"measure": "ratio", "option": "kappa", "form": "at_most_inverse"},
@@ -61,10 +63,13 @@ SECTIONS = {
     f"Drawn as {form}": {"columns": ["accuracy", {"metric": "brier", "at_most": 0.2}], "form": form}
     for form in ("dots", "bars", "heat map")
 }
+#: Studies that say what was delivered as well.
+DELIVERED = ("adult_married", "fairness_sex")
 PERCENT = {"unit": "share", "percent": True}
 MEASURES = {
     "accuracy": {"label": "accuracy", "better": "more", **PERCENT},
     "brier": {"label": "Brier score", "better": "less"},
+    "expected_points": {"label": "half of the interval", "unit": "points", "better": "less"},
     **{
         f"{rule} of {rate}": {"label": rate, "better": "less", **PERCENT}
         for rule in ("deterministic", "randomised")
@@ -111,6 +116,8 @@ def made():
             plan = module.plan()
             plan["studies"] = {name: plan["studies"][name]}
             metrics = module._metrics(plan, 0) if module is example else module.metrics(plan)
+            if name in DELIVERED:
+                metrics = pd.concat([metrics, delivered.metrics(name)], ignore_index=True)
             known[name] = dressed(module, name), metrics
         plan, metrics = known[name]
         return copy.deepcopy(plan), metrics[metrics["study"] == name]

@@ -493,7 +493,9 @@ class Panel:
             self.note(columns[c], value, rows[r])
             self.ax.text(c, r, texts[r][c], **middle)
         self.ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
-        self.ax.set_yticks(range(len(rows)), rows)
+        # In the narrow form names of rows leave panels above and below most of the width.
+        names = [_wrapped(one, 1.3) for one in rows] if is_narrow() else rows
+        self.ax.set_yticks(range(len(rows)), names)
         room = (page_width() - 0.09 * max(map(len, rows))) / len(columns) / _LETTER
         steep = is_narrow() or (above and max(map(len, columns)) > room)
         slanted = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}

@@ -45,7 +45,7 @@ CAPTION_BY_NAME = {
         "What promises cost: each point is a rule on the way from careful to bold, on rows that "
         "did not fit it. Across: by how much its promises are looser than asked (below 0: "
         "stricter) where these rows show them kept, at the confidence, by this rule alone. Up: "
-        "its error. Dashed: promises as asked. Grey: the best rule that looks at nobody and "
+        "its error. Dashed: promises as asked; grey: the best rule that looks at nobody and "
         "keeps them."
     ),
     "sequence": (

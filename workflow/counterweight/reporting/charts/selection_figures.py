@@ -7,7 +7,7 @@ from matplotlib.ticker import LogLocator
 from counterweight.reporting.charts import forms
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.sensitivity_page import REHEARSED, scenario_of, swept_of
-from counterweight.reporting.wording import capital, joined_words, shortened
+from counterweight.reporting.wording import joined_words, shortened
 from counterweight.tables.parquet import setting_options
 
 #: Text under each figure.
@@ -220,7 +220,7 @@ def draw_rehearsal(study):
         return forms.blank("No copy of the table was made in this study.")
     factor = 100 if study.measured("target_rate", target) else 1
     unit = "points" if factor == 100 else "in the outcome's unit"
-    titles = [capital(scenario_of(setting, 0)) for setting in settings]
+    titles = [_panel_of(setting) for setting in settings]
     canvas = forms.Canvas(
         titles, 2.0, "Copies, in order of the error", f"Estimate minus truth, {unit}", sharey="row"
     )
@@ -237,6 +237,20 @@ def draw_rehearsal(study):
         found.append(f"{held.sum()} of {len(held)} {scenario_of(setting)}")
     title = f"For the {whose} the interval held the truth in {joined_words(found)}"
     return canvas.drawing(title, "Error and interval of the answer on each copy of the table")
+
+
+#: Titles of panels, where a scenario's sentence has no room.
+_SCENARIOS = {
+    "assumed": "As assumed",
+    "outcome": "Odds times {gamma:g}, or 1/{gamma:g}",
+    "hidden": "Strongest column hidden",
+    "overlap": "Twice as clear cut",
+}
+
+
+def _panel_of(setting):
+    name, gamma = next(iter(setting_options(setting).items()))
+    return _SCENARIOS[name].format(gamma=gamma or 1)
 
 
 def _copies(study, target, setting):

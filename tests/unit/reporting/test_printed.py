@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import report_example as example
 import yaml
 from counterweight.plan.reading import with_listed_studies
 from counterweight.reporting import blocks
@@ -132,16 +131,6 @@ def test_findings_of_the_ledger_name_all_their_numbers(declared):
         labels = {rule["label"] for rule in finding["values"]}
         assert finding["says"].format(**dict.fromkeys(labels, "1"))
         assert all("{" + label + "}" in finding["says"] for label in labels)
-
-
-@pytest.fixture(scope="module")
-def plan():
-    return example.plan()
-
-
-@pytest.fixture(scope="module")
-def metrics(plan):
-    return example.metrics(plan)
 
 
 #: Studies whose kind answers their question first; all others declare their first sentence.

@@ -12,6 +12,7 @@ import yaml
 from counterweight.errors import CounterweightError
 from counterweight.reporting.claims import (
     LAYOUT,
+    REDRAWS,
     VERDICTS,
     check_names,
     decide,
@@ -232,6 +233,22 @@ def test_margins_are_told_as_they_are(metrics, plan):
 def test_rules_with_one_label_are_one_condition(metrics, plan):
     found = one(metrics, plan, {}, {"right": "logistic-oracle"})
     assert found["verdict"] == "does not hold"
+
+
+def test_redrawn_repeats_tell_how_firm_a_verdict_is(metrics, plan):
+    # Pairs stay pairs: one method is ahead by 1 point in every split, however far splits differ.
+    wide = np.linspace(0.1, 0.9, 10)
+    paired = with_values(with_values(metrics, "logistic", wide), "shifted_mixture", wide + 0.01)
+    found = one(paired, plan, {})
+    assert found["verdict"] == "holds" and found["same"] == REDRAWS
+    # The interval begins at the threshold: half of all draws are on either side of it.
+    values = np.array([0.0, 0.02, 0.04, 0.06] * 2 + [0.03, 0.03])
+    edge = with_values(with_values(metrics, "logistic", np.zeros(10)), "shifted_mixture", values)
+    low = one(edge, plan, {})["low"] / 100
+    margins = (low - 0.04, low - 1e-9, float(values.mean()))
+    firm = [one(edge, plan, {"margin": margin})["same"] for margin in margins]
+    assert firm[0] == firm[2] == REDRAWS and 0.2 * REDRAWS < firm[1] < 0.8 * REDRAWS
+    assert one(edge, plan, {"margin": low})["same"] == one(edge, plan, {"margin": low})["same"]
 
 
 def test_an_interval_over_the_threshold_is_undecided(metrics, plan):

@@ -22,6 +22,7 @@ from counterweight.reporting.blocks import BANNERS, CLAIMS
 from counterweight.reporting.claims import (
     ASKS,
     LAYOUT,
+    REDRAWS,
     VERDICTS,
     conditions,
     decide,
@@ -377,7 +378,7 @@ def claim_rows(claims):
             tuple(details or filter(None, [claim.detail])),
             claim.data if claim.data in BANNERS else "",
             splits(claim.splits_for, claim.splits_against),
-            f"{claim.kind}, {ASKS[claim.asks]}",
+            f"{claim.kind}, {ASKS[claim.asks]}, same verdict in {claim.same} of {REDRAWS} redraws",
         )
 
 

@@ -4,6 +4,7 @@ Where a metric has several values (settings, parts, steps ...) each is a *place*
 columns `counterweight.tables.parquet.PLACE`.
 """
 
+import copy
 import difflib
 import fnmatch
 import math
@@ -14,6 +15,7 @@ import pandas as pd
 from counterweight.reporting.failures import failure_of, last_line
 from counterweight.reporting.wording import measure_of
 from counterweight.tables.parquet import PLACE, numbers_of
+from counterweight.tables.study_data import generator
 
 #: One number from the values of all places, for each repeat.
 AGGREGATES = {
@@ -51,7 +53,7 @@ class Measurements:
         }
         self._repeats, self._values = (metrics[name].to_numpy() for name in ("repeat", "value"))
         self._errors = metrics["standard_error"].to_numpy(float)
-        self._frames = {}
+        self._frames, self._chance = {}, None
 
     def frame(self, side, every):
         """Rows by repeat, columns by place; None where nothing was measured. Made once.
@@ -73,6 +75,32 @@ class Measurements:
             if wanted != "" or not every:
                 rows = rows[_matches(column, self._columns[column][rows], wanted)]
         return rows
+
+    def redrawn(self, times):
+        """The same measurements so many times, of repeats that are drawn with replacement."""
+        for number in range(times):
+            again = copy.copy(self)  # what is indexed once stays so
+            again._chance = number
+            yield again
+
+    def drawn(self, *sides):
+        """Frames (or numbers) of a rule as they are, or at the repeats that `redrawn` has chosen.
+
+        Those are common to all: what is paired stays so. Rules of one study have the same.
+        """
+        frames = [side for side in sides if isinstance(side, pd.DataFrame)]
+        if self._chance is None:
+            return sides
+        common = frames[0].index
+        for frame in frames[1:]:
+            common = common.intersection(frame.index)
+        rng = generator(0, f"{len(common)} repeats", self._chance, "redraw")
+        at = common[rng.integers(0, len(common), len(common))] if len(common) else common
+        order = pd.RangeIndex(len(at), name="repeat")
+        return [
+            side.loc[at].set_axis(order) if isinstance(side, pd.DataFrame) else side
+            for side in sides
+        ]
 
     def row_variance(self, side):
         """Mean square of the standard errors of one side's values; NaN where none is known."""

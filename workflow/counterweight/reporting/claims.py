@@ -50,13 +50,15 @@ ASKS = {
 }
 #: Repeats that an interval of a rule takes: with fewer, what follows turns with the next split.
 LEAST_SPLITS = 5
+#: Times that the repeats of every rule are drawn again, with replacement, to tell how firm a verdict is.
+REDRAWS = 20
 #: Layout of claims.parquet.
 LAYOUT = (
     *((name, "string") for name in ("id", "paper", "title", "statement", "where", "verdict")),
     *(("detail", "string"), ("effect", "float64"), ("low", "float64"), ("high", "float64")),
     *(("unit", "string"), ("splits_for", "int32"), ("splits_against", "int32")),
     *(("data", "string"), ("rules", "string"), ("kind", "string"), ("asks", "string")),
-    ("repeats", "int32"),
+    *(("repeats", "int32"), ("same", "int32")),
 )
 _SIDE = ("study", "source", "metric", "target", "draws", *PLACE)
 _SIDE += ("aggregate", "distance_to", "within")
@@ -199,6 +201,7 @@ def _differences(rule, left, right, metrics, plan, failures, average):
         other = option_values(frame, right["option"])
     elif isinstance(right, dict):
         other = places_of(metrics, right, plan, failures, bool(each))
+    frame, other = metrics.drawn(frame, other)
     if each:
         difference = differences(frame, other, each, relative, average).to_numpy()
         if not len(difference):
@@ -231,7 +234,7 @@ def _independent(rule, left, right, metrics, plan, failures):
     """
     sides, errors = [], []
     for side in (left, right):
-        frame = places_of(metrics, side, plan, failures)
+        (frame,) = metrics.drawn(places_of(metrics, side, plan, failures))
         sides.append(values_of(frame, side, False).to_numpy())
         errors.append(metrics.row_variance(side))
     if min(map(len, sides)) < LEAST_SPLITS:
@@ -246,19 +249,69 @@ def _few(repeats):
     return f"{told} {'tell' if repeats > 1 else 'tells'} too little: at least {LEAST_SPLITS} decide"
 
 
+def _measured(rule, metrics, plan, failures):
+    """Mean, low, high and number of repeats of a rule, and the difference of each, if any is judged."""
+    left, right = _sides(rule)
+    judge = rule.get("judge", "interval")
+    if rule.get("independent"):
+        interval, repeats = _independent(rule, left, right, metrics, plan, failures)
+        return interval, repeats, []
+    average = judge == "mean"
+    difference = _differences(rule, left, right, metrics, plan, failures, average)
+    share = plan["studies"][left["study"]]["test_share"]
+    mean, low, high = paired_interval(difference, share)
+    repeats = metrics.repeats_of(left) if average else len(difference)
+    if average:
+        low, high = math.nan, math.nan
+    elif judge == "every":
+        low, high = float(difference.min()), float(difference.max())
+    elif repeats < LEAST_SPLITS:
+        raise Missing(_few(repeats))
+    if rule.get("relative"):
+        mean, low, high, difference = ratios_told(mean, low, high, difference)
+    return (mean, low, high), repeats, [] if average else difference
+
+
+def _settled(rule, metrics, plan, failures):
+    """What a rule comes to in numbers; raises `Missing` where there is nothing to tell it by."""
+    (mean, low, high), repeats, difference = _measured(rule, metrics, plan, failures)
+    judge, asked = rule.get("judge", "interval"), (rule["comparison"], rule.get("margin", 0))
+    alone = [_judge(*asked, one, one) for one in difference]
+    verdict = _judge(*asked, *((mean, mean) if judge == "mean" else (low, high)))
+    if judge == "every" and verdict == "undecided":
+        verdict = "fails"
+    return {
+        **{"effect": mean, "low": low, "high": high, "repeats": repeats, "verdict": verdict},
+        "splits_for": alone.count("holds"),
+        "splits_against": alone.count("fails"),
+    }
+
+
+_NAN = dict.fromkeys(("effect", "low", "high"), math.nan)
+_NONE = dict.fromkeys(("repeats", "splits_for", "splits_against"), 0)
+
+
+def _bare(rule, metrics, plan, failures):
+    """The outcome of a rule without its words; ``text`` says what is missing, else it is empty."""
+    counts = "beside" if rule.get("beside") else "built" if rule.get("identity") else "core"
+    outcome = {"label": rule["label"], "counts": counts, **_NAN, **_NONE, "text": ""}
+    try:
+        return outcome | _settled(rule, metrics, plan, failures)
+    except Missing as missing:
+        verdict = "nothing" if isinstance(missing, Nothing) else "cannot"
+        return outcome | {"verdict": verdict, "text": str(missing)}
+
+
 def decide_rule(rule, metrics, plan, failures):
     """What a rule comes to: numbers, verdict (holds, fails ...), and both in words (``text``).
 
     `metrics` are `Measurements`, `plan` is that of the report, `failures` explain what is missing.
     """
     left, right = _sides(rule)
-    relative = bool(rule.get("relative"))
     unit, factor = measure_in(plan, left).told
-    if relative:
+    if rule.get("relative"):
         unit, factor = "%", 100.0
     outcome = {
-        "label": rule["label"],
-        "counts": "beside" if rule.get("beside") else "built" if rule.get("identity") else "core",
         "study": left["study"],
         "target": left.get("target", ""),
         "metric": left["metric"],
@@ -268,48 +321,12 @@ def decide_rule(rule, metrics, plan, failures):
         "right": right.get("source") if isinstance(right, dict) else right,
         "unit": unit,
         "factor": factor,
-        **dict.fromkeys(("effect", "low", "high"), math.nan),
-        **dict.fromkeys(("repeats", "splits_for", "splits_against"), 0),
-        "verdict": "cannot",
-        "text": "",
+        **_bare(rule, metrics, plan, failures),
     }
-    judge = rule.get("judge", "interval")
-    average = judge == "mean"
-    asked, alone = (rule["comparison"], rule.get("margin", 0)), []
-    try:
-        if rule.get("independent"):
-            given = _independent(rule, left, right, metrics, plan, failures)
-            (mean, low, high), repeats = given
-        else:
-            difference = _differences(rule, left, right, metrics, plan, failures, average)
-            share = plan["studies"][left["study"]]["test_share"]
-            mean, low, high = paired_interval(difference, share)
-            repeats = metrics.repeats_of(left) if average else len(difference)
-            if average:
-                low, high = math.nan, math.nan
-            elif judge == "every":
-                low, high = float(difference.min()), float(difference.max())
-            elif repeats < LEAST_SPLITS:
-                raise Missing(_few(repeats))
-            if relative:
-                mean, low, high, difference = ratios_told(mean, low, high, difference)
-            alone = [] if average else [_judge(*asked, one, one) for one in difference]
-    except Missing as missing:
-        nothing = {"verdict": "nothing"} if isinstance(missing, Nothing) else {}
-        return outcome | nothing | {"text": str(missing)}
-    verdict = _judge(*asked, *((mean, mean) if average else (low, high)))
-    if judge == "every" and verdict == "undecided":
-        verdict = "fails"
-    outcome |= {
-        "effect": mean * factor,
-        "low": low * factor,
-        "high": high * factor,
-        "repeats": repeats,
-        "splits_for": alone.count("holds"),
-        "splits_against": alone.count("fails"),
-        "verdict": verdict,
-    }
-    return outcome | {"text": _phrase(left, right, rule, outcome, plan)}
+    outcome |= {key: outcome[key] * factor for key in _NAN}
+    if not outcome["text"]:
+        outcome["text"] = _phrase(left, right, rule, outcome, plan)
+    return outcome
 
 
 def conditions(outcomes):
@@ -401,9 +418,26 @@ def in_words(outcomes, label):
     return f"{wording.capital(label)}: {word} ({texts})."
 
 
+def judged(claim, outcomes):
+    """Verdict of a claim from the outcomes of its rules."""
+    counted, built = _counted(outcomes)
+    verdict = verdict_of(counted, claim["asks"])
+    return "holds by construction" if built and verdict == "holds" else verdict
+
+
+def _same(claim, verdict, metrics, plan, failures):
+    """In how many of `REDRAWS` draws of the repeats a claim has this verdict."""
+    rules = claim.get("decide", ())
+    again = (
+        judged(claim, [_bare(rule, one, plan, failures) for rule in rules])
+        for one in metrics.redrawn(REDRAWS)
+    )
+    return sum(one == verdict for one in again)
+
+
 def _decide_claim(claim, metrics, plan, failures):
     outcomes = [decide_rule(rule, metrics, plan, failures) for rule in claim.get("decide", ())]
-    data = _data(outcomes, plan)
+    data, same = _data(outcomes, plan), REDRAWS
     if not outcomes:
         verdict, detail = "cannot be tested", claim["untestable"]
     elif data == "generated" and claim.get("real_data_only"):
@@ -411,18 +445,16 @@ def _decide_claim(claim, metrics, plan, failures):
         detail = "The claim is about the real data set, and this run has generated data."
         outcomes = []
     else:
-        counted, built = _counted(outcomes)
-        verdict = verdict_of(counted, claim["asks"])
-        if built and verdict == "holds":
-            verdict = "holds by construction"
+        verdict = judged(claim, outcomes)
+        if verdict != "cannot be tested":
+            same = _same(claim, verdict, metrics, plan, failures)
         detail = " ".join(in_words(outcomes, label) for label in conditions(outcomes))
         if verdict == "depends":
             detail = f"It depends on {claim.get('depends_on', 'the condition')}. {detail}"
         if data == "generated":
             detail = "On generated data, not on the real data set. " + detail
     first = next((o for o in outcomes if o["counts"] == "core"), next(iter(outcomes), {}))
-    none = dict.fromkeys(("effect", "low", "high"), math.nan)
-    none |= {"unit": "", "splits_for": 0, "splits_against": 0, "repeats": 0}
+    none = {**_NAN, **_NONE, "unit": ""}
     return {
         **{key: claim[key] for key in ("id", "paper", "statement", "where", "kind", "asks")},
         "title": claim.get("title", claim["paper"]),
@@ -431,6 +463,7 @@ def _decide_claim(claim, metrics, plan, failures):
         **{key: first.get(key, value) for key, value in none.items()},
         "data": data if outcomes else "",
         "rules": json.dumps([_plain(outcome) for outcome in outcomes]),
+        "same": same,
     }
 
 
@@ -451,7 +484,8 @@ def decide(claims, metrics, plan, failures=()):
     ``high`` belong to the first rule that is a condition of the claim and are in ``unit``; so do
     ``repeats``, ``splits_for`` and ``splits_against``, the repeats whose own difference satisfies
     the comparison or contradicts it (0 where only the mean is looked at). ``data`` is real,
-    generated or simulated; ``rules`` is JSON with the outcome of each rule.
+    generated or simulated; ``rules`` is JSON with the outcome of each rule; ``same`` says in how many
+    of `REDRAWS` draws of the repeats, with replacement, the verdict is the same.
     """
     failures, measured = list(failures), Measurements(metrics)
     rows = [_decide_claim(claim, measured, plan, failures) for claim in claims]

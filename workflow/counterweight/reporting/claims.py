@@ -50,7 +50,7 @@ ASKS = {
 }
 #: Repeats that an interval of a rule takes: with fewer, what follows turns with the next split.
 LEAST_SPLITS = 5
-#: Times that the repeats of every rule are drawn again, with replacement, to tell how firm a verdict is.
+#: Draws of the repeats of each rule, with replacement, that tell how firm a verdict is.
 REDRAWS = 20
 #: Layout of claims.parquet.
 LAYOUT = (

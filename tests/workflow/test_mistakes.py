@@ -268,6 +268,10 @@ MISTAKES = {
     "date without signs": (own("outcome: y, columns: {dates: {a: yyyy}}"), "the signs of strptime"),
     "column without a name": (own("outcome: ''"), "outcome is empty"),
     # Promises and groups.
+    "weighted promises": (
+        own("outcome: y, weight: w, promises: [error(labeled) <= .2]"),
+        "leave weight out",
+    ),
     "divides by nothing": (promise("coverage(few) >= 1/0"), "divides by 0"),
     "divides by a difference": (promise("coverage(few) >= 1 / (2 - 2)"), "divides by 0"),
     "no number": (promise("coverage(few) >= 1e999"), "a number is too large"),

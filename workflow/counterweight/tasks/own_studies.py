@@ -190,6 +190,11 @@ def promised(entry):
         {"column": told} if isinstance(told, str) else dict(told or {})
         for told in (entry["outcome"], entry.get("deployed"), entry.get("scores"))
     )
+    if "weight" in entry:
+        raise CounterweightError(
+            "Promises are about rows, each of which counts once: leave weight out, or draw rows of "
+            "the table by their weights first."
+        )
     groups = {name: condition_of(told) for name, told in (entry.get("groups") or {}).items()}
     where, promises = (entry.get("labeled") or {}).get("where"), entry["promises"]
     labeling = {"rule": "answered", "column": outcome["column"]}
@@ -262,7 +267,6 @@ def _kept_log(entry):
     for key, why in {
         "deployed": "nothing is known of old decisions on the rows that were lost",
         "labeled": "every outcome is seen",
-        "weight": "rows have no further weights",
     }.items():
         if key in entry:
             raise CounterweightError(

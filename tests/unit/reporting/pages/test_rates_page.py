@@ -457,10 +457,11 @@ def test_a_page_begins_with_each_promise():
     numbers = StudyNumbers("mine", plan, metrics)
     found = PAGE.answer(numbers)
     assert found.sentence == (
-        "By its decisions the classifier with promises keeps 2 of 2 promises on the rows of the "
-        f"fit; on rows that were held out 1 of 2 are shown kept (undecided: {texts[1]})."
+        "By its decisions the classifier with promises keeps 2 of 2 promises by the estimates of "
+        f"test rows, and 1 of 2 can be shown kept at 95 % (undecided: {texts[1]})."
     )
-    assert [card.value for card in found.cards[:4]] == ["2 of 2", "2 of 2", "1 of 2", "1 of 2"]
+    assert [card.value for card in found.cards[:4]] == ["2 of 2"] * 4
+    assert found.cards[2].note == "1 can be shown kept at 95 %, 1 undecided"
     table = build(PAGE.sheets[0], numbers)
     assert [row.label for row in table.rows][::2] == [f"{text}, by decisions" for text in texts]
     assert [row.cells[2].grade for row in table.rows] == ["kept"] * 2 + ["undecided"] * 2

@@ -21,7 +21,12 @@ from counterweight.errors import CounterweightError
 from counterweight.fragments import Array, Choice, Integer, Text
 from counterweight.models.classifier import class_within, stored_within
 from counterweight.models.constraints.certificates import CONFIDENCE_OPTIONS, MarginFit
-from counterweight.models.constraints.decisions import REPAIR_OPTIONS, RepairedDecisions
+from counterweight.models.constraints.decisions import (
+    REPAIR_OPTIONS,
+    STORED,
+    STORED_NUMBERS,
+    RepairedDecisions,
+)
 from counterweight.models.constraints.estimator import PARAMETER_OPTIONS, RateEstimator, own
 from counterweight.models.constraints.feature_maps import dense
 from counterweight.models.constraints.linear_svm import labeled_rows
@@ -162,16 +167,10 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
     on_infeasible: str = "raise"
 
     FITTED = {
-        **own("factors", "constant", "part_numbers", "tilt", "tilt_constant"),
-        **own("candidate_costs", "feasible"),
-        "features": "n_features_in_",
-        **own("thresholds", "threshold_groups", "margins", "certified"),
+        **own("factors", "constant", "part_numbers", "tilt", "tilt_constant", "candidate_costs"),
+        **STORED,
     }
-    NUMBERS = {
-        **dict.fromkeys(["constant", "tilt_constant"], float),
-        **dict.fromkeys(["feasible", "certified"], bool),
-        "features": int,
-    }
+    NUMBERS = dict.fromkeys(["constant", "tilt_constant"], float) | STORED_NUMBERS
     #: All of it, since arrays of parts have names of their own.
     KEPT = None
     FITTED_BY = "factors_"

@@ -12,6 +12,8 @@ from counterweight.models.constraints.convex_step import ramp
 from counterweight.models.constraints.decisions import (
     CONFIDENCE_OPTIONS,
     REPAIR_OPTIONS,
+    STORED,
+    STORED_NUMBERS,
     MarginFit,
     RepairedDecisions,
 )
@@ -150,14 +152,15 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, MappedScore):
     FITTED = {
         "coefficient": "coef_",
         **own("intercept", "objective", "multipliers", "violations", "excess", "least_violation"),
-        **own("gap", "feasible", "penalty", "evaluations", "accepted", "behind", "collapsed"),
+        **own("gap", "penalty", "evaluations", "accepted", "behind", "collapsed"),
         "coefficient_norm": "norm_",
-        "features": "n_features_in_",
-        **own("margins", "certified", "thresholds", "threshold_groups", "group_boxes", "map"),
+        **own("group_boxes", "map"),
+        **STORED,
     }
     NUMBERS = {
-        **dict.fromkeys(["feasible", "certified", "collapsed"], bool),
-        **dict.fromkeys(["evaluations", "accepted", "features"], int),
+        "collapsed": bool,
+        **dict.fromkeys(["evaluations", "accepted"], int),
+        **STORED_NUMBERS,
         **dict.fromkeys(
             ["intercept", "least_violation", "penalty", "behind", "coefficient_norm"], float
         ),

@@ -39,6 +39,12 @@ OPTIONS = {
     **CONFIDENCE_OPTIONS,
     **REPAIR_OPTIONS,
 }  # fmt: skip
+#: The arrays that every fit with `MarginFit` and `RepairedDecisions` stores, and its numbers.
+STORED = {
+    "features": "n_features_in_",
+    **own("feasible", "margins", "certified", "thresholds", "threshold_groups"),
+}
+STORED_NUMBERS = {"features": int, "feasible": bool, "certified": bool}
 LABEL = "Given scores"
 RULE = "deterministic"
 log = logging.getLogger("counterweight")

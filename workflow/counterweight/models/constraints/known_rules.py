@@ -235,8 +235,9 @@ def _telling(rows, mask):
 #: times more three groups take.
 WORK, HARDER = 3e6, 8
 #: Standard deviation of the difference of two such scores, of n rows, in units of 1 / sqrt(n):
-#: they differ in a hundredth of the answers.
-LUCK = 0.1
+#: they differ in a hundredth of the answers. Less luck than `UNLUCKY`, as a share of all costs, is
+#: not looked for: some 10,000 rows have no more.
+LUCK, UNLUCKY = 0.1, 1e-3
 #: Steps along a direction, both ways: shares of the way to another score, and standard deviations
 #: of the score for a feature.
 WAY, TILT = (0.1, 0.25, 0.5, 0.75), (0.03, 0.1, 0.3)
@@ -246,9 +247,11 @@ def nearby(rows, rule, costs, groups, scores, most=WORK):
     """A rule that is better by what luck makes, by steps along lines that lower its cost.
 
     Greedy: each line that leads to a better rule is followed at once, and all only while `most`
-    lasts: on tables of many rows, where luck is small, only the lines to the other `scores` are
-    looked along. It is at most as costly as `rule`, and meets the constraints.
+    lasts: the more rows, the fewer lines; on tables of many rows, where luck is small, none. It is
+    at most as costly as `rule`, and meets the constraints.
     """
+    if LUCK / np.sqrt(rows.shape[0]) <= UNLUCKY:
+        return rule
     cells = Cells.of(rows, costs, groups)
     left = [most / costs.slope.size / (HARDER if len(cells.masks) > 2 else 1)]
     enough = rule.value - LUCK * costs.size[0] / np.sqrt(rows.shape[0])

@@ -19,6 +19,8 @@ from counterweight.models.classifier import class_within, stored_within
 from counterweight.models.constraints.decisions import (
     CONFIDENCE_OPTIONS,
     REPAIR_OPTIONS,
+    STORED,
+    STORED_NUMBERS,
     MarginFit,
     RepairedDecisions,
 )
@@ -211,7 +213,7 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
     guaranteed for other rows; `check_constraints` tells.
 
     Options are those of `OPTIONS`; `classifier` is a name of the registry, ``model``, with its
-    options, None for logistic regression. A fit at a `confidence` is some seven fits.
+    options, None for logistic regression. A fit at a `confidence` is some twelve fits.
 
     Attributes
     ----------
@@ -243,14 +245,12 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
     FITTED = {
         **own("shares", "constant", "multipliers", "violations"),
         "duality_gap": "gap_",
-        **own("converged", "feasible", "collapsed", "fits"),
-        "features": "n_features_in_",
-        **own("thresholds", "threshold_groups", "margins", "certified"),
+        **own("converged", "collapsed", "fits"),
+        **STORED,
     }
     NUMBERS = {
-        "duality_gap": float,
-        **dict.fromkeys(["converged", "feasible", "collapsed", "certified"], bool),
-        **dict.fromkeys(["fits", "features"], int),
+        **{"duality_gap": float, "converged": bool, "collapsed": bool, "fits": int},
+        **STORED_NUMBERS,
     }
     #: All of them, since arrays of classifiers have names of their own.
     KEPT = None

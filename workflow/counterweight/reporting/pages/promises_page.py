@@ -258,13 +258,19 @@ def promise_answer(numbers, main):
     for target, bound, where in ((TRAIN, ON_TRAIN, "rows of the fit"), (TEST, ON_TEST, "new rows")):
         for rule, by in BY.items():
             lines = (Line(main, "", {"part": str(j), "rule": rule}) for j in range(len(texts)))
-            judged = [bound.judge(_value("excess", target)(numbers, line)) for line in lines]
-            told[target, rule] = judged
+            seen = [_value("excess", target)(numbers, line) for line in lines]
+            judged = [bound.judge(one) for one in seen]
+            kept = [ON_TRAIN.judge(one) for one in seen].count("kept")
+            told[target, rule] = kept, judged
             counts = {word: judged.count(word) for word in ("broken", "undecided")}
             note = ", ".join(f"{many} {word}" for word, many in counts.items() if many)
+            if target == TEST:
+                shown = f"{judged.count('kept')} can be shown kept at 95 %"
+                note = f"{shown}{note and f', {note}'}"
             label = f"Promises kept {by}, {where}"
-            cards.append(blocks.Card(label, f"{judged.count('kept')} of {len(texts)}", note=note))
-    fit, new = (told[target, "deterministic"] for target in (TRAIN, TEST))
+            cards.append(blocks.Card(label, f"{kept} of {len(texts)}", note=note))
+    (fit, _), (kept, new) = (told[target, "deterministic"] for target in (TRAIN, TEST))
+    own = "" if fit == len(texts) else f" On the rows of its fit it keeps {fit} of {len(texts)}."
     named = {
         word: listing(text for text, said in zip(texts, new, strict=True) if said == word)
         for word in ("broken", "undecided")
@@ -272,9 +278,9 @@ def promise_answer(numbers, main):
     others = "; ".join(f"{word}: {names}" for word, names in named.items() if names)
     costs, behind = _costs(numbers, main)
     return (
-        f"{behind}By its decisions {inline(numbers, main)} keeps {fit.count('kept')} of "
-        f"{count(len(texts), 'promise')} on the rows of the fit; on rows that were held out "
-        f"{new.count('kept')} of {len(texts)} are shown kept{f' ({others})' if others else ''}."
+        f"{behind}By its decisions {inline(numbers, main)} keeps {kept} of "
+        f"{count(len(texts), 'promise')} by the estimates of test rows, and {new.count('kept')} of "
+        f"{len(texts)} can be shown kept at 95 %{f' ({others})' if others else ''}.{own}"
         f"{_certified(numbers, texts)}",
         [*costs, *cards],
     )

@@ -76,7 +76,9 @@ def test_a_frame_of_others_is_a_target(frame):
     others, some = frame[["age", "city"]].iloc[:90], frame[["age", "city", "y"]].iloc[:120]
     answers = counterweight.missing_outcomes(some, "y", 1, target=others)
     assert 0 < answers.answer.low < answers.answer.value < answers.answer.high < 1
-    assert "target" in answers.sentence
+    whom = "the people of the target frame"
+    assert answers.sentence.startswith(f"If the outcomes of {whom} are like those of labeled rows")
+    assert ".parquet" not in answers.sentence
 
 
 TWICE = pd.DataFrame([[1, 2]], columns=["a", "a"])

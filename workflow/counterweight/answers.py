@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from counterweight.delivery.final_scores import ENDS
 from counterweight.delivery.saved_scores import SavedScores
 from counterweight.errors import CounterweightError
 from counterweight.numerics.estimate import Estimate
@@ -147,7 +148,7 @@ def missing_outcomes(
         try:
             entry |= {"table": files.written("frame", frame), "name": NAME}
             if isinstance(entry.get("target"), dict) and "table" in entry["target"]:
-                people = files.written("target", entry["target"]["table"])
+                people = files.written("the target frame", entry["target"]["table"])
                 entry["target"] = entry["target"] | {"table": people}
             if new is not None:
                 entry["score"] = files.written("new", new)
@@ -170,7 +171,8 @@ class _Files:
 
     def written(self, name, frame):
         """The path of a frame that is written with the types of its columns."""
-        words = {"frame": "The frame", "target": "The frame of the target", "new": "The new rows"}
+        words = {"frame": "The frame", "new": "The new rows"}
+        words["the target frame"] = "The target frame"
         if not isinstance(frame, pd.DataFrame):
             raise CounterweightError(
                 f"{words[name]}: a {type(frame).__name__} was given, and a pandas.DataFrame is "
@@ -224,7 +226,7 @@ def _answers(config, index, new, page):
     if new is not None:
         new_scores = read_table(stages.job("apply", NAME).outputs["scores"]).set_axis(new.index)
     return Answers(
-        *_headline(metrics[metrics["source"] == "delivered"]),
+        *headline(metrics[metrics["source"] == "delivered"]),
         str(read_table(pages["findings"])["answer"].iloc[0]),
         read_table(made["scores"]).set_axis(index),
         new_scores,
@@ -287,19 +289,25 @@ def _run(stages, at, stage, name, item=""):
         write_table(at.metrics(MEASURED[stage].format(item)), table, METRICS)
 
 
-def _headline(records):
-    """The answer of the records of what is delivered, and its bounds where they stand for it."""
-    whole = records[records["part"].fillna("") == ""]
+def headline(records, part=""):
+    """An answer by the records of what is delivered: estimate, and bounds where they stand for it.
 
-    def value(metric, variable="", rows=whole):
-        there = rows[rows["metric"].eq(metric) & rows["variable"].fillna("").eq(variable)]
-        return float(there["value"].iloc[0]) if len(there) else float("nan")
+    `part` is ``""`` for those that answers are for, ``"unlabeled"`` for the rows without an
+    outcome, of which there is None where no record tells of them.
+    """
 
-    metric = "target_rate" if (whole["metric"] == "target_rate").any() else "target_mean"
-    first = whole[whole["metric"].eq(metric) & whole["variable"].fillna("").eq("")].iloc[0]
-    ends = value(metric, "low"), value(metric, "high")
-    told = int(first["rows"]), value("effective_rows"), float("nan")
-    answer = Estimate(float(first["value"]), float(first["standard_error"]), *ends, *told)
-    worst = records[records["part"] == "worst"]
-    bounds = tuple(value("target_bounds", end, worst) for end in ("low", "high"))
-    return answer, bounds if value("unsupported_headline") == 1 else None
+    def value(metric, variable="", of=part):
+        there = records["metric"].eq(metric) & records["part"].fillna("").eq(of)
+        there = records.loc[there & records["variable"].fillna("").eq(variable)]
+        return there.iloc[0] if len(there) else pd.Series({"value": np.nan})
+
+    metric = "target_rate" if records["metric"].eq("target_rate").any() else "target_mean"
+    known = value(metric)
+    if np.isnan(known["value"]):
+        return None, None
+    ends = (float(value(metric, end)["value"]) for end in ENDS)
+    told = int(known["rows"]), float(value("effective_rows", of="")["value"]), float("nan")
+    answer = Estimate(float(known["value"]), float(known["standard_error"]), *ends, *told)
+    worst = (value("target_bounds", end, f"{part} worst".strip())["value"] for end in ENDS)
+    bounded = value("unsupported_headline", of="")["value"] == 1
+    return answer, tuple(map(float, worst)) if bounded else None

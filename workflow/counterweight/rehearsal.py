@@ -32,8 +32,8 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import betaincinv, expit, logit
 
-from counterweight.answers import run_jobs
-from counterweight.delivery.final_scores import Fitted
+from counterweight.answers import headline, run_jobs
+from counterweight.delivery.final_scores import ENDS, Fitted
 from counterweight.delivery.saved_scores import SavedScores
 from counterweight.evaluation.cross_validation import losses
 from counterweight.labeling.columns import features_of
@@ -217,25 +217,12 @@ def _answered(given, frame, facts, features, place, y):
     run_jobs(stages, name, [*asked, ("deliver", name)])
     records = read_table(stages.paths.study(name).metrics("delivered"))
 
-    def value(metric, part, variable):
-        there = records[records["metric"].eq(metric) & records["part"].eq(part)]
-        there = there[there["variable"].eq(variable)]["value"]
-        return float(there.iloc[0]) if len(there) else np.nan
-
-    metric = "target_rate" if records["metric"].eq("target_rate").any() else "target_mean"
     found = {}
     for part in WHOM:
-        ends = {
-            "estimate": value(metric, part, ""),
-            "low": value(metric, part, "low"),
-            "high": value(metric, part, "high"),
-        }
-        bounded = value("unsupported_headline", "", "") == 1
-        if bounded:
-            worst = f"{part} worst".strip()
-            ends |= {end: value("target_bounds", worst, end) for end in ("low", "high")}
-        if not np.isnan(ends["estimate"]):
-            found[part] = ends | {"bounded": float(bounded)}
+        answer, bounds = headline(records, part)
+        if answer is not None:
+            ends = dict(zip(ENDS, bounds or (answer.low, answer.high), strict=True))
+            found[part] = {"estimate": answer.value} | ends | {"bounded": float(bool(bounds))}
     return found, _losses(stages.job("deliver", name), y)
 
 

@@ -62,18 +62,27 @@ def data(n=900, seed=0, outcome=True, order=None):
     return StudyData(features, labels)
 
 
-def train(study, proxy=None, acceptance=None, **options):
+def train(study, proxy=None, acceptance=None, model="balanced_filter", **options):
     acceptance = acceptance or {"alpha=0": np.ones(1), "alpha=0.5": np.array([0.25, 1.0])}
-    options = {"settings": [0, 0.5], **options}
+    if model == "balanced_filter":
+        options = {"settings": [0, 0.5], **options}
     return train_filter_repeat(
         study,
-        {"model": "balanced_filter", "options": options},
+        {"model": model, "options": options},
         0,
         proxy=proxy or TwoLeaves(),
         acceptance=acceptance,
         seed=3,
         study="s",
     )
+
+
+def test_a_feature_with_one_value_among_accepted_rows_is_called_by_its_name(caplog):
+    study = data()
+    study.X[:, 2] = 4.0
+    train(study, model="seen_groups")
+    told = [one.getMessage() for one in caplog.records if "has one value" in one.getMessage()]
+    assert len(told) == 1 and told[0].startswith("Feature x2 has one value in the ")
 
 
 def test_options_agree_with_the_defaults():

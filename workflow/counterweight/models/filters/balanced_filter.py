@@ -12,6 +12,7 @@ from counterweight.numerics.checks import (
     checked_labels,
     checked_new_rows,
     checked_rows,
+    features_named,
 )
 from counterweight.numerics.estimator import Parameters
 from counterweight.numerics.groups import group_names, memberships
@@ -172,7 +173,8 @@ def train_filter_repeat(data, method, repeat, *, proxy, acceptance, seed, study)
     seen = {}
     if seeing:
         seen = {"chance": chance, "Z": Z, "rng": generator(seed, study, repeat, "seen groups")}
-    model.fit(rows["X"][train], rows["y"][train], accepted, **seen)
+    with features_named(data.names):
+        model.fit(rows["X"][train], rows["y"][train], accepted, **seen)
     if model.missing_:
         counts = (f"{n or 'the only setting'} ({model.rows_[n]} rows)" for n in model.missing_)
         log.warning(

@@ -250,7 +250,7 @@ def _few(repeats):
 
 
 def _measured(rule, metrics, plan, failures):
-    """Mean, low, high and number of repeats of a rule, and the difference of each, if any is judged."""
+    """Mean, low and high of a rule, its repeats, and the difference of each that is judged."""
     left, right = _sides(rule)
     judge = rule.get("judge", "interval")
     if rule.get("independent"):
@@ -484,8 +484,8 @@ def decide(claims, metrics, plan, failures=()):
     ``high`` belong to the first rule that is a condition of the claim and are in ``unit``; so do
     ``repeats``, ``splits_for`` and ``splits_against``, the repeats whose own difference satisfies
     the comparison or contradicts it (0 where only the mean is looked at). ``data`` is real,
-    generated or simulated; ``rules`` is JSON with the outcome of each rule; ``same`` says in how many
-    of `REDRAWS` draws of the repeats, with replacement, the verdict is the same.
+    generated or simulated; ``rules`` is JSON with the outcome of each rule; ``same`` says in how
+    many of `REDRAWS` draws of the repeats, with replacement, the verdict is the same.
     """
     failures, measured = list(failures), Measurements(metrics)
     rows = [_decide_claim(claim, measured, plan, failures) for claim in claims]

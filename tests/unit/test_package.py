@@ -1,16 +1,21 @@
 """The package as users get it: built, installed elsewhere, imported by its public names."""
 
 import ast
+import importlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
+import tomllib
+from email import message_from_string
 from pathlib import Path
 
 import counterweight
 import pytest
+import yaml
 from counterweight.models import MODELS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +39,32 @@ from counterweight.plan import components, config
 assert config.schema()["properties"]
 assert components.schema_path("claims.schema.yaml").is_file()
 """
+
+
+def stubs():
+    """What type checkers read of the public names, by file; ``python test_package.py`` writes it.
+
+    The names are imported when they are asked for, which a type checker does not see.
+    """
+    made = {
+        "__init__.pyi": [
+            f"from counterweight import {task} as {task}" for task in counterweight.NAMES
+        ]
+        + lines_of(counterweight.PUBLIC)
+        + ["__version__: str", "TASKS: dict[str, tuple[str, dict[str, str]]]"]
+        + ["NAMES: dict[str, dict[str, str]]", "PUBLIC: dict[str, str]"]
+    }
+    for task, names in counterweight.NAMES.items():
+        stage = (LIBRARY / task).is_dir()
+        registry = ["SELECTORS: dict[str, str]"] if stage else []
+        made[f"{task}/__init__.pyi" if stage else f"{task}.pyi"] = lines_of(names) + registry
+    return {file: "\n".join(lines) + "\n" for file, lines in made.items()}
+
+
+def lines_of(names):
+    return [
+        f"from counterweight.{module} import {name} as {name}" for name, module in names.items()
+    ]
 
 
 def clean(python, code, folder, **environment):
@@ -66,6 +97,10 @@ def installed(tmp_path_factory):
 
     run([sys.executable, "-c", archive, folder / "archives"], source)
     (packed,) = (folder / "archives").iterdir()
+    with tarfile.open(packed) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    kept = {path for path in source.rglob("*") if path.is_file() and "egg-info" not in str(path)}
+    assert {path.relative_to(source).as_posix() for path in kept} <= held
     run([*pip, *build, folder / "wheels", packed], folder)
     (wheel,) = (folder / "wheels").iterdir()
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "new"], check=True)
@@ -117,6 +152,35 @@ def test_a_public_name_resolves(name):
 def test_other_names_are_refused():
     with pytest.raises(AttributeError, match="has no attribute 'ConstrainedClasifier'"):
         counterweight.ConstrainedClasifier  # noqa: B018
+    with pytest.raises(AttributeError, match="'counterweight.offers' has no attribute 'ips'"):
+        counterweight.offers.ips  # noqa: B018
+
+
+@pytest.mark.parametrize("task", counterweight.NAMES)
+def test_a_task_has_its_names_which_the_top_has_too(task):
+    space = importlib.import_module(f"counterweight.{task}")
+    assert space is getattr(counterweight, task) and space.__doc__
+    assert set(space.__all__) == set(counterweight.NAMES[task]) <= set(dir(space))
+    for name in space.__all__:
+        thing = getattr(space, name)
+        assert thing.__module__ == f"counterweight.{counterweight.NAMES[task][name]}"
+        assert counterweight.PUBLIC.get(name) in (None, counterweight.NAMES[task][name])
+    others = [set(names) for other, names in counterweight.NAMES.items() if other != task]
+    assert not set(space.__all__) & set().union(*others), "a name has one task"
+
+
+def test_every_public_name_of_the_top_is_of_a_task_or_common_to_all():
+    tasks = {name for names in counterweight.NAMES.values() for name in names}
+    common = {name for names in counterweight.COMMON.values() for name in names.split()}
+    assert set(counterweight.PUBLIC) - tasks == common and not tasks & common
+
+
+def test_type_checkers_read_the_names_that_are_there():
+    found = {path.relative_to(LIBRARY).as_posix() for path in LIBRARY.rglob("*.pyi")}
+    assert found == set(stubs())
+    for file, text in stubs().items():
+        assert (LIBRARY / file).read_text() == text, "python tests/unit/test_package.py writes it"
+    assert (LIBRARY / "py.typed").is_file()
 
 
 def test_the_models_of_the_registry_are_public():
@@ -130,15 +194,16 @@ def test_the_models_of_the_registry_are_public():
     ids=lambda p: p.stem,
 )
 def test_readme_and_families_import_public_names_only(page):
+    tasks = "|".join(counterweight.NAMES)
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
         lines = [line for line in block.splitlines() if "counterweight" in line]
         imports = [line for line in lines if line.startswith(("import ", "from "))]
         assert imports
         assert all(
-            line == "import counterweight" or line.startswith("from counterweight import ")
+            re.match(rf"import counterweight$|from counterweight(\.({tasks}))? import ", line)
             for line in imports
         )
-        assert set(re.findall(r"\bcounterweight\.(\w+)", block)) <= set(counterweight.PUBLIC)
+        assert set(re.findall(r"\bcounterweight\.(\w+)", block)) <= set(counterweight.__all__)
 
 
 def test_library_and_scripts_name_the_modules_that_they_use():
@@ -155,8 +220,25 @@ def test_library_and_scripts_name_the_modules_that_they_use():
     assert not wrong
 
 
+def test_the_metadata_are_those_of_the_citation(installed):
+    (told,) = (installed.parents[1] / "lib").glob("*/site-packages/counterweight-*/METADATA")
+    told = message_from_string(told.read_text(encoding="utf-8"))
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert told["Author"] == ", ".join(author["name"] for author in cited["authors"])
+    assert told["License-Expression"] == cited["license"]
+    assert told["Version"] == str(cited["version"]) and told["Keywords"]
+    assert "Typing :: Typed" in told.get_all("Classifier")
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(told.get_all("Provides-Extra")) == set(asked["optional-dependencies"])
+
+
 def test_the_version_is_that_of_the_citation_and_has_a_section_of_the_changelog():
     cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     assert cited.group(1) == counterweight.__version__
     released = re.findall(r"^## (\d\S*)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert released[0] == counterweight.__version__
+
+
+if __name__ == "__main__":
+    for file, text in stubs().items():
+        (LIBRARY / file).write_text(text)

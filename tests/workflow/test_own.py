@@ -440,7 +440,7 @@ def test_from_another_workflow(tree, mine, tmp_path):
     entry = example("clicks") | {"results": "out/counterweight", "data": "out/data"}
     (tmp_path / "Snakefile").write_text(
         "module counterweight:\n"
-        '    snakefile: "library/counterweight/Snakefile"\n'
+        '    snakefile: "library/counterweight/workflow/Snakefile"\n'
         f"    config: {entry!r}\n\n\n"
         "use rule * from counterweight as cw_*\n\n\n"
         "rule best:\n"
@@ -470,6 +470,10 @@ def test_from_another_workflow(tree, mine, tmp_path):
     ).read_bytes()
     assert copy.plan() == set()
     assert {"cw_page_studies", "cw_report"} <= copy.plan("everything")
+    # The file of the top folder, which that one includes, is the same workflow.
+    text = (tmp_path / "Snakefile").read_text()
+    (tmp_path / "Snakefile").write_text(text.replace("counterweight/workflow/", "counterweight/"))
+    assert copy.plan() == set()
 
 
 #: Tables that are wrong: whose example, what becomes of its config and of its table, what is told.

@@ -1,9 +1,11 @@
 """Counterweight: learn, decide, collect and evaluate from biased samples.
 
-The public names are those of ``__all__``, at the top of the package: ``from counterweight import
-ConstrainedClassifier``. A name is imported when it is first asked for, so that ``import
-counterweight`` itself loads neither numpy nor scikit-learn. Everything else is internal: modules
-and what they hold may change or move in any version.
+The public names stand in a namespace a task: ``from counterweight.constraints import
+ConstrainedClassifier``; `TASKS` has them all. What every task needs (`load`, `Estimate`,
+`CounterweightError`) stands at the top, and the top has the other names too, as before there were
+tasks. A name is imported when it is first asked for, so that ``import counterweight`` itself loads
+neither numpy nor scikit-learn. Everything else is internal: modules and what they hold may change
+or move in any version.
 
 One subpackage a stage of the workflow, in the order of the flow: ``datasets``,
 ``labeling``, ``selection``, ``weighting``, ``models``, ``evaluation``,
@@ -12,120 +14,152 @@ imports from the top: the digest of a job covers the modules that it names.
 """
 
 import importlib
+import sys
+from types import ModuleType
 
 __version__ = "1.0.0"
 
-#: Public names and the modules that hold them.
-PUBLIC = {
-    "CounterweightError": "errors",
-    # A frame with blank outcomes: answers, model and page in one call.
-    "missing_outcomes": "answers",
-    "Answers": "answers",
-    # Saved models of every family, by load.
-    "load": "delivery.saved_models",
-    "SavedScores": "delivery.saved_scores",
-    "LabelPlan": "delivery.label_plans",
-    "LabelAnswers": "delivery.label_plans",
-    "SavedClassifier": "delivery.saved_classifiers",
-    "SavedOffers": "delivery.saved_offers",
-    "SavedValues": "delivery.saved_log_values",
-    # Who is labeled, and the weights that make up for it.
-    "selection_probabilities": "selection.crossfit",
-    "LogisticSelector": "selection.selectors",
-    "GradientBoostingSelector": "selection.selectors",
-    "GaussianMixtureSelector": "selection.selectors",
-    "general_weights": "weighting.importance_weights",
-    "unlabeled_weights": "weighting.importance_weights",
-    "cap_weights": "weighting.importance_weights",
-    "effective_sample_size": "weighting.importance_weights",
-    "Sample": "weighting.sample",
-    # Classifiers.
-    "LogisticModel": "models.logistic",
-    "BoostedClassifier": "models.boosting",
-    "CostingClassifier": "models.costing",
-    "AdaptedLogistic": "models.logistic",
-    "JointClassifier": "models.bickel_joint",
-    "GenerativeClassifier": "models.generative",
-    "ShiftedMixtureClassifier": "models.shifted_mixture",
-    "TwoSourceClassifier": "models.two_sources",
-    "TiltedClassifier": "models.tilted",
-    "class_shares": "numerics.tilt",
-    "estimate_delta": "numerics.tilt",
-    "tilted": "numerics.tilt",
-    # Rows that lost zeros: rejection, calibration, metrics, values of policies.
-    "kept_rows": "numerics.zero_rejection",
-    "keep_weights": "numerics.zero_rejection",
-    "rate_for_share": "numerics.zero_rejection",
-    "SubsampledClassifier": "models.subsampling.subsampled",
-    "BudgetedClassifier": "models.subsampling.budgeted",
-    "OnePassClassifier": "models.subsampling.one_pass",
-    "OnePassRegressor": "models.subsampling.one_pass",
-    "CalibratedSubsampleClassifier": "models.subsampling.calibrated_subsample",
-    "CalibratedSubsampleRegressor": "models.subsampling.calibrated_subsample",
-    "Estimate": "numerics.estimate",
-    "metric_estimate": "evaluation.metrics",
-    "grouped_estimate": "evaluation.metrics",
-    "compare_metrics": "evaluation.metrics",
-    "compare_segments": "evaluation.metrics",
-    "ips": "evaluation.policy_value",
-    "snips": "evaluation.policy_value",
-    "doubly_robust": "evaluation.policy_value",
-    "value_from_parquet": "evaluation.policy_value",
-    # Labels bought by design: chances, answers, what they refute.
-    "inclusion_chances": "numerics.designs",
-    "expected_half_width": "numerics.designs",
-    "budget_for": "numerics.designs",
-    "draw": "numerics.designs",
-    "stopped_chances": "numerics.designs",
-    "look_levels": "numerics.looks",
-    "anytime_interval": "numerics.looks",
-    "collected_mean": "evaluation.collected",
-    "collected_by_group": "evaluation.collected",
-    "collected_metric": "evaluation.collected",
-    "collected_calibration": "evaluation.collected",
-    "refusal_bounds": "evaluation.collected",
-    "refuted": "evaluation.refutation",
-    "combined_model": "models.combined_labels",
-    # Offers and answers.
-    "PredictiveChoiceModel": "models.choice.predictive_choice",
-    "OfferAdditive": "models.choice.additive",
-    "OfferLogistic": "models.choice.baselines",
-    "OfferNaiveBayes": "models.choice.baselines",
-    "OfferTree": "models.choice.baselines",
-    "LogitBoost": "models.choice.logitboost",
-    "LogisticTree": "models.choice.logitboost",
-    "OfferBoosting": "models.choice.logitboost",
-    "offer_value": "evaluation.offer_value",
-    # Balanced filters.
-    "SplitTreeProxy": "selection.proxies.split_tree",
-    "RegressionProxy": "selection.proxies.attributes",
-    "TreeProxy": "selection.proxies.attributes",
-    "SavedFilter": "delivery.saved_filters",
-    "read_filter": "delivery.saved_filters",
-    "apply_filter": "delivery.saved_filters",
-    # Constraints on rates.
-    "ConstrainedClassifier": "models.constraints.constrained",
-    "CovarianceConstraint": "models.constraints.svm_baselines",
-    "GroupThresholds": "models.constraints.svm_baselines",
-    "GivenScores": "models.constraints.decisions",
-    "ReductionsClassifier": "models.constraints.reductions",
-    "ShiftedThreshold": "models.constraints.svm_baselines",
-    "NeymanPearsonSVM": "models.constraints.svm_baselines",
-    "RetrainedClassifier": "models.constraints.constrained",
-    "ExponentiatedGradientModel": "models.constraints.fairlearn_models",
-    "ThresholdOptimizerModel": "models.constraints.fairlearn_models",
+#: What each task is about, and the modules that hold its public names.
+TASKS = {
+    "selection": (
+        "Outcomes that only a part of the rows has: who is labeled, weights, models, tilts.",
+        {
+            "answers": "missing_outcomes Answers",
+            "delivery.saved_scores": "SavedScores",
+            "selection.crossfit": "selection_probabilities",
+            "selection.selectors": "LogisticSelector GradientBoostingSelector "
+            "GaussianMixtureSelector",
+            "weighting.importance_weights": "general_weights unlabeled_weights cap_weights "
+            "effective_sample_size",
+            "weighting.sample": "Sample",
+            "models.logistic": "LogisticModel AdaptedLogistic",
+            "models.boosting": "BoostedClassifier",
+            "models.costing": "CostingClassifier",
+            "models.bickel_joint": "JointClassifier",
+            "models.generative": "GenerativeClassifier",
+            "models.shifted_mixture": "ShiftedMixtureClassifier",
+            "models.two_sources": "TwoSourceClassifier",
+            "models.tilted": "TiltedClassifier",
+            "numerics.tilt": "class_shares estimate_delta tilted",
+        },
+    ),
+    "logs": (
+        "Logs that lost zeros: which rows are kept, models of them, values of policies.",
+        {
+            "delivery.saved_log_values": "SavedValues",
+            "numerics.zero_rejection": "kept_rows keep_weights rate_for_share",
+            "models.subsampling.subsampled": "SubsampledClassifier",
+            "models.subsampling.budgeted": "BudgetedClassifier",
+            "models.subsampling.one_pass": "OnePassClassifier OnePassRegressor",
+            "models.subsampling.calibrated_subsample": "CalibratedSubsampleClassifier "
+            "CalibratedSubsampleRegressor",
+            "evaluation.policy_value": "ips snips doubly_robust value_from_parquet",
+        },
+    ),
+    "metrics": (
+        "Metrics of weighted rows with standard errors, and their differences.",
+        {"evaluation.metrics": "metric_estimate grouped_estimate compare_metrics compare_segments"},
+    ),
+    "offers": (
+        "Offers and answers: who accepts what, which offer brings most.",
+        {
+            "delivery.saved_offers": "SavedOffers",
+            "models.choice.predictive_choice": "PredictiveChoiceModel",
+            "models.choice.additive": "OfferAdditive",
+            "models.choice.baselines": "OfferLogistic OfferNaiveBayes OfferTree",
+            "models.choice.logitboost": "LogitBoost LogisticTree OfferBoosting",
+            "evaluation.offer_value": "offer_value",
+        },
+    ),
+    "filters": (
+        "Balanced samples: whom to accept so that groups get even, without asking the group.",
+        {
+            "delivery.saved_filters": "SavedFilter read_filter apply_filter",
+            "selection.proxies.split_tree": "SplitTreeProxy",
+            "selection.proxies.attributes": "RegressionProxy TreeProxy",
+        },
+    ),
+    "constraints": (
+        "Promises on rates: classifiers that keep them, of groups and of all.",
+        {
+            "delivery.saved_classifiers": "SavedClassifier",
+            "models.constraints.constrained": "ConstrainedClassifier RetrainedClassifier",
+            "models.constraints.svm_baselines": "CovarianceConstraint GroupThresholds "
+            "ShiftedThreshold NeymanPearsonSVM",
+            "models.constraints.decisions": "GivenScores",
+            "models.constraints.reductions": "ReductionsClassifier",
+            "models.constraints.fairlearn_models": "ExponentiatedGradientModel "
+            "ThresholdOptimizerModel",
+        },
+    ),
+    "collect": (
+        "Labels bought by design: chances, answers, what they refute.",
+        {
+            "delivery.label_plans": "LabelPlan LabelAnswers",
+            "numerics.designs": "inclusion_chances expected_half_width budget_for draw "
+            "stopped_chances",
+            "numerics.looks": "look_levels anytime_interval",
+            "evaluation.collected": "collected_mean collected_by_group collected_metric "
+            "collected_calibration refusal_bounds",
+            "evaluation.refutation": "refuted",
+            "models.combined_labels": "combined_model",
+        },
+    ),
+}
+#: What every task needs, at the top alone.
+COMMON = {
+    "errors": "CounterweightError",
+    "delivery.saved_models": "load",
+    "numerics.estimate": "Estimate",
 }
 
-__all__ = list(PUBLIC)
+
+def _by_name(modules):
+    return {name: module for module, names in modules.items() for name in names.split()}
+
+
+#: Public names of each task and the modules that hold them, and those of the top.
+NAMES = {task: _by_name(modules) for task, (_, modules) in TASKS.items()}
+PUBLIC = _by_name(COMMON)
+for _names in NAMES.values():
+    PUBLIC |= _names
+__all__ = [*PUBLIC, *TASKS]  # noqa: PLE0604
+
+
+class Task(ModuleType):
+    """The namespace of a task, such as ``counterweight.offers``.
+
+    The package of the stage of that name, if there is one, has the task's names beside its own.
+    """
+
+    def __getattr__(self, name):
+        names = NAMES[self.__name__.rpartition(".")[2]]
+        return [*names] if name == "__all__" else _found(self, names, name)
+
+    def __dir__(self):
+        return sorted({*vars(self), *NAMES[self.__name__.rpartition(".")[2]]})
+
+
+def _found(module, names, name):
+    """A public name, imported when it is first asked for, and kept in its namespace."""
+    if name not in names:
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{names[name]}"), name)
+    setattr(module, name, value)
+    return value
+
+
+for _task, (_about, _) in TASKS.items():
+    if _task != "selection":  # a stage of the flow, which takes its task's names in itself
+        sys.modules[f"{__name__}.{_task}"] = globals()[_task] = Task(f"{__name__}.{_task}", _about)
 
 
 def __getattr__(name):
     """Import a public name when it is first asked for."""
-    if name not in PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{PUBLIC[name]}"), name)
-    return value
+    if name == "selection":
+        return importlib.import_module(f"{__name__}.selection")
+    return _found(sys.modules[__name__], PUBLIC, name)
 
 
 def __dir__():
-    return sorted(set(globals()) | set(PUBLIC))
+    return sorted({*globals(), *PUBLIC, *TASKS})

@@ -1,4 +1,6 @@
-"""Stage 3: models of the labeling, p(s = 1 | x)."""
+"""Stage 3: models of the labeling, p(s = 1 | x); and the public names of the task."""
+
+import sys
 
 SELECTORS = {
     "logistic": "counterweight.selection.selectors:LogisticSelector",
@@ -11,3 +13,5 @@ SELECTORS = {
     "tree_proxy": "counterweight.selection.proxies.attributes:TreeProxy",
     "own_group": "counterweight.selection.proxies.attributes:OwnGroupProxy",
 }
+
+sys.modules[__name__].__class__ = sys.modules["counterweight"].Task

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import os
 import re
 import shutil
@@ -53,6 +54,7 @@ def stubs():
         + lines_of(counterweight.PUBLIC)
         + ["__version__: str", "TASKS: dict[str, tuple[str, dict[str, str]]]"]
         + ["NAMES: dict[str, dict[str, str]]", "PUBLIC: dict[str, str]"]
+        + ["COMMON: dict[str, str]", "INTERNAL: frozenset[str]"]
     }
     for task, names in counterweight.NAMES.items():
         stage = (LIBRARY / task).is_dir()
@@ -169,6 +171,40 @@ def test_a_task_has_its_names_which_the_top_has_too(task):
     assert not set(space.__all__) & set().union(*others), "a name has one task"
 
 
+def functions_of(thing):
+    """What users call of a public name: itself, or how it is made, its methods and properties."""
+    if inspect.isfunction(thing):
+        return [thing]
+    found = {}
+    for kind in reversed(thing.__mro__):
+        if kind.__module__.startswith("counterweight"):
+            found |= vars(kind)
+    found = {
+        name: getattr(one, "fget", getattr(one, "__func__", one)) for name, one in found.items()
+    }
+    return [
+        one
+        for name, one in found.items()
+        if inspect.isfunction(one)
+        and one.__module__.startswith("counterweight")
+        and (name == "__init__" or not name.startswith("_"))
+        and not {name, one.__name__} & counterweight.INTERNAL
+    ]
+
+
+@pytest.mark.parametrize("name", counterweight.PUBLIC)
+def test_a_public_callable_says_the_types_of_all_that_it_takes_and_gives(name):
+    for function in functions_of(getattr(counterweight, name)):
+        told = inspect.signature(function)
+        missing = [
+            one.name
+            for one in told.parameters.values()
+            if one.name not in ("self", "cls") and one.annotation is one.empty
+        ]
+        missing += ["return"] * (told.return_annotation is told.empty)
+        assert not missing, f"{function.__qualname__}: {missing}"
+
+
 def test_every_public_name_of_the_top_is_of_a_task_or_common_to_all():
     tasks = {name for names in counterweight.NAMES.values() for name in names}
     common = {name for names in counterweight.COMMON.values() for name in names.split()}
@@ -179,7 +215,15 @@ def test_type_checkers_read_the_names_that_are_there():
     found = {path.relative_to(LIBRARY).as_posix() for path in LIBRARY.rglob("*.pyi")}
     assert found == set(stubs())
     for file, text in stubs().items():
-        assert (LIBRARY / file).read_text() == text, "python tests/unit/test_package.py writes it"
+        there, made = (
+            {
+                (node.module, node.names[0].name)
+                for node in ast.parse(one).body
+                if hasattr(node, "names")
+            }
+            for one in ((LIBRARY / file).read_text(), text)
+        )
+        assert there == made, "python tests/unit/test_package.py writes it"
     assert (LIBRARY / "py.typed").is_file()
 
 

@@ -4,6 +4,8 @@ It plans the study that a config of ten lines would be and runs its jobs one aft
 this process and in a folder that goes afterwards: the numbers are those of the workflow.
 """
 
+from __future__ import annotations
+
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -78,19 +80,19 @@ class Answers:
 
 
 def missing_outcomes(
-    frame,
-    outcome,
-    positive=None,
+    frame: pd.DataFrame,
+    outcome: str,
+    positive: object = None,
     *,
-    id=None,
-    target="everyone",
-    weights=None,
-    tilt=None,
-    new=None,
-    page=None,
-    seed=None,
-    **keys,
-):
+    id: str | None = None,
+    target: str | pd.DataFrame | dict = "everyone",
+    weights: str | None = None,
+    tilt: dict | None = None,
+    new: pd.DataFrame | None = None,
+    page: str | Path | None = None,
+    seed: int | None = None,
+    **keys: object,
+) -> Answers:
     """Estimate an outcome where it is blank: every row, the whole table, new rows.
 
     Assumes that labels are missing at random given the columns, unless `tilt` or `weights` say

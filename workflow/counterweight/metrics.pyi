@@ -1,4 +1,4 @@
-from counterweight.evaluation.metrics import metric_estimate as metric_estimate
-from counterweight.evaluation.metrics import grouped_estimate as grouped_estimate
 from counterweight.evaluation.metrics import compare_metrics as compare_metrics
 from counterweight.evaluation.metrics import compare_segments as compare_segments
+from counterweight.evaluation.metrics import grouped_estimate as grouped_estimate
+from counterweight.evaluation.metrics import metric_estimate as metric_estimate

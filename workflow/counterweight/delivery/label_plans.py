@@ -6,12 +6,16 @@ contains a smaller one, and whoever stops early still has a sample with known ch
 (`counterweight.numerics.designs.stopped_chances`). No label that was bought moves it.
 """
 
+from __future__ import annotations
+
 import copy
 import hashlib
 import logging
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from counterweight.delivery.filter_keys import Key, key_of_seed, own_key
 from counterweight.errors import CounterweightError, listed
@@ -332,7 +336,9 @@ class LabelPlan:
         index is that of the frame.
     """
 
-    def __init__(self, saved, frame, *, key=None, **collect):
+    def __init__(
+        self, saved: object, frame: pd.DataFrame, *, key: object = None, **collect: object
+    ) -> None:
         self._saved = saved
         for strange in collect.keys() - DEFAULTS.keys():
             raise CounterweightError(
@@ -367,7 +373,7 @@ class LabelPlan:
         self.people = plan.set_axis(people.index)
         self.frame = rows_to_label(plan, shown, self._rows, self.person, self.outcome)
 
-    def expected(self, labels=None):
+    def expected(self, labels: pd.DataFrame | None = None) -> pd.DataFrame:
         """Half-widths of the 95 % interval of the mean to expect at several budgets, a frame.
 
         Columns: ``budget``; ``plan``, if the estimates are right on average; ``wrong``, if they are
@@ -379,7 +385,7 @@ class LabelPlan:
             return self._rows.curves(self.budget)
         return self._rows.after(self.with_labels(labels)).curves(self.budget)
 
-    def with_labels(self, labels, level=None):
+    def with_labels(self, labels: pd.DataFrame, level: float | None = None) -> LabelAnswers:
         """What labels say, `LabelAnswers`.
 
         Parameters
@@ -426,7 +432,16 @@ class LabelAnswers:
         Rows that were asked and have no label; rows of the plan behind the last one that has.
     """
 
-    def __init__(self, saved, predicted, outcome, drawn, chances, waiting=0, level=0.95):
+    def __init__(
+        self,
+        saved: object,
+        predicted: ArrayLike,
+        outcome: ArrayLike,
+        drawn: ArrayLike,
+        chances: ArrayLike,
+        waiting: int = 0,
+        level: float = 0.95,
+    ) -> None:
         self._saved, self.predicted, self.outcome = saved, predicted, outcome
         self.bought, self.drawn, self.asked = np.isfinite(outcome), drawn, chances
         self.level, self.waiting = level, waiting
@@ -439,20 +454,20 @@ class LabelAnswers:
         """What the functions of `counterweight.evaluation.collected` take first."""
         return self.outcome, self.chances, self.bought, self.predicted
 
-    def by_group(self, group):
+    def by_group(self, group: str) -> pd.DataFrame:
         """The mean of each group, a dict of group to `Estimate`; `group` (N,)."""
         told = {"binary": self._saved.binary, "level": self.level}
         return collected_by_group(*self.told(), group, **told)
 
-    def metric(self, name):
+    def metric(self, name: str) -> dict:
         """A metric of the estimates on these rows, such as ``"auc"``, an `Estimate`."""
         return collected_metric(name, *self.told(), level=self.level)
 
-    def calibration(self):
+    def calibration(self) -> pd.DataFrame:
         """Mean estimate over the share of 1, an `Estimate`."""
         return collected_calibration(*self.told(), level=self.level)
 
-    def refuted(self, group=None):
+    def refuted(self, group: str | None = None) -> object:
         """Whether they refute that labels were missing at random, a `Refutation`.
 
         Half of the width of the model's band counts as 1.96 of its standard errors, and all rows
@@ -462,7 +477,7 @@ class LabelAnswers:
         error = (high - low) / (2 * 1.959964) if self._saved.binary else None
         return refuted(*self.told(), error, group)
 
-    def refusals(self, gammas=(1.0, 2.0, np.inf)):
+    def refusals(self, gammas: Sequence[float] = (1.0, 2.0, np.inf)) -> pd.DataFrame:
         """Bounds of the mean for those who refused; see `counterweight.refusal_bounds`."""
         told = self.outcome, self.asked, self.drawn, self.predicted
         return refusal_bounds(*told, gammas=gammas, binary=self._saved.binary, level=self.level)

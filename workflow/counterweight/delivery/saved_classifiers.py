@@ -1,5 +1,7 @@
 """What a study of classifiers delivers: the fit on every label that may be seen."""
 
+from __future__ import annotations
+
 import numpy as np
 import pandas as pd
 
@@ -48,7 +50,7 @@ class SavedClassifier(SavedPredictor):
     KIND = "classifier"
     BATCH = 1 << 16
 
-    def __init__(self, facts, arrays):
+    def __init__(self, facts: dict, arrays: dict) -> None:
         super().__init__(facts, arrays)
         self.model = stored_within(facts["model"], facts["options"], self.part("model"))
 
@@ -60,12 +62,12 @@ class SavedClassifier(SavedPredictor):
         return cls(facts | told, arrays | feature_arrays(encoder, X))
 
     @property
-    def promises_(self):
+    def promises_(self) -> list[ConstraintCheck]:
         """Each constraint on the rows of the fit, randomised and deterministic."""
         return [ConstraintCheck(*told) for told in self.facts["promises"]]
 
     @property
-    def promises(self):
+    def promises(self) -> list[dict]:
         """What was promised, and what the rows of the fit show of it: a list of dicts.
 
         ``promise`` is a plain constraint, ``excess`` its left side minus its right side for the
@@ -78,16 +80,16 @@ class SavedClassifier(SavedPredictor):
         ]
 
     @property
-    def held_out_promises_(self):
+    def held_out_promises_(self) -> list[ConstraintCheck]:
         """The same on rows that had no say in the weights, where the fit held some out."""
         return [ConstraintCheck(*told) for told in self.facts.get("judged", ())]
 
     @property
-    def certificate(self):
+    def certificate(self) -> str:
         """What held-out rows show of new ones: a sentence, or why they show nothing."""
         return self.facts.get("certificate", "")
 
-    def kept(self):
+    def kept(self) -> list[str]:
         """A sentence on each promise: whether the rows of the fit show it kept."""
         said = []
         for promise in self.promises:
@@ -98,11 +100,11 @@ class SavedClassifier(SavedPredictor):
             said.append(f"{promise['promise']}: {', '.join(parts)} on the rows of the fit.")
         return said
 
-    def predict(self, frame):
+    def predict(self, frame: pd.DataFrame) -> np.ndarray:
         """The second of `classes_` where it is decided yes, else the first, (n,); see `decide`."""
         return self.classes_[self.decide(frame).astype(int)]
 
-    def decide(self, frame):
+    def decide(self, frame: pd.DataFrame) -> np.ndarray:
         """Decisions on new rows, bool (n,); errors as `predict_proba`.
 
         Yes where the estimate is above the threshold, or where the score is above the thresholds
@@ -110,7 +112,7 @@ class SavedClassifier(SavedPredictor):
         """
         return self.scored(self.typed(frame))["decision"]
 
-    def scores(self, frame):
+    def scores(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The released table: the id (else ``row``), ``estimate`` and ``decision``.
 
         Returns
@@ -122,7 +124,7 @@ class SavedClassifier(SavedPredictor):
         return as_frame(self.named(typed) | self.scored(typed), frame)
 
     @property
-    def columns(self):
+    def columns(self) -> list[str]:
         """Columns that new rows must have, without the id."""
         return list(dict.fromkeys([*self.encoder.columns_, *self.facts["typed"]]))
 

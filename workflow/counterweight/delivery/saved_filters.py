@@ -1,9 +1,13 @@
 """A filter as a table that is delivered, and what it decides on new candidates."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import logging
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -122,17 +126,17 @@ class SavedFilter(SavedModel):
         self.proxy = kind.from_arrays(self.arrays, names)
 
     @property
-    def sizes(self):
+    def sizes(self) -> dict:
         """Number of groups of each class."""
         return [self.classes.count(name) for name in dict.fromkeys(self.classes)]
 
     @property
-    def rate(self):
+    def rate(self) -> float:
         """Share of the training rows that are accepted, in expectation."""
         return float(self.acceptance @ self.mass)
 
     @property
-    def shifts(self):
+    def shifts(self) -> np.ndarray:
         """How far each leaf's share of each group is from the base share, (L, K)."""
         return np.where(self.mass[:, None] > 0, self.shares - self.base, 0.0)
 
@@ -150,7 +154,7 @@ class SavedFilter(SavedModel):
         told = "\n".join(map(repr, _rows(self)))
         return hashlib.sha256(told.encode()).hexdigest()[:32]
 
-    def accept(self, frame, key=None):
+    def accept(self, frame: pd.DataFrame, key: object = None) -> np.ndarray:
         """Who is accepted: all that a filter releases.
 
         Parameters and errors as `apply_filter`.
@@ -162,14 +166,14 @@ class SavedFilter(SavedModel):
         """
         return as_frame(self.released(frame, apply_filter(frame, self, key)), frame)
 
-    def save(self, path):
+    def save(self, path: str | Path) -> None:
         """Write the filter as one Parquet table."""
         columns = zip(*_rows(self, whole=True), strict=True)
         names = [name for name, _ in FILTER]
         write_sealed(path, dict(zip(names, map(list, columns), strict=True)), FILTER)
 
     @classmethod
-    def read(cls, path):
+    def read(cls, path: str | Path) -> Self:
         """See `read_filter`."""
         return read_filter(path)
 
@@ -279,7 +283,7 @@ def _rows(saved, whole=False):
             yield row("range", name, kind=kind, value=value)
 
 
-def read_filter(path):
+def read_filter(path: str | Path) -> SavedFilter:
     """A `SavedFilter` from its Parquet table.
 
     Raises
@@ -411,7 +415,7 @@ def check_like(saved, unlike):
     )
 
 
-def apply_filter(frame, saved, key=None):
+def apply_filter(frame: pd.DataFrame, saved: SavedFilter, key: object = None) -> np.ndarray:
     """Decide on candidates, as a file has them.
 
     A candidate's leaf is drawn where the tree sends it to several with some probability, then

@@ -1,7 +1,10 @@
 """What a study of one's own log delivers: tables of values, and its question for other logs."""
 
+from __future__ import annotations
+
 import logging
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -46,11 +49,11 @@ class SavedValues(SavedModel):
 
     KIND = "log"
 
-    def __init__(self, facts, arrays=()):
+    def __init__(self, facts: dict, arrays: dict | tuple = ()) -> None:
         super().__init__(facts, dict(arrays))
         self.question = LogQuestion(facts)
 
-    def values(self, rows):
+    def values(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Value of each policy by a log, as a data frame of `VALUES`; first the policy that made
         the log.
 
@@ -59,11 +62,11 @@ class SavedValues(SavedModel):
         """
         return pd.DataFrame(self.tables(rows)[0])
 
-    def comparisons(self, rows):
+    def comparisons(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Differences of the policies by a log, paired, as `COMPARISONS`."""
         return pd.DataFrame(self.tables(rows)[1])
 
-    def tables(self, rows, reading=None):
+    def tables(self, rows: pd.DataFrame | str | Path, reading: dict | None = None) -> tuple:
         """Values and comparisons as dicts of columns, from the same passes over a log.
 
         ``reading`` says how the text of a file is read, see `counterweight.tables.table_reader`.

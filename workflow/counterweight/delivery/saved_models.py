@@ -1,10 +1,14 @@
 """What saved models of every family share: their file, the columns of new rows, who they are."""
 
+from __future__ import annotations
+
 import logging
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
@@ -43,7 +47,7 @@ class SavedModel:
     #: Rows handled at a time.
     BATCH = BATCH
 
-    def __init__(self, facts, arrays):
+    def __init__(self, facts: dict, arrays: dict) -> None:
         self.facts = facts
         self.arrays = {name: np.asarray(values, float) for name, values in arrays.items()}
         if "feature.fill" in self.arrays:
@@ -62,12 +66,12 @@ class SavedModel:
         """From a `counterweight.tables.saved_form.Stored`."""
         return cls(stored.facts, stored.arrays)
 
-    def save(self, path):
+    def save(self, path: str | Path) -> None:
         """Write it as one Parquet file; errors as `counterweight.tables.saved_form.write_saved`."""
         write_saved(path, *self.to_saved())
 
     @classmethod
-    def read(cls, path):
+    def read(cls, path: str | Path) -> Self:
         """What `save` wrote; errors as `load`."""
         return read_saved(path, cls.from_saved)
 
@@ -176,17 +180,17 @@ class SavedPredictor(SavedModel):
     """
 
     @property
-    def binary(self):
+    def binary(self) -> bool:
         """Whether the outcome is one of two classes."""
         return True
 
     @property
-    def classes_(self):
+    def classes_(self) -> np.ndarray:
         if not self.binary:
             raise AttributeError(f"The outcome {self.facts['outcome']!r} is a number: no classes.")
         return classes_array(self.facts.get("classes") or self.facts.get("names", (0, 1)))
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Refused: a saved model is fitted already."""
         raise CounterweightError(
             "A saved model is fitted already: it answers for new rows, and a study fits it anew."
@@ -197,7 +201,7 @@ class SavedPredictor(SavedModel):
         made = [self.answered(part, first, reasons)[0] for part, first in self.batches(frame)]
         return {name: np.concatenate([part[name] for part in made]) for name in made[0]}
 
-    def predict_proba(self, frame):
+    def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
         """Chances of both classes, (n, 2), as scikit-learn gives them.
 
         Of classifiers under promises it is the chance with which the randomised classifier says
@@ -223,7 +227,7 @@ class SavedPredictor(SavedModel):
         p = self.scored(self.typed(frame), reasons=False)["estimate"]
         return np.column_stack([1 - p, p])
 
-    def predict(self, frame):
+    def predict(self, frame: pd.DataFrame) -> np.ndarray:
         """The expected number, or the class of `classes_` that is decided for, (n,)."""
         made = self.scored(self.typed(frame), reasons=False)
         return made["decision" if self.binary else "estimate"]
@@ -291,7 +295,7 @@ def as_frame(columns, frame):
     return made.set_axis(frame.index) if isinstance(frame, pd.DataFrame) else made
 
 
-def load(path):
+def load(path: str | Path) -> SavedModel:
     """Load what a study gave away.
 
     Parameters

@@ -1,7 +1,10 @@
 """The saved model of a study of offers: the fit on every answer, and offers for anybody by it."""
 
+from __future__ import annotations
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from counterweight.datasets.own_table import typed_like
 from counterweight.delivery.new_rows import check_frame, encoded
@@ -52,7 +55,7 @@ class SavedOffers(SavedModel):
 
     KIND = "offers"
 
-    def __init__(self, facts, arrays):
+    def __init__(self, facts: dict, arrays: dict) -> None:
         super().__init__(facts, arrays)
         offer = facts["offer"]
         self.scale = OfferScale(offer["low"], offer["high"], offer["direction"], offer["revenue"])
@@ -124,7 +127,7 @@ class SavedOffers(SavedModel):
         }
         return cls({"id": None} | (facts or {}) | known, arrays)
 
-    def optimal_offers(self, frame):
+    def optimal_offers(self, frame: pd.DataFrame) -> np.ndarray:
         """The offer of largest expected revenue for each person of a table.
 
         Parameters
@@ -156,7 +159,7 @@ class SavedOffers(SavedModel):
         ]
         return as_frame(pd.concat(parts, ignore_index=True), frame)
 
-    def acceptance(self, frame, offers):
+    def acceptance(self, frame: pd.DataFrame, offers: ArrayLike) -> np.ndarray:
         """Chance (n,) that each person accepts an offer, or one each (n,), in the user's units.
 
         Errors are those of `optimal_offers`, and of an offer that is missing or outside the range.
@@ -172,7 +175,7 @@ class SavedOffers(SavedModel):
             )
         return self.accepted(self.encoded(frame), offers)
 
-    def allot(self, frame, **limits):
+    def allot(self, frame: pd.DataFrame, **limits: object) -> pd.DataFrame:
         """Offers that earn most together under limits on those who are expected to accept.
 
         Offers are those of the grid, else `points` of them evenly over what was made to anybody;
@@ -218,7 +221,9 @@ class SavedOffers(SavedModel):
         columns, found = allotted(self, self.encoded(frame), own, **limits)
         return as_frame(self.named(frame) | columns, frame), found
 
-    def experiment(self, frame, rng, **asked):
+    def experiment(
+        self, frame: pd.DataFrame, rng: np.random.Generator, **asked: object
+    ) -> pd.DataFrame:
         """The next offers, drawn near the best ones with chances that are told.
 
         Parameters
@@ -281,7 +286,7 @@ class SavedOffers(SavedModel):
         return self._by_parts(lambda at: self._priced(X[at]), len(X))
 
     @property
-    def single(self):
+    def single(self) -> float | None:
         """The offer to everybody that is given away in place of the model's; None elsewhere."""
         return self.facts.get("single_offer")
 

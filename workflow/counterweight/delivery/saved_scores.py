@@ -1,6 +1,9 @@
 """The final model of a table with blanks: fitted on all labeled rows, saved, used on new rows."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -22,6 +25,9 @@ from counterweight.numerics.bands import CalibrationBand
 from counterweight.plan.components import reference
 from counterweight.tables.table_reader import row_batches
 from counterweight.weighting.overlap import Support
+
+if TYPE_CHECKING:
+    from counterweight.delivery.label_plans import LabelAnswers, LabelPlan
 
 #: Models of files of 1.0.0 by the names that they have now.
 OLD_NAMES = {"linear": "logistic", "boosting": "gradient_boosting"}
@@ -73,10 +79,10 @@ class SavedScores(SavedPredictor):
     chance: object = None
 
     @property
-    def binary(self):
+    def binary(self) -> bool:
         return bool(self.facts["names"])
 
-    def scores(self, frame, reasons=True):
+    def scores(self, frame: pd.DataFrame, reasons: bool = True) -> pd.DataFrame:
         """Estimate, interval, support and decision of each row.
 
         Parameters
@@ -172,7 +178,7 @@ class SavedScores(SavedPredictor):
             "high": np.where(on, ends["high"], np.maximum(most, estimate)),
         }
 
-    def contributions(self, frame):
+    def contributions(self, frame: pd.DataFrame) -> pd.DataFrame:
         """What each column contributes to the score of each row.
 
         Parameters
@@ -204,7 +210,15 @@ class SavedScores(SavedPredictor):
         made[free_name("base", names)] = parts[0][1]
         return as_frame(made, frame)
 
-    def collect(self, frame, budget=None, *, half_width=None, key=None, **options):
+    def collect(
+        self,
+        frame: pd.DataFrame,
+        budget: float | None = None,
+        *,
+        half_width: float | None = None,
+        key: object = None,
+        **options: object,
+    ) -> LabelPlan:
         """Plan which rows of a frame to label, so that the answer rests on no assumption.
 
         Parameters
@@ -233,7 +247,7 @@ class SavedScores(SavedPredictor):
         told = {"budget": budget, "half_width": half_width} | options
         return LabelPlan(self, frame, key=key, **told)
 
-    def with_labels(self, labels, frame):
+    def with_labels(self, labels: pd.DataFrame, frame: pd.DataFrame) -> LabelAnswers:
         """What labels bought by a plan say of the rows of a frame without an outcome.
 
         Parameters

@@ -6,10 +6,14 @@ and by what is left of each label. All errors are those of the draw, of the very
 population.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics import metric_of
@@ -108,20 +112,20 @@ def bought_rows(
 
 
 def collected_mean(
-    outcome,
-    chances,
-    bought,
-    predicted=None,
+    outcome: ArrayLike,
+    chances: ArrayLike,
+    bought: ArrayLike,
+    predicted: ArrayLike | None = None,
     *,
-    design="poisson",
-    how="calibrated",
-    group=None,
-    folds=None,
-    stratum=None,
-    power=None,
-    binary=None,
-    level=0.95,
-):
+    design: str = "poisson",
+    how: str = "calibrated",
+    group: ArrayLike | None = None,
+    folds: int | None = None,
+    stratum: ArrayLike | None = None,
+    power: float | None = None,
+    binary: bool | None = None,
+    level: float = 0.95,
+) -> Estimate:
     """Mean outcome of a population of which some rows were bought by design.
 
     Parameters
@@ -196,7 +200,16 @@ def collected_mean(
     return _told(told, value, influence, level, centred=folds is not None)
 
 
-def collected_by_group(outcome, chances, bought, predicted, group, *, stratum=None, **options):
+def collected_by_group(
+    outcome: ArrayLike,
+    chances: ArrayLike,
+    bought: ArrayLike,
+    predicted: ArrayLike,
+    group: ArrayLike,
+    *,
+    stratum: ArrayLike | None = None,
+    **options: object,
+) -> dict:
     """`collected_mean` in each group, a dict of group to `Estimate`; one by the constant "hajek".
 
     The model is fitted to all labels bought; what is left of it is averaged within each group, so
@@ -242,18 +255,18 @@ def collected_by_group(outcome, chances, bought, predicted, group, *, stratum=No
 
 
 def collected_metric(
-    metric,
-    outcome,
-    chances,
-    bought,
-    predicted,
+    metric: str,
+    outcome: ArrayLike,
+    chances: ArrayLike,
+    bought: ArrayLike,
+    predicted: ArrayLike,
     *,
-    chance=None,
-    how="calibrated",
-    design="poisson",
-    stratum=None,
-    level=0.95,
-):
+    chance: ArrayLike | None = None,
+    how: str = "calibrated",
+    design: str = "poisson",
+    stratum: ArrayLike | None = None,
+    level: float = 0.95,
+) -> Estimate:
     """A metric of given predictions over a population of which some rows were bought by design.
 
     Parameters
@@ -360,7 +373,13 @@ def collected_log_loss(outcome, chances, bought, predicted, **options):
     return collected_metric("log_loss", outcome, chances, bought, predicted, **options)
 
 
-def collected_calibration(outcome, chances, bought, predicted, **options):
+def collected_calibration(
+    outcome: ArrayLike,
+    chances: ArrayLike,
+    bought: ArrayLike,
+    predicted: ArrayLike,
+    **options: object,
+) -> Estimate:
     """Mean prediction over the share of 1 in the population, an `Estimate`.
 
     1 for chances that are right on average, above where they promise too much. The mean prediction
@@ -379,17 +398,17 @@ def collected_calibration(outcome, chances, bought, predicted, **options):
 
 
 def refusal_bounds(
-    outcome,
-    chances,
-    bought,
-    predicted,
+    outcome: ArrayLike,
+    chances: ArrayLike,
+    bought: ArrayLike,
+    predicted: ArrayLike,
     *,
-    gammas=(1.0, 2.0, np.inf),
-    anything=None,
-    design="poisson",
-    binary=None,
-    level=0.95,
-):
+    gammas: Sequence[float] = (1.0, 2.0, np.inf),
+    anything: tuple[float, float] | None = None,
+    design: str = "poisson",
+    binary: bool | None = None,
+    level: float = 0.95,
+) -> dict[float, tuple[Estimate, Estimate]]:
     """Bounds of the mean where some rows that were drawn have no outcome.
 
     At equal predictions the odds of those who did not answer differ from those of the ones who did

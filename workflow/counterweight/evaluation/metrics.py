@@ -9,11 +9,14 @@ means (`Ratio`); the influences of the AUC are the placements of DeLong, DeLong 
 one of `PARTS` sets of draws after the other (delete-a-group jackknife).
 """
 
+from __future__ import annotations
+
 import functools
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers, checked_labels, checked_weights
@@ -96,17 +99,8 @@ class Metric:
         metrics of two classes); `bounds` are None of a difference.
         """
         shape, error = shape_of_draws(sums, mass)
-        ends = mean_interval(
-            value,
-            error,
-            shape.skewness,
-            len(sums),
-            level,
-            bounds,
-            pull=shape.pull,
-            kurtosis=shape.kurtosis,
-            scale="plain",
-        )
+        more = {"pull": shape.pull, "kurtosis": shape.kurtosis, "scale": "plain"}
+        ends = mean_interval(value, error, shape.skewness, len(sums), level, bounds, **more)
         return *ends, error
 
 
@@ -126,10 +120,8 @@ class RowMean(Metric):
 
     def values(self, y, p, weight=None):
         """What it averages, (n,)."""
-        rows = (numbers(y, p) if self.real else probabilities(y, p)) + (
-            given_weights(weight, len(p)),
-        )
-        return self.__wrapped__(*rows)
+        rows = numbers(y, p) if self.real else probabilities(y, p)
+        return self.__wrapped__(*rows, given_weights(weight, len(p)))
 
     def influence(self, y, p, weight=None):
         values = self.values(y, p, weight)
@@ -466,7 +458,9 @@ def known_name(metric):
     return None if isinstance(metric, LeftOut) else metric.__name__
 
 
-def metric_estimate(name, y, p, weight=None, level=0.95):
+def metric_estimate(
+    name: str, y: ArrayLike, p: ArrayLike, weight: ArrayLike | None = None, level: float = 0.95
+) -> Estimate:
     """A metric with its interval over independent rows.
 
     Parameters
@@ -498,7 +492,14 @@ def metric_estimate(name, y, p, weight=None, level=0.95):
     return metric_of(name).estimate(y, p, weight, level)
 
 
-def grouped_estimate(name, y, p, groups, weight=None, level=0.95):
+def grouped_estimate(
+    name: str,
+    y: ArrayLike,
+    p: ArrayLike,
+    groups: ArrayLike,
+    weight: ArrayLike | None = None,
+    level: float = 0.95,
+) -> Estimate:
     """A metric of rows that depend on each other within groups.
 
     Parameters
@@ -524,7 +525,16 @@ def grouped_estimate(name, y, p, groups, weight=None, level=0.95):
     return metric_of(name).grouped(y, p, groups, weight, level)
 
 
-def compare_metrics(name, y, p, other, *, weight=None, groups=None, level=0.95):
+def compare_metrics(
+    name: str,
+    y: ArrayLike,
+    p: ArrayLike,
+    other: ArrayLike,
+    *,
+    weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
+) -> Estimate:
     """Metric of one model minus that of another on the same rows, paired.
 
     Of the AUC the variance is that of DeLong for two curves of the same rows. Weights, such as
@@ -558,7 +568,17 @@ def compare_metrics(name, y, p, other, *, weight=None, groups=None, level=0.95):
     return metric_of(name).compared(y, p, other, weight, groups, level)
 
 
-def compare_segments(name, y, p, other, segment, *, weight=None, groups=None, level=0.95):
+def compare_segments(
+    name: str,
+    y: ArrayLike,
+    p: ArrayLike,
+    other: ArrayLike,
+    segment: ArrayLike,
+    *,
+    weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
+) -> dict:
     """`compare_metrics` in every segment (n,), with intervals that hold all at once.
 
     Each has the level ``1 - (1 - level) / segments`` (Bonferroni), so that the chance of any
@@ -573,19 +593,17 @@ def compare_segments(name, y, p, other, segment, *, weight=None, groups=None, le
     """
     metric = metric_of(name)
     names, place = np.unique(np.asarray(segment), return_inverse=True)
-    own_level, found = 1 - (1 - level) / len(names), {}
-    for k, key in enumerate(names):
+    own_level, found = 1 - (1 - level) / len(names), dict.fromkeys(names.tolist())
+    for k, key in enumerate(found):
         rows = place == k
         part = [None if one is None else np.asarray(one)[rows] for one in (weight, groups)]
         y_own, p_own, other_own = (np.asarray(one)[rows] for one in (y, p, other))
-        key = key.item() if hasattr(key, "item") else key
         one_class = len(np.unique(y_own)) < 2
-        found[key] = None
         if one_class and metric.classes:
             continue
         try:
             found[key] = compare_metrics(
-                metric, y_own, p_own, other_own, weight=part[0], groups=part[1], level=own_level
+                metric, y_own, p_own, other_own, level=own_level, weight=part[0], groups=part[1]
             )
         except CounterweightError:
             # A function of somebody's own may compare classes, too.

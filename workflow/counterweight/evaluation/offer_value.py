@@ -11,12 +11,15 @@ offer, lies between theirs: intervals reach from the lower end by the level belo
 by that above. Beyond the levels nothing is known, and no value is given.
 """
 
+from __future__ import annotations
+
 import logging
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 from scipy.stats import rankdata
 
@@ -337,7 +340,16 @@ def window_rule(t):
     return float(1.06 * t.std() * len(t) ** -0.2)
 
 
-def offer_value(t, answer, policy, density, *, revenue=(1.0, -1.0), bandwidth=0.0, level=0.95):
+def offer_value(
+    t: ArrayLike,
+    answer: ArrayLike,
+    policy: ArrayLike,
+    density: ArrayLike,
+    *,
+    revenue: tuple[float, float] = (1.0, -1.0),
+    bandwidth: float = 0.0,
+    level: float = 0.95,
+) -> OfferValue:
     """`OfferValue` of a policy t(x) from logged offers and answers: revenue for each person.
 
     IPS: the mean of ``w_i y_i (a + b pi_i)``, where pi_i is the policy's offer, w_i = 0

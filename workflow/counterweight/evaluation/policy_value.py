@@ -16,11 +16,16 @@ learning. NeurIPS.
 Dudik, M., Langford, J. & Li, L. (2011). Doubly robust policy evaluation and learning. ICML.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import warnings
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.estimate import (
@@ -47,7 +52,16 @@ _MEANING = {
 }
 
 
-def ips(reward, propensity, target, *, keep_rate=None, rows=None, reward_range=None, level=0.95):
+def ips(
+    reward: ArrayLike,
+    propensity: ArrayLike,
+    target: ArrayLike,
+    *,
+    keep_rate: ArrayLike | None = None,
+    rows: int | None = None,
+    reward_range: tuple[float, float] | None = None,
+    level: float = 0.95,
+) -> Estimate:
     """IPS value of a policy, from arrays; see `PolicyValue.ips` and, without the number of
     rows for a log whose zero-reward rows were kept at rates below 1, `PolicyValue.ips_lost`.
 
@@ -61,7 +75,16 @@ def ips(reward, propensity, target, *, keep_rate=None, rows=None, reward_range=N
     return log.ips_lost() if rows is None and log.subsampled else log.ips(rows)
 
 
-def snips(reward, propensity, target, *, keep_rate=None, rows=None, reward_range=None, level=0.95):
+def snips(
+    reward: ArrayLike,
+    propensity: ArrayLike,
+    target: ArrayLike,
+    *,
+    keep_rate: ArrayLike | None = None,
+    rows: int | None = None,
+    reward_range: tuple[float, float] | None = None,
+    level: float = 0.95,
+) -> Estimate:
     """Self-normalised IPS value of a policy, from arrays; see `PolicyValue.snips`.
 
     Returns
@@ -73,8 +96,17 @@ def snips(reward, propensity, target, *, keep_rate=None, rows=None, reward_range
 
 
 def doubly_robust(
-    reward, propensity, target, q, v, *, keep_rate=None, rows=None, reward_range=None, level=0.95
-):
+    reward: ArrayLike,
+    propensity: ArrayLike,
+    target: ArrayLike,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    keep_rate: ArrayLike | None = None,
+    rows: int | None = None,
+    reward_range: tuple[float, float] | None = None,
+    level: float = 0.95,
+) -> Estimate:
     """Doubly robust value of a policy, from arrays; see `PolicyValue.dr`.
 
     Returns
@@ -86,20 +118,20 @@ def doubly_robust(
 
 
 def value_from_parquet(
-    path,
+    path: str | Path,
     *,
-    reward="reward",
-    propensity="propensity",
-    target="p",
-    keep_rate=None,
-    q=None,
-    v=None,
-    rows=None,
-    estimators=("ips", "snips"),
-    reward_range=None,
-    level=0.95,
-    size=batches.BATCH,
-):
+    reward: str = "reward",
+    propensity: str = "propensity",
+    target: str = "p",
+    keep_rate: str | float | None = None,
+    q: str | None = None,
+    v: str | None = None,
+    rows: int | None = None,
+    estimators: Sequence[str] = ("ips", "snips"),
+    reward_range: tuple[float, float] | None = None,
+    level: float = 0.95,
+    size: int = batches.BATCH,
+) -> dict[str, Estimate]:
     """Value of a policy from a Parquet log, read once and a batch of rows at a time.
 
     A second thread decodes the next batch; memory does not grow with the rows.

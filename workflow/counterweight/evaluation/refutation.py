@@ -4,9 +4,12 @@ No data test it as long as the rows without a label have none. Some of them that
 known chances do, and say by how much the odds differ.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.evaluation.collected import NEAREST, bought_rows
 from counterweight.numerics.linear import expit, fit_logistic, logit
@@ -48,8 +51,16 @@ class Refutation:
 
 
 def refuted(
-    outcome, chances, bought, predicted, predicted_error=None, group=None, *, seen=None, level=0.95
-):
+    outcome: ArrayLike,
+    chances: ArrayLike,
+    bought: ArrayLike,
+    predicted: ArrayLike,
+    predicted_error: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    *,
+    seen: ArrayLike | None = None,
+    level: float = 0.95,
+) -> object:
     """Test that rows without a label are as labeled ones at equal features, by labels bought.
 
     Under it the predictions f, right among labeled rows, are right among the others. Delta solves

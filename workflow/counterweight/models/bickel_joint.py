@@ -1,6 +1,11 @@
 """Bickel, Brueckner & Scheffer (2007): the weights and the classifier fitted as one."""
 
+from __future__ import annotations
+
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -76,11 +81,19 @@ class JointClassifier(BinaryClassifier):
 
     UNLABELED = TARGETED = True
 
-    def __init__(self, l2=1e-6, loss="logistic"):
+    def __init__(self, l2: float = 1e-6, loss: str = "logistic") -> None:
         self.l2 = l2
         self.loss = loss
 
-    def fit(self, X, y, sample_weight=None, *, X_unlabeled=None, rng=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_unlabeled: ArrayLike | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> Self:
         """Fit towards both populations.
 
         Parameters
@@ -126,7 +139,7 @@ class JointClassifier(BinaryClassifier):
         self.n_iter_, self.converged_ = max(steps), all(converged)
         return self
 
-    def predict_proba(self, X, target="general"):
+    def predict_proba(self, X: ArrayLike, target: str = "general") -> np.ndarray:
         """Class probabilities, (n, 2), of the fit towards a target.
 
         Parameters

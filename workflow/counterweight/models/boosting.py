@@ -1,6 +1,11 @@
 """Gradient boosting of a class or a number; with hidden labels, whether they go by the labeled."""
 
+from __future__ import annotations
+
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import BaseEstimator, RegressorMixin
 
@@ -75,8 +80,13 @@ class _Boosted:
         return self.answers(np.cumsum(scores, axis=0))
 
     def __init__(
-        self, max_iter=100, learning_rate=0.1, max_leaf_nodes=15, min_samples_leaf=20, max_bins=64
-    ):
+        self,
+        max_iter: int = 100,
+        learning_rate: float = 0.1,
+        max_leaf_nodes: int = 15,
+        min_samples_leaf: int = 20,
+        max_bins: int = 64,
+    ) -> None:
         self.max_iter = max_iter
         self.learning_rate = learning_rate
         self.max_leaf_nodes = max_leaf_nodes
@@ -101,7 +111,7 @@ class _Boosted:
         """The chance of 1, or the expected number, of raw scores."""
         return expit(raw) if hasattr(self, "predict_proba") else raw
 
-    def contributions(self, X):
+    def contributions(self, X: ArrayLike) -> np.ndarray:
         """Raw score (n,), its mean over the rows of the fit, additions of features (n, d)."""
         return raw_and_parts(self.arrays_, X)
 
@@ -165,7 +175,15 @@ class BoostedClassifier(_Boosted, BinaryClassifier):
     #: What learns a number in its place.
     NUMBERS = BoostedRegressor
 
-    def fit(self, X, y, sample_weight=None, *, rng=None, categorical=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        rng: np.random.Generator | None = None,
+        categorical: ArrayLike | None = None,
+    ) -> Self:
         """Fit; rows of weight 0 are left out. Nothing is drawn by `rng`.
 
         A value that is missing, NaN, goes to the side of a split where it fits better. Features

@@ -5,9 +5,13 @@ as they agree. How much one old label counts is chosen by the loss of bought row
 out, which is unbiased for the population whatever the old labels are like.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import checked_weights
@@ -33,18 +37,18 @@ class Combined(NamedTuple):
 
 
 def combined_model(
-    model,
-    old,
-    bought,
-    chances,
+    model: object,
+    old: tuple,
+    bought: tuple,
+    chances: ArrayLike,
     *,
-    weight=None,
-    shares=SHARES,
-    folds=5,
-    draws=4,
-    generator=None,
-    fit=None,
-):
+    weight: ArrayLike | None = None,
+    shares: Sequence[float] = SHARES,
+    folds: int = 5,
+    draws: int = 4,
+    generator: np.random.Generator | None = None,
+    fit: Callable | None = None,
+) -> Combined:
     """Fit a model to old and bought labels, each old one counting a share that is chosen.
 
     Parameters

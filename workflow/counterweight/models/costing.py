@@ -1,6 +1,11 @@
 """Costing: any classifier honours weights, by rejection sampling and averaging."""
 
+from __future__ import annotations
+
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.fragments import Integer, Option
 from counterweight.models.classifier import BinaryClassifier, class_within, stored_within
@@ -61,13 +66,22 @@ class CostingClassifier(BinaryClassifier):
     weighting", section 3: 10 to 200 samples there.
     """
 
-    def __init__(self, classifier=None, models=100, draw=0, random_state=0):
+    def __init__(
+        self, classifier: object = None, models: int = 100, draw: int = 0, random_state: int = 0
+    ) -> None:
         self.classifier = classifier
         self.models = models
         self.draw = draw
         self.random_state = random_state
 
-    def fit(self, X, y, sample_weight=None, *, rng=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> Self:
         """Draw the samples and fit a classifier to each.
 
         Without weights, or with equal ones, every sample is all rows: one is drawn.

@@ -1,8 +1,12 @@
 """Generative classifier: a prior and a Gaussian mixture of the features for each class."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.fragments import Choice, Integer, Number
 from counterweight.models.classifier import BinaryClassifier
@@ -92,7 +96,16 @@ class GenerativeClassifier(MixtureClassifier):
     #: Fitted attribute that a later fit to the same rows and weights may be given.
     REUSED = "base"
 
-    def fit(self, X, y, sample_weight=None, *, rng=None, base=None, categories=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        rng: np.random.Generator | None = None,
+        base: ArrayLike | None = None,
+        categories: dict | None = None,
+    ) -> Self:
         """Fit both class mixtures.
 
         Parameters
@@ -141,7 +154,7 @@ class GenerativeClassifier(MixtureClassifier):
         return self
 
     @property
-    def n_iter_(self):
+    def n_iter_(self) -> int:
         """Most EM iterations of a mixture, one at least."""
         return max(1, int(np.max(self.iterations_)))
 
@@ -149,7 +162,7 @@ class GenerativeClassifier(MixtureClassifier):
         """Log p(y) + log p(x | y), (n, 2)."""
         return self.mixtures_.joint_log_density(X)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Class probabilities p(y | x), (n, 2)."""
         return posterior(self.joint_log_density(X))
 

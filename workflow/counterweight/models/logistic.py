@@ -1,6 +1,11 @@
 """Regression of weighted rows, of a class or a number; and kept near one of all rows (MAP)."""
 
+from __future__ import annotations
+
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import BaseEstimator, RegressorMixin
 
@@ -47,7 +52,7 @@ ASKED_ROWS = 20_000
 class _Linear:
     """What regressions of a class and of a number share."""
 
-    def __init__(self, l2=1e-6, per_row=True):
+    def __init__(self, l2: float = 1e-6, per_row: bool = True) -> None:
         self.l2 = l2
         self.per_row = per_row
 
@@ -248,7 +253,14 @@ class LogisticModel(_Linear, BinaryClassifier):
     NUMBERS = RidgeModel
     left_out = staticmethod(left_out_losses)
 
-    def fit(self, X, y, sample_weight=None, *, rng=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> Self:
         """Fit; `rng` is accepted and not needed, since the optimum is unique."""
         l2 = self._penalty(X, y, sample_weight)
         self.coef_, self.intercept_, self.n_iter_, self.converged_ = fit_logistic(
@@ -309,13 +321,23 @@ class AdaptedLogistic(BinaryClassifier):
     lot", on MAP adaptation; Sugiyama, Krauledat & Mueller (2007) on weighted cross-validation.
     """
 
-    def __init__(self, l2=1e-6, penalty=None, folds=5, random_state=0):
+    def __init__(
+        self, l2: float = 1e-6, penalty: float | None = None, folds: int = 5, random_state: int = 0
+    ) -> None:
         self.l2 = l2
         self.penalty = penalty
         self.folds = folds
         self.random_state = random_state
 
-    def fit(self, X, y, sample_weight=None, *, rng=None, background=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        rng: np.random.Generator | None = None,
+        background: ArrayLike | None = None,
+    ) -> Self:
         """Fit background and adaptation.
 
         Parameters

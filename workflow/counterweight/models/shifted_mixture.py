@@ -4,10 +4,14 @@ The unlabeled one starts from the Lemma 2 fit, or from the labeled one, and is m
 unlabeled rows.
 """
 
+from __future__ import annotations
+
 import logging
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Choice, Integer, Number, Option
@@ -130,15 +134,15 @@ class ShiftedMixtureClassifier(MixtureClassifier):
 
     def fit(
         self,
-        X,
-        y=None,
-        unweighted=None,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        unweighted: ArrayLike | None = None,
         *,
-        X_unlabeled=None,
-        starts=None,
-        selected_share=None,
-        rng=None,
-    ):
+        X_unlabeled: ArrayLike | None = None,
+        starts: ArrayLike | None = None,
+        selected_share: float | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> Self:
         """Shift the unlabeled classifier.
 
         Parameters
@@ -282,7 +286,7 @@ class ShiftedMixtureClassifier(MixtureClassifier):
         share = self.selected_share_
         return np.logaddexp(np.log(share) + seen, np.log1p(-share) + hidden)
 
-    def predict_proba(self, X, target="unlabeled"):
+    def predict_proba(self, X: ArrayLike, target: str = "unlabeled") -> np.ndarray:
         """Class probabilities (n, 2).
 
         Parameters

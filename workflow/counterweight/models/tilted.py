@@ -3,10 +3,15 @@
 It may be any classifier of 0 and 1, calibrated on rows that it has not seen.
 """
 
+from __future__ import annotations
+
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Choice, Flag, Integer, Number, Option
@@ -237,7 +242,14 @@ class TiltedClassifier(BinaryClassifier):
     #: Kept of each setting of a sweep.
     SWEPT = ("delta", "rate_unlabeled", "gap_left")
 
-    def __init__(self, classifier=None, selection=None, delta=None, folds=10, random_state=0):
+    def __init__(
+        self,
+        classifier: object = None,
+        selection: object = None,
+        delta: float | None = None,
+        folds: int = 10,
+        random_state: int = 0,
+    ) -> None:
         self.classifier = classifier
         self.selection = selection
         self.delta = delta
@@ -246,16 +258,16 @@ class TiltedClassifier(BinaryClassifier):
 
     def fit(
         self,
-        X,
-        y,
-        sample_weight=None,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        X_unlabeled=None,
-        y_unlabeled=None,
-        rng=None,
-        names=None,
-        categories=None,
-    ):
+        X_unlabeled: ArrayLike | None = None,
+        y_unlabeled: ArrayLike | None = None,
+        rng: np.random.Generator | None = None,
+        names: Sequence[str] | None = None,
+        categories: dict | None = None,
+    ) -> Self:
         """Fit classifier, calibration, delta and selection.
 
         Parameters
@@ -296,7 +308,7 @@ class TiltedClassifier(BinaryClassifier):
         self.converged_ = self.base_.converged_ and self.chooser_.converged_
         return self
 
-    def predict_proba(self, X, target="general"):
+    def predict_proba(self, X: ArrayLike, target: str = "general") -> np.ndarray:
         """Class probabilities, (n, 2).
 
         Parameters

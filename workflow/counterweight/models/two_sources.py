@@ -1,9 +1,12 @@
 """Mixture regression for covariate shift: two sources, of which one has labeled rows only."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from counterweight.errors import CounterweightError
@@ -97,7 +100,15 @@ class TwoSourceClassifier(BinaryClassifier):
 
     UNLABELED = TARGETED = True
 
-    def fit(self, X, y, sample_weight=None, *, X_unlabeled=None, rng=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_unlabeled: ArrayLike | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> Self:
         """Fit both sources.
 
         Parameters
@@ -144,11 +155,11 @@ class TwoSourceClassifier(BinaryClassifier):
         return self
 
     @property
-    def n_iter_(self):
+    def n_iter_(self) -> int:
         """EM iterations, one at least."""
         return max(1, len(self.log_likelihood_) - 1)
 
-    def predict_proba(self, X, target="unlabeled"):
+    def predict_proba(self, X: ArrayLike, target: str = "unlabeled") -> np.ndarray:
         """Class probabilities (n, 2).
 
         Parameters

@@ -5,9 +5,12 @@ chances needs no assumption about who had a label before, and none about the mod
 the chances: a bad model costs width, not truth.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers
@@ -34,7 +37,15 @@ class Drawn(NamedTuple):
     chances: np.ndarray
 
 
-def inclusion_chances(spread, budget, *, cost=None, floor=None, stratum=None, importance=None):
+def inclusion_chances(
+    spread: ArrayLike,
+    budget: float,
+    *,
+    cost: ArrayLike | None = None,
+    floor: float | None = None,
+    stratum: ArrayLike | None = None,
+    importance: ArrayLike | None = None,
+) -> np.ndarray:
     """Chances by which labels of a mean are best bought, mixed with uniform ones.
 
     Parameters
@@ -148,7 +159,14 @@ def keyed_uniforms(ids, key, purpose):
     return person_uniforms(getattr(key, "secret", key), texts, purpose)[0]
 
 
-def draw(chances, coins, *, design="poisson", generator=None, stratum=None):
+def draw(
+    chances: ArrayLike,
+    coins: ArrayLike,
+    *,
+    design: str = "poisson",
+    generator: np.random.Generator | None = None,
+    stratum: ArrayLike | None = None,
+) -> Drawn:
     """Draw rows with exactly the given chances.
 
     Parameters
@@ -221,7 +239,7 @@ def systematic(chances, order, start):
     return mask
 
 
-def stopped_chances(chances, coins, bought):
+def stopped_chances(chances: ArrayLike, coins: ArrayLike, bought: ArrayLike) -> np.ndarray:
     """Chances of rows where a Poisson plan stops after some rows of its order, (n,).
 
     Given the coin over chance of the first row that is not bought, each other row was bought with
@@ -304,8 +322,14 @@ def fixed_parts(parts, pi, place):
 
 
 def expected_half_width(
-    chances, spread, population=None, *, level=0.95, parameters=PARAMETERS, binary=True
-):
+    chances: ArrayLike,
+    spread: ArrayLike,
+    population: int | None = None,
+    *,
+    level: float = 0.95,
+    parameters: int = PARAMETERS,
+    binary: bool = True,
+) -> float:
     """Half the width of the interval of a mean that labels with these chances will give.
 
     ``t (sum (1 / pi - 1) spread^2)^(1/2) / N``, with m labels expected, the number of parameters
@@ -360,7 +384,15 @@ def half_widths(spread, budgets, population=None, *, truth=None, **options):
     )
 
 
-def budget_for(half_width, spread, population=None, *, cost=None, whole=True, **options):
+def budget_for(
+    half_width: float,
+    spread: ArrayLike,
+    population: int | None = None,
+    *,
+    cost: ArrayLike | None = None,
+    whole: bool = True,
+    **options: object,
+) -> float:
     """The least budget whose expected half-width is at most `half_width`.
 
     Whole numbers of labels, or with `cost` a cost to a thousandth. The options are those of

@@ -4,12 +4,15 @@ scikit-learn is imported only where it is needed: its import takes longer than m
 applies a model.
 """
 
+from __future__ import annotations
+
 import functools
 import inspect
 import warnings
 from contextvars import ContextVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.checks import (
@@ -316,12 +319,12 @@ class TwoClasses(Estimator):
     LABELS = "classes"
     classes_ = np.array([0, 1])
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Class probabilities, (n, 2)."""
         positive = self._positive(X)
         return np.column_stack([1 - positive, positive])
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The class whose probability is larger, the second where both are 1/2, (n,)."""
         return self.classes_[(self.predict_proba(X)[:, 1] >= 0.5).astype(int)]
 

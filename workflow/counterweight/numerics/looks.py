@@ -6,7 +6,10 @@ variance of the later one. So a few planned looks share out the chance of an err
 of each look holds whatever made one stop there.
 """
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
 
@@ -26,7 +29,9 @@ def information(chances, spread):
     return 1 / variance if variance > 0 else np.inf
 
 
-def look_levels(informations, level=0.95, spending="obrien_fleming"):
+def look_levels(
+    informations: ArrayLike, level: float = 0.95, spending: str = "obrien_fleming"
+) -> np.ndarray:
     """Levels of the intervals at K planned looks that hold all at once with the chance `level`.
 
     Parameters
@@ -101,8 +106,15 @@ def look_quantiles(informations, level=0.95, spending="obrien_fleming"):
 
 
 def anytime_interval(
-    outcome, chances, coins, count, predicted=None, *, bounds=(0.0, 1.0), level=0.95
-):
+    outcome: ArrayLike,
+    chances: ArrayLike,
+    coins: ArrayLike,
+    count: int,
+    predicted: ArrayLike | None = None,
+    *,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    level: float = 0.95,
+) -> tuple[float, float]:
     """Interval of a mean that may be looked at after every label, without an approximation.
 
     Rows are bought in the order of coin over chance, "poisson" of

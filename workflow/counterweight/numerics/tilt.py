@@ -10,10 +10,13 @@ label are distributed alike in both (label shift); otherwise they give a number 
 it is not delta. A known rate, or known odds, need no such assumption.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import (
@@ -109,7 +112,7 @@ class Delta:
         return float(np.hypot(self.error_labeled, self.error_target))
 
 
-def tilted(p, delta):
+def tilted(p: ArrayLike, delta: float) -> np.ndarray:
     """Probabilities whose log odds are moved by delta.
 
     Parameters
@@ -134,19 +137,19 @@ def tilted(p, delta):
 
 
 def estimate_delta(
-    p,
-    y,
-    p_target,
+    p: ArrayLike,
+    y: ArrayLike,
+    p_target: ArrayLike,
     *,
-    by="em",
-    rate=None,
-    times=None,
-    value=None,
-    X=None,
-    X_target=None,
-    hard=True,
-    fitted=True,
-):
+    by: str = "em",
+    rate: float | None = None,
+    times: float | None = None,
+    value: float | None = None,
+    X: ArrayLike | None = None,
+    X_target: ArrayLike | None = None,
+    hard: bool = True,
+    fitted: bool = True,
+) -> Delta:
     """Delta by one of the ways, as a `Delta`.
 
     Parameters
@@ -465,7 +468,15 @@ class ClassShares:
         return _normalised(_calibrated(p, self.slope, self.constants) * self.shares / self.labeled)
 
 
-def class_shares(p, y, p_target, *, by="em", calibrate=True, level=0.95):
+def class_shares(
+    p: ArrayLike,
+    y: ArrayLike,
+    p_target: ArrayLike,
+    *,
+    by: str = "em",
+    calibrate: bool = True,
+    level: float = 0.95,
+) -> ClassShares:
     """Shares of K classes among rows without a label, where features given the class are alike.
 
     - em: the maximum of the likelihood of the target rows (Saerens, Latinne & Decaestecker 2002),

@@ -10,7 +10,10 @@ References
 Mineiro, P. (2010). The Unimportance of Zeroes. Machined Learnings.
 """
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
 
@@ -102,7 +105,7 @@ def checked_rates(reward, rate, start=0):
     return rate
 
 
-def kept_rows(reward, keys, rate, seed):
+def kept_rows(reward: ArrayLike, keys: ArrayLike, rate: ArrayLike, seed: int) -> np.ndarray:
     """Which rows are kept when zero-reward rows are rejected with probability 1 - l.
 
     Parameters
@@ -136,7 +139,7 @@ def kept_rows(reward, keys, rate, seed):
     return (reward != 0) | (row_uniforms(keys, seed) < rate)
 
 
-def keep_weights(reward, rate):
+def keep_weights(reward: ArrayLike, rate: ArrayLike) -> np.ndarray:
     """Weight 1/l of a kept zero-reward row, 1 of any other: w = [r=0]/l + [r!=0].
 
     Parameters
@@ -160,7 +163,7 @@ def keep_weights(reward, rate):
     return np.where(reward == 0, 1 / rate, 1.0)
 
 
-def rate_for_share(share, nonzero, zero):
+def rate_for_share(share: float, nonzero: ArrayLike, zero: ArrayLike) -> float:
     """Keep rate that makes non-zero rows the given share of the rows kept.
 
     Parameters

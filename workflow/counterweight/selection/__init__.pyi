@@ -1,25 +1,30 @@
-from counterweight.answers import missing_outcomes as missing_outcomes
 from counterweight.answers import Answers as Answers
+from counterweight.answers import missing_outcomes as missing_outcomes
 from counterweight.delivery.saved_scores import SavedScores as SavedScores
-from counterweight.selection.crossfit import selection_probabilities as selection_probabilities
-from counterweight.selection.selectors import LogisticSelector as LogisticSelector
-from counterweight.selection.selectors import GradientBoostingSelector as GradientBoostingSelector
-from counterweight.selection.selectors import GaussianMixtureSelector as GaussianMixtureSelector
-from counterweight.weighting.importance_weights import general_weights as general_weights
-from counterweight.weighting.importance_weights import unlabeled_weights as unlabeled_weights
-from counterweight.weighting.importance_weights import cap_weights as cap_weights
-from counterweight.weighting.importance_weights import effective_sample_size as effective_sample_size
-from counterweight.weighting.sample import Sample as Sample
-from counterweight.models.logistic import LogisticModel as LogisticModel
-from counterweight.models.logistic import AdaptedLogistic as AdaptedLogistic
+from counterweight.models.bickel_joint import JointClassifier as JointClassifier
 from counterweight.models.boosting import BoostedClassifier as BoostedClassifier
 from counterweight.models.costing import CostingClassifier as CostingClassifier
-from counterweight.models.bickel_joint import JointClassifier as JointClassifier
 from counterweight.models.generative import GenerativeClassifier as GenerativeClassifier
-from counterweight.models.shifted_mixture import ShiftedMixtureClassifier as ShiftedMixtureClassifier
-from counterweight.models.two_sources import TwoSourceClassifier as TwoSourceClassifier
+from counterweight.models.logistic import AdaptedLogistic as AdaptedLogistic
+from counterweight.models.logistic import LogisticModel as LogisticModel
+from counterweight.models.shifted_mixture import (
+    ShiftedMixtureClassifier as ShiftedMixtureClassifier,
+)
 from counterweight.models.tilted import TiltedClassifier as TiltedClassifier
+from counterweight.models.two_sources import TwoSourceClassifier as TwoSourceClassifier
 from counterweight.numerics.tilt import class_shares as class_shares
 from counterweight.numerics.tilt import estimate_delta as estimate_delta
 from counterweight.numerics.tilt import tilted as tilted
+from counterweight.selection.crossfit import selection_probabilities as selection_probabilities
+from counterweight.selection.selectors import GaussianMixtureSelector as GaussianMixtureSelector
+from counterweight.selection.selectors import GradientBoostingSelector as GradientBoostingSelector
+from counterweight.selection.selectors import LogisticSelector as LogisticSelector
+from counterweight.weighting.importance_weights import cap_weights as cap_weights
+from counterweight.weighting.importance_weights import (
+    effective_sample_size as effective_sample_size,
+)
+from counterweight.weighting.importance_weights import general_weights as general_weights
+from counterweight.weighting.importance_weights import unlabeled_weights as unlabeled_weights
+from counterweight.weighting.sample import Sample as Sample
+
 SELECTORS: dict[str, str]

@@ -1,6 +1,9 @@
 """Calibrated selection probabilities: out-of-fold scores, isotonic regression."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import (
@@ -28,7 +31,15 @@ def folds(s, count, rng):
     return fold
 
 
-def selection_probabilities(selector, X, s, X_new, rng, calibration="isotonic", n_folds=5):
+def selection_probabilities(
+    selector: object,
+    X: ArrayLike,
+    s: ArrayLike,
+    X_new: ArrayLike,
+    rng: np.random.Generator,
+    calibration: str = "isotonic",
+    n_folds: int = 5,
+) -> tuple[np.ndarray, np.ndarray, float, bool]:
     """p(s = 1 | x) on the training rows (cross-fitted) and on new rows.
 
     Training rows get the score of a model that has not seen them. Isotonic regression

@@ -1,6 +1,11 @@
 """Selection models: p(s = 1 | x)."""
 
+from __future__ import annotations
+
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from counterweight.fragments import Integer, Number
@@ -55,10 +60,17 @@ class LogisticSelector(Selector):
     converged_ : bool
     """
 
-    def __init__(self, l2=1e-6):
+    def __init__(self, l2: float = 1e-6) -> None:
         self.l2 = l2
 
-    def fit(self, X, y, *, rng=None, shared=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        rng: np.random.Generator | None = None,
+        shared: object = None,
+    ) -> Self:
         """Fit on rows (n, d) and whether each is labeled (n,), 1 or 0; nothing is drawn."""
         self.coef_, self.intercept_, self.n_iter_, self.converged_ = fit_logistic(X, y, l2=self.l2)
         return self
@@ -77,13 +89,26 @@ class GradientBoostingSelector(Selector):
     max_leaf_nodes, min_samples_leaf : int
     """
 
-    def __init__(self, max_iter=100, learning_rate=0.1, max_leaf_nodes=31, min_samples_leaf=20):
+    def __init__(
+        self,
+        max_iter: int = 100,
+        learning_rate: float = 0.1,
+        max_leaf_nodes: int = 31,
+        min_samples_leaf: int = 20,
+    ) -> None:
         self.max_iter = max_iter
         self.learning_rate = learning_rate
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
 
-    def fit(self, X, y, *, rng=None, shared=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        rng: np.random.Generator | None = None,
+        shared: object = None,
+    ) -> Self:
         """Fit on rows (n, d) and whether each is labeled (n,), 1 or 0; nothing is drawn."""
         X, y, _ = two_class_rows(X, y)
         self.model_, self.converged_ = fit_trees(X, y, options=self.get_params()), True
@@ -108,7 +133,9 @@ class GaussianMixtureSelector(Selector):
         Of the random starts, where ``fit`` is given no `rng`.
     """
 
-    def __init__(self, components=6, n_init=5, tol=1e-6, random_state=0):
+    def __init__(
+        self, components: int = 6, n_init: int = 5, tol: float = 1e-6, random_state: int = 0
+    ) -> None:
         self.components = components
         self.n_init = n_init
         self.tol = tol
@@ -118,7 +145,14 @@ class GaussianMixtureSelector(Selector):
         """The mixture of p(x) that all folds start from."""
         return fit_mixture(X, self.components, n_init=self.n_init, tol=self.tol, rng=rng)
 
-    def fit(self, X, y, *, rng=None, shared=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        rng: np.random.Generator | None = None,
+        shared: object = None,
+    ) -> Self:
         """Fit on rows (n, d) and whether each is labeled (n,); `shared` is of `prepare`."""
         options = {"n_init": self.n_init, "tol": self.tol}
         self.mixtures_, fitted, _ = fit_class_mixtures(

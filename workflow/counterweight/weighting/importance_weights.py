@@ -1,9 +1,12 @@
 """Importance weights of Smith & Elkan (2007), the way from a study's rows to capped weights, and
 how good these are."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Choice
@@ -25,7 +28,7 @@ AT_RANDOM = (
 ASSUMES = AT_RANDOM
 
 
-def general_weights(p, share):
+def general_weights(p: ArrayLike, share: float) -> np.ndarray:
     """Lemma 1: labeled rows weighted to stand for the general population.
 
     Under labels missing at random, p(x, y) = p(s=1) / p(s=1 | x) p(x, y | s=1), so
@@ -55,7 +58,7 @@ def general_weights(p, share):
     return share / p
 
 
-def unlabeled_weights(p, share):
+def unlabeled_weights(p: ArrayLike, share: float) -> np.ndarray:
     """Lemma 2: labeled rows weighted to stand for the unlabeled population.
 
     Under labels missing at random, p(x, y | s=0) = share / (1 - share) (1 - p) / p
@@ -208,7 +211,7 @@ def fact_records(rows):
     return records
 
 
-def cap_weights(weights, max_weight):
+def cap_weights(weights: ArrayLike, max_weight: float) -> tuple[np.ndarray, int]:
     """Weights not above `max_weight`, and how many were.
 
     Parameters
@@ -236,7 +239,7 @@ def cap_weights(weights, max_weight):
     return np.minimum(weights, max_weight), int((weights > max_weight).sum())
 
 
-def effective_sample_size(weights):
+def effective_sample_size(weights: ArrayLike) -> float:
     """(sum w)^2 / sum w^2: how many unweighted rows would be as informative."""
     weights = np.asarray(weights, dtype=float)
     return float(weights.sum() ** 2 / (weights**2).sum())

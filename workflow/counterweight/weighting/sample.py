@@ -1,7 +1,12 @@
 """A sample as a data frame, its adjustment to a target (table or margins), and means by it."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.checks import checked_weights
@@ -240,7 +245,13 @@ class Sample:
         Columns to balance; those that both sample and target have, where neither names any.
     """
 
-    def __init__(self, frame, id=None, weight=None, columns=None):
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        id: str | None = None,
+        weight: str | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> None:
         if not isinstance(frame, pd.DataFrame) or not len(frame):
             raise CounterweightError(
                 f"A sample is a data frame with one row at least, not {type(frame).__name__} of "
@@ -273,16 +284,16 @@ class Sample:
 
     def adjust(
         self,
-        target,
-        method=None,
+        target: Sample | pd.DataFrame | dict,
+        method: str | None = None,
         *,
-        weights=None,
-        l2=1e-3,
-        most_effect=None,
-        trim=None,
-        bins=10,
-        most_levels=50,
-    ):
+        weights: ArrayLike | None = None,
+        l2: float = 1e-3,
+        most_effect: float | None = None,
+        trim: float | None = None,
+        bins: int = 10,
+        most_levels: int = 50,
+    ) -> Adjusted:
         """Weights by which the sample stands for a target.
 
         Parameters

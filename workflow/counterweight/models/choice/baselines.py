@@ -1,9 +1,13 @@
 """Plain classifiers of the answer by features and offer, which segments are held against."""
 
+from __future__ import annotations
+
 import logging
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from counterweight.errors import CounterweightError
@@ -105,7 +109,16 @@ class OfferBaseline(OfferModel):
     per_component: bool = False
     random_state: int = field(default=0, kw_only=True)
 
-    def fit(self, X, y, t=None, *, component=None, rng=None, categories=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        t: ArrayLike | None = None,
+        *,
+        component: int | None = None,
+        rng: np.random.Generator | None = None,
+        categories: dict | None = None,
+    ) -> Self:
         """Fit.
 
         Parameters
@@ -146,7 +159,9 @@ class OfferBaseline(OfferModel):
             )
         return self
 
-    def predict_acceptance(self, X, t=None, component=None):
+    def predict_acceptance(
+        self, X: ArrayLike, t: ArrayLike | None = None, component: int | None = None
+    ) -> np.ndarray:
         """p(accept | x, offer), (n,).
 
         An oracle is told the true `component` (n,) of these rows. Rows of one that had no training

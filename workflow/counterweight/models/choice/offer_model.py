@@ -5,9 +5,12 @@ Offers t are on the scale of the model: from 0 to 1, and acceptance rises with t
 linear, a + b t; a refused one earns nothing.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import wrightomega
 
 from counterweight.errors import CounterweightError
@@ -312,12 +315,12 @@ class OfferModel(BinaryClassifier):
         """Rows without the offers that their last column may hold."""
         return X if self.offer_range_ is None else number_table(X, empty=True)[:, :-1]
 
-    def predict_proba(self, X, t=None):
+    def predict_proba(self, X: ArrayLike, t: ArrayLike | None = None) -> np.ndarray:
         """Probabilities that the offer is refused and accepted, (n, 2)."""
         p = self.predict_acceptance(X, t)
         return np.column_stack([1 - p, p])
 
-    def predict(self, X, t=None):
+    def predict(self, X: ArrayLike, t: ArrayLike | None = None) -> np.ndarray:
         """The likelier answer, the second of `classes_` where both are as likely, (n,)."""
         return self.classes_[(self.predict_proba(X, t)[:, 1] >= 0.5).astype(int)]
 

@@ -3,10 +3,15 @@
 Of models of every number of segments it is the one of least description length.
 """
 
+from __future__ import annotations
+
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from counterweight.errors import CounterweightError
@@ -171,8 +176,16 @@ class PredictiveChoiceModel(SegmentModel):
     CATEGORIES = True
 
     def fit(
-        self, X, y, t=None, sample_weight=None, *, rng=None, feature_names=None, categories=None
-    ):
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        t: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        rng: np.random.Generator | None = None,
+        feature_names: Sequence[str] | None = None,
+        categories: dict | None = None,
+    ) -> Self:
         """Fit the model and choose the number of segments.
 
         Parameters

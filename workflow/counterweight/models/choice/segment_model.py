@@ -1,9 +1,12 @@
 """Features of a model of segments and response curves, and what the fitted model says of people."""
 
+from __future__ import annotations
+
 import logging
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from counterweight.errors import CounterweightError, listed
@@ -298,21 +301,31 @@ class SegmentModel(OfferModel):
     def _moves(self, X):
         return np.zeros(len(X)) if self._thresholds is None else self._thresholds.moves(X)
 
-    def predict_segments(self, X):
+    def predict_segments(self, X: ArrayLike) -> np.ndarray:
         """p(j | x) by the features alone, (n, J); the weights where all are missing."""
         return self._segments(self._features_of(X))
 
     def _segments(self, X):
         return segment_shares(self._choice_rows(X), self._parameters())
 
-    def predict_acceptance(self, X, t=None, assignment=None):
+    def predict_acceptance(
+        self, X: ArrayLike, t: ArrayLike | None = None, assignment: ArrayLike | None = None
+    ) -> np.ndarray:
         """Probability that each row accepts its offer t, (n,)."""
         X, t = self._parted(X, t)
         shares = self._segments(X)
         t = checked_offers(t, len(shares)) - self._moves(X)
         return mixed_acceptance(self._assigned(shares, assignment), t, self.eta_, self.k_)
 
-    def optimal_offers(self, X, assignment=None, revenue=(1.0, -1.0), low=0.0, high=1.0, grid=None):
+    def optimal_offers(
+        self,
+        X: ArrayLike,
+        assignment: ArrayLike | None = None,
+        revenue: tuple[float, float] = (1.0, -1.0),
+        low: float = 0.0,
+        high: float = 1.0,
+        grid: ArrayLike | None = None,
+    ) -> np.ndarray:
         """`Offers`: that of largest expected revenue for each row, on the scale of t.
 
         Offers lie between low and high, or are of `grid`; an accepted one earns a + b t, with

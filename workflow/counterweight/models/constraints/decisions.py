@@ -1,10 +1,13 @@
 """Decisions of classifiers under constraints, by thresholds that keep these."""
 
+from __future__ import annotations
+
 import logging
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Number, Text
@@ -228,7 +231,9 @@ class RepairedDecisions(NamedColumns):
         # Rounded, so that no decision hangs on the order in which a score was added up.
         return np.round(scores - self._thresholds_for(len(scores), samples), DECIMALS) > 0
 
-    def predict(self, X, samples=None, datasets=None):
+    def predict(
+        self, X: ArrayLike, samples: ArrayLike | None = None, datasets: object = None
+    ) -> np.ndarray:
         """The deterministic classifier: the second class where f is above the threshold.
 
         `samples`, or `datasets` as of ``fit`` (or a data frame of masks), tell the members of the
@@ -274,7 +279,7 @@ class GivenScores(MarginFit, RepairedDecisions, RateEstimator):
     def _fit(self, samples, rng):
         self.coef_ = np.eye(1, samples.X.shape[1])[0]
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """The score less `above`, (n,)."""
         return np.asarray(self._checked(X) @ self.coef_).ravel() - self.above
 
@@ -283,6 +288,6 @@ class GivenScores(MarginFit, RepairedDecisions, RateEstimator):
         decided = self._above(self.decision_function(X), samples)
         return decided.astype(float), decided
 
-    def predict_proba(self, X, samples=None):
+    def predict_proba(self, X: ArrayLike, samples: ArrayLike | None = None) -> np.ndarray:
         """1 for what is decided, (n, 2); see `RepairedDecisions.predict` for `samples`."""
         return two_columns(self.answers(X, samples)[0])

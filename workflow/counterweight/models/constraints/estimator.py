@@ -1,10 +1,14 @@
 """What the classifiers that are trained on rates of data sets share."""
 
+from __future__ import annotations
+
 import logging
 import warnings
 from dataclasses import MISSING, dataclass, fields
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from counterweight.errors import CounterweightError, listed
@@ -35,6 +39,9 @@ from counterweight.numerics.rates.datasets import (
     named_masks,
 )
 from counterweight.numerics.rates.values import constraint_values, verdicts_of
+
+if TYPE_CHECKING:
+    from counterweight.numerics.rates.values import ConstraintCheck
 
 PARAMETER_OPTIONS = {
     "kappa": Number(None, "Value of the parameter kappa in the expressions.", above=0, null=True),
@@ -220,15 +227,15 @@ class RateEstimator(NamedColumns, ClassifierMixin, BaseEstimator):
 
     def fit(
         self,
-        X=None,
-        y=None,
-        sample_weight=None,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         *,
-        datasets=None,
-        deployed=None,
-        rng=None,
-        samples=None,
-    ):
+        datasets: object = None,
+        deployed: ArrayLike | None = None,
+        rng: np.random.Generator | None = None,
+        samples: ArrayLike | None = None,
+    ) -> Self:
         """Fit the classifier.
 
         Parameters
@@ -356,8 +363,15 @@ class RateEstimator(NamedColumns, ClassifierMixin, BaseEstimator):
         return self.answers(samples.X, samples) if seen is None else seen
 
     def check_constraints(
-        self, X, y, sample_weight=None, *, datasets=None, deployed=None, level=0.95
-    ):
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        datasets: object = None,
+        deployed: ArrayLike | None = None,
+        level: float = 0.95,
+    ) -> list[ConstraintCheck]:
         """Each constraint on rows that the fit did not see: a list of `ConstraintCheck`.
 
         Arguments are those of ``fit``; a constraint is kept or broken where the whole interval of
@@ -395,7 +409,7 @@ class RateEstimator(NamedColumns, ClassifierMixin, BaseEstimator):
             check_options(vars(model), cls._options)
         return models
 
-    def predict(self, X, **sets):
+    def predict(self, X: ArrayLike, **sets: object) -> np.ndarray:
         """The second class where the probability of the positive prediction is above 1/2.
 
         `sets` go to ``predict_proba`` (``samples``, of models that need groups to predict).
@@ -573,12 +587,12 @@ class LinearScore(RateEstimator):
         if centre is not None:
             self.intercept_ -= float(centre @ self.coef_)
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """f(x) of rows, dense or sparse, before any threshold; (n,)."""
         X = self._mapped(self._checked(X))
         return np.asarray(X @ self.coef_).ravel() + self.intercept_
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """The randomised classifier: probabilities (n, 2) of a negative and positive prediction.
 
         Column 1 is max(0, min(1, 1/2 + f)). It is no estimate of p(y | x).

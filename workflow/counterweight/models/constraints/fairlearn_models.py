@@ -1,11 +1,14 @@
 """Fair classifiers of the package fairlearn: exponentiated gradient, threshold optimiser."""
 
+from __future__ import annotations
+
 import contextlib
 import importlib
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from counterweight.errors import CounterweightError, listed
@@ -217,7 +220,7 @@ class ExponentiatedGradientModel(RateEstimator):
 
         return LinearSVC(C=self.base_c, dual=False, random_state=0)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Probabilities (n, 2) of the mixture's negative and positive predictions."""
         X = self._checked(X)
         positive = np.zeros(X.shape[0])

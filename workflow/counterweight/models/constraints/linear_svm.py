@@ -1,10 +1,13 @@
 """Linear support vector machine, and what the baselines that start from one share."""
 
+from __future__ import annotations
+
 import hashlib
 import weakref
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.estimator import LinearScore, own, two_columns
@@ -291,7 +294,7 @@ class SvmBaseline(LinearScore):
         finally:
             self._scored = None
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """f(x) of rows, dense or sparse, before any threshold; (n,)."""
         if self._scored is not None and X is self._scored[0]:
             return self._scored[1]
@@ -303,7 +306,7 @@ class GroupedRule(NamedColumns):
 
     GROUPED = True
 
-    def predict_proba(self, X, samples=None):
+    def predict_proba(self, X: ArrayLike, samples: ArrayLike | None = None) -> np.ndarray:
         """Probabilities (n, 2) of a negative and a positive prediction.
 
         `samples` (`DataSets`) of these rows say which rows are in which group; raises without them.

@@ -6,11 +6,14 @@ whose value is that of the best mixture of classifiers (Agarwal, Beygelzimer, Du
 Wallach 2018, sections 3.1 and 3.2).
 """
 
+from __future__ import annotations
+
 import inspect
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
 from counterweight.errors import CounterweightError, listed
@@ -373,7 +376,7 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
         model._packed = dict(arrays)
         return model
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Chance of a yes less 1/2, (n,)."""
         X = dense(self._checked(X))
         chance = np.zeros(len(X))
@@ -387,7 +390,7 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
     def _randomised(scores):
         return two_columns(0.5 + scores)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Chances (n, 2) of a no and a yes of the mixture; no estimates of p(y | x)."""
         return self._randomised(self.decision_function(X))
 

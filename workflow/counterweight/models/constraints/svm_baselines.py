@@ -1,10 +1,13 @@
 """Baselines on a linear SVM: thresholds, a bound on mean scores, weights of classes."""
 
+from __future__ import annotations
+
 import hashlib
 import weakref
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Array, Choice, Flag, Number, Text
@@ -117,7 +120,7 @@ class ShiftedThreshold(SvmBaseline, MappedScore):
             )
         self.threshold_ = found.threshold(best)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Probabilities (n, 2): max(0, min(1, 1/2 + f - threshold)) of a positive prediction."""
         return self._randomised(self.decision_function(X) - self.threshold_)
 

@@ -1,9 +1,13 @@
 """Training rows bought by class on a budget (Weiss & Provost 2003)."""
 
+from __future__ import annotations
+
 import logging
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Choice, Integer, Option
@@ -124,7 +128,15 @@ class BudgetedClassifier(KeyedClassifier):
         "converged",
     )
 
-    def fit(self, X, y, unweighted=None, *, rng=None, keys=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        unweighted: ArrayLike | None = None,
+        *,
+        rng: np.random.Generator | None = None,
+        keys: ArrayLike | None = None,
+    ) -> Self:
         """Buy rows of the pool X (n, d), y (n,) of 0 and 1, and learn.
 
         `keys` are row ids (n,), their place in the table if None; `rng` a Generator. One class

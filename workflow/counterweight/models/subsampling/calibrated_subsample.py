@@ -6,9 +6,13 @@ zero 1 / l times corrects it, and does so at rates where importance weights in t
 fail.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, get_tags
@@ -185,7 +189,14 @@ class CalibratedSubsampleClassifier(_CalibratedSubsample, BinaryClassifier):
     positive: object = None
     _plain = LogisticRegression
 
-    def fit(self, X, y, keys=None, row_keep_rate=None, sample_weight=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        keys: ArrayLike | None = None,
+        row_keep_rate: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Reject zeros, train, calibrate.
 
         Parameters
@@ -298,7 +309,14 @@ class CalibratedSubsampleRegressor(RegressorMixin, _CalibratedSubsample):
     reward_bounds: tuple | None = None
     _plain = LinearRegression
 
-    def fit(self, X, y, keys=None, row_keep_rate=None, sample_weight=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        keys: ArrayLike | None = None,
+        row_keep_rate: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Reject zeros, train, calibrate; see `CalibratedSubsampleClassifier.fit`."""
         X, y = self._checked(X, y, y_numeric=True)
         y = np.asarray(y, dtype=float)
@@ -310,7 +328,7 @@ class CalibratedSubsampleRegressor(RegressorMixin, _CalibratedSubsample):
     def _raw(self, X):
         return np.asarray(self.estimator_.predict(X), dtype=float)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Expected reward in the population before rejection, (n,)."""
         return self.calibrator_.predict(self._raw(self._checked_new(X)))
 

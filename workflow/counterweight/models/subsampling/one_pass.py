@@ -1,6 +1,11 @@
 """A model of rare rewards for logs that are read once: batches come, none is kept."""
 
+from __future__ import annotations
+
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from counterweight.errors import CounterweightError
@@ -30,13 +35,19 @@ class _OnePass(Estimator):
     line in log-odds with two bends, later batches counting more, since the model grows better.
     """
 
-    def __init__(self, keep_rate=1.0, penalty=1.0):
+    def __init__(self, keep_rate: ArrayLike = 1.0, penalty: float = 1.0) -> None:
         self.keep_rate, self.penalty = keep_rate, penalty
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "coef_")
 
-    def fit(self, X, y, keep_rate=None, sample_weight=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        keep_rate: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Forget everything and learn from one batch; see ``partial_fit``."""
         for name in [name for name in vars(self) if name in ("coef_", "knots_", "batches_seen_")]:
             delattr(self, name)
@@ -133,7 +144,14 @@ class OnePassClassifier(_OnePass, BinaryClassifier):
     logistic regression by its curvature.
     """
 
-    def partial_fit(self, X, y, keep_rate=None, sample_weight=None, classes=None):
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        keep_rate: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Learn from one batch of kept rows X (n, d), y (n,); batches are best in the order of
         time.
 
@@ -178,11 +196,19 @@ class OnePassRegressor(_OnePass, RegressorMixin, BaseEstimator):
 
     LABELS = "numbers"
 
-    def __init__(self, low=0.0, high=1.0, keep_rate=1.0, penalty=1.0):
+    def __init__(
+        self, low: float = 0.0, high: float = 1.0, keep_rate: ArrayLike = 1.0, penalty: float = 1.0
+    ) -> None:
         super().__init__(keep_rate, penalty)
         self.low, self.high = low, high
 
-    def partial_fit(self, X, y, keep_rate=None, sample_weight=None):
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        keep_rate: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn from one batch of kept rows; see `OnePassClassifier.partial_fit`."""
         X, y, rate, weight = self._batch(X, y, keep_rate, sample_weight)
         if not self.low < self.high:
@@ -198,7 +224,7 @@ class OnePassRegressor(_OnePass, RegressorMixin, BaseEstimator):
         scaled = (y - self.low) / (self.high - self.low)
         return self._update(X, scaled, np.ones(len(y)), weight * keep_weights(y, rate))
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Mean reward among all rows, those that were dropped too, (n,)."""
         return self.low + (self.high - self.low) * self._chance(X)
 

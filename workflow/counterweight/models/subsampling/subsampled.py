@@ -5,10 +5,14 @@ calibrates has margins only by the learners that have not seen it, one a round o
 has those of all learners, whose mean is less noisy, so more is to be made of it.
 """
 
+from __future__ import annotations
+
 import logging
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.fragments import Choice, Integer, Number, Option
 from counterweight.models.subsampling.calibration import (
@@ -201,7 +205,16 @@ class SubsampledClassifier(KeyedClassifier):
     #: It learns from rows that were kept before, too.
     RATED = True
 
-    def fit(self, X, y, sample_weight=None, *, rng=None, keys=None, rates=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        rng: np.random.Generator | None = None,
+        keys: ArrayLike | None = None,
+        rates: ArrayLike | None = None,
+    ) -> Self:
         """Reject, learn and correct.
 
         X (n, d), y (n,) of 0 and 1. `sample_weight` (n,) are weights for another reason, e.g.

@@ -11,9 +11,13 @@ Deng, Diana, Kearns & Roth (2023), Balanced Filtering via Non-Disclosive Proxies
 section 5, proxies (1) and (2).
 """
 
+from __future__ import annotations
+
 import logging
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.fragments import Choice, Integer, Number
 from counterweight.numerics.geometry import closest
@@ -68,7 +72,15 @@ class _AttributeProxy(Proxy):
     settings_ = ("",)
     options_ = {}
 
-    def fit(self, X, y, *, classes=None, target=None, rng=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        classes: ArrayLike | None = None,
+        target: ArrayLike | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> Self:
         """Learn to predict the groups of rows.
 
         Parameters
@@ -107,11 +119,11 @@ class _AttributeProxy(Proxy):
     def _memberships(self, X):
         return (self.leaf(X)[:, None] == np.arange(len(self.cells_))).astype(float)
 
-    def leaves(self, X):
+    def leaves(self, X: ArrayLike) -> dict:
         """The setting "" with memberships (n, L) of the leaves, 0 and 1, of rows (n, d)."""
         return iter([("", self._memberships(X))])
 
-    def describe(self):
+    def describe(self) -> list[dict]:
         """Facts of the fit, as partial metric records."""
         return [
             {"metric": metric, "setting": "", "value": value}
@@ -146,7 +158,7 @@ class RegressionProxy(_AttributeProxy):
 
     options_ = OPTIONS_BY_NAME["regression_proxy"]
 
-    def __init__(self, l2=1e-4, max_iter=150, tol=1e-6):
+    def __init__(self, l2: float = 1e-4, max_iter: int = 150, tol: float = 1e-6) -> None:
         self.l2 = l2
         self.max_iter = max_iter
         self.tol = tol
@@ -258,7 +270,9 @@ class TreeProxy(_AttributeProxy):
 
     options_ = OPTIONS_BY_NAME["tree_proxy"]
 
-    def __init__(self, max_depth=20, min_weight_fraction_leaf=0.0, leaf_by="predicted"):
+    def __init__(
+        self, max_depth: int = 20, min_weight_fraction_leaf: float = 0.0, leaf_by: str = "predicted"
+    ) -> None:
         self.max_depth = max_depth
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.leaf_by = leaf_by

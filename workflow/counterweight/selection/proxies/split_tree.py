@@ -1,6 +1,12 @@
 """The (alpha, beta)-proxy of Deng et al. (2023): a tree of splits for each alpha."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Integer, Number
@@ -110,27 +116,27 @@ class SplitTreeProxy(Proxy):
 
     def __init__(
         self,
-        alphas=tuple(OPTIONS["alphas"]["default"]),
-        preset="regularised",
-        hull="convex",
-        splits="randomised",
-        gamma=0.1,
-        max_depth=20,
-        max_leaf_nodes=40,
-        tol=None,
-        min_decrease=None,
-        min_weight_fraction_leaf=None,
-        min_samples_leaf=1,
-        thresholds=5,
-        rounds=8,
-        epsilon=1e-4,
-        oracle_rows="leaf",
-        l2=1e-6,
-        target=None,
-        hypotheses="linear",
-        hypothesis_depth=2,
-        solver="program",
-    ):
+        alphas: Sequence[float] = tuple(OPTIONS["alphas"]["default"]),
+        preset: str = "regularised",
+        hull: str = "convex",
+        splits: str = "randomised",
+        gamma: float = 0.1,
+        max_depth: int = 20,
+        max_leaf_nodes: int = 40,
+        tol: float | None = None,
+        min_decrease: float | None = None,
+        min_weight_fraction_leaf: float | None = None,
+        min_samples_leaf: int = 1,
+        thresholds: int = 5,
+        rounds: int = 8,
+        epsilon: float = 1e-4,
+        oracle_rows: str = "leaf",
+        l2: float = 1e-6,
+        target: ArrayLike | None = None,
+        hypotheses: str = "linear",
+        hypothesis_depth: int = 2,
+        solver: str = "program",
+    ) -> None:
         self.alphas, self.preset, self.hull, self.splits = alphas, preset, hull, splits
         self.gamma, self.max_depth, self.max_leaf_nodes = gamma, max_depth, max_leaf_nodes
         self.tol, self.min_decrease = tol, min_decrease
@@ -141,7 +147,15 @@ class SplitTreeProxy(Proxy):
         self.hypotheses, self.hypothesis_depth = hypotheses, hypothesis_depth
         self.solver = solver
 
-    def fit(self, X, y, *, classes=None, target=None, rng=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        classes: ArrayLike | None = None,
+        target: ArrayLike | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> Self:
         """Grow one tree for each alpha.
 
         Parameters
@@ -233,12 +247,12 @@ class SplitTreeProxy(Proxy):
             raise CounterweightError(f"The list alphas holds {twice[0]} twice: leave one out.")
         return alphas
 
-    def leaves(self, X):
+    def leaves(self, X: ArrayLike) -> dict:
         """Each setting with the memberships (n, L) of rows (n, d) in its leaves; they sum to 1."""
         every = split_rules.memberships(self.splits_, self.trees_, X)
         yield from zip(self.settings_, every, strict=True)
 
-    def describe(self):
+    def describe(self) -> list[dict]:
         """Records of what was fitted: metric, setting and value.
 
         Metrics: distance (to the hull or cone of the leaves), reached (1 where it is at most
@@ -275,7 +289,7 @@ class SplitTreeProxy(Proxy):
             records.append({"metric": "lemma3_case", "setting": "", "value": counterexample()})
         return records
 
-    def rules(self, setting=None, terms=6):
+    def rules(self, setting: int | None = None, terms: int = 6) -> list[dict]:
         """The trees as lists of nodes, for drawing, reading and applying.
 
         Parameters

@@ -105,6 +105,13 @@ TASKS = {
             "models.combined_labels": "combined_model",
         },
     ),
+    "plots": (
+        "Figures for notebooks, which give matplotlib's Axes.",
+        {
+            "reporting.plots": "love_plot overlap weights calibration gamma_curve policy_values "
+            "price_revenue accepted_shares leaf_shifts promised_rates label_budget"
+        },
+    ),
 }
 #: What every task needs, at the top alone.
 COMMON = {
@@ -112,15 +119,17 @@ COMMON = {
     "delivery.saved_models": "load",
     "numerics.estimate": "Estimate",
 }
-#: Methods of public classes that jobs and other modules call, and users do not: the reference leaves
-#: them out.
+#: Methods of public classes that jobs and other modules call, and users do not: the reference
+#: leaves them out.
 _INTERNAL = (
-    "to_arrays from_arrays to_saved from_saved typed new_rows answered answers added encode encoded sums part "
-    "named batches scored score_file kinds_of asked_columns refitted refits prepare settled has_draws parts_of "
-    "set_params get_params joint_log_density training_answers scores_of fit_warnings_ warnings_ repairs_ "
-    "trivial_told_ repairs_told_ of decided fitted fitted_on leaf raw precision bootstrap_totals told "
-    "bootstrap_claims n_parameters memberships boxes unlike infeasibility_ drift unidentified digest released "
-    "priced accepted along choices threshold_moves steps fit_sweep path left_out_losses certificate_"
+    "to_arrays from_arrays to_saved from_saved typed new_rows answered answers added encode "
+    "encoded sums part named batches scored score_file kinds_of asked_columns refitted refits "
+    "prepare settled has_draws parts_of set_params get_params joint_log_density "
+    "training_answers scores_of fit_warnings_ warnings_ repairs_ trivial_told_ repairs_told_ of "
+    "decided fitted fitted_on leaf raw precision bootstrap_totals told bootstrap_claims "
+    "n_parameters memberships boxes unlike infeasibility_ drift unidentified digest released "
+    "priced accepted along choices threshold_moves steps fit_sweep path left_out_losses "
+    "certificate_ "
 )
 INTERNAL = frozenset(_INTERNAL.split())
 
@@ -132,8 +141,9 @@ def _by_name(modules):
 #: Public names of each task and the modules that hold them, and those of the top.
 NAMES = {task: _by_name(modules) for task, (_, modules) in TASKS.items()}
 PUBLIC = _by_name(COMMON)
-for _names in NAMES.values():
-    PUBLIC |= _names
+for _task, _names in NAMES.items():
+    # Names of plots say nothing without their namespace.
+    PUBLIC |= _names if _task != "plots" else {}
 __all__ = [*PUBLIC, *TASKS]  # noqa: PLE0604
 
 

@@ -4,6 +4,7 @@ from counterweight import filters as filters
 from counterweight import logs as logs
 from counterweight import metrics as metrics
 from counterweight import offers as offers
+from counterweight import plots as plots
 from counterweight import selection as selection
 from counterweight.answers import Answers as Answers
 from counterweight.answers import missing_outcomes as missing_outcomes

@@ -415,7 +415,7 @@ def calibration_error(positive, p, weight):
     about the chance error of a bin's observed share, since no difference is negative; the
     interval does not correct for that.
     """
-    place, _ = _bins(p, weight, BINS)
+    place, _ = bin_rows(p, weight, BINS)
     difference = p - positive
     weighted = difference if weight is None else weight * difference
     sign = np.where(np.bincount(place, weighted, BINS) < 0, -1.0, 1.0)
@@ -622,7 +622,7 @@ def reliability_curve(y, p, weight=None, bins=BINS):
     weight = given_weights(weight, len(p))
     if int(bins) != bins or bins < 1:
         raise CounterweightError(f"The number of bins must be a whole number from 1, not {bins}.")
-    place, total = _bins(p, weight, int(bins))
+    place, total = bin_rows(p, weight, int(bins))
     ones = np.ones(len(p)) if weight is None else weight
     sums = [np.bincount(place, ones * part, int(bins)) for part in (p, positive)]
     with np.errstate(invalid="ignore"):
@@ -681,7 +681,7 @@ def _with_unseen(found, positive, hit, weights, level):
     return replace(found, low=max(low, 0.0), high=min(high, 1.0))
 
 
-def _bins(p, weight, bins):
+def bin_rows(p, weight, bins):
     """Bin of each row, and the weight in each bin."""
     order = np.argsort(p, kind="stable")
     running = np.arange(1.0, len(p) + 1) if weight is None else np.cumsum(weight[order])

@@ -8,7 +8,7 @@ FIGURES = {
     "sensitivity": "counterweight.reporting.charts.selection_figures:draw_sensitivity",
     "gamma": "counterweight.reporting.charts.selection_figures:draw_gamma",
     "rehearsal": "counterweight.reporting.charts.selection_figures:draw_rehearsal",
-    "collect": "counterweight.reporting.charts.collect_figure:draw_collect",
+    "collect": "counterweight.reporting.charts.selection_figures:draw_collect",
     "boundary": "counterweight.reporting.charts.selection_figures:draw_boundary",
     "value": "counterweight.reporting.charts.logs_figures:draw_value",
     "ratio_bias": "counterweight.reporting.charts.logs_figures:draw_ratio_bias",

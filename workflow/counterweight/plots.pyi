@@ -1,0 +1,11 @@
+from counterweight.reporting.plots import accepted_shares as accepted_shares
+from counterweight.reporting.plots import calibration as calibration
+from counterweight.reporting.plots import gamma_curve as gamma_curve
+from counterweight.reporting.plots import label_budget as label_budget
+from counterweight.reporting.plots import leaf_shifts as leaf_shifts
+from counterweight.reporting.plots import love_plot as love_plot
+from counterweight.reporting.plots import overlap as overlap
+from counterweight.reporting.plots import policy_values as policy_values
+from counterweight.reporting.plots import price_revenue as price_revenue
+from counterweight.reporting.plots import promised_rates as promised_rates
+from counterweight.reporting.plots import weights as weights

@@ -171,14 +171,15 @@ def _found(module, names, name):
 
 
 for _task, (_about, _) in TASKS.items():
-    if _task != "selection":  # a stage of the flow, which takes its task's names in itself
-        sys.modules[f"{__name__}.{_task}"] = globals()[_task] = Task(f"{__name__}.{_task}", _about)
+    _path = f"{__name__}.{_task}"
+    if _task == "selection":  # also a stage of the flow, whose package holds a registry and no more
+        importlib.import_module(_path).__class__ = Task
+    else:
+        sys.modules[_path] = globals()[_task] = Task(_path, _about)
 
 
 def __getattr__(name):
     """Import a public name when it is first asked for."""
-    if name == "selection":
-        return importlib.import_module(f"{__name__}.selection")
     return _found(sys.modules[__name__], PUBLIC, name)
 
 

@@ -1,6 +1,4 @@
-"""Stage 3: models of the labeling, p(s = 1 | x); and the public names of the task."""
-
-import sys
+"""Stage 3: models of the labeling, p(s = 1 | x)."""
 
 SELECTORS = {
     "logistic": "counterweight.selection.selectors:LogisticSelector",
@@ -13,5 +11,3 @@ SELECTORS = {
     "tree_proxy": "counterweight.selection.proxies.attributes:TreeProxy",
     "own_group": "counterweight.selection.proxies.attributes:OwnGroupProxy",
 }
-
-sys.modules[__name__].__class__ = sys.modules["counterweight"].Task

@@ -3,9 +3,15 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.cross_validation import cross_validation, jackknife, losses, quality
+from counterweight.evaluation.cross_validation import (
+    auc_within,
+    cross_validation,
+    jackknife,
+    losses,
+    quality,
+)
 from counterweight.evaluation.metrics import auc, metric_estimate
-from counterweight.labeling.missing_outcomes import OutOfFold
+from counterweight.labeling.missing_outcomes import OutOfFold, folds
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.selection.crossfit import selection_probabilities
@@ -181,7 +187,7 @@ def test_ends_of_intervals_are_told_and_keep_to_the_bounds_of_a_metric():
     weight = rng.gamma(1, 1, 300)
     p, row, ones = np.full(300, y.mean()), np.arange(300), np.ones(300)
     records = cross_validation(
-        OutOfFold(row, y, weight, ones, None, [p[None]], ones[None], ones, False),
+        OutOfFold(row, y, weight, ones, None, [p[None]], np.ones((2, 300)), ones, False),
         np.stack([p, p]),
         {},
         target="general",
@@ -193,6 +199,49 @@ def test_ends_of_intervals_are_told_and_keep_to_the_bounds_of_a_metric():
     known = quality(y, np.full(300, y.mean()), weight, kind="number")["mse"]
     assert told["mse", "", "low"] == known.low > 0 and told["mse", "", "high"] == known.high
     assert told["mse", "labeled", "low"] > 0
+
+
+def test_auc_by_folds_counts_pairs_of_the_same_fold_and_its_influence_is_their_derivative():
+    rng = np.random.default_rng(8)
+    y, p = (rng.random(60) < 0.4).astype(float), rng.integers(0, 9, 60) / 9
+    w, fold = rng.gamma(2, 1, 60), rng.integers(0, 4, 60)
+
+    def pairs(w):
+        both = (y[:, None] > y) & (fold[:, None] == fold) * np.ones((60, 60), bool)
+        right = (p[:, None] > p) + 0.5 * (p[:, None] == p)
+        mass = both * np.outer(w, w)
+        return (mass * right).sum() / mass.sum()
+
+    found = auc_within(y, p, w, fold)
+    assert found.value == pytest.approx(pairs(w), abs=1e-12)
+    for at in range(60):
+        more = w * (1 + 1e-6 * (np.arange(60) == at))
+        assert found.rows[at] == pytest.approx((pairs(more) - pairs(w)) / 1e-6, abs=1e-5)
+    whole, one = auc_within(y, p, w, np.zeros(60)), auc.influence(y, p, w)
+    assert whole.value == pytest.approx(one.value, abs=1e-12)
+    np.testing.assert_allclose(whole.rows, one.rows, atol=1e-12)
+    np.testing.assert_allclose(whole.share, one.share, atol=1e-12)
+    # A fold of one class has no pair.
+    assert auc_within(y, p, w, np.where(y == 1, 0, 1)) is None
+
+
+def test_auc_of_features_that_say_nothing_is_a_half_within_folds_and_less_over_them():
+    pooled, within = [], []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(60, 6)), (np.arange(60) < 24).astype(float)
+        fold, p = folds(y, True, None, np.full(60, -1), rng), np.empty(60)
+        for number in range(5):
+            held = fold == number
+            means = [X[~held & (y == one)].mean(axis=0) for one in (0, 1)]
+            p[held] = expit(
+                X[held] @ (means[1] - means[0]) - sum(means) @ (means[1] - means[0]) / 2
+            )
+        pooled.append(quality(y, p, kind="binary")["auc"].value)
+        within.append(quality(y, p, kind="binary", fold=fold)["auc"].value)
+    lost = np.subtract(within, pooled)
+    assert abs(np.mean(within) - 0.5) < 3 * np.std(within) / np.sqrt(300)
+    assert np.mean(lost) > 5 * np.std(lost) / np.sqrt(300)
 
 
 def test_draws_of_the_folds_are_averaged():

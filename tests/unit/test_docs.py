@@ -12,6 +12,7 @@ import yaml
 from counterweight.plan import components
 from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
+from counterweight.plan.reading import with_listed_studies
 from counterweight.plan.stages import Stages
 from counterweight.tables.jobs import log
 from counterweight.tables.parquet import METRICS, metrics_table, write_table
@@ -298,3 +299,24 @@ def test_the_figures_of_the_families_are_those_of_a_run(tmp_path):
     known["take"](tmp_path, tmp_path)
     text = (tmp_path / "offers.svg").read_text()
     assert text == '<svg><path style="fill: #ffffff"/><path style="fill: none"/></svg>\n'
+
+
+def words(given):
+    """Every text in nested settings."""
+    if isinstance(given, dict):
+        return set().union(*map(words, given.values()), given)
+    return set().union(*map(words, given)) if isinstance(given, list) else {given}
+
+
+def test_the_page_of_studies_lists_every_part_and_who_uses_it():
+    text = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    alone = text[text.index("In no study of the papers") :]
+    files = (ROOT / "config.yaml", ROOT / "workflow" / "overlays" / "paper.yaml")
+    config, overlay = (yaml.safe_load(file.read_text(encoding="utf-8")) for file in files)
+    given = with_listed_studies(config | overlay, overlay, ROOT / "workflow" / "studies")
+    used = words(resolve(given)["studies"])
+    kinds = ("labeling", "outcome", "features", "selector", "weighting", "model", "protocol")
+    for kind in (*kinds, "dataset"):
+        for part in {*components.registry(kind)} - {"own_table"}:
+            assert f"`{part}`" in text, f"{kind} {part}"
+            assert (f"`{part}`" in alone) == (part not in used), f"{kind} {part}"

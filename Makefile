@@ -47,7 +47,7 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt setuptools
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-	  --no-build-isolation --editable '.[workflow,slurm,sql,dev,docs,browser]'
+	  --no-build-isolation --editable '.[workflow,slurm,s3,sql,dev,docs,browser]'
 	@touch $@
 
 lint: env

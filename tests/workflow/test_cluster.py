@@ -1,6 +1,7 @@
-"""Cluster profiles: Slurm's where one answers, any queue's by its commands."""
+"""Beyond one machine: Slurm where one answers, any queue by its commands, object storage."""
 
 import getpass
+import hashlib
 import os
 import re
 import shutil
@@ -151,3 +152,60 @@ def test_a_killed_submitter_and_too_little_memory_cost_nothing_but_time(slurm_of
     assert again.status == 0, again.output
     assert "Trying to restart" in again.output, "200 MB were enough"
     assert there.digests(".parquet") == here.digests(".parquet")
+
+
+@pytest.fixture(scope="module")
+def bucket():
+    """Arguments of a run whose files are in an S3 server of this machine, and its client."""
+    for name in ("boto3", "moto", "flask_cors", "snakemake_storage_plugin_s3"):
+        pytest.importorskip(name)
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    place, key = f"http://{host}:{port}", "of-the-test"
+    client = boto3.client(
+        "s3",
+        endpoint_url=place,
+        region_name="us-east-1",
+        aws_access_key_id=key,
+        aws_secret_access_key=key,
+    )
+    client.create_bucket(Bucket="counterweight")
+    arguments = ("--default-storage-provider", "s3", "--storage-s3-endpoint-url", place)
+    arguments += ("--storage-s3-access-key", key, "--storage-s3-secret-key", key)
+    yield (*arguments, "--storage-s3-region", "us-east-1"), client
+    server.stop()
+
+
+def in_storage(client, prefix):
+    """SHA-256 of every Parquet file below a prefix, by path."""
+    listed = client.get_paginator("list_objects_v2").paginate(
+        Bucket="counterweight", Prefix=f"{prefix}/"
+    )
+    keys = [item["Key"] for page in listed for item in page.get("Contents", [])]
+    return {
+        key.removeprefix(f"{prefix}/"): hashlib.sha256(
+            client.get_object(Bucket="counterweight", Key=key)["Body"].read()
+        ).hexdigest()
+        for key in keys
+        if key.endswith((".parquet", ".csv", ".html"))
+    }
+
+
+@pytest.mark.parametrize("shared", ["all", "none"])
+def test_object_storage_gets_the_same_bytes(bucket, twice, shared):
+    here, there = twice
+    given, client = bucket
+    arguments = (*given, "--default-storage-prefix", f"s3://counterweight/{shared}")
+    if shared == "none":
+        arguments += ("--shared-fs-usage", "none")
+    run = there.run(*arguments)
+    assert run.status == 0, run.output
+    assert f"s3://counterweight/{shared}/results/report.html" in run.output
+    assert in_storage(client, shared) == here.digests(".parquet", ".csv", ".html")
+    assert not there.digests(".parquet"), "nothing is left where Snakemake runs"
+    if shared == "all":
+        assert not there.plan(*arguments), "what is in storage is known to be there"

@@ -58,6 +58,12 @@ PATHS, STUDIES = STAGES.paths, PLAN["studies"]
 RESULTS, PLACE = PATHS.results, PATHS.place
 job, spec = STAGES.job, STAGES.spec
 ENVIRONMENT = "../../envs/counterweight.yaml"
+#: Where files go with `--default-storage-provider`; empty where that is this machine.
+STORE = (
+    f"{(workflow.storage_settings.default_storage_prefix or str()).rstrip('/')}/"
+    if workflow.storage_settings.default_storage_provider
+    else ""
+)
 
 # For --sdm apptainer; without that option the image is not looked at.
 if PLAN["container"]:
@@ -114,12 +120,27 @@ def inputs_of(stage, *name):
 
         def marked(part):
             if isinstance(part, str):
-                return ancient(part) if part in own else part
+                return ancient(here(part)) if part in own else here(part)
             return [marked(path) for path in part]
 
         return {role: marked(part) for role, part in given.items()}
 
     return asked
+
+
+def here(path):
+    """A file that no job makes is on this machine, also where results are in object storage."""
+    made = (Path(RESULTS), Path(PLAN["data"]))
+    of_a_job = any(folder in Path(path).parents for folder in made)
+    return path if in_module or of_a_job else local(path)
+
+
+def all_here(inputs):
+    """Inputs by role, marked likewise."""
+    return {
+        role: here(part) if isinstance(part, str) else [here(path) for path in part]
+        for role, part in inputs.items()
+    }
 
 
 def spec_of(stage, *name):
@@ -291,12 +312,16 @@ def stop_once(forks):
 
 def what_was_made():
     """How a run ends: the answers of tables of one's own, their files, the page."""
+    made = "filtered.csv" if applying_only() else "report.html"
+    said = [] if applying_only() or tables_to_keep(PLAN) is None else [*own_answers()]
+    if STORE:
+        return "\n".join(
+            [*said, f"Done: it is in object storage, {STORE}{RESULTS}/{made}."]
+        )
     Path(RESULTS, PARTIAL).unlink(missing_ok=True)
     write_costs(RESULTS)
     for path in STAGES.left_over():
         print(f"{path} is of an earlier run: nothing that is asked now makes it anew.")
-    made = "filtered.csv" if applying_only() else "report.html"
-    said = [] if applying_only() or tables_to_keep(PLAN) is None else [*own_answers()]
     done = f"Done: open {RESULTS}/{made}. Time and memory by rule: {RESULTS}/{COSTS}"
     return "\n".join([*said, done])
 
@@ -313,7 +338,7 @@ def own_answers():
                 yield f"{study}: {answer}" if len(STUDIES) > 1 else answer
     files = [path for path in given_away() if not path.endswith(".parquet")]
     if files:
-        yield f"Files: {', '.join(files)}"
+        yield f"Files: {', '.join(STORE + path for path in files)}"
 
 
 def report_what_is_there():

@@ -11,7 +11,7 @@ for family in families(PLAN):
         name:
             f"page_{family}"
         input:
-            **job("page", family).inputs,
+            **all_here(job("page", family).inputs),
         output:
             findings=job("page", family).outputs["findings"],
             config=job("page", family).outputs["config"],
@@ -46,7 +46,7 @@ for family in families(PLAN):
 
 rule report:
     input:
-        **job("report").inputs,
+        **all_here(job("report").inputs),
     output:
         **ledger(),
         html=report(

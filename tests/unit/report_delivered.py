@@ -2,7 +2,8 @@
 
 import numpy as np
 import pandas as pd
-from counterweight.rehearsal import SOURCE, summed_up
+from counterweight.evaluation.rehearsed_copies import summed_up
+from counterweight.rehearsal import SOURCE
 from counterweight.tables.parquet import metrics_table
 
 BUDGETS = (50, 100, 200, 400, 800)
@@ -17,7 +18,7 @@ def metrics(name):
 
 
 def collect_records():
-    """Half-widths in points fall with the root of the budget, as `delivery.collecting` has them."""
+    """Half-widths in points fall with the root of the budget, as labels to buy have them."""
     place = {"target": "unlabeled"}
     for budget in BUDGETS:
         for which, factor in (("plan", 0.8), ("wrong", 1.1), ("plain", 1.0)):

@@ -20,8 +20,23 @@ would be where it is not:
     As assumed, and the log odds of having an outcome are twice as far from their mean.
 
 Rows are not drawn with replacement: answers are of the rows at hand, and doubled rows would have
-neighbours that no real row has. References: Franklin, Schneeweiss, Polinski & Rassen (2014), *CSDA*
-72, on plasmodes; Schuler, Jung, Tibshirani, Hastie & Shah (2017), on choosing methods by them.
+neighbours that no real row has. Copies of other tables:
+
+a log (`rehearse_log`)
+    Users, or rows, are drawn with replacement, with chances by which the weights of every policy
+    average 1; the reward of a row is that of a row whose reward is expected to be about the same,
+    and rows without one are dropped again at their rate. ``outcome``: odds of a reward of the rows
+    that were logged are Γ times those that the same choices have otherwise.
+offers (`rehearse_offers`)
+    People and their offers as they are; answers by the delivered model.
+groups of a filter (`rehearse_filter`)
+    People as they are; the groups of each by cross-fitted chances.
+promises (`rehearse_promises`)
+    People and their groups as they are; outcomes by cross-fitted chances.
+
+References: Franklin, Schneeweiss, Polinski & Rassen (2014), *CSDA* 72, on plasmodes; Schuler, Jung,
+Tibshirani, Hastie & Shah (2017), on choosing methods by them; Hainmueller (2012), *Political
+Analysis* 20, on chances by which means are met (entropy balancing).
 """
 
 import tempfile
@@ -29,15 +44,23 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import brentq
-from scipy.special import betaincinv, expit, logit
 
 from counterweight.answers import headline, run_jobs
 from counterweight.delivery.final_scores import ENDS, Fitted
 from counterweight.delivery.saved_scores import SavedScores
+from counterweight.errors import CounterweightError
 from counterweight.evaluation.cross_validation import losses
+from counterweight.evaluation.rehearsed_copies import (
+    balancing,
+    donors,
+    drawn_copy,
+    foretold,
+    summed_up,
+)
 from counterweight.labeling.columns import features_of
+from counterweight.plan import components
 from counterweight.plan.stages import Stages
+from counterweight.plan.tasks import jobs_of_answer
 from counterweight.tables.parquet import (
     METRICS,
     metrics_table,
@@ -52,57 +75,8 @@ from counterweight.tables.study_data import generator
 
 #: The source of its measurements.
 SOURCE = "rehearsal"
-#: Chances are kept from 0 and 1 by this, so that their odds can be moved.
-EDGE = 1e-9
 #: Whose mean is told: the target of the answer, and the rows without an outcome.
 WHOM = ("", "unlabeled")
-
-
-def drawn_copy(expected, chance, weight, rng, *, spread=None, factor=1.0, gamma=1.0, overlap=1.0):
-    """Who has an outcome in a copy, and how everybody turns out.
-
-    Parameters
-    ----------
-    expected : (n,) array
-        Expected outcome of a row that has one: the chance of 1 of a class.
-    chance : (n,) array
-        Chance of having an outcome.
-    weight : (n,) array
-        Design weights; the weighted share that has one is kept by `overlap`.
-    rng : numpy.random.Generator
-    spread : (m,) array, optional
-        Deviations of numbers from what was expected, which are drawn from; a class has none.
-    factor, gamma : float
-        Odds of 1 of a row without an outcome over those of a like row that has one: as the study
-        assumes, and beyond that. Of numbers a deviation d counts ``(factor gamma) ** (d / sd)``.
-    overlap : float
-        Factor of the log odds of having an outcome.
-
-    Returns
-    -------
-    labeled : (n,) array of bool
-    outcome : (n,) array
-    """
-    chance = np.clip(chance, EDGE, 1 - EDGE)
-    if overlap != 1:
-        steep, share = overlap * logit(chance), np.average(chance, weights=weight)
-        reach = np.abs(steep).max() + 1 / EDGE
-        move = brentq(
-            lambda at: np.average(expit(steep + at), weights=weight) - share, -reach, reach
-        )
-        chance = expit(steep + move)
-    labeled = rng.random(len(chance)) < chance
-    delta = np.log(factor * gamma)
-    if spread is None:
-        odds = logit(np.clip(expected, EDGE, 1 - EDGE))
-        p = np.where(labeled, expected, expit(odds + delta))
-        return labeled, (rng.random(len(p)) < p).astype(float)
-    drawn = rng.choice(spread, len(chance))
-    scale = spread.std()
-    if delta and scale > 0:
-        tilted = np.exp(delta * (spread - spread.mean()) / scale)
-        drawn = np.where(labeled, drawn, rng.choice(spread, len(chance), p=tilted / tilted.sum()))
-    return labeled, expected + drawn
 
 
 def rehearse(job):
@@ -136,7 +110,18 @@ def rehearse(job):
     with tempfile.TemporaryDirectory(prefix="counterweight-") as place:
         kept = [one for one in features if one != hidden]
         frame = _frame(saved, table, labels, kept, given["roles"], labeled, y)
-        found, losses_of = _answered(given, frame, read_facts(paths.table), kept, place, y)
+        labeling = given["as"]["labeling"]
+        options = labeling["options"] | {"where": {}}
+        stages = _run(
+            given,
+            frame,
+            read_facts(paths.table),
+            place,
+            labeling={"labeling": labeling | {"options": options}},
+            keep=kept,
+            seen={"labeled": {}},
+        )
+        found, losses_of = _answered(stages, name, y)
     truth = {
         "": np.average(y, weights=labels["weight"])
         if given["target"] == "general"
@@ -192,29 +177,35 @@ def _frame(saved, table, labels, features, roles, labeled, y):
     return frame
 
 
-def _answered(given, frame, facts, features, place, y):
+def _run(given, frame, facts, place, *, labeling=None, keep=None, seen=None, seed=None):
+    """Run a study on a copy, up to what it delivers; the `Stages` of the copy.
+
+    `labeling` is what the study says otherwise of its copy, `keep` the features where they are
+    named, `seen` roles of columns that are otherwise, `seed` one of its own.
+    """
+    name, dataset = given["study"], dict(given["dataset"])
+    study = given["as"] | {"dataset": name, "figures": [], "score": None, "title": ""}
+    study |= {"rehearse": None, "collect": None, "collected": None} | (labeling or {})
+    if keep is not None:
+        dataset["columns"] = {"keep": keep}
+    dataset["roles"] = dataset["roles"] | (seen or {})
+    plan = given["plan"] | {"results": f"{place}/results", "data": f"{place}/data"}
+    plan |= {"datasets": {name: dataset}, "studies": {name: study}, "filter_key": ""}
+    plan |= {"seed": seed} if seed is not None else {}
+    stages = Stages(plan, "")
+    # Typed as the table is: nothing is read anew.
+    write_table(stages.paths.prepared(name), frame, facts=facts)
+    at = stages.paths.study(name)
+    steps = [(stage[0], name, *stage[1:]) for stage, _ in jobs_of_answer(plan, study, at)]
+    run_jobs(stages, name, [("columns", name), *steps])
+    return stages
+
+
+def _answered(stages, name, y):
     """What the study says of a copy, by whom: estimate and interval, or bounds in its place.
 
     Then the mean loss of each method on the outcomes that are hidden in the copy, by label.
     """
-    name = given["study"]
-    study = given["as"] | {"dataset": name, "figures": [], "score": None}
-    study |= {"collect": None, "collected": None}
-    options = study["labeling"]["options"] | {"where": {}}
-    study |= {"labeling": study["labeling"] | {"options": options}}
-    dataset = given["dataset"] | {"path": "a copy", "columns": {"keep": features}}
-    dataset["roles"] = {
-        role: {} if role == "labeled" else columns for role, columns in dataset["roles"].items()
-    }
-    plan = given["plan"] | {"results": f"{place}/results", "data": f"{place}/data"}
-    plan |= {"datasets": {name: dataset}, "studies": {name: study}}
-    stages = Stages(plan, "")
-    # Typed as the table is: nothing is read anew.
-    write_table(stages.paths.prepared(name), frame, facts=facts)
-    asked = [("columns", name), ("label", name)]
-    items = {"select": "selectors", "weigh": "weightings", "train": "methods"}
-    asked += [(stage, name, one) for stage, item in items.items() for one in study[item]]
-    run_jobs(stages, name, [*asked, ("deliver", name)])
     records = read_table(stages.paths.study(name).metrics("delivered"))
 
     found = {}
@@ -240,6 +231,281 @@ def _losses(deliver, y):
     }
 
 
+def _records(job, found, rows, **further):
+    """Write what a copy said: by what is estimated, its truth, estimate, ends and so on.
+
+    `found` are dicts of values by part, which may lack ends; `further` are records by name.
+    """
+    given = job.given
+    setting = given["scenario"]
+    if setting == "outcome":
+        setting = setting_name({setting: given["gamma"]})
+    place = {"target": given["target"], "setting": setting, "step": float(given["copy"])}
+    place["rows"] = int(rows)
+    records = [
+        place | {"metric": f"rehearsed_{what}", "part": part, "value": float(value)}
+        for part, values in found.items()
+        for what, value in values.items()
+        if not np.isnan(value)
+    ]
+    records += [
+        place | {"metric": f"rehearsed_{metric}", "part": "", "variable": name, "value": value}
+        for metric, values in further.items()
+        for name, value in values.items()
+    ]
+    write_table(job.output.table, metrics_table(given["study"], SOURCE, records), METRICS)
+
+
+def _draws(given):
+    """The random numbers of a copy, and a seed for the study on it."""
+    rng = generator(given["seed"], given["stream"], given["copy"], f"rehearsal {given['scenario']}")
+    return rng, int(rng.integers(2**31))
+
+
+def _turned(given):
+    """The factor of the odds in a copy: up in every second one, down in the others."""
+    if given["scenario"] != "outcome":
+        return 1.0
+    return given["gamma"] if given["copy"] % 2 == 0 else 1 / given["gamma"]
+
+
+def rehearse_log(job):
+    """Run a study of a log on one copy of it; write the values it told, and the true ones."""
+    given, paths = job.given, job.input
+    rng, seed = _draws(given)
+    labels = read_columns(paths.labels)
+    table = read_table(paths.table).set_index("row", drop=False).loc[labels["row"]]
+    taken = {
+        name: read_columns(path)["p"]
+        for name, path in zip(given["policies"], paths.predictions, strict=True)
+    }
+    weights = np.column_stack([*taken.values()]) / labels["propensity"][:, None]
+    reward, rate = labels["reward"], labels["keep_rate"]
+    # How many rows of the log as it was each row stands for, and how much one counts.
+    times, counts = np.where(reward == 0, 1 / rate, 1.0), labels["weight"]
+    by = table[given["by"]].assign(**{f"p {name}": p for name, p in taken.items()})
+    expected = foretold(by.assign(propensity=labels["propensity"]), reward, None, rng)
+    mean, draw = donors(expected, reward, times, _turned(given), rng)
+    unit, users = np.arange(len(reward)), given["user"]
+    if users:
+        unit = np.unique(labels["cluster"], return_inverse=True)[1]
+    total = np.bincount(unit, times * counts)
+    moments = np.column_stack(
+        [np.bincount(unit, times * counts * one) - total for one in weights.T]
+    )
+    chance = balancing(moments)
+    chance = np.full(len(total), 1 / len(total)) if chance is None else chance
+    row = chance[unit] * times * counts
+    truth = {
+        name: (row * one) @ mean / (row @ one)
+        for name, one in zip(given["policies"], weights.T, strict=True)
+    }
+    if users:
+        rows, who = _of_units(rng.multinomial(len(total), chance), unit)
+        # Each stands for as many as were dropped with it, which its user had, too.
+        often = np.floor(times[rows] + rng.random(len(rows))).astype(int)
+        rows, who = np.repeat(rows, often), np.repeat(who, often)
+    else:
+        often = chance * times
+        rows = np.sort(rng.choice(len(often), int(round(times.sum())), p=often / often.sum()))
+    before, donor = len(rows), draw(rows)
+    kept = (reward[donor] != 0) | (rng.random(before) < rate[rows])
+    rows, donor = rows[kept], donor[kept]
+    frame = table.iloc[rows].reset_index(drop=True)
+    column = given["as"]["outcome"]["options"]["column"]
+    frame[column] = table[column].iloc[donor].to_numpy()
+    frame["row"] = np.arange(len(frame))
+    if users:
+        who = who[kept]
+        words = not pd.api.types.is_numeric_dtype(frame[users])
+        frame[users] = [f"u{one}" for one in who] if words else who.astype(frame[users].dtype)
+    labeling = given["as"]["labeling"]
+    options = dict(labeling["options"])
+    options["rows_before"] = before if options["rows_before"] else options["rows_before"]
+    with tempfile.TemporaryDirectory(prefix="counterweight-") as place:
+        told = {"labeling": {"labeling": labeling | {"options": options}}, "seed": seed}
+        stages = _run(given, frame, read_facts(paths.table), place, **told)
+        made = stages.job("deliver", given["study"]).outputs["values_parquet"]
+        values = read_table(made)
+    found, losses_of = {}, {}
+    for name, one in truth.items():
+        own = values[values["policy"].eq(given["labels"][name])]
+        first = own.iloc[0]
+        ends = {"estimate": first["value"], "low": first["low"], "high": first["high"]}
+        naive = np.average(reward[donor], weights=np.where(reward[donor] == 0, 1 / rate[rows], 1.0))
+        found[given["labels"][name]] = {"truth": one, "naive": naive} | ends
+        for line in own.itertuples():
+            losses_of[line.estimator] = losses_of.get(line.estimator, 0.0) + (
+                line.value - one
+            ) ** 2 / len(truth)
+    _records(job, found, len(frame), loss=losses_of)
+
+
+def _of_units(drawn, unit):
+    """Rows of units that are drawn so often (m,), and a number of its own for each drawn unit.
+
+    `unit` (n,) are numbers of the units of rows, from 0.
+    """
+    again = np.repeat(np.arange(len(drawn)), drawn)
+    order, start = np.argsort(unit, kind="stable"), np.r_[0, np.cumsum(np.bincount(unit))]
+    sizes = np.diff(start)[again]
+    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return order[np.repeat(start[again], sizes) + within], np.repeat(np.arange(len(again)), sizes)
+
+
+def rehearse_offers(job):
+    """Run a study of offers on one copy of its table; write what its offers earn, and would."""
+    from counterweight.delivery.saved_offers import SavedOffers
+
+    given, paths = job.given, job.input
+    rng, seed = _draws(given)
+    saved, table = SavedOffers.read(paths.model), read_table(paths.table)
+    X, column = saved.encoded(table), given["as"]["outcome"]["options"]["column"]
+    offers = table[saved.facts["offer"]["column"]].to_numpy(float, na_value=np.nan)
+    inside = np.clip(np.nan_to_num(offers, nan=saved.scale.low), saved.scale.low, saved.scale.high)
+    seen = _seen(given, table)
+    accepts = rng.random(len(X)) < saved.accepted(X, inside)
+    frame = _with_outcomes(table, column, seen, accepts)
+    best = saved.priced(X)
+    with tempfile.TemporaryDirectory(prefix="counterweight-") as place:
+        stages = _run(given, frame, read_facts(paths.table), place, seed=seed)
+        made = stages.job("deliver", given["study"]).outputs
+        again, records = SavedOffers.read(made["model"]), read_table(made["metrics"])
+    told = again.priced(X)
+    revenue = saved.scale.revenue(told["best_offer"])
+    earned = saved.accepted(X, told["best_offer"]) * revenue
+
+    def value(metric):
+        there = records[records["metric"].eq(metric) & records["part"].eq("best")]["value"]
+        return float(there.iloc[0]) if len(there) else np.nan
+
+    ends = {end: value(f"drawn_snips_{end}") for end in ("low", "high")}
+    by_answers = value("drawn_snips")
+    claimed = by_answers if np.isfinite(by_answers) else float(told["best_revenue"].mean())
+    found = {"revenue a person": {"truth": earned.mean(), "estimate": claimed} | ends}
+    found["revenue a person"]["possible"] = best["best_revenue"].mean()
+    if np.isfinite(told["low"]).all():
+        held = (told["low"] <= best["best_offer"]) & (best["best_offer"] <= told["high"])
+        offers = {"truth": best["best_offer"].mean(), "estimate": told["best_offer"].mean()}
+        found["best offer"] = offers | {"share": held.mean()}
+    _records(job, found, len(frame))
+
+
+def _seen(given, table):
+    """Outcomes (n,) that the table knows: 1, 0, NaN of others."""
+    _, outcome, _ = components.labeling_rules(given["rules"])
+    return np.asarray(outcome(table, np.ones(len(table), bool)), float)
+
+
+def _with_outcomes(table, column, seen, drawn):
+    """The table with other outcomes where it has one, in its own words for yes and no."""
+    words = [table[column][seen == code].iloc[0] for code in (0, 1)]
+    made = pd.Series(words, dtype=table[column].dtype).take(np.asarray(drawn, int))
+    return table.assign(**{column: made.set_axis(table.index).where(~np.isnan(seen))})
+
+
+def rehearse_filter(job):
+    """Run a study of a filter on one copy of its table; write what its leaves tell, and say."""
+    from counterweight.delivery.saved_filters import SavedFilter
+    from counterweight.numerics.groups import disclosivity, imbalance, leaf_table
+
+    given, paths = job.given, job.input
+    rng, seed = _draws(given)
+    table, features = read_table(paths.table), features_of(read_table(paths.columns))
+    groups = given["as"]["labeling"]["options"]["group"]
+    groups = [groups] if isinstance(groups, str) else list(groups)
+    table = table[table[groups].notna().all(axis=1)].reset_index(drop=True)
+    joint = table.groupby(groups, observed=True).ngroup().to_numpy()
+    chance = foretold(table[features], joint, joint.max() + 1, rng)
+    drawn = (rng.random(len(table))[:, None] > chance.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    first = pd.Series(joint).drop_duplicates().sort_values()
+    frame = table.copy()
+    for name in groups:
+        frame[name] = table[name].iloc[first.index].take(drawn).set_axis(frame.index)
+    blocks = []
+    for name in groups:
+        own = table[name].iloc[first.index].astype(str)
+        blocks += [chance[:, (own == one).to_numpy()].sum(axis=1) for one in sorted(own.unique())]
+    Z = np.column_stack(blocks)
+    with tempfile.TemporaryDirectory(prefix="counterweight-") as place:
+        try:
+            stages = _run(given, frame, read_facts(paths.table), place, seed=seed)
+        except CounterweightError as error:
+            # As on a table of one's own: no filter, and a sentence why.
+            job.log.info("%s", error)
+            return _records(job, {"": {"refused": 1.0}}, len(frame))
+        made = stages.job("deliver", given["study"]).outputs
+        saved, records = SavedFilter.read(made["filter"]), read_table(made["metrics"])
+    member = saved.memberships(saved.encoder.transform(table))
+    told = records[records["part"].eq("")].set_index("metric")["value"]
+    mass, shares = leaf_table(member, Z)
+    p = np.minimum(member @ saved.acceptance, 1.0)
+    leaks = disclosivity(mass, shares, Z.mean(axis=0))
+    found = {
+        "": {"refused": 0.0},
+        "what a leaf tells": {
+            "truth": leaks,
+            "estimate": told.get("disclosivity", np.nan),
+            "low": 0.0,
+            "high": told.get("disclosivity_at_most", np.nan),
+        },
+        "imbalance": {
+            "truth": imbalance(p @ Z / p.sum(), saved.target),
+            "estimate": told.get("imbalance", np.nan),
+            "naive": imbalance(Z.mean(axis=0), saved.target),
+        },
+    }
+    _records(job, found, len(frame))
+
+
+#: Times that everybody's outcome is drawn anew to tell whether a rule keeps its promises.
+FRESH = 20
+
+
+def rehearse_promises(job):
+    """Run a study of promises on one copy of its table; write how far each is missed."""
+    from counterweight.delivery.saved_classifiers import KEPT, SavedClassifier
+    from counterweight.models.constraints.estimator import numbers_among, texts_of
+    from counterweight.numerics.rates.datasets import DataSets
+    from counterweight.numerics.rates.values import constraint_values
+
+    given, paths = job.given, job.input
+    rng, seed = _draws(given)
+    labels, column = read_columns(paths.labels), given["as"]["outcome"]["options"]["column"]
+    first = labels["repeat"] == 0
+    labels = {name: values[first] for name, values in labels.items()}
+    table = read_table(paths.table).set_index("row", drop=False).loc[labels["row"]]
+    table = table.reset_index(drop=True)
+    seen = np.where(labels["selected"] > 0, _seen(given, table), np.nan)
+    features = [name for name in features_of(read_table(paths.columns)) if name != column]
+    by = table[list(dict.fromkeys([*features, *given["groups"]]))]
+    chance = foretold(by, np.nan_to_num(seen, nan=-1).astype(int), 2, rng)[:, 1]
+    frame = _with_outcomes(table, column, seen, rng.random(len(by)) < chance)
+    with tempfile.TemporaryDirectory(prefix="counterweight-") as place:
+        stages = _run(given, frame, read_facts(paths.table), place, seed=seed)
+        again = SavedClassifier.read(stages.job("deliver", given["study"]).outputs["model"])
+    decided = again.scored(table)["decision"].astype(float)
+    members = {
+        name.removeprefix("in_"): np.tile(values.astype(bool), FRESH)
+        for name, values in labels.items()
+        if name.startswith("in_")
+    }
+    fresh = (rng.random((FRESH, len(table))) < chance).ravel().astype("int8")
+    told = {"members": members}
+    if "deployed" in labels:
+        told["deployed"] = np.tile(labels["deployed"], FRESH)
+    samples = DataSets(None, fresh, **told)
+    options, decided = again.facts["options"], np.tile(decided, FRESH)
+    asked = texts_of(options), numbers_among(options)
+    values = constraint_values(decided, decided, samples, *asked)[:, 0, 2]
+    shown = {one.constraint: one.excess for one in again.promises_[::2]}
+    found = {
+        text: {"truth": excess, "estimate": shown[text], "low": -np.inf, "high": KEPT}
+        for text, excess in zip(shown, values, strict=True)
+    }
+    _records(job, found, len(frame))
+
+
 def rehearsed(job):
     """All copies of a study in one table, with what they say together."""
     copies = pd.concat([read_table(path) for path in job.input.copies], ignore_index=True)
@@ -256,83 +522,3 @@ def rehearsed(job):
 
 
 _KEPT = ["target", "metric", "setting", "part", "variable", "step", "value", "rows"]
-
-
-def summed_up(copies):
-    """Of each scenario and population: how often the interval held the truth, and how far off.
-
-    Parameters
-    ----------
-    copies : DataFrame
-        Records of single copies, as `rehearse` writes them.
-
-    Returns
-    -------
-    list of dict
-        ``rehearsed_held`` (share of copies whose interval, or bounds, held the truth),
-        ``rehearsed_off`` (mean of estimate minus truth), ``rehearsed_rmse`` and
-        ``rehearsed_naive_rmse`` (root mean squared errors of the answer, and of the mean of the
-        labeled rows), ``rehearsed_half_width`` and ``rehearsed_bounded`` (share of copies that had
-        bounds in place of an interval); of each method (a variable) ``rehearsed_mean_loss``, the
-        mean loss on the outcomes that are hidden in the copy, and ``rehearsed_best``, the share of
-        copies in which that was the least; ``rows`` is the number of copies.
-    """
-    keys = ["target", "setting", "part"]
-    by_method = copies[copies["metric"].eq("rehearsed_loss")]
-    records = _best(by_method, keys)
-    copies = copies[copies["metric"].ne("rehearsed_loss")]
-    wide = copies.pivot_table("value", [*keys, "step"], "metric", sort=False)
-    wide = wide.rename(columns=lambda name: name.removeprefix("rehearsed_")).dropna()
-    for place, one in wide.groupby(keys, sort=False):
-        off, naive = one["estimate"] - one["truth"], one["naive"] - one["truth"]
-        held = (one["low"] <= one["truth"]) & (one["truth"] <= one["high"])
-        count = len(one)
-        told = {
-            "held": (held.mean(), np.sqrt(held.mean() * (1 - held.mean()) / count)),
-            "off": (off.mean(), off.std(ddof=1) / np.sqrt(count) if count > 1 else np.nan),
-            "rmse": (np.sqrt((off**2).mean()), np.nan),
-            "naive_rmse": (np.sqrt((naive**2).mean()), np.nan),
-            "half_width": ((one["high"] - one["low"]).mean() / 2, np.nan),
-            "bounded": (one["bounded"].mean(), np.nan),
-        }
-        records += [
-            dict(zip(keys, place, strict=True))
-            | {"metric": f"rehearsed_{what}", "value": value, "standard_error": error}
-            | {"rows": count}
-            for what, (value, error) in told.items()
-        ]
-        # Exact interval of a share (Clopper & Pearson 1934).
-        hits = held.sum()
-        ends = {
-            "low": betaincinv(hits, count - hits + 1, 0.025) if hits else 0.0,
-            "high": betaincinv(hits + 1, count - hits, 0.975) if hits < count else 1.0,
-        }
-        records += [
-            dict(zip(keys, place, strict=True))
-            | {"metric": "rehearsed_held", "variable": end, "value": value, "rows": count}
-            for end, value in ends.items()
-        ]
-    return records
-
-
-def _best(copies, keys):
-    """Mean loss of each method over copies, and the share of copies in which it was the least."""
-    records = []
-    for place, one in copies.groupby(keys, sort=False):
-        wide = one.pivot(index="step", columns="variable", values="value")
-        wide = wide[list(dict.fromkeys(one["variable"]))]
-        least = wide.idxmin(axis=1)
-        for method in wide:
-            at = dict(zip(keys, place, strict=True)) | {"rows": len(wide), "variable": method}
-            values, count = wide[method], len(wide)
-            error = values.std(ddof=1) / np.sqrt(count) if count > 1 else np.nan
-            records += [
-                at
-                | {
-                    "metric": "rehearsed_mean_loss",
-                    "value": values.mean(),
-                    "standard_error": error,
-                },
-                at | {"metric": "rehearsed_best", "value": (least == method).mean()},
-            ]
-    return records

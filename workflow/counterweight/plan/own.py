@@ -21,7 +21,7 @@ from counterweight.plan.mistakes import brief, nearest, refuse_all, told
 SOURCE = ("reading", "columns")
 ROLES = ("id", "weight", "time", "group", "user", "action", "propensity")
 #: Keys that its study has, too.
-PASSED_ON = ("title", "question", "score", "limits", "experiment")
+PASSED_ON = ("title", "question", "score", "limits", "experiment", "rehearse")
 #: Keys that name files.
 FILES = ("table", "score", "collected")
 #: Where a run writes down which tables it is about, below its results.

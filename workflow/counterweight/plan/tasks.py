@@ -104,6 +104,30 @@ def check_parts(name, study):
         )
 
 
+def jobs_of_answer(plan, study, at):
+    """Stage and item, and the job, of all that is read to make what a study delivers, in order."""
+    task = module_of(study)
+    found = [(("deliver",), task.plan_deliver(plan, study, at))]
+    made = {
+        "evaluate": ("methods", at.metrics),
+        "train": ("methods", at.model, at.predictions),
+        "weigh": ("weightings", at.weights),
+        "select": ("selectors", at.selection, at.selection_model),
+    }
+    for stage, (items, *paths) in made.items():
+        for item in reversed([*study[items]]):
+            held = [
+                [one] if isinstance(one, str) else one
+                for _, job in found
+                for one in job.inputs.values()
+            ]
+            read = {path for several in held for path in several}
+            if read & {path(item) for path in paths}:
+                planned = getattr(task, f"plan_{stage}")
+                found.insert(0, ((stage, item), planned(plan, study, item, at)))
+    return [(("label",), task.plan_label(plan, study, at)), *found]
+
+
 def applied(plan, giving):
     """Study whose saved model `snakemake apply` applies: the one that is named, or the only one.
 

@@ -7,6 +7,9 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of, weighing_of
 from counterweight.plan.methods import looked_up
+from counterweight.tasks.beside_answers import asked_rehearsal, plan_copy
+from counterweight.tasks.beside_answers import copies as rehearsals
+from counterweight.tasks.beside_answers import plan_summed_up as plan_rehearsed
 from counterweight.tasks.own_studies import check_method
 from counterweight.tasks.own_studies import of_classifiers as own_study
 
@@ -19,7 +22,7 @@ NEW_ROWS_NEED = ("id",)
 ALSO = {("outcome", "keep_rate"): "chances, learned from a log that dropped zeros"}
 KEYS = frozenset(
     {"selection", "weighting", "samples", "test_rows", "keep_rate", "paired_with", "user"}
-    | {"deliver", "score"}
+    | {"deliver", "score", "rehearse"}
 )
 ITEM_KEYS = {
     "selection": {"calibration": "isotonic", "folds": 5},
@@ -32,7 +35,7 @@ PAGE = {
     "table": "counterweight.reporting.pages.selection_page:table",
     "page": "counterweight.reporting.pages.selection_page:PAGE",
 }
-__all__ = ["own_study"]
+__all__ = ["own_study", "plan_rehearsed", "rehearsals"]
 _HERE = "counterweight.tasks.classification"
 
 
@@ -62,6 +65,12 @@ def complete(name, study, plan):
         raise CounterweightError(
             f"studies.{name}.user is for the protocol metrics, and this one has {protocol}: leave "
             "user out, or choose metrics."
+        )
+    study["rehearse"] = asked_rehearsal(name, study, plan, ("assumed",))
+    if study["rehearse"] and (protocol != "rates" or _thinned(study)):
+        raise CounterweightError(
+            f"studies.{name}.rehearse is for promises about tables whose rows are all there: leave "
+            "rehearse out."
         )
 
 
@@ -486,3 +495,14 @@ def apply(job):
     saved, paths = SavedClassifier.read(job.input.model), (job.output.table, job.output.csv)
     rows = saved.score_file(str(job.input.score), *paths, job.given["reading"])
     job.log.info("%d new rows scored", rows)
+
+
+def plan_rehearse(plan, study, copy, at):
+    inputs = {name: getattr(at, name) for name in ("table", "columns", "features", "labels")}
+    inputs["model"] = f"{at.folder}/model.parquet"
+    told = {
+        "rules": labeling_of(study)[0],
+        "groups": list(plan["datasets"][study["dataset"]]["roles"].get("groups") or ()),
+    }
+    run = "counterweight.rehearsal:rehearse_promises"
+    return plan_copy(run, plan, study, copy, at, inputs, **told)

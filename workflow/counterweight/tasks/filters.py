@@ -8,19 +8,23 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
 from counterweight.plan.mistakes import nearest
+from counterweight.tasks.beside_answers import asked_rehearsal, plan_copy
+from counterweight.tasks.beside_answers import copies as rehearsals
+from counterweight.tasks.beside_answers import plan_summed_up as plan_rehearsed
 from counterweight.tasks.own_studies import balanced as own_study
 
 WORDS = "studies of balanced filters"
 ASKS = "a filter that balances groups"
 ROLES = ("balance",)
 KEYS = frozenset({"selection", "weighting", "target", "filter", "paired_with", "score"})
+KEYS |= {"rehearse"}
 #: Roles whose columns new rows need besides the features.
 NEW_ROWS_NEED = ("id",)
 PAGE = {
     "table": "counterweight.reporting.pages.filters_page:table",
     "page": "counterweight.reporting.pages.filters_page:PAGE",
 }
-__all__ = ["own_study"]
+__all__ = ["own_study", "plan_rehearsed", "rehearsals"]
 _HERE = "counterweight.tasks.filters"
 #: Setting that promises how much a filter tells about groups at most; others only trade.
 LIMIT = "alpha"
@@ -28,6 +32,7 @@ LIMIT = "alpha"
 
 def complete(name, study, plan):
     study |= {"targets": ["general"], "columns": ["imbalance"]}
+    study["rehearse"] = asked_rehearsal(name, study, plan, ("assumed",))
 
 
 def finish(name, study):
@@ -547,6 +552,11 @@ def apply(job):
         table = metrics_table(job.given["study"], "new rows", new_records(saved, found))
         write_table(job.output.metrics, table, METRICS)
     write_answers(job.output.table, job.output.csv, saved.released(frame, found))
+
+
+def plan_rehearse(plan, study, copy, at):
+    inputs = {"table": at.table, "columns": at.columns, "model": f"{at.folder}/filter.parquet"}
+    return plan_copy("counterweight.rehearsal:rehearse_filter", plan, study, copy, at, inputs)
 
 
 def shown(study):

@@ -20,10 +20,13 @@ from pathlib import Path
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
+from counterweight.tasks.beside_answers import asked_rehearsal, plan_copy
+from counterweight.tasks.beside_answers import copies as rehearsals
+from counterweight.tasks.beside_answers import plan_summed_up as plan_rehearsed
 from counterweight.tasks.own_studies import checked_reward, kept_by, refuse_columns
 
 WORDS = "studies of logged actions"
-KEYS = frozenset({"score"})
+KEYS = frozenset({"score", "rehearse"})
 #: Keys of a table of one's own that ask for such a study, and what they ask.
 ROLES = ("reward", "propensity")
 ASKS = "what policies are worth, by a log of another one"
@@ -36,6 +39,7 @@ PAGE = {
 }
 #: Keys of a table of one's own that its labeling rule takes as they are.
 OPTIONAL = ("rows_before", "user", "weight", "by_partition")
+__all__ = ["plan_rehearsed", "rehearsals"]
 _HERE = "counterweight.tasks.logs"
 #: What a file of sums says it is.
 SUMS = "sums of a log"
@@ -49,6 +53,12 @@ def complete(name, study, plan):
             f"studies.{name}.evaluation.protocol is {protocol!r}, which does not go with the "
             f"labeling rule {study['labeling']['rule']}: of a log of one's own, labeled by "
             "own_log, values are told by own_values, of others by policy_value."
+        )
+    study["rehearse"] = asked_rehearsal(name, study, plan, ("assumed", "outcome"), 2)
+    if study["rehearse"] and study["labeling"]["options"]["by_partition"]:
+        raise CounterweightError(
+            f"studies.{name}.rehearse makes copies of a whole log, which by_partition does not "
+            "read at once: leave one of the two out."
         )
 
 
@@ -101,6 +111,7 @@ def own_study(entry):
         "labeling": labeling,
         "evaluation": {"protocol": "own_values"},
         "models": models,
+        "figures": ["rehearsal"] * ("rehearse" in entry),
         "roles": _roles(entry, reward, labeling, models),
     }
 
@@ -575,6 +586,23 @@ def apply(job):
     values, comparisons = saved.tables(str(job.input.score), job.given["reading"])
     write_tables(job.output, values, comparisons)
     job.log.info("%d rows of a new log", values["rows"][0])
+
+
+def plan_rehearse(plan, study, copy, at):
+    policies = _reported(study)
+    inputs = {"table": at.table, "labels": at.labels}
+    inputs["predictions"] = [at.predictions(name) for name in policies]
+    options = [study["methods"][name]["options"] for name in policies]
+    action = plan["datasets"][study["dataset"]]["roles"].get("action")
+    by = [action, *(one[key] for one in options for key in ("shown", "takes"))]
+    by += [name for one in options for name in one["reward_by"]]
+    told = {
+        "policies": policies,
+        "labels": {name: study["methods"][name]["label"] for name in policies},
+        "by": [name for name in dict.fromkeys(by) if name],
+        "user": study["labeling"]["options"]["user"],
+    }
+    return plan_copy("counterweight.rehearsal:rehearse_log", plan, study, copy, at, inputs, **told)
 
 
 def shown(study):

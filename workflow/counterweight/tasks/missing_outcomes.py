@@ -8,18 +8,17 @@ delivered is fitted on all labeled rows.
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.assumptions import assumed, declared_assumption
-from counterweight.plan.jobs import (
-    Job,
-    Paths,
-    columns_job,
-    draws,
-    labeling_of,
-    protocol_of,
-    roles_of,
-    weighing_of,
-)
+from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of, weighing_of
 from counterweight.plan.methods import looked_up
-from counterweight.tasks.bought_labels import own_collection, plan_collection, with_collected
+from counterweight.tasks.beside_answers import (
+    asked_rehearsal,
+    own_collection,
+    plan_collection,
+    plan_copy,
+    with_collected,
+)
+from counterweight.tasks.beside_answers import copies as rehearsals
+from counterweight.tasks.beside_answers import plan_summed_up as plan_rehearsed
 from counterweight.tasks.own_studies import BOOSTED, LINEAR, check_method
 
 WORDS = "studies of outcomes with blanks"
@@ -39,6 +38,7 @@ PAGE = {
     "table": "counterweight.reporting.pages.selection_page:table",
     "page": "counterweight.reporting.pages.blanks_page:PAGE",
 }
+__all__ = ["plan_rehearsed", "rehearsals"]
 _HERE = "counterweight.tasks.missing_outcomes"
 #: The weighting to a target that is not the rest of the table, and what it is called in a config.
 ELSEWHERE, TARGET_KEYS = "to_target", ("table", "margins")
@@ -54,11 +54,8 @@ CHOSEN_BOOSTED = {"max_iter": None, "max_leaf_nodes": None}
 FEW = 25
 #: Metrics that a results table shows, as far as they are measured.
 COLUMNS = ("auc", "log_loss", "brier", "accuracy", "calibration_ratio", "mse", "mae", "r2")
-#: A rehearsal where no more is said of it than how many copies.
-REHEARSED = {"copies": 50, "scenarios": ["assumed", "outcome"], "gamma": 2.0}
-#: Keys of a study that say nothing of how its answer is computed.
-UNTOLD = ("title", "question", "family", "rehearse", "figures", "score", "columns", "labels")
-UNTOLD += ("collect", "collected")
+#: What is so in copies of a table, those of a rehearsal that does not say first.
+SCENARIOS = ("assumed", "outcome", "hidden", "overlap")
 #: Metrics of predictions that say what others say here: the calibration ratio, and accuracy.
 TOLD_OTHERWISE = ("balanced_accuracy", "calibration_error")
 
@@ -85,7 +82,6 @@ def own_study(entry):
     return {
         "roles": roles,
         "tilt": _tilt(entry),
-        "rehearse": entry.get("rehearse"),
         "features": {"recipe": "typed"},
         "outcome": {"rule": "given"} | outcome,
         "labeling": {"rule": "present"} | labeled,
@@ -210,20 +206,12 @@ def complete(name, study, plan):
             "unlabeled."
         )
 
-    study["rehearse"] = _rehearsal(name, study)
-
-
-def _rehearsal(name, study):
-    """What is rehearsed, spelled out; None where nothing is."""
-    asked = study.get("rehearse")
-    if asked is None:
-        return None
-    if any(one["weighting"] == ELSEWHERE for one in study["weighting"]):
+    study["rehearse"] = asked_rehearsal(name, study, plan, SCENARIOS, 2)
+    if study["rehearse"] and any(one["weighting"] == ELSEWHERE for one in study["weighting"]):
         raise CounterweightError(
             f"studies.{name}.rehearse is for answers about the rows of the table, and target names "
             "other people: leave one of the two out."
         )
-    return REHEARSED | (asked if isinstance(asked, dict) else {"copies": asked})
 
 
 def _further(plan):
@@ -552,16 +540,7 @@ def apply(job):
     job.log.info("%d new rows scored", rows)
 
 
-def rehearsals(study):
-    """Copies of the table that the study is run on, a job each."""
-    asked = study["rehearse"] or {"scenarios": (), "copies": 0}
-    return [
-        f"{scenario}_{copy}" for scenario in asked["scenarios"] for copy in range(asked["copies"])
-    ]
-
-
 def plan_rehearse(plan, study, copy, at):
-    scenario, _, number = copy.rpartition("_")
     inputs = {
         "table": at.table,
         "columns": at.columns,
@@ -569,57 +548,9 @@ def plan_rehearse(plan, study, copy, at):
         "selection": [at.selection(selector) for selector in study["selectors"]],
         "scores": f"{at.folder}/scores.parquet",
         "model": f"{at.folder}/model.parquet",
-        "metrics": at.metrics("delivered") if scenario == "hidden" else [],
+        "metrics": at.metrics("delivered") if copy.startswith("hidden_") else [],
     }
-    dataset = plan["datasets"][study["dataset"]]
-    told = {key: value for key, value in dataset.items() if key not in ("path", "query")}
-    given = {
-        "study": study["id"],
-        "scenario": scenario,
-        "copy": int(number),
-        "gamma": study["rehearse"]["gamma"],
-        "target": study["targets"][0],
-        "roles": [
-            name
-            for role, names in components.columns_by_role(dataset["roles"]).items()
-            for name in ([names] if isinstance(names, str) else names)
-            if role != "labeled"
-        ],
-        "as": {key: value for key, value in study.items() if key not in UNTOLD},
-        "dataset": told,
-        "plan": {key: plan[key] for key in ("seed", "metrics", "data_source")},
-    }
-    jobs = [*_jobs_of_copy(plan, study, at)]
-    # A copy is planned in its job, which asks the task.
-    uses = dict.fromkeys([("task", study["task"]), *(pair for job in jobs for pair in job.uses)])
-    modules = {job.run.partition(":")[0] for job in jobs} | {
-        name for job in jobs for name in job.modules
-    }
-    given |= draws(plan, study)
-    more = {"modules": tuple(sorted(modules))}
-    return Job("counterweight.rehearsal:rehearse", inputs, given, tuple(uses), **more)
-
-
-def _jobs_of_copy(plan, study, at):
-    """The jobs that make the answer of a study, whose code is that of a rehearsal, too."""
-    yield columns_job(study["dataset"], plan, Paths(plan))
-    yield plan_label(plan, study, at)
-    for selector in study["selectors"]:
-        yield plan_select(plan, study, selector, at)
-    for weighting in study["weightings"]:
-        yield plan_weigh(plan, study, weighting, at)
-    for method in study["methods"]:
-        yield plan_train(plan, study, method, at)
-    yield plan_deliver(plan, study, at)
-
-
-def plan_rehearsed(plan, study, at):
-    if not study["rehearse"]:
-        return None
-    inputs = {"copies": [at.rehearsal(copy) for copy in rehearsals(study)]}
-    outputs = {"metrics": at.metrics("rehearsal")}
-    given = {"study": study["id"]}
-    return Job("counterweight.rehearsal:rehearsed", inputs, given, outputs=outputs)
+    return plan_copy("counterweight.rehearsal:rehearse", plan, study, copy, at, inputs)
 
 
 def shown(study):

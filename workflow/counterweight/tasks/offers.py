@@ -8,13 +8,18 @@ import itertools
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
+from counterweight.tasks.beside_answers import asked_rehearsal, plan_copy
+from counterweight.tasks.beside_answers import copies as rehearsals
+from counterweight.tasks.beside_answers import plan_summed_up as plan_rehearsed
 
 WORDS = "studies of offers and answers"
 KEYS = frozenset({"paired_with", "deliver", "score", "limits", "experiment", "bootstrap"})
+KEYS |= {"rehearse"}
 PAGE = {
     "table": "counterweight.reporting.pages.offers_page:table",
     "page": "counterweight.reporting.pages.offers_page:PAGE",
 }
+__all__ = ["plan_rehearsed", "rehearsals"]
 _HERE = "counterweight.tasks.offers"
 ROLES = ("offer", "answer")
 #: Roles whose columns new rows need besides the features.
@@ -55,7 +60,10 @@ def own_study(entry):
             {"model": "predictive_choice", "most_components": 5},
             {"model": "offer_boosting"},
         ],
-        "figures": ["curves", "profiles", "enrolment", "model_order"],
+        "figures": [
+            *["rehearsal"] * ("rehearse" in entry),
+            *("curves", "profiles", "enrolment", "model_order"),
+        ],
     }
 
 
@@ -98,6 +106,7 @@ def complete(name, study, plan):
     _check_points(name, study)
     # Errors are of chances where these are known, else answers judge.
     study |= {"targets": ["general"], "columns": ["rmse", "log_loss"]}
+    study["rehearse"] = asked_rehearsal(name, study, plan, ("assumed",))
     # Each repeat of a simulated data set is a world of its own, so nothing is shared.
     if components.declared("dataset", study["dataset"], "SIMULATED", False):
         study["test_share"] = 0.0
@@ -353,6 +362,12 @@ def apply(job):
     from counterweight.delivery.saved_offers import price_file
 
     price_file(job)
+
+
+def plan_rehearse(plan, study, copy, at):
+    inputs = {"table": at.table, "model": f"{at.folder}/model.parquet"}
+    run, told = "counterweight.rehearsal:rehearse_offers", labeling_of(study)[0]
+    return plan_copy(run, plan, study, copy, at, inputs, rules=told)
 
 
 def shown(study):

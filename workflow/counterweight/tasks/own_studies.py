@@ -257,7 +257,10 @@ def promised(entry):
         "models": models,
         # Others are compared with the first.
         "main": "promised",
-        "figures": ["promises"] if entry.get("confidence") else [],
+        "figures": [
+            *["rehearsal"] * ("rehearse" in entry),
+            *["promises"] * bool(entry.get("confidence")),
+        ],
         "deliver": {"method": "promised"},
     }
 
@@ -371,7 +374,7 @@ def balanced(entry):
         "selection": proxies,
         "weighting": [{"weighting": "quadratic"} | limits],
         "models": [model | {"classifier": "none"} for model in models],
-        "figures": [],
+        "figures": ["rehearsal"] * ("rehearse" in entry),
         "filter": given,
     }
 

@@ -6,7 +6,14 @@ from matplotlib.ticker import LogLocator
 
 from counterweight.reporting.charts import forms
 from counterweight.reporting.numbers import Estimate
-from counterweight.reporting.pages.sensitivity_page import REHEARSED, scenario_of, swept_of
+from counterweight.reporting.pages.sensitivity_page import (
+    LOGS_REHEARSED,
+    REHEARSALS,
+    REHEARSED,
+    rehearsed_parts,
+    scenario_of,
+    swept_of,
+)
 from counterweight.reporting.wording import joined_words, number, places_for, shortened
 from counterweight.tables.parquet import setting_options
 
@@ -226,13 +233,22 @@ def draw_rehearsal(study):
         return forms.blank("No copy of the table was made in this study.")
     factor = 100 if study.measured("target_rate", target) else 1
     unit = "points" if factor == 100 else "in the outcome's unit"
-    titles = [_panel_of(setting) for setting in settings]
+    panels = [(setting, "unlabeled") for setting in settings]
+    if not len(_copies(study, target, *panels[0])):
+        panels = [*rehearsed_parts(study)][:6]
+    titles = [
+        _panel_of(setting) if part == "unlabeled" else f"{part}, {_panel_of(setting).lower()}"
+        for setting, part in panels
+    ]
     canvas = forms.Canvas(
         titles, 2.0, "Copies, in order of the error", f"Estimate minus truth, {unit}", sharey="row"
     )
-    whose, found = "rows without an outcome", []
-    for panel, setting in zip(canvas.all, settings, strict=True):
-        copies = _copies(study, target, setting)
+    blanks = panels[0][1] == "unlabeled"
+    words, found = REHEARSALS if blanks else LOGS_REHEARSED, []
+    for panel, (setting, part) in zip(canvas.all, panels, strict=True):
+        copies = _copies(study, target, setting, part)
+        # A promise has a limit on one side alone.
+        copies["low"] = copies["low"].where(np.isfinite(copies["low"]), copies.min(axis=1))
         copies = copies.sub(copies["truth"], axis=0).mul(factor).dropna().sort_values("estimate")
         held = (copies["low"] <= 0) & (copies["high"] >= 0)
         copies["at"] = np.arange(1, len(copies) + 1)
@@ -240,8 +256,10 @@ def draw_rehearsal(study):
         for name, which, look in (("held", held, _HELD), ("missed", ~held, _MISSED)):
             points = copies[which][["at", "estimate", "low", "high"]].itertuples(index=False)
             panel.line(f"interval {name} the truth", [*points], look, markersize=2.6)
-        found.append(f"{held.sum()} of {len(held)} {scenario_of(setting)}")
-    title = f"For the {whose} the interval held the truth in {joined_words(found)}"
+        which = "" if blanks else f" ({part})"
+        found.append(f"{held.sum()} of {len(held)} {scenario_of(setting, words=words)}{which}")
+    whose = "For the rows without an outcome the" if blanks else "The"
+    title = f"{whose} interval held the truth in {joined_words(found)}"
     return canvas.drawing(title, "Error and interval of the answer on each copy of the table")
 
 
@@ -259,12 +277,12 @@ def _panel_of(setting):
     return _SCENARIOS[name].format(gamma=gamma or 1)
 
 
-def _copies(study, target, setting):
-    """Truth, estimate and interval of the rows without an outcome, a line each copy."""
+def _copies(study, target, setting, part):
+    """Truth, estimate and interval of a part, a line each copy."""
     found = {}
     for what in ("truth", "estimate", "low", "high"):
         rows = study.rows(REHEARSED, f"rehearsed_{what}", target)
-        rows = rows[rows["setting"].eq(setting) & rows["part"].eq("unlabeled")]
+        rows = rows[rows["setting"].eq(setting) & rows["part"].eq(part)]
         found[what] = rows.dropna(subset="step").set_index("step")["value"]
     return pd.DataFrame(found)
 

@@ -4,6 +4,7 @@ import math
 
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
+from counterweight.reporting.pages.sensitivity_page import REHEARSAL
 from counterweight.reporting.sheets import (
     Bound,
     Column,
@@ -535,6 +536,6 @@ PAGE = StudyPage(
     answer=answer,
     question=question,
     sheets=(OVERVIEW, EQUAL, GROUPS, CLASSIFIERS),
-    trust=(newcomers, trust),
+    trust=(*REHEARSAL, newcomers, trust),
     details=(OTHERS, BOUNDS, PROXIES),
 )

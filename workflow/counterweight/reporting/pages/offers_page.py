@@ -10,6 +10,7 @@ import pandas as pd
 
 from counterweight.reporting.blocks import Card, Link
 from counterweight.reporting.numbers import Estimate, results_table
+from counterweight.reporting.pages.sensitivity_page import REHEARSAL
 from counterweight.reporting.sheets import Bound, Column, Line, Sheet, in_words, mark_of, told
 from counterweight.reporting.study_page import Answer, StudyPage, difference_in_words
 from counterweight.reporting.wording import Measure, capital, count, listing, option_name, percent
@@ -693,8 +694,7 @@ LIMITS = Sheet(
 PAGE = StudyPage(
     answer=answer,
     sheets=(EARNINGS, DRAWN, LIMITS, ACCURACY, SUPPORT, SINGLE),
-    # Links to the offers stand under the answer where it is of what is delivered.
-    trust=(segments, at_the_end, lambda numbers: () if numbers.delivered[0] else files(numbers)),
+    trust=(*REHEARSAL, segments, at_the_end, lambda of: () if of.delivered[0] else files(of)),
     details=(TOTALS, CLAIMS, COMPONENTS, REGRESSIONS, EXPLAINED),
     question=lambda numbers: "What should each person be offered, and what would that earn?",
 )

@@ -5,6 +5,7 @@ import math
 from counterweight.labeling.conditions import condition_in_words
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.selection_page import gap_column
+from counterweight.reporting.pages.sensitivity_page import REHEARSAL
 from counterweight.reporting.sheets import (
     Column,
     Holds,
@@ -298,7 +299,7 @@ ESTIMATED = Sheet(
 PAGE = StudyPage(
     answer=answer,
     sheets=(VALUES, COMPARED),
-    trust=(rests_on, SUPPORT, assumed),
+    trust=(*REHEARSAL, rests_on, SUPPORT, assumed),
     details=(ESTIMATED,),
     question=question,
 )

@@ -23,6 +23,7 @@ from counterweight.reporting.pages.promises_page import (
     rule_of,
     settings_of,
 )
+from counterweight.reporting.pages.sensitivity_page import REHEARSAL
 from counterweight.reporting.sheets import (
     Bound,
     Column,
@@ -541,4 +542,4 @@ def question(numbers):
     return f"Does {inline(numbers, main_of(numbers))} keep what is requested of {words}{costs}?"
 
 
-PAGE = StudyPage(answer, SHEETS, (fits, sign_test, DATA), DETAILS, question)
+PAGE = StudyPage(answer, SHEETS, (*REHEARSAL, fits, sign_test, DATA), DETAILS, question)

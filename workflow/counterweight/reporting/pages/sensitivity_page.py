@@ -348,10 +348,52 @@ REHEARSALS = {
 }
 
 
-def scenario_of(setting, say=1):
+#: The same of copies of a log.
+LOGS_REHEARSED = REHEARSALS | {
+    "outcome": (
+        "odds of a reward of logged rows times {gamma:g}, or 1/{gamma:g}",
+        "if odds of a reward of logged rows are {gamma:g} times, or 1/{gamma:g} of, what the same "
+        "choices earn otherwise",
+    )
+}
+
+
+def scenario_of(setting, say=1, words=REHEARSALS):
     """A scenario of a rehearsal in words: as a label (0), or in a sentence (1)."""
     name, gamma = next(iter(setting_options(setting).items()))
-    return REHEARSALS[name][say].format(gamma=gamma or 1)
+    return words[name][say].format(gamma=gamma or 1)
+
+
+def rehearsed_parts(numbers):
+    """What copies of a table tell of, but for one with blanks: setting and part of each."""
+    target = numbers.plan["targets"][0]
+    for part in numbers.places("part", REHEARSED, "rehearsed_off", target):
+        for setting in numbers.places("setting", REHEARSED, "rehearsed_held", target):
+            place = {"setting": setting, "part": part}
+            if numbers.get(REHEARSED, "rehearsed_held", target, **place).known:
+                yield setting, part
+
+
+def tried_on_copies(numbers):
+    """How often the answer held the truth on copies of any table but one with blanks."""
+    target, said = numbers.plan["targets"][0], {}
+    for setting, part in rehearsed_parts(numbers):
+        share = numbers.get(REHEARSED, "rehearsed_held", target, setting=setting, part=part)
+        copies = _rows_of(numbers, setting)
+        whole = round(share.mean * copies)
+        often = f"in {whole} of {copies}"
+        if abs(share.mean * copies - whole) > 1e-6:
+            often = f"for {percent(share.mean)} of the people of {copies}"
+        scenario = scenario_of(setting, words=LOGS_REHEARSED)
+        said.setdefault(part, []).append(f"{often} {scenario}")
+    for part, held in said.items():
+        yield (
+            "Rehearsed on synthetic copies of this table, in which the truth is known: "
+            f"{part} was within what was told {joined_words(held)}."
+        )
+    refused = numbers.get(REHEARSED, "rehearsed_refused", target, part="")
+    if refused.known and refused.mean > 0:
+        yield f"In {percent(refused.mean)} of the copies nothing could be delivered."
 
 
 def rehearsed(numbers):
@@ -411,6 +453,11 @@ def _rehearsal_lines(numbers):
     target, whom = numbers.plan["targets"][0], {"unlabeled": "rows without an outcome"}
     if target == "general":
         whom[""] = "everyone"
+    if not numbers.get(REHEARSED, "rehearsed_held", target, part="unlabeled").known:
+        for setting, part in rehearsed_parts(numbers):
+            label = f"{capital(scenario_of(setting, 0, LOGS_REHEARSED))}: {part}"
+            yield Line(REHEARSED, label, {"setting": setting, "part": part})
+        return
     for setting in numbers.places("setting", REHEARSED, "rehearsed_held", target):
         for part, words in whom.items():
             label = f"{capital(scenario_of(setting, 0))}: {words}"
@@ -419,7 +466,7 @@ def _rehearsal_lines(numbers):
 
 def _rehearsal_columns(numbers):
     target = numbers.plan["targets"][0]
-    for metric in ("held", "off", "half_width", "rmse", "naive_rmse", "bounded"):
+    for metric in ("held", "off", "half_width", "rmse", "naive_rmse", "bounded", "reached"):
         show = "interval" if metric in ("held", "off") else "mean"
         yield Column(f"rehearsed_{metric}", target=target, show=show)
 
@@ -431,8 +478,10 @@ BY_REHEARSAL = Sheet(
     _rehearsal_columns,
     first="In the copies",
     note=(
-        "A copy has the rows and columns of the table; who has an outcome and how everyone turns out "
-        "are drawn anew from what was fitted to it, and the whole answer is made again."
+        "A copy has the rows and columns of the table; what is not known of everybody is drawn anew "
+        "from what was fitted to it, and the whole answer is made again."
     ),
     best=False,
 )
+#: What pages show of a rehearsal beside their answer.
+REHEARSAL = (tried_on_copies, BY_REHEARSAL)

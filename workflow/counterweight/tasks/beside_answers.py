@@ -1,14 +1,18 @@
-"""Labels that are bought by design, of a table with blank outcomes: which next, and what they say.
+"""What a study may be asked beside its answer: which labels to buy, and to rehearse the answer.
 
-The keys `collect` and `collected` of tables of one's own, for `tasks.missing_outcomes`.
+The keys `collect` and `collected` of tables with blank outcomes (`tasks.missing_outcomes`), and
+`rehearse` of every task that has copies of its table with known truth
+(`counterweight.rehearsal`).
 """
 
 from dataclasses import replace
 
 from counterweight.errors import CounterweightError
-from counterweight.plan.jobs import Job
+from counterweight.plan import components
+from counterweight.plan.jobs import Job, Paths, columns_job, draws
+from counterweight.plan.tasks import jobs_of_answer, module_of
 
-_HERE = "counterweight.tasks.bought_labels"
+_HERE = "counterweight.tasks.beside_answers"
 #: What is asked of a plan where it is not said.
 DEFAULTS = {"budget": None, "half_width": None, "cost": None, "by": None}
 DEFAULTS |= {"for": "mean", "floor": None, "batches": 1}
@@ -114,7 +118,7 @@ def plan_collection(plan, study, at, inputs, given, uses):
 
 def collect(job):
     """Write which labels to buy, with the chances of all rows, and what they will tell."""
-    from counterweight.delivery.collecting import planned_labels
+    from counterweight.delivery.collected_answers import planned_labels
     from counterweight.tables.parquet import METRICS, metrics_table, write_table
     from counterweight.tables.saved_form import write_csv
 
@@ -137,3 +141,83 @@ def with_collected(plan, study, at, job):
     own = (*job.own, study["collected"])
     run = f"{job.run}_collected"
     return replace(job, run=run, inputs=inputs, given=given, own=own, modules=modules)
+
+
+#: A rehearsal where no more is said of it than how many copies.
+REHEARSED = {"copies": 50, "gamma": 2.0}
+#: Keys of a study that say nothing of how its answer is computed.
+UNTOLD = ("title", "question", "family", "rehearse", "figures", "score", "columns", "labels")
+UNTOLD += ("collect", "collected")
+
+
+def asked_rehearsal(name, study, plan, scenarios, usual=1):
+    """What is rehearsed, spelled out; None where nothing is.
+
+    `scenarios` are those that copies of the task's tables have, the first `usual` of them made
+    where none is named.
+    """
+    asked = study.get("rehearse")
+    if asked is None:
+        return None
+    if "roles" not in plan["datasets"][study["dataset"]]:
+        raise CounterweightError(
+            f"studies.{name}.rehearse makes copies of a table of one's own, and the truth of "
+            f"{study['dataset']} is known: leave rehearse out."
+        )
+    asked = dict(asked) if isinstance(asked, dict) else {"copies": asked}
+    told = REHEARSED | {"scenarios": list(scenarios[:usual])} | asked
+    strange = [one for one in told["scenarios"] if one not in scenarios]
+    if strange:
+        raise CounterweightError(
+            f"studies.{name}.rehearse.scenarios has {strange[0]!r}, of which "
+            f"{module_of(study).WORDS} have no copies: choose among {', '.join(scenarios)}."
+        )
+    return told
+
+
+def copies(study):
+    """Names of the copies of its table that a study is run on, a job each."""
+    asked = study.get("rehearse") or {"scenarios": (), "copies": 0}
+    return [
+        f"{scenario}_{copy}" for scenario in asked["scenarios"] for copy in range(asked["copies"])
+    ]
+
+
+def plan_copy(run, plan, study, copy, at, inputs, **told):
+    """The job that makes the answer of a study on a copy of its table; `told` is the task's own."""
+    scenario, _, number = copy.rpartition("_")
+    dataset = plan["datasets"][study["dataset"]]
+    given = {
+        "study": study["id"],
+        "scenario": scenario,
+        "copy": int(number),
+        "gamma": study["rehearse"]["gamma"],
+        "target": study["targets"][0],
+        "roles": [
+            name
+            for role, names in components.columns_by_role(dataset["roles"]).items()
+            for name in ([names] if isinstance(names, str) else names)
+            if role != "labeled"
+        ],
+        "as": {key: value for key, value in study.items() if key not in UNTOLD},
+        "dataset": {key: value for key, value in dataset.items() if key not in ("path", "query")},
+        "plan": {key: plan[key] for key in ("seed", "metrics", "data_source")},
+    }
+    jobs = [columns_job(study["dataset"], plan, Paths(plan))]
+    jobs += [job for _, job in jobs_of_answer(plan, study, at)]
+    # A copy is planned in its job, which asks the task.
+    uses = dict.fromkeys([("task", study["task"]), *(pair for job in jobs for pair in job.uses)])
+    uses |= dict.fromkeys([("protocol", study["evaluation"]["protocol"])])
+    modules = {job.run.partition(":")[0] for job in jobs}
+    modules |= {name for job in jobs for name in job.modules}
+    given |= draws(plan, study) | told
+    return Job(run, inputs, given, tuple(uses), modules=tuple(sorted(modules)))
+
+
+def plan_summed_up(plan, study, at):
+    """The job that sums up the copies of a study; None where it has none."""
+    if not study.get("rehearse"):
+        return None
+    inputs = {"copies": [at.rehearsal(copy) for copy in copies(study)]}
+    outputs = {"metrics": at.metrics("rehearsal")}
+    return Job("counterweight.rehearsal:rehearsed", inputs, {"study": study["id"]}, outputs=outputs)

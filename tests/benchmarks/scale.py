@@ -3,8 +3,8 @@
 ``python tests/benchmarks/scale.py [ROWS ...] [FAMILY ...]`` (10,000 100,000 1,000,000 and all
 families where none are named) draws the tables of the examples with so many rows, runs the
 workflow on them and a study of labels on a generated Adult with ten repeats, and reads the
-benchmark files of the jobs. ``results/scale`` then has a folder for each size, ``scale.csv``,
-``scale.md`` and ``scale.svg``.
+benchmark files of the jobs. ``results/scale`` then has a folder for each size, with what was run of
+it, and over all of them ``scale.csv``, ``scale.md`` and ``scale.svg``.
 """
 
 import importlib.util
@@ -148,16 +148,24 @@ def run(rows, families):
     snakemake = Path(sys.executable).with_name("snakemake")
     command = [snakemake, "--cores", "1", "--quiet", "rules", "--configfile", config]
     subprocess.run(command, cwd=ROOT, check=True)
-    return costs(folder / "results").assign(rows=rows)
+    found = costs(folder / "results").assign(rows=rows)
+    kept = FOLDER / f"{rows}.csv"
+    if kept.exists():
+        before = pd.read_csv(kept)
+        found = pd.concat([before[~before["family"].isin(families)], found])
+    found.to_csv(kept, index=False)
 
 
 def grown(table):
-    """Exponents of time and memory in the rows, between the two largest sizes of each stage."""
+    """Exponents of time and memory in the rows, between the two largest sizes of each stage.
+
+    Seconds and memory are of the largest.
+    """
     found = []
     for (family, stage), part in table.groupby(["family", "stage"], sort=False):
         part = part.sort_values("rows")
         last = part.iloc[-1]
-        line = {"family": family, "stage": stage, "seconds": last.cpu_seconds}
+        line = {"family": family, "stage": stage, "rows": last.rows, "seconds": last.cpu_seconds}
         line |= {"mib": last.memory_mib, "time": np.nan, "memory": np.nan}
         if len(part) > 1 and last.cpu_seconds >= COUNTED:
             before = part.iloc[-2]
@@ -171,17 +179,15 @@ def grown(table):
 def written(table):
     """CSV, table for the documentation, and figure."""
     table.to_csv(FOLDER / "scale.csv", index=False)
-    largest = int(table["rows"].max())
-    growth = grown(table)
     lines = [
-        f"| family | stage | CPU s at {largest:,} rows | MiB | exponent of time | of memory |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| family | stage | rows | CPU s | MiB | exponent of time | of memory |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for item in growth.itertuples():
+    for item in grown(table).itertuples():
         grows = [f"{value:.2f}" if np.isfinite(value) else "" for value in (item.time, item.memory)]
         lines.append(
-            f"| {FAMILIES[item.family]} | {item.stage} | {item.seconds:.1f} | {item.mib:.0f} | "
-            f"{grows[0]} | {grows[1]} |"
+            f"| {FAMILIES[item.family]} | {item.stage} | {item.rows:,} | {item.seconds:.1f} | "
+            f"{item.mib:.0f} | {grows[0]} | {grows[1]} |"
         )
     (FOLDER / "scale.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
@@ -206,4 +212,6 @@ if __name__ == "__main__":
     chosen = [word for word in sys.argv[1:] if word in FAMILIES] or list(FAMILIES)
     sizes = [int(float(word)) for word in sys.argv[1:] if word not in FAMILIES] or SIZES
     FOLDER.mkdir(parents=True, exist_ok=True)
-    written(pd.concat([run(rows, chosen) for rows in sizes], ignore_index=True))
+    for size in sizes:
+        run(size, chosen)
+    written(pd.concat(map(pd.read_csv, sorted(FOLDER.glob("[0-9]*.csv"))), ignore_index=True))

@@ -5,7 +5,9 @@ import pandas as pd
 from counterweight import load
 from counterweight.delivery.final_scores import chosen_method
 from counterweight.evaluation.benchmark_columns import EITHER
+from counterweight.labeling import missing_outcomes
 from counterweight.labeling.missing_outcomes import OutOfFold
+from counterweight.numerics import linear
 from counterweight.tables.parquet import read_table
 from delivering import delivered
 
@@ -81,3 +83,32 @@ def test_amounts_have_answers_and_intervals_from_0_up(tmp_path):
     strengths = metrics[metrics["metric"] == "column_gamma"]
     assert {*strengths["part"]} == {"a", "b", EITHER} and (strengths["value"] >= 1).all()
     assert (metrics["metric"] == "e_value").sum() == 2
+
+
+def test_a_table_of_many_rows_in_blocks_has_the_answers_of_the_whole(tmp_path, monkeypatch):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(600, 2))
+    town = np.where(x[:, 1] > 0, "north", "south")
+    y = rng.random(600) < 1 / (1 + np.exp(1 - x[:, 0] - (town == "north")))
+    frame = pd.DataFrame({"who": np.arange(600), "a": x[:, 0], "b": x[:, 1], "town": town})
+    frame["y"] = np.where(rng.random(600) < 1 / (1 + np.exp(x[:, 0])), np.nan, y)
+    monkeypatch.setattr(missing_outcomes, "DRAWS", 1)
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    whole.mkdir()
+    parts.mkdir()
+    _, files = delivered(whole, frame, outcome="y")
+    expected = {role: read_table(files[role]) for role in ("scores", "metrics")}
+    for module in (linear, missing_outcomes):
+        monkeypatch.setattr(module, "HELD_ROWS", 130)
+    _, files = delivered(parts, frame, outcome="y")
+    scores, metrics = (read_table(files[role]) for role in ("scores", "metrics"))
+    for column in ("estimate", "low", "high", "cross_validated"):
+        np.testing.assert_allclose(scores[column], expected["scores"][column], atol=1e-6)
+    assert (scores["reason"] == expected["scores"]["reason"]).all()
+    same = ["metric", "part", "variable"]
+    assert metrics[same].equals(expected["metrics"][same])
+    mean = metrics["metric"].str.startswith("target")
+    assert mean.sum() >= 6
+    np.testing.assert_allclose(
+        metrics["value"][mean], expected["metrics"]["value"][mean], atol=1e-6
+    )

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from blank_rows import ROWS, TYPES, table
 from counterweight.errors import CounterweightError
+from counterweight.labeling import missing_outcomes
+from counterweight.labeling.encoding import DenseRows
 from counterweight.labeling.labeling_rules import answered, present
 from counterweight.labeling.missing_outcomes import (
     FOLDS,
@@ -220,6 +222,38 @@ def test_models_take_rows_as_columns_as_codes_or_encoded():
     assert list(typed.categorical) == [False, True] and np.isnan(typed.X[:, 0]).sum() == 2
     assert encoded.X is data.encoded and len(encoded.X[np.arange(3)]) == 3
     assert list(data.names) == data.encoded.dense_names and data.tests_labeled
+
+
+def test_of_many_rows_those_that_are_asked_for_are_made(monkeypatch):
+    y = np.where(np.arange(10) < 8, np.arange(10) % 3 % 2, np.nan)
+    whole = data_of(np.where(np.arange(10) < 8, np.arange(10) % 2, -1), y)
+    monkeypatch.setattr(missing_outcomes, "HELD_ROWS", 9)
+    many = data_of(np.where(np.arange(10) < 8, np.arange(10) % 2, -1), y)
+    assert isinstance(many.X, DenseRows) and many.X.shape == whole.X.shape
+    for index in (np.array([4, 1]), many.labeled, slice(2, 5)):
+        np.testing.assert_array_equal(many.X[index], whole.X[index])
+        np.testing.assert_array_equal(many.taken(index), whole.taken(index))
+    for repeat in (0, 1, 2):
+        for mine, other in zip(
+            many.cross_validated().training(repeat, "general"),
+            whole.cross_validated().training(repeat, "general"),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(mine, other)
+    np.testing.assert_array_equal(many.unlabeled(0, "general")[0], whole.X[8:])
+
+
+def test_folds_of_many_rows_learn_from_the_first_by_content(monkeypatch):
+    data = data_of(np.arange(10) % 2, np.arange(10) % 3 % 2 * 1.0)
+    data.order = np.arange(10)[::-1]
+    monkeypatch.setattr(missing_outcomes, "FOLD_ROWS", 3)
+    made = data.cross_validated()
+    assert list(made.training(0, "general")[3]) == list(data.rows[::-1])
+    for fold in (0, 1):
+        learned = data.rows[::-1][np.arange(10)[::-1] % 2 != fold]
+        assert list(made.training(1 + fold, "general")[3]) == list(learned[:3])
+    few = made.taken_by(type("Model", (), {"MOST_ROWS": 4}))
+    assert list(few.training(0, "general")[3]) == list(data.rows[::-1][:4])
 
 
 def test_folds_of_a_number_have_its_thirds_alike():

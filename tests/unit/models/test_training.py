@@ -235,6 +235,9 @@ def test_settings_are_compared_on_so_many_rows_at_most(monkeypatch):
         def tested_weights(self, repeat):
             return np.ones(100)
 
+        def in_order(self, where):
+            return np.arange(len(where))[::-1]
+
     told = X[:200], y[:200].astype(int), np.ones(200), {}
     monkeypatch.setattr(training, "seen_rows", lambda *_: told)
     monkeypatch.setattr(training, "ASKED_ROWS", 50)
@@ -242,6 +245,7 @@ def test_settings_are_compared_on_so_many_rows_at_most(monkeypatch):
     tried = {"size": (0.1, 0.5)}
     losses = dict(training._tried(Learner, method, Data(), 1, "general", tried, streams))
     assert seen == [(50, 50, 50)] * 2
-    ones = y[200:].sum()
-    assert losses[("size", 0.5),] == pytest.approx(100 * np.log(2))
-    assert losses[("size", 0.1),] == pytest.approx(-ones * np.log(0.1) - (100 - ones) * np.log(0.9))
+    # A fifth as many are answered, the first in the order of a fit.
+    ones = y[290:].sum()
+    assert losses[("size", 0.5),] == pytest.approx(10 * np.log(2))
+    assert losses[("size", 0.1),] == pytest.approx(-ones * np.log(0.1) - (10 - ones) * np.log(0.9))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.logistic import LogisticModel
+from counterweight.numerics import linear
 from counterweight.numerics.checks import features_named
 from counterweight.numerics.linear import (
     expit,
@@ -210,3 +211,20 @@ def test_a_feature_with_one_value_is_called_by_its_name_and_once(caplog):
     told = [record.getMessage() for record in caplog.records]
     number = "Feature number 1 has one value in the 400 rows of a fit: it gets the coefficient 0."
     assert told == [number.replace("number 1", "age"), number, number]
+
+
+def test_blocks_of_rows_have_the_optimum_and_the_means_of_all(monkeypatch):
+    X, y = sample()
+    X[:, 2] = X[:, 2] * 1e3 + 5e4
+    weight = np.random.default_rng(3).exponential(size=len(X))
+    whole, means = fit_logistic(X, y, weight, 1e-4), linear.averaged(X, weight)
+    monkeypatch.setattr(linear, "HELD_ROWS", 64)
+    monkeypatch.setattr(linear, "FIRST_ROWS", 100)
+    parts = fit_logistic(X, y, weight, 1e-4)
+    assert whole[3] and parts[3] and parts[2] <= whole[2]
+    scale = X.std(axis=0)
+    np.testing.assert_allclose(parts[0] * scale, whole[0] * scale, atol=1e-7)
+    at = X.mean(axis=0)
+    assert parts[1] + at @ parts[0] == pytest.approx(whole[1] + at @ whole[0], abs=1e-7)
+    np.testing.assert_allclose(linear.averaged(X, weight), means, rtol=1e-13)
+    np.testing.assert_allclose(linear.column_means(X), X.mean(axis=0), rtol=1e-13)

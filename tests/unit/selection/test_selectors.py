@@ -61,7 +61,7 @@ def test_all_folds_share_one_choice():
 
 @pytest.mark.parametrize("share", [0.5, 0.03])
 def test_boosting_of_drawn_rows_has_the_odds_of_all(monkeypatch, share):
-    monkeypatch.setattr(selectors, "BOOSTED_ROWS", 4000)
+    monkeypatch.setattr(selectors, "FITTED_ROWS", 4000)
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40_000, 2))
     p = expit(np.log(share / (1 - share)) + np.sin(2 * X[:, 0]) - np.abs(X[:, 1]))

@@ -1,5 +1,6 @@
 """What a study of a table with blanks delivers: the method chosen, its band, its support."""
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,16 +9,17 @@ import pandas as pd
 from counterweight.delivery.identified_means import ends_of, identified_records, mean_of_some
 from counterweight.delivery.saved_scores import SavedScores
 from counterweight.errors import listed
-from counterweight.evaluation.benchmark_columns import strength_records
+from counterweight.evaluation.benchmark_columns import LOOKED_ROWS, strength_records
 from counterweight.evaluation.cross_validation import better, losses, robust_records
 from counterweight.evaluation.hidden_labels import TargetRows, sensitivity_records
 from counterweight.evaluation.unlabeled_quality import unlabeled_records
-from counterweight.labeling.missing_outcomes import BlankData, OutOfFold
+from counterweight.labeling.missing_outcomes import FOLD_ROWS, BlankData, OutOfFold
 from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.score_models import EncodedModel, digits_for
 from counterweight.models.stacking import CombinedModel, centred, factor_to, scores_of
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.numerics.estimate import Estimate, around, hidden_mean, t_interval
+from counterweight.numerics.linear import column_means
 from counterweight.plan.components import configured, reference
 from counterweight.tables.parquet import read_columns, read_models, read_table
 from counterweight.tables.study_data import generator
@@ -188,11 +190,11 @@ def _support(given, data, weight, chance):
     ordered = data.in_order(np.flatnonzero(data.labeled))
     told = {}
     if not data.labeled.all():
-        told["unlabeled"] = data.X[~data.labeled]
+        told["unlabeled"] = data.X[np.flatnonzero(~data.labeled)]
         if chance is not None:
             told["chance"] = chance[data.labeled][ordered], chance[~data.labeled]
     return Support().fit(
-        data.X[data.labeled][ordered],
+        data.X[np.flatnonzero(data.labeled)[ordered]],
         weight[ordered],
         **told,
         rng=generator(given["seed"], given["stream"], 0, "support"),
@@ -230,7 +232,7 @@ def _facts(given, data, tested, frame, name, model, why):
         "weighted": any(
             part["weights"] and share > 0 for part, (_, share) in zip(parts, shares, strict=True)
         ),
-        "why": why + _why(shares, tested),
+        "why": why + _why(shares, tested) + _sampled(data),
         "range": [0.0, 1.0] if words else [float(tested.y.min()), float(tested.y.max())],
         "threshold": 0.5,
         "digits": 2 if data.binary else digits_for(tested.y),
@@ -259,24 +261,34 @@ def _why(shares, tested):
     ]
 
 
+def _sampled(data):
+    """What learned from a part of the rows only, in a sentence; nothing of tables of usual size."""
+    rows, labeled = len(data.rows), int(data.labeled.sum())
+    if rows <= FOLD_ROWS:
+        return []
+    told = f"The model of who is labeled learned from {FOLD_ROWS:,} of {rows:,} rows, drawn"
+    if labeled > FOLD_ROWS:
+        told += (
+            f", boosted trees and what is tried on a fold from as many of {labeled:,} labeled; "
+            "predictions are judged, and the answer is put right, by all of them"
+        )
+    return [f"{told}; how strong columns are is told by {LOOKED_ROWS:,} rows."]
+
+
 class _Answers:
     """Estimates of all rows by each method, of rows that it was tested on without them."""
 
     def __init__(self, data, tested, methods, models, target):
         self.data, self.tested, self.target = data, tested, target
         self.methods, self.paths = methods, dict(zip(methods, models, strict=True))
-        self.models, self.made, self.held_out = {}, {}, {}
+        self.models, self.parts, self.made, self.held_out = {}, {}, {}, {}
         self.amounts = tested.amounts
 
     def model(self, name):
         """The fit of a method to all labeled rows, a `CombinedModel`."""
         if name in self.models:
             return self.models[name]
-        centre, parts = {"centre": self.data.X[self.data.labeled].mean(axis=0)}, []
-        for part in _parts(self.methods, name):
-            method, arrays = self.methods[part], read_models(self.paths[part])[0, self.target]
-            told = method["model"], method["options"], self.target, arrays | centre
-            parts.append(EncodedModel.from_arrays(*told, self.data.binary))
+        parts = [self._part(part) for part in _parts(self.methods, name)]
         if self.methods[name]["model"] == "stacked":
             told = read_models(self.paths[name])[0, self.target]
             factors, constant = np.ravel(told["factors"]), float(told["constant"])
@@ -292,6 +304,20 @@ class _Answers:
                 constant = centred(*told, self.data.binary)
         self.models[name] = CombinedModel(parts, factors, constant, self.amounts)
         return self.models[name]
+
+    @functools.cached_property
+    def _centre(self):
+        """Means of the features of labeled rows."""
+        return column_means(self.data.taken(np.flatnonzero(self.data.labeled)))
+
+    def _part(self, name):
+        """The fit of a method to all labeled rows as it is."""
+        if name not in self.parts:
+            method, arrays = self.methods[name], read_models(self.paths[name])[0, self.target]
+            told = method["model"], method["options"], self.target
+            told = *told, arrays | {"centre": self._centre}, self.data.binary
+            self.parts[name] = EncodedModel.from_arrays(*told)
+        return self.parts[name]
 
     def out_of_fold(self, name):
         """Predictions (M,) of tested rows by fits that have not seen them, over all draws."""
@@ -332,7 +358,7 @@ def _scores(saved, data, tested, frame, held_out, chance):
     """
     tilt = saved.tilt and replace(saved.tilt, chance=None)
     seen = saved.chance and _CrossFitted(data.rows, chance)
-    asked = replace(saved, tilt=tilt, chance=seen)
+    asked = replace(saved, tilt=tilt, chance=seen, known=data.rows[data.labeled])
     scores, known = pd.DataFrame(asked.scored(frame)), data.labeled
     for column in ("estimate", "low", "high", *(("at_random",) if tilt else ())):
         scores.loc[known, column] = data.y[known]

@@ -53,11 +53,13 @@ def ends_of(saved, rows, expected, supported, design, seen):
         anything = float(y.min()), float(y.max())
         low, high, *_ = step_bounds(residual, weight, (1.0, TWICE))
         twice = expected + (low[1] - low[0]), expected + (high[1] - high[0])
-    return Ends(expected, supported, design, anything, twice, _slope(saved, rows, expected))
+    slope = _slope(saved, rows, expected, ~supported)
+    return Ends(expected, supported, design, anything, twice, slope)
 
 
-def _slope(saved, rows, expected):
-    """Answers at the nearest supported features and twice as far as the model goes from there.
+def _slope(saved, rows, expected, asked):
+    """Answers at the nearest supported features and twice as far as the model goes from there, of
+    the rows `asked` for, a mask; of others what is expected.
 
     What is expected of a row, calibrated as it may be, lies between them.
 
@@ -65,6 +67,7 @@ def _slope(saved, rows, expected):
     """
     if saved.tilt is not None:
         return None
+    made, rows, expected = (expected.copy(), expected.copy()), rows.take(asked), expected[asked]
     X = rows.dense()
     nearest, numbers = saved.support.nearest(X), rows.numbers.copy()
     for at, feature in enumerate(rows.encoder.features_):
@@ -74,7 +77,9 @@ def _slope(saved, rows, expected):
     there = type(rows)(rows.encoder, rows.row, numbers, rows.codes, rows.unseen)
     flat, own = saved.model.score(there), saved.model.score(rows)
     ends = saved.model.answers(flat), saved.model.answers(2 * own - flat)
-    return np.minimum(expected, np.minimum(*ends)), np.maximum(expected, np.maximum(*ends))
+    made[0][asked] = np.minimum(expected, np.minimum(*ends))
+    made[1][asked] = np.maximum(expected, np.maximum(*ends))
+    return made
 
 
 def identified_records(ends, known, share, error_of, metric):

@@ -65,6 +65,8 @@ class SavedScores(SavedPredictor):
         None where labels are taken to be missing at random.
     chance : EncodedModel or None
         Of the chance of an outcome, where rows with hardly any are not supported.
+    known : array
+        Ids of rows whose outcome is known, of which nobody asks what resembles them.
     """
 
     KIND = "scores"
@@ -77,6 +79,7 @@ class SavedScores(SavedPredictor):
     versions: dict
     tilt: object = None
     chance: object = None
+    known: np.ndarray = ()
 
     @property
     def binary(self) -> bool:
@@ -147,18 +150,21 @@ class SavedScores(SavedPredictor):
             estimate = self.model.predict(rows)
         low, high = self.band.interval(estimate, contain="combined" not in self.facts)
         estimate = np.clip(estimate, low, high)
-        X = rows.dense()
         columns = {"estimate": estimate, "low": low, "high": high}
         if self.tilt is not None:
             at_random = self.tilt.calibrated(estimate)
             estimate, low, high = self.tilt.moved(rows, estimate, low, high)
             columns = {"estimate": estimate, "low": low, "high": high, "at_random": at_random}
         chance = None if self.chance is None else self.chance.predict(rows)
+        asked = np.flatnonzero(~np.isin(rows.row, self.known)) if len(self.known) else slice(None)
+        X, chance = rows.take(asked).dense(), None if chance is None else chance[asked]
         if reasons:
-            reason = self.support.reason(X, chance)
+            reason = np.full(len(rows), "", dtype=object)
+            reason[asked] = self.support.reason(X, chance)
             columns |= {"supported": reason == "", "reason": reason.astype(str)}
         else:
-            columns["supported"] = ~self.support.outside(X, chance)
+            columns["supported"] = np.ones(len(rows), bool)
+            columns["supported"][asked] = ~self.support.outside(X, chance)
         columns |= self.unidentified(columns)
         if self.binary:
             columns["decision"] = self.classes_[(estimate >= self.facts["threshold"]).astype(int)]

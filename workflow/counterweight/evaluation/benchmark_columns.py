@@ -44,6 +44,8 @@ EITHER = "the strongest of either"
 OF_PAIRS, POINTS = 0.95, 200
 #: Features up to which numbers are bent, and rows on each side that a fit takes.
 BENT, LEAST = 40, 20
+#: Most rows of a table that are looked at: of more, the first by content, as good as drawn.
+LOOKED_ROWS = 100_000
 #: Standard deviation of the logistic law.
 LOGISTIC_SD = np.pi / np.sqrt(3)
 
@@ -247,5 +249,9 @@ def strength_records(data, rows, p, headline, hidden, centre=0.0, elsewhere=Fals
     share = np.zeros(len(data.labeled))
     share[rows.where] = np.where(rows.hidden, rows.weight, 0.0) / rows.weight.sum()
     columns = [feature.column for feature in data.encoder.features_]
-    told = {"hidden": share, "binary": data.binary, "span": span}
-    return records + column_strengths(data.X, columns, data.labeled, data.y, data.weight, **told)
+    looked = np.flatnonzero(data.order < LOOKED_ROWS) if len(share) > LOOKED_ROWS else slice(None)
+    if len(share) > LOOKED_ROWS:
+        share = share * (share.sum() / max(share[looked].sum(), 1e-300))
+    told = {"hidden": share[looked], "binary": data.binary, "span": span}
+    told |= {"labeled": data.labeled[looked], "y": data.y[looked], "weight": data.weight[looked]}
+    return records + column_strengths(data.X[looked], columns, **told)

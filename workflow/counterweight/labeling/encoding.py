@@ -362,6 +362,26 @@ class Encoded:
         return X
 
 
+class DenseRows:
+    """What `Encoded.dense` gives of many rows, made of those alone that are asked for."""
+
+    def __init__(self, encoded):
+        self.encoded, self.shape = encoded, (len(encoded), len(encoded.dense_names))
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, index):
+        return self.encoded.take(index).dense()
+
+    def take(self, index):
+        """Some rows, which are made as these are."""
+        return DenseRows(self.encoded.take(index))
+
+    def __array__(self, dtype=None, copy=None):
+        return self.encoded.dense().astype(dtype or float, copy=False)
+
+
 def fitted_encoder(frame, outcome=None, drop=(), only=(), max_categories=50, least_rows=1):
     """The encoder of all columns of a table but those that become no feature."""
     import pandas as pd

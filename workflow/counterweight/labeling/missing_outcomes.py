@@ -12,7 +12,8 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.labeling.columns import forms_of, require, types_of
-from counterweight.labeling.encoding import TabularEncoder
+from counterweight.labeling.encoding import DenseRows, TabularEncoder
+from counterweight.numerics.linear import HELD_ROWS
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.tables.study_data import StudyData
 
@@ -31,6 +32,8 @@ FOLDS = 5
 #: How often folds are drawn, at most: as long as the rows of all draws are no more than so many.
 #: What a draw adds by chance falls as the rows grow.
 DRAWS, DRAWN_ROWS = 10, 50_000
+#: Most rows that fits learn from which are only tried: the first by content, as good as drawn.
+FOLD_ROWS = 200_000
 #: Part of a share below which a difference is rounding.
 ROUNDING = 1e-9
 #: Least labeled rows, and least of each class, to learn from.
@@ -284,6 +287,8 @@ class BlankData(StudyData):
     tests_labeled = True
     #: A row's place by content, (n,).
     order = None
+    #: Most rows that a fit learns from, the first by content, which is as good as drawn; None: all.
+    most = None
 
     def __init__(self, frame, types, labels, max_levels, forms=None, weights=None):
         names = [name for name in frame.columns if name != "row"]
@@ -297,8 +302,7 @@ class BlankData(StudyData):
         self.labeled = labels["selected"] == 1
         self.numbers = not np.isin(self.y[self.labeled], (0.0, 1.0)).all()
         self.amounts = bool(self.numbers and self.y[self.labeled].min() >= 0)
-        features = {"row": labels["row"]}
-        features |= dict(zip(self.encoded.dense_names, self.encoded.dense().T, strict=True))
+        features = {"row": labels["row"]} | dict.fromkeys(self.encoded.dense_names)
         own = {name: labels[name] for name in ("repeat", "row", "role")}
         own |= {"selected": self.labeled.astype(int), "keep_rate": np.ones(len(self.y))}
         own |= {"y_general": self.y, "y_unlabeled": self.y}
@@ -306,6 +310,10 @@ class BlankData(StudyData):
             weights = {name: own[name][self.labeled] for name in ("repeat", "row")}
             weights["weight"] = self.weight[self.labeled]
         super().__init__(features, own, weights)
+
+    def _together(self, features):
+        # Of many rows those that are asked for are made then, as of categories they are wide.
+        return DenseRows(self.encoded) if len(self.y) > HELD_ROWS else self.encoded.dense()
 
     @classmethod
     def read(cls, features, columns, labels, max_levels=50, weights=None):
@@ -323,6 +331,7 @@ class BlankData(StudyData):
     def taken_by(self, component):
         """With `X` of the form that a class of models takes: ``TYPED`` codes, ``ENCODED`` rows."""
         taken = copy.copy(self)
+        taken.most = getattr(component, "MOST_ROWS", None)
         if getattr(component, "ENCODED", False):
             taken.X = self.encoded
         elif getattr(component, "TYPED", False):
@@ -364,10 +373,9 @@ class BlankData(StudyData):
         """Places of rows in the order of their content; see `content_order`."""
         return np.argsort(self.order[where])
 
-    def training(self, repeat, target, *, seen=False):
-        X, y, weight, rows = super().training(repeat, target, seen=seen)
-        at = self.in_order(np.searchsorted(self.rows, rows))
-        return X[at], y[at], None if weight is None else weight[at], rows[at]
+    def _taken(self, where, repeat):
+        most = self.most or (FOLD_ROWS if repeat else None)
+        return self.in_order(where)[:most]
 
     def unlabeled(self, repeat, target):
         X, y = super().unlabeled(repeat, target)

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Flag, Integer
+from counterweight.labeling.missing_outcomes import FOLD_ROWS
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.boosted_trees import (
     TREES,
@@ -55,6 +56,8 @@ class _Boosted:
     BLANKS = TYPED = converged_ = True
     #: Fits of fewer trees are the beginning of one of more: see `along`.
     PATH = "max_iter"
+    #: Most rows of a table with blanks that a fit learns from.
+    MOST_ROWS = FOLD_ROWS
     #: What stands for options that are null and not chosen.
     MIDDLING = {"max_iter": 100, "max_leaf_nodes": 15}
 

@@ -16,6 +16,7 @@ from counterweight.fragments import Text
 from counterweight.models.boosting import BoostedClassifier
 from counterweight.models.classifier import class_within, positive, stored_within
 from counterweight.models.logistic import LogisticModel
+from counterweight.numerics.linear import row_blocks
 from counterweight.plan.components import load
 
 TASK = "prediction_logs"
@@ -42,6 +43,8 @@ class EncodedModel:
 
     def __init__(self, model, centre, target="general", binary=True):
         self.model, self.centre, self.target, self.binary = model, centre, target, binary
+        #: The rows that were asked last, and their scores.
+        self._asked = None, None
 
     @classmethod
     def learned(cls, learner, rows, y, weight=None, *, binary):
@@ -93,8 +96,11 @@ class EncodedModel:
 
     def score(self, rows):
         """Log odds, or the expected number, (n,), of encoded rows."""
-        raw = self.raw(seen_by(self.model, rows))
-        return self.model.answers(raw) if self._linked else raw
+        if self._asked[0] is not rows:
+            raw = [self.raw(seen_by(self.model, rows[part])) for part in row_blocks(len(rows))]
+            raw = np.concatenate(raw)
+            self._asked = rows, self.model.answers(raw) if self._linked else raw
+        return self._asked[1]
 
     @property
     def _linked(self):

@@ -93,8 +93,8 @@ def cross_fitted(job, data):
         train_repeats(job, one, repeats)
 
 
-#: Folds that decide between settings, and rows of each that are asked: of more, the first in the
-#: order of a fit, which is by content and so as good as drawn.
+#: Folds that decide between settings, and rows of each that are learned from; of more, the first in
+#: the order of a fit, which is by content and so as good as drawn, and a fifth as many are asked.
 CHOSEN_IN, ASKED_ROWS = 5, 100_000
 
 
@@ -111,9 +111,12 @@ def _tried(component, method, data, repeat, target, tried, streams):
     """Each setting (pairs of option and value) with its summed weighted loss in a repeat's fold."""
     data = data.taken_by(component)
     X, y, weight, told = seen_rows(component, data, repeat, target)
-    X, y, weight = (None if v is None else v[:ASKED_ROWS] for v in (X, y, weight))
-    test = data.test(repeat, target)
-    truth, of_test = data.y[test], data.tested_weights(repeat)
+    test, of_test = data.test(repeat, target), data.tested_weights(repeat)
+    if len(X) > ASKED_ROWS:
+        X, y, weight = (None if v is None else v[:ASKED_ROWS] for v in (X, y, weight))
+        some = data.in_order(test)[: ASKED_ROWS // CHOSEN_IN]
+        test, of_test = test[some], of_test[some]
+    truth = data.y[test]
 
     def fitted(options):
         rng = generator(streams["seed"], streams["study"], repeat, f"choose {method['model']}")

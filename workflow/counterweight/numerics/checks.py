@@ -205,7 +205,8 @@ def two_class_rows(X, y, sample_weight=None, what="A classifier", blanks=False):
     y = checked_labels(y, len(X))
     weights, _ = mean_one_weights(sample_weight, len(X))
     used = weights > 0
-    X, y, weights = X[used], y[used], weights[used]
+    if not (used.all() and X.flags.c_contiguous):
+        X, y, weights = X[used], y[used], weights[used]
     present = np.unique(y)
     if len(present) < 2:
         raise CounterweightError(

@@ -27,6 +27,76 @@ def _warn_of(constant, rows):
         )
 
 
+#: Rows of which a fit holds the standardised features, and works on, at once.
+HELD_ROWS = 100_000
+#: Rows that a fit of more than `HELD_ROWS` begins with.
+FIRST_ROWS = 50_000
+
+
+def row_blocks(rows):
+    """Slices of at most `HELD_ROWS` rows, one if there are no more."""
+    return [slice(at, at + HELD_ROWS) for at in range(0, rows, HELD_ROWS)] or [slice(0, 0)]
+
+
+def averaged(X, weights, of=np.asarray):
+    """Weighted mean by column of what a function makes of rows (n, d), `HELD_ROWS` at a time."""
+    parts = row_blocks(len(X))
+    means = [np.average(of(X[part]), axis=0, weights=weights[part]) for part in parts]
+    if len(means) == 1:
+        return means[0]
+    return np.average(means, axis=0, weights=[weights[part].sum() for part in parts])
+
+
+def column_means(X, of=np.asarray):
+    """Mean by column of what a function makes of rows (n, d), `HELD_ROWS` at a time."""
+    parts = row_blocks(len(X))
+    means = [of(X[part]).mean(axis=0) for part in parts]
+    if len(means) == 1:
+        return means[0]
+    return np.average(means, axis=0, weights=[len(range(len(X))[part]) for part in parts])
+
+
+class _Standardised:
+    """Standardised features of rows with a constant, as a matrix (n, d + 1) that sums are made of.
+
+    Of up to `HELD_ROWS` rows it is held; of more a block at a time is, where it is needed.
+    """
+
+    def __init__(self, X, centre, scale, constant):
+        self._told, self.shape = (X, centre, scale, constant), (len(X), X.shape[1] + 1)
+        self._parts = row_blocks(len(X))
+        self._held = self._made(self._parts[0]) if len(self._parts) == 1 else None
+
+    def _made(self, part):
+        X, centre, scale, constant = self._told
+        standard = np.where(constant, 0.0, (X[part] - centre) / scale)
+        return np.column_stack([standard, np.ones(len(standard))])
+
+    def times(self, vector):
+        """The matrix times a vector, (n,)."""
+        if self._held is not None:
+            return self._held @ vector
+        X, centre, scale, constant = self._told
+        own = np.where(constant, 0.0, vector[:-1] / scale)
+        return X @ own + (vector[-1] - centre @ own)
+
+    def sums(self, of_rows):
+        """Its transpose times numbers of rows (n,), (d + 1,)."""
+        if self._held is not None:
+            return self._held.T @ of_rows
+        X, centre, scale, constant = self._told
+        total = of_rows.sum()
+        return np.append(np.where(constant, 0.0, (of_rows @ X - centre * total) / scale), total)
+
+    def squares(self, bend):
+        """Sums over rows of products of each two columns, times numbers of rows (n,)."""
+        parts = self._parts if self._held is None else [slice(None)]
+        made = (self._made(part) if self._held is None else self._held for part in parts)
+        return sum(
+            (rows * bend[part][:, None]).T @ rows for part, rows in zip(parts, made, strict=True)
+        )
+
+
 def fit_logistic(X, y, sample_weight=None, l2=1e-6, max_iter=200):
     """Minimise the weighted log loss plus a small ridge on standardised features.
 
@@ -51,37 +121,46 @@ def fit_logistic(X, y, sample_weight=None, l2=1e-6, max_iter=200):
     if not (np.isfinite(l2) and l2 >= 0):
         raise CounterweightError(f"l2 is {l2}; it must be a number from 0 up.")
     X, y, weights = two_class_rows(X, y, sample_weight, "Logistic regression")
-    center = np.average(X, axis=0, weights=weights)
-    scale = np.sqrt(np.average((X - center) ** 2, axis=0, weights=weights))
+    center = averaged(X, weights)
+    scale = np.sqrt(averaged(X, weights, lambda rows: (rows - center) ** 2))
     constant = (np.ptp(X, axis=0) == 0) | (scale <= 1e-12 * np.abs(center))
     if constant.any():
         _warn_of(constant, len(X))
     scale[constant] = 1.0
-    standard = np.where(constant, 0.0, (X - center) / scale)
-    found, steps, converged = _newton(standard, y, weights / len(X), l2, max_iter)
+    begun = None
+    if len(X) > HELD_ROWS:
+        # Rows all over the table tell nearly where to begin: full passes are then two or three.
+        some = slice(None, None, max(len(X) // FIRST_ROWS, 1))
+        first = _Standardised(np.ascontiguousarray(X[some]), center, scale, constant)
+        begun, *_ = _newton(first, y[some], weights[some] / weights[some].sum(), l2, max_iter)
+    rows = _Standardised(X, center, scale, constant)
+    found, steps, converged = _newton(rows, y, weights / len(X), l2, max_iter, begun)
     coef = np.where(constant, 0.0, found[:-1] / scale)
     return coef, float(found[-1] - coef @ center), steps, converged
 
 
-def _newton(X, y, share, l2, max_iter, tol=1e-8):
+def _newton(rows, y, share, l2, max_iter, begun=None, tol=1e-8):
     """Newton steps for the mean log loss plus ``l2/2 |coef|^2``; the intercept is last.
 
     Each step is halved until the loss falls. It ends where the gradient and the expected fall are
     below `tol`, as scikit-learn's ``newton-cholesky`` does, with the same steps.
     """
-    rows = np.column_stack([X, np.ones(len(X))])
-    penalty = np.append(np.full(X.shape[1], float(l2)), 0.0)
-    found, score = np.zeros(rows.shape[1]), np.zeros(len(rows))
-    value, chance = share.sum() * np.log(2.0), np.full(len(rows), 0.5)
-    gradient = rows.T @ (share * (chance - y))
+    penalty = np.append(np.full(rows.shape[1] - 1, float(l2)), 0.0)
+    found, score = np.zeros(rows.shape[1]), np.zeros(rows.shape[0])
+    value, chance = share.sum() * np.log(2.0), np.full(len(score), 0.5)
+    if begun is not None:
+        found, score = begun, rows.times(begun)
+        value = share @ (np.logaddexp(0, score) - y * score) + 0.5 * (penalty * found) @ found
+        chance = expit(score)
+    gradient = rows.sums(share * (chance - y)) + penalty * found
     for step in range(1, max_iter + 1):
-        hessian = (rows * (share * chance * (1 - chance))[:, None]).T @ rows
+        hessian = rows.squares(share * chance * (1 - chance))
         hessian[np.diag_indices_from(hessian)] += penalty
         try:
             move = -np.linalg.solve(hessian, gradient)
         except np.linalg.LinAlgError:
             move = -np.linalg.lstsq(hessian, gradient, rcond=None)[0]
-        along, expected = rows @ move, gradient @ move
+        along, expected = rows.times(move), gradient @ move
         for length in 0.5 ** np.arange(21):
             new = found + length * move
             at = score + length * along
@@ -95,7 +174,7 @@ def _newton(X, y, share, l2, max_iter, tol=1e-8):
             return found, step, False
         found, score, value = new, at, reached
         chance = np.where(at >= 0, 1.0, power) / (1 + power)
-        gradient = rows.T @ (share * (chance - y)) + penalty * found
+        gradient = rows.sums(share * (chance - y)) + penalty * found
         if np.abs(gradient).max() <= tol and move @ hessian @ move <= 2 * tol:
             return found, step, True
     return found, max_iter, False

@@ -167,8 +167,8 @@ class GaussianMixtureSelector(Selector):
 
 #: Share of the rows that the two are tried on, and how many rows are asked at most.
 TRIED, ASKED_ROWS = 0.3, 100_000
-#: Most rows of a boosting that stands for more.
-BOOSTED_ROWS = 200_000
+#: Most rows of a fit that stands for more.
+FITTED_ROWS = 200_000
 
 
 def _both(rows):
@@ -196,7 +196,7 @@ class BetterOfTwoSelector(Selector):
     Both are fitted on seven rows in ten and tried on the rest, of at most `ASKED_ROWS` that are
     drawn. Boosting is taken where its log loss is smaller by more than a standard error of the
     paired difference: on small tables the simpler model has the steadier weights. Of more than
-    `BOOSTED_ROWS` boosting learns from so many, drawn alike from both classes as far as they
+    `FITTED_ROWS` either learns from so many, drawn alike from both classes as far as they
     reach, and its odds are put right by the rates of the draw (Fithian & Hastie 2014).
 
     Attributes
@@ -228,11 +228,9 @@ class BetterOfTwoSelector(Selector):
         """Fit on rows (n, d) and whether each is labeled (n,), 1 or 0; `shared` is of `settled`."""
         X, y, _ = two_class_rows(X, y)
         boosting = self.settled(X, y, rng) if shared is None else shared
-        self.model_, self.odds_ = _both(len(y))[int(boosting)], 1.0
-        if boosting:
-            rows, rate = _drawn(y, BOOSTED_ROWS, rng)
-            X, y, self.odds_ = X[rows], y[rows], float(rate[0] / rate[1])
-        self.model_.fit(X, y)
+        rows, rate = _drawn(y, FITTED_ROWS, rng)
+        self.model_, self.odds_ = _both(len(rows))[int(boosting)], float(rate[0] / rate[1])
+        self.model_.fit(X[rows], y[rows])
         self.converged_ = self.model_.converged_
         return self
 

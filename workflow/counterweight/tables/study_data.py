@@ -86,13 +86,18 @@ class StudyData:
         self.rows = features["row"]
         check_row_ids(self.rows)
         self.names = [name for name in features if name != "row"]
-        self.X = np.column_stack([features[name] for name in self.names]).astype(float, copy=False)
+        self.X = self._together(features)
         self.categories = categories or {}
         self.labels = by_repeat(labels)
         self.weights = None if weights is None else by_repeat(weights)
         self.truth = None if truth is None else by_repeat(truth)
         groups = (name for name in labels if name.startswith(self.GROUP))
         self.group_columns = [name.removeprefix(self.GROUP) for name in groups]
+
+    def _together(self, features):
+        """The features side by side, (n, d)."""
+        columns = [features[name] for name in self.names]
+        return np.column_stack(columns).astype(float, copy=False)
 
     @classmethod
     def read(cls, features, labels, *, weights=None, truth=None):
@@ -113,6 +118,10 @@ class StudyData:
     def positions(self, repeat, mask):
         """Positions in `X` of the rows of a repeat where `mask` holds."""
         return np.searchsorted(self.rows, self.labels[repeat]["row"][mask])
+
+    def taken(self, where):
+        """Rows of `X` to be looked at a block at a time: as they are made, where they are many."""
+        return self.X.take(where) if hasattr(self.X, "encoded") else self.X[where]
 
     def in_order(self, where):
         """Places among rows `where` of `X`, in the order in which fits take them."""
@@ -153,7 +162,13 @@ class StudyData:
                     "weights folder of the study and run again."
                 )
             weight = table["weight"]
-        return self.X[where], y if self.numbers else y.astype(int), weight, self.rows[where]
+        at, y = self._taken(where, repeat), y if self.numbers else y.astype(int)
+        weight = None if weight is None else weight[at]
+        return self.X[where[at]], y[at], weight, self.rows[where[at]]
+
+    def _taken(self, where, repeat):
+        """Places among rows `where` of `X` that a fit learns from, in the order that it takes."""
+        return slice(None)
 
     def _as_many(self, repeat, target, mask):
         """A random part of the rows of a mask, as many as are labeled; all if there are fewer."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Choice
+from counterweight.numerics.linear import column_means, row_blocks
 from counterweight.plan.components import load
 from counterweight.tables.parquet import joined, read_columns, write_table
 from counterweight.tables.study_data import by_repeat, generator
@@ -154,11 +155,15 @@ class Rows:
     facts: dict = field(default_factory=dict)
 
     @classmethod
-    def of(cls, data, repeat, target, p=None, rng=None):
-        """Rows of one repeat of a study (`counterweight.tables.study_data.StudyData`)."""
+    def of(cls, data, repeat, target, p=None, rng=None, seen=True):
+        """Rows of one repeat of a study (`counterweight.tables.study_data.StudyData`).
+
+        Unless they are to be `seen`, features may be no arrays; see `StudyData.taken`.
+        """
         labels = data.labels[repeat]
         masks = [data.role(repeat, name) for name in ("labeled", "unlabeled")]
-        X_labeled, X_unlabeled = (data.X[data.positions(repeat, mask)] for mask in masks)
+        take = data.X.__getitem__ if seen else data.taken
+        X_labeled, X_unlabeled = (take(data.positions(repeat, mask)) for mask in masks)
         # A study of one target has the labels of that one, which are those of its labeled rows.
         told = f"y_{target}" if f"y_{target}" in labels else None
         told = told or next(name for name in labels if name.startswith("y_"))
@@ -253,10 +258,10 @@ def weighted_mean(values, weights):
 
     Shapes: values (M, d); weights (M,).
     """
-    total = weights.sum()
-    mean = weights @ values / total
-    error = np.sqrt(weights**2 @ (values - mean) ** 2) / total
-    return mean, error
+    total, parts = weights.sum(), row_blocks(len(values))
+    mean = sum(weights[part] @ values[part] for part in parts) / total
+    squares = sum(weights[part] ** 2 @ (values[part] - mean) ** 2 for part in parts)
+    return mean, np.sqrt(squares) / total
 
 
 def describe_weights(raw, weights, X, X_target, names, capped):
@@ -283,14 +288,15 @@ def describe_weights(raw, weights, X, X_target, names, capped):
         its standard error.
     """
     rows, records = len(weights), describe_sizes(raw, weights, capped)
-    center = X_target.mean(axis=0)
-    scale = X_target.std(axis=0)
+    center = column_means(X_target)
+    scale = np.sqrt(column_means(X_target, lambda some: (some - center) ** 2))
+    before = column_means(X, np.asfortranarray)
     after, error = weighted_mean(X, weights)
     noise = np.sqrt(error**2 + scale**2 / len(X_target))
     scale = np.where(scale > 0, scale, 1.0)
     for k, name in enumerate(names):
         for metric, value in (
-            ("balance_before", (X[:, k].mean() - center[k]) / scale[k]),
+            ("balance_before", (before[k] - center[k]) / scale[k]),
             ("balance_after", (after[k] - center[k]) / scale[k]),
             ("balance_z", (after[k] - center[k]) / noise[k]),
         ):
@@ -337,7 +343,8 @@ def weighed(job, data, design=None, least=0):
                 # Where isotonic steps reach 0, the weight is at the cap.
                 p = np.clip(p, 1e-9, 1.0)
             rng = generator(given["seed"], given["stream"], repeat, f"weigh {spec['weighting']}")
-            rows = Rows.of(data, repeat, spec["target"], p, rng)
+            seen = spec["sees"] == "rows"
+            rows = Rows.of(data, repeat, spec["target"], p, rng, seen)
             raw, weights, capped = made_weights(weights_of, spec, rows)
             facts = fact_records(rows)
         if design is not None:
@@ -352,8 +359,8 @@ def weighed(job, data, design=None, least=0):
         described = describe_weights(
             raw,
             weights,
-            data.X[data.positions(repeat, labeled)],
-            data.X[data.positions(repeat, target)],
+            data.taken(data.positions(repeat, labeled)),
+            data.taken(data.positions(repeat, target)),
             data.names,
             capped,
         )

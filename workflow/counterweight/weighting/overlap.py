@@ -306,7 +306,7 @@ class Support:
             spread = value[-1] - value[0]
             self.slope_[row] = (middle[-1] - middle[0]) / spread if len(value) > 1 else 1.0
         self.patterns_ = {
-            int(b): np.unique(X[:, self.block_ == b] > 0.5, axis=0).astype(float)
+            int(b): _patterns(X[:, self.block_ == b] > 0.5).astype(float)
             for b in np.unique(self.block_[self.block_ >= 0])
         }
 
@@ -615,6 +615,14 @@ def _upper_quantile(values, weight, share):
     allowed = share * (running[-1] + own) - own
     above = running[-1] - running
     return float(values[order[np.argmax(above <= max(allowed, 0))]])
+
+
+def _patterns(levels):
+    """Distinct rows of masks (n, k), in order."""
+    if levels.shape[1] <= 52:  # they are numbers then, which are sorted sooner
+        number = levels @ 2.0 ** np.arange(levels.shape[1])
+        levels = levels[np.unique(number, return_index=True)[1]]
+    return np.unique(levels, axis=0)
 
 
 def _blocks(X, onehot):

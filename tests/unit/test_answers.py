@@ -81,6 +81,69 @@ def test_a_frame_of_others_is_a_target(frame):
     assert ".parquet" not in answers.sentence
 
 
+@pytest.fixture(scope="module")
+def odd():
+    """Names that no config likes, and columns of which nothing can be learned."""
+    rng = np.random.default_rng(5)
+    made = people(200, 6).drop(columns=["since", "who"])
+    made = made.rename(columns={"age": "if", "city": "the rate %", "member": "z(1)", "y": "out.1"})
+    made["flat"], made["empty"], made["text"] = 1, np.nan, [f"t{k}" for k in rng.permutation(200)]
+    return made
+
+
+#: By what is asked how the first sentence begins, and whom it is about.
+BEGINS = {
+    "rate": (
+        {"tilt": {"rate": 0.4}},
+        "If the odds of out.1 = 1 among rows without an outcome are ",
+        ", which meets the rate that is given, of the {blank} rows without an outcome, 40.0 % have",
+    ),
+    "instrument": (
+        {"weights": {"weighting": "heckman", "exclusion": "if"}},
+        'If "if" has no part in the outcome given the other columns, and the unseen causes of the '
+        "outcome and of having one are jointly normal, of the {blank} rows without an outcome, ",
+        "of all 200 rows, known outcomes and estimates together, ",
+    ),
+    "margins": (
+        {"target": {"margins": {"the rate %": {"a": 0.2, "b": 0.8}}}},
+        'If the outcomes of people with the given margins of "the rate %" are like those of '
+        "labeled rows with the same features, an estimated ",
+        "] of them have out.1 = 1, or ",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BEGINS)
+def test_the_first_sentence_names_assumption_and_people_whatever_columns_are_called(odd, name):
+    asked, begins, whom = BEGINS[name]
+    if name == "margins":
+        shares = odd["the rate %"].value_counts(normalize=True)
+        asked = {"target": {"margins": {"the rate %": shares.to_dict()}}}
+    sentence = counterweight.missing_outcomes(odd, "out.1", 1, **asked).sentence
+    blank = str(int(odd["out.1"].isna().sum()))
+    assert sentence.startswith(begins.replace("{blank}", blank)), sentence
+    assert whom.replace("{blank}", blank) in sentence, sentence
+
+
+def test_one_answer_under_other_names_and_in_other_orders_all_at_once(frame, found):
+    first, table = found[0], frame.drop(columns="since")
+    rates, rng = [first.answer.value], np.random.default_rng(2)
+    for number in range(3):
+        names = {
+            name: f"{chr(97 + rng.integers(26))}{number}_{k}"
+            for k, name in enumerate(rng.permutation(table.columns))
+        }
+        other = table.rename(columns=names)[rng.permutation([*names.values()])]
+        other = other.iloc[rng.permutation(len(other))]
+        made = counterweight.missing_outcomes(other, names["y"], 1, id=names["who"])
+        rates.append(made.answer.value)
+        assert made.saved.facts["method"] == first.saved.facts["method"]
+        for column in ("estimate", "low", "high"):
+            gap = made.scores[column].loc[frame.index] - first.scores[column]
+            assert np.abs(gap).max() < 1e-6
+    assert np.std(rates) < 1e-9 * first.answer.standard_error
+
+
 TWICE = pd.DataFrame([[1, 2]], columns=["a", "a"])
 MIXED = pd.DataFrame({"y": [0, 1, None], "x": [{1}, "a", 3.0]})
 FEW = pd.DataFrame({"y": [0.0, 1.0, None], "x": [1.0, 2.0, 3.0]})

@@ -94,7 +94,7 @@ def test_asked_odds_are_told_with_the_rate_that_they_make():
     assert 0 < facts["rate_low"] < facts["rate"] < facts["rate_high"] < 1
     assert facts["assumes"]["if"] == (
         "If the odds of late = 1 among rows without an outcome are 2 times those of like rows, as "
-        "the config says"
+        "is given"
     )
     assert facts["assumes"]["rests"] == sentences[0]
 
@@ -107,7 +107,7 @@ def test_an_asked_rate_is_that_of_the_rows_without_an_outcome_and_of_no_other():
     assert (facts["rate_error"], facts["rate_low"], facts["rate_high"]) == pytest.approx(
         (0, 0.3, 0.3)
     )
-    assert "which makes the rate that the config says" in facts["assumes"]["if"]
+    assert "which meets the rate that is given" in facts["assumes"]["if"]
     assert tilted_mean(facts, data, "unlabeled") == pytest.approx((0.3, 0, 0.3, 0.3))
     data.weight = np.array([1.0, 1.0, 2.0, 2.0, 1.0, 1.0])
     assert tilted_mean(facts, data, "general") == pytest.approx((0.525, 0, 0.525, 0.525))

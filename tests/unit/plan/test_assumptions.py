@@ -26,7 +26,7 @@ def test_each_weighting_for_blanks_says_what_it_rests_on(name):
 
 def test_weights_by_what_no_column_shows_name_their_instrument():
     made = assumed(declared_assumption("heckman"), {"exclusion": "distance", "target": "general"})
-    assert made["if"].startswith("If distance has no part in the outcome given the other columns")
+    assert made["if"].startswith('If "distance" has no part in the outcome given the other columns')
     assert "jointly normal" in made["if"] and "missing at random" not in "".join(made.values())
 
 
@@ -36,7 +36,7 @@ def test_chosen_columns_are_named():
         "goes by the outcome alone, in logistic form"
     )
     made = assumed(pair, {"features": ["age", "job"]})["if"]
-    assert made.endswith("by the outcome and age and job alone, in logistic form")
+    assert made.endswith('by the outcome and "age" and "job" alone, in logistic form')
 
 
 def test_without_weights_labels_are_missing_at_random_but_for_models_that_say_more():

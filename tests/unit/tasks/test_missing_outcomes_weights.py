@@ -58,7 +58,7 @@ def test_an_answer_by_an_instrument_names_it_and_has_the_error_of_both_steps(tmp
     told = {"weights": weights, "target": "unlabeled", "study": SMALL}
     own, files = delivered(tmp_path, frame, **told)
     first = load(own.at.folder).facts["assumes"]["if"]
-    assert first.startswith("If far has no part in the outcome given the other columns")
+    assert first.startswith('If "far" has no part in the outcome given the other columns')
     made = read_table(files["metrics"])
     made = made[(made["metric"] == "target_rate") & (made["part"] == "")]
     made = made.set_index("variable")

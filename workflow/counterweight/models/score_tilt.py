@@ -225,9 +225,9 @@ def _condition(facts, event):
     """Under what answers with a tilt hold, as their first sentence begins."""
     odds = f"the odds of {event} among rows without an outcome are {facts['odds']:.3g} times those"
     if facts["by"] == "times":
-        return f"If {odds} of like rows, as the config says"
+        return f"If {odds} of like rows, as is given"
     if facts["by"] == "rate":
-        return f"If {odds} of like rows, which makes the rate that the config says"
+        return f"If {odds} of like rows, which meets the rate that is given"
     return (
         "If rows of the same outcome have features distributed alike with and without a label "
         f"(label shift), by which {odds} of like rows"

@@ -26,7 +26,7 @@ def assumed(declared, options=None, whom=""):
     Returns dict: ``if``, how the first sentence begins, and ``rests``.
     """
     words = {
-        name: "".join(f" and {one}" for one in told) if isinstance(told, (list, tuple)) else told
+        name: "".join(f' and "{one}"' for one in told) if isinstance(told, (list, tuple)) else told
         for name, told in (options or {}).items()
     }
     first, rests = (text.format(**words | {"whom": whom}) for text in declared)

@@ -57,10 +57,10 @@ ASSUMES_BY_NAME = {
         "function of them. Nothing in the table can show that it does.",
     ),
     "heckman": (
-        "If {exclusion} has no part in the outcome given the other columns, and the unseen causes "
-        "of the outcome and of having one are jointly normal",
+        'If "{exclusion}" has no part in the outcome given the other columns, and the unseen '
+        "causes of the outcome and of having one are jointly normal",
         "Who has an outcome is taken to go by causes, too, that no column shows (selection on "
-        "unobservables, Heckman's model): {exclusion} is taken to tell who has an outcome and to "
+        'unobservables, Heckman\'s model): "{exclusion}" is taken to tell who has one and to '
         "have no part in it given the other columns (an exclusion restriction), and the unseen "
         "causes of both to be jointly normal. Nothing in the table can show that it is so.",
     ),

@@ -116,6 +116,15 @@ def test_the_sentence_begins_with_what_was_assumed(answer, where):
     assert found.more[0].startswith(HECKMAN["rests"])
 
 
+def test_a_rate_that_is_given_is_not_told_as_an_estimate(answer):
+    records = rated(0.25, 0.25, 0.25, "general") + swept("general")
+    records += rated(0.318, 0.318, 0.318, "general", part="unlabeled")
+    found = answer("general", records, tilt={"odds": 2.0, "by": "rate"}, rests_on=[""])
+    assert "of the 300 rows without an outcome, 31.8 % have default = 1; " in found.sentence
+    assert "which meets the rate that is given" in found.sentence
+    assert "estimated" not in found.sentence
+
+
 @pytest.mark.parametrize("weights", [None, "lemma2", "rosset", "rosset_label_only"])
 def test_odds_are_held_against_like_rows_where_labels_are_missing_at_random(answer, weights):
     records = rated(0.318, 0.29, 0.35, "unlabeled") + swept("unlabeled")

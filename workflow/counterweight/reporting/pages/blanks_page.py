@@ -194,11 +194,13 @@ class _People:
 
 def _estimated(people, swept):
     """The first sentence: for the rows that the question names, then for everyone."""
-    text = people.say(None if people.saved.get("for") else people.whom, people.told())
+    given = (people.saved.get("tilt") or {}).get("by") == "rate"
+    guess = "" if given else "an estimated "
+    text = people.say(None if people.saved.get("for") else people.whom, people.told(), guess)
     if people.target == "general" and people.sizes["unlabeled"]:
         asked = people.told(part="unlabeled")
         if asked:
-            first = people.say(people.blank, asked)
+            first = people.say(people.blank, asked, guess)
             text = (
                 f"{first}; of {people.whom}, known outcomes and estimates together, {people.told()}"
             )
@@ -332,7 +334,7 @@ def _condition(saved):
             return f"If outcomes of {saved['for']} are, at equal features, those of labeled rows, "
         return "If labels are missing at random, "
     odds = f"the odds of rows without an outcome are {tilt['odds']:.3g} times those of like rows"
-    source = {"times": "as the config says", "rate": "which makes the rate that the config says"}
+    source = {"times": "as is given", "rate": "which meets the rate that is given"}
     return f"If {odds}, {source.get(tilt['by'], 'as estimated')}, "
 
 

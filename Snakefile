@@ -26,6 +26,8 @@ include: "workflow/rules/deliver.smk"
 include: "workflow/rules/apply.smk"
 include: "workflow/rules/rehearse.smk"
 include: "workflow/rules/rehearsed.smk"
+include: "workflow/rules/compare.smk"
+include: "workflow/rules/compared.smk"
 include: "workflow/rules/draw.smk"
 include: "workflow/rules/report.smk"
 
@@ -36,6 +38,11 @@ rule all:
         rules.report.output,
         [listed(job("page", family).outputs) for family in families(PLAN)],
         given_away(),
+
+
+rule benchmarks:
+    input:
+        BENCHMARKS.outputs(),
 
 
 onstart:

@@ -36,6 +36,8 @@ STAGES = {
     "train",
     "rehearse",
     "rehearsed",
+    "compare",
+    "compared",
     "evaluate",
     "collect",
     "deliver",

@@ -28,8 +28,8 @@ ALLOWED = FLOORS | {stage: {*FLOORS, *FLOW[:at]} for at, stage in enumerate(FLOW
 #: What asks every stage for its jobs may import all; of the library only the call that runs them in
 #: one process imports it, at the top, where no stage can reach.
 COMPOSER, CALL = "counterweight.plan.stages", "counterweight.answers"
-#: What makes a whole answer by one call, on copies of a table.
-REHEARSAL = "counterweight.rehearsal"
+#: What makes whole answers in one job: on copies of a table, on many data sets.
+WHOLE = ["counterweight.benchmark", "counterweight.rehearsal"]
 #: The room of each stage: its jobs load what stands there and before, by import or by name.
 ROOMS = {
     "download": "datasets",
@@ -110,8 +110,8 @@ def test_nothing_is_imported_from_a_later_stage_or_by_a_floor_from_above(package
 def test_only_the_plan_imports_the_kinds_of_study():
     users = {name for name, names in IMPORTS.items() if "tasks" in map(room, names)}
     assert {name for name in users if room(name) not in ("tasks", "plan")} == set()
-    assert [name for name, names in IMPORTS.items() if COMPOSER in names] == [CALL, REHEARSAL]
-    assert [name for name, names in IMPORTS.items() if CALL in names] == [REHEARSAL]
+    assert [name for name, names in IMPORTS.items() if COMPOSER in names] == [CALL, *WHOLE]
+    assert [name for name, names in IMPORTS.items() if CALL in names] == WHOLE
 
 
 def test_no_modules_import_each_other_in_a_circle():

@@ -26,6 +26,7 @@ from counterweight.errors import CounterweightError
 from counterweight.tables.fork_server import Forks, tell
 from counterweight.tables.jobs import largest_memory
 from counterweight.tables.parquet import read_table, replacing, swept
+from counterweight.plan.benchmarks import Benchmarks
 from counterweight.plan.own import TABLES, tables_to_keep
 from counterweight.plan.reading import planned
 from counterweight.plan.stages import Stages
@@ -49,6 +50,7 @@ try:
     PLAN = planned(config, GIVEN, workflow.configfiles, HOME)
     STAGES = Stages(PLAN, HOME / "scripts", ".snakemake/digests_of_own_files")
     APPLIED = STAGES.applied()
+    BENCHMARKS = Benchmarks(STAGES)
     for dataset_name in PLAN["datasets"]:
         STAGES.job("prepare", dataset_name)
 except CounterweightError as error:
@@ -145,7 +147,8 @@ def all_here(inputs):
 
 def spec_of(stage, *name):
     """The same of job specs: with digests of one's own files, so only where a job is looked at."""
-    return lambda wildcards: spec(
+    planned = BENCHMARKS.spec if stage in ("compare", "compared") else spec
+    return lambda wildcards: planned(
         stage, *(name or (wildcards.study, ITEMS[stage].format(**wildcards)))
     )
 

@@ -537,6 +537,9 @@ def test_every_file_of_every_data_set_has_a_digest_and_a_source():
             continue
         assert declared("dataset", name, "ROWS") > 0
         assert bool(files) != declared("dataset", name, "SIMULATED", False)
+        if all("package" in source for source in sources) and sources:
+            assert all({"install", "folder"} < source.keys() for source in sources)
+            continue
         offered = {file for source in sources for file in source.get("members", [])}
         offered |= {source["file"] for source in sources if "file" in source}
         assert offered == set(files)

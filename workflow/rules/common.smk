@@ -158,6 +158,16 @@ def more(amount):
     return lambda wildcards, attempt: amount * attempt
 
 
+def needed(stage, least, name=None):
+    """Memory (MB) of a rule by the rows and columns of its table, of a job's study if none is named.
+
+    It is at least so much, and as much again at each new try.
+    """
+    return lambda wildcards, attempt: attempt * STAGES.memory(
+        stage, name or wildcards.study, least
+    )
+
+
 def downloaded(dataset):
     """Raw files of a data set; those that were put there by hand are not deleted first."""
     outputs = dict(job("download", dataset).outputs)

@@ -18,7 +18,7 @@ rule evaluate:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=more(1500),
+        mem_mb=needed("evaluate", 1500),
         runtime=more(30),
     params:
         job=spec_of("evaluate"),

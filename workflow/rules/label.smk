@@ -22,9 +22,7 @@ rule label:
         ENVIRONMENT
     threads: 1
     resources:
-        # 10^6 rows of Adult's 15 columns take 1,120 MB, with any number of repeats: each is
-        # written before the next is drawn.
-        mem_mb=more(1300),
+        mem_mb=needed("label", 1300),
         runtime=more(20),
     params:
         job=spec_of("label"),

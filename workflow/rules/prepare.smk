@@ -22,7 +22,7 @@ for dataset_name in PLAN["datasets"]:
             ENVIRONMENT
         threads: 1
         resources:
-            mem_mb=more(2000),
+            mem_mb=needed("prepare", 2000, dataset_name),
             runtime=more(20),
         params:
             job=spec_of("prepare", dataset_name),

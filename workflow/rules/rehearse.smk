@@ -18,7 +18,7 @@ rule rehearse:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=more(1500),
+        mem_mb=needed("rehearse", 1500),
         runtime=more(30),
     params:
         job=spec_of("rehearse"),

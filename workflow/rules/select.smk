@@ -21,7 +21,7 @@ rule select:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=more(1500),
+        mem_mb=needed("select", 1500),
         runtime=more(60),
     params:
         job=spec_of("select"),

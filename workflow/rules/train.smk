@@ -19,7 +19,7 @@ rule train:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=more(1500),
+        mem_mb=needed("train", 1500),
         runtime=more(60),
     params:
         job=spec_of("train"),

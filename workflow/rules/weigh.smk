@@ -21,7 +21,7 @@ rule weigh:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=more(800),
+        mem_mb=needed("weigh", 800),
         runtime=more(10),
     params:
         job=spec_of("weigh"),

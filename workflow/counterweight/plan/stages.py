@@ -11,6 +11,34 @@ from counterweight.plan import tasks
 from counterweight.plan.digests import Contents
 from counterweight.plan.jobs import Paths, columns_job
 
+#: MB of memory by stage for each million values of a table: of its first 100,000 rows, which are held
+#: at once, and of further ones. Fitted to what jobs took, see tests/unit/plan/memory.csv.
+MEMORY = {
+    "prepare": (45, 36),
+    "columns": (40, 30),
+    "label": (60, 60),
+    "select": (290, 110),
+    "weigh": (190, 45),
+    "train": (240, 136),
+    "evaluate": (70, 66),
+    "deliver": (300, 75),
+    "collect": (300, 75),
+    "rehearse": (300, 136),
+}
+#: MB of a job with its libraries and a small table, and how much more than was measured is asked.
+OF_LIBRARIES, SPARE = 300, 1.2
+#: Rows of which all is held at once; columns of a table that is not looked at.
+HELD, COLUMNS = 100_000, 15
+#: How many times as many bytes a packed text has.
+PACKED = 5
+
+
+def memory_of(stage, rows, columns):
+    """MB that a job of a stage is to ask for, of a table of so many rows and columns."""
+    first, further = MEMORY.get(stage, (0, 0))
+    values = first * min(rows, HELD) + further * max(rows - HELD, 0)
+    return int(-(-SPARE * (OF_LIBRARIES + values * columns / 1e6) // 100) * 100)
+
 
 class Stages:
     """The jobs of a plan (of `counterweight.plan.config.resolve`).
@@ -24,6 +52,7 @@ class Stages:
         self._contents = Contents(kept)
         self.job = functools.lru_cache(None)(self._job)
         self.spec = functools.lru_cache(None)(self._spec)
+        self._size = functools.lru_cache(None)(self._size)
 
     def _job(self, stage, name="", item=""):
         """The job of a stage: of a data set, of a study, or of an item of a study."""
@@ -82,6 +111,29 @@ class Stages:
             lines = [f"{digest}  {part.relative_to(path)}\n" for digest, part in parts]
             return hashlib.sha256("".join(lines).encode()).hexdigest()
         return ""
+
+    def memory(self, stage, name, least):
+        """MB that the first try of a job asks for, by the rows and columns of its table.
+
+        `name` is of a data set or of a study; `least` is what the rule asks for small tables. Jobs
+        of tasks that read rows in batches (``STREAMS``) need no more than that.
+        """
+        if name in self.plan["studies"] and stage not in ("prepare", "columns"):
+            study = self.plan["studies"][name]
+            if tasks.module_of(study).STREAMS:
+                return least
+            name = study["dataset"]
+        return max(least, memory_of(stage, *self._size(name)))
+
+    def _size(self, dataset):
+        """Rows and columns of a data set, as far as a look at its files tells; 0 where none does."""
+        from counterweight.tables.table_reader import size_of
+
+        settings = self.plan["datasets"][dataset]
+        if "path" in settings:
+            with contextlib.suppress(OSError, CounterweightError):
+                return size_of(settings["path"], settings.get("reading"), PACKED)
+        return settings.get("rows") or 0, COLUMNS
 
     def left_over(self):
         """Tables of answers in the folders of studies that no job of the plan makes.

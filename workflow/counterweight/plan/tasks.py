@@ -39,6 +39,7 @@ LEFT_OUT = {
     "ASKS": "",
     "own_study": None,
     "ITEM_KEYS": {},
+    "STREAMS": False,
     "TAKES": {},
     "HINT": "",
     "finish": lambda name, study: None,

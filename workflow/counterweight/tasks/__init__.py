@@ -35,6 +35,8 @@ And what it may leave out where there is nothing of the sort (`counterweight.pla
 ``ITEM_KEYS``
     Keys of single entries, beyond a component's options, with their defaults:
     ``{"selection": {...}}``.
+``STREAMS``
+    Whether its jobs read their rows in batches, so that they ask for no more memory for more rows.
 ``HINT``
     What to do instead of a key that is refused.
 ``finish(name, study)``

@@ -40,6 +40,8 @@ PAGE = {
 #: Keys of a table of one's own that its labeling rule takes as they are.
 OPTIONAL = ("rows_before", "user", "weight", "by_partition")
 __all__ = ["plan_rehearsed", "rehearsals"]
+#: Rows are read in batches: memory does not grow with them.
+STREAMS = True
 _HERE = "counterweight.tasks.logs"
 #: What a file of sums says it is.
 SUMS = "sums of a log"

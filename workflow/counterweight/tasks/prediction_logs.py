@@ -23,6 +23,8 @@ PAGE = {
     "table": "counterweight.reporting.pages.selection_page:table",
     "page": "counterweight.reporting.pages.own_logs_page:PREDICTIONS",
 }
+#: Rows are read in batches: memory does not grow with them.
+STREAMS = True
 _HERE = "counterweight.tasks.prediction_logs"
 #: What a file of merged sums says it is.
 MERGED = "measures of predictions"

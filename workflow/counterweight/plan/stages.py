@@ -11,8 +11,8 @@ from counterweight.plan import tasks
 from counterweight.plan.digests import Contents
 from counterweight.plan.jobs import Paths, columns_job
 
-#: MB of memory by stage for each million values of a table: of its first 100,000 rows, which are held
-#: at once, and of further ones. Fitted to what jobs took, see tests/unit/plan/memory.csv.
+#: MB of memory by stage for each million values of a table: of its first `HELD` rows, held
+#: whole, and of further ones. Fitted to what jobs took, see tests/unit/plan/memory.csv.
 MEMORY = {
     "prepare": (45, 36),
     "columns": (40, 30),
@@ -126,7 +126,7 @@ class Stages:
         return max(least, memory_of(stage, *self._size(name)))
 
     def _size(self, dataset):
-        """Rows and columns of a data set, as far as a look at its files tells; 0 where none does."""
+        """Rows and columns of a data set, as far as its files tell; 0 rows where none does."""
         from counterweight.tables.table_reader import size_of
 
         settings = self.plan["datasets"][dataset]

@@ -14,7 +14,8 @@ of boosting, fitted once to the labels that are there.
 mean, the mean of each of up to four groups, the AUC and the calibration ratio of the predictions.
 ``worth``: by how many labels of a simple random sample 200 bought ones are matched, and with
 predictions that are shuffled, and negated, by what they were off and by the errors told; the
-half-width expected before, and after 50 labels, over the one reached.
+half-width expected before, and after 50 labels, over the one reached, and the share of repeats
+whose half-width lies in the range that is told before any label.
 ``refuted``: how often missing at random is refuted by 300 labels where it holds, and where the odds
 of those without a label are three times as high (``thrice``), over labelings and draws. ``looks``:
 batches of 50 up to 400 labels, stopped where the half-width is as wanted: coverage of the intervals
@@ -32,6 +33,7 @@ from functools import cached_property  # noqa: E402
 import numpy as np  # noqa: E402
 import one_answer  # noqa: E402
 import pandas as pd  # noqa: E402
+from counterweight.delivery.label_plans import span_of  # noqa: E402
 from counterweight.evaluation.collected import (  # noqa: E402
     collected_auc,
     collected_by_group,
@@ -184,7 +186,7 @@ def holds(found, truth):
 
 def worth(worlds, budgets, repeats):
     print("\n| table | missing | AUC | labels | own | shuffled | negated | by errors | ", end="")
-    print("expected/reached | after 50 |\n" + "| --- " * 10 + "|")
+    print("expected/reached | after 50 | range holds it |\n" + "| --- " * 11 + "|")
     for world in worlds:
         y, rows = world.y, len(world.y)
         shuffled = np.random.default_rng(1).permutation(world.f)
@@ -208,12 +210,14 @@ def worth(worlds, budgets, repeats):
                 if f is world.f:
                     expected = expected_half_width(chances, np.sqrt(f * (1 - f)))
                     ratios = expected / np.mean(half), np.median(later) / np.mean(half)
+                    low, high = span_of(chances, f)
+                    within = np.mean([low <= one <= high for one in half])
             told = " | ".join(f"{one:.0f}" for one in matched)
             errors = ", ".join(f"{one:.0f}" for one in by_error)
             area = auc(y, world.f)[0]
             print(
                 f"| {world.name} | {world.setting} | {area:.3f} | {budget} | {told} | {errors} |"
-                f" {ratios[0]:.3f} | {ratios[1]:.3f} |",
+                f" {ratios[0]:.3f} | {ratios[1]:.3f} | {within:.2f} |",
                 flush=True,
             )
 

@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
+from counterweight.delivery.label_plans import span_of
 from counterweight.errors import CounterweightError
+from counterweight.numerics.designs import expected_half_width
 from delivering import delivered, people
 
 SEED = 12
@@ -169,3 +171,21 @@ def test_mistakes_end_in_one_sentence(study):
     if saved.binary:
         with pytest.raises(CounterweightError, match="does not know"):
             plan.with_labels(labels.assign(y=["?", *labels["y"][1:]]))
+
+
+def test_the_range_of_a_half_width_is_that_of_the_odds_it_goes_over():
+    """Of rows that are alike it goes as their spread, which is largest at one half."""
+    chance = np.full(4000, 0.05)
+    low, high = span_of(chance, np.full(4000, 0.2), 3.0)
+
+    def at(p):
+        return expected_half_width(chance, np.full(4000, np.sqrt(p * (1 - p))))
+
+    # Odds of 1 in 4, over and times 3.
+    assert low == pytest.approx(at(1 / 13)) and high == pytest.approx(at(3 / 7))
+    assert low < at(0.2) < high
+    low, high = span_of(chance, np.full(4000, 0.4), 3.0)
+    assert high == pytest.approx(at(0.5), rel=1e-3)
+    # Estimates that are sure may be so for nothing: then it is that of their mean.
+    _, high = span_of(chance, np.tile([1e-6, 1 - 1e-6], 2000), 1.0)
+    assert high == pytest.approx(at(0.5))

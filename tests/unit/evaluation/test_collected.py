@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from counterweight.delivery.label_plans import level_of
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.collected import (
     _models,
@@ -17,7 +18,7 @@ from counterweight.evaluation.collected import (
     refusal_bounds,
 )
 from counterweight.evaluation.metrics import auc, log_loss
-from counterweight.numerics.designs import draw, inclusion_chances
+from counterweight.numerics.designs import draw, inclusion_chances, stopped_chances
 
 
 def samples(chances):
@@ -194,6 +195,29 @@ def test_intervals_hold_the_mean_as_often_as_they_say(design, how):
     # Of 400 intervals of 95 %, 366 to 392 hold in all but one of 1,000 cases.
     assert 366 <= held <= 393
     assert np.mean(errors) == pytest.approx(np.std(values), rel=0.12)
+
+
+def test_stopping_at_a_wanted_half_width_keeps_the_coverage_of_planned_batches():
+    """Three looks at 1 - .05 / 3 each, stopped as soon as the interval is narrow enough."""
+    generator = np.random.default_rng(12)
+    y, p, *_ = drawn(12, 4000)
+    p = 1 / (1 + ((1 - p) / p) ** 0.6 * 3)
+    size = inclusion_chances(np.sqrt(p * (1 - p)), 60)
+    level, held, stopped = level_of({"batches": 3}), 0, []
+    for _ in range(300):
+        coins = generator.random(len(y))
+        order = np.argsort(coins / size, kind="stable")
+        for count in (60, 120, 180):
+            mask = np.zeros(len(y), bool)
+            mask[order[:count]] = True
+            chances = stopped_chances(size / size.max(), coins, count)
+            found = collected_mean(y, chances, mask, p, level=level)
+            if found.high - found.low < 2 * 0.105:
+                break
+        held += found.low <= y.mean() <= found.high
+        stopped.append(count)
+    # Some stop at each look. Levels add up for whatever makes somebody stop: .95 at least.
+    assert {*stopped} == {60, 120, 180} and held >= 0.94 * 300
 
 
 def test_metrics_of_given_predictions_hold_their_truth():

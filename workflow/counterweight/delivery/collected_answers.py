@@ -290,11 +290,18 @@ def planned_labels(job):
     to_label = rows_to_label(plan, shown, rows, person, outcome, known)
     job.log.info("%d of %d rows without an outcome are drawn", len(to_label), len(blank))
     place = {"repeat": 0, "target": "unlabeled", "rows": len(blank)}
-    return to_label, plan, [place | one for one in _expected(plan, expected, budget, collect)]
+    return (
+        to_label,
+        plan,
+        [place | one for one in _expected(plan, expected, budget, collect, known is None)],
+    )
 
 
-def _expected(plan, rows, budget, collect):
-    """Records of half-widths by budget and by group, and of what is drawn."""
+def _expected(plan, rows, budget, collect, first):
+    """Records of half-widths by budget and by group, and of what is drawn.
+
+    `first` says that no label was bought yet.
+    """
     drawn, curves = plan["drawn"].to_numpy(), rows.curves(budget)
     made = [
         half_width("expected", value, rows.binary, part=f"{at:g}", variable=which)
@@ -302,6 +309,14 @@ def _expected(plan, rows, budget, collect):
         for which, value in zip(("plan", "wrong", "plain"), values, strict=True)
         if np.isfinite(value)
     ]
+    if first:
+        # No label says yet how rows without an outcome differ: one number would promise too much.
+        ends = zip(ENDS, rows.span(plan["chance"].to_numpy()), strict=True)
+        made += [
+            half_width("planned", value, rows.binary, variable=end)
+            for end, value in ends
+            if np.isfinite(value)
+        ]
     for name, count, value in rows.groups(drawn, plan["chance"].to_numpy()):
         made.append({"metric": "labels_planned", "part": name, "value": float(count)})
         if np.isfinite(value):

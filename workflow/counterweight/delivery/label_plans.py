@@ -49,6 +49,9 @@ PURPOSE = "counterweight labels to buy"
 SMALL = 1e-9
 #: Budgets of the curve, in parts of the one that is asked for.
 PARTS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
+#: Odds of rows without an outcome over those that are foretold, up or down, that the range of a
+#: half-width goes over: who has an outcome may go by the outcome, and no label says so yet.
+SPAN = 3.0
 #: Times the mean size from which a row is drawn because it is hard to foretell.
 HARD = 1.0
 #: What is asked of a plan where it is not said.
@@ -267,6 +270,16 @@ class PlannedRows:
             value = expected_half_width(chance[own], self.truth[own], **told)
             yield str(name), int(drawn[own].sum()), float(value)
 
+    def span(self, chance, gamma=SPAN):
+        """The least and the largest half-width to expect while nobody knows how rows without an
+        outcome differ; see `span_of`.
+
+        Of a number nothing of the sort follows: NaN.
+        """
+        if not self.binary:
+            return np.nan, np.nan
+        return span_of(chance, self.estimate, gamma, level=self.level)
+
     def reasons(self, at, chance):
         """Why each of the rows at these places is to be labeled, in words."""
         mean, texts = self.spread.mean(), []
@@ -279,6 +292,22 @@ class PlannedRows:
             else:
                 texts.append(f"for surprises: estimate {shown} looks sure")
         return texts
+
+
+def span_of(chance, estimate, gamma=SPAN, level=0.95):
+    """Least and largest of `expected_half_width` over odds up to `gamma` times the estimates'.
+
+    The largest is that of estimates which, at such odds, tell nothing of single rows: what makes
+    rows miss their outcome by it is a surprise just where they seem sure.
+    """
+    odds = logit(np.clip(estimate, NEAREST, 1 - NEAREST))
+    least, most = [], []
+    for turned in np.linspace(-np.log(gamma), np.log(gamma), 13):
+        p = expit(odds + turned)
+        plain = np.full(len(p), np.sqrt(p.mean() * (1 - p.mean())))
+        least.append(expected_half_width(chance, np.sqrt(p * (1 - p)), level=level))
+        most.append(expected_half_width(chance, plain, level=level))
+    return min(least), max(most)
 
 
 def _moves_auc(p):

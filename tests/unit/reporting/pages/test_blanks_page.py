@@ -51,7 +51,7 @@ def answer(tmp_path, monkeypatch):
     """The answer of a made-up study by what was delivered and what the saved model says."""
     (tmp_path / "own.csv").write_text("x,y\n" + "1,0\n2,1\n3,\n" * 9)
 
-    def made(target, records, weights=None, **facts):
+    def made(target, records, weights=None, collect=(), **facts):
         entry = {"table": str(tmp_path / "own.csv"), "name": "mine", "outcome": "y"}
         given = {"results": str(tmp_path), "data": str(tmp_path), "seed": 1, "filter_key": "key"}
         named = {"target": "unlabeled"} if target == "unlabeled" else {}
@@ -63,6 +63,7 @@ def answer(tmp_path, monkeypatch):
         auc = {"metric": "auc", "value": 0.8, "standard_error": 0.01, "target": target}
         sizes = [{"metric": name, "value": value} for name, value in SIZES.items()]
         by_source = {"labels": sizes, first: [auc], "delivered": delivered + records}
+        by_source |= {"collect": collect} if collect else {}
         frames = [metrics_table("mine", *one).to_pandas() for one in by_source.items()]
         frame = pd.concat(frames)[[name for name, _ in METRICS]]
         monkeypatch.setattr(page, "facts", lambda numbers: FACTS | facts)
@@ -132,6 +133,26 @@ def test_odds_are_held_against_like_rows_where_labels_are_missing_at_random(answ
     random = weights in (None, "lemma2")
     end = "those of like rows that have one." if random else "what is assumed."
     assert sentence.endswith(f"among rows without an outcome are up to twice or half {end}")
+
+
+def labels_to_buy(*ends):
+    """Records of a plan of 200 labels, with the range of what it may give where it is told."""
+    told = {"labels_planned": 200.0, "labels_budget": 200.0, "planned_points": 4.4}
+    made = [{"metric": name, "value": value} for name, value in told.items()]
+    made += [
+        {"metric": "planned_points", "variable": end, "value": value}
+        for end, value in zip(("low", "high"), ends, strict=False)
+    ]
+    return [one | {"target": "unlabeled"} for one in made]
+
+
+@pytest.mark.parametrize("ends", [(2.6, 7.1), ()])
+def test_before_a_label_is_bought_a_range_is_told_and_after_it_a_number(answer, ends):
+    records = rated(0.318, 0.29, 0.35, "unlabeled") + swept("unlabeled")
+    found = answer("unlabeled", records, collect=labels_to_buy(*ends))
+    (said,) = [text for text in found.more if text.startswith("collect.csv lists 200 rows")]
+    assert "expected to be known to ±4.40 points, whoever had an outcome before" in said
+    assert ("anything from ±2.60 points to ±7.10 points may come of it" in said) == bool(ends)
 
 
 def test_others_than_those_of_the_table_are_named_in_question_and_answer(answer, monkeypatch):

@@ -1,5 +1,6 @@
 """Pages of tables with blanks whose labels are bought by design: before, and when they are back."""
 
+from counterweight.delivery.label_plans import SPAN
 from counterweight.numerics.sensitivity import TWICE
 from counterweight.reporting import blocks
 from counterweight.reporting.sheets import Column, Line, Sheet, in_words, told
@@ -34,6 +35,13 @@ def planned(numbers):
             f": the rate or mean of the rows without an outcome is then expected to be known to "
             f"±{expected}, whoever had an outcome before"
         )
+        ends = [_half(numbers, "planned", _PLAN, _BLANK, variable=end) for end in ENDS]
+        if all(ends):
+            text += (
+                f"; as long as no label says how they differ from rows alike that have one, "
+                f"anything from ±{ends[0]} to ±{ends[1]} may come of it (odds of up to {SPAN:g} "
+                "times as much or as little, and estimates that may tell nothing of single rows)"
+            )
     budget = numbers.get(_PLAN, "labels_budget", _BLANK).mean
     wrong = _half(numbers, "expected", _PLAN, _BLANK, part=f"{budget:g}", variable="wrong")
     if wrong:

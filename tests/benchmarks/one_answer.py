@@ -7,7 +7,8 @@ Prints a table in Markdown for each part. Tables of real people are read from th
 variable names (``practice/hmeq.csv``, ``adult/adult.data``, ``bank_marketing/bank-full.csv``) and
 sampled; where it is not set, the two generated tables are used alone.
 
-``names``: the same rows under other names, in other orders of rows and columns. ``seeds``: labels
+``names``: the same rows under other names (two a run), in other orders of rows and columns (one
+each): ten, five and five by ``names --runs 5 --rows 600``. ``seeds``: labels
 of half of the rows hidden at random, log loss on these by what is delivered, by the middle of its
 band and by scikit-learn's cross-validated logistic regression and boosting; whether the rate is in
 its interval, and on 10,000 fresh rows the AUC and the shares of tenths in their bands (see `held`:

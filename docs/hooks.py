@@ -22,7 +22,15 @@ from counterweight import options  # noqa: E402
 from counterweight.plan import components  # noqa: E402
 
 #: Where pages stand in the repository.
-PAGES = ("*.md", "docs/**/*.md", "docs/images/*", "examples/*.md")
+PAGES = (
+    "*.md",
+    "docs/**/*.md",
+    "docs/images/*",
+    "docs/*.css",
+    "docs/*.js",
+    "examples/*.md",
+    "config/*.md",
+)
 KINDS = {"own_table": "own.schema.yaml", "config": "config.schema.yaml"}
 INTRODUCTIONS = {
     "own_table": "# A table of one's own\n\nKeys of a file of ten lines; [your own table]"
@@ -31,8 +39,8 @@ INTRODUCTIONS = {
     "`--configfile`; [studies](../docs/studies.md) says how studies are put together.\n",
     "parts": "# Parts and their options\n\nAs `python -m counterweight.options` lists them; "
     "[studies](../docs/studies.md) says which go together.\n",
-    "python": "# Python\n\nWhat `from counterweight import ...` has. All other modules are "
-    "internal and may move.\n",
+    "python": "# Python\n\nThe public names, a namespace a task; the top has all but the "
+    "figures, too. All other modules are internal and may move.\n",
 }
 
 
@@ -43,6 +51,13 @@ def on_config(config):
         shutil.rmtree(folder)
     lay_out(folder)
     config.docs_dir = str(folder)
+    (reference,) = (pages["Reference"] for pages in config.nav if "Reference" in pages)
+    (place,) = (entry for entry in reference if "Python" in entry)
+    pages = [{"Overview": "reference/python/index.md"}]
+    for task in ("common", *counterweight.TASKS):
+        found = sorted((folder / "reference" / "python" / task).glob("*.md"))
+        pages.append({task: [{one.stem: f"reference/python/{task}/{one.name}"} for one in found]})
+    place["Python"] = pages
     return config
 
 
@@ -53,9 +68,10 @@ def lay_out(folder):
         place = folder / path.relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, place)
-    (folder / "reference").mkdir(parents=True)
     for name, text in reference().items():
-        (folder / "reference" / f"{name}.md").write_text(text, encoding="utf-8")
+        path = folder / "reference" / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def linked(page):
@@ -75,8 +91,8 @@ def reference():
         schema = yaml.safe_load(components.schema_path(file).read_text(encoding="utf-8"))
         made[name] = "\n".join(entries(schema))
     made["parts"] = "\n".join(parts())
-    made["python"] = "\n".join(python())
-    return {name: f"{INTRODUCTIONS[name]}\n{text}\n" for name, text in made.items()}
+    made = {name: f"{INTRODUCTIONS[name]}\n{text}\n" for name, text in made.items()}
+    return made | dict(python())
 
 
 def entries(node, depth=0):
@@ -119,21 +135,36 @@ def parts():
 
 
 def python():
-    """Lines of the page of public names, with signatures and docstrings as they stand."""
-    for name in counterweight.__all__:
-        thing = getattr(counterweight, name)
-        yield f"\n## {name}\n\n```\n{name}{signature(thing)}\n\n{inspect.getdoc(thing)}\n```"
-        if not inspect.isclass(thing):
-            continue
-        for method, value in vars(thing).items():
-            told = inspect.getdoc(getattr(value, "__func__", value))
-            if not method.startswith("_") and callable(getattr(thing, method)) and told:
-                yield f"\n### {name}.{method}\n\n```\n{method}{signature(value)}\n\n{told}\n```"
+    """Text of each page on Python by its path: an index, and a page a public name."""
+    index, shown = [], examples()
+    tasks = {"": ("Common to all", counterweight._by_name(counterweight.COMMON))}
+    tasks |= {
+        task: (f"counterweight.{task}", counterweight.NAMES[task]) for task in counterweight.TASKS
+    }
+    hidden = [f"!^{name}$" for name in sorted(counterweight.INTERNAL)]
+    for task, (title, names) in tasks.items():
+        about = counterweight.TASKS[task][0] if task else "From `counterweight` itself."
+        index += [f"\n## {title}\n", f"{about}\n", "| name | what it is |", "| --- | --- |"]
+        for name, module in names.items():
+            first = inspect.getdoc(named(task, name)).strip().splitlines()[0]
+            path = f"{task or 'common'}/{name}"
+            index.append(f"| [`{name}`]({path}.md) | {plain(first).replace('|', chr(92) + '|')} |")
+            below = f"from counterweight{'.' + task if task else ''} import {name}"
+            lines = [f"# {name}\n", f"```python\n{below}\n```\n"]
+            lines += [f"::: counterweight.{module}.{name}", "    options:"]
+            lines += ["      show_root_heading: false", "      show_root_toc_entry: false"]
+            lines += ["      heading_level: 2", f"      filters: {['!^_', *hidden]}"]
+            if name in shown:
+                lines.append(f"\n## Example\n\n```pycon\n{shown[name]}\n```")
+            yield f"python/{path}", "\n".join(lines) + "\n"
+    yield "python/index", INTRODUCTIONS["python"] + "\n".join(index) + "\n"
 
 
-def signature(thing):
-    """Arguments of a callable, "" where Python does not tell."""
-    try:
-        return str(inspect.signature(getattr(thing, "__func__", thing)))
-    except (TypeError, ValueError):
-        return ""
+def named(task, name):
+    return getattr(getattr(counterweight, task) if task else counterweight, name)
+
+
+def examples():
+    """The example of each public name, of docs/python_examples.md."""
+    text = (ROOT / "docs" / "python_examples.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^### (\w+)\n\n```pycon\n(.*?)\n```$", text, re.M | re.S))

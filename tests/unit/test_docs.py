@@ -1,10 +1,12 @@
 """What README and docs show: configs are accepted, Python runs, links and messages are there."""
 
 import ast
+import doctest
 import re
 import runpy
 from types import SimpleNamespace
 
+import counterweight
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,6 +46,7 @@ PAGES = [
     *sorted(path for path in ROOT.glob("*.md") if path.name != "README.md"),
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "examples").glob("*.md")),
+    ROOT / "config" / "README.md",
 ]
 
 
@@ -239,6 +242,32 @@ def test_the_python_of_a_page_runs_as_it_stands(folder, monkeypatch, path):
     AFTER[path.stem](names)
 
 
+PARSER = doctest.DocTestParser()
+EXAMPLES_OF = dict(
+    re.findall(
+        r"^### (\w+)\n\n```pycon\n(.*?)\n```$",
+        (ROOT / "docs" / "python_examples.md").read_text(encoding="utf-8"),
+        re.M | re.S,
+    )
+) | {name: getattr(counterweight.plots, name).__doc__ for name in counterweight.NAMES["plots"]}
+
+
+def test_every_public_name_has_an_example():
+    names = {name for names in counterweight.NAMES.values() for name in names}
+    assert EXAMPLES_OF.keys() == names | counterweight.PUBLIC.keys()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", EXAMPLES_OF)
+def test_the_example_of_a_public_name_says_what_it_says(folder, monkeypatch, name):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    run = doctest.DocTestRunner(verbose=False)
+    told = []
+    run.run(PARSER.get_doctest(EXAMPLES_OF[name], {}, name, None, 0), out=told.append)
+    assert run.tries and not run.failures, "".join(told)
+
+
 def anchors(path):
     """Names of the headings of a page, as links call them."""
     text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
@@ -266,7 +295,9 @@ def test_the_readme_is_short_and_leads_to_every_page():
     assert len(text.splitlines()) < 150
     linked = set(re.findall(r"\]\((docs/[^)#\s]+\.md)", text))
     pages = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
-    assert pages - linked <= {"docs/filter_format.md"}, "the README leads to no such page"
+    assert pages - linked <= {"docs/filter_format.md", "docs/python_examples.md"}, (
+        "the README leads to no such page"
+    )
 
 
 def test_the_messages_of_troubleshooting_are_said_somewhere():

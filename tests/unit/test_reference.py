@@ -1,5 +1,6 @@
 """The listing of parts and the reference of the docs: nothing is left out, and pages build."""
 
+import doctest
 import importlib.util
 import os
 import subprocess
@@ -58,11 +59,19 @@ def test_every_part_and_option_is_told(reference):
         assert told == list(components.options(kind, name)), name
 
 
-def test_every_public_name_is_told_with_its_docstring(reference):
-    for name in counterweight.__all__:
-        assert f"\n## {name}\n" in reference["python"]
-        said = getattr(counterweight, name).__doc__.strip().splitlines()[0]
-        assert said in reference["python"]
+NAMES = [("common", name) for name in counterweight._by_name(counterweight.COMMON)]
+NAMES += [(task, name) for task, names in counterweight.NAMES.items() for name in names]
+
+
+@pytest.mark.parametrize(("task", "name"), NAMES)
+def test_every_public_name_has_a_page_with_its_source_and_an_example(reference, task, name):
+    text = reference[f"python/{task}/{name}"]
+    space = counterweight if task == "common" else getattr(counterweight, task)
+    thing = getattr(space, name)
+    assert f"::: {thing.__module__}.{name}\n" in text and f"import {name}\n" in text
+    assert f"[`{name}`]({task}/{name}.md)" in reference["python/index"]
+    own = doctest.DocTestParser().get_examples(thing.__doc__)
+    assert own or doctest.DocTestParser().get_examples(text)
 
 
 def test_the_overview_says_which_parts_fit_which():
@@ -110,10 +119,16 @@ def test_the_pages_build_without_a_warning(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path / "site"],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0 and "WARNING" not in done.stderr, done.stderr
-    for page in ("index", "docs/own_table", "reference/config", "reference/python"):
-        assert (tmp_path / "site" / f"{page}.html").is_file()
+    pages = ["index", "docs/own_table", "reference/config", "reference/python/index"]
+    for page in [*pages, *(f"reference/python/{task}/{name}" for task, name in NAMES)]:
+        text = (tmp_path / "site" / f"{page}.html").read_text(encoding="utf-8")
+        assert "https://unpkg" not in text and "fonts.g" not in text
+    for task, name in NAMES:
+        text = (tmp_path / "site" / f"reference/python/{task}/{name}.html").read_text("utf-8")
+        assert "Source code in" in text or name == "Estimate"
+        assert 'class="highlight"' in text

@@ -19,7 +19,7 @@ import pyarrow as pa
 from counterweight.delivery.final_scores import ENDS
 from counterweight.delivery.saved_scores import SavedScores
 from counterweight.errors import CounterweightError
-from counterweight.numerics.estimate import Estimate
+from counterweight.numerics.estimate import Estimate, html_facts
 from counterweight.plan.config import resolve
 from counterweight.plan.mistakes import none_of, refuse_all, secrets_in, unseen_in
 from counterweight.plan.own import with_own_tables
@@ -77,6 +77,10 @@ class Answers:
     new_scores: pd.DataFrame | None
     saved: SavedScores
     metrics: pd.DataFrame
+
+    def _repr_html_(self):
+        told = {"answer": self.sentence, "rows": f"{len(self.scores):,}"}
+        return html_facts("Answers", told) + self.saved._repr_html_()
 
 
 def missing_outcomes(

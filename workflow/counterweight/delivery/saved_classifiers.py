@@ -167,6 +167,9 @@ class SavedClassifier(SavedPredictor):
             return estimate > threshold
         return estimate >= threshold
 
+    def shown(self):
+        return {f"promise {k}": told for k, told in enumerate(self.kept(), start=1)}
+
     def __repr__(self):
         return (
             f"SavedClassifier({self.facts['model']} by {listed([*self.encoder.columns_], 8)}; "

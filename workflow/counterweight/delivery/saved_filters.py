@@ -140,6 +140,13 @@ class SavedFilter(SavedModel):
         """How far each leaf's share of each group is from the base share, (L, K)."""
         return np.where(self.mass[:, None] > 0, self.shares - self.base, 0.0)
 
+    def shown(self):
+        aims = zip(self.groups, self.base, self.target, strict=True)
+        shares = {
+            name: f"{100 * own:.3g} % of all, aim {100 * aim:.3g} %" for name, own, aim in aims
+        }
+        return {"accepted": f"{100 * self.rate:.3g} %"} | shares
+
     def memberships(self, X):
         """Probability of each leaf for rows of features, (n, L)."""
         for setting, member in self.proxy.leaves(X):
@@ -154,7 +161,7 @@ class SavedFilter(SavedModel):
         told = "\n".join(map(repr, _rows(self)))
         return hashlib.sha256(told.encode()).hexdigest()[:32]
 
-    def accept(self, frame: pd.DataFrame, key: object = None) -> np.ndarray:
+    def accept(self, frame: pd.DataFrame, key: object = None) -> pd.DataFrame:
         """Who is accepted: all that a filter releases.
 
         Parameters and errors as `apply_filter`.
@@ -415,7 +422,9 @@ def check_like(saved, unlike):
     )
 
 
-def apply_filter(frame: pd.DataFrame, saved: SavedFilter, key: object = None) -> np.ndarray:
+def apply_filter(
+    frame: pd.DataFrame, saved: SavedFilter, key: object = None
+) -> dict[str, np.ndarray]:
     """Decide on candidates, as a file has them.
 
     A candidate's leaf is drawn where the tree sends it to several with some probability, then

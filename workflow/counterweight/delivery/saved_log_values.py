@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from counterweight.delivery.saved_models import SavedModel
+from counterweight.errors import listed
 from counterweight.evaluation.log_values import LOGGED, values_of_log
 from counterweight.labeling.log_question import LogQuestion
 from counterweight.tables.parquet import write_table
@@ -52,6 +53,9 @@ class SavedValues(SavedModel):
     def __init__(self, facts: dict, arrays: dict | tuple = ()) -> None:
         super().__init__(facts, dict(arrays))
         self.question = LogQuestion(facts)
+
+    def shown(self):
+        return {"policies": listed([*self.facts["policies"]], 8)}
 
     def values(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Value of each policy by a log, as a data frame of `VALUES`; first the policy that made

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.encoding import Feature, TabularEncoder
+from counterweight.numerics.estimate import html_facts
 from counterweight.plan.components import reference
 from counterweight.tables.saved_form import read_saved, saved_file, write_saved, writing_answers
 
@@ -32,6 +33,19 @@ BATCH = 100_000
 #: of values outside the range of the fit.
 MOVED, OUTSIDE = 0.5, 0.01
 PEOPLE = "The table of people"
+#: Facts that a notebook shows, where they are there.
+SHOWN = (
+    "study",
+    "title",
+    "outcome",
+    "target",
+    "model",
+    "method",
+    "selector",
+    "setting",
+    "threshold",
+)
+SHOWN += ("id", "rows", "labeled", "certificate")
 
 
 class SavedModel:
@@ -83,6 +97,18 @@ class SavedModel:
             for key, values in self.arrays.items()
             if key.startswith(start)
         }
+
+    def _repr_html_(self):
+        """What a notebook shows: what it answers, of what it was fitted, what else it holds."""
+        told = {name: self.facts[name] for name in SHOWN if name in self.facts}
+        told = {name: one for name, one in told.items() if one != "" and np.isscalar(one)}
+        if hasattr(self, "encoder"):
+            told["by"] = listed([*self.encoder.columns_], 8)
+        return html_facts(type(self).__name__, told | self.shown())
+
+    def shown(self):
+        """Further facts for a notebook, by family."""
+        return {}
 
     # New rows.
 

@@ -127,7 +127,7 @@ class SavedOffers(SavedModel):
         }
         return cls({"id": None} | (facts or {}) | known, arrays)
 
-    def optimal_offers(self, frame: pd.DataFrame) -> np.ndarray:
+    def optimal_offers(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The offer of largest expected revenue for each person of a table.
 
         Parameters
@@ -159,7 +159,11 @@ class SavedOffers(SavedModel):
         ]
         return as_frame(pd.concat(parts, ignore_index=True), frame)
 
-    def acceptance(self, frame: pd.DataFrame, offers: ArrayLike) -> np.ndarray:
+    def shown(self):
+        told = {"offers": f"{self.scale.low:g} to {self.scale.high:g}"}
+        return told if self.single is None else told | {"one offer to everybody": self.single}
+
+    def acceptance(self, frame: pd.DataFrame, offers: ArrayLike) -> pd.DataFrame:
         """Chance (n,) that each person accepts an offer, or one each (n,), in the user's units.
 
         Errors are those of `optimal_offers`, and of an offer that is missing or outside the range.

@@ -60,7 +60,7 @@ def refuted(
     *,
     seen: ArrayLike | None = None,
     level: float = 0.95,
-) -> object:
+) -> Refutation:
     """Test that rows without a label are as labeled ones at equal features, by labels bought.
 
     Under it the predictions f, right among labeled rows, are right among the others. Delta solves

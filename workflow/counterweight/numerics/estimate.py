@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from html import escape
 
 import numpy as np
 
@@ -43,6 +44,23 @@ class Estimate:
     effective_rows: float
     largest_weight: float
     level: float = 0.95
+
+    def _repr_html_(self):
+        interval = f"{self.low:.4g} to {self.high:.4g}"
+        facts = {"value": f"{self.value:.4g}", f"{100 * self.level:g} % interval": interval}
+        facts |= {"standard error": f"{self.standard_error:.3g}", "rows": f"{self.rows:,}"}
+        facts["rows of equal weight"] = f"{self.effective_rows:,.0f}"
+        return html_facts("Estimate", facts | {"largest weight": f"{self.largest_weight:.3g}"})
+
+
+def html_facts(title, facts):
+    """A small table for a notebook, in the notebook's own colours; all of it is escaped."""
+    rows = (
+        f"<tr><th style='text-align:left'>{escape(str(name))}</th>"
+        f"<td style='text-align:left'>{escape(str(value))}</td></tr>"
+        for name, value in facts.items()
+    )
+    return f"<table><caption>{escape(title)}</caption><tbody>{''.join(rows)}</tbody></table>"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.checks import checked_weights
-from counterweight.numerics.estimate import from_moments, shape_of
+from counterweight.numerics.estimate import from_moments, html_facts, shape_of
 from counterweight.weighting.coded import Coded, Column, as_column, binned, code_tables
 from counterweight.weighting.importance_weights import effective_sample_size
 from counterweight.weighting.targets import (
@@ -177,6 +177,10 @@ class Adjusted:
     def __repr__(self):
         return f"Adjusted:\n{self.summary()}"
 
+    def _repr_html_(self):
+        said = dict(enumerate(self.summary().split("\n"), start=1))
+        return html_facts("Adjusted", said) + self.balance().round(3).to_html(index=False, border=0)
+
 
 def percent(share):
     """A share in print."""
@@ -281,6 +285,12 @@ class Sample:
             if getattr(values, "dtype", None) != np.float64:
                 raise CounterweightError(f"Weight column {weight!r} is text: weights are numbers.")
             self.weight = checked_weights(values, len(frame))
+
+    def _repr_html_(self):
+        told = {"rows": f"{len(self.frame):,}", "id": self.id or "none"}
+        told["rows of equal weight"] = f"{effective_sample_size(self.weight):,.0f}"
+        kinds = {name: str(kind) for name, kind in self.frame.dtypes.items()}
+        return html_facts("Sample", told | {f"column {name}": kind for name, kind in kinds.items()})
 
     def adjust(
         self,

@@ -155,6 +155,7 @@ def fitted(frame, price, bought, rng, among):
         offer=offer,
         rng=rng,
         categories=categories,
+        rivals=compared.rivals(place, among, bought),
         facts={"single_offer": drawn.single} if drawn.instead else {},
     )
     own = {name_of(one): loss for one, loss in zip(among, compared.losses, strict=True)}

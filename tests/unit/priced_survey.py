@@ -29,7 +29,7 @@ def features_of(frame):
     return encoder, encoder.transform(frame)
 
 
-def saved_of(model, setting, frame=None, offer=PRICE, **options):
+def saved_of(model, setting, frame=None, offer=PRICE, rivals=(), **options):
     frame = survey() if frame is None else frame
     encoder, X = features_of(frame)
     return SavedOffers.fitted(
@@ -42,4 +42,5 @@ def saved_of(model, setting, frame=None, offer=PRICE, **options):
         offer=offer,
         rng=np.random.default_rng(1),
         facts={"id": "customer"},
+        rivals=rivals,
     )

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.datasets.own_table import read_typed
+from counterweight.delivery.saved_offers import DRAWS
 from counterweight.errors import CounterweightError
+from counterweight.models.choice.offer_limits import _by_draws
 from counterweight.plan import components
 from counterweight.tables.parquet import model_arrays, model_table, write_table
 from counterweight.tables.saved_form import write_saved
@@ -128,6 +130,26 @@ def test_intervals_cover_the_best_price_where_the_model_holds():
         covered.append(table["low"].to_numpy()[near] <= best)
         covered[-1] &= best <= table["high"].to_numpy()[near]
     assert np.mean(covered) >= 0.75
+
+
+def test_intervals_hold_the_best_offers_of_rivals_too(family, tmp_path):
+    """Offers and chances stay those of the model; a loaded one has the same rivals."""
+    people, plain = survey(300, seed=5), family["offer_logistic", ""].optimal_offers
+    other = family["offer_tree", ""]
+    rival = {"model": "offer_tree", "options": {}, "setting": "", "arrays": other.model.to_arrays()}
+    saved = saved_of("offer_logistic", "", rivals=[rival])
+    write_saved(tmp_path / "model.parquet", *saved.to_saved())
+    same(saved.optimal_offers(people), load(tmp_path).optimal_offers(people), 0)
+    alone, found, its = plain(people), saved.optimal_offers(people), other.optimal_offers(people)
+    assert alone["best_offer"].equals(found["best_offer"])
+    assert np.array_equal(found["low"], np.minimum(alone["low"], its["best_offer"]))
+    assert np.array_equal(found["high"], np.maximum(alone["high"], its["best_offer"]))
+    assert (found["high"] > alone["high"]).any()
+    # For a capacity they count as much as all draws together.
+    X, choice = saved.encode(people), np.zeros(len(people), dtype=int)
+    means, _ = _by_draws(saved, X, choice, np.array([20.0]))
+    assert len(means) == 2 * DRAWS
+    assert np.allclose(means[DRAWS:], other.accepted(X, np.full(len(X), 20.0)).sum())
 
 
 def test_only_offers_of_a_grid_are_made():

@@ -123,7 +123,16 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
     }
     facts |= _typed(job.input.columns, encoder.columns_)
     facts["asked"] = _typed(job.input.columns, columns_asked(given.get("limits")))
+    rivals = []
+    if comparison is not None and given["everybody"]:
+        rivals = comparison.rivals(chosen["place"], given["candidates"], answers)
     facts["rests_on"] = _rests_on(chosen, losses, given["candidates"], drawn)
+    if rivals:
+        others = listed(dict.fromkeys(one["model"] for one in rivals))
+        facts["rests_on"].append(
+            f"Answers are not as this method has them: several methods together foretell them "
+            f"better, so that intervals also hold the best offers by fits of {others}."
+        )
     if drawn is not None and drawn.instead:
         facts["single_offer"] = float(drawn.single)
     for sentence in facts["rests_on"]:
@@ -140,6 +149,7 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
         rng=generator(given["seed"], given["stream"], 0, f"final {chosen['model']}"),
         stored=stored,
         facts=facts,
+        rivals=rivals,
     )
     return saved, losses, [] if drawn is None else drawn.records()
 

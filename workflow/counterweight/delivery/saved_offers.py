@@ -40,10 +40,12 @@ class SavedOffers(SavedModel):
     facts : dict
         ``model``, ``options``, ``setting``, ``offer`` (``column``, ``low``, ``high``,
         ``direction``, ``revenue``, ``grid``), ``id`` (column or None), ``rows``, ``level``,
-        ``features``; perhaps ``study``, ``title``, ``method``, ``rests_on`` (sentences) and
-        ``single_offer``, the one offer to everybody in place of the model's.
+        ``features``; perhaps ``study``, ``title``, ``method``, ``rests_on`` (sentences),
+        ``single_offer``, the one offer to everybody in place of the model's, and ``rivals``, model
+        and setting of each fit whose best offers intervals hold, too.
     arrays : dict of str to array
-        ``model.*``, ``draw.*``, ``kinds.*``, ``feature.*``, ``made`` (kinds, 2), ``far``.
+        ``model.*``, ``draw.*``, ``rival0.*`` ..., ``kinds.*``, ``feature.*``, ``made`` (kinds, 2),
+        ``far``.
 
     Attributes
     ----------
@@ -61,6 +63,10 @@ class SavedOffers(SavedModel):
         self.scale = OfferScale(offer["low"], offer["high"], offer["direction"], offer["revenue"])
         self.model = load("model", facts["model"]).from_arrays(self.part("model"))
         self._pricer = pricer(self.model, facts["setting"])
+        self._rivals = [
+            pricer(load("model", one["model"]).from_arrays(self.part(f"rival{at}")), one["setting"])
+            for at, one in enumerate(facts.get("rivals", ()))
+        ]
         self._kinds = Kinds(**self.part("kinds")) if "kinds.centres" in self.arrays else None
 
     @classmethod
@@ -78,6 +84,7 @@ class SavedOffers(SavedModel):
         stored=None,
         facts=None,
         categories=None,
+        rivals=(),
     ):
         """Fit a method (``model``, ``options``) on all people with an offer and an answer.
 
@@ -85,7 +92,7 @@ class SavedOffers(SavedModel):
         `setting` is hard or soft for a model of segments, else empty; `offer` as in the class,
         ``low`` and ``high`` numbers. `rng` is for the fit, then the draws. `stored` is a fit on
         these very rows (``to_arrays``) instead of a new one, `facts` more to be kept, `categories`
-        as `declare_categories` says it. Refused is an oracle, which nobody could tell the component
+        as `declare_categories` says it, `rivals` those of `Compared`. Refused is an oracle, which nobody could tell the component
         of a new person, and whatever the model refuses.
         """
         if method["options"].get("per_component"):
@@ -115,6 +122,8 @@ class SavedOffers(SavedModel):
         if own.has_draws:
             drawn = own.drawn(X, t, answers, rng, DRAWS)
             arrays |= {f"draw.{name}": values for name, values in drawn.items()}
+            for at, one in enumerate(rivals):
+                arrays |= {f"rival{at}.{name}": own for name, own in one["arrays"].items()}
         names = ("column", "low", "high", "direction", "revenue", "grid")
         known = {
             "model": method["model"],
@@ -125,6 +134,8 @@ class SavedOffers(SavedModel):
             "level": LEVEL,
             "features": [list(feature[:4]) for feature in encoder.features_],
         }
+        if own.has_draws and rivals:
+            known["rivals"] = [{key: one[key] for key in ("model", "setting")} for one in rivals]
         return cls({"id": None} | (facts or {}) | known, arrays)
 
     def optimal_offers(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -332,8 +343,9 @@ class SavedOffers(SavedModel):
         if own.has_draws and self.single is None:
             shares = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
             ends = own.ends(*asked, self.part("draw"), lambda best: quantiles(best, shares))
-            low, high = np.sort(rounded(ends), axis=0)
-            low, high = np.minimum(low, offers), np.maximum(high, offers)
+            others = [one.best(one.about(X), *asked[1:]) for one in self._rivals]
+            held = [*rounded(ends), offers, *map(rounded, others)]
+            low, high = np.min(held, axis=0), np.max(held, axis=0)
         p = own.accept(about, np.clip(scale.scaled(offers), 0.0, 1.0))
         supported, reason = self._reasons(X, close, offers, least, most)
         told = own.told(about)

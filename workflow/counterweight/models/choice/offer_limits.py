@@ -434,13 +434,18 @@ def _check_asked(amounts, confidence):
 
 
 def _by_draws(saved, X, choice, offers):
-    """Mean and variance (D,) of the number that accepts what it gets, by draws of the model."""
+    """Mean and variance (D,) of the number that accepts what it gets, by draws of the model.
+
+    Its rivals, where it has some, count together as much as its draws do.
+    """
     rows = np.flatnonzero(choice >= 0)
     t = np.clip(saved.scale.scaled(offers[choice[rows]]), 0.0, 1.0)
     own, draws = saved._pricer, saved.part("draw")
     means = spreads = np.zeros(1)
     for at in saved.parts_of(len(rows)):
         p = own.accept_drawn(own.about(X[rows[at]]), t[at], draws)
+        if others := [one.accept(one.about(X[rows[at]]), t[at]) for one in saved._rivals]:
+            p = np.vstack([p, np.repeat(others, -(-len(p) // len(others)), axis=0)])
         means, spreads = means + p.sum(axis=1), spreads + (p * (1 - p)).sum(axis=1)
     return means, spreads
 

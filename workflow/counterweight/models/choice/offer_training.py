@@ -17,7 +17,9 @@ from counterweight.models.choice.offer_model import (
     searched_offers,
 )
 from counterweight.models.choice.pricing import REACH, pricer
+from counterweight.models.stacking import EDGE, fitted_factors
 from counterweight.numerics.emissions import Layout
+from counterweight.numerics.linear import expit, logit
 from counterweight.plan.components import load
 from counterweight.tables.parquet import constant, stacked
 from counterweight.tables.study_data import generator
@@ -35,6 +37,9 @@ PREDICTIONS = {
 STILL, FEW = 0.05, 0.05
 #: People, at most, and folds of a comparison of methods.
 COMPARED, FOLDS = 20_000, 3
+#: A method misses something that several together have less loss by so many standard errors, and
+#: those of such a factor are told of.
+MISSED, PART = 2.0, 0.1
 
 
 def scale_of(offer, made=()):
@@ -252,6 +257,36 @@ class Compared(NamedTuple):
             if more.mean() <= more.std() / np.sqrt(len(more)):
                 return place
         return best
+
+    def rivals(self, place, candidates, y):
+        """Fits of methods that answers speak for, too, where that at `place` misses something.
+
+        The log odds of all are combined with factors from 0 up, fitted to some folds and judged on
+        the others (stacking, Wolpert 1992). Where these have clearly less loss, answers are not as
+        the method has them, and its draws tell too little of what is not known; then the fits of
+        all methods with a factor of `PART` and more are given, each with its ``model``,
+        ``options``, ``setting`` and ``arrays``. `y` are the answers of all people.
+        """
+        y, places = np.asarray(y)[self.people] > 0.5, sorted(self.each)
+        told = np.exp(-np.column_stack([self.each[one] for one in places]))
+        scores = logit(np.clip(np.where(y[:, None], told, 1 - told), EDGE, 1 - EDGE))
+        even, joint = np.ones(len(y)), np.empty(len(y))
+        for number in np.unique(self.fold):
+            held = self.fold == number
+            own = scores[~held], y[~held].astype(float), even[~held]
+            factors, constant = fitted_factors(*own, True)
+            joint[held] = scores[held] @ factors + constant
+        gain = self.each[place] - answer_losses(expit(joint), y)
+        if gain.mean() <= MISSED * gain.std() / np.sqrt(len(y)):
+            return []
+        factors, _ = fitted_factors(scores, y.astype(float), even, True)
+        return [
+            {name: candidates[one][name] for name in ("model", "options", "setting")}
+            | {"arrays": model.to_arrays()}
+            for one, factor in zip(places, factors, strict=True)
+            if factor >= PART
+            for model in self.fits[one]
+        ]
 
     def policy(self, place, setting, X, t, revenue, grid=None):
         """Best offers (n,) of people by the models that have not seen their answer.

@@ -92,8 +92,8 @@ class SavedOffers(SavedModel):
         `setting` is hard or soft for a model of segments, else empty; `offer` as in the class,
         ``low`` and ``high`` numbers. `rng` is for the fit, then the draws. `stored` is a fit on
         these very rows (``to_arrays``) instead of a new one, `facts` more to be kept, `categories`
-        as `declare_categories` says it, `rivals` those of `Compared`. Refused is an oracle, which nobody could tell the component
-        of a new person, and whatever the model refuses.
+        as `declare_categories` says it, `rivals` those of `Compared`. Refused is an oracle, which
+        nobody could tell the component of a new person, and whatever the model refuses.
         """
         if method["options"].get("per_component"):
             raise CounterweightError(

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pandas as pd
+import report_rates as rates
 from counterweight.evaluation.rehearsed_copies import summed_up
 from counterweight.rehearsal import SOURCE
-from counterweight.tables.parquet import metrics_table
+from counterweight.tables.parquet import metrics_table, write_table
 
 BUDGETS = (50, 100, 200, 400, 800)
 SCENARIOS = {"assumed": 0.0, "outcome=2.0": 0.05}
@@ -13,6 +14,7 @@ SCENARIOS = {"assumed": 0.0, "outcome=2.0": 0.05}
 def metrics(name):
     """Records of a study's labels to buy, of its rehearsal and of its tested rules."""
     made = {"collect": collect_records(), SOURCE: rehearsal_records(), "delivered": delivered()}
+    made["logistic"] = logged()
     frames = [metrics_table(name, source, rows).to_pandas() for source, rows in made.items()]
     return pd.concat(frames, ignore_index=True)
 
@@ -59,3 +61,50 @@ def delivered():
         yield place | {"metric": metric, "value": value}
     for share in range(-20, 60, 10):
         yield place | {"metric": "bound_cost", "part": f"{share}", "value": 0.2 - 0.0008 * share}
+
+
+def logged():
+    """A policy's value by the log, beside that of the log's own."""
+    place = {"target": "general", "keep_rate": 1.0}
+    for metric, by, value in (("whole_value", "ips", 0.06), ("logged_value", "mean", 0.04)):
+        yield place | {"metric": metric, "measure": by, "value": value, "standard_error": 0.004}
+
+
+class Promised:
+    """A study of two promises, by a method that keeps them and one that was not asked to."""
+
+    TEXTS = ("coverage(old) <= 1.25 * coverage(young)", "error(old) <= 0.3")
+
+    @classmethod
+    def plan(cls):
+        methods = [rates.method("ramp", constraints=cls.TEXTS), rates.method("svm")]
+        options = {"measures": {"error": "error(everyone)"}}
+        return {"studies": {"promised": rates.study("My own", methods, options)}}
+
+    @classmethod
+    def metrics(cls, plan):
+        frames = []
+        for source, off in (("ramp", 0.0), ("svm", 0.1)):
+            records = [
+                {"target": "general", "repeat": repeat, "metric": metric, "part": part}
+                | {"value": off + value + 0.01 * repeat, "measure": measure}
+                for repeat in range(5)
+                for metric, part, value, measure in (
+                    *(
+                        ("promise_excess_deterministic", f"{j}", 0.02 - 0.08 * j, "")
+                        for j in (0, 1)
+                    ),
+                    ("deterministic", "", 0.2, "error"),
+                )
+            ]
+            frames.append(metrics_table("promised", source, records).to_pandas())
+        return pd.concat(frames, ignore_index=True)
+
+
+def answers(folder):
+    """Answers for the rows of a table, and for new rows, as a study gives them away."""
+    rng = np.random.default_rng(0)
+    for name, rows in (("scores", 400), ("new_scores", 100)):
+        table = pd.DataFrame({"row": np.arange(rows), "estimate": rng.beta(2, 5, rows)})
+        kinds = (("row", "int64"), ("estimate", "float64"))
+        write_table(folder / f"{name}.parquet", table, kinds)

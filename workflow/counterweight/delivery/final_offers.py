@@ -85,6 +85,7 @@ def final_offers(job):
     write_answers(job.output.offers, job.output.csv, table)
     if hasattr(job.output, "metrics"):
         records = _comparison(given, saved, losses, len(table)) + drawn + records
+        records += _levels(saved, X) if given["everybody"] else []
         write_table(job.output.metrics, metrics_table(given["study"], "delivered", records))
     tell_offers(job.log, table, given["labeling"]["options"]["offer"])
 
@@ -326,6 +327,30 @@ def chosen_method(job, X, t, answers, asked, losses=None):
     chosen = candidates[place] | {"place": place}
     job.log.info("delivered: %s", _name(chosen))
     return chosen, known, comparison
+
+
+#: Offers to everybody that are told of, where no grid says which.
+LEVELS = 7
+
+
+def _levels(saved, X):
+    """Records of one offer for all, by the model: who would accept, and revenue a person.
+
+    At the levels of the grid, or at `LEVELS` offers spread evenly between the least and the largest
+    that were made.
+    """
+    grid, made = saved.facts["offer"]["grid"], saved.arrays["made"]
+    levels = np.linspace(made.min(), made.max(), LEVELS) if grid is None else np.sort(grid)
+    records = []
+    for level in levels:
+        p = saved.accepted(X, np.full(len(X), float(level)))
+        revenue = p * saved.scale.revenue(float(level))
+        at = {"part": f"{level:.6g}", "rows": len(X)}
+        records += [
+            {"metric": name, "value": float(value.mean())} | at
+            for name, value in (("uniform_accepted", p), ("uniform_revenue", revenue))
+        ]
+    return records
 
 
 def _comparison(given, saved, losses, count):

@@ -296,6 +296,8 @@ def _fit_to_dataset(name, study, plan):
     sections = sections_of(study, plan["metrics"]).values()
     if any("form" in said for said in sections) and "sections" not in study["figures"]:
         study["figures"] = [*study["figures"], "sections"]
+    if study["source"] == "own" and study["score"] and "new_rows" not in study["figures"]:
+        study["figures"] = [*study["figures"], "new_rows"]
     for figure in study["figures"]:
         plane = components.declared("figure", figure, "KNOWN_BOUNDARY", False)
         if plane and study["source"] != "simulated":

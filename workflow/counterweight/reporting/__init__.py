@@ -9,6 +9,11 @@ FIGURES = {
     "gamma": "counterweight.reporting.charts.selection_figures:draw_gamma",
     "rehearsal": "counterweight.reporting.charts.selection_figures:draw_rehearsal",
     "collect": "counterweight.reporting.charts.selection_figures:draw_collect",
+    "policies": "counterweight.reporting.charts.own_figures:draw_policies",
+    "predictions": "counterweight.reporting.charts.own_figures:draw_predictions",
+    "groups": "counterweight.reporting.charts.own_figures:draw_groups",
+    "kept": "counterweight.reporting.charts.own_figures:draw_kept",
+    "new_rows": "counterweight.reporting.charts.own_figures:draw_new_rows",
     "boundary": "counterweight.reporting.charts.selection_figures:draw_boundary",
     "value": "counterweight.reporting.charts.logs_figures:draw_value",
     "ratio_bias": "counterweight.reporting.charts.logs_figures:draw_ratio_bias",
@@ -34,7 +39,7 @@ FIGURES = {
     "proportions": "counterweight.reporting.charts.filters_figures:draw_proportions",
     "heatmap": "counterweight.reporting.charts.filters_figures:draw_heatmap",
     "tree": "counterweight.reporting.charts.filters_figures:draw_tree",
-    "sections": "counterweight.reporting.charts.section_figures:draw_sections",
+    "sections": "counterweight.reporting.charts.own_figures:draw_sections",
 }
 
 #: Pages of studies with a component, in place of that of their kind: of the main model, else of the

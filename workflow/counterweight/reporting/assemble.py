@@ -105,6 +105,8 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
             csv=csv,
             reasons=reasons,
             answer=first.get(name, ""),
+            # Of a failed run those that are there.
+            files=tuple(path for path in plan.get("files", ()) if (results / path).exists()),
         )
         page, findings[name] = study_page(reference(plan["sheets"]["page"]), numbers, context)
         pages.append(page)

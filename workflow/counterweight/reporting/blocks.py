@@ -222,6 +222,7 @@ TERMS = {
     "labeled": "Rows whose outcome is seen.",
     "weights": "How many rows of the target each labeled row stands for.",
     "beyond chance": "The whole interval lies on one side of 0.",
+    "significantly": "The whole 95 % interval of the difference lies on one side of 0.",
     "undecided": "The interval holds both what the claim says and what it denies.",
     "by construction": "True of this program whatever the data are: no evidence for a claim.",
     "repeat": "One random split into training and test rows.",

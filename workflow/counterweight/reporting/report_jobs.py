@@ -58,6 +58,7 @@ def page_job(plan, paths, family):
     contents = [entry | {"words": ""} for entry in site_of(shown).entries]
     # Measures of its studies only: those of others are no matter of this family.
     own = shown | {"measures": {}, "studies": {name: shown["studies"][name] for name in names}}
+    own = _with_files(own, paths, names)
     tables = [
         f"{paths.results}/tables/{name}-{target}"
         for name in names
@@ -70,7 +71,7 @@ def page_job(plan, paths, family):
             "metrics": paths.measurements(names),
             "figures": [path for name in names for path in paths.figures(name)],
             "columns": _column_reports(plan, paths, names),
-            "given": _tables_of(paths, names, {"deliver"}),
+            "given": _tables_of(paths, names, {"deliver", "apply"}),
             **_claims(plan),
         },
         {"shown": packed(own), "family": family, "contents": contents}
@@ -104,9 +105,10 @@ def report_job(plan, paths, others=()):
         outputs |= {role: f"{paths.results}/{file}" for role, file in LEDGER.items()}
     modules = ()
     if plan["one_file"]:
+        shown = _with_files(shown, paths, plan["studies"])
         inputs["figures"] = [path for name in plan["studies"] for path in paths.figures(name)]
         inputs["columns"] = _column_reports(plan, paths, plan["studies"])
-        inputs["given"] = _tables_of(paths, plan["studies"], {"deliver"})
+        inputs["given"] = _tables_of(paths, plan["studies"], {"deliver", "apply"})
         outputs["pages"].append(f"{paths.results}/{WHOLE}")
         modules = _sheet_modules(shown)
     outputs["provenance"] = f"{paths.results}/{RUN}"
@@ -126,7 +128,8 @@ def report_job(plan, paths, others=()):
 
 def partial_job(plan, paths):
     """What the report of a failed run is told; see `assemble.main`."""
-    given = {"shown": packed(report_plan(plan)), "claims": _claims(plan)["claims"]}
+    shown = _with_files(report_plan(plan), paths, plan["studies"])
+    given = {"shown": packed(shown), "claims": _claims(plan)["claims"]}
     return given | {"chains": paths.chains(), "results": paths.results}
 
 
@@ -142,6 +145,19 @@ def _tables_of(paths, names, stages):
     steps = [step for chain in paths.chains(names) for step in chain["steps"]]
     made = [path for step in steps if step["stage"] in stages for path in step["outputs"]]
     return [path for path in dict.fromkeys(made) if path.endswith(".parquet")]
+
+
+def _with_files(shown, paths, names):
+    """The plan with what each of some studies gives away, below the folder of results."""
+    studies = {}
+    for name in names:
+        steps = [step for chain in paths.chains([name]) for step in chain["steps"]]
+        given = [step for step in steps if step["stage"] in ("collect", "deliver", "apply")]
+        made = dict.fromkeys(path for step in given for path in step["outputs"])
+        made = [path for path in made if f"/{name}/metrics/" not in path]
+        made = [posixpath.relpath(path, paths.results) for path in made]
+        studies[name] = shown["studies"][name] | {"files": made}
+    return shown | {"studies": shown["studies"] | studies}
 
 
 def _settings(part):

@@ -9,8 +9,11 @@ import html
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
+import numpy as np
 import pandas as pd
+from pandas.api import types
 
 from counterweight.reporting import blocks
 from counterweight.reporting.blocks import Cell, Head, Link, Row, Sentence, Table
@@ -29,12 +32,15 @@ from counterweight.reporting.sheets import (
 from counterweight.reporting.wording import (
     TARGETS,
     capital,
+    interval,
     joined_words,
     listing,
     number,
     percent,
+    places_for,
     shortened,
 )
+from counterweight.tables.parquet import read_table
 
 #: Colours of small charts; the same as in `counterweight.reporting.charts.forms`.
 BLUE, GREY = "#0072B2", "#6B6B6B"
@@ -45,15 +51,16 @@ class Answer:
     """What a study found: the answer in one sentence, what goes with it, numbers as cards.
 
     ``points`` are what the small chart of the pages above draws: ``(label, Estimate, mark)`` of
-    one measure, the mark "main" or "". ``links`` are where the answers are. Empty sentences of
-    ``more`` are left out.
+    one measure, the mark "main" or "". ``rest`` is what trust begins with,
+    ``todo`` what to do next. Empty sentences are left out.
     """
 
     sentence: str
     more: tuple = ()
     cards: tuple = ()
     points: tuple = ()
-    links: tuple = ()
+    rest: tuple = ()
+    todo: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,8 @@ class StudyContext:
 
     ``figures`` are `blocks.Figure`, ``failures`` `blocks.Failure`, ``links`` blocks of the last
     section, ``csv`` the link to the study's table, ``reasons`` why a method has no result,
-    ``answer`` a first sentence that was declared for the study, "" for that of its kind.
+    ``answer`` a first sentence that was declared for the study, "" for that of its kind, ``files``
+    the paths of what the study gives away, below the folder of results.
     """
 
     path: str
@@ -91,6 +99,7 @@ class StudyContext:
     csv: object = None
     reasons: dict | None = None
     answer: str = ""
+    files: tuple = ()
 
 
 # Answers of any study.
@@ -121,7 +130,7 @@ def difference_in_words(gap, measure):
     if not gap.bounded:
         return f"{size}, without an interval, from"
     if not gap.beyond_chance:
-        return f"{size}, no difference beyond chance, from"
+        return f"{size}, not significantly different from"
     if not measure.better:
         return f"{size} from"
     good = (gap.low > 0) == (measure.better == "more")
@@ -195,19 +204,45 @@ def study_page(page, numbers, context):
         answer = replace(answer, sentence=context.answer, more=(answer.sentence, *answer.more))
     question = plan.get("question") or (page.question and page.question(numbers))
     question = question or default_question(numbers)
-    lead = [Sentence(answer.sentence, "answer"), *answer.links, *column_doubts(numbers)]
-    lead += [Sentence(text) for text in answer.more if text]
-    lead += [blocks.Cards(tuple(answer.cards))] if answer.cards else []
-    lead += [*context.failures, *context.figures[:1]]
-    trusted = [*_trust(trust, numbers, context), *_counted(numbers), column_table(numbers)]
+    own = plan["source"] == "own"
+    figures = [one for one in context.figures if one.name != NEW_ROWS]
+    first, cards = Sentence(answer.sentence, "answer"), tuple(answer.cards)
+    more, cards = _sentences(answer.more), [blocks.Cards(cards)] if cards else []
+    lead = [first, *column_doubts(numbers), *(cards + more if own else more + cards)]
+    lead += [*context.failures, *figures[:1]]
+    if todo := _sentences(answer.todo):
+        lead += [Sentence(f"What to do next. {todo[0].text}", "next"), *todo[1:]]
+    trusted = [*_sentences(answer.rest), *_trust(trust, numbers, context), *_counted(numbers)]
+    trusted = [*filter(None, trusted), *filter(None, [column_table(numbers)])]
     more = _tables((*details, everything(numbers, shown)), numbers, context)
-    sections = (
-        ("Results", _tables(sheets, numbers, context, context.csv), "results"),
-        ("How far to trust it", filter(None, trusted), "trust"),
-        ("More figures", context.figures[1:], "figures"),
-        ("Details", (*more, *context.links), "details"),
-    )
-    sections = [blocks.Section(head, tuple(parts), name) for head, parts, name in sections]
+    results = ("Results", _tables(sheets, numbers, context, context.csv), "results")
+    given_away = ("Files", files(context.files), "files")
+    details = ("Details", (*more, *context.links), "details")
+    if own:
+        new = [Sentence(text) for text in told_new(new_tables(context.files, numbers.results))]
+        new += [one for one in context.figures if one.name == NEW_ROWS]
+        results = (results[0], map(_folded, results[1]), results[2])
+        sections = (
+            given_away,
+            ("New rows", new, "new"),
+            ("How far to trust it", _in_short(map(_folded, trusted)), "trust"),
+            results,
+            ("More figures", figures[1:], "figures"),
+            details,
+        )
+    else:
+        sections = (
+            results,
+            ("How far to trust it", trusted, "trust"),
+            ("More figures", figures[1:], "figures"),
+            given_away,
+            details,
+        )
+    closed = ("figures", "details") if own else ()
+    sections = [
+        blocks.Section(head, tuple(parts), name, fold=name in closed)
+        for head, parts, name in sections
+    ]
     made = blocks.Page(
         path=context.path,
         title=plan["title"],
@@ -219,6 +254,32 @@ def study_page(page, numbers, context):
     )
     chart = small_chart(answer.points)
     return made, blocks.Finding(plan["title"], context.path, question, answer.sentence, chart)
+
+
+#: Sentences on trust that stand open on the page of a table of one's own.
+OPEN = 4
+#: The figure of the answers for new rows.
+NEW_ROWS = "new_rows"
+
+
+def _sentences(texts):
+    return [Sentence(text) for text in texts if text]
+
+
+def _folded(block):
+    """A table under its caption; other blocks as they are."""
+    if not isinstance(block, Table) or block.fold:
+        return block
+    return replace(block, fold=f"{block.caption.rstrip('.')} ({len(block.rows)} rows)")
+
+
+def _in_short(parts):
+    """The first sentences on trust and all tables; further sentences folded, last."""
+    parts = list(parts)
+    said = [one for one in parts if isinstance(one, Sentence)]
+    rest = [one for one in parts if not isinstance(one, Sentence)]
+    more = blocks.Section("More on how far to trust it", tuple(said[OPEN:]), fold=True)
+    return (*said[:OPEN], *rest, *([more] if more.blocks else []))
 
 
 def everything(numbers, shown=()):
@@ -312,6 +373,127 @@ def small_chart(points, width=260, row=22, room=110):
         parts.append(f'<text x="0" {style}>{html.escape(short)}</text>')
     box = f'viewBox="0 0 {width} {row * len(points)}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{"".join(parts)}</svg>'
+
+
+# What a table of one's own has beside its answer: files, new rows, the columns. Files are told from
+# the plan, so that none is left out.
+
+
+#: What stands in the files that studies give away, by their names.
+HOLDS = {
+    "scores": "Each row of the table: its estimate, and what it rests on.",
+    "offers": "The best offer for each person, and what it is expected to earn.",
+    "values": "What each policy is worth on the rows of the log.",
+    "measures": "How good each column of predictions is.",
+    "comparisons": "Every two of them, on the same rows.",
+    "accepted": "Who of the table is accepted.",
+    "collect": "The rows whose outcome to buy, each with the chance by which it was drawn.",
+    "filter": "The filter itself, for new people: docs/filter_format.md says how to read it.",
+    "model": "The saved model: counterweight.load reads it, and answers for new rows.",
+}
+NEW = "new_"
+#: Share of the rows between the ends of a range that is told.
+MIDDLE = (0.05, 0.95)
+
+
+def files(paths):
+    """A `Link` with a line for each file that a study gives away; twins in Parquet are named."""
+    known = {str(path) for path in paths}
+    for path in map(PurePosixPath, paths):
+        stem, twin = path.stem, str(path.with_suffix(".parquet"))
+        if path.suffix == ".parquet" and str(path.with_suffix(".csv")) in known:
+            continue
+        what = HOLDS.get(stem.removeprefix(NEW), "")
+        if stem.startswith(NEW):
+            what = f"The same for the new rows. {what}"
+        if path.suffix == ".md":
+            what = "The card of the filter: whom it takes, what it tells, how it is used."
+        also = f" Also as {PurePosixPath(twin).name}." if path.suffix == ".csv" else ""
+        yield Link(path.name, str(path), f"{what}{also if twin in known else ''}".strip())
+
+
+# New rows, in a line.
+
+
+def new_tables(paths, results):
+    """``{stem: frame}`` of the answers for new rows."""
+    paths = [PurePosixPath(path) for path in paths]
+    return {
+        path.stem: read_table(f"{results}/{path}")
+        for path in paths
+        if path.suffix == ".parquet" and path.stem.startswith(NEW)
+    }
+
+
+def told_new(tables):
+    """Sentences on the answers for new rows: how many, what they are, how many are flagged."""
+    for stem, table in tables.items():
+        say = _SAID.get(stem.removeprefix(NEW))
+        if say is not None and len(table):
+            yield f"{say(table)}{flagged(table)}. They stand in {stem}.csv."
+
+
+def flagged(table):
+    """A clause on rows that are like none of the table; "" where nobody looked."""
+    if "supported" not in table:
+        return ""
+    away = int((~table["supported"].astype(bool)).sum())
+    if not away:
+        return "; none is flagged as unlike the rows that answers rest on"
+    share = percent(away / len(table))
+    return f"; {number(away, 0)} ({share}) are flagged as unlike the rows that answers rest on"
+
+
+def is_share(table):
+    """Whether estimates are chances: answers of two classes have decisions."""
+    return "decision" in table or table["estimate"].between(0, 1).all()
+
+
+def _estimates(table):
+    values = table["estimate"].to_numpy(float)
+    factor, unit = (100, " %") if is_share(table) else (1, "")
+    low, high = factor * np.nanquantile(values, MIDDLE)
+    mean = factor * np.nanmean(values)
+    places = 1 if factor == 100 else places_for([mean])
+    text = (
+        f"{number(len(table), 0)} new rows: the estimate is {number(mean, places)}{unit} "
+        f"on average, and {number(low, places)} to {number(high, places)}{unit} for nine in ten"
+    )
+    if "decision" in table and not types.is_string_dtype(table["decision"]):
+        text += f"; {percent(float(table['decision'].mean()))} are decided yes"
+    return text
+
+
+def _offers(table):
+    best, revenue = table["best_offer"], table["best_revenue"]
+    low, middle, high = np.nanquantile(best.to_numpy(float), [0.25, 0.5, 0.75])
+    places = places_for([middle])
+    return (
+        f"{number(len(table), 0)} new people: the best offer is {number(middle, places)} at the "
+        f"median, and {number(low, places)} to {number(high, places)} for the middle half; it is "
+        f"expected to bring {number(revenue.mean(), places_for([revenue.mean()]))} a person, "
+        f"{number(revenue.sum(), 0)} in all"
+    )
+
+
+def _accepted(table):
+    yes = int(table["accepted"].astype(bool).sum())
+    share = percent(yes / len(table))
+    return f"Of {number(len(table), 0)} new people {number(yes, 0)} ({share}) are accepted"
+
+
+def _values(table):
+    first = table.drop_duplicates("policy")
+    places = places_for(first["value"], 2, 3)
+    said = [
+        f"{one.policy} {number(one.value, places)} {interval(one.low, one.high, places)}"
+        for one in first.itertuples()
+    ]
+    return f"A row of the new log ({number(first['rows'].iloc[0], 0)} rows) earns: {listing(said)}"
+
+
+#: By the name of the file, what is said of the answers in it.
+_SAID = {"offers": _offers, "accepted": _accepted, "scores": _estimates, "values": _values}
 
 
 # What each column of a table of one's own was taken for, as a folded table of its page.

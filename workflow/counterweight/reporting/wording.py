@@ -41,6 +41,14 @@ def places_for(values, least=2, figures=3, most=6):
     return min(max(least, figures - 1 - math.floor(math.log10(max(sizes)))), most)
 
 
+def amount(value, figures=4, sign=False):
+    """An amount of money or the like with at most so many figures; of thousands all of them."""
+    if abs(value) >= 10**figures:
+        return number(value, 0, sign)
+    text = f"{value:{'+' if sign else ''},.{figures}g}"
+    return text.replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", MINUS)
+
+
 def percent(value, places=1):
     return "–" if value is None or math.isnan(value) else number(100 * value, places) + " %"
 

@@ -112,6 +112,7 @@ def own_study(entry):
         "outcome": {"rule": "logged_reward"} | reward,
         "labeling": labeling,
         "evaluation": {"protocol": "own_values"},
+        "figures": ["policies"],
         "models": models,
         "figures": ["rehearsal"] * ("rehearse" in entry),
         "roles": _roles(entry, reward, labeling, models),

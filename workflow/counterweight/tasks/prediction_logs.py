@@ -46,6 +46,7 @@ def own_study(entry):
         "features": {"recipe": "no_features"},
         "outcome": {"rule": "logged_reward"} | reward,
         "labeling": labeling,
+        "figures": ["predictions"],
         "evaluation": {"protocol": "score_metrics"}
         | ({"top": list(entry["top"])} if "top" in entry else {}),
         "models": [

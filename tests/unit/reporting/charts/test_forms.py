@@ -47,6 +47,8 @@ STUDIES = {
     **dict.fromkeys(filters.FIGURES, (filters, "bank_filter")),
     "boundary": (example, "curved"),
     "promises": (rates, "fairness_sex"),
+    "groups": (filters, "bank_filter"),
+    "kept": (delivered.Promised, "promised"),
 }
 ASKED = {
     "fairness_sex": {"measure": "ratio", "option": "kappa", "form": "at_most_inverse"},
@@ -57,6 +59,7 @@ MAIN = {
     "fairness_sex": "ramp",
     "churn": "ramp",
     "bank_filter": "alpha_beta",
+    "promised": "ramp",
 }
 #: Of a component that brings a section in each form.
 SECTIONS = {
@@ -129,6 +132,7 @@ def made():
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     example.boundary_files(folder)
+    delivered.answers(folder)
     offers.files(folder / "offers", offers.plan()["studies"]["admissions"]["offer"])
     filters.files(folder / "filters", "bank_filter")
     return folder
@@ -197,6 +201,8 @@ def renamed(study, folder):
     given = (plan.get("filter") or {}).get("given")
     if given:
         given["method"] = new[given["method"]]
+        swept = plan["filter"]["swept"].items()
+        plan["filter"]["swept"] = {new.get(name, name): option for name, option in swept}
     protocol = plan["protocol"]
     if protocol["asked"]:
         protocol["asked"]["measure"] = measures[protocol["asked"]["measure"]]

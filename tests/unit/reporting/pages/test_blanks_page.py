@@ -114,7 +114,7 @@ def test_the_sentence_begins_with_what_was_assumed(answer, where):
     told = {"assumes": HECKMAN} if where == "assumes" else {"tilt": tilt, "rests_on": ["", "Left."]}
     found = answer("unlabeled", records, **told)
     assert found.sentence.startswith(f"{HECKMAN['if']}, of the 300 rows without an outcome, ")
-    assert found.more[0].startswith(HECKMAN["rests"])
+    assert found.rest[0].startswith(HECKMAN["rests"])
 
 
 def test_a_rate_that_is_given_is_not_told_as_an_estimate(answer):
@@ -202,12 +202,12 @@ def test_a_small_share_without_data_is_one_short_sentence(answer, share, told):
     records += bounded("unlabeled", share, 0.0, worst=(0.2, 0.23))
     found = answer("unlabeled", records)
     assert "[20.6, 21.8]" in found.sentence
-    assert any("98.0 % of the 300 rows" in text for text in found.more) == told
+    assert any("98.0 % of the 300 rows" in text for text in found.rest) == told
 
 
 def test_what_is_delivered_is_named_by_its_parts(answer):
     parts = [["Logistic regression", 0.402], ["Gradient boosting", 0.596], ["Weighted", 0.002]]
-    told = answer("unlabeled", rated(0.3, 0.2, 0.4, "unlabeled"), parts=parts).more
+    told = answer("unlabeled", rated(0.3, 0.2, 0.4, "unlabeled"), parts=parts).rest
     assert any(
         "the combined model (60 % Gradient boosting; 40 % Logistic regression) has" in text
         for text in told

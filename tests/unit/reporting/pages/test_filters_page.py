@@ -79,7 +79,7 @@ def test_the_answer_says_what_is_promised_for_new_people(small):
 
 def test_the_answer_is_of_the_filter_that_is_given_away(small):
     told = page.answer(numbers_of(small, filters.settings_of(given=GIVEN | {"repeat": 1})))
-    assert "no change beyond chance" in told.sentence, "two repeats cannot tell"
+    assert "which is not a significant change" in told.sentence, "two repeats cannot tell"
     assert "from 0.500 to 0.350" in told.sentence and told.sentence.endswith("is 0.250.")
     text = " ".join(told.more)
     assert "its limit is 0.2: open whether it is kept" in text

@@ -137,7 +137,7 @@ def test_the_answer_says_what_is_kept_and_what_it_costs(known):
     asked = "what is requested (coverage ratio, male to female)"
     assert f"With Ramp, training rows keep {asked} in 1 of the 2 settings that bind" in text(page)
     assert (
-        "test rows break it beyond chance in 1 of them; on average they miss it by at most +30.0 %"
+        "test rows break it significantly in 1 of them; on average they miss it by at most +30.0 %"
         in text(page)
     )
     assert "15.0 %" in text(page) and "+2.0 points" in text(page) and "+3.0 points" in text(page)
@@ -253,7 +253,9 @@ def test_the_deployed_model_sets_a_limit_on_its_own_rows(run):
     assert row["Recall on d2: requested, at least"].text == "60.5 %"
     assert row["Recall on d2: limit broken by, test, points"].text == "+0.50"
     assert row["Churn on d3: requested, at most"].text == "3.0 %"
-    assert "Churn on d3: 5.5 %" in text(page) and "lower beyond chance in 7" in text(page)
+    assert "Churn on d3: 5.5 %" in text(page) and "significantly lower in 7 of 7 settings" in text(
+        page
+    )
     assert "6 if it wins 100 %" in text(page) and "981" in text(page)
     assert row["Labels that show it is better"].text == "102"
 
@@ -357,7 +359,7 @@ def test_one_method_of_ones_own_has_a_page():
     )
     page = paged(plan, metrics)
     assert page.lead.startswith("Does Ramp keep what is requested of coverage ratio, old to young")
-    assert "in the one setting that binds; test rows break it beyond chance in it;" in text(page)
+    assert "in the one setting that binds; test rows break it significantly in it;" in text(page)
     assert cells(page, HELD, "Ramp")["Limit broken by, test"].text == "+4.8 %"
     assert cells(page, HELD, "Ramp")["Error, test"].text == "21.0 %"
 

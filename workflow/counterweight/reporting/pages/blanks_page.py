@@ -7,13 +7,7 @@ from dataclasses import dataclass, replace
 from counterweight.errors import CounterweightError
 from counterweight.numerics.sensitivity import TWICE
 from counterweight.reporting import blocks
-from counterweight.reporting.pages.collected_page import (
-    BY_BOUGHT,
-    BY_GROUP,
-    bought_answer,
-    links,
-    planned,
-)
+from counterweight.reporting.pages.collected_page import BY_BOUGHT, BY_GROUP, bought_answer, planned
 from counterweight.reporting.pages.selection_page import SELECTORS, WEIGHTS, fits
 from counterweight.reporting.pages.sensitivity_page import (
     BY_COLUMN,
@@ -72,24 +66,27 @@ def answer(numbers):
     whom = saved.get("for") or FOR[target]
     of_all = " It is that of all of them only if the condition of the first sentence holds."
     more = (
-        *_wrong(numbers, saved, target, swept),
+        "" if people.supported.known else _apart(numbers, target),
         *rehearsed(numbers),
-        _resting(people) if people.supported.known else _apart(numbers, target),
+        *planned(numbers),
+        _scores(people),
+    )
+    rest = (
+        *_wrong(numbers, saved, target, swept),
+        _resting(people) if people.supported.known else "",
         f"On held-out labeled rows, weighted to have the features of {whom}, "
         f"{_delivered(numbers, saved)} has {quality.label} {in_words(known[method], quality)}"
         + (", before the tilt." if saved.get("tilt") else ".")
         + (of_all if swept else ""),
         *([] if len(_parts(saved)) else [*saved.get("why", ())][-1:]),
         _outside(numbers, target),
-        _scores(people),
-        *planned(numbers),
     )
     points = [(numbers.label(one), known[one], "main" * (one == method)) for one in known]
     cards = (
         *_headline_cards(people, swept),
         *_other_cards(numbers, people, quality, known[method]),
     )
-    return Answer(f"{capital(sentence)}.", more, cards, points, tuple(files(numbers)))
+    return Answer(f"{capital(sentence)}.", more, cards, points, rest, tuple(_todo(numbers)))
 
 
 def _by_bought(numbers, people, quality, known):
@@ -101,8 +98,23 @@ def _by_bought(numbers, people, quality, known):
         "and bought outcomes as they are, estimates for the others, fitted to the labels bought. "
         "The answer above is by the chances of the labels bought, and not the mean of that column.",
     )
-    found = bought_answer(numbers, people, more, tuple(_headline_cards(people, [])))
-    return replace(found, links=tuple(files(numbers)))
+    return bought_answer(numbers, people, more, tuple(_headline_cards(people, [])))
+
+
+def _todo(numbers):
+    """What somebody who has this answer does next."""
+    folder, new = numbers.within, numbers.plan.get("new_rows")
+    yield (
+        f"Take single answers from {folder}/scores.csv with their intervals, and look at rows that "
+        "are flagged before you decide on them"
+        + ("." if new else "; name a file of people who come later under score.")
+    )
+    planned = numbers.get("collect", "labels_planned", "unlabeled").known
+    if numbers.plan.get("at_random", True) and not planned:
+        yield (
+            "Whether labels are missing at random no table can show. Outcomes of some rows without "
+            "one can: collect: {budget: 200} lists those to buy."
+        )
 
 
 @dataclass(frozen=True)
@@ -403,15 +415,6 @@ def _outside(numbers, target):
         f"({percent(rows.mean / blank.mean)}) resemble no row that has one, so that their answers "
         f"rest on the form of the model alone{f'; what sets them apart is {why}.' if why else '.'}"
     )
-
-
-def files(numbers):
-    """Where the answers are."""
-    folder, what = numbers.within, "estimate, interval, support, what moved it"
-    yield blocks.Link("Answers for every row", f"{folder}/scores.csv", what)
-    yield from links(numbers)
-    if numbers.plan.get("new_rows"):
-        yield blocks.Link("Answers for the new rows", f"{folder}/new_scores.csv")
 
 
 def why(numbers):

@@ -9,6 +9,10 @@ from counterweight.reporting.wording import capital, number, places_for
 
 _PLAN, _GIVEN, _BLANK = "collect", "delivered", "unlabeled"
 ENDS = ("low", "high")
+_NEXT = (
+    "Go by this answer, and not by that at random. A plan of more labels (collect, with a budget or "
+    "a half-width) makes its interval narrower."
+)
 
 
 def _half(numbers, which, source, target, **place):
@@ -67,14 +71,16 @@ def bought_answer(numbers, people, more, cards):
     else:
         text += f"; missing at random had said {at_random}"
     text = f"By {number(bought['labels'], 0)} labels bought by design, {text}."
-    more = (*_test(people), *_told(numbers, people, bought), *planned_next(numbers, people), *more)
+    test, told = [*_test(people)], [*_told(numbers, people, bought)]
+    todo = [*planned_next(numbers, people)] or [_NEXT]
     points = [
         ("by bought labels", people.get(people.metric, part="unlabeled"), "main"),
         ("if missing at random", people.get(people.metric, part="unlabeled at random"), ""),
     ]
     factor = 100 if people.binary else 1
     points = [(name, known.times(factor), mark) for name, known, mark in points]
-    return Answer(capital(text), more, (*cards, *_cards(people, bought)), points)
+    cards = (*cards, *_cards(people, bought))
+    return Answer(capital(text), (*test, *told[:1]), cards, points, (*told[1:], *more), todo)
 
 
 def _test(people):
@@ -229,9 +235,3 @@ BY_BOUGHT = Sheet(
     first="Told by",
     best=False,
 )
-
-
-def links(numbers):
-    """Where the rows to label are."""
-    if numbers.get(_PLAN, "labels_planned", _BLANK).known:
-        yield blocks.Link("Rows to label", f"{numbers.within}/collect.csv", "outcomes to buy")

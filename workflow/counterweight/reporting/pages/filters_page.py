@@ -153,6 +153,8 @@ EVERYONE = "everyone"
 TARGETS = ("train", "test")
 #: Columns that are named which set new people apart.
 MOST_COLUMNS = 5
+#: Groups that a first sentence tells of.
+MOST_GROUPS = 3
 #: Metrics of the table, in its order; the first is the headline. The last ones are by group.
 MEASURED = (
     *("imbalance", "imbalance_drawn", "floor", "disclosivity", "disclosivity_rows"),
@@ -285,13 +287,14 @@ def start_note(numbers):
     start = numbers.get("labels", "starting_imbalance", "test").mean
     return (
         f"Before filtering the imbalance on test rows is {number(start, 3)}. Floor: the least of "
-        "any filter that tells as little; way: how far from no filter to it. A method without "
-        "a limit is shown as it was trained."
+        "any filter that tells no more than the setting allows; one that tells more on test rows "
+        "than on its own can be below it. Way: how far from no filter to the floor. A method "
+        "without a limit is shown as it was trained."
     )
 
 
 KEPT = Bound(0.0, "Beyond its limit: disclosivity on test rows less the limit of the setting.")
-SIZE = Bound(100, "Fewer than 100 rows accepted is next to nobody.", least=True)
+SIZE = Bound(100, "Pass where at least 100 training rows are accepted.", least=True)
 LOST = Bound(-0.5, "Change: against training on all rows; judged by half a point.", least=True)
 BALANCE = (
     Column("imbalance", "Imbalance, test rows", "test"),
@@ -393,6 +396,8 @@ def answer(numbers):
     about = shown_filter(numbers)
     if about is None:
         return None
+    if numbers.plan["source"] == "own" and held_out(numbers, "disclosivity_at_most").known:
+        return of_delivered(numbers, about)
 
     def of(metric, target="test"):
         return numbers.get(about.source, metric, target, **about.place)
@@ -405,7 +410,7 @@ def answer(numbers):
     )
     low, high = gap.ends
     moves = "brings" if high < 0 else "raises" if low > 0 else "takes"
-    sure = ", no change beyond chance" if low <= 0 <= high else ""
+    sure = ", which is not a significant change" if low <= 0 <= high else ""
     before, least = number(start.mean, 3), number(floor.mean, 3)
     verdict, limit = KEPT.judge(beyond(numbers, about)), limit_of(numbers, about)
     promise = f"its limit is {limit:g}" if verdict else "no limit is promised"
@@ -423,8 +428,8 @@ def answer(numbers):
         cards.append(Card("Change of accuracy", *card, "points, of a classifier of the accepted"))
     return Answer(
         f"{capital(about.label)} {moves} the imbalance on test rows from {before} to "
-        f"{in_words(reached, DISTANCE)}{sure}; the least that any filter which tells as "
-        f"little could reach is {least}.",
+        f"{in_words(reached, DISTANCE)}{sure}; the least that a filter within the limit of "
+        f"its setting could reach is {least}.",
         (
             "What its leaves tell about anybody's group (disclosivity) is up to "
             f"{in_words(shown, DISTANCE)} on test rows; {promise}{words.get(verdict, '')}.",
@@ -434,6 +439,67 @@ def answer(numbers):
         cards,
         (("before", start, ""), (about.label, reached, "main"), ("floor", floor, "")),
     )
+
+
+def held_out(numbers, metric):
+    """What rows that were held out say of the filter that is delivered."""
+    return numbers.get("delivered", metric, "test", setting=given_setting(numbers))
+
+
+def of_delivered(numbers, about):
+    """The answer of a filter that is delivered: whom it takes, what it tells, its certificate."""
+    bound, certified, confidence, rate, shown, reached, before = (
+        held_out(numbers, metric).mean
+        for metric in (
+            *("disclosivity_at_most", "certified", "confidence", "acceptance_rate"),
+            *("disclosivity", "imbalance", "imbalance_before"),
+        )
+    )
+    groups, columns = [], listing(plan_of(numbers, "group")).replace("_", " ")
+    for line in group_lines(numbers):
+        share = numbers.get(line.source, "group_share", "test", **about.place | line.place).mean
+        first = numbers.get("labels", "group_share", "test", **line.place).mean
+        groups.append((first, line, share, wanted(numbers, line).mean))
+    # The rarest groups are what a filter is for.
+    groups = [
+        f"{percent(share)} are {line.label} ({percent(first)} of all, {percent(aim)} wanted)"
+        for first, line, share, aim in sorted(groups, key=lambda one: one[0])[:MOST_GROUPS]
+    ]
+    sentence = f"Of the people whom the filter accepts {listing(groups)}"
+    sentence = f"{sentence if groups else 'The filter accepts people'}: "
+    sentence += f"the imbalance falls from {number(before, 3)} to {number(reached, 3)}, and nobody "
+    sentence += f"is asked for {columns}."
+    if not reached < before:
+        sentence = (
+            f"The filter does not make {columns} more balanced on rows that were held out: the "
+            f"imbalance is {number(reached, 3)}, and {number(before, 3)} among all."
+        )
+    level = f"confidence {percent(confidence, 0)}"
+    cards = [
+        Card("Accepted", percent(rate), "", f"one of {number(1 / rate, 1)} people" * (rate > 0)),
+        Card("Imbalance of the accepted", number(reached, 3), "", f"{number(before, 3)} among all"),
+        Card(
+            "Certificate" if certified == 1 else "No certificate",
+            f"≤ {number(bound, 3)}",
+            "",
+            f"what a leaf may tell about anybody's group, for new people; {level}",
+        ),
+        Card("Told on held-out rows", number(shown, 3), "", "the largest shift of a group's share"),
+    ]
+    asked = plan_of(numbers, "given").get("certified") or plan_of(numbers, "given").get("chosen")
+    limit = f" ({asked['alpha']:g} was the limit that was asked for)" if asked else ""
+    more = (
+        f"{'Certified' if certified == 1 else 'Not certified'}: for new people like these a leaf "
+        f"of the filter tells at most {number(bound, 3)} about anybody's group{limit}, with {level}. "
+        "Rows that did not fit it say so.",
+    )
+    todo = (
+        "Give people who apply to the filter: snakemake apply --config candidates=people.csv "
+        f"filter_study={numbers.name}, or name their file under score. It needs no {columns}.",
+    )
+    rest = (f"It is {about.label}, fitted on one half of the rows; the other half judged it.",)
+    points = [("among all", Estimate(before), ""), ("accepted", Estimate(reached), "main")]
+    return Answer(sentence, more, cards, points, rest, todo)
 
 
 def _given(numbers, about):

@@ -8,9 +8,18 @@ import math
 
 import pandas as pd
 
-from counterweight.reporting.blocks import Card, Link
+from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
 from counterweight.reporting.pages.sensitivity_page import REHEARSAL
+from counterweight.reporting.pages.own_offers import (
+    DRAWN,
+    LEVELS,
+    LIMITS,
+    at_random,
+    in_total,
+    next_steps,
+    within_limits,
+)
 from counterweight.reporting.sheets import Bound, Column, Line, Sheet, in_words, mark_of, told
 from counterweight.reporting.study_page import Answer, StudyPage, difference_in_words
 from counterweight.reporting.wording import Measure, capital, count, listing, option_name, percent
@@ -158,9 +167,13 @@ def answer(numbers):
     warnings = turned(numbers, [line, *others]), warning
     first, *random = [*at_random(numbers)] or [None]
     texts = (*warnings, first, *earned[:1], *random, *earned[1:], compared)
+    paid, totals = in_total(numbers)
+    if paid:  # a table of one's own: what its file of offers is expected to bring leads
+        texts = (*warnings, paid, first, *random)
     said = [text for text in (*texts, *within_limits(numbers)) if text]
-    links = tuple(files(numbers)) if numbers.delivered[0] else ()
-    return Answer(said[0], said[1:], cards, points, links) if said else None
+    rest = (*earned, compared) if paid else ()
+    todo = tuple(next_steps(numbers)) if paid else ()
+    return Answer(said[0], said[1:], totals or cards, points, rest, todo) if said else None
 
 
 def turned(numbers, lines):
@@ -487,26 +500,6 @@ def _made(numbers, metric):
     return pd.concat([numbers.values("labels", metric, part=part) for part in ("train", "test")])
 
 
-def files(numbers):
-    """Where the offers are, person by person, and the model that prices new people."""
-    ways = {(line.source, line.place.get("setting", "")): line.label for line in each_way(numbers)}
-    by, folder = ways.get(chosen(numbers)), numbers.within
-    if by:
-        losses, best = validated(numbers), ""
-        if losses:
-            least = losses.get(chosen(numbers)) == min(losses.values())
-            best = "best" if least else "as well as the best, but for chance"
-            best = f", which predicts held-out answers {best}"
-        yield Link("The best offer for each person", f"{folder}/offers.csv", f"By {by}{best}.")
-        if numbers.plan.get("new_rows"):
-            yield Link("The best offer for the new people", f"{folder}/new_offers.csv")
-        yield Link(
-            "The model that makes them, fitted to every answer",
-            f"{folder}/model.parquet",
-            "counterweight.load reads it and prices new people.",
-        )
-
-
 def table(numbers, target, reason_of):
     """What was measured of the offers.
 
@@ -518,183 +511,10 @@ def table(numbers, target, reason_of):
     return results_table(numbers, (target,), reason_of, METRICS)
 
 
-# Where past offers were drawn at random: what offers earn by answers alone.
-
-
-def _drawn(numbers, metric, part=""):
-    """An Estimate of what is delivered, with the ends of its interval; unknown where it is not."""
-    found = [requested(numbers, f"{metric}{end}", part) for end in _ENDS]
-    mean, low, high = (math.nan if value is None else value for value in found)
-    return Estimate(mean=mean, low=low, high=high)
-
-
-def _by_answers(numbers, part):
-    known = _drawn(numbers, "drawn_snips", part)
-    if math.isnan(known.low):
-        return "an unknown amount (nothing like them was offered)"
-    return f"{known.mean:,.4g} [{known.low:,.4g}, {known.high:,.4g}]"
-
-
-def at_random(numbers):
-    """Sentences on past offers that were drawn at random: what answers alone say, and what follows.
-
-    The first one is None unless one offer for all is given away.
-    """
-    random, p = (requested(numbers, name) for name in ("offers_random", "offers_random_p"))
-    if random is None:
-        return
-    told = requested(numbers, "offers_random", "told")
-    if not random:
-        said = (
-            f"Past offers go by the columns (a test of chance has p = {_p(p)}), so that no weights "
-            "but estimated ones can check the claim; offer.random: true says that they were drawn."
-        )
-        yield from (None, None if told else said)
-        return
-    price, gain = requested(numbers, "single_drawn"), _drawn(numbers, "drawn_gain")
-    instead = requested(numbers, "single_instead")
-    more = (
-        "" if math.isnan(gain.mean) else f"{gain.mean:+,.3g} [{gain.low:+,.3g}, {gain.high:+,.3g}]"
-    )
-    yield (
-        f"One offer of {price:,.4g} is given to everybody: by cross-fitted answers it earns more "
-        f"than the model's best offers (difference {more} a person)."
-        if instead
-        else None
-    )
-    claimed = requested(numbers, "drawn_claimed", "best")
-    beside = f", a difference of {more}" if more and not instead else ""
-    how = "were drawn at random, as the config says" if told else "look drawn at random"
-    yield (
-        f"Past offers {how} (test of chance p = {_p(p)}), so answers to them tell "
-        f"without a model what offers earn a person: the best ones {_by_answers(numbers, 'best')} "
-        f"where the model claims {claimed:,.4g}, one for all ({price:,.4g}) "
-        f"{_by_answers(numbers, 'single')}{beside}, past ones {_by_answers(numbers, 'past')}."
-    )
-
-
-def _p(value):
-    return "below .001" if value < 0.001 else f"{value:.2g}".lstrip("0")
-
-
-def _drawn_column(metric, label):
-    def value(numbers, line):
-        return _drawn(numbers, metric, line.place["part"])
-
-    return Column(metric, label, value=value)
-
-
-DRAWN = Sheet(
-    "What offers earn a person, by answers to offers that were drawn at random",
-    lambda numbers: [
-        Line("delivered", label, {"part": part})
-        for part, label in (
-            ("best", "The best offers of the model"),
-            ("single", "One offer for all"),
-            ("past", "Past offers"),
-        )
-        if requested(numbers, "drawn_snips", part) is not None
-    ],
-    (
-        _drawn_column("drawn_claimed", "Claimed by the model"),
-        _drawn_column("drawn_snips", "By weights (SNIPS)"),
-        _drawn_column("drawn_ips", "By weights (IPS)"),
-        _drawn_column("drawn_doubly_robust", "Claim put right by weights"),
-    ),
-    first="Offers",
-    note="Offers to a person, and one for all, are chosen without that person's answer (folds). "
-    "Answers to offers near them count, each over the share of offers that are; what an accepted "
-    "offer earns is known. Past offers: what was earned.",
-    best=False,
-)
-
-
-# What pages of offers say of limits that these keep together, and of the next experiment.
-
-
-def requested(numbers, metric, part=""):
-    """A number of what was requested beyond best offers; None where it was not."""
-    found = numbers.rows("delivered", metric)
-    found = found[found["part"] == part]
-    return float(found["value"].iloc[0]) if len(found) else None
-
-
-#: What limits are called in sentences.
-_LIMITS = {
-    "capacity": "who accept",
-    "budget": "given away",
-    "quality": "mean quality of those who accept",
-    "share": "share of the group among those who accept",
-}
-
-
-def limits_of(numbers):
-    """Names of the limits that offers were to keep."""
-    return [name for name in _LIMITS if requested(numbers, "limit_used", name) is not None]
-
-
-def within_limits(numbers):
-    """Sentences on offers within limits, and on the next experiment."""
-    value, free, greedy, none, tried, best, low = (
-        requested(numbers, name)
-        for name in (
-            *("allotted_revenue", "allotted_free", "allotted_greedy", "allotted_none"),
-            *("tried_revenue", "level_revenue", "tried_least_p"),
-        )
-    )
-    limits = limits_of(numbers) if value is not None else []
-    if value is not None:
-        cost = f", {percent(1 - value / free, 1)} less than without limits" if free > value else ""
-        beside = f"; the rule of the best people first would earn {greedy or 0:,.4g}"
-        beside = "" if greedy is None or not limits else beside
-        left = f"; {none:,.0f} people get none" if none else ""
-        yield (
-            f"Offers within the limits (allotted_offer in the files) are expected to earn "
-            f"{value:,.4g} together{cost}{beside}{left}."
-        )
-    for name in limits:
-        used, bound, price, sure = (
-            requested(numbers, f"limit_{what}", name)
-            for what in ("used", "bound", "price", "confidence")
-        )
-        how = f", kept with confidence {percent(sure, 0)}" if sure else ""
-        least = "at least" if name in ("quality", "share") else "at most"
-        worth = f"; one more would earn {price:,.3g}" if price and least == "at most" else ""
-        does = "" if price else "; it changes nothing"
-        yield (
-            f"Expected {_LIMITS[name]}: {used:,.4g}, {least} {bound:,.4g} were requested"
-            f"{how}{worth}{does}."
-        )
-    if tried is not None:
-        yield (
-            f"The next experiment (tried_offer and its chance propensity, at least {low:.2g}) is "
-            f"expected to earn {tried:,.4g}, {percent(1 - tried / best, 1)} less than the best "
-            "levels; a log of its answers can value any rule that chooses among these offers."
-        )
-
-
-def _limit_column(metric):
-    def value(numbers, line):
-        known = requested(numbers, metric, line.place["part"])
-        return Estimate() if known is None else Estimate(known)
-
-    return Column(metric, value=value, show="mean")
-
-
-LIMITS = Sheet(
-    "Limits that offers keep together",
-    lambda numbers: [
-        Line("delivered", capital(name), {"part": name}) for name in limits_of(numbers)
-    ],
-    tuple(_limit_column(f"limit_{what}") for what in ("bound", "used", "price")),
-    first="Limit",
-    note="Expected, by the fitted model. The price is what one more unit would earn.",
-    best=False,
-)
 PAGE = StudyPage(
     answer=answer,
-    sheets=(EARNINGS, DRAWN, LIMITS, ACCURACY, SUPPORT, SINGLE),
-    trust=(*REHEARSAL, segments, at_the_end, lambda of: () if of.delivered[0] else files(of)),
+    sheets=(LEVELS, EARNINGS, DRAWN, LIMITS, ACCURACY, SUPPORT, SINGLE),
+    trust=(*REHEARSAL, segments, at_the_end),
     details=(TOTALS, CLAIMS, COMPONENTS, REGRESSIONS, EXPLAINED),
     question=lambda numbers: "What should each person be offered, and what would that earn?",
 )

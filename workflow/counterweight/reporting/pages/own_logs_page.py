@@ -16,7 +16,7 @@ from counterweight.reporting.sheets import (
     pairs,
 )
 from counterweight.reporting.study_page import Answer, StudyPage, difference_in_words, of_methods
-from counterweight.reporting.wording import capital, listing, percent
+from counterweight.reporting.wording import capital, listing, number, percent
 
 _LOG = "labels"
 _OWN = "the log's own policy"
@@ -49,7 +49,7 @@ def _own(metric, by_estimator=True):
 _gain, _mean_weight = _own("difference"), _own("mean_importance", False)
 
 
-def _value(numbers, line):
+def value_of(numbers, line):
     return logged(numbers) if line.source == _LOG else _own("whole_value")(numbers, line)
 
 
@@ -80,7 +80,7 @@ def flag(numbers, line):
 def policies(numbers):
     """A line for each policy, the best first, those without a value last."""
     lines = [Line(source, capital(numbers.label(source))) for source in numbers.sources]
-    values = {line.source: _value(numbers, line) for line in lines}
+    values = {line.source: value_of(numbers, line) for line in lines}
     order = {source: -one.mean if one.known else math.inf for source, one in values.items()}
     return sorted(lines, key=lambda line: order[line.source])
 
@@ -100,7 +100,7 @@ def question(numbers):
 def answer(numbers):
     """Whether a policy beats the one that made the log, by how much, and whether that holds."""
     measure, base = numbers.measure("value"), logged(numbers)
-    lines = [line for line in policies(numbers) if _value(numbers, line).known]
+    lines = [line for line in policies(numbers) if value_of(numbers, line).known]
     if not lines:
         return None
     order = {"more": 0, "open": 1, "less": 2}
@@ -119,8 +119,14 @@ def answer(numbers):
     shown = [(capital(_OWN), base, "Mean reward of a row.", False)]
     for rank, line in enumerate(lines):
         gain = in_words(_gain(numbers, line), measure, sign=True)
-        shown.append((line.label, _value(numbers, line), f"{gain} beyond the log's own.", not rank))
-    return Answer(said[0], more, *cards_and_points(shown, measure))
+        shown.append(
+            (line.label, value_of(numbers, line), f"{gain} beyond the log's own.", not rank)
+        )
+    todo = (
+        "Before all rows go by it, let it choose for a random part of them and keep its "
+        "propensities: the next log then tells its value without weights.",
+    )
+    return Answer(said[0], more, *cards_and_points(shown, measure), todo=todo)
 
 
 def _wrong_propensities(numbers):
@@ -146,7 +152,7 @@ def _said(numbers, line, base, measure):
     """``New would earn 0.066 [0.064, 0.069] a row, 0.029 [0.027, 0.031] more than ...``."""
     gain = _gain(numbers, line)
     verdict, share = _verdict(gain), gain.mean / abs(base.mean) if base.mean else math.nan
-    text = f"{line.label} would earn {in_words(_value(numbers, line), measure)} a row"
+    text = f"{line.label} would earn {in_words(value_of(numbers, line), measure)} a row"
     if verdict == "open":
         text += f", not told apart from {_OWN}: the difference is "
         text += f"{in_words(gain, measure, sign=True)}, so the question stays open"
@@ -200,8 +206,8 @@ def rests_on(numbers):
         if not math.isnan(agreed):
             yield (
                 f"{line.label}: the support is {word}. The policy may take the logged action in "
-                f"{agreed:,.0f} rows, {rewarded:,.0f} of them with a reward, which count as much "
-                f"as {effective:,.0f} rows of equal weight."
+                f"{number(agreed, 0)} rows, {number(rewarded, 0)} of them with a reward, which count as much "
+                f"as {number(effective, 0)} rows of equal weight."
             )
 
 
@@ -250,7 +256,7 @@ VALUES = Sheet(
     "What each policy is worth",
     _all_lines,
     (
-        Column("value", value=_value),
+        Column("value", value=value_of),
         _BEYOND,
         Column("lift", "Lift", value=_own("lift"), show="difference"),
     ),
@@ -289,7 +295,7 @@ ESTIMATED = Sheet(
     "By every estimator",
     _every_estimator,
     (
-        Column("value", value=_value),
+        Column("value", value=value_of),
         _BEYOND,
         Column("effective_rows", value=_of("effective_rows"), show="mean"),
     ),
@@ -308,7 +314,7 @@ PAGE = StudyPage(
 # Pages of predictions that a log holds: how well they rank, how far off they are.
 
 
-def _ranked(numbers):
+def ranked(numbers):
     """Lines of methods by the first measure, the best first; none where nothing was measured."""
     metric = numbers.headline
     known = {name: numbers.get(name, metric) for name in numbers.sources} if metric else {}
@@ -337,7 +343,7 @@ def ranking_question(numbers):
 
 def ranking_answer(numbers):
     """Which predictions are best by the first measure, whether that holds, and how calibrated."""
-    metric, lines = numbers.headline, _ranked(numbers)
+    metric, lines = numbers.headline, ranked(numbers)
     if metric is None:
         return None
     measure, said, more = numbers.measure(metric), [], []
@@ -350,7 +356,11 @@ def ranking_answer(numbers):
         told = difference_in_words(gap, measure)
         said[0] += f": {told} {numbers.label(lines[1].source)} on the same rows"
     cards = of_methods(numbers, [line.source for line in lines], metric)
-    return Answer(f"{said[0]}.", (*(f"{text}." for text in said[1:]), *more), *cards)
+    todo = ["Go by the first where they differ; where they do not, by the one that costs least."]
+    if more:
+        todo = ["Calibrate predictions that are too high or too low before their size is used."]
+    more = (*(f"{text}." for text in said[1:]), *more)
+    return Answer(f"{said[0]}.", more, *cards, todo=todo)
 
 
 def _miscalibrated(numbers, line):
@@ -378,7 +388,7 @@ def _share(part):
 
 
 def _ranked_pairs(numbers):
-    lines = [Line(one.source, numbers.label(one.source)) for one in _ranked(numbers)]
+    lines = [Line(one.source, numbers.label(one.source)) for one in ranked(numbers)]
     for label, first, second in pairs(lines):
         yield Line(first.source, capital(label), {"part": second.source})
 
@@ -398,14 +408,14 @@ def ranking_assumed(numbers):
         numbers.get("labels", name, part="log").mean for name in ("rows_nonzero", "clusters")
     )
     all_rows = numbers.get("labels", "rows_log", "").mean
-    of = f" of about {users:,.0f} users" if users else ""
-    yield f"They rest on {all_rows:,.0f} rows{of}, {rows:,.0f} of them with a reward."
+    of = f" of about {number(users, 0)} users" if users else ""
+    yield f"They rest on {number(all_rows, 0)} rows{of}, {number(rows, 0)} of them with a reward."
     yield f"The intervals take for granted {listing(kept_at(numbers))}."
 
 
 MEASURED = Sheet(
     "How good the predictions are",
-    _ranked,
+    ranked,
     lambda numbers: [Column(metric) for metric in numbers.plan["columns"]],
     first="Predictions",
     best=False,
@@ -421,7 +431,7 @@ def _highest(numbers):
 
 HIGHEST = Sheet(
     "Where predictions are highest",
-    _ranked,
+    ranked,
     _highest,
     first="Predictions",
     note="Mean prediction over mean reward among the rows of the highest predictions; 1 is right. "

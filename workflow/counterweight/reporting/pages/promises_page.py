@@ -33,7 +33,7 @@ from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet
 from counterweight.reporting.sheets import told as told_as
-from counterweight.reporting.wording import Measure, capital, count, listing, percent
+from counterweight.reporting.wording import Measure, capital, count, listing, number, percent
 from counterweight.tables.parquet import setting_options
 
 #: Options of models that hold constraints.
@@ -249,12 +249,19 @@ def _value(what, target):
     return value
 
 
+def broken_by(numbers, source, promise):
+    """By how much decisions of a method break a promise on rows held out, as an `Estimate`."""
+    place = {"part": str(promise), "rule": "deterministic"}
+    return _value("excess", TEST)(numbers, Line(source, "", place))
+
+
 def promise_answer(numbers, main):
     """The sentence on promises and its cards; None of methods with a sweep or without promises."""
     texts = texts_of(numbers, main)
     if not texts or settings_of(numbers, main) != [""]:
         return None
     cards, told = [], {}
+    alone = numbers.plan["source"] == "own"
     for target, bound, where in ((TRAIN, ON_TRAIN, "rows of the fit"), (TEST, ON_TEST, "new rows")):
         for rule, by in BY.items():
             lines = (Line(main, "", {"part": str(j), "rule": rule}) for j in range(len(texts)))
@@ -268,7 +275,8 @@ def promise_answer(numbers, main):
                 shown = f"{judged.count('kept')} can be shown kept at 95 %"
                 note = f"{shown}{note and f', {note}'}"
             label = f"Promises kept {by}, {where}"
-            cards.append(blocks.Card(label, f"{kept} of {len(texts)}", note=note))
+            if rule == "deterministic" or not alone:
+                cards.append(blocks.Card(label, f"{kept} of {len(texts)}", note=note))
     (fit, _), (kept, new) = (told[target, "deterministic"] for target in (TRAIN, TEST))
     own = "" if fit == len(texts) else f" On the rows of its fit it keeps {fit} of {len(texts)}."
     named = {
@@ -284,6 +292,18 @@ def promise_answer(numbers, main):
         f"{_certified(numbers, texts)}",
         [*costs, *cards],
     )
+
+
+def next_steps(numbers, main):
+    """What somebody who has these decisions does next."""
+    new = "new_scores.csv" if numbers.plan.get("new_rows") else "scores.csv"
+    yield f"Decide as {new} says: its decisions are those of the promises above."
+    level = _delivered(numbers, "confidence")
+    if math.isnan(level):
+        yield (
+            "For promises that hold for new people with a known chance, add confidence: 0.95; the "
+            "page then says which are certified, and how many rows others would take."
+        )
 
 
 def _delivered(numbers, name):
@@ -346,7 +366,7 @@ def _certified(numbers, texts):
     if not _delivered(numbers, "stable"):
         return f"{lead}fits to parts of the rows are unlike the one to all."
     share, rows = _delivered(numbers, "shown"), _delivered(numbers, "judges")
-    judges = f"{rows:,.0f} {'held-out' if held else 'cross-fitted'} rows"
+    judges = f"{number(rows, 0)} {'held-out' if held else 'cross-fitted'} rows"
     if math.isnan(share):
         return f"{lead}{judges} do not show that new rows keep all promises, nor looser ones."
     parameters = numbers.method(main_of(numbers))["options"] or {}

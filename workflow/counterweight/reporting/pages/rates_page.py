@@ -18,6 +18,7 @@ from counterweight.reporting.pages.promises_page import (
     is_share,
     limits_of,
     main_of,
+    next_steps,
     promise_answer,
     requested_measures,
     rule_of,
@@ -96,6 +97,8 @@ def answer(numbers):
     if found is None:
         return Answer(sentence, (), cards)
     more = (found.sentence, *found.more)
+    if numbers.plan["source"] == "own":
+        return Answer(sentence, (), cards, found.points, more, tuple(next_steps(numbers, main)))
     return replace(found, sentence=sentence, more=more, cards=(*cards, *found.cards))
 
 
@@ -141,7 +144,7 @@ def _whole_answer(numbers):
         shown.append((numbers.label(source, setting), known, note, source == main))
     made, points = cards_and_points(shown, numbers.measure(SIGN, first))
     return Answer(
-        f"{lead}; test rows break it beyond chance {_in(beyond, bind, again=True)}; on average "
+        f"{lead}; test rows break it significantly {_in(beyond, bind, again=True)}; on average "
         f"they {mean}.",
         (*_against_baseline(numbers, main, settings, first), *_at_equal_values(numbers, main)),
         [*cards, *made],
@@ -172,14 +175,23 @@ def _against_baseline(numbers, main, settings, limited):
             sizes = " to ".join(gap_in_words(gaps[one], style) + _at(one) for one in ends)
             known = [gap for gap in gaps.values() if gap.bounded]
             less, more = sum(gap.high < 0 for gap in known), sum(gap.low > 0 for gap in known)
-            beyond = (
-                f", lower beyond chance in {less} and higher in {more} of {len(known)} settings"
-            )
+            beyond = _significant(less, more, len(known))
             yield (
                 f"{capital(numbers.named(name))}: {in_words(base, style)} with "
                 f"{inline(numbers, baseline)}. {numbers.label(main)} differs by {sizes}"
                 f"{beyond if known else ''}."
             )
+
+
+def _significant(less, more, settings):
+    """How many differences of some settings are significant, in words."""
+    said = [f"significantly {way} in {many}" for many, way in ((less, "lower"), (more, "higher"))]
+    said = [text for text, many in zip(said, (less, more), strict=True) if many]
+    if settings == 1:
+        return f", {said[0].removesuffix(' in 1')}" if said else ", which is not significant"
+    if not said:
+        return f", significant in none of {settings} settings"
+    return f", {' and '.join(said)} of {settings} settings"
 
 
 # At equal values.
@@ -216,10 +228,10 @@ def _at_equal_values(numbers, main):
             side = any(g.low > 0 for g in gaps.values()), any(g.high < 0 for g in gaps.values())
             groups.setdefault(side, []).append(f"{numbers.label(one['id'])} ({size} at {most:g})")
     words = {
-        (True, False): "higher beyond chance with",
-        (False, True): "lower beyond chance with",
+        (True, False): "significantly higher with",
+        (False, True): "significantly lower with",
         (True, True): "higher at some values and lower at others with",
-        (False, False): "not told apart with",
+        (False, False): "not significantly different with",
     }
     parts = [f"{words[side]} {listing(groups[side])}" for side in words if side in groups]
     if parts:

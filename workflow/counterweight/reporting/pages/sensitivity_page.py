@@ -172,14 +172,14 @@ def how_wrong(numbers):
     for one in shown:
         known = numbers.get(one.source, "gamma_of_truth", one.target, part=one.metric)
         if known.known and one.metric in ("swept_rate", "swept_accuracy"):
-            size = f"from Γ = {number(known.mean, 1)} on"
+            size = f"the bounds hold it from Γ = {number(known.mean, 1)} on"
             if known.mean <= 1.005:
-                size = "at Γ = 1 already"
+                size = "the bounds hold it at Γ = 1 already"
             elif known.least >= MOST:
-                size = f"not up to Γ = {MOST:g}"
+                size = f"it lies outside the bounds even at Γ = {MOST:g}"
             yield (
                 f"The hidden labels, which nobody sees in practice: {one.title[0].lower()}"
-                f"{one.title[1:]} is {in_words(one.truth, one.measure)}; the bounds hold it {size}."
+                f"{one.title[1:]} is {in_words(one.truth, one.measure)}; {size}."
             )
 
 

@@ -1,0 +1,262 @@
+"""What pages say of offers for a table of one's own: what they bring a person and in all, by answers to
+offers that were drawn at random, within limits, and in the next experiment.
+"""
+
+import math
+
+from counterweight.reporting.blocks import Card
+from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.sheets import Column, Line, Sheet
+from counterweight.reporting.wording import amount, capital, number, percent, places_for
+from counterweight.tables.parquet import read_table
+
+_ENDS = ("", "_low", "_high")
+
+
+def in_total(numbers):
+    """A sentence and cards on what the offers of the study's file bring, a person and in all.
+
+    Of a table of one's own; "" and none elsewhere.
+    """
+    path = numbers.folder / "offers.parquet"
+    if not numbers.delivered[0] or not path.exists():
+        return "", ()
+    table = read_table(path, ["best_offer", "best_revenue", "revenue"])
+    best, past, size = table["best_revenue"].mean(), table["revenue"].mean(), len(table)
+    priced, told = table["revenue"].notna(), amount
+    middle = table["best_offer"].median()
+    sentence = (
+        f"With the best offer for each person (median {number(middle, places_for([middle]))}) a "
+        f"person is expected to bring {told(best)}, and all {number(size, 0)} people "
+        f"{number(size * best, 0)}"
+    )
+    if priced.all():
+        sentence += f"; with past offers it is {told(past)} a person and {number(size * past, 0)}"
+        sentence += " in all"
+    cards = [Card("Revenue a person", told(best), "", f"{number(size * best, 0)} in all, expected")]
+    if priced.all():
+        note = f"{number(size * past, 0)} in all, expected with past offers"
+        cards.append(Card("With past offers", told(past), "", note))
+    levels = {part: requested(numbers, "uniform_revenue", part) for part in level_names(numbers)}
+    if levels:
+        at = max(levels, key=levels.get)
+        note = f"{number(size * levels[at], 0)} in all, with {at} for everybody"
+        cards.append(Card("Best of one offer for all", told(levels[at]), "", note))
+    return f"{sentence}.", cards
+
+
+def level_names(numbers):
+    """Offers that were tried on everybody, as texts, from the least."""
+    return sorted(numbers.places("part", "delivered", "uniform_revenue", ""), key=float)
+
+
+def next_steps(numbers):
+    """What somebody who has these offers does next."""
+    new = "new_offers.csv" if numbers.plan.get("new_rows") else "the saved model"
+    yield (
+        f"Make new people the offers of {new}, and pass over those that are flagged: nothing like "
+        "their best offer was tried."
+    )
+    if not numbers.measured("tried_revenue"):
+        yield (
+            "These are expectations of a model. Make some of the next offers at random "
+            "(experiment: {}), and their answers tell what each offer earns without one."
+        )
+
+
+# Where past offers were drawn at random: what offers earn by answers alone.
+
+
+def _drawn(numbers, metric, part=""):
+    """An Estimate of what is delivered, with the ends of its interval; unknown where it is not."""
+    found = [requested(numbers, f"{metric}{end}", part) for end in _ENDS]
+    mean, low, high = (math.nan if value is None else value for value in found)
+    return Estimate(mean=mean, low=low, high=high)
+
+
+def _by_answers(numbers, part):
+    known = _drawn(numbers, "drawn_snips", part)
+    if math.isnan(known.low):
+        return "an unknown amount (nothing like them was offered)"
+    return f"{amount(known.mean)} [{amount(known.low)}, {amount(known.high)}]"
+
+
+def at_random(numbers):
+    """Sentences on past offers that were drawn at random: what answers alone say, and what follows.
+
+    The first one is None unless one offer for all is given away.
+    """
+    random, p = (requested(numbers, name) for name in ("offers_random", "offers_random_p"))
+    if random is None:
+        return
+    told = requested(numbers, "offers_random", "told")
+    if not random:
+        said = (
+            f"Past offers go by the columns (a test of chance has p = {_p(p)}), so that no weights "
+            "but estimated ones can check the claim; offer.random: true says that they were drawn."
+        )
+        yield from (None, None if told else said)
+        return
+    price, gain = requested(numbers, "single_drawn"), _drawn(numbers, "drawn_gain")
+    instead = requested(numbers, "single_instead")
+    more = (
+        ""
+        if math.isnan(gain.mean)
+        else f"{amount(gain.mean, 3, True)} [{amount(gain.low, 3, True)}, {amount(gain.high, 3, True)}]"
+    )
+    yield (
+        f"One offer of {amount(price)} is given to everybody: by cross-fitted answers it earns more "
+        f"than the model's best offers (difference {more} a person)."
+        if instead
+        else None
+    )
+    claimed = requested(numbers, "drawn_claimed", "best")
+    beside = f", a difference of {more}" if more and not instead else ""
+    how = "were drawn at random, as the config says" if told else "look drawn at random"
+    yield (
+        f"Past offers {how} (test of chance p = {_p(p)}), so answers to them tell "
+        f"without a model what offers earn a person: the best ones {_by_answers(numbers, 'best')} "
+        f"where the model claims {amount(claimed)}, one for all ({amount(price)}) "
+        f"{_by_answers(numbers, 'single')}{beside}, past ones {_by_answers(numbers, 'past')}."
+    )
+
+
+def _p(value):
+    return "below .001" if value < 0.001 else f"{value:.2g}".lstrip("0")
+
+
+def _drawn_column(metric, label):
+    def value(numbers, line):
+        return _drawn(numbers, metric, line.place["part"])
+
+    return Column(metric, label, value=value)
+
+
+DRAWN = Sheet(
+    "What offers earn a person, by answers to offers that were drawn at random",
+    lambda numbers: [
+        Line("delivered", label, {"part": part})
+        for part, label in (
+            ("best", "The best offers of the model"),
+            ("single", "One offer for all"),
+            ("past", "Past offers"),
+        )
+        if requested(numbers, "drawn_snips", part) is not None
+    ],
+    (
+        _drawn_column("drawn_claimed", "Claimed by the model"),
+        _drawn_column("drawn_snips", "By weights (SNIPS)"),
+        _drawn_column("drawn_ips", "By weights (IPS)"),
+        _drawn_column("drawn_doubly_robust", "Claim put right by weights"),
+    ),
+    first="Offers",
+    note="Offers to a person, and one for all, are chosen without that person's answer (folds). "
+    "Answers to offers near them count, each over the share of offers that are; what an accepted "
+    "offer earns is known. Past offers: what was earned.",
+    best=False,
+)
+
+
+# What pages of offers say of limits that these keep together, and of the next experiment.
+
+
+def requested(numbers, metric, part=""):
+    """A number of what was requested beyond best offers; None where it was not."""
+    found = numbers.rows("delivered", metric)
+    found = found[found["part"] == part]
+    return float(found["value"].iloc[0]) if len(found) else None
+
+
+#: What limits are called in sentences.
+_LIMITS = {
+    "capacity": "who accept",
+    "budget": "given away",
+    "quality": "mean quality of those who accept",
+    "share": "share of the group among those who accept",
+}
+
+
+def limits_of(numbers):
+    """Names of the limits that offers were to keep."""
+    return [name for name in _LIMITS if requested(numbers, "limit_used", name) is not None]
+
+
+def within_limits(numbers):
+    """Sentences on offers within limits, and on the next experiment."""
+    value, free, greedy, none, tried, best, low = (
+        requested(numbers, name)
+        for name in (
+            *("allotted_revenue", "allotted_free", "allotted_greedy", "allotted_none"),
+            *("tried_revenue", "level_revenue", "tried_least_p"),
+        )
+    )
+    limits = limits_of(numbers) if value is not None else []
+    if value is not None:
+        cost = f", {percent(1 - value / free, 1)} less than without limits" if free > value else ""
+        beside = f"; the rule of the best people first would earn {amount(greedy or 0)}"
+        beside = "" if greedy is None or not limits else beside
+        left = f"; {number(none, 0)} people get none" if none else ""
+        yield (
+            f"Offers within the limits (allotted_offer in the files) are expected to earn "
+            f"{amount(value)} together{cost}{beside}{left}."
+        )
+    for name in limits:
+        used, bound, price, sure = (
+            requested(numbers, f"limit_{what}", name)
+            for what in ("used", "bound", "price", "confidence")
+        )
+        how = f", kept with confidence {percent(sure, 0)}" if sure else ""
+        least = "at least" if name in ("quality", "share") else "at most"
+        worth = f"; one more would earn {amount(price, 3)}" if price and least == "at most" else ""
+        does = "" if price else "; it changes nothing"
+        yield (
+            f"Expected {_LIMITS[name]}: {amount(used)}, {least} {amount(bound)} were requested"
+            f"{how}{worth}{does}."
+        )
+    if tried is not None:
+        yield (
+            f"The next experiment (tried_offer and its chance propensity, at least {low:.2g}) is "
+            f"expected to earn {amount(tried)}, {percent(1 - tried / best, 1)} less than the best "
+            "levels; a log of its answers can value any rule that chooses among these offers."
+        )
+
+
+def _limit_column(metric):
+    def value(numbers, line):
+        known = requested(numbers, metric, line.place["part"])
+        return Estimate() if known is None else Estimate(known)
+
+    return Column(metric, value=value, show="mean")
+
+
+def _level_column(metric, label="", factor=None):
+    def value(numbers, line):
+        known = requested(numbers, metric, line.place["part"])
+        size = numbers.rows("delivered", metric)["rows"].max() if factor else 1
+        return Estimate() if known is None else Estimate(known * size)
+
+    return Column(metric, label, value=value, show="mean")
+
+
+LEVELS = Sheet(
+    "One offer for everybody, by its size",
+    lambda numbers: [Line("delivered", part, {"part": part}) for part in level_names(numbers)],
+    (
+        _level_column("uniform_accepted", "Would accept"),
+        _level_column("uniform_revenue", "Revenue a person"),
+        _level_column("uniform_revenue", "Revenue in all", factor=True),
+    ),
+    first="Offer to everybody",
+    note="Expected, by the delivered model.",
+    best=False,
+)
+LIMITS = Sheet(
+    "Limits that offers keep together",
+    lambda numbers: [
+        Line("delivered", capital(name), {"part": name}) for name in limits_of(numbers)
+    ],
+    tuple(_limit_column(f"limit_{what}") for what in ("bound", "used", "price")),
+    first="Limit",
+    note="Expected, by the fitted model. The price is what one more unit would earn.",
+    best=False,
+)

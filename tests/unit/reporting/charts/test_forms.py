@@ -201,8 +201,8 @@ def renamed(study, folder):
     given = (plan.get("filter") or {}).get("given")
     if given:
         given["method"] = new[given["method"]]
-        swept = plan["filter"]["swept"].items()
-        plan["filter"]["swept"] = {new.get(name, name): option for name, option in swept}
+    if swept := (plan.get("filter") or {}).get("swept"):
+        plan["filter"]["swept"] = {new.get(name, name): option for name, option in swept.items()}
     protocol = plan["protocol"]
     if protocol["asked"]:
         protocol["asked"]["measure"] = measures[protocol["asked"]["measure"]]

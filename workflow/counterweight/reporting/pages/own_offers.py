@@ -1,5 +1,7 @@
-"""What pages say of offers for a table of one's own: what they bring a person and in all, by answers to
-offers that were drawn at random, within limits, and in the next experiment.
+"""What pages say of offers for a table of one's own.
+
+What they bring a person and in all, by the model and by answers to offers that were drawn at
+random; within limits; in the next experiment.
 """
 
 import math

@@ -82,6 +82,7 @@ def opened(shown, path, width=1440, theme="light", height=900, **options):
 def _local(url, path, problems):
     if (
         not url.startswith("data:")
+        and not re.search(r"/report/search-[\w-]+\.js$", url)
         and urlsplit(url).path != urlsplit(Path(path).resolve().as_uri()).path
     ):
         problems.append(f"asks for {url}")

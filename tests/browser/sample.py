@@ -32,6 +32,15 @@ TERMS = {
 }
 
 
+#: The file of the search, and methods that it finds.
+SEARCH = "report/search-all.js"
+METHODS = [
+    ["Plain regression", "report/adult.html", "in Adult", "adult", "logistic"],
+    ["Weighted regression", "report/adult.html", "in Adult", "adult", "logistic-lemma1"],
+    ["Shifted mixture", "report/kakadu.html", "in Kakadu", "kakadu", "shifted_mixture"],
+]
+
+
 def lines(width=7.0):
     """A drawing with text and lines in every colour of the palette."""
     with forms.figure_look():
@@ -210,17 +219,17 @@ def pages(studies=("adult", "kakadu"), many=6):
         for page in made
     ]
     facts = ("Generated data", "seed 1")
-    return made, Site("Report on the studies", "0.11.0", tuple(entries), TERMS, facts)
+    names = {"accuracy": "share_right", "oracle": "known"}
+    told = tuple(entries), TERMS, facts, (SEARCH,), names
+    return made, Site("Report on the studies", "0.11.0", *told)
 
 
 def write(folder, made, site):
     """The pages as files, as a run leaves them, the whole in one file among them."""
-    from counterweight.reporting.render import render, render_one
+    from counterweight.reporting.assemble import write_pages
+    from counterweight.reporting.render import render_one
 
-    for page in made:
-        place = folder / page.path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(render(page, site), encoding="utf-8")
+    write_pages(made, site, folder, SEARCH, METHODS)
     (folder / "report_whole.html").write_text(render_one(made, site), encoding="utf-8")
     for name in ("study", "all", "curve"):
         table = folder / "tables" / f"{name}.csv"

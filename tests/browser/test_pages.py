@@ -59,9 +59,9 @@ def test_search_is_worked_from_the_keyboard(shown, results):
     with pages.opened(shown, results / "report/adult.html") as (page, _):
         page.keyboard.press("/")
         page.keyboard.type("kakadu")
-        assert page.locator("#find li").all_inner_texts() == [
-            "Kakadu: labels by a rule\nSample selection"
-        ]
+        page.wait_for_function("document.querySelectorAll('#find li').length > 1")
+        first = page.locator("#find li").first
+        assert first.inner_text() == "Kakadu: labels by a rule\nSample selection"
         assert not page.locator("#list").is_visible()
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
@@ -77,6 +77,86 @@ def test_search_is_worked_from_the_keyboard(shown, results):
         page.keyboard.press("Escape")
         assert page.locator("#list").is_visible()
         assert problems == []
+
+
+#: What is typed, and the title of the first hit: pages, sections, tables, methods, terms, claims.
+QUERIES = {
+    "adult": "Adult: labels by a rule",
+    "Kakadu": "Kakadu: labels by a rule",
+    "kakadu labels": "Kakadu: labels by a rule",
+    "what was found": "What was found",
+    "claims of": "Claims of the papers",
+    "gloss": "Glossary",
+    "how the methods compare": "How the methods compare",
+    "methods compare": "How the methods compare",
+    "trust": "How far to trust it",
+    "how far": "How far to trust it",
+    "more figures": "More figures",
+    "in detail": "In detail",
+    "files": "Files",
+    "accuracy": "accuracy",
+    "AUC": "AUC",
+    "auc": "AUC",
+    "propensity": "propensity score",
+    "propensity score": "propensity score",
+    "oracle": "oracle",
+    "share_right": "accuracy",
+    "c0": "c0",
+    "C3": "c3",
+    "c6": "c6",
+    "logistic": "Plain regression",
+    "logistic-lemma1": "Weighted regression",
+    "shifted_mixture": "Shifted mixture",
+    "weighted regression": "Weighted regression",
+    "shifted": "Shifted mixture",
+    "means over 20": "Means over 20 random splits",
+    "rival": "oracle",
+}
+
+
+@pytest.mark.parametrize("name", ("report.html", "report/kakadu.html"))
+def test_thirty_queries_find_what_is_wanted_first(shown, results, name):
+    with pages.opened(shown, results / name) as (page, problems):
+        page.locator("#find input").focus()
+        page.wait_for_function("self.found && self.found.length > 20")
+        found = {}
+        for typed in QUERIES:
+            page.fill("#find input", typed)
+            hits = page.locator("#find li a")
+            found[typed] = (
+                hits.first.evaluate("e => e.firstChild.textContent") if hits.count() else ""
+            )
+        assert found == QUERIES and problems == []
+        page.fill("#find input", "c3")
+        page.locator("#find li a").first.click()
+        page.wait_for_url("**#claim-c3")
+
+
+def test_tables_sort_by_a_click(shown, results):
+    with pages.opened(shown, results / "report/adult.html") as (page, _):
+        table = page.locator("main .sheet table").first
+        column = "rows => rows.map(r => r.cells[1] ? parseFloat(r.cells[1].textContent) : NaN)"
+        cells = table.locator("tbody").nth(1).locator("tr:not(.group)")
+        before = cells.evaluate_all(column)
+        button = table.locator("thead th").nth(1).locator(".sort")
+        button.click()
+        sorted_down = [one for one in cells.evaluate_all(column) if one == one]
+        assert sorted_down == sorted(sorted_down, reverse=True)
+        button.click()
+        assert [one for one in cells.evaluate_all(column) if one == one] == sorted_down[::-1]
+        button.click()
+        after = cells.evaluate_all(column)
+        assert [one for one in after if one == one] == [one for one in before if one == one]
+
+
+def test_headings_and_figures_have_links_to_themselves(shown, results):
+    with pages.opened(shown, results / "report/adult.html") as (page, _):
+        for what in ("main :is(h2,h3)[id]", "main figure[id]"):
+            ids = page.locator(what).evaluate_all("all => all.map(e => e.id)")
+            links = page.locator("main a.self").evaluate_all(
+                "all => all.map(e => e.getAttribute('href').slice(1))"
+            )
+            assert ids and {*ids} <= {*links}
 
 
 @pytest.mark.parametrize("name", ("report/adult.html", "report_whole.html"))

@@ -43,7 +43,7 @@ from counterweight.reporting.printed import (
     told_answers,
     told_findings,
 )
-from counterweight.reporting.render import latex, render, render_one
+from counterweight.reporting.render import latex, render_one, rendered, search_file
 from counterweight.reporting.study_page import StudyContext, study_page
 from counterweight.reporting.wording import (
     count,
@@ -185,7 +185,8 @@ def page(job):
     write_table(job.output.findings, pd.DataFrame(rows), FINDINGS)
     for name, settings in given["config"].items():
         write_settings(results / blocks.config_of(name), settings)
-    write_pages(pages, blocks.site_of(shown, given["contents"]), results)
+    site = blocks.site_of(shown, given["contents"])
+    write_pages(pages, site, results, blocks.search_of(family), _methods(shown))
     job.log.info("wrote the pages of %s", family)
 
 
@@ -211,7 +212,7 @@ def report(job):
     answers = {path: sha256(path) for path in job.input.answers}
     own = {"own_files": job.content | answers}
     write_settings(job.output.provenance, job.given["rests_on"] | own)
-    write_pages(pages, blocks.site_of(shown), results)
+    write_pages(pages, blocks.site_of(shown), results, blocks.search_of(blocks.ABOVE))
     if job.given["one_file"]:
         families = blocks.families(shown)
         others = [
@@ -237,9 +238,24 @@ def write_settings(target, settings):
     write_text(target, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=100))
 
 
-def write_pages(pages, known, results):
+def write_pages(pages, known, results, search, more=()):
+    """Write pages, and what the search finds in them; `more` are entries beside those."""
+    found = list(more)
     for one in pages:
-        write_text(Path(results) / one.path, render(one, known))
+        text, entries = rendered(one, known)
+        write_text(Path(results) / one.path, text)
+        found += entries
+    write_text(Path(results) / search, search_file(found))
+
+
+def _methods(shown):
+    """What the search finds of methods, weightings and selection models, by label and id."""
+    for name, study in shown["studies"].items():
+        for kind in ("methods", "weightings", "selectors"):
+            for one in study.get(kind) or ():
+                names = " ".join(filter(None, [one["id"], one.get("model")])).lower()
+                label = one.get("label") or one["id"]
+                yield [label, blocks.page_of(name), f"in {study['title']}", name, names]
 
 
 def write_whole(above, pages, shown, target):

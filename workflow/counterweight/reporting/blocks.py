@@ -198,7 +198,8 @@ class Site:
 
     ``entries``, in the order of the contents, have ``title``, ``path``, ``group`` and the ``words``
     that a search finds them by; ``terms`` are the glossary, explained at first use on each page;
-    ``facts`` (what was run) stand in the foot of every page.
+    ``facts`` (what was run) stand in the foot of every page. ``searches`` are the files of the
+    search, ``names`` what terms are called in configs.
     """
 
     title: str
@@ -206,6 +207,8 @@ class Site:
     entries: tuple = ()
     terms: dict = field(default_factory=dict)
     facts: tuple = ()
+    searches: tuple = ()
+    names: dict = field(default_factory=dict)
 
 
 # What a report consists of, known from the plan alone: families, paths, the contents, the words.
@@ -249,6 +252,8 @@ LEDGER = {"claims": "claims.parquet", "claims_csv": "claims.csv", "claims_page":
 LEDGER |= {"printed_csv": "tables/printed.csv", "printed_page": PRINTED_PAGE}
 
 
+#: What pages above those of families are called in the name of their file of the search.
+ABOVE = "the-report"
 #: What a run rests on: settings of all studies, data sets, versions.
 RUN = "provenance/run.yaml"
 #: What the jobs cost, by rule and study; written at the end of a run.
@@ -309,7 +314,7 @@ def family_title(shown, family):
 
 def site_of(shown, contents=None):
     """What all pages know of each other; `contents` in place of those of `shown`."""
-    terms, entries = dict(TERMS), []
+    terms, entries, names = dict(TERMS), [], {}
 
     def add(title, path, group="", words=""):
         entries.append({"title": title, "path": path, "group": group, "words": words})
@@ -325,12 +330,24 @@ def site_of(shown, contents=None):
             words = " ".join(dict.fromkeys([name, study["dataset"], *words]))
             add(study["title"], page_of(name), title, words)
             terms |= {one["label"]: one["meaning"] for one in measures if one.get("meaning")}
+            for metric, one in (study.get("measures") or {}).items():
+                names.setdefault(one["label"], {})[metric] = True
     if shown.get("papers", True):
         add("Claims of the papers", CLAIMS)
         add("Tables and figures beside ours", PRINTED_PAGE)
     add("Glossary", GLOSSARY)
     entries = tuple(contents or entries)
-    return Site(shown["title"], shown["version"], entries, terms, tuple(facts(shown)))
+    own = page_of("family-")[: -len(".html")]
+    searches = [one["path"][len(own) : -5] for one in entries if one["path"].startswith(own)]
+    searches = tuple(map(search_of, (*searches, ABOVE)))
+    names = {label: " ".join(n for n in known if " " not in n) for label, known in names.items()}
+    told = tuple(facts(shown))
+    return Site(shown["title"], shown["version"], entries, terms, told, searches, names)
+
+
+def search_of(family):
+    """Path of what the search finds in the pages of a family, or in those `ABOVE` them."""
+    return f"report/search-{family}.js"
 
 
 def facts(shown):

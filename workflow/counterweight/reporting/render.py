@@ -35,6 +35,8 @@ MARKS = {"": "", "main": "", "baseline": "baseline", "oracle": "bound", "failed"
 _NUMERIC = re.compile(r"[+\-\N{MINUS SIGN}\N{PLUS-MINUS SIGN}<>\N{ALMOST EQUAL TO}]?\s*[\d.]")
 #: Ids of the shell itself.
 _TAKEN = ("main", "contents", "side", "find", "list", "theme", "places", "tip")
+#: Characters of the words of a place in the search.
+_WORDS = 1500
 #: Characters that a table of three columns or fewer may have beside its labels on a phone.
 _SLIM = 22
 
@@ -82,6 +84,8 @@ class _Shell:
         self.site, self.path, self.anchors = site, path, anchors or {}
         self.colours, self.outline, self.rules = Colours(), [], {"wide": [], "cards": []}
         self._ids, self._told, self._page, self._prefix = set(_TAKEN), set(), None, ""
+        #: What the search finds in this file; see `found`.
+        self._found = []
         self._terms = {term.lower(): term for term in site.terms}
         paths = (entry["path"] for entry in site.entries)
         self._glossary = next((path for path in paths if path.endswith("glossary.html")), "")
@@ -96,7 +100,13 @@ class _Shell:
         """Begin with a page: its terms are explained anew, its ids stand apart."""
         self._page, self._told = page, set()
         self._prefix = f"{slug(Path(page.path).stem)}-" if self.anchors else ""
+        self.find(page.title, "", page.group or "page")
         return self.anchors.get(page.path, "")
+
+    def find(self, title, place, kind, text="", under=True):
+        """Note a place that the search finds; with `under` what is said next belongs to it."""
+        entry = {"title": title, "place": place, "kind": kind, "texts": [text]}
+        self._found.insert(len(self._found) if under else max(len(self._found) - 1, 0), entry)
 
     @staticmethod
     def unknown(kind):
@@ -114,6 +124,14 @@ class _Shell:
         """The id of a heading, noted for the contents."""
         name = self.anchor(text, given)
         self.outline.append((level, name, text))
+        self.find(text, name, self._page.title)
+        return name
+
+    def place(self, title, given, text=""):
+        """The id of a claim or a term, which the search finds."""
+        name = self.anchor(title, given)
+        kind = "term" if given.startswith("term-") else "claim"
+        self.find(title, name, kind, text, under=False)
         return name
 
     def href(self, target):
@@ -132,6 +150,8 @@ class _Shell:
 
     def words(self, text):
         """A text whose terms are explained where they come up for the first time."""
+        if self._found:
+            self._found[-1]["texts"].append(text)
         if self._pattern is None or self._page.path == self._glossary:
             return escape(text)
         parts, end = [], 0
@@ -168,6 +188,8 @@ class _Shell:
     def table(self, table):
         """How a table is set: its id, and whether it stays a table on a phone."""
         name, cells = self.anchor("t"), [row.cells for row in table.rows if row.cells]
+        labels = [one.text for one in table.head] + [row.label for row in table.rows]
+        self.find(table.caption, name, f"table in {self._page.title}", " ".join(labels), False)
         room = 0
         for k, head in enumerate(table.head[1:]):
             column = [row[k] for row in cells if k < len(row)]
@@ -207,13 +229,28 @@ class _Shell:
             here = any(entry["here"] for entry in entries)
             yield {"title": title, "entries": entries, "here": here}
 
+    def found(self):
+        """What the search finds in this file: title, place, kind, words, exact names of each."""
+        for entry in self._found:
+            words = re.findall(r"[^\W_]+", " ".join(entry["texts"]).lower())
+            place = f"{self.path}#{entry['place']}" if entry["place"] else self.path
+            names = self.site.names.get(entry["title"], "") if entry["kind"] == "term" else ""
+            words = " ".join(dict.fromkeys(words))[:_WORDS]
+            yield [entry["title"], place, entry["kind"], words, names]
+
     def places(self):
-        """What the search knows of the site: title, place and words of every entry."""
+        """What the search knows at once (titles of pages), and the files that know the rest."""
         entries = [
-            [entry["title"], self.href(entry["path"]), entry["group"], entry.get("words", "")]
+            [entry["title"], self.href(entry["path"]) if self.anchors else entry["path"]]
+            + [entry["group"], entry.get("words", ""), ""]
             for entry in self.site.entries
         ]
-        return htmlsafe_json_dumps(entries, ensure_ascii=False, separators=(",", ":"))
+        told = {
+            "root": posixpath.relpath(".", posixpath.dirname(self.path) or "."),
+            "pages": entries,
+        }
+        told["files"] = [] if self.anchors else [self.href(path) for path in self.site.searches]
+        return htmlsafe_json_dumps(told, ensure_ascii=False, separators=(",", ":"))
 
 
 @functools.cache
@@ -253,7 +290,19 @@ def render(page, site):
 
     Links are relative to the page's folder. Raises TypeError when the page holds what is no block.
     """
-    return _file(_Shell(site, page.path), page.title, [page], False)
+    return rendered(page, site)[0]
+
+
+def rendered(page, site):
+    """`render`, and what the search finds in the page; see `search_file`."""
+    shell = _Shell(site, page.path)
+    return _file(shell, page.title, [page], False), [*shell.found()]
+
+
+def search_file(entries):
+    """A script that hands over what the search finds: read from a disk, too, where JSON is not."""
+    told = htmlsafe_json_dumps(entries, ensure_ascii=False, separators=(",", ":"))
+    return f"(self.found=self.found||[]).push(...{told});\n"
 
 
 def render_one(pages, site, path="report_whole.html"):

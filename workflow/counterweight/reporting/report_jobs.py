@@ -11,6 +11,7 @@ from counterweight.plan.jobs import Job
 from counterweight.plan.methods import in_print, sees_truth
 from counterweight.reporting import PAGES
 from counterweight.reporting.blocks import (
+    ABOVE,
     GLOSSARY,
     LEDGER,
     RUN,
@@ -18,6 +19,7 @@ from counterweight.reporting.blocks import (
     config_of,
     families,
     page_of,
+    search_of,
     site_of,
 )
 from counterweight.reporting.wording import option_name, packed
@@ -80,6 +82,7 @@ def page_job(plan, paths, family):
             "findings": f"{paths.results}/findings/{family}.parquet",
             "config": [f"{paths.results}/{config_of(name)}" for name in names],
             "pages": [f"{paths.results}/{page_of(name)}" for name in pages],
+            "search": f"{paths.results}/{search_of(family)}",
             "tables": [f"{table}.parquet" for table in tables],
             "tables_csv": [f"{table}.csv" for table in tables],
             "tables_tex": [f"{paths.results}/tables/{name}.tex" for name in names],
@@ -100,7 +103,7 @@ def report_job(plan, paths, others=()):
     # What a database answered is known from what was kept of it.
     asked = [name for name, dataset in plan["datasets"].items() if "query" in dataset]
     inputs["answers"] = [paths.prepared(name) for name in asked]
-    outputs = {"pages": [f"{paths.results}/{GLOSSARY}"]}
+    outputs = {"pages": [f"{paths.results}/{page}" for page in (GLOSSARY, search_of(ABOVE))]}
     if has_ledger(plan):
         outputs |= {role: f"{paths.results}/{file}" for role, file in LEDGER.items()}
     modules = ()

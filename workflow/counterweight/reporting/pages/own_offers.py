@@ -104,7 +104,9 @@ def at_random(numbers):
     more = (
         ""
         if math.isnan(gain.mean)
-        else f"{amount(gain.mean, 3, True)} [{amount(gain.low, 3, True)}, {amount(gain.high, 3, True)}]"
+        else "{} [{}, {}]".format(
+            *(amount(one, 3, True) for one in (gain.mean, gain.low, gain.high))
+        )
     )
     yield (
         f"One offer of {amount(price)} is given to everybody: by cross-fitted answers it earns more "

@@ -38,18 +38,50 @@ if (spots.length) {
   spots.forEach(e => { spy.observe(e); });
   mark();
 }
-const here = $("#list [aria-current=page]"), nav = $("#contents");
-if (here && wide.matches && here.offsetTop > innerHeight * .7) nav.scrollTop = here.offsetTop - innerHeight / 3;
+const current = $("#list [aria-current=page]"), nav = $("#contents");
+if (current && wide.matches && current.offsetTop > innerHeight * .7) nav.scrollTop = current.offsetTop - innerHeight / 3;
 
-// Search over the pages and the headings of this one.
+// Search over pages, sections, tables, methods, claims and terms. Titles of pages are known at once;
+// the rest stands in files that are read when somebody begins to search.
 const find = $("#find"), input = $("input", find), hits = $("ul", find), told = $("p", find);
-const places = JSON.parse($("#places").textContent).map(([title, href, note, words]) => ({title, href, note, words: `${title} ${note} ${words}`.toLowerCase()}));
-$$("main :is(h2,h3,h4)[id]").forEach(h => places.push({title: h.textContent, href: "#" + h.id, note: "on this page", words: h.textContent.toLowerCase()}));
+const known = JSON.parse($("#places").textContent);
+const entry = ([title, href, note, words, names], root = "") => ({title, note, href: root + href, low: title.toLowerCase(), words: ` ${words} ${note.toLowerCase()} ${names}`, names: names.split(" ")});
+const here = location.pathname.split("/").pop();
+const link = href => { const [path, hash] = href.split("#"); return hash && path.split("/").pop() === here ? "#" + hash : `${known.root}/${href}`; };
+let places = known.pages.map(e => entry(e)).map(e => ({...e, href: known.files.length ? link(e.href) : e.href}));
+const onPage = $$("main :is(h2,h3,h4)[id], main .terms div[id], main li[id^=claim], main figure[id], main caption[id]").map(e => {
+  const title = (e.matches("div") ? $("dt", e) : e.matches("figure") ? $(".title", e) : e).textContent.replace(/#$/, "").trim().slice(0, 120);
+  return entry([title, "#" + e.id, "on this page", (e.matches("h2,h3,h4") ? e.parentElement : e).textContent.slice(0, 1500).toLowerCase(), e.id.startsWith("claim-") ? e.id.slice(6) : ""]);
+});
+places = [...places, ...onPage];
+const load = () => {
+  const files = known.files.splice(0);
+  files.forEach(src => {
+    const script = document.createElement("script");
+    script.src = src; script.onload = () => {
+      const all = (self.found || []).map(e => ({...entry(e), href: link(e[1])})), seen = new Set(all.map(e => e.href));
+      places = [...all, ...known.pages.map(e => ({...entry(e), href: link(e[1])})).filter(e => !seen.has(e.href))];
+      if (input.value) input.oninput();
+    };
+    document.head.append(script);
+  });
+};
+input.onfocus = load;
 find.hidden = false;
+// Exact names and titles first, then titles that begin so or hold all words, then what stands in the text.
+const rank = (p, q, words) => {
+  if (p.low === q || p.names.includes(q)) return p.low === q && p.note === "term" ? 0 : 1;
+  if (p.low.startsWith(q)) return 2;
+  const starts = (text, w) => text.startsWith(w) || text.includes(" " + w);
+  if (words.every(w => starts(p.low, w))) return 3;
+  if (words.every(w => p.low.includes(w))) return 4;
+  if (words.every(w => starts(p.low, w) || starts(p.words, w))) return words.some(w => starts(p.low, w)) ? 5 : 6;
+  return words.every(w => p.low.includes(w) || p.words.includes(w)) ? 7 : 9;
+};
 input.oninput = () => {
-  const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const rank = p => words.every(w => p.title.toLowerCase().includes(w)) ? 0 : 1;
-  const found = words.length ? places.filter(p => words.every(w => p.words.includes(w))).sort((a, b) => rank(a) - rank(b)).slice(0, 20) : [];
+  load();
+  const q = input.value.toLowerCase().trim(), words = q.split(/\s+/).filter(Boolean);
+  const found = !words.length ? [] : places.map(p => [rank(p, q, words), p.title.length, p]).filter(r => r[0] < 9).sort((a, b) => a[0] - b[0] || a[1] - b[1]).slice(0, 20).map(r => r[2]);
   find.classList.toggle("busy", words.length > 0);
   hits.replaceChildren(...found.map(p => {
     const li = document.createElement("li"), a = document.createElement("a"), small = document.createElement("small");
@@ -108,6 +140,43 @@ $$(".filters").forEach(form => {
     out.textContent = `${claims.filter(c => !c.hidden).length} of ${claims.length}`;
   };
   form.oninput();
+});
+
+// Tables sort by a click on a column and are narrowed by a word; groups keep their rows.
+const size = cell => {
+  const text = (cell ? ($("span", cell) || cell).textContent : "").replace(/[\s\u202f\u00a0]/g, "").replace(/\u2212/g, "-");
+  const found = text.match(/^[^\d\-+.]*([-+]?[\d.]+)/);
+  return found ? parseFloat(found[1]) : NaN;
+};
+$$("main .sheet table").forEach(table => {
+  const bodies = [...table.tBodies], rows = bodies.map(b => [...b.rows].filter(r => !r.matches(".group")));
+  if (rows.flat().length < 3) return;
+  let by = -1, turn = 0;
+  $$("thead th", table).forEach((th, k) => {
+    const button = document.createElement("button");
+    button.type = "button"; button.className = "sort"; button.textContent = "\u2195";
+    button.setAttribute("aria-label", `Sort by ${th.textContent.trim()}`);
+    button.onclick = () => {
+      turn = by === k ? (turn + 1) % 3 : 1; by = k;
+      $$("thead th", table).forEach(e => e.removeAttribute("aria-sort"));
+      if (turn) th.setAttribute("aria-sort", turn === 1 ? "descending" : "ascending");
+      rows.forEach((some, b) => {
+        const order = turn ? [...some].sort((x, y) => {
+          const [p, q] = [size(x.cells[k]), size(y.cells[k])], sign = turn === 1 ? 1 : -1;
+          if (k && !isNaN(p + q)) return sign * (q - p);
+          if (k && isNaN(p) !== isNaN(q)) return isNaN(p) ? 1 : -1;
+          return -sign * (x.cells[k]?.textContent || "").localeCompare(y.cells[k]?.textContent || "");
+        }) : some;
+        bodies[b].append(...order);
+      });
+    };
+    th.append(button);
+  });
+  if (rows.flat().length < 9) return;
+  const pick = document.createElement("input");
+  pick.type = "search"; pick.className = "pick"; pick.placeholder = "Only rows with"; pick.setAttribute("aria-label", `Only rows of ${table.caption.textContent} with`);
+  pick.oninput = () => rows.flat().forEach(r => r.hidden = !r.textContent.toLowerCase().includes(pick.value.toLowerCase()));
+  table.closest(".scroll").before(pick);
 });
 
 // Only what scrolls is a stop of the keyboard; in print all folds are open.

@@ -112,9 +112,8 @@ def own_study(entry):
         "outcome": {"rule": "logged_reward"} | reward,
         "labeling": labeling,
         "evaluation": {"protocol": "own_values"},
-        "figures": ["policies"],
         "models": models,
-        "figures": ["rehearsal"] * ("rehearse" in entry),
+        "figures": ["policies", *["rehearsal"] * ("rehearse" in entry)],
         "roles": _roles(entry, reward, labeling, models),
     }
 

@@ -257,14 +257,11 @@ def promised(entry):
         "models": models,
         # Others are compared with the first.
         "main": "promised",
-<<<<<<< HEAD
         "figures": [
+            "kept",
             *["rehearsal"] * ("rehearse" in entry),
             *["promises"] * bool(entry.get("confidence")),
         ],
-=======
-        "figures": ["kept", *(["promises"] if entry.get("confidence") else [])],
->>>>>>> 825a8682 (The page of an own table is a product: answer, figure, files, new rows, next step; offers by revenue, filters by their card)
         "deliver": {"method": "promised"},
     }
 
@@ -378,11 +375,7 @@ def balanced(entry):
         "selection": proxies,
         "weighting": [{"weighting": "quadratic"} | limits],
         "models": [model | {"classifier": "none"} for model in models],
-<<<<<<< HEAD
-        "figures": ["rehearsal"] * ("rehearse" in entry),
-=======
-        "figures": ["groups"],
->>>>>>> 825a8682 (The page of an own table is a product: answer, figure, files, new rows, next step; offers by revenue, filters by their card)
+        "figures": ["groups", *["rehearsal"] * ("rehearse" in entry)],
         "filter": given,
     }
 

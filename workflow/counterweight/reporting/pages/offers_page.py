@@ -10,7 +10,6 @@ import pandas as pd
 
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
-from counterweight.reporting.pages.sensitivity_page import REHEARSAL
 from counterweight.reporting.pages.own_offers import (
     DRAWN,
     LEVELS,
@@ -20,6 +19,7 @@ from counterweight.reporting.pages.own_offers import (
     next_steps,
     within_limits,
 )
+from counterweight.reporting.pages.sensitivity_page import REHEARSAL
 from counterweight.reporting.sheets import Bound, Column, Line, Sheet, in_words, mark_of, told
 from counterweight.reporting.study_page import Answer, StudyPage, difference_in_words
 from counterweight.reporting.wording import Measure, capital, count, listing, option_name, percent

@@ -27,6 +27,7 @@ for family in families(PLAN):
                 category="Tables",
             ),
             tables_tex=job("page", family).outputs["tables_tex"],
+            search=job("page", family).outputs["search"],
         log:
             PATHS.log("page", family),
         benchmark:
@@ -59,6 +60,7 @@ rule report:
         ),
         metrics=f"{RESULTS}/tables/metrics.parquet",
         provenance=job("report").outputs["provenance"],
+        search=job("report").outputs["search"],
     log:
         f"{RESULTS}/logs/report.log",
     benchmark:

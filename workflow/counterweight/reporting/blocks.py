@@ -314,7 +314,7 @@ def family_title(shown, family):
 
 def site_of(shown, contents=None):
     """What all pages know of each other; `contents` in place of those of `shown`."""
-    terms, entries, names = dict(TERMS), [], {}
+    terms, entries, called = dict(TERMS), [], {}
 
     def add(title, path, group="", words=""):
         entries.append({"title": title, "path": path, "group": group, "words": words})
@@ -331,7 +331,7 @@ def site_of(shown, contents=None):
             add(study["title"], page_of(name), title, words)
             terms |= {one["label"]: one["meaning"] for one in measures if one.get("meaning")}
             for metric, one in (study.get("measures") or {}).items():
-                names.setdefault(one["label"], {})[metric] = True
+                called.setdefault(one["label"], {})[metric] = True
     if shown.get("papers", True):
         add("Claims of the papers", CLAIMS)
         add("Tables and figures beside ours", PRINTED_PAGE)
@@ -340,9 +340,9 @@ def site_of(shown, contents=None):
     own = page_of("family-")[: -len(".html")]
     searches = [one["path"][len(own) : -5] for one in entries if one["path"].startswith(own)]
     searches = tuple(map(search_of, (*searches, ABOVE)))
-    names = {label: " ".join(n for n in known if " " not in n) for label, known in names.items()}
+    called = {label: " ".join(n for n in known if " " not in n) for label, known in called.items()}
     told = tuple(facts(shown))
-    return Site(shown["title"], shown["version"], entries, terms, told, searches, names)
+    return Site(shown["title"], shown["version"], entries, terms, told, searches, called)
 
 
 def search_of(family):

@@ -103,7 +103,8 @@ def report_job(plan, paths, others=()):
     # What a database answered is known from what was kept of it.
     asked = [name for name, dataset in plan["datasets"].items() if "query" in dataset]
     inputs["answers"] = [paths.prepared(name) for name in asked]
-    outputs = {"pages": [f"{paths.results}/{page}" for page in (GLOSSARY, search_of(ABOVE))]}
+    outputs = {"pages": [f"{paths.results}/{GLOSSARY}"]}
+    outputs["search"] = f"{paths.results}/{search_of(ABOVE)}"
     if has_ledger(plan):
         outputs |= {role: f"{paths.results}/{file}" for role, file in LEDGER.items()}
     modules = ()

@@ -27,6 +27,7 @@ from counterweight.reporting.render import (
     latex_escaped,
     render,
     render_one,
+    search_file,
     slug,
     verdict,
 )
@@ -172,16 +173,19 @@ def test_contents_name_the_page_and_its_sections(texts):
     here = [a for _, a in page.elements if a.get("aria-current") == "page"]
     assert [a["href"] for a in here] == ["#main"]
     assert page.all("nav", "aria-label") == ["Contents"]
-    targets = page.all("a", "href")
-    assert "#trust" in targets and "#how-the-methods-compare" in targets
-    assert "#in-detail" not in targets
+    plain = [a["href"] for tag, a in page.elements if tag == "a" and a.get("class") != "self"]
+    assert "#trust" in plain and "#how-the-methods-compare" in plain
+    assert "#in-detail" not in plain and "#in-detail" in page.all("a", "href"), "its own link"
 
 
 def test_the_search_knows_all_entries_and_cannot_break_out(site):
     entry = {"title": "</script><b>", "path": "report/y.html", "group": "", "words": "é"}
     text = render(Page("report/x.html", "x"), Site("R", "1", (entry,)))
     inside = re.search(r'id="places">(.*?)</script>', text).group(1)
-    assert json.loads(inside) == [["</script><b>", "y.html", "", "é"]]
+    entries = [["</script><b>", "report/y.html", "", "é", ""]]
+    assert json.loads(inside) == {"root": "..", "pages": entries, "files": []}
+    told = search_file([["</script>", "report/y.html", "", "", ""]])
+    assert "</script>" not in told and told.startswith("(self.found")
 
 
 def test_terms_are_explained_at_first_use_only():

@@ -109,8 +109,8 @@ def at_random(numbers):
         )
     )
     yield (
-        f"One offer of {amount(price)} is given to everybody: by cross-fitted answers it earns more "
-        f"than the model's best offers (difference {more} a person)."
+        f"One offer of {amount(price)} is given to everybody: by cross-fitted answers it earns "
+        f"more than the model's best offers (difference {more} a person)."
         if instead
         else None
     )

@@ -490,8 +490,8 @@ def of_delivered(numbers, about):
     limit = f" ({asked['alpha']:g} was the limit that was asked for)" if asked else ""
     more = (
         f"{'Certified' if certified == 1 else 'Not certified'}: for new people like these a leaf "
-        f"of the filter tells at most {number(bound, 3)} about anybody's group{limit}, with {level}. "
-        "Rows that did not fit it say so.",
+        f"of the filter tells at most {number(bound, 3)} about anybody's group{limit}, with "
+        f"{level}. Rows that did not fit it say so.",
     )
     todo = (
         "Give people who apply to the filter: snakemake apply --config candidates=people.csv "

@@ -206,8 +206,8 @@ def rests_on(numbers):
         if not math.isnan(agreed):
             yield (
                 f"{line.label}: the support is {word}. The policy may take the logged action in "
-                f"{number(agreed, 0)} rows, {number(rewarded, 0)} of them with a reward, which count as much "
-                f"as {number(effective, 0)} rows of equal weight."
+                f"{number(agreed, 0)} rows, {number(rewarded, 0)} of them with a reward, which "
+                f"count as much as {number(effective, 0)} rows of equal weight."
             )
 
 

@@ -239,6 +239,19 @@ def test_rewards_of_logged_rows_that_are_more_likely_move_values_beyond_their_in
     assert outside.all()
 
 
+def test_a_policy_of_actions_with_a_reward_model_has_copies_too(tmp_path):
+    rng = np.random.default_rng(1)
+    frame, _ = tables.clicks(rng, 3000)
+    frame["takes"], frame["x"] = rng.choice(["c", "d"], len(frame)), rng.normal(size=len(frame))
+    entry = {"reward": "clicked", "propensity": "p_logged", "keep_rate": 0.1, "rehearse": 2}
+    entry |= {"policies": {"new": {"column": "takes", "action": "item"}}}
+    entry |= {"reward_model": {"by": ["x"]}}
+    told = on_copies(answered(Own(tmp_path, frame, entry)), "assumed_0").iloc[0]
+    assert told["rehearsed_low"] < told["rehearsed_estimate"] < told["rehearsed_high"]
+    # Items c and d earn .05 and .09 in the world of the table, of which each row has one half.
+    assert told["rehearsed_truth"] == pytest.approx(0.07, abs=0.03)
+
+
 def test_a_filter_is_made_again_for_groups_that_are_drawn(tmp_path):
     frame, _ = tables.panel(np.random.default_rng(2), 4000)
     entry = {"id": "person", "balance": ["region"], "alpha": 0.25, "rehearse": 2}

@@ -148,6 +148,13 @@ class _Rows:
         self._X, self._code, self._levels = X, code, levels
         self.is_category = np.arange(X.shape[1] + (code is not None)) >= X.shape[1]
 
+    def __len__(self):
+        return len(self._X)
+
+    def __getitem__(self, part):
+        code = None if self._code is None else self._code[part]
+        return _Rows(self._X[part], code, self._levels)
+
     def dense(self):
         if self._code is None:
             return self._X

@@ -227,4 +227,4 @@ def test_blocks_of_rows_have_the_optimum_and_the_means_of_all(monkeypatch):
     at = X.mean(axis=0)
     assert parts[1] + at @ parts[0] == pytest.approx(whole[1] + at @ whole[0], abs=1e-7)
     np.testing.assert_allclose(linear.averaged(X, weight), means, rtol=1e-13)
-    np.testing.assert_allclose(linear.column_means(X), X.mean(axis=0), rtol=1e-13)
+    np.testing.assert_allclose(linear.averaged(X), X.mean(axis=0), rtol=1e-13)

@@ -19,7 +19,7 @@ from counterweight.models.score_models import EncodedModel, digits_for
 from counterweight.models.stacking import CombinedModel, centred, factor_to, scores_of
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.numerics.estimate import Estimate, around, hidden_mean, t_interval
-from counterweight.numerics.linear import column_means
+from counterweight.numerics.linear import averaged
 from counterweight.plan.components import configured, reference
 from counterweight.tables.parquet import read_columns, read_models, read_table
 from counterweight.tables.study_data import generator
@@ -308,7 +308,7 @@ class _Answers:
     @functools.cached_property
     def _centre(self):
         """Means of the features of labeled rows."""
-        return column_means(self.data.taken(np.flatnonzero(self.data.labeled)))
+        return averaged(self.data.taken(np.flatnonzero(self.data.labeled)))
 
     def _part(self, name):
         """The fit of a method to all labeled rows as it is."""

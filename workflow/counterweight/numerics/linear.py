@@ -29,6 +29,8 @@ def _warn_of(constant, rows):
 
 #: Rows of which a fit holds the standardised features, and works on, at once.
 HELD_ROWS = 100_000
+#: Rows of more that are worked on at once: they stay in a processor's cache.
+STEP = 4096
 #: Rows that a fit of more than `HELD_ROWS` begins with.
 FIRST_ROWS = 50_000
 
@@ -38,22 +40,20 @@ def row_blocks(rows):
     return [slice(at, at + HELD_ROWS) for at in range(0, rows, HELD_ROWS)] or [slice(0, 0)]
 
 
-def averaged(X, weights, of=np.asarray):
-    """Weighted mean by column of what a function makes of rows (n, d), `HELD_ROWS` at a time."""
+def averaged(X, weights=None, of=np.asarray):
+    """Mean by column, with weights (n,) or without, of what a function makes of rows (n, d).
+
+    The function sees `HELD_ROWS` at a time.
+    """
     parts = row_blocks(len(X))
-    means = [np.average(of(X[part]), axis=0, weights=weights[part]) for part in parts]
+    own = [None if weights is None else weights[part] for part in parts]
+    means = [np.average(of(X[at]), axis=0, weights=w) for at, w in zip(parts, own, strict=True)]
     if len(means) == 1:
         return means[0]
-    return np.average(means, axis=0, weights=[weights[part].sum() for part in parts])
-
-
-def column_means(X, of=np.asarray):
-    """Mean by column of what a function makes of rows (n, d), `HELD_ROWS` at a time."""
-    parts = row_blocks(len(X))
-    means = [of(X[part]).mean(axis=0) for part in parts]
-    if len(means) == 1:
-        return means[0]
-    return np.average(means, axis=0, weights=[len(range(len(X))[part]) for part in parts])
+    sizes = [
+        len(range(len(X))[at]) if w is None else w.sum() for at, w in zip(parts, own, strict=True)
+    ]
+    return np.average(means, axis=0, weights=sizes)
 
 
 class _Standardised:
@@ -64,8 +64,7 @@ class _Standardised:
 
     def __init__(self, X, centre, scale, constant):
         self._told, self.shape = (X, centre, scale, constant), (len(X), X.shape[1] + 1)
-        self._parts = row_blocks(len(X))
-        self._held = self._made(self._parts[0]) if len(self._parts) == 1 else None
+        self._held = self._made(slice(None)) if len(X) <= HELD_ROWS else None
 
     def _made(self, part):
         X, centre, scale, constant = self._told
@@ -90,11 +89,13 @@ class _Standardised:
 
     def squares(self, bend):
         """Sums over rows of products of each two columns, times numbers of rows (n,)."""
-        parts = self._parts if self._held is None else [slice(None)]
-        made = (self._made(part) if self._held is None else self._held for part in parts)
-        return sum(
-            (rows * bend[part][:, None]).T @ rows for part, rows in zip(parts, made, strict=True)
-        )
+        if self._held is not None:
+            return (self._held * bend[:, None]).T @ self._held
+        total = np.zeros((self.shape[1],) * 2)
+        for at in range(0, len(bend), STEP):
+            rows = self._made(slice(at, at + STEP))
+            total += (rows * bend[at : at + STEP, None]).T @ rows
+        return total
 
 
 def fit_logistic(X, y, sample_weight=None, l2=1e-6, max_iter=200):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Choice
-from counterweight.numerics.linear import column_means, row_blocks
+from counterweight.numerics.linear import averaged, row_blocks
 from counterweight.plan.components import load
 from counterweight.tables.parquet import joined, read_columns, write_table
 from counterweight.tables.study_data import by_repeat, generator
@@ -288,9 +288,9 @@ def describe_weights(raw, weights, X, X_target, names, capped):
         its standard error.
     """
     rows, records = len(weights), describe_sizes(raw, weights, capped)
-    center = column_means(X_target)
-    scale = np.sqrt(column_means(X_target, lambda some: (some - center) ** 2))
-    before = column_means(X, np.asfortranarray)
+    center = averaged(X_target)
+    scale = np.sqrt(averaged(X_target, of=lambda rows: (rows - center) ** 2))
+    before = averaged(X, of=np.asfortranarray)
     after, error = weighted_mean(X, weights)
     noise = np.sqrt(error**2 + scale**2 / len(X_target))
     scale = np.where(scale > 0, scale, 1.0)

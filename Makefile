@@ -17,7 +17,7 @@ TESTERS ?= logical
 BIN := $(VENV)/bin
 # One line that moves, warnings, errors, the answer; make run SAID= shows all that Snakemake says.
 SAID ?= --quiet host --logger counterweight
-PYSOURCES := workflow/counterweight workflow/snakemake_logger_plugin_counterweight scripts tests docs examples
+PYSOURCES := workflow/counterweight workflow/snakemake_logger_plugin_counterweight scripts tests docs examples notebooks
 SMKSOURCES := Snakefile workflow/Snakefile workflow/rules
 
 run: env

@@ -2,9 +2,11 @@
 
 import ast
 import doctest
+import json
 import re
 import runpy
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import counterweight
 import numpy as np
@@ -19,6 +21,15 @@ from counterweight.plan.stages import Stages
 from counterweight.tables.jobs import log
 from counterweight.tables.parquet import METRICS, metrics_table, write_table
 from delivering import OUTPUTS, SCRIPTS
+from sklearn.calibration import CalibrationDisplay
+from sklearn.inspection import partial_dependence, permutation_importance
+from sklearn.metrics import (
+    DetCurveDisplay,
+    PrecisionRecallDisplay,
+    RocCurveDisplay,
+    average_precision_score,
+    roc_auc_score,
+)
 
 ROOT = SCRIPTS.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
@@ -242,6 +253,57 @@ def test_the_python_of_a_page_runs_as_it_stands(folder, monkeypatch, path):
     AFTER[path.stem](names)
 
 
+#: A study of each kind of saved model, the table of its rows, and a word that a notebook shows.
+SHOWN_IN_NOTEBOOKS = [
+    ("applicants", "customer"),
+    ("candidates", "promise 1"),
+    ("clicks", "policies"),
+    ("people", "aim 33.3 %"),
+    ("survey", "0 to 12"),
+]
+
+
+@pytest.mark.parametrize(("study", "word"), SHOWN_IN_NOTEBOOKS)
+def test_a_saved_model_shows_itself_in_a_notebook(folder, study, word):
+    saved = counterweight.load(folder / "results" / study)
+    text = saved._repr_html_()
+    assert word in text and type(saved).__name__ in text
+    assert ElementTree.fromstring(text).tag == "table"
+    saved.facts["title"] = "<b>&"
+    assert "&lt;b&gt;&amp;" in saved._repr_html_()
+
+
+CLASSIFIERS = [("applicants", "default", "income"), ("candidates", "did well", "test")]
+
+
+@pytest.mark.parametrize(("study", "outcome", "column"), CLASSIFIERS)
+def test_what_scikit_learn_shows_of_classifiers_it_shows_of_saved_ones(
+    folder, study, outcome, column
+):
+    saved = counterweight.load(folder / "results" / study)
+    frame = pd.read_csv(folder / "examples" / "tables" / f"{study}.csv")
+    frame = frame[frame[outcome].notna() & frame[column].notna()].head(300)
+    y = frame[outcome].to_numpy()
+    p, positive = saved.predict_proba(frame)[:, 1], saved.classes_[1]
+    told = {"pos_label": positive}
+    roc = RocCurveDisplay.from_estimator(saved, frame, y, **told)
+    assert roc.roc_auc == pytest.approx(roc_auc_score(y == positive, p))
+    recall = PrecisionRecallDisplay.from_estimator(saved, frame, y, **told)
+    assert recall.average_precision == pytest.approx(average_precision_score(y == positive, p))
+    det = DetCurveDisplay.from_estimator(saved, frame, y, **told)
+    assert np.all(np.diff(det.fpr) <= 0)
+    calibration = CalibrationDisplay.from_estimator(saved, frame, y, **told)
+    assert np.array_equal(calibration.y_prob, p)
+    told = {"scoring": "accuracy", "n_repeats": 2, "random_state": 0}
+    moved = permutation_importance(saved, frame, y, **told).importances_mean
+    assert moved[frame.columns.get_loc(outcome)] == 0 and moved.max() > 0
+    told = {"grid_resolution": 4, "response_method": "predict_proba"}
+    dependence = partial_dependence(saved, frame, [column], **told)
+    at = dependence["grid_values"][0][1]
+    mean = saved.predict_proba(frame.assign(**{column: at}))[:, 1].mean()
+    assert dependence["average"][0, 1] == pytest.approx(mean)
+
+
 PARSER = doctest.DocTestParser()
 EXAMPLES_OF = dict(
     re.findall(
@@ -266,6 +328,21 @@ def test_the_example_of_a_public_name_says_what_it_says(folder, monkeypatch, nam
     told = []
     run.run(PARSER.get_doctest(EXAMPLES_OF[name], {}, name, None, 0), out=told.append)
     assert run.tries and not run.failures, "".join(told)
+
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_and_holds_no_outputs(folder, monkeypatch, path):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    names = {}
+    for number, cell in enumerate(cell for cell in cells if cell["cell_type"] == "code"):
+        assert not cell["outputs"] and cell["execution_count"] is None
+        exec(compile("".join(cell["source"]), f"{path.name}, cell {number}", "exec"), names)
+    assert names["answers"].answer.low < names["answers"].answer.value
 
 
 def anchors(path):

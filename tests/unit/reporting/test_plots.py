@@ -105,7 +105,7 @@ def test_a_curve_by_gamma_begins_at_the_answer_and_opens():
             for part, values in (("least", (0.2, 0.4, 0.3)), ("most", (0.6, 0.4, 0.5)))
             for setting, value in zip(settings, values, strict=True)
         ],
-        columns=["metric", "source", "target", "setting", "part", "value"],
+        columns=["metric", "source", "target", "setting", "variable", "value"],
     )
     low, high = plots.gamma_curve(table).lines
     assert low.get_xdata().tolist() == high.get_xdata().tolist() == [1, 2, 3]

@@ -269,14 +269,14 @@ def gamma_curve(answers: object, *, measure: str = "swept_rate", ax: Axes | None
     >>> from counterweight.plots import gamma_curve
     >>> rows = [("gamma=1.0", "least", 0.3), ("gamma=1.0", "most", 0.3),
     ...         ("gamma=2.0", "least", 0.2), ("gamma=2.0", "most", 0.4)]
-    >>> metrics = pd.DataFrame(rows, columns=["setting", "part", "value"])
+    >>> metrics = pd.DataFrame(rows, columns=["setting", "variable", "value"])
     >>> ax = gamma_curve(metrics.assign(metric="swept_rate", source="delivered", target="general"))
     >>> ax.lines[0].get_ydata().tolist()
     [30.0, 20.0]
     """
     table = _frame(
         getattr(answers, "metrics", answers),
-        ("metric", "source", "target", "setting", "part", "value"),
+        ("metric", "source", "target", "setting", "variable", "value"),
         "A curve by Γ",
     )
     table = table[(table["metric"] == measure) & (table["source"] == "delivered")]
@@ -289,7 +289,7 @@ def gamma_curve(answers: object, *, measure: str = "swept_rate", ax: Axes | None
     ends = {
         end: sorted(zip(at[rows], percent * table["value"][rows], strict=True))
         for end in ("least", "most", "fewer", "more")
-        if (rows := (table["part"] == end).to_numpy()).any()
+        if (rows := (table["variable"] == end).to_numpy()).any()
     }
     name = measure.removeprefix("swept_").capitalize() + (", %" if percent == 100 else "")
     with _Drawn(ax, "Where labels are not missing at random", "Γ", name) as panel:
@@ -297,7 +297,7 @@ def gamma_curve(answers: object, *, measure: str = "swept_rate", ax: Axes | None
         panel.line("worst end for each row", ends["least"], one, bars=False)
         panel.line("worst end for each row", ends["most"], one, bars=False, key=False)
         panel.band(*np.transpose(ends["least"]), np.transpose(ends["most"])[1])
-        for end in {"fewer", "more"} & {*ends}:
+        for end in [end for end in ("fewer", "more") if end in ends]:
             dashed = one._replace(dash=forms.DASHED)
             panel.line("one factor for all rows", ends[end], dashed, bars=False)
         places = sorted({*at})

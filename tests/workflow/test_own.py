@@ -307,7 +307,7 @@ EDITS = {
         exchanged("mine/parts/day=1/*.parquet", "mine/new_survey.csv", "filter.key", date=0),
         "sum in_parts day_1*; label in_parts; evaluate in_parts*; deliver_in_parts; "
         "* parts; * parts *; *e_parts; columns_parts; deliver_parts; apply_school; deliver_panel; "
-        "apply_panel; page_studies; report",
+        "apply_panel; draw_in_parts; draw_parts; draw_school; draw_panel; page_studies; report",
     ),
     "a figure of a table": (one_figure, "*_hiring; * hiring; * hiring *; page_studies; report"),
     "a column to ignore": (
@@ -321,15 +321,22 @@ EDITS = {
     "one partition": (
         shorter_part,
         "sum in_parts day_1*; label in_parts; evaluate in_parts*; deliver_in_parts; "
-        "* parts; * parts *; *e_parts; columns_parts; deliver_parts; page_studies; report",
+        "* parts; * parts *; *e_parts; columns_parts; deliver_parts; draw_in_parts; draw_parts; "
+        "page_studies; report",
     ),
     "what is known of rows without an outcome": (
         setting("lender", tilt={"times": 2}),
         "d*_lender; apply_lender; page_studies; report",
     ),
-    # The report says what every answer rests on.
-    "new rows": (changed("new_survey.csv", one_less), "apply_school; report"),
-    "other new rows": (setting("clicks", score="mine/clicks.csv"), "apply_clicks; report"),
+    # The page sums up the answers for new rows, and draws them.
+    "new rows": (
+        changed("new_survey.csv", one_less),
+        "apply_school; draw_school; page_studies; report",
+    ),
+    "other new rows": (
+        setting("clicks", score="mine/clicks.csv"),
+        "apply_clicks; draw_clicks; page_studies; report",
+    ),
     "the linear score": (
         edited("models/score_models"),
         # Rewards of policies are models of this module, too, and what is chosen under promises is
@@ -338,7 +345,7 @@ EDITS = {
         "train hiring *; evaluate hiring *; *_hiring; !prepare_hiring; !columns_hiring; "
         "train clicks new; evaluate clicks new; deliver_clicks; apply_clicks; "
         "train parts best_one; train parts new; evaluate parts best_one; evaluate parts new; "
-        "deliver_parts; page_studies; report",
+        "deliver_parts; draw_clicks; draw_parts; page_studies; report",
     ),
     "the report of columns": (
         replaced(

@@ -301,7 +301,7 @@ EDITS = {
     "newer dates of tables, config and key": (touched, ""),
     "an older table, older new rows": (
         exchanged("mine/candidates.csv", "mine/new_applicants.csv", date=-(10**15)),
-        "*_hiring; * hiring; * hiring *; apply_lender; page_studies; report",
+        "*_hiring; * hiring; * hiring *; apply_lender; draw_lender; page_studies; report",
     ),
     "a part, new rows and a key of the same date": (
         exchanged("mine/parts/day=1/*.parquet", "mine/new_survey.csv", "filter.key", date=0),
@@ -339,10 +339,11 @@ EDITS = {
     ),
     "the linear score": (
         edited("models/score_models"),
-        # Rewards of policies are models of this module, too, and what is chosen under promises is
-        # combined as answers of lenders are.
+        # Rewards of policies are models of this module, too; what is chosen under promises, and
+        # what rivals of an offer model say, is combined as answers of lenders are.
         "train lender *; evaluate lender *; *_lender; !prepare_lender; !columns_lender; "
         "train hiring *; evaluate hiring *; *_hiring; !prepare_hiring; !columns_hiring; "
+        "train school *; evaluate school *; *_school; !prepare_school; !columns_school; "
         "train clicks new; evaluate clicks new; deliver_clicks; apply_clicks; "
         "train parts best_one; train parts new; evaluate parts best_one; evaluate parts new; "
         "deliver_parts; draw_clicks; draw_parts; page_studies; report",
@@ -353,7 +354,8 @@ EDITS = {
             "    _check_ids(frame, roles, told)\n",
             "    _check_ids(frame, roles, told)  # edited\n",
         ),
-        "*; !prepare_*; !sum in_parts*; !label in_parts; !evaluate in_parts*; !deliver_in_parts",
+        "*; !prepare_*; !sum in_parts*; !label in_parts; !evaluate in_parts*; !deliver_in_parts; "
+        "!draw_in_parts",
     ),
     "intervals of scores": (
         edited("numerics/bands"),

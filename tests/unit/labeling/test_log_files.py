@@ -122,6 +122,8 @@ def test_users_widen_what_the_truth_is_known_by(tmp_path):
     assert files["truth"]["standard_error"].item() == pytest.approx(error, rel=1e-9)
     answer = refusal(tmp_path / "missing", frame.assign(user=None), user="user")
     assert "The user 'user' is missing in" in answer
+    answer = refusal(tmp_path / "one", frame.assign(user="u"), user="user")
+    assert "belong to one user (column 'user')" in answer
 
 
 def test_known_values_come_first_and_other_knowledge_is_left(tmp_path):

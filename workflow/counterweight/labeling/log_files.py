@@ -165,7 +165,7 @@ def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None,
             present(names, column, role.replace("_", " "))
         if needs is not None:
             wanted = list(dict.fromkeys(["row", *roles.values(), *needs]))
-    sums = None
+    sums, users = None, False
     problems = LogProblems(roles, said.get("rows_before", 0))
     layout = OWN_LABELS if own else LABELS
     rules = {"recipe": recipe, "outcome": outcome, "rule": rule, "rng": rng}
@@ -184,6 +184,12 @@ def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None,
             raise CounterweightError(
                 f"No row belongs to the log: none of {sums[1].rows + problems.dropped} rows has "
                 "the values that labeling.log asks for; correct its columns and values."
+            )
+        if users and sums[0].groups.any(axis=0).sum() < 2:
+            raise CounterweightError(
+                f"All rows of the log belong to one user (column {roles['user']!r}), and what a "
+                "value may be off by is told by how users differ: name another column, or leave "
+                "user out if rows are independent."
             )
     values = []
     # What is known of single rows is no truth of a policy, and may be large.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from counterweight.errors import CounterweightError
 from counterweight.models.choice.logitboost import (
     Boost,
     LogitBoost,
@@ -110,6 +111,8 @@ def test_counting_errors_takes_no_step_where_nobody_is_likely_to_accept():
     assert by_error.models_[0]["iterations"] == 0
     assert np.all(by_error.predict_acceptance(X, t) == 0.5)
     assert np.sqrt(np.mean((by_loss.predict_acceptance(X, t) - p) ** 2)) < 0.05
+    with pytest.raises(CounterweightError, match="'error'; there are log_loss and"):
+        LogitBoost(criterion="error").fit(X, y, t, rng=rng)
 
 
 @pytest.mark.parametrize("iterations", [1, 7])

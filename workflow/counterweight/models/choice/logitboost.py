@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr, expit
 
+from counterweight.errors import CounterweightError
 from counterweight.fragments import Choice, Integer, Number
 from counterweight.models.choice.baselines import (
     BASELINE_OPTIONS,
@@ -137,6 +138,10 @@ def loss(criterion, log_odds, y):
     y = np.asarray(y, dtype=float)
     if criterion == "misclassification":
         return float(np.mean((log_odds > 0) != (y > 0.5)))
+    if criterion != "log_loss":
+        raise CounterweightError(
+            f"The criterion is {criterion!r}; there are log_loss and misclassification."
+        )
     return float(np.mean(np.logaddexp(0.0, log_odds) - y * log_odds))
 
 

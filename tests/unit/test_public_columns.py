@@ -245,7 +245,9 @@ CASES = {
 
 
 def test_every_public_name_is_tried():
-    assert set(CASES) | NO_FEATURES == set(cw.__all__) - set(cw.TASKS) and not set(CASES) & NO_FEATURES
+    assert (
+        set(CASES) | NO_FEATURES == set(cw.__all__) - set(cw.TASKS) and not set(CASES) & NO_FEATURES
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*(cannot keep|converge|positional|drift)")

@@ -36,6 +36,10 @@ def config():
     return yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["benchmarks"]
 
 
+def known(name):
+    return (KEPT / f"{name}_methods.csv").exists()
+
+
 def read(name, role):
     return pd.read_csv(KEPT / f"{name}_{role}.csv", keep_default_na=True)
 
@@ -61,18 +65,38 @@ def mean_ranks(told):
     return ranked.groupby("method")["rank"].mean().sort_values(kind="stable")
 
 
+def nearest(told, condition):
+    """Ranked methods of a condition, best first, and those that cannot be told from the first."""
+    here = told[told["condition"].eq(condition) & told["rank"].notna()].sort_values("rank")
+    least = here["rank"].iloc[0] + here["critical_difference"].iloc[0]
+    return here, here[here["rank"] <= least]["method"].tolist()[1:]
+
+
+def best(have):
+    """Who is best, a row a benchmark and condition: what the report's index shows."""
+    for name, benchmark in have.items():
+        told, names = read(name, "methods"), labels(benchmark)
+        for condition, one in benchmark["conditions"].items():
+            here, near = nearest(told, condition)
+            row = {"benchmark": benchmark["title"], "condition": one.get("label", condition)}
+            row["best"] = in_print(here["method"].iloc[0], names)
+            row["near"] = ", ".join(in_print(method, names) for method in near)
+            if here["friedman_p"].iloc[0] >= 0.05:
+                row |= {"best": "nobody", "near": "methods cannot be told apart"}
+            yield row
+
+
 def verdict(told, names, condition):
     """One sentence on a condition: who is best, and who cannot be told from it."""
-    here = told[told["condition"].eq(condition) & told["rank"].notna()].sort_values("rank")
+    here, near = nearest(told, condition)
     first, apart = here.iloc[0], here["critical_difference"].iloc[0]
-    near = here[here["rank"] <= first["rank"] + apart]["method"].tolist()[1:]
-    best = f"{in_print(first['method'], names)} has the best mean rank ({first['rank']:.1f})"
+    ahead = f"{in_print(first['method'], names)} has the best mean rank ({first['rank']:.1f})"
     if here["friedman_p"].iloc[0] >= 0.05:
         return f"methods cannot be told apart (Friedman's p = {here['friedman_p'].iloc[0]:.2f})."
     if not near:
-        return f"{best}, and is told apart from every other method."
+        return f"{ahead}, and is told apart from every other method."
     listed = ", ".join(in_print(one, names) for one in near)
-    return f"{best}; it cannot be told apart from {listed} (critical difference {apart:.1f})."
+    return f"{ahead}; it cannot be told apart from {listed} (critical difference {apart:.1f})."
 
 
 def share_table(told, benchmark):
@@ -140,7 +164,8 @@ def told_of(name, benchmark):
     """What a page says of a benchmark: its sentences, its figure, its table."""
     told, dial = read(name, "methods"), benchmark["conditions"]
     names = labels(benchmark)
-    sets, failed = len(benchmark["sets"]), told[told["failed"] > 0]
+    failed = told[told["failed"] > 0]
+    sets = int((told["sets"] + told["failed"]).max())
     lines = [f"**{benchmark['title']}** ({sets} data sets).", ""]
     for condition in dial:
         label = dial[condition].get("label", condition)
@@ -176,7 +201,7 @@ def pages():
     """Every page that shows a benchmark, as it has to be, by path."""
     made = {}
     for name, benchmark in config().items():
-        if not (KEPT / f"{name}_methods.csv").exists():
+        if not known(name):
             continue
         parts = {f"benchmark {name}": told_of(name, benchmark)}
         parts[f"table {name}"] = table_of(name, benchmark)
@@ -242,11 +267,12 @@ def main(folder=None):
                 source = Path(folder) / f"{name}_{role}.csv"
                 if source.exists() and source.stat().st_size > 1:
                     shutil.copyfile(source, KEPT / source.name)
+    have = {name: one for name, one in config().items() if known(name)}
+    pd.DataFrame(best(have)).to_csv(KEPT / "best.csv", index=False, lineterminator="\n")
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
-    for name, benchmark in config().items():
-        if (KEPT / f"{name}_methods.csv").exists():
-            draw(name, benchmark, ROOT / "docs" / "images" / f"benchmark_{name}.svg")
+    for name, benchmark in have.items():
+        draw(name, benchmark, ROOT / "docs" / "images" / f"benchmark_{name}.svg")
 
 
 if __name__ == "__main__":

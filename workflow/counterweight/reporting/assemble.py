@@ -339,6 +339,7 @@ def index_page(shown, findings, claims, failures=(), links=(), new=()):
     told = (blocks.Cards(tuple(cards)), blocks.Link("Every claim with its numbers", CLAIMS))
     told += (blocks.Link("The papers' tables and figures beside ours", blocks.PRINTED_PAGE),)
     sections = (
+        ("Which method when", which_method() if papers else (), "methods"),
         ("Your studies" if papers else "Studies", own, "own"),
         ("Findings", papers, "findings"),
         ("What no paper says", new, "new"),
@@ -354,6 +355,24 @@ def index_page(shown, findings, claims, failures=(), links=(), new=()):
         banner=BANNERS.get(shown["data_source"], ""),
         lead=lead,
     )
+
+
+#: Who was best in the benchmark that is kept with the code, a row a benchmark and condition.
+BEST = Path(__file__).with_name("benchmark") / "best.csv"
+
+
+def which_method():
+    """The best methods over many data sets, of the benchmark and not of this run."""
+    if not BEST.exists():
+        return ()
+    rows, group = [], ""
+    for one in pd.read_csv(BEST, keep_default_na=False).itertuples():
+        cells = blocks.Cell(one.best), blocks.Cell(one.near or "none")
+        rows.append(blocks.Row(one.condition, cells, one.benchmark * (one.benchmark != group)))
+        group = one.benchmark
+    caption = "Best mean rank over many data sets, of the last make benchmark"
+    head = "", "best", "not told apart from it"
+    return (blocks.Table(caption, head, tuple(rows)),)
 
 
 def studies_of(claims):

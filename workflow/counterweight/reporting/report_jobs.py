@@ -123,7 +123,7 @@ def report_job(plan, paths, others=()):
         inputs,
         given,
         outputs=outputs,
-        files=_templates(),
+        files=(*_templates(), *_benchmark()),
         modules=modules,
         own=tuple(dict.fromkeys(path for job in others for path in job.own)),
         key=next((job.key for job in others if job.key), ""),
@@ -179,6 +179,10 @@ def _claims(plan):
 
 def _templates():
     return tuple(sorted(map(str, Path(__file__).with_name("templates").glob("*"))))
+
+
+def _benchmark():
+    return tuple(map(str, Path(__file__).with_name("benchmark").glob("best.csv")))
 
 
 def _sheet_modules(shown):

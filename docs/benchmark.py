@@ -141,7 +141,8 @@ def plain_table(told, benchmark):
             cells += [in_print(row["method"], names), number(row["rank"], 1)]
             cells += [f"{row[name]:.4g}" if pd.notna(row[name]) else "" for name in measures]
             cells += [f"{row['better']}, {row['alike']}, {row['worse']}"]
-            cells += [number(row["p_holm"], 3), str(row["failed"]), number(row["seconds"])]
+            chance = "< .001" if row["p_holm"] < 0.001 else number(row["p_holm"], 3)
+            cells += [chance, str(row["failed"]), number(row["seconds"])]
             lines.append("| " + " | ".join(cells) + " |")
     return lines
 
@@ -181,7 +182,7 @@ def told_of(name, benchmark):
 def figure_of(name, benchmark, page):
     """The figure of a benchmark on a page of docs or of one of its folders."""
     above = "../" * (len(page.relative_to(ROOT / "docs").parts) - 1)
-    return [f"![{benchmark['title']}]({above}images/benchmark_{name}.svg)"]
+    return [f"![{benchmark['title']}]({above}images/benchmark/{name}.svg)"]
 
 
 def table_of(name, benchmark):
@@ -272,7 +273,7 @@ def main(folder=None):
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
     for name, benchmark in have.items():
-        draw(name, benchmark, ROOT / "docs" / "images" / f"benchmark_{name}.svg")
+        draw(name, benchmark, ROOT / "docs" / "images" / "benchmark" / f"{name}.svg")
 
 
 if __name__ == "__main__":

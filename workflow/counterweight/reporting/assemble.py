@@ -370,9 +370,9 @@ def which_method():
         cells = blocks.Cell(one.best), blocks.Cell(one.near or "none")
         rows.append(blocks.Row(one.condition, cells, one.benchmark * (one.benchmark != group)))
         group = one.benchmark
-    caption = "Best mean rank over many data sets, of the last make benchmark"
-    head = "", "best", "not told apart from it"
-    return (blocks.Table(caption, head, tuple(rows)),)
+    caption = "Best mean rank over the data sets of make benchmark, and not those of this run"
+    head = map(blocks.Head, ("", "best", "not told apart from it"))
+    return (blocks.Table(caption, tuple(head), tuple(rows)),)
 
 
 def studies_of(claims):

@@ -171,6 +171,7 @@ def test_the_index_has_one_finding_a_family_and_counts_claims_of_papers_that_wer
     cards = sections["claims"].blocks[0].cards
     claims = pages[blocks.CLAIMS].blocks[0].claims
     assert sum(int(card.value) for card in cards) == len(claims) > 10
+    assert "not told apart from it" in render(index, blocks.site_of(example.plan()))
 
 
 def test_ones_own_study_alone_says_nothing_of_papers(metrics):
@@ -262,7 +263,8 @@ def test_the_plan_of_the_shipped_studies_has_all_that_pages_need():
 def test_findings_go_through_their_file(tmp_path, pages):
     from counterweight.tables.parquet import read_table, write_table
 
-    finding = pages[blocks.INDEX].sections[0].blocks[0]
+    sections = {section.id: section for section in pages[blocks.INDEX].sections}
+    finding = sections["findings"].blocks[0]
     row = {"study": "s"} | {name: getattr(finding, name) for name, _ in assemble.FINDINGS[1:]}
     write_table(tmp_path / "f.parquet", pd.DataFrame([row]), assemble.FINDINGS)
     back = read_table(tmp_path / "f.parquet").drop(columns="study").to_dict("records")

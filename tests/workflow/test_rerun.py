@@ -69,7 +69,7 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
     expected |= {"label curved", "select twin gradient_boosting", "select curved known"}
     expected |= {f"weigh twin {weights}-gradient_boosting" for weights in ("lemma1", "lemma2")}
     expected |= {"weigh curved lemma1-known"}
-    drawn = {"curved", "clicks", "ranking", "offers", "log", "rates"}
+    drawn = {"curved", "clicks", "ranking", "offers", "log", "rates", "people"}
     expected |= {f"draw_{study}" for study in drawn}
     assert again.plan() == with_pages(expected | LEMMA2) | swept
 

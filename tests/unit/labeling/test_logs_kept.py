@@ -168,7 +168,7 @@ def test_promises_of_a_log_that_dropped_zeros_are_kept_in_all_the_rows_that_ther
         (kept_where(RATE, 77), "None of the .* meets the condition"),
         (kept_where(RATE, {"at_least": 1, "below": 0}), "which nothing is"),
         (PROMISED | {"deployed": "stay"}, "leave deployed or keep_rate out"),
-        (PROMISED | {"weight": "stay"}, "leave weight or keep_rate out"),
+        (PROMISED | {"weight": "stay"}, "each of which counts once: leave weight out"),
         (kept_where(RATE, {"below": 0, "most": 9}), "where has most"),
         (PROMISED | {"labeled": {"where": {"stay": 1}}}, "leave labeled or keep_rate out"),
         ({"weight": "stay"}, "leave weight out"),

@@ -124,7 +124,7 @@ def test_mistakes_in_listed_files_are_one_sentence(folder, entries, text, told):
             "studies.admissions.repeats is 9, .* are 8 worlds.* at most 8, or "
             "datasets.admissions.rows to 32895",
         ),
-        ({"datasets": {"admissions": {"rows": 4000}}}, "choose a multiple of 3655, such as 18275"),
+        ({"datasets": {"admissions": {"rows": 4000}}}, "choose a multiple of 3655, such as 29240"),
         ({"datasets": {"three_segments": {"rows": 3000}}}, "are 2 worlds"),
     ],
 )

@@ -167,7 +167,7 @@ class SavedClassifier(SavedPredictor):
             return estimate > threshold
         return estimate >= threshold
 
-    def shown(self):
+    def shown(self) -> dict:
         return {f"promise {k}": told for k, told in enumerate(self.kept(), start=1)}
 
     def __repr__(self):

@@ -140,7 +140,7 @@ class SavedFilter(SavedModel):
         """How far each leaf's share of each group is from the base share, (L, K)."""
         return np.where(self.mass[:, None] > 0, self.shares - self.base, 0.0)
 
-    def shown(self):
+    def shown(self) -> dict:
         aims = zip(self.groups, self.base, self.target, strict=True)
         shares = {
             name: f"{100 * own:.3g} % of all, aim {100 * aim:.3g} %" for name, own, aim in aims

@@ -54,7 +54,7 @@ class SavedValues(SavedModel):
         super().__init__(facts, dict(arrays))
         self.question = LogQuestion(facts)
 
-    def shown(self):
+    def shown(self) -> dict:
         return {"policies": listed([*self.facts["policies"]], 8)}
 
     def values(self, rows: pd.DataFrame) -> pd.DataFrame:

@@ -106,7 +106,7 @@ class SavedModel:
             told["by"] = listed([*self.encoder.columns_], 8)
         return html_facts(type(self).__name__, told | self.shown())
 
-    def shown(self):
+    def shown(self) -> dict:
         """Further facts for a notebook, by family."""
         return {}
 

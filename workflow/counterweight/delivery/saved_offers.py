@@ -170,7 +170,7 @@ class SavedOffers(SavedModel):
         ]
         return as_frame(pd.concat(parts, ignore_index=True), frame)
 
-    def shown(self):
+    def shown(self) -> dict:
         told = {"offers": f"{self.scale.low:g} to {self.scale.high:g}"}
         return told if self.single is None else told | {"one offer to everybody": self.single}
 

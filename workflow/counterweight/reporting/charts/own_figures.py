@@ -161,7 +161,11 @@ def draw_new_rows(study):
                 return _new_values(study, new, old, words)
             if stem == "accepted":
                 return _new_accepted(new, old)
-            return _new_answers(new[column], old[column], words, name)
+            told = old[column]
+            if "cross_validated" in old:
+                # Known outcomes are no estimates: what models that did not see them said.
+                told = old["cross_validated"].fillna(told)
+            return _new_answers(new[column], told, words, name)
     return forms.blank("No new rows were answered.")
 
 

@@ -44,7 +44,10 @@ def blocks(page, language, section=""):
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
 
 
-CONFIGS = blocks("docs/own_table.md", "yaml") + blocks("README.md", "yaml", "Your own table")
+#: Pages that say what is asked of a table of one's own, a question each.
+OWN = [ROOT / "docs" / "own_table.md", *sorted((ROOT / "docs" / "own_table").glob("*.md"))]
+CONFIGS = [text for page in (*OWN, ROOT / "docs" / "targets.md") for text in blocks(page, "yaml")]
+CONFIGS += blocks("README.md", "yaml", "Your own table")
 FAMILIES = sorted((ROOT / "docs" / "families").glob("*.md"))
 #: Configs of other pages: tables of one's own, or studies that are written out.
 SHOWN = [
@@ -82,7 +85,7 @@ def test_every_example_is_accepted(path):
 
 
 def test_the_page_shows_the_examples_as_they_are():
-    shown = [yaml.safe_load(text) for text in CONFIGS]
+    shown = [yaml.safe_load(text) for text in CONFIGS + blocks("docs/collect.md", "yaml")]
     missing = [path.name for path in EXAMPLES if yaml.safe_load(path.read_text()) not in shown]
     assert not missing
 
@@ -185,6 +188,10 @@ def scored(got):
     assert len(got["p"]) == len(got["answers"]) == len(got["new"])
 
 
+def planned_by_design(got):
+    assert len(got["labels"]) == 100 and got["bought"].refused == 0
+
+
 def weighed(got):
     assert got["chance"].shape == (2500,) and got["weights"].min() > 0
 
@@ -230,7 +237,8 @@ def tilted(got):
 #: What holds after the Python of a page.
 AFTER = {
     "README": scored,
-    "own_table": scored,
+    "python": scored,
+    "collect": planned_by_design,
     "targets": stands_for_the_target,
     "tilt": tilted,
     "selection_bias": weighed,
@@ -371,6 +379,8 @@ def test_the_readme_is_short_and_leads_to_every_page():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) < 150
     linked = set(re.findall(r"\]\((docs/[^)#\s]+\.md)", text))
+    below = re.findall(r"\]\((own_table/[^)#\s]+\.md)", OWN[0].read_text(encoding="utf-8"))
+    linked |= {f"docs/{page}" for page in below}
     pages = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
     assert pages - linked <= {"docs/filter_format.md", "docs/python_examples.md"}, (
         "the README leads to no such page"

@@ -6,7 +6,7 @@ from counterweight.errors import CounterweightError
 from counterweight.numerics import gaussian_mixture
 from counterweight.numerics.emissions import gaussian_log_density
 from counterweight.numerics.gaussian_mixture import fit_mixture
-from counterweight.numerics.mixture_steps import QuadraticRows, floored, maximisation
+from counterweight.numerics.mixture_steps import QuadraticRows, maximisation
 from scipy.stats import multivariate_normal
 
 TRUE_WEIGHTS = np.array([0.5, 0.3, 0.2])
@@ -128,15 +128,6 @@ def test_log_likelihood_never_falls_at_the_covariance_floor():
     scaled = mixture.covariances / np.outer(X.std(axis=0), X.std(axis=0))
     assert np.linalg.eigvalsh(scaled).min() == pytest.approx(1e-3, rel=1e-6)
     assert np.diff(mixture.history).min() >= -1e-10 * abs(mixture.log_likelihood)
-
-
-def test_floor_raises_only_low_eigenvalues():
-    rng = np.random.default_rng(0)
-    basis, _ = np.linalg.qr(rng.normal(size=(3, 3)))
-    covariance = (basis * [1e-9, 0.5, 2.0]) @ basis.T
-    raised = floored(np.array([covariance, np.eye(3)]), 1e-3)
-    np.testing.assert_allclose(np.linalg.eigvalsh(raised[0]), [1e-3, 0.5, 2.0], rtol=1e-9)
-    np.testing.assert_array_equal(raised[1], np.eye(3))
 
 
 def test_order_of_rows_does_not_matter():

@@ -8,8 +8,8 @@ import report_filter as filters
 import report_offers as offers
 import report_rates as rates
 import report_subsampled as subsampled
-from counterweight.plan.components import registry
-from counterweight.reporting.charts.forms import drawn
+from counterweight.plan.components import load, registry
+from counterweight.reporting.charts.forms import figure_look
 
 FIGURES = sorted(registry("figure"))
 
@@ -98,7 +98,8 @@ def dressed(module, name):
 
 def draw(figure, study):
     """The wide form of a figure."""
-    return drawn(figure, study)[0]
+    with figure_look():
+        return load("figure", figure)(study)
 
 
 def drawn_values(points, **where):

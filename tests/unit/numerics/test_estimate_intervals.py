@@ -5,12 +5,20 @@ import math
 import numpy as np
 import pytest
 from counterweight.numerics.estimate import (
+    Shape,
+    anytime_interval,
     around,
     bounds_of_difference,
     counted_interval,
+    doubly_robust_mean,
+    hidden_mean,
+    independent_interval,
+    influence_shape,
     mean_variance,
     normal_interval,
     paired_interval,
+    t_interval,
+    value_interval,
 )
 from scipy import stats
 from scipy.special import betaincinv, ndtr, stdtrit
@@ -177,3 +185,109 @@ def test_differences_of_sums_of_few_rewards_are_covered():
         missed += [sizes @ means < low, sizes @ means > high]
     assert missed.sum() <= 600 * 0.07 and (missed <= 600 * 0.04).all()
     assert missed.sum() >= 600 * 0.005  # not by being wide beyond use
+
+
+def test_a_single_kind_of_reward_has_the_exact_interval_of_a_poisson_count():
+    """12 rewards of influence 2 each: twice the ends of a count of 12 (Garwood 1936)."""
+    low, high = counted_interval(24.0, np.full(12, 2.0))
+    assert low == pytest.approx(2 * stats.chi2.ppf(0.025, 24) / 2)
+    assert high == pytest.approx(2 * stats.chi2.ppf(0.975, 26) / 2)
+    # Those that lower it mirror it, and the largest further reward widens one end alone.
+    mirrored = counted_interval(-24.0, np.full(12, -2.0))
+    assert mirrored == pytest.approx((-high, -low))
+    wide = counted_interval(24.0, np.full(12, 2.0), further=(5.0, 0.0))
+    assert wide[0] == low and wide[1] > high
+    # Rows without a reward add their variance, by the normal quantile.
+    rest = counted_interval(24.0, np.full(12, 2.0), rest=9.0)
+    assert rest[0] == pytest.approx(24 - np.hypot(24 - low, 1.959964 * 3))
+    assert rest[1] == pytest.approx(24 + np.hypot(high - 24, 1.959964 * 3))
+    assert counted_interval(0.0, np.zeros(0)) == (0.0, 0.0)
+
+
+def test_an_interval_for_all_times_has_the_boundary_of_its_theorem():
+    """Theorem 2.2 of Waudby-Smith et al., for a standard deviation of error times root n."""
+    alpha, at, error = 0.05, 400, 0.02
+    rho2 = (-2 * np.log(alpha) + np.log(-2 * np.log(alpha)) + 1) / at
+    for draws in (50, 400, 9000):
+        low, high = anytime_interval(0.3, error, draws, at)
+        inner = draws * rho2 + 1
+        half = np.sqrt(2 * inner / (draws**2 * rho2) * np.log(np.sqrt(inner) / alpha))
+        assert (high - 0.3, 0.3 - low) == pytest.approx((half * error * np.sqrt(draws),) * 2)
+    widths = [np.diff(anytime_interval(0, 1, n, 400))[0] for n in (20, 100, 400, 1600, 9000)]
+    assert np.argmin(widths) == 2
+
+
+def test_values_stay_in_the_range_of_rewards_where_they_are_in_it():
+    shape = Shape(0.0, 0.0, 3.0)
+    inside = value_interval(0.1, 0.2, shape, 50, reward_range=(0.0, 1.0))
+    assert inside[0] >= 0
+    # An unweighted mean beyond the range has no end there.
+    beyond = value_interval(1.2, 0.2, shape, 50, reward_range=(0.0, 1.0))
+    assert beyond[1] > 1.2 > beyond[0] > 0
+    below = value_interval(-0.2, 0.1, shape, 50, reward_range=(0.0, 1.0))
+    assert below[0] < -0.2 and below[1] < 1
+    kept = value_interval(0.9, 0.3, shape, 50, reward_range=(0.0, 1.0), weighted=True)
+    assert kept[1] == 1.0
+    # Without any error the upper end is not known, as no reward was seen; 0 is the least.
+    low, high = value_interval(0.0, 0.0, Shape(), 50, reward_range=(0.0, 1.0))
+    assert low == 0 and np.isnan(high)
+    assert np.isnan(value_interval(0.5, 0.0, Shape(), 50, reward_range=(0.2, 1.0))).all()
+
+
+def test_influences_have_the_error_and_shape_of_their_values():
+    c = np.random.default_rng(2).exponential(size=40) - 1
+    c -= c.mean()
+    error, shape = influence_shape(40, c @ c, (c**3).sum(), (c**4).sum(), 0.0)
+    assert error == pytest.approx(np.sqrt(c @ c * 40 / 39))
+    assert shape.skewness == pytest.approx(stats.skew(c))
+    assert shape.kurtosis == pytest.approx(stats.kurtosis(c, fisher=False))
+    assert np.isnan(influence_shape(1, 1.0, 0.0, 0.0, 0.0)[0])
+
+
+def test_means_over_splits_that_share_no_rows_differ_by_welchs_interval():
+    one, other = np.array([1.0, 2.0, 4.0, 3.0]), np.array([2.0, 0.5, 1.0])
+    found = independent_interval((one, other), (0.0, 0.0), (np.nan, np.nan))
+    known = stats.ttest_ind(one, other, equal_var=False).confidence_interval()
+    assert found == pytest.approx((one.mean() - other.mean(), known.low, known.high))
+    assert independent_interval(([1, 1], [3, 3]), (0.2, 0.2), (0.0, 0.0)) == (-2, -2, -2)
+    wider = independent_interval((one, other), (0.3, 0.3), (np.nan, np.nan))
+    assert wider[1] < found[1] and wider[2] > found[2]
+
+
+def test_t_intervals_are_those_of_their_degrees():
+    for freedom in (3.0, 12.5):
+        half = 0.4 * stats.t.ppf(0.95, freedom)
+        assert t_interval(2.0, 0.4, freedom, level=0.9) == pytest.approx((2 - half, 2 + half))
+
+
+def test_residuals_put_right_what_was_expected_whatever_it_was():
+    values, weight, design = (
+        np.array([1.0, 3.0, 5.0]),
+        np.array([1.0, 2.0, 1.0]),
+        np.array([1.0, 3]),
+    )
+    for guess in (0.0, 2.0):
+        mean, error = doubly_robust_mean(
+            values, np.full(3, guess), weight, np.full(2, guess), design
+        )
+        assert mean == pytest.approx(3.0)
+        assert error == pytest.approx(np.sqrt((4 + 4) / 16))
+    # Expectations that are right need no weights: only their spread over the target is left.
+    mean, error = doubly_robust_mean(values, values, weight, np.array([0.0, 4.0]), design)
+    assert mean == 3.0 and error == pytest.approx(np.sqrt(9 / 16 + 9 / 16))
+
+
+def test_a_mean_of_hidden_rows_counts_groups_once():
+    """With each row a group it is the plain one; with two groups of equal sums nothing is left."""
+    residual, weight = np.array([1.0, -1.0, 2.0, -2.0]), np.ones(4)
+    plain = hidden_mean(residual, weight, np.zeros(2), np.ones(2), 0.0)
+    own = hidden_mean(residual, weight, np.zeros(2), np.ones(2), 0.0, np.array([4, 1, 9, 2]))
+    assert own == pytest.approx(plain)
+    assert plain[1] == pytest.approx(np.sqrt(10 / 16 * 4 / 3))
+    kurtosis = 4 * (1 + 1 + 16 + 16) / 100
+    assert plain[2] == pytest.approx(min(2 / (kurtosis / 4 - 1 / 4), 3.0))
+    pairs = hidden_mean(residual, weight, np.zeros(2), np.array([1.0, 3.0]), 4.0, [0, 0, 1, 1])
+    assert pairs[1] == pytest.approx(np.sqrt(4.0 * (1 + 9) / 16)) and pairs[2] == 1.0
+    noise = hidden_mean(residual, weight, np.array([1.0, 5.0]), np.array([1.0, 3.0]), [1.0, 2.0])
+    assert noise[0] == 4.0
+    assert noise[1] ** 2 == pytest.approx(10 / 16 * 4 / 3 + (1 + 9 * 2) / 16)

@@ -41,7 +41,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def study_of(made, folder):
     """The made-up study that a figure is drawn for; without metrics on request."""
 

@@ -97,3 +97,23 @@ def test_the_tree_is_that_of_the_filter_given_away(study_of):
     assert tree_shown(Filters(study)) == ("alpha_beta", "alpha=0.2")
     study.plan["filter"]["given"] = {"method": "relaxed", "setting": "alpha=0.4", "repeat": 0}
     assert tree_shown(Filters(study)) == ("relaxed", "alpha=0.4")
+
+
+def test_the_front_of_a_filter_trades_what_is_drawn(study_of):
+    for name in ("frontier", "tradeoff"):
+        points = draw(name, study_of(name)).points
+        assert points["value"].min() >= 0 and len(points) > 3
+
+
+def test_shares_of_groups_are_those_that_were_measured(study_of):
+    study = study_of("proportions")
+    points = draw("proportions", study).points
+    for part in study.places("part", "labels", "group_share", "test"):
+        known = study.get("labels", "group_share", "test", part=part).mean
+        assert np.isclose(points["value"], 100 * known).any()
+
+
+def test_one_point_is_its_own_front_and_ties_are_the_lower():
+    assert front_of([(1.0, 1.0)]) == [(1.0, 1.0)] and front_of([]) == []
+    assert front_of([(0.0, 1.0), (1.0, 1.0)]) == [(0.0, 1.0)]
+    assert front_of([(0.0, 1.0), (0.0, 0.5)]) == [(0.0, 0.5)]

@@ -1,6 +1,7 @@
 """Figures: drawn from the numbers, whatever is called how, in two widths, the same each time."""
 
 import copy
+import functools
 import itertools
 import re
 import shutil
@@ -17,9 +18,15 @@ from drawn_studies import FIGURES, draw
 from matplotlib.text import Text
 
 
+@pytest.fixture(scope="module")
+def pair_of(study_of):
+    """Both forms of a figure, drawn once."""
+    return functools.cache(lambda name: drawn(name, study_of(name)))
+
+
 @pytest.mark.parametrize("name", FIGURES)
-def test_figures_are_small_clear_and_the_same_each_time(name, study_of):
-    pair = drawn(name, study_of(name))
+def test_figures_are_small_clear_and_the_same_each_time(name, study_of, pair_of):
+    pair = pair_of(name)
     named = [*forms.ORDERED, *(one for one in vars(forms).values() if isinstance(one, str))]
     known = {colour.lower() for colour in named if colour.startswith("#")}
     for form, again, width in zip(pair, drawn(name, study_of(name)), ("504", "259.2"), strict=True):
@@ -125,8 +132,8 @@ UPRIGHT = [name for name in FIGURES if name != "heatmap"]
 
 @pytest.mark.parametrize("narrow", [False, True])
 @pytest.mark.parametrize("name", UPRIGHT)
-def test_no_two_texts_overlap_and_none_is_cut(name, narrow, study_of):
-    figure = drawn(name, study_of(name))[narrow].figure
+def test_no_two_texts_overlap_and_none_is_cut(name, narrow, pair_of):
+    figure = pair_of(name)[narrow].figure
     found = list(texts(figure))
     assert len(found) > 8
     for text, box in found:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import report_offers as offers
-from counterweight.reporting.charts.offers_figures import choice_model, past_offers
+from counterweight.reporting.charts.offers_figures import _ellipse, choice_model, past_offers
 from counterweight.reporting.numbers import StudyNumbers
 from drawn_studies import draw
 
@@ -66,3 +66,61 @@ def test_a_method_without_segments_that_is_used_is_what_is_drawn(made, tmp_path)
     given = given.assign(part="predictive_choice", setting="soft")
     study = StudyNumbers("natural_park", plan, pd.concat([metrics, given]), tmp_path)
     assert "best offers" not in {*draw("curves", study).points["series"]}
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_an_ellipse_holds_its_share_of_a_gaussian(share):
+    mean, covariance = np.array([1.0, -2.0]), np.array([[2.0, 0.6], [0.6, 0.5]])
+    ring = _ellipse(mean, covariance, share) - mean
+    far = np.einsum("ni,ij,nj->n", ring, np.linalg.inv(covariance), ring)
+    np.testing.assert_allclose(far, -2 * np.log(1 - share))  # chi squared with two degrees
+    np.testing.assert_allclose(ring[0], ring[-1], atol=1e-12)
+
+
+def test_gains_are_told_in_per_cent_of_the_historical_revenue(study_of):
+    study = study_of("enrolment")
+    drawing = draw("enrolment", study)
+    points, known = drawing.points, dict(setting="soft")
+    for source in study.sources:
+        claim = study.get(source, "revenue_claimed", **known).mean
+        actual = study.get(source, "revenue_actual", **known).mean
+        if claim == claim:
+            said = points[points["series"] == "claimed, best offers"]["value"]
+            assert np.isclose(said, 100 * claim / actual).any()
+            true = study.get(source, "revenue_optimal_true", **known).mean
+            base = study.get(source, "revenue_true", **known).mean
+            checked = points[points["series"] == "true, best offers"]["value"]
+            assert np.isclose(checked, 100 * true / base).any()
+
+
+def test_models_are_compared_with_the_fewest_segments_and_the_shortest_description(study_of):
+    study = study_of("model_order")
+    drawing = draw("model_order", study)
+    gained = drawing.points[drawing.points["panel"] == "Log-likelihood gained"]
+    assert np.allclose(gained.loc[gained["at"] == gained["at"].min(), "value"], 0)
+    above = drawing.points[drawing.points["panel"] == "Description length"]
+    splits = above.loc[above["series"] == "one repeat", "value"]
+    repeats = study.rows(study.main, "mdl", "general")["repeat"].nunique()
+    assert splits.min() == 0 and (splits == 0).sum() == repeats
+    chosen = study.rows(study.main, "components_chosen", "general")["value"].astype(int)
+    if len(chosen):
+        most, times = chosen.value_counts().index[0], chosen.value_counts().iloc[0]
+        assert drawing.title.startswith(
+            f"{most} segments chosen in {times} of {len(chosen)} repeats"
+        )
+
+
+def test_curves_have_the_revenue_of_their_acceptance(study_of):
+    study = study_of("curves")
+    found = choice_model(study)
+    points = draw("curves", study).points
+    above, below = (part for _, part in points.groupby("measures", sort=False))
+    np.testing.assert_allclose(
+        below["value"],
+        above["value"] * found["scale"].revenue(above["at"].to_numpy(float)),
+        rtol=1e-9,
+    )
+    best = np.argsort(-found["weights"], kind="stable")
+    tops = above.groupby("series", sort=False)["at"].apply(list)
+    for place, ats in zip(best, tops, strict=False):
+        assert np.isclose(ats, found["best"][place]).any()

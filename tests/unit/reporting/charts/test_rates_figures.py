@@ -34,3 +34,49 @@ def test_figure_1_of_the_constraints_has_bounds_above_the_ramp(study_of):
         assert (above >= -1e-12).all() and np.array_equal(above < 1e-9, touches), name
     slopes = np.diff(lines["hinge bound"])
     assert (np.diff(slopes) > -1e-9).all(), "the bound is convex"
+
+
+def test_observed_rates_are_told_as_shares_of_what_was_requested(study_of):
+    study = study_of("asked_ratio")
+    drawing = draw("asked_ratio", study)
+    points = drawing.points
+    diagonal = points[points["series"] == "as requested"]
+    assert (diagonal["at"] == diagonal["value"]).all()
+    kappas = [0.25, 0.5, 0.75, 1.0]
+    main = points[points["series"] == "Ramp, deterministic"]
+    asked = sorted(set(main["at"]))
+    assert all(any(np.isclose(1 / kappa, one) for kappa in kappas) or one >= 1 for one in asked)
+    setting = next(s for s in study.settings("ramp") if "kappa=0.5" in s)
+    for panel, target in (("Training rows", "train"), ("Test rows", "general")):
+        known = study.get("ramp", "deterministic", target, measure="ratio", setting=setting).mean
+        own = main[(main["panel"] == panel) & np.isclose(main["at"], 2.0)]
+        assert own["value"].tolist() == [pytest.approx(known)]
+
+
+def test_what_is_bounded_is_drawn_by_its_bound_with_its_cost(study_of):
+    study = study_of("churn")
+    drawing = draw("churn", study)
+    for measure in ("churn", "error"):
+        for setting in filter(None, study.settings("ramp", "deterministic", "general")):
+            value = float(setting.partition("=")[2].split(",")[0])
+            known = study.get("ramp", "deterministic", measure=measure, setting=setting)
+            own = drawing.points.query("series == 'deterministic, test'")
+            own = own[np.isclose(own["at"], 100 * value)]
+            assert np.isclose(own["value"], 100 * known.mean).any()
+    line = drawing.points.query("series == 'as requested'")
+    assert (line["at"] == line["value"]).all() and len(line) == 2
+
+
+def test_the_cost_of_a_constraint_is_that_of_its_strictest_setting(study_of):
+    study = study_of("fairness")
+    drawing = draw("fairness", study)
+    free = drawing.points[drawing.points["series"] == study.label(study.baseline)].iloc[0]
+    base = study.get(study.baseline, "deterministic", measure="error")
+    assert free["value"] == pytest.approx(100 * base.mean)
+    settings = [*filter(None, study.settings("ramp", "deterministic", "general"))]
+    strict = max(settings, key=lambda one: float(one.partition("=")[2].split(",")[0]))
+    paid = study.against(study.baseline, "ramp", "deterministic", measure="error", setting=strict)
+    assert f"for +{100 * paid.mean:.1f} points [{100 * paid.low:.1f}, " in drawing.title
+    for ax in drawing.figure.axes:
+        low, high = ax.get_ylim()
+        assert low < free["value"] < high

@@ -5,7 +5,12 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics import gaussian_mixture
 from counterweight.numerics.emissions import gaussian_log_density
-from counterweight.numerics.gaussian_mixture import fit_mixture
+from counterweight.numerics.gaussian_mixture import (
+    ClassMixtures,
+    fit_class_mixtures,
+    fit_mixture,
+    posterior,
+)
 from counterweight.numerics.mixture_steps import QuadraticRows, maximisation
 from scipy.stats import multivariate_normal
 
@@ -377,3 +382,62 @@ def test_the_units_of_the_features_do_not_move_the_stop():
     assert len({fit.n_iter for fit in fits}) == 1
     for fit, scale in zip(fits, (1e-8, 1.0, 1e8), strict=True):
         assert fit.log_likelihood + X.size * np.log(scale) == pytest.approx(fits[1].log_likelihood)
+
+
+@pytest.fixture(scope="module")
+def two_classes():
+    rng = np.random.default_rng(8)
+    X, y = _known(500, 8), rng.integers(0, 2, 500)
+    return X + 2.0 * y[:, None], y, rng.uniform(0.5, 2.0, 500)
+
+
+def test_one_gaussian_a_class_is_quadratic_discriminant_analysis(two_classes):
+    X, y, weight = two_classes
+    mixtures, fitted, value = fit_class_mixtures(
+        X, y, 1, sample_weight=weight, rng=np.random.default_rng(0), minimum_rows=0
+    )
+    share = np.array([weight[y == label].sum() for label in (0, 1)]) / weight.sum()
+    np.testing.assert_allclose(mixtures.prior, share)
+    joint = np.column_stack(
+        [
+            np.log(share[label])
+            + multivariate_normal(
+                np.average(X[y == label], axis=0, weights=weight[y == label]),
+                np.cov(X[y == label].T, aweights=weight[y == label], ddof=0),
+            ).logpdf(X)
+            for label in (0, 1)
+        ]
+    )
+    np.testing.assert_allclose(mixtures.joint_log_density(X), joint, rtol=1e-7)
+    assert value == pytest.approx(weight @ joint[np.arange(len(y)), y])
+    odds = np.exp(joint[:, 1] - joint[:, 0])
+    np.testing.assert_allclose(posterior(joint)[:, 1], odds / (1 + odds))
+    np.testing.assert_allclose(posterior(joint).sum(axis=1), 1)
+    assert len(fitted) == 3 and mixtures.width == 2
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_classes_of_several_components_are_kept_as_arrays(two_classes, separate):
+    X, y, _ = two_classes
+    mixtures, fitted, value = fit_class_mixtures(
+        X, y, 3, rng=np.random.default_rng(0), separate=separate, n_init=2, max_iter=20
+    )
+    assert len(fitted) == 3 - separate
+    again = ClassMixtures.from_arrays(mixtures.to_arrays())
+    np.testing.assert_array_equal(again.joint_log_density(X), mixtures.joint_log_density(X))
+    assert value == pytest.approx(mixtures.joint_log_density(X)[np.arange(len(y)), y].sum())
+    if separate:
+        return
+    # The mixture of all rows is where both began, and it is refused where it does not fit.
+    same, _, _ = fit_class_mixtures(
+        X, y, 3, rng=np.random.default_rng(5), base=fitted[0], n_init=2, max_iter=20
+    )
+    np.testing.assert_allclose(same.means, mixtures.means)
+    with pytest.raises(CounterweightError, match=r"has the shape \(3, 2\), not \(2, 2\)"):
+        fit_class_mixtures(X, y, 2, rng=np.random.default_rng(5), base=fitted[0])
+
+
+def test_a_class_without_weight_is_no_class(two_classes):
+    X, y, _ = two_classes
+    with pytest.raises(CounterweightError, match="No labeled row .* has the label 1"):
+        fit_class_mixtures(X, y, 1, sample_weight=1.0 - y, rng=np.random.default_rng(0))

@@ -1,5 +1,7 @@
 """The language of rates: texts, data sets, coefficients and measures."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
@@ -9,6 +11,7 @@ from counterweight.numerics.rates.language import RATES, Rate
 from counterweight.numerics.rates.values import (
     ROUNDING,
     affine,
+    constant_rule,
     constraint_values,
     ratio_base,
     verdict,
@@ -287,3 +290,39 @@ def test_an_affine_form_adds_and_scales_rates_and_numbers():
         ("recall(a) - recall(a)", 0.0, {a: 0.0}),
     ):
         assert affine(parse_expression(text), data, {"kappa": 0.5}) == (constant, terms), text
+
+
+def trivial(slope, no, bounds, changes, before):
+    """A problem of which objective and constraints are these at chance 0, and change by these."""
+    positive = np.r_[no + slope, np.add(before, changes)][:, None]
+    negative = np.r_[no, before][:, None]
+    return SimpleNamespace(
+        positive=positive,
+        negative=negative,
+        constants=np.zeros(len(positive)),
+        bounds=np.array(bounds),
+    )
+
+
+@pytest.mark.parametrize(
+    ("slope", "bounds", "changes", "before", "chance", "keeps"),
+    [
+        (-1.0, [0.3], [1.0], [0.0], 0.3, True),  # a yes is good, and is bounded above
+        (-1.0, [0.3, 0.2], [1.0, 1.0], [0.0, 0.0], 0.2, True),
+        (1.0, [-0.4], [-1.0], [0.0], 0.4, True),  # a yes costs, and some are asked for
+        (1.0, [0.3], [1.0], [0.0], 0.0, True),
+        (0.0, [0.3], [1.0], [0.0], 0.0, True),
+        (-1.0, [5.0], [0.0], [4.0], 1.0, True),  # of no chance of a yes: kept
+        (-1.0, [3.0], [0.0], [4.0], 1.0, False),  # and broken by everybody
+        (1.0, [0.2, -0.5], [1.0, -1.0], [0.0, 0.0], 0.0, False),  # they contradict each other
+        (1.0, [0.5, -0.5], [1.0, -1.0], [0.0, 0.0], 0.5, True),  # they leave one chance
+    ],
+)
+def test_the_best_rule_that_looks_at_nobody(slope, bounds, changes, before, chance, keeps):
+    found = constant_rule(trivial(slope, 2.0, bounds, changes, before))
+    assert found.chance == pytest.approx(chance, abs=2e-6) and found.keeps is keeps
+    assert found.cost == pytest.approx(2.0 + slope * chance, abs=2e-6)
+    words = {0.0: "a no to everybody", 1.0: "a yes to everybody"}
+    assert found.words == words.get(
+        found.chance, f"a yes to {chance:.3g} of the people, drawn at random"
+    )

@@ -222,6 +222,34 @@ def test_imports_read_from_the_text_are_those_of_the_syntax_trees(tmp_path):
         assert digests.imports(str(path)) == imports_of_the_tree(path.read_text()), path
 
 
+def constants_of(body):
+    """Top-level assignments by name, and where names come from, of statements that were parsed."""
+    body = [one for one in body if isinstance(one, (ast.Assign, ast.ImportFrom))]
+    names = {
+        getattr(one.targets[0], "id", None): one for one in body if isinstance(one, ast.Assign)
+    }
+    names.pop(None, None)
+    come = [one for one in body if isinstance(one, ast.ImportFrom) and one.module]
+    ours = [ast.dump(one) for one in come if one.module.startswith("counterweight.")]
+    return {name: ast.dump(one.value) for name, one in names.items()}, ours
+
+
+def test_constants_read_from_the_text_are_those_of_the_syntax_trees(tmp_path):
+    odd = tmp_path / "odd.py"
+    odd.write_text(
+        '"""Doc.\n\nA = 1\n"""\n# A = 2\nfrom counterweight.plan import (\n    jobs,\n)\n'
+        'import os\nA = {\n    "a": 1,  # no more\n    # B = 3\n}\nB = A | {"b": [\n  1]}\n'
+        'C, D = 1, 2\nF=4; G = 5\ndef f():\n    A = 5\n    return """\n    Z = 1\n"""\nE = f"{A}"\n'
+    )
+    files = [odd]
+    for at, text in enumerate(('A = """\nB = 1\n"""\nC = 2\n', 'A = {\n"a": 1\n}\nB = 2\n')):
+        files.append(tmp_path / f"whole_{at}.py")
+        files[-1].write_text(text)
+    for path in [*files, *components.PACKAGE.rglob("*.py")]:
+        read, whole = constants_of(components._top_level(path)), ast.parse(path.read_text()).body
+        assert read == constants_of(whole), path
+
+
 def declarations(tree):
     """Top-level statements that only declare something for the report."""
     names = {*digests.DECLARATIONS, "LABEL_BY_NAME", "CAPTION_BY_NAME"}

@@ -8,7 +8,6 @@ import numbers
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.rates.language import (
@@ -511,6 +510,8 @@ def small_sample(plain, data, parameters, level):
 
     Without it a share of 0 or 1 among few rows would count as known for certain.
     """
+    from scipy.special import ndtri
+
     try:
         _, terms = affine(Operation("-", plain.left, plain.right), data, parameters)
         added = 0.0
@@ -538,6 +539,8 @@ def verdicts_of(values, constraints, rows, level=0.95):
     Of ``training`` `rows` the verdict is a fact, else it goes by the interval, a normal one with
     rows drawn independently.
     """
+    from scipy.special import ndtri
+
     z, told = float(ndtri(0.5 + level / 2)), []
     for plain, both in zip(plain_constraints(constraints), values, strict=True):
         for rule, (left, right, excess, error) in zip(RULES, both, strict=True):

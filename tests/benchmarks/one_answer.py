@@ -10,11 +10,12 @@ sampled; where it is not set, the two generated tables are used alone.
 ``names``: the same rows under other names (two a run), in other orders of rows and columns (one
 each): ten, five and five by ``names --runs 5 --rows 600``. ``seeds``: labels
 of half of the rows hidden at random, log loss on these by what is delivered, by the middle of its
-band and by scikit-learn's cross-validated logistic regression and boosting; whether the rate is in
-its interval, and on 10,000 fresh rows the AUC and the shares of tenths in their bands (see `held`:
-a tenth of 1,000 rows has a rate that is off by .03, as much as the band of 15,000 labels is wide).
+band and by scikit-learn's cross-validated logistic regression and boosting (``--peers no`` leaves
+these out); whether the rate is in its interval; on up to 10,000 fresh rows the AUC, and on these
+with the hidden ones the shares of tenths in their bands (see `held`: a tenth of 1,000 rows has a
+rate that is off by .03, as much as the band of 15,000 labels is wide).
 ``cuts``: labels hidden beyond a cut of one column. ``alarms``: new rows of the law of the labeled
-ones.
+ones, ten draws a run of `--runs`, by `Support` alone (chances of a label flag none at random).
 """
 
 import os
@@ -32,6 +33,7 @@ from pathlib import Path  # noqa: E402
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 from counterweight import missing_outcomes  # noqa: E402
+from counterweight.weighting.overlap import Support  # noqa: E402
 from scipy.special import expit  # noqa: E402
 
 DATA = Path(os.environ.get("COUNTERWEIGHT_MIRROR") or "absent")
@@ -45,6 +47,7 @@ CUTS = {
 
 #: Of generated tables the chance of each row, which nobody is shown.
 CHANCE = "chance"
+ENDS = ["low", "high"]
 
 
 def hmeq():
@@ -168,14 +171,15 @@ def held(rows, ends, score):
     return float(np.mean(found))
 
 
-def one_seed(table, rows, seed):
-    """A run with half of the outcomes hidden at random."""
+def one_seed(table, rows, seed, against=True):
+    """A run with half of the outcomes hidden at random; the peers where it is held against them."""
     frame, fresh = sampled(table, rows, seed)
     hidden = pd.Series(np.random.default_rng(seed).random(len(frame)) < 0.5)
     found = asked(frame, hidden)
     scores, y = found.scores[hidden], frame["y"][hidden].to_numpy()
     p, low, high = (scores[name].to_numpy() for name in ("estimate", "low", "high"))
-    of = {"delivered": p, "middle of the band": (low + high) / 2} | peers(frame, hidden)
+    of = {"delivered": p, "middle of the band": (low + high) / 2}
+    of |= peers(frame, hidden) if against else {}
     others = found.saved.scores(shown(fresh), reasons=False)
     truth, answer = frame["y"].mean(), found.answer
     auc, own = auc_and_error(fresh["y"].to_numpy(), others["estimate"].to_numpy())
@@ -190,7 +194,11 @@ def one_seed(table, rows, seed):
         "AUC is covered": abs(told[""] - auc) <= np.hypot(side, 1.96 * own),
         "AUC told less true": told[""] - auc,
         "AUC half-width": (told["high"] - told["low"]) / 2,
-        "bins held": held(fresh, others[["low", "high"]].to_numpy(), others["estimate"]),
+        "bins held": held(
+            pd.concat([frame[hidden], fresh]),
+            np.concatenate([scores[ENDS], others[ENDS]]),
+            np.concatenate([p, others["estimate"]]),
+        ),
         "estimate is an end": float(np.mean((p <= low + 1e-12) | (p >= high - 1e-12))),
         "estimate is outside": float(np.mean((p < low - 1e-12) | (p > high + 1e-12))),
         "flagged": float((~scores["supported"]).mean()),
@@ -244,14 +252,28 @@ def one_cut(table, rows, column, above):
     }
 
 
-def one_alarm(columns, rows=570):
-    """Rows of the same normal law without a label: whom are they said not to be like."""
-    rng = np.random.default_rng(columns)
-    X = rng.normal(size=(2 * rows, columns))
-    y = pd.Series((rng.random(2 * rows) < expit(X[:, 0])).astype(int))
-    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(columns)]).assign(y=y)
-    found = asked(frame, pd.Series(np.arange(2 * rows) >= rows))
-    return {"flagged": (~found.scores["supported"][rows:]).mean()}
+def one_alarm(columns, draws, rows=500, new=2000):
+    """Rows of the same normal law without a label: whom are they said not to be like.
+
+    Power: the same of rows whose first column is 6 standard deviations more.
+    """
+    found = []
+    for draw in range(draws):
+        rng = np.random.default_rng([draw, columns])
+        X, fresh = rng.normal(size=(rows, columns)), rng.normal(size=(new, columns))
+        told = {"unlabeled": fresh[:rows], "onehot": np.full(columns, -1), "rng": rng}
+        support = Support().fit(X, **told)
+        moved = fresh.copy()
+        moved[:, 0] += 6
+        found.append([support.outside(fresh).mean(), support.outside(moved).mean()])
+    alarm, power = np.array(found).T
+    return {
+        "draws": draws,
+        "flagged": alarm.mean(),
+        "standard error": alarm.std(ddof=1) / np.sqrt(draws),
+        "most of a draw": alarm.max(),
+        "of rows moved by 6 in a column": power.mean(),
+    }
 
 
 def done(item):
@@ -283,7 +305,7 @@ def printed(title, rows):
 
 def part_seeds(asked):
     items = [
-        (table, "one_seed", table, asked.rows, seed)
+        (table, "one_seed", table, asked.rows, seed, asked.peers == "yes")
         for seed in range(asked.first, asked.first + asked.runs)
         for table in asked.tables
     ]
@@ -334,9 +356,10 @@ def part_cuts(asked):
 
 
 def part_alarms(asked):
-    items = [(columns, "one_alarm", columns) for columns in (20, 50, 100, 200, 300)]
+    draws = 10 * asked.runs
+    items = [(columns, "one_alarm", columns, draws) for columns in (20, 50, 100, 200, 300)]
     rows = [{"columns": key} | one for key, one in results(items, asked.jobs)]
-    printed("New rows of the same law, 570 labeled", rows)
+    printed("New rows of the same law, 500 labeled", rows)
 
 
 PARTS = {"seeds": part_seeds, "names": part_names, "cuts": part_cuts, "alarms": part_alarms}
@@ -348,6 +371,7 @@ def main(arguments):
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--first", type=int, default=0, help="the first of the seeds")
+    parser.add_argument("--peers", choices=["yes", "no"], default="yes")
     parser.add_argument("--jobs", type=int, default=2)
     known = list(TABLES) if DATA.is_dir() else ["linear", "mixed"]
     parser.add_argument("--tables", type=lambda text: text.split(","), default=known)

@@ -89,6 +89,20 @@ def test_a_log_is_valued_on_copies_whose_values_are_known(tmp_path):
     assert held.sum() >= 3
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_weights_that_do_not_average_one_in_the_log_are_told(tmp_path, caplog, times):
+    """With propensities twice as large weights average one half, which copies do not show."""
+    frame, _ = tables.clicks(np.random.default_rng(1), 6000)
+    frame["p_logged"] = times * frame["p_logged"] / 2
+    frame["p_new"] /= 2
+    entry = {"reward": "clicked", "propensity": "p_logged", "policies": {"new": "p_new"}}
+    own = answered(Own(tmp_path, frame, entry | {"keep_rate": 0.1, "user": "user", "rehearse": 2}))
+    caplog.clear()
+    own.run("rehearse", "assumed_0")
+    said = [line for line in caplog.messages if "are made to average 1 in its copies" in line]
+    assert len(said) == times - 1 and all("average 0.5" in line for line in said)
+
+
 def test_rewards_of_logged_rows_that_are_more_likely_move_values_beyond_their_intervals(tmp_path):
     frame, _ = tables.clicks(np.random.default_rng(1), 6000)
     entry = {"reward": "clicked", "propensity": "p_logged", "policies": {"new": "p_new"}}

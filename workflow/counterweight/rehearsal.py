@@ -77,6 +77,8 @@ from counterweight.tables.study_data import generator
 SOURCE = "rehearsal"
 #: Whose mean is told: the target of the answer, and the rows without an outcome.
 WHOM = ("", "unlabeled")
+#: Standard errors by which a log's weights must average other than 1 before it is said.
+OFF = 4.0
 
 
 def rehearse(job):
@@ -293,6 +295,15 @@ def rehearse_log(job):
     moments = np.column_stack(
         [np.bincount(unit, times * counts * one) - total for one in weights.T]
     )
+    for name, one in zip(given["policies"], moments.T, strict=True):
+        off, error = one.sum() / total.sum(), np.sqrt(one @ one) / total.sum()
+        if abs(off) > OFF * error:
+            job.log.warning(
+                "The weights of %s average %.3g in the log and are made to average 1 in its "
+                "copies: these do not show what wrong propensities do to its value.",
+                given["labels"][name],
+                1 + off,
+            )
     chance = balancing(moments)
     chance = np.full(len(total), 1 / len(total)) if chance is None else chance
     row = chance[unit] * times * counts

@@ -1,11 +1,14 @@
 """First sentences of tables with blank outcomes, by hand-made numbers, and on what condition."""
 
+import re
+
 import pandas as pd
 import pytest
 from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages import blanks_page as page
+from counterweight.reporting.pages.sensitivity_page import swept_of
 from counterweight.reporting.report_jobs import study_plan
 from counterweight.tables.parquet import METRICS, metrics_table
 
@@ -36,9 +39,10 @@ def bounded(target, share, headline, **bounds):
     return made
 
 
-def swept(target, metric="swept_rate"):
-    """Records of the sweep at Γ = 1 and 2."""
+def swept(target, metric="swept_rate", error=None):
+    """Records of the sweep at Γ = 1 and 2, its ends with a standard error if one is given."""
     place = {"metric": metric, "target": target}
+    place |= {} if error is None else {"standard_error": error}
     return [
         place | {"setting": f"gamma={gamma}", "variable": end, "value": value}
         for gamma, ends in ((1.0, (0.22, 0.22)), (2.0, (0.18, 0.27)))
@@ -67,9 +71,8 @@ def answer(tmp_path, monkeypatch):
         frames = [metrics_table("mine", *one).to_pandas() for one in by_source.items()]
         frame = pd.concat(frames)[[name for name, _ in METRICS]]
         monkeypatch.setattr(page, "facts", lambda numbers: FACTS | facts)
-        return page.answer(
-            StudyNumbers("mine", study_plan(study, plan["metrics"]), frame, tmp_path)
-        )
+        made.numbers = StudyNumbers("mine", study_plan(study, plan["metrics"]), frame, tmp_path)
+        return page.answer(made.numbers)
 
     return made
 
@@ -86,6 +89,19 @@ def test_the_rows_without_an_outcome_come_first_then_everyone(answer):
     )
     assert [card.value for card in found.cards[:2]] == ["31.8 %", "22.5 %"]
     assert "over all is 22.5 % (with" in " ".join(found.more)
+
+
+@pytest.mark.parametrize("error", [None, 0.01])
+def test_the_range_at_twice_the_odds_is_one_number_everywhere(answer, error):
+    """In the first sentence, the card, what it rests on and the figure's title."""
+    records = rated(0.225, 0.21, 0.24, "general") + swept("general", error=error)
+    found = answer("general", records + rated(0.318, 0.29, 0.35, "general", part="unlabeled"))
+    told, said = ("18.0 to 27.0 %", "") if error is None else ("16.1 to 29.0 %", "sampling error")
+    (figure,) = swept_of(answer.numbers)
+    rests = next(text for text in found.rest if "Γ = 2" in text)
+    for text in (found.sentence, found.cards[1].note, rests, figure.sentence):
+        assert re.findall(r"[\d.]+ to [\d.]+ %", text) == [told]
+    assert said in rests and said in figure.sentence and figure.chance == bool(said)
 
 
 def test_of_the_unlabeled_nothing_is_said_of_everyone(answer):

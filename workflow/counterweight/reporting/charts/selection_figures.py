@@ -38,7 +38,8 @@ CAPTION_BY_NAME = {
     "gamma": (
         "What the rows without a label could make of a number where, at equal features, the "
         "odds of having none differ between outcomes by a factor of Γ at most: in the band each "
-        "row takes the end that is worst, along the dashed lines all rows have the same factor. "
+        "row takes the end that is worst, along the dashed lines all rows have the same factor; blue "
+        "dots, where they are, add the sampling error of the band's ends. "
         "At Γ = 1 labels are missing at random, or as a tilt of the config says. The dotted "
         "line sees hidden labels, which nobody has in practice."
     ),
@@ -184,6 +185,7 @@ def _title(lines):
 
 
 _BAND = forms.Look(forms.BLUE, "")
+_ERROR = forms.Look(forms.BLUE, "", forms.DOTTED)
 _COMMON = forms.Look(forms.ORANGE, "", forms.DASHED)
 _TRUTH = forms.Look(forms.RED, "", forms.DOTTED)
 
@@ -210,6 +212,11 @@ def draw_gamma(study):
         at = [point[0] for point in ends["least"]]
         low, high = ([point[1] for point in ends[end]] for end in ("least", "most"))
         panel.band(at, low, high)
+        for end, outer in (("least", "low"), ("most", "high")) if one.chance else ():
+            points = zip(
+                at, (factor * getattr(of, outer) for of in one.ends(end).values()), strict=True
+            )
+            panel.line("with sampling error", [*points], _ERROR, bars=False, key=end == "least")
         panel.line("worst end for each row", ends["least"], _BAND, bars=False)
         panel.line("worst end for each row", ends["most"], _BAND, bars=False, key=False)
         for end in ("fewer", "more") if one.common else ():

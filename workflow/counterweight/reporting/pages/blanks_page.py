@@ -301,7 +301,7 @@ def _scores(people):
 def _headline_cards(people, swept):
     """What the outcome is, for whom: estimates, or bounds where too little rests on data."""
     label = f"{people.event if people.binary else people.outcome}, {{}}".format
-    gamma = f"{swept[0].range(TWICE, chance=True)} at Γ = {TWICE:g}" if swept else ""
+    gamma = f"{swept[0].range(TWICE)} at Γ = {TWICE:g}" if swept else ""
     if people.unsupported:
         share = people.supported.mean
         note = f"{people.whom}; {percent(share, 0)} rest on data"
@@ -352,7 +352,7 @@ def _condition(saved):
 
 def _range(one, people):
     """What Γ = 2 makes of the estimate, its interval included."""
-    span = one.range(TWICE, chance=True)
+    span = one.range(TWICE)
     if not people.saved.get("names"):
         return (
             f", or {span} if, at equal features, the odds of being without one differ between any "
@@ -377,10 +377,10 @@ def _wrong(numbers, saved, target, swept):
     if numbers.get("delivered", "unsupported_headline", target).mean == 1:
         yield rests
         return
+    error = " It includes the sampling error of its ends." if swept[0].chance else ""
     yield (
-        f"{rests} The range at odds twice or half as large (Γ = 2) is a point of reference and no "
-        f"estimate: {swept[0].range(TWICE)}, and with the sampling error of its ends "
-        f"{swept[0].range(TWICE, chance=True)}."
+        f"{rests} The range at odds twice or half as large (Γ = 2), {swept[0].range(TWICE)}, is a "
+        f"point of reference and no estimate.{error}"
     )
     side, known = turns(numbers, GIVEN, "rate", target)
     if side:

@@ -5,7 +5,7 @@ import math
 from counterweight.labeling.conditions import condition_in_words
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.selection_page import gap_column
-from counterweight.reporting.pages.sensitivity_page import REHEARSAL
+from counterweight.reporting.pages.sensitivity_page import REHEARSAL, rehearsed_parts
 from counterweight.reporting.sheets import (
     Column,
     Holds,
@@ -211,6 +211,20 @@ def rests_on(numbers):
             )
 
 
+def unlike_copies(numbers):
+    """A sentence where copies of a rehearsal have weights about 1 and the log has not."""
+    off = [
+        f"those of {line.label} average {_mean_weight(numbers, line).mean:.3g}"
+        for line in policies(numbers)
+        if flag(numbers, line) in (OUTSIDE, DOUBTFUL)
+    ]
+    if off and next(rehearsed_parts(numbers), None):
+        yield (
+            "Copies are drawn so that weights average 1, as they do where propensities are right. "
+            f"In this log {listing(off)}: what the copies show does not hold for that."
+        )
+
+
 def assumed(numbers):
     """What has to be true for the values to be."""
     parts = ["that the propensities are those by which the logged actions were chosen"]
@@ -305,7 +319,7 @@ ESTIMATED = Sheet(
 PAGE = StudyPage(
     answer=answer,
     sheets=(VALUES, COMPARED),
-    trust=(*REHEARSAL, rests_on, SUPPORT, assumed),
+    trust=(*REHEARSAL, unlike_copies, rests_on, SUPPORT, assumed),
     details=(ESTIMATED,),
     question=question,
 )

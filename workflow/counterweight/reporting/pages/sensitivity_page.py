@@ -64,11 +64,15 @@ class Swept:
         places = 1 if factor == 100 else places_for(values)
         return " to ".join(number(factor * value, places) for value in values) + unit
 
-    def range(self, gamma, chance=False):
-        """``12.1 to 31.0 %`` at a Γ; with `chance` to the outer ends of the bounds' intervals."""
+    @property
+    def chance(self):
+        """Whether bounds have sampling errors of their own, which their range then includes."""
+        return self.source == GIVEN and self.at(TWICE, "least").bounded
+
+    def range(self, gamma):
+        """``12.1 to 31.0 %`` at a Γ: to the outer ends of the bounds' intervals, if there are."""
         least, most = (self.at(gamma, end) for end in ("least", "most"))
-        chance = chance and least.bounded
-        return self.told(*((least.low, most.high) if chance else (least.mean, most.mean)))
+        return self.told(*((least.low, most.high) if self.chance else (least.mean, most.mean)))
 
     @property
     def sentence(self):
@@ -78,7 +82,8 @@ class Swept:
         )
         centre = "with the tilt" if self.numbers.plan.get("tilt") else centre
         middle = self.told(self.at(1.0, "least").mean)
-        return f"{self.title}: {middle} {centre}, {self.range(TWICE)} at Γ = {TWICE:g}"
+        error = ", sampling error included" if self.chance else ""
+        return f"{self.title}: {middle} {centre}, {self.range(TWICE)} at Γ = {TWICE:g}{error}"
 
 
 def swept_of(numbers, target=None):

@@ -12,14 +12,18 @@ import shutil
 import sys
 from pathlib import Path
 
+import pandas as pd
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "workflow"))
+sys.path[:0] = [str(ROOT / "workflow"), str(ROOT / "docs")]
 
 import counterweight  # noqa: E402
 from counterweight import options  # noqa: E402
 from counterweight.plan import components  # noqa: E402
+from counterweight.reporting import blocks  # noqa: E402
+
+import notebooks  # noqa: E402
 
 #: Where pages stand in the repository.
 PAGES = (
@@ -31,6 +35,8 @@ PAGES = (
     "examples/*.md",
     "config/*.md",
 )
+#: Labels and meanings of measures, which reports read, too.
+MEASURES = "workflow/counterweight/reporting/measures.csv"
 KINDS = {"own_table": "own.schema.yaml", "config": "config.schema.yaml"}
 INTRODUCTIONS = {
     "own_table": "# A table of one's own\n\nKeys of a file of ten lines; [your own table]"
@@ -68,10 +74,15 @@ def lay_out(folder):
         place = folder / path.relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, place)
-    for name, text in reference().items():
-        path = folder / "reference" / f"{name}.md"
+    made = {f"reference/{name}.md": text for name, text in reference().items()} | notebooks.pages()
+    for name, text in made.items():
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    for path in folder.rglob("*.md"):  # notebooks have a page here, and none on GitHub
+        text = path.read_text(encoding="utf-8")
+        leading = re.sub(r"(\]\(\.\./notebooks/\w+)\.ipynb", r"\1.md", text)
+        path.write_text(leading, encoding="utf-8")
 
 
 def linked(page):
@@ -92,7 +103,20 @@ def reference():
         made[name] = "\n".join(entries(schema))
     made["parts"] = "\n".join(parts())
     made = {name: f"{INTRODUCTIONS[name]}\n{text}\n" for name, text in made.items()}
-    return made | dict(python())
+    return made | {"glossary": glossary()} | dict(python())
+
+
+def glossary():
+    """Words of the report's pages and its measures, of what the report's own glossary is made."""
+    measures = pd.read_csv(ROOT / MEASURES, keep_default_na=False)
+    words = dict(blocks.TERMS)
+    for label, meaning in zip(measures["label"], measures["meaning"], strict=True):
+        if meaning and "{" not in label + meaning:
+            words.setdefault(label, meaning)
+    lines = ["# Glossary\n", "What pages of reports call things; measures and other words.\n"]
+    for word in sorted(words, key=str.lower):
+        lines += [f"## {plain(word)}\n", f"{plain(words[word])}\n"]
+    return "\n".join(lines)
 
 
 def entries(node, depth=0):

@@ -2,7 +2,6 @@
 
 import ast
 import doctest
-import json
 import re
 import runpy
 from types import SimpleNamespace
@@ -33,7 +32,9 @@ from sklearn.metrics import (
 
 ROOT = SCRIPTS.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
-SETTINGS = {"results": "results", "data": "data", "seed": 7}
+#: As in a run: what a notebook keeps is what a user's run gives.
+SEED = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))["seed"]
+SETTINGS = {"results": "results", "data": "data", "seed": SEED}
 
 
 def blocks(page, language, section=""):
@@ -49,10 +50,11 @@ OWN = [ROOT / "docs" / "own_table.md", *sorted((ROOT / "docs" / "own_table").glo
 CONFIGS = [text for page in (*OWN, ROOT / "docs" / "targets.md") for text in blocks(page, "yaml")]
 CONFIGS += blocks("README.md", "yaml", "Your own table")
 FAMILIES = sorted((ROOT / "docs" / "families").glob("*.md"))
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 #: Configs of other pages: tables of one's own, or studies that are written out.
 SHOWN = [
     pytest.param(text, id=f"{path.stem}-{number}")
-    for path in [*FAMILIES, ROOT / "docs" / "studies.md", ROOT / "docs" / "collect.md"]
+    for path in [*FAMILIES, *TUTORIALS, ROOT / "docs" / "studies.md", ROOT / "docs" / "collect.md"]
     for number, text in enumerate(blocks(path, "yaml"))
 ]
 PAGES = [
@@ -302,7 +304,10 @@ def test_what_scikit_learn_shows_of_classifiers_it_shows_of_saved_ones(
     assert np.all(np.diff(det.fpr) <= 0)
     calibration = CalibrationDisplay.from_estimator(saved, frame, y, **told)
     assert np.array_equal(calibration.y_prob, p)
-    told = {"scoring": "accuracy", "n_repeats": 2, "random_state": 0}
+    weights = np.arange(1, len(y) + 1)
+    right = np.average(saved.predict(frame) == y, weights=weights)
+    assert saved.score(frame, y, sample_weight=weights) == pytest.approx(right)
+    told = {"n_repeats": 2, "random_state": 0}
     moved = permutation_importance(saved, frame, y, **told).importances_mean
     assert moved[frame.columns.get_loc(outcome)] == 0 and moved.max() > 0
     told = {"grid_resolution": 4, "response_method": "predict_proba"}
@@ -338,19 +343,45 @@ def test_the_example_of_a_public_name_says_what_it_says(folder, monkeypatch, nam
     assert run.tries and not run.failures, "".join(told)
 
 
+HOOKS = runpy.run_path(str(ROOT / "docs" / "hooks.py"))
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
+def told_by(outputs):
+    """Words and numbers of what a cell shows."""
+    texts = [
+        "".join(text)
+        for output in outputs
+        for kind, text in output["data"].items()
+        if kind != "image/png"
+    ]
+    number = r"(?<![\w.])-?\d+\.\d+(?:e-?\d+)?"
+    found = re.findall(number, "\n".join(texts))
+    return re.sub(number, "#", "\n".join(texts)), np.array(found, float)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_and_holds_no_outputs(folder, monkeypatch, path):
+def test_a_notebook_runs_and_shows_what_it_keeps(folder, monkeypatch, path):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("MPLBACKEND", "agg")
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    names = {}
-    for number, cell in enumerate(cell for cell in cells if cell["cell_type"] == "code"):
-        assert not cell["outputs"] and cell["execution_count"] is None
-        exec(compile("".join(cell["source"]), f"{path.name}, cell {number}", "exec"), names)
-    assert names["answers"].answer.low < names["answers"].answer.value
+    cells = HOOKS["notebooks"].read(path)["cells"]
+    kept = [cell["outputs"] for cell in cells if cell["cell_type"] == "code"]
+    made = HOOKS["notebooks"].run(cells, path.name)
+    for shown, known in zip(made, kept, strict=True):
+        assert [set(one["data"]) for one in shown] == [set(one["data"]) for one in known]
+        (words, numbers), (words_kept, numbers_kept) = told_by(shown), told_by(known)
+        assert words == words_kept, "python docs/notebooks.py keeps what they show now"
+        assert numbers == pytest.approx(numbers_kept, rel=1e-3, abs=1e-6)
+
+
+def test_the_gallery_has_every_figure_with_its_code():
+    made = HOOKS["notebooks"].pages()
+    shown = dict(re.findall(r"^## (\w+)\n\n!\[.+\]\((.+?)\)", made["notebooks/gallery.md"], re.M))
+    assert shown.keys() == counterweight.NAMES["plots"].keys()
+    for image in shown.values():
+        assert made[f"notebooks/{image}"].startswith(b"\x89PNG")
+    assert {f"notebooks/{path.stem}.md" for path in NOTEBOOKS} <= made.keys()
 
 
 def anchors(path):
@@ -418,6 +449,21 @@ def test_the_figures_of_the_families_are_those_of_a_run(tmp_path):
     known["take"](tmp_path, tmp_path)
     text = (tmp_path / "offers.svg").read_text()
     assert text == '<svg><path style="fill: #ffffff"/><path style="fill: none"/></svg>\n'
+
+
+def test_each_family_has_a_drawing_of_who_is_seen_and_a_tutorial():
+    drawings = runpy.run_path(str(ROOT / "docs" / "drawings.py"))
+    made = {draw.__name__: draw() for draw in drawings["DRAWN"]}
+    assert made.keys() == {path.stem for path in FAMILIES} and len(TUTORIALS) == len(FAMILIES)
+    for path in FAMILIES:
+        there = ROOT / "docs" / "images" / "seen" / f"{path.stem}.svg"
+        assert there.read_text(encoding="utf-8") == made[path.stem], "python docs/drawings.py"
+        assert ElementTree.fromstring(made[path.stem]).tag.endswith("svg")
+        text = path.read_text(encoding="utf-8")
+        (tutorial,) = re.findall(r"\(\.\./tutorials/(\w+)\.md\)", text)
+        assert f"../images/seen/{path.stem}.svg" in text
+        back = (ROOT / "docs" / "tutorials" / f"{tutorial}.md").read_text(encoding="utf-8")
+        assert f"../families/{path.name}#what-it-rests-on" in back
 
 
 def words(given):

@@ -3,15 +3,18 @@
 import doctest
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import counterweight
+import pandas as pd
 import pytest
 import yaml
 from counterweight import options
 from counterweight.plan import components
+from counterweight.reporting import blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -57,6 +60,15 @@ def test_every_part_and_option_is_told(reference):
         lines = sections[kind, name].splitlines()
         told = [line.split("`")[1] for line in lines if line.startswith("- `")]
         assert told == list(components.options(kind, name)), name
+
+
+def test_the_glossary_is_that_of_the_report(reference):
+    told = dict(re.findall(r"^## (.+)\n\n(.+)$", reference["glossary"], re.M))
+    assert blocks.TERMS.keys() <= told.keys() and "AUC" in told and len(told) > 100
+    path = components.schema_path("config.schema.yaml").parents[2] / "reporting" / "measures.csv"
+    measures = pd.read_csv(path, keep_default_na=False)
+    for label, meaning in zip(measures["label"], measures["meaning"], strict=True):
+        assert label in told or not meaning or "{" in label + meaning
 
 
 NAMES = [("common", name) for name in counterweight._by_name(counterweight.COMMON)]

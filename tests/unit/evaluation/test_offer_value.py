@@ -141,6 +141,15 @@ def test_what_does_not_fit_together_is_told():
         offer_value(t, answer, np.where(policy > 0.5, np.nan, policy), density)
 
 
+def test_features_or_nothing_say_how_past_offers_were_made():
+    X, t, answer, policy, _ = logged(5, 400)
+    assert offer_value(t, answer, policy) == offer_value(t, answer, policy, drawn_density(t))
+    by_features = offer_value(t, answer, policy, offer_density(X, t))
+    assert offer_value(t, answer, policy, X) == by_features
+    with pytest.raises(CounterweightError, match="same rows"):
+        offer_value(t, answer, policy, X[:9])
+
+
 PRICES = np.array([0.125, 0.5, 0.75, 0.875])
 
 

@@ -126,7 +126,7 @@ class SavedFilter(SavedModel):
         self.proxy = kind.from_arrays(self.arrays, names)
 
     @property
-    def sizes(self) -> dict:
+    def sizes(self) -> list[int]:
         """Number of groups of each class."""
         return [self.classes.count(name) for name in dict.fromkeys(self.classes)]
 

@@ -258,6 +258,24 @@ class SavedPredictor(SavedModel):
         made = self.scored(self.typed(frame), reasons=False)
         return made["decision" if self.binary else "estimate"]
 
+    def score(
+        self, frame: pd.DataFrame, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Share of `y` that `predict` tells (of a number R²), as scikit-learn's `score`.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            As `predict_proba` has it.
+        y : array (n,)
+            Known outcomes of these rows.
+        sample_weight : array (n,), optional
+        """
+        from sklearn.metrics import accuracy_score, r2_score
+
+        judge = accuracy_score if self.binary else r2_score
+        return float(judge(y, self.predict(frame), sample_weight=sample_weight))
+
     def score_file(self, path, table, csv, reading=None):
         """Answer for the rows of a file in batches, and say how they differ from those of the fit.
 

@@ -344,7 +344,7 @@ def offer_value(
     t: ArrayLike,
     answer: ArrayLike,
     policy: ArrayLike,
-    density: ArrayLike,
+    density: OfferDensity | ArrayLike | None = None,
     *,
     revenue: tuple[float, float] = (1.0, -1.0),
     bandwidth: float = 0.0,
@@ -368,8 +368,9 @@ def offer_value(
     ----------
     t, answer, policy : array (n,)
         Logged offers (scaled), answers, the policy's offers (scaled).
-    density : OfferDensity
-        Of the same rows.
+    density : OfferDensity or array (n, d), optional
+        How past offers were made: features by which they were, of which it is learned
+        (`offer_density`). None: drawn alike for everybody.
     revenue : tuple (a, b)
         Revenue a + b t of an accepted offer.
     bandwidth : float
@@ -383,13 +384,17 @@ def offer_value(
         For rows that do not fit together.
     """
     t, policy = (np.asarray(values, dtype=float) for values in (t, policy))
-    if t.shape != policy.shape or t.shape != (len(density.probability),) or not len(t):
+    given = isinstance(density, OfferDensity)
+    rows = len(t) if density is None else len(density.probability if given else density)
+    if t.shape != policy.shape or t.shape != (rows,) or not rows:
         raise CounterweightError(
-            f"Logged offers {t.shape}, the policy's {policy.shape} and their density "
-            f"{(len(density.probability),)} must be of the same rows."
+            f"Logged offers {t.shape}, the policy's {policy.shape} and their density ({rows},) "
+            "must be of the same rows."
         )
     if not (np.isfinite(t).all() and np.isfinite(policy).all()):
         raise CounterweightError("Logged offers and the policy's must be finite numbers.")
+    if not given:
+        density = drawn_density(t) if density is None else offer_density(density, t)
     answer = checked_labels(answer, len(t), "answer")
     worth = revenue[0] + revenue[1] * policy
     earned, bounds = answer * worth, (0.0, None) if worth.min() >= 0 else None

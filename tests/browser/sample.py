@@ -137,7 +137,7 @@ def study(path, title, group, many=6):
         "Seven rising curves beside a heatmap of deciles",
         lines(),
         lines(3.4),
-        Link("The numbers as CSV", "tables/curve.csv"),
+        (Link("CSV", "tables/curve.csv"),),
     )
     cards = (
         Card("Gain over the baseline", "+2.4 points", "[1.1, 3.7]", "in accuracy", ""),

@@ -31,6 +31,7 @@ from counterweight.plan.own import TABLES, tables_to_keep
 from counterweight.plan.reading import planned
 from counterweight.plan.stages import Stages
 from counterweight.reporting.blocks import (
+    COMMIT,
     COSTS,
     LEDGER,
     PARTIAL,
@@ -42,6 +43,16 @@ from counterweight.reporting.report_jobs import partial_job
 from snakemake.benchmark import benchmarked
 from snakemake.exceptions import WorkflowError
 from snakemake.script import PythonScript
+
+# Pages tell the commit by which they were made, where this is a checkout.
+if COMMIT not in os.environ and (HOME / ".git").exists():
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        os.environ[COMMIT] = subprocess.check_output(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
+            cwd=HOME,
+            text=True,
+            stderr=subprocess.DEVNULL,
+        ).strip()
 
 try:
     # A module has the config that it is given, and no config.yaml below it.
@@ -230,8 +241,13 @@ def started():
     logging.raiseExceptions = False
     submit_without_limit()
     fork_jobs()
-    if "counterweight" not in workflow.output_settings.log_handler_settings:
+    if not says_little():
         tell_remaining_time()
+
+
+def says_little():
+    """Whether the terminal has our own lines (make's `SAID`) in place of Snakemake's."""
+    return "counterweight" in workflow.output_settings.log_handler_settings
 
 
 #: Seconds between two lines on the time that is left.
@@ -359,10 +375,12 @@ def report_what_is_there():
     if applying_only():
         # A mistake in a table of new rows says nothing about the studies.
         return
+    # Jobs of this machine have said in the terminal why they failed.
+    told = workflow.local_exec and says_little()
     try:
         made = subprocess.run(
             [sys.executable, "-m", "counterweight.reporting.assemble"],
-            input=json.dumps(partial_job(PLAN, PATHS)),
+            input=json.dumps(partial_job(PLAN, PATHS) | {"told": told}),
             text=True,
             start_new_session=True,  # Ctrl-C is for the run
         )

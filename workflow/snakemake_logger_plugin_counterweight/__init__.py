@@ -10,8 +10,9 @@ import time
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-#: Seconds between two lines on the time that is left, where a line cannot move.
-TOLD_EVERY = 60
+#: Where a line cannot move, one on the time that is left: after so many seconds at least, and so
+#: many of the jobs.
+TOLD_EVERY, TOLD_SHARE = 60, 0.05
 #: A failed job says itself why, in a line of its own, and the end of the run says which failed:
 #: these are Snakemake's ways to say it again.
 AGAIN = (
@@ -51,6 +52,7 @@ class LogHandler(LogHandlerBase):
 
     def __post_init__(self):
         self.begun = self.told = time.monotonic()
+        self.done = 0
         self.moves = sys.stderr.isatty()
 
     def emit(self, record):
@@ -75,8 +77,8 @@ class LogHandler(LogHandlerBase):
         if self.moves:
             # What jobs say in between begins where the line does.
             print(f"\r\x1b[2K{text}\r", end="", file=sys.stderr, flush=True)
-        elif now - self.told >= TOLD_EVERY:
-            self.told = now
+        elif now - self.told >= TOLD_EVERY and done - self.done >= TOLD_SHARE * total:
+            self.told, self.done = now, done
             print(text, file=sys.stderr, flush=True)
         if done == total and self.moves:
             print("\x1b[2K", end="", file=sys.stderr, flush=True)

@@ -18,7 +18,15 @@ from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages import selection_page
 from counterweight.reporting.render import render
 from counterweight.reporting.report_jobs import report_plan
-from counterweight.reporting.wording import interval, listing, number, percent
+from counterweight.reporting.wording import (
+    amount,
+    interval,
+    listing,
+    number,
+    percent,
+    shortened,
+    told_apart,
+)
 
 CLAIMS = Path(__file__).resolve().parents[3] / "workflow" / "claims" / "smith_elkan_2007.yaml"
 FAILURE = {
@@ -298,10 +306,24 @@ def test_papers_are_those_of_the_studies_that_were_run():
 def test_numbers_are_written_one_way():
     assert number(-0.5, 1) == "\N{MINUS SIGN}0.5"
     assert number(-0.001, 2, sign=True) == "0.00"
-    assert number(12798, 0) == "12\N{NARROW NO-BREAK SPACE}798"
+    assert number(12798, 0) == "12,798"
     assert number(float("nan")) == "–" and number(float("inf")) == "infinite"
     assert percent(0.742) == "74.2 %"
     assert interval(-1, 2, 1) == "[\N{MINUS SIGN}1.0, 2.0]" and interval(float("nan"), 1) == ""
+
+
+def test_amounts_keep_their_figures():
+    told = [amount(one) for one in (5.5, 1234.4, 12345.6, 3000)]
+    assert told == ["5.500", "1,234", "12,346", "3,000"]
+    assert amount(0.5, 3, True) == "+0.500"
+
+
+def test_names_are_cut_between_words_and_stay_apart():
+    assert shortened("a long name with many words in it", 20) == "a long name…in it"
+    assert shortened("x" * 40, 20) == "x" * 12 + "…" + "x" * 7
+    same = ["the very long name of one thing", "the very long other of one thing"]
+    assert told_apart(same, 16, 5) == same
+    assert told_apart([same[0], "short"], 16, 9) == ["the…one thing", "short"]
 
 
 def told_of_hidden_labels(plan, metrics, gain):

@@ -455,7 +455,7 @@ def _size(value, figures=3):
     """Some figures, and all those before the point: nobody reads 2.64e+09."""
     if abs(value) < 10**figures - 0.5:
         return f"{value:.{figures}g}"
-    return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return f"{value:,.0f}"
 
 
 def _errors(count):

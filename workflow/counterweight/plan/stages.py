@@ -65,10 +65,11 @@ class Stages:
         if stage == "columns":
             return columns_job(name, self.plan, self.paths)
         if stage == "report":
-            return report_jobs.report_job(self.plan, self.paths, self._with_own_files())
-        if stage in ("draw", "page"):
-            planned = getattr(report_jobs, f"{stage}_job")
-            return planned(self.plan, self.paths, *([name] if name else []))
+            return report_jobs.report_job(self.plan, self.paths, self._with_own_files)
+        if stage == "page":
+            return report_jobs.page_job(self.plan, self.paths, name, self._with_own_files)
+        if stage == "draw":
+            return report_jobs.draw_job(self.plan, self.paths, name)
         study = self.plan["studies"][name]
         planned = getattr(tasks.module_of(study), f"plan_{stage}")
         return planned(self.plan, study, *([item] if item else []), self.paths.study(name))
@@ -78,18 +79,19 @@ class Stages:
         job = self.job(stage, name, item)
         return job.spec(str(self.scripts / f"{stage}.py"), self.content(job))
 
-    def _with_own_files(self):
-        """Jobs that read files of one's own: tables and their parts, targets, new rows, keys."""
-        studies = self.plan["studies"]
-        asked = [("prepare", name) for name in self.plan["datasets"]]
-        for name, study in studies.items():
+    def _with_own_files(self, names):
+        """Jobs of studies that read files of one's own: tables, parts, targets, new rows, keys."""
+        asked = []
+        for name in names:
+            study = self.plan["studies"][name]
+            asked.append(("prepare", study["dataset"]))
             parts = tasks.module_of(study).parts(self.plan, study)
             asked += [("sum", name, part) for part in parts]
             asked += [("weigh", name, weighting) for weighting in study["weightings"]]
             asked += [("collect", name), ("deliver", name)] + [("apply", name)] * bool(
                 study["score"]
             )
-        found = [self.job(*one) for one in asked]
+        found = [self.job(*one) for one in dict.fromkeys(asked)]
         return [job for job in found if job and (job.own or job.key)]
 
     def content(self, job):

@@ -64,13 +64,15 @@ FINDINGS = tuple(
 )
 
 
-def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=None, answers=()):
+def family_pages(
+    shown, family, metrics, papers, results, failures=(), draw_in=None, answers=(), content=None
+):
     """The pages, the findings by study and the tables by ``{study}-{target}`` of a family.
 
     `papers` are claims and printed figures, from `counterweight.reporting.claims.load_claims`,
-    `answers` first sentences from `counterweight.reporting.printed.load_items`. With
-    `draw_in`, a folder, the figures that can be drawn are drawn there, in place of those of the
-    run.
+    `answers` first sentences from `counterweight.reporting.printed.load_items`, `content` digests
+    of files of one's own by path. With `draw_in`, a folder, the figures that can be drawn are drawn
+    there, in place of those of the run.
     """
     claims, printed = papers
     pages, findings, tables = [], {}, {}
@@ -107,6 +109,11 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
             answer=first.get(name, ""),
             # Of a failed run those that are there.
             files=tuple(path for path in plan.get("files", ()) if (results / path).exists()),
+            made_of={
+                path: digest
+                for path, digest in (content or {}).items()
+                if path in plan.get("made_of", ())
+            },
         )
         page, findings[name] = study_page(reference(plan["sheets"]["page"]), numbers, context)
         pages.append(page)
@@ -172,7 +179,7 @@ def page(job):
     results = Path(job.output.findings).parents[1]
     papers, (_, _, answers) = load_claims(job.input.claims), load_items(job.input.claims)
     pages, findings, tables = family_pages(
-        shown, family, _metrics(job.input.metrics), papers, results, answers=answers
+        shown, family, _metrics(job.input.metrics), papers, results, (), None, answers, job.content
     )
     for name, table in tables.items():
         write_table(results / "tables" / f"{name}.parquet", table, TABLE)
@@ -216,7 +223,7 @@ def report(job):
     if job.given["one_file"]:
         families = blocks.families(shown)
         others = [
-            family_pages(shown, one, metrics, papers, results, answers=answers)[0]
+            family_pages(shown, one, metrics, papers, results, (), None, answers, job.content)[0]
             for one in families
         ]
         write_whole(pages, sum(others, []), shown, results / blocks.WHOLE)
@@ -296,7 +303,7 @@ def main():
     for failure in failures:
         what = " ".join(filter(None, [failure["study"], failure["source"]]))
         print(f"FAILED {failure['stage']} {what} (log: {failure['log']})")
-        for line in failure["reason"].splitlines()[-8:]:
+        for line in [] if given.get("told") else failure["reason"].splitlines()[-8:]:
             print(f"    {line}")
     if not failures:
         print("Nothing that the report needs is missing: see the messages above.")
@@ -430,7 +437,8 @@ def drawings(folder, name, plan, results=None):
     titles = Path(folder) / "figures.parquet"
     known = read_table(titles).set_index("figure").to_dict("index") if titles.exists() else {}
     for figure in (name for name in plan["figures"] if name in known):
-        data = f"{plan.get('folder', name)}/figures/{figure}.csv"
+        at = f"{plan.get('folder', name)}/figures/{figure}"
+        links = blocks.Link("CSV", f"{at}.csv"), blocks.Link("SVG", f"{at}.svg")
         yield blocks.Figure(
             figure,
             known[figure]["title"],
@@ -438,7 +446,7 @@ def drawings(folder, name, plan, results=None):
             known[figure]["alt"],
             titles.with_name(f"{figure}.svg").read_text(encoding="utf-8"),
             titles.with_name(f"{figure}-narrow.svg").read_text(encoding="utf-8"),
-            blocks.Link("The numbers drawn, as CSV", data) if results is not None else None,
+            links if results is not None else (),
         )
 
 

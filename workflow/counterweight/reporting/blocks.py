@@ -4,7 +4,10 @@ Everything is plain text: the templates escape it. A page is a tree of sections,
 blocks in the order in which they are read. Read when a run is planned, so no numpy here.
 """
 
+import os
+import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 
@@ -48,7 +51,7 @@ class Figure:
     """A drawing in two widths, with what it shows.
 
     ``wide`` and ``narrow`` are SVG texts, ``title`` states the finding (or the question),
-    ``alt`` says in some ten words what is drawn, ``data`` is a link to a CSV of what it draws.
+    ``alt`` says in some ten words what is drawn, ``files`` are links to it and to what it draws.
     """
 
     name: str
@@ -57,7 +60,7 @@ class Figure:
     alt: str
     wide: str
     narrow: str = ""
-    data: Link | None = None
+    files: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -363,3 +366,15 @@ def facts(shown):
     yield f"Seed {shown['seed']}."
     if "libraries" in shown:
         yield ", ".join(f"{name} {version}" for name, version in shown["libraries"].items()) + "."
+    yield made()
+
+
+#: The commit that a run goes by, where it is made in a checkout: told to its jobs by Snakemake.
+COMMIT = "COUNTERWEIGHT_COMMIT"
+
+
+def made():
+    """When a page was made (a day, by SOURCE_DATE_EPOCH where that is set), and by which commit."""
+    day = datetime.fromtimestamp(float(os.environ.get("SOURCE_DATE_EPOCH") or time.time()), UTC)
+    commit = os.environ.get(COMMIT)
+    return f"Made on {day:%Y-%m-%d}{f' by commit {commit}' if commit else ''}."

@@ -453,7 +453,7 @@ SAID |= {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textascii
 SAID |= {"×": "$\\times$", "±": "$\\pm$", "≤": "$\\le$", "≥": "$\\ge$", "→": "$\\to$"}
 SAID |= {"\N{EN DASH}": "--", "—": "---", "…": "\\dots{}", "†": "\\dag{}"}
 SAID |= {"“": "``", "”": "''", "\N{RIGHT SINGLE QUOTATION MARK}": "'"}
-SAID |= {"\u202f": "\\,", "\u00a0": "~"}
+SAID |= {"\u00a0": "~"}
 DAGGER = "†"
 
 

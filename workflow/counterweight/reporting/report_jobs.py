@@ -53,14 +53,18 @@ def draw_job(plan, paths, name):
     return Job("counterweight.reporting.charts.forms:draw", inputs, given, uses)
 
 
-def page_job(plan, paths, family):
-    """The job that makes the pages and tables of a family's studies."""
+def page_job(plan, paths, family, with_own_files=lambda names: ()):
+    """The job that makes the pages and tables of a family's studies.
+
+    `with_own_files` gives the jobs of studies that read files of one's own, whose digests stand on
+    the pages.
+    """
     shown = report_plan(plan)
     names = families(shown)[family]
     contents = [entry | {"words": ""} for entry in site_of(shown).entries]
     # Measures of its studies only: those of others are no matter of this family.
     own = shown | {"measures": {}, "studies": {name: shown["studies"][name] for name in names}}
-    own = _with_files(own, paths, names)
+    own = _with_files(own, paths, names, with_own_files)
     tables = [
         f"{paths.results}/tables/{name}-{target}"
         for name in names
@@ -89,15 +93,17 @@ def page_job(plan, paths, family):
         },
         files=_templates(),
         modules=_sheet_modules(own),
+        own=_own_files(with_own_files(names)),
     )
 
 
-def report_job(plan, paths, others=()):
+def report_job(plan, paths, with_own_files=lambda names: ()):
     """The job that makes the index, the claims and the glossary; all in one file, if asked for.
 
-    `others` are jobs that read files of one's own, whose digests stand in what the run rests on.
+    `with_own_files` gives the jobs of studies that read files of one's own, whose digests stand in
+    what the run rests on.
     """
-    shown = report_plan(plan)
+    shown, others = report_plan(plan), with_own_files(plan["studies"])
     findings = [f"{paths.results}/findings/{family}.parquet" for family in families(shown)]
     inputs = {"metrics": paths.measurements(), "findings": findings, **_claims(plan)}
     # What a database answered is known from what was kept of it.
@@ -109,7 +115,7 @@ def report_job(plan, paths, others=()):
         outputs |= {role: f"{paths.results}/{file}" for role, file in LEDGER.items()}
     modules = ()
     if plan["one_file"]:
-        shown = _with_files(shown, paths, plan["studies"])
+        shown = _with_files(shown, paths, plan["studies"], with_own_files)
         inputs["figures"] = [path for name in plan["studies"] for path in paths.figures(name)]
         inputs["columns"] = _column_reports(plan, paths, plan["studies"])
         inputs["given"] = _tables_of(paths, plan["studies"], {"deliver", "apply"})
@@ -125,7 +131,7 @@ def report_job(plan, paths, others=()):
         outputs=outputs,
         files=(*_templates(), *_benchmark()),
         modules=modules,
-        own=tuple(dict.fromkeys(path for job in others for path in job.own)),
+        own=_own_files(others),
         key=next((job.key for job in others if job.key), ""),
     )
 
@@ -151,8 +157,15 @@ def _tables_of(paths, names, stages):
     return [path for path in dict.fromkeys(made) if path.endswith(".parquet")]
 
 
-def _with_files(shown, paths, names):
-    """The plan with what each of some studies gives away, below the folder of results."""
+def _own_files(jobs):
+    return tuple(dict.fromkeys(path for job in jobs for path in job.own))
+
+
+def _with_files(shown, paths, names, with_own_files=lambda names: ()):
+    """The plan with what each of some studies gives away, below the folder of results.
+
+    And with the files of one's own that each is made of.
+    """
     studies = {}
     for name in names:
         steps = [step for chain in paths.chains([name]) for step in chain["steps"]]
@@ -161,6 +174,7 @@ def _with_files(shown, paths, names):
         made = [path for path in made if f"/{name}/metrics/" not in path]
         made = [posixpath.relpath(path, paths.results) for path in made]
         studies[name] = shown["studies"][name] | {"files": made}
+        studies[name]["made_of"] = _own_files(with_own_files([name]))
     return shown | {"studies": shown["studies"] | studies}
 
 

@@ -38,7 +38,7 @@ from counterweight.reporting.wording import (
     number,
     percent,
     places_for,
-    shortened,
+    told_apart,
 )
 from counterweight.tables.parquet import read_table
 
@@ -51,8 +51,8 @@ class Answer:
     """What a study found: the answer in one sentence, what goes with it, numbers as cards.
 
     ``points`` are what the small chart of the pages above draws: ``(label, Estimate, mark)`` of
-    one measure, the mark "main" or "". ``rest`` is what trust begins with,
-    ``todo`` what to do next. Empty sentences are left out.
+    one measure, the mark "main" or "". ``rest`` is what trust begins with, ``todo`` what to do
+    next, ``files`` what stands in the files. Empty sentences are left out.
     """
 
     sentence: str
@@ -61,6 +61,7 @@ class Answer:
     points: tuple = ()
     rest: tuple = ()
     todo: tuple = ()
+    files: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ class StudyContext:
     ``figures`` are `blocks.Figure`, ``failures`` `blocks.Failure`, ``links`` blocks of the last
     section, ``csv`` the link to the study's table, ``reasons`` why a method has no result,
     ``answer`` a first sentence that was declared for the study, "" for that of its kind, ``files``
-    the paths of what the study gives away, below the folder of results.
+    the paths of what the study gives away, below the folder of results, ``made_of`` digests of the
+    files of one's own that it rests on, by path.
     """
 
     path: str
@@ -100,6 +102,7 @@ class StudyContext:
     reasons: dict | None = None
     answer: str = ""
     files: tuple = ()
+    made_of: dict | None = None
 
 
 # Answers of any study.
@@ -206,39 +209,38 @@ def study_page(page, numbers, context):
     question = question or default_question(numbers)
     own = plan["source"] == "own"
     figures = [one for one in context.figures if one.name != NEW_ROWS]
-    first, cards = Sentence(answer.sentence, "answer"), tuple(answer.cards)
-    more, cards = _sentences(answer.more), [blocks.Cards(cards)] if cards else []
-    lead = [first, *column_doubts(numbers), *(cards + more if own else more + cards)]
-    lead += [*context.failures, *figures[:1]]
-    if todo := _sentences(answer.todo):
-        lead += [Sentence(f"What to do next. {todo[0].text}", "next"), *todo[1:]]
-    trusted = [*_sentences(answer.rest), *_trust(trust, numbers, context), *_counted(numbers)]
-    trusted = [*filter(None, trusted), *filter(None, [column_table(numbers)])]
-    more = _tables((*details, everything(numbers, shown)), numbers, context)
-    results = ("Results", _tables(sheets, numbers, context, context.csv), "results")
-    given_away = ("Files", files(context.files), "files")
-    details = ("Details", (*more, *context.links), "details")
+    cards = [blocks.Cards(tuple(answer.cards))] if answer.cards else []
+    more, todo = _sentences(answer.more), _sentences(answer.todo)
+    lead = [Sentence(answer.sentence, "answer"), *column_doubts(numbers)]
+    lead += [*(cards + more if own else more + cards), *context.failures, *figures[:1]]
+    if todo:
+        lead.append(Sentence(f"What to do next. {todo[0].text}", "next"))
+    trusted = [*todo[1:], *_sentences(answer.rest), *_trust(trust, numbers, context)]
+    trusted += [*_counted(numbers), *filter(None, [column_table(numbers)])]
+    trusted = [*dict.fromkeys(filter(None, trusted))]
+    more = [*_tables((*details, everything(numbers, shown)), numbers, context)]
+    found = [*_tables(sheets, numbers, context, context.csv)]
+    given_away = ("Files", [*_sentences(answer.files), *files(context.files)], "files")
     if own:
         new = [Sentence(text) for text in told_new(new_tables(context.files, numbers.results))]
         new += [one for one in context.figures if one.name == NEW_ROWS]
-        results = (results[0], map(_folded, results[1]), results[2])
+        made = _made_of(context)
         sections = (
             given_away,
             ("New rows", new, "new"),
-            ("How far to trust it", _in_short(map(_folded, trusted)), "trust"),
-            results,
-            ("More figures", figures[1:], "figures"),
-            details,
+            ("How far to trust it", _in_short(trusted), "trust"),
+            ("Results", map(_folded, found[:1]), "results"),
+            ("Details", (*figures[1:], *found[1:], *more, *made, *context.links), "details"),
         )
     else:
         sections = (
-            results,
+            ("Results", found, "results"),
             ("How far to trust it", trusted, "trust"),
             ("More figures", figures[1:], "figures"),
             given_away,
-            details,
+            ("Details", (*more, *context.links), "details"),
         )
-    closed = ("figures", "details") if own else ()
+    closed = ("details",) if own else ()
     sections = [
         blocks.Section(head, tuple(parts), name, fold=name in closed)
         for head, parts, name in sections
@@ -257,7 +259,7 @@ def study_page(page, numbers, context):
 
 
 #: Sentences on trust that stand open on the page of a table of one's own.
-OPEN = 4
+OPEN = 2
 #: The figure of the answers for new rows.
 NEW_ROWS = "new_rows"
 
@@ -274,12 +276,11 @@ def _folded(block):
 
 
 def _in_short(parts):
-    """The first sentences on trust and all tables; further sentences folded, last."""
-    parts = list(parts)
+    """The first sentences on trust; further sentences and all tables folded, last."""
     said = [one for one in parts if isinstance(one, Sentence)]
-    rest = [one for one in parts if not isinstance(one, Sentence)]
-    more = blocks.Section("More on how far to trust it", tuple(said[OPEN:]), fold=True)
-    return (*said[:OPEN], *rest, *([more] if more.blocks else []))
+    rest = [_folded(one) for one in parts if not isinstance(one, Sentence)]
+    more = blocks.Section("More on how far to trust it", (*said[OPEN:], *rest), fold=True)
+    return (*said[:OPEN], *([more] if more.blocks else []))
 
 
 def everything(numbers, shown=()):
@@ -362,15 +363,15 @@ def small_chart(points, width=260, row=22, room=110):
         return f"{room + 8 + scale * (value - least):.1f}"
 
     parts = []
-    for place, (label, one, mark) in enumerate(points):
+    names = told_apart([label for label, _, _ in points], 19, 9)
+    for place, (label, (_, one, mark)) in enumerate(zip(names, points, strict=True)):
         y, colour = row * place + row / 2, BLUE if mark else GREY
         if one.bounded:
             ends = f"M{x(one.low)} {y}H{x(one.high)}"
             parts.append(f'<path d="{ends}" stroke="{colour}" stroke-width="2"/>')
         parts.append(f'<circle cx="{x(one.mean)}" cy="{y}" r="4" fill="{colour}"/>')
-        short = label if len(label) < 20 else shortened(label, 18, 9)
         style = f'y="{y + 4}" font-size="11" fill="currentColor"'
-        parts.append(f'<text x="0" {style}>{html.escape(short)}</text>')
+        parts.append(f'<text x="0" {style}>{html.escape(label)}</text>')
     box = f'viewBox="0 0 {width} {row * len(points)}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{"".join(parts)}</svg>'
 
@@ -381,15 +382,15 @@ def small_chart(points, width=260, row=22, room=110):
 
 #: What stands in the files that studies give away, by their names.
 HOLDS = {
-    "scores": "Each row of the table: its estimate, and what it rests on.",
-    "offers": "The best offer for each person, and what it is expected to earn.",
-    "values": "What each policy is worth on the rows of the log.",
+    "scores": "Each row: its estimate, and what it rests on.",
+    "offers": "Each person: the best offer, and what it is expected to earn.",
+    "values": "What each policy is worth by the rows of the log.",
     "measures": "How good each column of predictions is.",
     "comparisons": "Every two of them, on the same rows.",
-    "accepted": "Who of the table is accepted.",
+    "accepted": "Who is accepted.",
     "collect": "The rows whose outcome to buy, each with the chance by which it was drawn.",
-    "filter": "The filter itself, for new people: docs/filter_format.md says how to read it.",
-    "model": "The saved model: counterweight.load reads it, and answers for new rows.",
+    "filter": "The filter itself, for new people (docs/filter_format.md).",
+    "model": "The saved model: counterweight.load reads it.",
 }
 NEW = "new_"
 #: Share of the rows between the ends of a range that is told.
@@ -398,18 +399,24 @@ MIDDLE = (0.05, 0.95)
 
 def files(paths):
     """A `Link` with a line for each file that a study gives away; twins in Parquet are named."""
-    known = {str(path) for path in paths}
-    for path in map(PurePosixPath, paths):
+    known, models = {str(path) for path in paths}, ("model", "filter")
+    for path in sorted(map(PurePosixPath, paths), key=lambda one: one.stem in models):
         stem, twin = path.stem, str(path.with_suffix(".parquet"))
         if path.suffix == ".parquet" and str(path.with_suffix(".csv")) in known:
             continue
-        what = HOLDS.get(stem.removeprefix(NEW), "")
-        if stem.startswith(NEW):
-            what = f"The same for the new rows. {what}"
+        what = "The same for the new rows." if stem.startswith(NEW) else HOLDS.get(stem, "")
         if path.suffix == ".md":
             what = "The card of the filter: whom it takes, what it tells, how it is used."
-        also = f" Also as {PurePosixPath(twin).name}." if path.suffix == ".csv" else ""
-        yield Link(path.name, str(path), f"{what}{also if twin in known else ''}".strip())
+        also = " Also as Parquet." if path.suffix == ".csv" and twin in known else ""
+        yield Link(path.name, str(path), f"{what}{also}".strip())
+
+
+def _made_of(context):
+    """The files of one's own that a study rests on, with their digests."""
+    digests = (context.made_of or {}).items()
+    rows = tuple(Row(PurePosixPath(path).name, (Cell(digest),)) for path, digest in digests)
+    if rows:
+        yield Table("Made from these files", (Head("File"), Head("SHA-256")), rows)
 
 
 # New rows, in a line.

@@ -15,12 +15,12 @@ OPTIONS = {"keep_rate": "l", "share": "positives", "kappa": "κ", "alpha": "α",
 
 
 def number(value, digits=2, sign=False):
-    """A number with a true minus sign, thin spaces between thousands, a dash for NaN."""
+    """A number with a true minus sign, commas between thousands, a dash for NaN."""
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
         return "infinite" if value > 0 else f"{MINUS}infinite"
-    text = f"{abs(value):,.{digits}f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    text = f"{abs(value):,.{digits}f}"
     if not float(f"{abs(value):.{digits}f}"):
         return text
     return (MINUS if value < 0 else "+" if sign else "") + text
@@ -42,11 +42,11 @@ def places_for(values, least=2, figures=3, most=6):
 
 
 def amount(value, figures=4, sign=False):
-    """An amount of money or the like with at most so many figures; of thousands all of them."""
+    """An amount of money or the like with so many figures; of thousands all of them."""
     if abs(value) >= 10**figures:
         return number(value, 0, sign)
-    text = f"{value:{'+' if sign else ''},.{figures}g}"
-    return text.replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", MINUS)
+    text = f"{value:{'+' if sign else ''}#,.{figures}g}".rstrip(".")
+    return text.replace("-", MINUS)
 
 
 def percent(value, places=1):
@@ -117,8 +117,26 @@ def capital(text):
 
 
 def shortened(text, most, end=7):
-    """A long name with its middle left out; names often differ in their last words."""
-    return text if len(text) <= most else text[: most - end - 1] + "…" + text[-end:]
+    """A long name without its middle words; names often differ in their last ones.
+
+    Only a word that alone is too long is cut.
+    """
+    if len(text) <= most:
+        return text
+    head, tail = text[: most - end - 1], text[-end:]
+    # Back to the last whole word, and on to the next one, where there is one.
+    if not text[len(head)].isspace() and " " in head.strip():
+        head = head[: head.rindex(" ")]
+    if not text[-end - 1].isspace() and " " in tail.strip():
+        tail = tail[tail.index(" ") :]
+    return f"{head.rstrip()}…{tail.lstrip()}"
+
+
+def told_apart(texts, most, end=7):
+    """Names as `shortened`, those in full that would be the same."""
+    short = [shortened(text, most, end) for text in texts]
+    same = {one for one, text in zip(short, texts, strict=True) if short.count(one) > 1}
+    return [text if one in same else one for one, text in zip(short, texts, strict=True)]
 
 
 #: Bounds of what is told in a unit, where a measure says no others.
@@ -162,6 +180,44 @@ def measure_of(declared, metric, measure=""):
     words = f"{metric} of {measure}" if measure else metric
     entry = declared.get(f"{metric} of {measure}") or declared.get(metric)
     return Measure(**(entry or {"label": words.replace("_", " ")}))
+
+
+def axis_of(measure):
+    """What an axis of a measure says, and what its values are multiplied by to be drawn."""
+    unit = {"share": "", "relative": "% of the value"}.get(measure.unit, measure.unit)
+    unit = "%" if measure.percent else unit
+    label = capital(measure.label) + (f", {unit}" if unit else "")
+    return label, 100.0 if "%" in unit else 1.0
+
+
+def told(known, measure=None, sign=False, places=None, unit=""):
+    """``76.4 % [75.9, 76.8]``; a difference (`sign`): ``+0.4 points [0.1, 0.7]``.
+
+    A plain number with a `unit` where there is no measure.
+    """
+    factor = 1.0
+    if measure is not None:
+        unit, factor = measure.told if sign else ("", axis_of(measure)[1])
+        unit = unit if sign else "%" if factor == 100 else measure.unit.replace("share", "")
+    known = known.times(factor)
+    if places is None:
+        places = 1 if factor == 100 else places_for([known.mean], 2)
+    words = [number(known.mean, places, sign=sign), unit, interval(known.low, known.high, places)]
+    return joined_words(words, " ")
+
+
+def span(values, places=0, unit=""):
+    """``3 to 12``; one number where all are the same in print."""
+    low, high = number(min(values), places), number(max(values), places)
+    return f"{low if low == high else f'{low} to {high}'} {unit}".strip()
+
+
+def hovered(series, item, at, value, low, high):
+    """What is shown on hover: whose number it is, where, and the number with its interval."""
+    places = places_for([value], 1)
+    told = joined_words([number(value, places), interval(low, high, places)], " ")
+    where = "" if math.isnan(at) else f"at {at:.4g}"
+    return f"{joined_words([item, series, where])}: {told}"
 
 
 def packed(shown):

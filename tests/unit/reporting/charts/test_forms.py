@@ -264,3 +264,42 @@ def test_the_options_of_settings_are_read():
         "iterations": 5.0,
         "shifts": "all",
     }
+
+
+def rows_of(values):
+    """A canvas with a dot in each row, and its panel."""
+    canvas = forms.Canvas([""], forms.row_height(len(values)), "x")
+    canvas.rows([f"row {k}" for k in range(len(values))])
+    for row, value in enumerate(values):
+        canvas.all[0].dot(row, "a <b>", (value, 0, value - 0.1, value + 0.1), forms.MAIN)
+    return canvas, canvas.all[0]
+
+
+def test_marks_show_their_values_on_hover():
+    with forms.figure_look():
+        canvas, panel = rows_of([1.0, 2.0])
+        panel.line("way", [(1, 3.0), (2, 4.0, 3.5, 4.5)], forms.Look(forms.BLUE, ""))
+        panel.bars("size", [0, 1], [0.25, np.nan], forms.BLUE, 0.5, rows=True)
+        text = forms.svg_text(canvas.drawing("t", "a").figure)
+    assert sorted(re.findall("<title>(.*?)</title>", text)) == [
+        "row 0, a &lt;b&gt;: 1.00 [0.90, 1.10]",
+        "row 0, size: 0.250",
+        "row 1, a &lt;b&gt;: 2.00 [1.90, 2.10]",
+        "way, at 1: 3.00",
+        "way, at 2: 4.00 [3.50, 4.50]",
+    ]
+    assert "told-" not in text
+
+
+def test_far_off_values_stretch_no_scale():
+    with forms.figure_look():
+        near = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
+        canvas, panel = rows_of([*near, 900.0])
+        panel.upright(-3.0, forms.BASELINE)
+        canvas.drawing("t", "a")
+        assert panel.ax.get_xlim()[0] == pytest.approx(-3.0) and panel.ax.get_xlim()[1] < 3
+        assert "900.00 →" in [text.get_text() for text in panel.ax.texts]
+        canvas, panel = rows_of(near)
+        before = panel.ax.get_xlim()
+        canvas.drawing("t", "a")
+        assert panel.ax.get_xlim() == before and not panel.ax.texts

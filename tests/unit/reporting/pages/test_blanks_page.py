@@ -83,12 +83,12 @@ def test_the_rows_without_an_outcome_come_first_then_everyone(answer):
     found = answer("general", records)
     assert found.sentence == (
         "If labels are missing at random, of the 300 rows without an outcome, an estimated 31.8 % "
-        "[29.0, 35.0] have default = 1; of all 1\u202f000 rows, known outcomes and estimates "
+        "[29.0, 35.0] have default = 1; of all 1,000 rows, known outcomes and estimates "
         "together, 22.5 % [21.0, 24.0], or 18.0 to 27.0 % if the odds of default = 1 among rows "
         "without an outcome are up to twice or half those of like rows that have one."
     )
     assert [card.value for card in found.cards[:2]] == ["31.8 %", "22.5 %"]
-    assert "over all is 22.5 % (with" in " ".join(found.more)
+    assert "over all is 22.5 % (with" in " ".join(found.files)
 
 
 @pytest.mark.parametrize("error", [None, 0.01])
@@ -109,7 +109,7 @@ def test_of_the_unlabeled_nothing_is_said_of_everyone(answer):
     records += rated(0.318, 0.29, 0.35, "unlabeled", part="unlabeled")
     found = answer("unlabeled", records)
     assert found.sentence.count("31.8 %") == 1 and "all 1" not in found.sentence
-    assert "over those without an outcome is 31.8 %" in " ".join(found.more)
+    assert "over those without an outcome is 31.8 %" in " ".join(found.files)
 
 
 def test_a_mean_is_told_of_those_rows_too(answer):
@@ -176,7 +176,7 @@ def test_others_than_those_of_the_table_are_named_in_question_and_answer(answer,
     whom = "the people of clinic.csv"
     found = answer("general", records, **{"for": whom})
     assert "an estimated 31.8 % [29.0, 35.0] of them have default = 1" in found.sentence
-    assert not any("mean of its column" in text for text in found.more)
+    assert not any("mean of its column" in text for text in found.files)
     assert page.PAGE.question(None) == f"What would default be among {whom}?"
 
 
@@ -206,8 +206,7 @@ def test_bounds_of_a_mean_are_of_the_known_values(answer):
     records += bounded("general", 0.9, 1.0, worst=(10.0, 19.5))
     sentence = answer("general", records, outcome="debt", names=[]).sentence
     assert (
-        "over all 1\u202f000 rows, debt is between 10.00 and 19.50 on average: 10 % of them"
-        in sentence
+        "over all 1,000 rows, debt is between 10.00 and 19.50 on average: 10 % of them" in sentence
     )
     assert "the largest that is known" in sentence and "twice" not in sentence
 

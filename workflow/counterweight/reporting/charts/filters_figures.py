@@ -13,6 +13,7 @@ from counterweight.reporting.wording import (
     listing,
     setting_label,
     shortened,
+    told_apart,
 )
 from counterweight.tables.parquet import model_arrays, numbers_of
 
@@ -124,8 +125,8 @@ class Filters:
             panel.ax.set(xlim=(-0.03, right), ylim=(0, 1.06 * top))
 
 
-def group_name(group, most=22):
-    return shortened(group.replace("=", ": "), most)
+def group_name(group):
+    return group.replace("=", ": ")
 
 
 def draw_frontier(study):
@@ -192,7 +193,7 @@ def draw_heatmap(study):
     heights[-1] += 0.9
     canvas = forms.Canvas(titles, heights, sharex=True)
     narrow = forms.is_narrow()
-    heads = [group_name(group, 14 if narrow else 22) for group in known.groups]
+    heads = told_apart([group_name(one) for one in known.groups], 14 if narrow else 22)
     for panel, (leaves, shares, mass, accepted) in zip(canvas.all, maps.values(), strict=True):
         shown, word = np.nan_to_num(shares[:_LEAVES]), "" if narrow else "leaf "
         chances = [chance_text(chance) for chance in accepted]
@@ -243,7 +244,7 @@ def draw_proportions(study):
     titles = [f"Accepted, {setting_label(setting)}" for setting in settings]
     shared, height = {"sharex": True, "sharey": True}, 1.1 * forms.row_height(len(order))
     canvas = forms.Canvas(titles, height, "Share, %", **shared)
-    canvas.rows([group_name(group) for group in order])
+    canvas.rows(told_apart([group_name(group) for group in order], 22))
     for panel, setting in zip(canvas.all, settings, strict=True):
         bars = [before[group] for group in order]
         panel.bars("all rows", range(len(order)), bars, forms.PALE, 0.5, rows=True)

@@ -12,6 +12,7 @@ a dark page can put others in their place.
 import contextlib
 import contextvars
 import hashlib
+import html
 import io
 import math
 import re
@@ -30,7 +31,16 @@ from matplotlib.path import Path as Outline
 
 from counterweight.plan.components import load
 from counterweight.reporting.numbers import StudyNumbers
-from counterweight.reporting.wording import capital, interval, joined_words, number, places_for
+from counterweight.reporting.wording import (  # noqa: F401  (figures find their words here)
+    axis_of,
+    capital,
+    hovered,
+    joined_words,
+    number,
+    places_for,
+    span,
+    told,
+)
 from counterweight.tables.jobs import log
 from counterweight.tables.parquet import read_table, replacing, write_table
 
@@ -114,9 +124,31 @@ def svg_text(figure):
     text = buffer.getvalue()
     for pattern, put in _SHORTER.items():
         text = re.sub(pattern, put, text, flags=re.DOTALL)
+    text = _with_values(text, getattr(figure, "told", ()))
     # A clip is named by what it clips, as rounded: the layout's last bits differ between runs.
     for name, area in re.findall(r'<clipPath id="(\w+)">(.*?)</clipPath>', text):
         text = text.replace(name, "p" + hashlib.sha256(area.encode()).hexdigest()[:10])
+    return text
+
+
+#: How parts of a figure are marked whose values are shown on hover.
+_TOLD = "told-"
+
+
+def _with_values(text, told):
+    """An SVG text in which marks show their values on hover: `told` has the texts of each part."""
+    for k, words in enumerate(told):
+        before, _, after = text.partition(f'<g id="{_TOLD}{k}">')
+        marks = re.findall(r"<use [^>]*/>", after.split(f'<g id="{_TOLD}', 1)[0])[: len(words)]
+        kind, said = ("use", iter(words)) if len(marks) == len(words) else ("path", iter(words[:1]))
+
+        def with_title(mark, kind=kind, said=said):
+            title = next(said, None)
+            if title is None:
+                return mark[0]
+            return f"<{kind} {mark[1]}><title>{html.escape(title, quote=False)}</title></{kind}>"
+
+        text = f"{before}<g>{re.sub(rf'<{kind} ([^>]*)/>', with_title, after, count=len(words))}"
     return text
 
 
@@ -221,6 +253,8 @@ _LETTER, _KEY = 0.062, 0.5
 _INDENT, _LINE = 0.24, 0.155
 #: Inches for the names of rows beside panels.
 BESIDE = 2.3
+#: Widths of the middle half of the values of rows beyond which a scale is not stretched.
+FAR = 4
 
 
 class Look(NamedTuple):
@@ -291,6 +325,7 @@ class Canvas:
             rows = [[place] for row in rows for place in row]
         sizes = [heights[row[0][0]] for row in rows]
         self.figure, self.points, self.keys = empty_figure(sum(sizes) + 0.5), [], {}
+        self.figure.told = self.told = []
         least, made = math.lcm(*map(len, rows)), {}
         spec = self.figure.add_gridspec(len(rows), least, height_ratios=sizes)
         for k, row in enumerate(rows):
@@ -337,6 +372,8 @@ class Canvas:
 
     def drawing(self, title, alt):
         """The finished `counterweight.reporting.charts.forms.Drawing`, with a legend."""
+        for panel in self.all:
+            panel.cut()
         if self.keys:
             widest = min(max(map(len, self.keys)), 44)
             columns = max(1, int(page_width() / (widest * _LETTER + _KEY)))
@@ -352,12 +389,19 @@ class Panel:
     def __init__(self, canvas, ax, name, measures, first):
         self.canvas, self.ax, self.name, self.measures = canvas, ax, name, measures
         self.items, self.first = (), first  # of its row, as it is drawn
+        self.dots, self.uprights = [], []
 
     def note(self, series, value, item="", at=math.nan, low=math.nan, high=math.nan):
         """Write down a number that is drawn: a row of the figure's CSV."""
         if not math.isnan(value):
             row = (self.name, series, item, at, value, low, high, self.measures)
             self.canvas.points.append(row)
+
+    def hover(self, artist, count=1):
+        """Let the last `count` numbers that were written down show on the marks of an artist."""
+        told = [hovered(*row[1:7]) for row in self.canvas.points[-count:]]
+        artist.set_gid(f"{_TOLD}{len(self.canvas.told)}")
+        self.canvas.told.append(told)
 
     def key(self, name, look, **options):
         """An entry of the legend."""
@@ -378,7 +422,13 @@ class Panel:
         x, y, low, high = np.array(points, float).T
         if bars:
             self.strokes(np.stack([shift * x, low, shift * x, high], 1), look.colour)
-        self.ax.plot(shift * x, y, **look.marks(**marks))
+        (drawn,) = self.ax.plot(shift * x, y, **look.marks(**marks))
+        if not look.marker and len(points) <= _HOVERED:
+            # A line without markers has places for the pointer that nobody sees.
+            size = {"marker": "o", "markersize": 9, "alpha": 0, "linestyle": "none"}
+            (drawn,) = self.ax.plot(shift * x, y, color=look.colour, **size)
+        if len(points) <= _HOVERED:
+            self.hover(drawn, len(points))
         if key:
             self.key(name, look)
 
@@ -411,6 +461,7 @@ class Panel:
         """A line across all rows, from a share of the panel's height on."""
         line = {"color": look.colour, "linewidth": 1.0, "linestyle": look.dash, "zorder": 1}
         self.ax.axvline(value, ymin=least, **line)
+        self.uprights.append(value)
         if name:
             self.note(name, value)
             self.key(name, look)
@@ -437,9 +488,37 @@ class Panel:
         if not math.isnan(low):
             self.ax.hlines(row, low, high, color=look.colour, linewidth=1.2)
         marks = {"markersize": 4.6, "linestyle": "none", **marks}
-        self.ax.plot([mean], [row], **look.marks(**marks))
+        (drawn,) = self.ax.plot([mean], [row], **look.marks(**marks))
+        self.hover(drawn)
+        self.dots.append((row, mean, low, high))
         if key:
             self.key(name, look, **marks)
+
+    def cut(self):
+        """End a scale where all but far-off values of rows do; what lies beyond is told there.
+
+        A value is far off that is further from the middle half of all than `FAR` times as much as
+        that half, or half the intervals, are wide.
+        """
+        row, mean, low, high = np.array(self.dots or [(math.nan,) * 4], float).T
+        if len(mean) < 4 or self.ax.get_xscale() != "linear":
+            return
+        first, last = np.percentile(mean, [25, 75])
+        widths = (high - low)[~np.isnan(high - low)]
+        far = FAR * max(last - first, np.median(widths) if len(widths) else 0.0)
+        left, right = self.ax.get_xlim()
+        ends = min([first - far, *self.uprights]), max([last + far, *self.uprights])
+        ends = max(left, ends[0]), min(right, ends[1])
+        if far > 0 and ends != (left, right):
+            self.ax.set_xlim(*ends)
+            places = places_for(mean)
+            for at, value in zip(row, mean, strict=True):
+                if not ends[0] <= value <= ends[1]:
+                    up = value > ends[1]
+                    told = f"{number(value, places)} →" if up else f"← {number(value, places)}"
+                    where = {"ha": "right" if up else "left", "va": "center", "fontsize": 7.5}
+                    where["bbox"] = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.6}
+                    self.ax.text(ends[int(up)], at, told, **where)
 
     def link(self, row, values):
         """A pale line between two values of a row."""
@@ -447,10 +526,12 @@ class Panel:
 
     def bars(self, name, places, values, colour, width, rows=False):
         """Bars that stand side by side (or hang); in rows if `rows`."""
-        for at, value in zip(places, values, strict=True):
+        drawn = (self.ax.barh if rows else self.ax.bar)(places, values, width, color=colour)
+        for bar, at, value in zip(drawn, places, values, strict=True):
             where = {"item": self.items[at]} if rows else {"at": at}
             self.note(name, abs(value), **where)
-        (self.ax.barh if rows else self.ax.bar)(places, values, width, color=colour)
+            if not math.isnan(value):
+                self.hover(bar)
         self.canvas.keys.setdefault(name, Patch(color=colour))
 
     def cloud(self, name, x, y, colour, size=2.2, square=False, alpha=1.0):
@@ -556,6 +637,10 @@ def row_height(count, labels=()):
     return 0.35 + (0.34 if is_narrow() else 0.31 if two else 0.25) * count
 
 
+#: Points of a line that show their values on hover at most.
+_HOVERED = 40
+
+
 def by_step(rows):
     """Values of a stepwise metric: repeats by steps; None where there are none."""
     rows = rows[rows["step"].notna() & rows["value"].notna()].astype({"step": "Int64"})
@@ -569,30 +654,6 @@ def point(at, known, factor=1.0):
     return (at, factor * known.mean, factor * known.low, factor * known.high)
 
 
-def axis_of(measure):
-    """What an axis of a measure says, and what its values are multiplied by to be drawn."""
-    unit = {"share": "", "relative": "% of the value"}.get(measure.unit, measure.unit)
-    unit = "%" if measure.percent else unit
-    label = capital(measure.label) + (f", {unit}" if unit else "")
-    return label, 100.0 if "%" in unit else 1.0
-
-
-def told(known, measure=None, sign=False, places=None, unit=""):
-    """``76.4 % [75.9, 76.8]``; a difference (`sign`): ``+0.4 points [0.1, 0.7]``.
-
-    A plain number with a `unit` where there is no measure.
-    """
-    factor = 1.0
-    if measure is not None:
-        unit, factor = measure.told if sign else ("", axis_of(measure)[1])
-        unit = unit if sign else "%" if factor == 100 else measure.unit.replace("share", "")
-    known = known.times(factor)
-    if places is None:
-        places = 1 if factor == 100 else places_for([known.mean], 2)
-    words = [number(known.mean, places, sign=sign), unit, interval(known.low, known.high, places)]
-    return joined_words(words, " ")
-
-
 def against(study, metric, target, source=None, **place):
     """``X: +0.4 points [0.1, 0.7] against Y``; the value itself without a baseline; or ""."""
     source, measure = source or study.main, study.measure(metric, place.get("measure", ""))
@@ -604,12 +665,6 @@ def against(study, metric, target, source=None, **place):
             gap = told(gap, measure, sign=True)
             return f"{study.label(source)}: {gap} against {study.label(study.baseline)}"
     return f"{study.label(source)}: {told(value, measure)}"
-
-
-def span(values, places=0, unit=""):
-    """``3 to 12``; one number where all are the same in print."""
-    low, high = number(min(values), places), number(max(values), places)
-    return f"{low if low == high else f'{low} to {high}'} {unit}".strip()
 
 
 def main_first(study, swept=None):

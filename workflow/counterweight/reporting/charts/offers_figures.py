@@ -7,7 +7,7 @@ from counterweight.labeling.offered import OfferScale, offer_range
 from counterweight.models.choice.offer_model import acceptance, optimal_offer
 from counterweight.models.choice.segment_model import Features
 from counterweight.reporting.charts import forms
-from counterweight.reporting.wording import shortened
+from counterweight.reporting.wording import told_apart
 
 #: Text under each figure.
 CAPTION_BY_NAME = {
@@ -140,7 +140,7 @@ def _map_of_means(labels, names, means, away, tells, text):
     columns = np.sort(np.argsort(-tells, kind="stable")[:_FEATURES])
     digits = {j: forms.places_for([np.abs(means[:, j]).max()], 0) for j in columns}
     texts = [[forms.number(row[j], digits[j]) for j in columns] for row in means]
-    heads = [shortened(names[j].replace("_", " "), 24) for j in columns]
+    heads = told_apart([names[j].replace("_", " ") for j in columns], 24)
     canvas = forms.Canvas([""], 0.5 + 0.27 * len(means), text)
     canvas.all[0].cells(labels, heads, means[:, columns], away[:, columns] / 2, texts)
     return canvas

@@ -4,10 +4,11 @@ sections that components bring.
 
 import numpy as np
 
+from counterweight.reporting import study_page
 from counterweight.reporting.charts import forms
 from counterweight.reporting.pages import filters_page, own_logs_page, promises_page
 from counterweight.reporting.sheets import declared_sheet
-from counterweight.reporting.wording import capital, count, number, percent, places_for, shortened
+from counterweight.reporting.wording import capital, count, number, percent, places_for, told_apart
 
 #: Text under each figure.
 CAPTION_BY_NAME = {
@@ -47,7 +48,8 @@ def draw_policies(study):
     """The value of each policy beside what the log earned."""
     lines = own_logs_page.policies(study)
     values = [own_logs_page.value_of(study, line) for line in lines]
-    shown = [pair for pair in zip(lines, values, strict=True) if pair[1].known][:MOST]
+    known = [pair for pair in zip(lines, values, strict=True) if pair[1].known]
+    shown = known[:MOST]
     if not shown:
         return forms.blank("No policy of this log has a value.")
     names, base = [line.label for line, _ in shown], own_logs_page.logged(study)
@@ -61,14 +63,14 @@ def draw_policies(study):
         panel.dot(place, line.label, value, forms.OTHER if place else forms.MAIN)
     panel.ax.margins(x=0.1)
     title = f"{names[0]}: {forms.told(shown[0][1], measure)} a row; the log's own earned "
-    return canvas.drawing(
-        title + forms.told(base, measure), "Value of each policy with its interval, by the log"
-    )
+    title += forms.told(base, measure) + _of_all(known)
+    return canvas.drawing(title, "Value of each policy with its interval, by the log")
 
 
 def draw_predictions(study):
     """Each column of predictions by the first measures of the table."""
-    lines = own_logs_page.ranked(study)[:MOST]
+    ranked = own_logs_page.ranked(study)
+    lines = ranked[:MOST]
     metrics = [one for one in study.plan["columns"] if study.measured(one)][:3]
     if not lines or not metrics:
         return forms.blank("No predictions of this log were measured.")
@@ -84,7 +86,7 @@ def draw_predictions(study):
         panel.ax.margins(x=0.1)
     measure = study.measure(metrics[0])
     said = forms.told(study.get(lines[0].source, metrics[0]), measure)
-    title = f"{names[0]} has {measure.label} {said}"
+    title = f"{names[0]} has {measure.label} {said}{_of_all(ranked)}"
     return canvas.drawing(title, "Measures of each column of predictions, with intervals")
 
 
@@ -97,7 +99,8 @@ def draw_groups(study):
         after = study.get(line.source, "group_share", "test", **place).times(100)
         wanted = 100 * filters_page.wanted(study, line).mean
         known.append((first.mean, line.place["part"].replace("=", ": "), first, after, wanted))
-    known = sorted(known, key=lambda one: one[0])[:MOST]
+    every = sorted(known, key=lambda one: one[0])
+    known = every[:MOST]
     if not known:
         return forms.blank("No filter of this study was measured.")
     names = [name for _, name, *_ in known]
@@ -112,7 +115,8 @@ def draw_groups(study):
     panel.ax.set_xlim(left=0)
     _, name, first, after, wanted = known[0]
     title = f"{name}: {first.mean:.1f} % of all, {after.mean:.1f} % of the accepted"
-    return canvas.drawing(f"{title}; wanted {wanted:.1f} %", "Shares of groups before and after")
+    title += f"; wanted {wanted:.1f} %{_of_all(every)}"
+    return canvas.drawing(title, "Shares of groups before and after")
 
 
 def draw_kept(study):
@@ -121,7 +125,7 @@ def draw_kept(study):
     texts = promises_page.texts_of(study, main) if main else []
     if not texts:
         return forms.blank("No promise of this study was measured.")
-    names = [shortened(text, 60, 30) for text in texts][:MOST]
+    names = told_apart(texts[:MOST], 60, 30)
     canvas = forms.Canvas([""], forms.row_height(len(names), names) + 0.2, "Broken by, points")
     canvas.rows(names)
     (panel,) = canvas.all
@@ -137,7 +141,13 @@ def draw_kept(study):
             kept += rank == 0 and known.known and known.high < 0
     panel.ax.margins(x=0.06)
     title = f"{kept} of {count(len(texts), 'promise')} shown kept on rows that were held out"
+    title += _of_all(texts)
     return canvas.drawing(title, "By how much promises are broken, with intervals")
+
+
+def _of_all(items):
+    """What the title says where not all are drawn."""
+    return f" ({MOST} of {len(items)} drawn: the others stand in the tables)" * (len(items) > MOST)
 
 
 #: By the name of the file: the column that is drawn, its words, and its name in the title.
@@ -161,29 +171,33 @@ def draw_new_rows(study):
                 return _new_values(study, new, old, words)
             if stem == "accepted":
                 return _new_accepted(new, old)
-            told = old[column]
+            told, table = old[column], "the table's"
             if "cross_validated" in old:
                 # Known outcomes are no estimates: what models that did not see them said.
                 told = old["cross_validated"].fillna(told)
-            return _new_answers(new[column], told, words, name)
+                table = "the table's by models that had not seen the row"
+            factor = 100 if stem == "scores" and study_page.is_share(new) else 1
+            words += ", %" * (factor == 100)
+            return _new_answers(factor * new[column], factor * told, words, name, table)
     return forms.blank("No new rows were answered.")
 
 
-def _new_answers(new, old, words, name):
-    """Two histograms on the same bins."""
+def _new_answers(new, old, words, name, table):
+    """Two histograms on the same bins; `table` says whose the second one is."""
     new, old = (np.asarray(values.dropna(), float) for values in (new, old))
     ends = min(new.min(), old.min()), max(new.max(), old.max())
     ends = ends if ends[0] < ends[1] else (ends[0] - 0.5, ends[1] + 0.5)
-    canvas = forms.Canvas([""], 1.9, words, "Share of the rows, %")
+    canvas = forms.Canvas([""], 1.3, words, "Rows, %")
     (panel,) = canvas.all
     heights, edges = np.histogram(new, bins=BINS, range=ends)
     middles, width = (edges[1:] + edges[:-1]) / 2, 0.9 * np.diff(edges)[0]
     panel.bars("new rows", middles, 100 * heights / len(new), forms.ORDERED[1], width)
     known = 100 * np.histogram(old, bins=BINS, range=ends)[0] / len(old)
     panel.line("rows of the table", zip(middles, known, strict=True), forms.BASELINE, bars=False)
-    places = places_for([np.abs(new).mean()])
-    title = f"New rows: {name} {number(new.mean(), places)} on average; in the table "
-    title += number(old.mean(), places)
+    unit = " %" if words.endswith("%") else ""
+    places = 1 if unit else places_for([np.abs(new).mean()])
+    title = f"New rows: {name} {number(new.mean(), places)}{unit} on average; {table} "
+    title += number(old.mean(), places) + unit
     return canvas.drawing(title, f"Spread of the {name} among new rows and in the table")
 
 

@@ -14,7 +14,7 @@ from counterweight.reporting.pages.sensitivity_page import (
     scenario_of,
     swept_of,
 )
-from counterweight.reporting.wording import joined_words, number, places_for, shortened
+from counterweight.reporting.wording import joined_words, number, places_for, told_apart
 from counterweight.tables.parquet import setting_options
 
 #: Text under each figure.
@@ -204,7 +204,7 @@ def draw_gamma(study):
         panel.measures = words
         ends = {
             end: [
-                (setting_options(setting)["gamma"], factor * known.mean)
+                forms.point(setting_options(setting)["gamma"], known, factor)
                 for setting, known in one.ends(end).items()
             ]
             for end in ("least", "most", "fewer", "more")
@@ -417,7 +417,7 @@ def _levels(study):
             return
 
 
-_SHOWN, _CLOSE = 14, 0.1
+_SHOWN, _CLOSE = 10, 0.1
 _LARGEST = "Largest weight (hollow: before the cap)"
 
 
@@ -445,7 +445,7 @@ def draw_weights(study):
     left, right = canvas.panels[0]
     left.measures, right.measures = upper
     canvas.rows(labels, canvas.panels[0])
-    labels = [shortened(name.replace("_", " "), 30) for name in features]
+    labels = told_apart([name.replace("_", " ") for name in features], 30)
     canvas.rows(labels, canvas.panels[1])
     sizes = {name: study.rows(name, "effective_sample_size") for name in names}
     shares = [

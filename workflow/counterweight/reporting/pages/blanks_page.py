@@ -69,7 +69,6 @@ def answer(numbers):
         "" if people.supported.known else _apart(numbers, target),
         *rehearsed(numbers),
         *planned(numbers),
-        _scores(people),
     )
     rest = (
         *_wrong(numbers, saved, target, swept),
@@ -86,7 +85,8 @@ def answer(numbers):
         *_headline_cards(people, swept),
         *_other_cards(numbers, people, quality, known[method]),
     )
-    return Answer(f"{capital(sentence)}.", more, cards, points, rest, tuple(_todo(numbers)))
+    todo, about = tuple(_todo(numbers)), (_scores(people),)
+    return Answer(f"{capital(sentence)}.", more, cards, points, rest, todo, about)
 
 
 def _by_bought(numbers, people, quality, known):
@@ -94,11 +94,14 @@ def _by_bought(numbers, people, quality, known):
     more = (
         f"On held-out rows that had an outcome, {_delivered(numbers, people.saved)} has "
         f"{quality.label} {in_words(known, quality)}, before it was fitted to the labels bought.",
+    )
+    about = (
         f"scores.csv has an answer for each of the {number(people.sizes['all'], 0)} rows: known "
         "and bought outcomes as they are, estimates for the others, fitted to the labels bought. "
         "The answer above is by the chances of the labels bought, and not the mean of that column.",
     )
-    return bought_answer(numbers, people, more, tuple(_headline_cards(people, [])))
+    answer = bought_answer(numbers, people, more, tuple(_headline_cards(people, [])))
+    return replace(answer, files=about)
 
 
 def _todo(numbers):
@@ -184,9 +187,9 @@ class _People:
         """Share of them that rests on data."""
         return self.get("supported_share")
 
-    def bounds(self, part, between=" to "):
+    def bounds(self, part, metric="target_bounds", between=" to "):
         """``12.0 to 31.0 %``: ends of a kind of bounds; None where they were not measured."""
-        ends = [self.get("target_bounds", part=part, variable=end).mean for end in ("low", "high")]
+        ends = [self.get(metric, part=part, variable=end).mean for end in ("low", "high")]
         if any(map(math.isnan, ends)):
             return None
         unit, factor = (" %", 100) if self.binary else ("", 1)
@@ -327,7 +330,7 @@ def _other_cards(numbers, people, quality, known):
     return (
         blocks.Card(capital(quality.label), *told(known, quality), "cross-validated"),
         blocks.Card("Rows to learn from", labeled, "", f"worth {worth} once weighted"),
-        blocks.Card("Rows like nobody labeled", outside, "", f"of {blank} without an outcome"),
+        blocks.Card("Rows unlike any labeled", outside, "", f"of {blank} without an outcome"),
     )
 
 

@@ -123,7 +123,8 @@ def _told(numbers, people, bought):
         )
     yield text
     if bought["refused"]:
-        worst, twice = (_bounds(people, part) for part in ("worst", f"gamma={TWICE:g}"))
+        kind = f"{'rate' if people.binary else 'mean'}_bounds_collected"
+        worst, twice = (people.bounds(part, kind) for part in ("worst", f"gamma={TWICE:g}"))
         yield (
             f"{number(bought['refused'], 0)} rows that were drawn have no label, and are taken to "
             f"be like the others at equal estimates. If their odds are up to twice or half those, "
@@ -146,15 +147,6 @@ def _told(numbers, people, bought):
                 else ""
             )
             yield f"The half-width that was wanted, {size}, is not reached: it is {reached}.{more}"
-
-
-def _bounds(people, part):
-    """``31.0 to 44.2 %``: what those who did not answer could make of the answer."""
-    kind = "rate" if people.binary else "mean"
-    ends = [people.get(f"{kind}_bounds_collected", part=part, variable=end).mean for end in ENDS]
-    unit, factor = (" %", 100) if people.binary else ("", 1)
-    places = 1 if people.binary else places_for(ends)
-    return " to ".join(number(factor * end, places) for end in ends) + unit
 
 
 def planned_next(numbers, people):

@@ -109,7 +109,7 @@ def at_random(numbers):
         )
     )
     yield (
-        f"One offer of {amount(price)} is given to everybody: by cross-fitted answers it earns "
+        f"One offer of {price:.4g} is given to everybody: by cross-fitted answers it earns "
         f"more than the model's best offers (difference {more} a person)."
         if instead
         else None
@@ -120,7 +120,7 @@ def at_random(numbers):
     yield (
         f"Past offers {how} (test of chance p = {_p(p)}), so answers to them tell "
         f"without a model what offers earn a person: the best ones {_by_answers(numbers, 'best')} "
-        f"where the model claims {amount(claimed)}, one for all ({amount(price)}) "
+        f"where models fitted without them expect {amount(claimed)}, one for all ({price:.4g}) "
         f"{_by_answers(numbers, 'single')}{beside}, past ones {_by_answers(numbers, 'past')}."
     )
 
@@ -129,11 +129,14 @@ def _p(value):
     return "below .001" if value < 0.001 else f"{value:.2g}".lstrip("0")
 
 
-def _drawn_column(metric, label):
-    def value(numbers, line):
-        return _drawn(numbers, metric, line.place["part"])
+def _column(metric, label="", show="mean", in_all=False):
+    """A column of what was requested, by the part of its line; `in_all` over all people."""
 
-    return Column(metric, label, value=value)
+    def value(numbers, line):
+        known = _drawn(numbers, metric, line.place["part"])
+        return known.times(numbers.rows("delivered", metric)["rows"].max() if in_all else 1)
+
+    return Column(metric, label, value=value, show=show)
 
 
 DRAWN = Sheet(
@@ -148,10 +151,10 @@ DRAWN = Sheet(
         if requested(numbers, "drawn_snips", part) is not None
     ],
     (
-        _drawn_column("drawn_claimed", "Claimed by the model"),
-        _drawn_column("drawn_snips", "By weights (SNIPS)"),
-        _drawn_column("drawn_ips", "By weights (IPS)"),
-        _drawn_column("drawn_doubly_robust", "Claim put right by weights"),
+        _column("drawn_claimed", "Claimed by the model", "interval"),
+        _column("drawn_snips", "By weights (SNIPS)", "interval"),
+        _column("drawn_ips", "By weights (IPS)", "interval"),
+        _column("drawn_doubly_robust", "Claim put right by weights", "interval"),
     ),
     first="Offers",
     note="Offers to a person, and one for all, are chosen without that person's answer (folds). "
@@ -225,30 +228,13 @@ def within_limits(numbers):
         )
 
 
-def _limit_column(metric):
-    def value(numbers, line):
-        known = requested(numbers, metric, line.place["part"])
-        return Estimate() if known is None else Estimate(known)
-
-    return Column(metric, value=value, show="mean")
-
-
-def _level_column(metric, label="", factor=None):
-    def value(numbers, line):
-        known = requested(numbers, metric, line.place["part"])
-        size = numbers.rows("delivered", metric)["rows"].max() if factor else 1
-        return Estimate() if known is None else Estimate(known * size)
-
-    return Column(metric, label, value=value, show="mean")
-
-
 LEVELS = Sheet(
     "One offer for everybody, by its size",
     lambda numbers: [Line("delivered", part, {"part": part}) for part in level_names(numbers)],
     (
-        _level_column("uniform_accepted", "Would accept"),
-        _level_column("uniform_revenue", "Revenue a person"),
-        _level_column("uniform_revenue", "Revenue in all", factor=True),
+        _column("uniform_accepted", "Would accept"),
+        _column("uniform_revenue", "Revenue a person"),
+        _column("uniform_revenue", "Revenue in all", in_all=True),
     ),
     first="Offer to everybody",
     note="Expected, by the delivered model.",
@@ -259,7 +245,7 @@ LIMITS = Sheet(
     lambda numbers: [
         Line("delivered", capital(name), {"part": name}) for name in limits_of(numbers)
     ],
-    tuple(_limit_column(f"limit_{what}") for what in ("bound", "used", "price")),
+    tuple(_column(f"limit_{what}") for what in ("bound", "used", "price")),
     first="Limit",
     note="Expected, by the fitted model. The price is what one more unit would earn.",
     best=False,

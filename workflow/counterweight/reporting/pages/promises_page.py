@@ -262,7 +262,10 @@ def promise_answer(numbers, main):
         return None
     cards, told = [], {}
     alone = numbers.plan["source"] == "own"
-    for target, bound, where in ((TRAIN, ON_TRAIN, "rows of the fit"), (TEST, ON_TEST, "new rows")):
+    for target, bound, where in (
+        (TRAIN, ON_TRAIN, "rows of the fit"),
+        (TEST, ON_TEST, "held-out rows"),
+    ):
         for rule, by in BY.items():
             lines = (Line(main, "", {"part": str(j), "rule": rule}) for j in range(len(texts)))
             seen = [_value("excess", target)(numbers, line) for line in lines]
@@ -331,7 +334,7 @@ def _costs(numbers, main):
     if (numbers.protocol.get("measures") or {}).get("error"):
         error = numbers.get(main, RULES[0], measure="error")
         style = numbers.measure(RULES[0], "error")
-        cards = [blocks.Card("Error by decisions, new rows", *told_as(error, style))]
+        cards = [blocks.Card("Error by decisions, held-out rows", *told_as(error, style))]
     cards += [
         blocks.Card(f"{capital(what)} of {rule.words}", percent(rule.cost), note=note)
         for rule, note in (

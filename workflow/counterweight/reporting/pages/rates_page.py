@@ -144,20 +144,24 @@ def _whole_answer(numbers):
         shown.append((numbers.label(source, setting), known, note, source == main))
     made, points = cards_and_points(shown, numbers.measure(SIGN, first))
     return Answer(
-        f"{lead}; test rows break it significantly {_in(beyond, bind, again=True)}; on average "
-        f"they {mean}.",
+        f"{lead}; test rows {_breaks(beyond, bind)}, and on average they {mean}.",
         (*_against_baseline(numbers, main, settings, first), *_at_equal_values(numbers, main)),
         [*cards, *made],
         points,
     )
 
 
-def _in(some, settings, again=False):
-    if len(settings) == 1 or (again and not some):
-        one = "it" if again else "the one setting that binds"
-        return f"in {one if some else 'none' if again else 'no setting'}"
+def _breaks(some, settings):
+    if not some:
+        return "do not break it significantly"
+    return f"break it significantly{f' in {some} of them' if len(settings) > 1 else ''}"
+
+
+def _in(some, settings):
+    if len(settings) == 1:
+        return f"in {'the one setting that binds' if some else 'no setting'}"
     words = {0: "none of", len(settings): "all of"}.get(some, f"{some} of")
-    return f"in {words} {'them' if again else f'the {len(settings)} settings that bind'}"
+    return f"in {words} the {len(settings)} settings that bind"
 
 
 def _against_baseline(numbers, main, settings, limited):

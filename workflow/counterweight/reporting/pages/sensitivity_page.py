@@ -329,7 +329,7 @@ def _columns(numbers):
     for one in swept_of(numbers):
         for end in ("least", "most"):
             label, place = f"{one.title}: {end}", {"variable": end}
-            yield Column(one.metric, label, one.target, one.source, place, "mean")
+            yield Column(one.metric, label, one.target, one.source, place)
 
 
 #: Bounds by Γ: a line each.

@@ -142,9 +142,10 @@ $$(".filters").forEach(form => {
   form.oninput();
 });
 
-// Tables sort by a click on a column and are narrowed by a word; groups keep their rows.
+// Tables sort by a click on a column and are narrowed by a word; groups keep their rows, and fold
+// in long tables.
 const size = cell => {
-  const text = (cell ? ($("span", cell) || cell).textContent : "").replace(/[\s\u202f\u00a0]/g, "").replace(/\u2212/g, "-");
+  const text = (cell ? ($("span", cell) || cell).textContent : "").replace(/[\s,]/g, "").replace(/\u2212/g, "-");
   const found = text.match(/^[^\d\-+.]*([-+]?[\d.]+)/);
   return found ? parseFloat(found[1]) : NaN;
 };
@@ -172,10 +173,19 @@ $$("main .sheet table").forEach(table => {
     };
     th.append(button);
   });
+  const groups = bodies.filter(b => $(".group th", b));
+  if (groups.length > 2 && rows.flat().length > 20) groups.forEach((body, k) => {
+    const th = $(".group th", body), button = document.createElement("button");
+    const set = open => { body.classList.toggle("closed", !open); button.setAttribute("aria-expanded", open); };
+    button.type = "button"; button.className = "folds"; button.append(...th.childNodes);
+    button.append(` (${body.rows.length - 1})`);
+    button.onclick = () => set(body.classList.contains("closed"));
+    th.append(button); set(!k);
+  });
   if (rows.flat().length < 9) return;
   const pick = document.createElement("input");
   pick.type = "search"; pick.className = "pick"; pick.placeholder = "Only rows with"; pick.setAttribute("aria-label", `Only rows of ${table.caption.textContent} with`);
-  pick.oninput = () => rows.flat().forEach(r => r.hidden = !r.textContent.toLowerCase().includes(pick.value.toLowerCase()));
+  pick.oninput = () => { groups.forEach(b => { if (b.matches(".closed")) $(".folds", b).click(); }); rows.flat().forEach(r => r.hidden = !r.textContent.toLowerCase().includes(pick.value.toLowerCase())); };
   table.closest(".scroll").before(pick);
 });
 

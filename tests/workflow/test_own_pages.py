@@ -1,0 +1,288 @@
+"""Pages of one's own tables: one number a name in all that is given away, and what each must have.
+
+One run of a table of each kind, with all pages in one file beside them.
+"""
+
+import html
+import re
+import shutil
+import sys
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from conftest import ROOT, Copy, Run
+from counterweight.reporting.wording import amount, interval, number, percent
+
+sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "browser")]
+import tables  # noqa: E402
+from pages import links_wrong  # noqa: E402
+
+KINDS = ("lender", "loans", "school", "panel", "clicks", "scored", "hiring")
+MINE = ("--configfile", "mine/mine.yaml")
+
+
+def scored(rng, rows=8000):
+    """A log that kept all clicks and a tenth of the rest, with two columns of predictions."""
+    x = rng.normal(size=rows)
+    y = rng.random(rows) < 1 / (1 + np.exp(2.5 - x))
+    good, bad = (1 / (1 + np.exp(2.5 - slope * x)) for slope in (1.0, 0.2))
+    frame = pd.DataFrame({"clicked": y.astype(int), "new model": good, "old model": bad})
+    return frame[y | (rng.random(rows) < 0.1)]
+
+
+def write_tables(folder):
+    """Tables of the seven kinds, and a config of them all."""
+    rng, made, new = np.random.default_rng(3), {}, {}
+    made["lender"], new["lender"], _ = tables.lender(rng, 500)
+    made["school"], new["school"] = tables.school(rng, 300)
+    made["panel"], new["panel"] = tables.panel(rng, 2000)
+    made["clicks"], _ = tables.clicks(rng, 8000)
+    new["clicks"], _ = tables.clicks(rng, 4000)
+    made["hiring"], new["hiring"] = tables.hiring(rng, 400)
+    made["loans"], _, truth = tables.lender(rng, 500, unseen=1.2)
+    made["scored"] = scored(rng)
+    folder.mkdir(parents=True)
+    config = {}
+    for name in KINDS:
+        made[name].to_csv(folder / f"{name}.csv", index=False)
+        example = ROOT / "examples" / f"{'bought' if name == 'loans' else name}.yaml"
+        if example.exists():
+            config[name] = yaml.safe_load(example.read_text())
+        else:
+            config[name] = {"reward": "clicked", "keep_rate": 0.1}
+            config[name]["predictions"] = {"new": "new model", "old": "old model"}
+        config[name]["table"] = f"mine/{name}.csv"
+        if name in new:
+            new[name].to_csv(folder / f"new_{name}.csv", index=False)
+            config[name]["score"] = f"mine/new_{name}.csv"
+    labels = tables.bought_labels(rng, made["loans"], truth, 60)
+    labels.to_csv(folder / "labels.csv", index=False)
+    config["loans"]["collected"] = "mine/labels.csv"
+    # Fewer fits than a person would want.
+    config["school"]["study"] = {"models": [{"model": "offer_logistic"}], "bootstrap": 5}
+    (folder / "mine.yaml").write_text(yaml.safe_dump({"tables": config, "one_file": True}))
+
+
+@pytest.fixture(scope="module")
+def run(once, tree):
+    def make(folder):
+        shutil.copytree(tree, folder)
+        write_tables(folder / "mine")
+        return Copy(folder).run(*MINE).kept
+
+    folder, kept = once("own_pages", make)
+    copy = Copy(folder)
+    copy.first, copy.results = Run(**kept), folder / "results/mine"
+    assert copy.first.status == 0, copy.first.output
+    return copy
+
+
+def text_of(part):
+    """HTML as it is read."""
+    part = re.sub(r"<svg.*?</svg>|<small>|</small>", "", part, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", "", part)))
+
+
+class Shown:
+    """A page of a study: its text, answer and cards."""
+
+    def __init__(self, run, name):
+        self.path = run.results / f"report/{name}.html"
+        self.raw = self.path.read_text()
+        self.text = text_of(self.raw.partition("<main")[2].partition("</main>")[0])
+        self.answer = text_of(re.search('<p class="answer">(.*?)</p>', self.raw)[1])
+        found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", self.raw)
+        self.cards = [(text_of(label), text_of(value)) for label, value in found]
+
+    def card(self, label):
+        """The value of the first card with a label, with its interval and note."""
+        return next(value for name, value in self.cards if name == label)
+
+
+@pytest.fixture(params=KINDS)
+def kind(request, run):
+    return request.param, Shown(run, request.param)
+
+
+def csv(run, name, file):
+    return pd.read_csv(run.results / name / f"{file}.csv")
+
+
+def measured(run, name, source, metric, **place):
+    table = pd.read_parquet(run.results / name / f"metrics/{source}.parquet")
+    table = table[table["metric"] == metric]
+    for column, value in place.items():
+        table = table[table[column].fillna("") == value]
+    return float(table["value"].mean())
+
+
+def test_the_answer_is_the_same_on_page_card_and_in_the_terminal(run, kind):
+    name, page = kind
+    index = text_of((run.results / "report.html").read_text())
+    assert page.answer in index
+    assert f"{name}: {page.answer}" in re.sub(r"\s+", " ", run.first.output)
+    findings = pd.read_parquet(run.results / "findings/studies.parquet").set_index("study")
+    assert findings.loc[name, "answer"] == page.answer
+
+
+def test_every_kind_has_answer_files_figure_and_next_step(run, kind):
+    name, page = kind
+    new = name in {"lender", "school", "panel", "clicks", "hiring"}
+    assert 'class="next"' in page.raw and page.raw.count("<figure") >= 1 + new
+    assert new == ('id="new"' in page.raw)
+    given = [*(run.results / name).glob("*.csv"), *(run.results / name).glob("*.md")]
+    given += [path for path in (run.results / name).glob("*.parquet") if path.stem == "model"]
+    linked = re.findall(rf'href="\.\./{name}/([^"/]+)"', page.raw)
+    assert given and {path.name for path in given} <= {*linked}
+
+
+def test_every_page_says_what_it_was_made_from(run, kind):
+    name, page = kind
+    digests = yaml.safe_load((run.results / "provenance/run.yaml").read_text())["own_files"]
+    assert digests[f"mine/{name}.csv"] in page.text
+    others = {other for other in KINDS if other != name}
+    assert not any(digests[f"mine/{other}.csv"] in page.text for other in others)
+    assert re.search(r"Made on \d{4}-\d\d-\d\d", page.raw) and "numpy" in page.raw
+
+
+def test_no_link_is_dead_in_pages_or_in_one_file(run):
+    pages = [*run.results.glob("report*.html"), *(run.results / "report").glob("*.html")]
+    assert run.results / "report_whole.html" in pages
+    for page in pages:
+        links = re.findall(r'<a\b[^>]*? href="([^"]*)"', page.read_text())
+        assert len(links) > 5
+        assert links_wrong(map(html.unescape, links), page) == [], page.name
+
+
+def test_figures_show_their_values_and_can_be_taken_away(run, kind):
+    _, page = kind
+    for figure in re.findall(r"<figure.*?</figure>", page.raw, flags=re.DOTALL):
+        wide = re.search(r"<svg.*?</svg>", figure, flags=re.DOTALL)[0]
+        # The cells of a map have their numbers written in them; one text says that nothing is drawn.
+        marks, texts = wide.count("<title>") - 1, wide.count("<text")
+        assert marks > 0 or texts == 1 or texts > 20, text_of(figure)[:200]
+        files = re.findall(r'href="([^"]+\.(?:csv|svg))"', figure)
+        assert [Path(file).suffix for file in files] == [".csv", ".svg"]
+        assert all((page.path.parent / unquote(file)).exists() for file in files)
+
+
+def test_no_interval_leaves_out_its_number_nor_goes_beyond_bounds(run, kind):
+    _, page = kind
+    # With a blank for each tag, so that neighbours in a table stay apart.
+    text = re.sub(r"<(style|script|svg).*?</\1>", " ", page.raw, flags=re.DOTALL)
+    text = re.sub(r"\s+", " ", html.unescape(re.sub("<[^>]+>", " ", text)))
+    figure = r"([+−]?\d[\d,]*\.?\d*)"
+    found = re.findall(rf"(?<![\d.]){figure}( %)? (?:\w+ )?\[{figure}, {figure}\]", text)
+    assert found or "<small>" not in page.raw
+    for value, unit, *ends in found:
+        mean, low, high = (float(one.replace("−", "-").replace(",", "")) for one in (value, *ends))
+        assert low <= mean <= high, (value, ends)
+        assert not unit or value[0] in "+−" or 0 <= low <= high <= 100
+
+
+def test_blanks_are_one_number_a_name(run):
+    page, scores = Shown(run, "lender"), csv(run, "lender", "scores")
+    blank = pd.read_csv(run.folder / "mine/lender.csv")["default"].isna().to_numpy()
+    everyone = percent(scores["estimate"].mean())
+    assert f"The mean of its column estimate over all is {everyone} (" in page.text
+    cards = [value for label, value in page.cards if label == "default = 1, estimated"]
+    assert cards[0].startswith(percent(scores["estimate"][blank].mean()))
+    assert cards[1].startswith(everyone)
+    for value in cards:
+        assert value.partition("]")[0] in page.answer
+    # The range at Γ = 2 is the same wherever it stands, and is what the figure draws.
+    (span,) = {*re.findall(r"[\d.]+ to [\d.]+ %(?= at Γ = 2)", page.text.partition("AUC")[0])}
+    assert f"or {span} if the odds" in page.answer
+    drawn = csv(run, "lender", "figures/gamma")
+    drawn = drawn[drawn["at"].eq(2) & drawn["panel"].str.startswith("Rate")]
+    drawn = drawn[drawn["series"] == "worst end for each row"]
+    assert f"{number(drawn['low'].min(), 1)} to {number(drawn['high'].max(), 1)} %" == span
+    new = csv(run, "lender", "new_scores")
+    assert f"the estimate is {percent(new['estimate'].mean())} on average" in page.text
+    assert f"New rows: estimate {percent(new['estimate'].mean())} on average" in page.text
+
+
+def test_bought_labels_are_one_number_a_name(run):
+    page = Shown(run, "loans")
+    for part, whom in (("unlabeled", "the"), ("", "all")):
+        place = {"target": "general", "part": part}
+        known = [
+            measured(run, "loans", "delivered", "target_rate", variable=end, **place)
+            for end in ("", "low", "high")
+        ]
+        told = f"{percent(known[0])} {interval(*(100 * one for one in known[1:]), 1)}"
+        assert told in page.answer
+        cards = [value for label, value in page.cards if label == "default = 1, estimated"]
+        assert any(value.startswith(told) and whom in value for value in cards)
+    labels = pd.read_csv(run.folder / "mine/labels.csv")["default"].notna().sum()
+    assert page.card("Labels bought").startswith(str(labels))
+
+
+def test_offers_are_one_number_a_name(run):
+    page, offers = Shown(run, "school"), csv(run, "school", "offers")
+    for label, column in (("Revenue a person", "best_revenue"), ("With past offers", "revenue")):
+        told, total = amount(offers[column].mean()), number(offers[column].sum(), 0)
+        assert told in page.answer and total in page.answer
+        assert page.card(label).startswith(f"{told}{total} in all")
+    new = csv(run, "school", "new_offers")
+    mean, total = new["best_revenue"].mean(), new["best_revenue"].sum()
+    assert f"bring {number(mean, 2)} a person, {number(total, 0)} in all" in page.text
+
+
+def test_a_filter_is_one_number_a_name(run):
+    page, card = Shown(run, "panel"), (run.results / "panel/filter.md").read_text()
+    (accepted,) = re.findall(r"It accepts ([\d.]+) % ", card)
+    assert page.card("Accepted").startswith(f"{accepted} %")
+    (told,) = re.findall(r"On the held-out rows the largest shift is ([\d.]+)", card)
+    assert page.card("Told on held-out rows").startswith(told)
+    (bound,) = re.findall(r"for everybody it is at most ([\d.]+)\.", card)
+    label = "Certificate" if "**Certified" in card else "No certificate"
+    assert page.card(label).startswith(f"≤ {bound}") and f"at most {bound} about" in page.text
+    after, before = re.findall(r"is ([\d.]+) among the accepted and ([\d.]+) among all", card)[0]
+    assert f"the imbalance falls from {before} to {after}" in page.answer
+    assert page.card("Imbalance of the accepted") == f"{after}{before} among all"
+    row = r"^\| (\w+) \| ([\d.]+) % \(.*?\| ([\d.]+) % \(.*\| ([\d.]+) % \|$"
+    groups = re.findall(row, card, re.MULTILINE)
+    assert len(groups) == 3
+    for name, *shares in groups:
+        first, share, wanted = map(float, shares)
+        told = rf"([\d.]+) % are {name} \(([\d.]+) % of all, ([\d.]+) % wanted"
+        told = re.search(told, page.answer).groups()
+        assert [*map(float, told)] == [share, first, wanted]
+    new = csv(run, "panel", "new_accepted")["accepted"]
+    assert f"Of {number(len(new), 0)} new people {new.sum()} ({percent(new.mean())})" in page.text
+
+
+def test_values_of_policies_are_one_number_a_name(run):
+    page = Shown(run, "clicks")
+    for stem in ("values", "new_values"):
+        for one in csv(run, "clicks", stem).drop_duplicates("policy").itertuples():
+            told = f"{number(one.value, 4)} {interval(one.low, one.high, 4)}"
+            assert told in page.text
+            if stem == "values":
+                assert any(value.startswith(told) for _, value in page.cards)
+    best = csv(run, "clicks", "values").set_index("policy").loc["new"].iloc[0]
+    assert number(best["value"], 4) in page.answer
+
+
+def test_predictions_are_one_number_a_name(run):
+    page, known = Shown(run, "scored"), csv(run, "scored", "measures")
+    known = known[known["metric"] == "auc"]
+    assert len(known) == 2
+    for one in known.itertuples():
+        told = f"{number(one.value, 3)} {interval(one.low, one.high, 3)}"
+        assert any(value.startswith(told) for _, value in page.cards)
+    assert number(known["value"].max(), 3) in page.answer
+
+
+def test_promises_are_one_number_a_name(run):
+    page, new = Shown(run, "hiring"), csv(run, "hiring", "new_scores")
+    assert f"the estimate is {percent(new['estimate'].mean())} on average" in page.text
+    yes = new["decision"].astype(str).isin({"yes", "1", "True"}).mean()
+    assert f"{percent(yes)} are decided yes" in page.text
+    kept = page.card("Promises kept by decisions, held-out rows")
+    assert re.search(r"keeps (\d) of 3 promises", page.answer)[1] == kept[0]

@@ -162,7 +162,7 @@ def test_figures_show_their_values_and_can_be_taken_away(run, kind):
     _, page = kind
     for figure in re.findall(r"<figure.*?</figure>", page.raw, flags=re.DOTALL):
         wide = re.search(r"<svg.*?</svg>", figure, flags=re.DOTALL)[0]
-        # The cells of a map have their numbers written in them; one text says that nothing is drawn.
+        # Cells of a map have their numbers in them; one text says that nothing is drawn.
         marks, texts = wide.count("<title>") - 1, wide.count("<text")
         assert marks > 0 or texts == 1 or texts > 20, text_of(figure)[:200]
         files = re.findall(r'href="([^"]+\.(?:csv|svg))"', figure)
@@ -237,9 +237,12 @@ def test_a_filter_is_one_number_a_name(run):
     page, card = Shown(run, "panel"), (run.results / "panel/filter.md").read_text()
     (accepted,) = re.findall(r"It accepts ([\d.]+) % ", card)
     assert page.card("Accepted").startswith(f"{accepted} %")
-    (told,) = re.findall(r"On the held-out rows the largest shift is ([\d.]+)", card)
+    # Where leaves are too small to be told of, what is released stands for them.
+    (told,) = re.findall(r"held-out rows the largest shift is ([\d.]+)", card) or re.findall(
+        r"^\| `accepted` \| ([\d.]+) \|", card, re.MULTILINE
+    )
     assert page.card("Told on held-out rows").startswith(told)
-    (bound,) = re.findall(r"for everybody it is at most ([\d.]+)\.", card)
+    (bound,) = re.findall(r"(?:is further than|may be up to) ([\d.]+) from the share", card)
     label = "Certificate" if "**Certified" in card else "No certificate"
     assert page.card(label).startswith(f"≤ {bound}") and f"at most {bound} about" in page.text
     after, before = re.findall(r"is ([\d.]+) among the accepted and ([\d.]+) among all", card)[0]
@@ -254,6 +257,7 @@ def test_a_filter_is_one_number_a_name(run):
         told = re.search(told, page.answer).groups()
         assert [*map(float, told)] == [share, first, wanted]
     new = csv(run, "panel", "new_accepted")["accepted"]
+    new = new.astype(str).isin({"yes", "True"})
     assert f"Of {number(len(new), 0)} new people {new.sum()} ({percent(new.mean())})" in page.text
 
 

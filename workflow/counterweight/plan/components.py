@@ -83,7 +83,7 @@ _NEXT = re.compile(r"\n(?=[^\s)\]}#])")
 
 
 def _top_level(path):
-    """Those statements of a module, parsed alone, which takes a thirtieth of the time of a whole one.
+    """Those statements of a module, parsed alone, which takes a thirtieth of the time of all.
 
     What is written in another form is parsed whole. A test holds them against the syntax trees.
     """

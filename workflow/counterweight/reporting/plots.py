@@ -42,7 +42,7 @@ class _Drawn:
         if self.ax is None:
             size = (6.4, 1.1 + 0.3 * len(self.rows) if len(self.rows) else 3.4)
             _, self.ax = pyplot.subplots(figsize=size, layout="constrained")
-        self.canvas = SimpleNamespace(points=[], keys={}, told=[])
+        self.canvas = SimpleNamespace(points=[], keys={}, told=None)
         self.panel = forms.Panel(self.canvas, self.ax, self.title, self.x, True)
         self.ax.set(title=self.title, xlabel=self.x, ylabel=self.y)
         self.ax.grid(axis="x" if len(self.rows) else self.grid, color=forms.PALE, linewidth=0.5)

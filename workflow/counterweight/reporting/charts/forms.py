@@ -399,6 +399,8 @@ class Panel:
 
     def hover(self, artist, count=1):
         """Let the last `count` numbers that were written down show on the marks of an artist."""
+        if self.canvas.told is None:
+            return
         told = [hovered(*row[1:7]) for row in self.canvas.points[-count:]]
         artist.set_gid(f"{_TOLD}{len(self.canvas.told)}")
         self.canvas.told.append(told)
@@ -423,11 +425,13 @@ class Panel:
         if bars:
             self.strokes(np.stack([shift * x, low, shift * x, high], 1), look.colour)
         (drawn,) = self.ax.plot(shift * x, y, **look.marks(**marks))
-        if not look.marker and len(points) <= _HOVERED:
+        told = self.canvas.told
+        few = told is not None and len(points) + sum(map(len, told)) <= _HOVERED
+        if not look.marker and few:
             # A line without markers has places for the pointer that nobody sees.
             size = {"marker": "o", "markersize": 9, "alpha": 0, "linestyle": "none"}
             (drawn,) = self.ax.plot(shift * x, y, color=look.colour, **size)
-        if len(points) <= _HOVERED:
+        if few:
             self.hover(drawn, len(points))
         if key:
             self.key(name, look)
@@ -637,7 +641,7 @@ def row_height(count, labels=()):
     return 0.35 + (0.34 if is_narrow() else 0.31 if two else 0.25) * count
 
 
-#: Points of a line that show their values on hover at most.
+#: Marks of a figure from which lines show no more values on hover.
 _HOVERED = 40
 
 

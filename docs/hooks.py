@@ -38,6 +38,11 @@ PAGES = (
 #: Labels and meanings of measures, which reports read, too.
 MEASURES = "workflow/counterweight/reporting/measures.csv"
 KINDS = {"own_table": "own.schema.yaml", "config": "config.schema.yaml"}
+#: How much a page counts in the search, by the beginning of its path: the first that fits.
+BOOSTS = {"docs/own_table/": 2.5, "docs/families/": 1.5, "docs/tutorials/": 1.5}
+BOOSTS |= {"docs/filter_format": 1.2, "docs/python_examples": 0.5, "docs/": 2.5}
+BOOSTS |= {"reference/python/": 1.0, "reference/glossary": 1.0, "reference/": 0.02}
+BOOSTS |= {"CHANGELOG": 0.1, "ARCHITECTURE": 0.7, "CONTRIBUTING": 0.7}
 INTRODUCTIONS = {
     "own_table": "# A table of one's own\n\nKeys of a file of ten lines; [your own table]"
     "(../docs/own_table.md) explains them by question.\n",
@@ -65,6 +70,15 @@ def on_config(config):
         pages.append({task: [{one.stem: f"reference/python/{task}/{one.name}"} for one in found]})
     place["Python"] = pages
     return config
+
+
+def on_page_markdown(markdown, page, **_):
+    """Say how much a page counts in the search: pages that explain before those that list."""
+    for start, boost in BOOSTS.items():
+        if page.file.src_uri.startswith(start):
+            page.meta.setdefault("search", {"boost": boost})
+            break
+    return markdown
 
 
 def lay_out(folder):

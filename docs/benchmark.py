@@ -125,6 +125,21 @@ def share_table(told, benchmark):
     return lines
 
 
+def rank_table(told, benchmark):
+    """Mean rank of each method that is ranked, a column a condition, and where it had no answer."""
+    names, dial = labels(benchmark), benchmark["conditions"]
+    wide = told.pivot_table("rank", "method", "condition")
+    failed = told.groupby("method")["failed"].max()
+    heads = [dial[one].get("label", one) for one in dial]
+    lines = ["| method | " + " | ".join(heads) + " | all | no answer |"]
+    lines.append("| --- |" + " ---: |" * (len(heads) + 2))
+    for method, mean in mean_ranks(told).items():
+        cells = [number(wide.loc[method, one], 1) for one in dial]
+        cells += [number(mean, 1), str(failed[method])]
+        lines.append(f"| {in_print(method, names)} | " + " | ".join(cells) + " |")
+    return lines
+
+
 def plain_table(told, benchmark):
     """Mean rank, measures, wins against the plain method and costs, a row a method."""
     names, measures = labels(benchmark), benchmark["measures"]
@@ -206,6 +221,7 @@ def pages():
             continue
         parts = {f"benchmark {name}": told_of(name, benchmark)}
         parts[f"table {name}"] = table_of(name, benchmark)
+        parts[f"ranks {name}"] = rank_table(read(name, "methods"), benchmark)
         pairs = KEPT / f"{name}_pairs.csv"
         if benchmark.get("pairs") and pairs.exists():
             parts[f"claims {name}"] = pair_table(pd.read_csv(pairs), benchmark)

@@ -55,8 +55,12 @@ def test_the_best_setting_within_limits_and_none_where_no_setting_is():
     within = {"metric": "gap", "where": {}, "at_most": [0.2, 0.5]}
     assert measured(table, within=within) == [("", 0, pytest.approx(0.2))]
     assert measured(table, within=within, better="more") == [("", 0, pytest.approx(0.3))]
-    found = measured(table, within=within | {"at_most": [0.05, 0.5]})
-    assert np.isnan(found[0][2])
+    low = PLAIN | {"within": within | {"at_most": [0.05, 0.5]}}
+    assert np.isnan(measured(table, **low)[0][2])
+    # Another method's value stands where no setting keeps the limit, in its own repeat alone.
+    found = [*_measured(table, "error", low, "randomised", {0: 0.5, 1: 0.7})]
+    assert found == [("", 0, pytest.approx((0.5 + 0.1) / 2))]
+    assert np.isnan([*_measured(table, "error", low, "randomised", {1: 0.7})][0][2])
 
 
 def told(values, better="less", **given):
@@ -137,6 +141,9 @@ def test_words_stand_in_studies_and_an_unknown_one_is_refused():
     # A word that stands alone keeps its type; another rule begins with none of the old options.
     assert found[0][2] == {"dataset": "a", "outcome": {"rule": "equals", "value": 1}}
     assert found[3][2] == {"dataset": "b", "outcome": {"rule": "other"}, "repeats": 2}
+    # A condition has words, too.
+    spoken = benchmark | {"sets": {"b": {}}, "conditions": {"c": {"words": {"positive": 2}}}}
+    assert [*studies_of("x", spoken)][0][2]["outcome"] == {"rule": "equals", "value": 2}
     benchmark["sets"]["b"] = {}
     with pytest.raises(CounterweightError, match="data set b, condition c: '{positive}'"):
         [*studies_of("x", benchmark)]

@@ -118,4 +118,4 @@ def test_mistakes_are_told_before_anything_runs(done):
     wrong = BENCHMARK | {"sets": {"straight": {}}}
     (done.folder / "wrong.yaml").write_text(yaml.safe_dump({"benchmarks": {"selection": wrong}}))
     run = done.run("benchmarks", "--dry-run", "--configfile", "wrong.yaml")
-    assert run.status and "names a word that the data set does not have" in run.output
+    assert run.status and "names a word that neither has" in run.output

@@ -133,7 +133,8 @@ def _told(stages, study, given, failed):
             continue
         table, rule = read_table(at.metrics(method)), rule_of(spec["model"])
         for name, measure in given["measures"].items():
-            for apart, repeat, value in _measured(table, name, measure, rule):
+            instead = _instead(stages, study, failed, name, measure)
+            for apart, repeat, value in _measured(table, name, measure, rule, instead):
                 named = apart if given["estimators"] else f"{method} {apart}".strip()
                 yield {"method": named, "measure": name, "repeat": int(repeat), "value": value}
 
@@ -143,7 +144,18 @@ def rule_of(model):
     return components.declared("model", model, "RULE", "randomised")
 
 
-def _measured(table, name, measure, rule):
+def _instead(stages, study, failed, name, measure):
+    """By repeat, what stands where no setting of a method keeps the limit of a measure."""
+    method = (measure["within"] or {}).get("instead", "")
+    if not method or ("evaluate", method) in failed:
+        return {}
+    table = read_table(stages.paths.study(study["id"]).metrics(method))
+    rule = rule_of(study["methods"][method]["model"])
+    alone = _measured(table, name, measure | {"within": None}, rule)
+    return {repeat: value for _, repeat, value in alone}
+
+
+def _measured(table, name, measure, rule, instead=None):
     """A measure of one method: what tells parts of it apart (a setting), repeat, value."""
     target = measure["target"]
     found = _rows(table, measure["metric"] or name, target, measure["where"], rule)
@@ -157,9 +169,9 @@ def _measured(table, name, measure, rule):
     both = found.merge(limit[["setting", "repeat", "value"]], on=["setting", "repeat"])
     best = "min" if measure["better"] == "less" else "max"
     for repeat, one in both.groupby("repeat"):
-        reached = [
-            getattr(one["value_x"][one["value_y"] <= most], best)() for most in within["at_most"]
-        ]
+        kept = [one["value_x"][one["value_y"] <= most] for most in within["at_most"]]
+        other = (instead or {}).get(repeat, np.nan)
+        reached = [getattr(values, best)() if len(values) else other for values in kept]
         yield "", repeat, float(np.mean(reached))
 
 

@@ -103,6 +103,13 @@ def test_training_values_are_the_models_and_gaps_are_test_minus_training(small):
     assert value(records, "randomised", "ratio", target="train") == 1.6
     tested = value(records, "randomised", "ratio")
     assert value(records, "gap", "ratio") == pytest.approx(tested - 1.6)
+    # What is known of the rows of the fit is no chance: the error is that of the test value.
+    errors = {
+        one["metric"]: one["standard_error"]
+        for one in records
+        if one.get("measure") == "ratio" and one.get("target") != "train"
+    }
+    assert errors["gap"] == errors["randomised"] > 0
 
 
 def test_a_measure_named_objective_takes_nobodys_name(small):

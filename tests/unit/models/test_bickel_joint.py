@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.bickel_joint import TARGETS, JointClassifier, Objective
-from counterweight.numerics.linear import fit_logistic
+from counterweight.numerics.linear import chosen_penalty, fit_logistic
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit
 
@@ -87,7 +87,7 @@ def test_the_convex_optimum_is_that_of_another_search_from_another_start(target)
 def test_it_comes_below_the_two_stages(loss, target):
     made = objective(loss, target)
     theta, _, converged = made.minimised()
-    assert converged and made.value(theta)[0] < made.value(made.two_stages())[0]
+    assert converged and made.value(theta)[0] < made.value(made.start)[0]
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -134,3 +134,17 @@ def test_no_unlabeled_row_and_one_class_are_told():
         JointClassifier().fit(X, y * 0, X_unlabeled=hidden)
     with pytest.raises(CounterweightError, match="target must be"):
         JointClassifier().fit(X, y, X_unlabeled=hidden).predict_proba(X, target="all")
+
+
+@pytest.mark.parametrize(("loss", "target"), BOTH)
+def test_penalties_that_are_null_are_those_of_the_stages_by_rows_left_out(loss, target):
+    made = objective(loss, target, l2=None)
+    n, m, square = 700, len(made.y), 4.0 if loss == "exponential" else 1.0
+    X, s = made.Z[:, 1:], (np.arange(n) < m).astype(int)
+    first = chosen_penalty(X, s, made.design)
+    v = np.r_[fit_logistic(X, s, made.design, first / n)[1::-1]]
+    weight = made.design[:m] * made.omega(np.hstack(v) / np.sqrt(square))[0]
+    second = chosen_penalty(X[:m], made.y, weight)
+    np.testing.assert_allclose(n * made.l2, square * np.r_[0, first, first, 0, second, second])
+    X, y, hidden = sample()
+    assert JointClassifier(l2=None, loss=loss).fit(X, y, X_unlabeled=hidden).converged_

@@ -80,6 +80,14 @@ def test_the_penalty_is_chosen_by_held_out_rows():
     assert useful.penalty_ < 1e-2 < kept.penalty_
 
 
+def test_a_background_without_a_penalty_of_its_own_has_that_of_logistic_regression():
+    X, y, weights = sample(90)
+    found = AdaptedLogistic(l2=None, penalty=0.1).fit(X, y, weights)
+    background = LogisticModel(l2=None).fit(X, y)
+    np.testing.assert_array_equal(found.background_[0], background.coef_)
+    assert np.linalg.norm(background.coef_) < 0.9 * np.linalg.norm(LogisticModel().fit(X, y).coef_)
+
+
 def test_any_classifier_with_coefficients_may_be_the_background():
     X, y, weights = sample()
     other = LogisticModel().fit(X[:200], y[:200])

@@ -1,11 +1,14 @@
 """Every shipped rule moves with its numbers, and the verdict of its claim with the rule."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import pandas as pd
 import pytest
 import yaml
 from counterweight.plan.config import resolve
 from counterweight.plan.reading import with_listed_studies
+from counterweight.reporting import claims
 from counterweight.reporting.claim_quantities import Measurements, draws_of
 from counterweight.reporting.claims import decide_rule, judged, load_claims
 from counterweight.reporting.report_jobs import report_plan
@@ -51,8 +54,23 @@ def records(side, plan, value):
     ]
 
 
+def over_sets(rule, plan):
+    """What a rule comes to that goes by the data sets of a benchmark, as its table is moved."""
+    made = {}
+    table = pd.read_csv(claims.KEPT / f"{rule['benchmark']}_pairs.csv")
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(claims, "KEPT", Path(folder))
+        for verdict in ("holds", "undecided", "does not hold"):
+            table.assign(verdict=verdict).to_csv(f"{folder}/{rule['benchmark']}_pairs.csv")
+            outcome = decide_rule(rule, None, plan, ())
+            made[outcome["verdict"]] = outcome
+    return made
+
+
 def outcomes_of(rule, plan):
     """What a rule comes to by verdict, as the left side is moved and the right one stays."""
+    if "benchmark" in rule:
+        return over_sets(rule, plan)
     left, right = side_of(rule, "left"), side_of(rule, "right")
     level = 0.1 if right and "option" in right else 0.5 if right else float(rule["right"])
     made = {}

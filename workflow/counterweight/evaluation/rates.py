@@ -299,11 +299,13 @@ def _train_records(arrays, measures, measured, place):
     if "train_measures" not in arrays:
         return
     values = np.reshape(arrays["train_measures"], (len(measures), 2))
-    for (name, (tested, _)), pair in zip(measured.items(), values, strict=True):
+    for (name, (tested, errors)), pair in zip(measured.items(), values, strict=True):
         of = place | {"measure": name}
         for rule, value in zip(RULES, pair, strict=True):
             yield of | {"target": "train", "metric": rule, "value": _finite(value), "rows": 0}
-        yield of | {"metric": "gap", "value": tested[1] - float(pair[1])}
+        # Of the classifier as it is, whose training value is known: the error is of the test rows.
+        gap = {"metric": "gap", "value": tested[1] - float(pair[1])}
+        yield of | gap | {"standard_error": errors[1]}
 
 
 def _slope_records(asked_for, place):

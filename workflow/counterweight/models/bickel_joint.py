@@ -19,7 +19,7 @@ from counterweight.numerics.checks import (
     checked_rows,
     two_class_rows,
 )
-from counterweight.numerics.linear import RIDGE, fit_logistic
+from counterweight.numerics.linear import RIDGE, chosen_penalty, fit_logistic
 
 OPTIONS = {
     **RIDGE,
@@ -56,8 +56,9 @@ class JointClassifier(BinaryClassifier):
 
     Parameters
     ----------
-    l2 : float
-        Penalty on the coefficients of standardised features, for each row.
+    l2 : float or None
+        Penalty on the coefficients of standardised features, for each row. None: v and w have one
+        each, that of their stage alone by rows left out (`numerics.linear.chosen_penalty`).
     loss : {"logistic", "exponential"}
 
     Attributes
@@ -201,7 +202,9 @@ class Objective:
         self.per_score = 2.0 if loss == "exponential" else 1.0
         share = len(y) / len(Z)
         self.factor = share if target == "general" else share / (1 - share)
-        self.l2 = l2 * np.tile(np.r_[0.0, np.ones(Z.shape[1] - 1)], 2)
+        self.given = l2
+        self.start, l2s = self.two_stages()
+        self.l2 = np.kron(l2s, np.r_[0.0, np.ones(Z.shape[1] - 1)])
 
     def _losses(self, z):
         """Loss of margins (n,), with its first and second derivative."""
@@ -264,14 +267,24 @@ class Objective:
         return float(least)
 
     def two_stages(self):
-        """Theta (2k,) of the selection model alone, and of the classifier with its weights."""
+        """Theta (2k,) of the selection model alone, and of the classifier with its weights; and
+        the penalty on each (2,), for each of all rows."""
         n, m, X = len(self.Z), len(self.y), self.Z[:, 1:]
-        s = np.arange(n) < m
-        coef, intercept, *_ = fit_logistic(X, s.astype(int), self.design, self.l2[-1])
-        v = np.r_[intercept, coef] / self.per_score
-        weight = self.design[:m] * self.omega(v)[0]
-        coef, intercept, *_ = fit_logistic(X[:m], self.y, weight, self.l2[-1])
-        return np.r_[v, np.r_[intercept, coef] / self.per_score]
+        v, of_v = self._stage(X, (np.arange(n) < m).astype(int), self.design)
+        w, of_w = self._stage(X[:m], self.y, self.design[:m] * self.omega(v)[0])
+        return np.r_[v, w], [of_v, of_w]
+
+    def _stage(self, X, y, weight):
+        """Logistic regression as theta (k,), and its penalty for each of all rows: as given, or
+        chosen, on log odds."""
+        own = self.given
+        if own is None:
+            own = chosen_penalty(X, y, weight) / len(X)
+        coef, intercept, *_ = fit_logistic(X, y, weight, own)
+        theta = np.r_[intercept, coef] / self.per_score
+        if self.given is None:
+            own *= self.per_score**2 * len(X) / len(self.Z)
+        return theta, own
 
     def minimised(self):
         """Theta (2k,), steps, and whether it is a minimum: no slope, and no way down by curvature.
@@ -280,7 +293,7 @@ class Objective:
         """
         found = minimize(
             self.value,
-            self.two_stages(),
+            self.start,
             jac=True,
             hess=self.hessian,
             method="trust-exact",

@@ -16,6 +16,8 @@ from counterweight.numerics.amounts import FARTHEST, fit_poisson, left_out_amoun
 from counterweight.numerics.checks import check_options, checked_weights, two_class_rows
 from counterweight.numerics.estimator import Estimator
 from counterweight.numerics.linear import (
+    ASKED_ROWS,
+    CHOICES,
     RIDGE,
     fit_logistic,
     left_out_losses,
@@ -43,12 +45,6 @@ OPTIONS_BY_NAME = {
 LABEL_BY_NAME = {"logistic": "Logistic regression", "map_adapted": "MAP adaptation"}
 
 
-#: Penalties on all rows together among which one is chosen, from hardly any freedom to much, and
-#: the rows that are asked which: of more, the first, in the order that they come in.
-CHOICES = tuple(10.0 ** (k / 2) for k in range(6, -3, -1))
-ASKED_ROWS = 20_000
-
-
 class _Linear:
     """What regressions of a class and of a number share."""
 
@@ -63,7 +59,7 @@ class _Linear:
 
     def settled(self, X, y, weight=None):
         """Options that are null, chosen for rows of a fit: the penalty on all rows of `CHOICES`
-        with the least loss of rows left out."""
+        with the least loss of rows left out; of more than `ASKED_ROWS`, of the first ones."""
         if self.l2 is not None:
             return {}
         weight = checked_weights(weight, len(X))[:ASKED_ROWS]
@@ -294,8 +290,8 @@ class AdaptedLogistic(BinaryClassifier):
 
     Parameters
     ----------
-    l2 : float
-        Of the background model.
+    l2 : float or None
+        Of the background model; None: chosen by rows left out, in each fold again.
     penalty : float, optional
         None: that of `PENALTIES` with the smallest weighted log loss of labeled rows that neither
         background nor adaptation has seen. No hidden label is looked at.

@@ -15,7 +15,7 @@ from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.checks import check_options, checked_new_rows, two_class_rows
 from counterweight.numerics.emissions import gaussian_log_density, log_sum_exp
 from counterweight.numerics.gaussian_mixture import Mixture, Standardised, fit_mixture
-from counterweight.numerics.linear import RIDGE, fit_logistic
+from counterweight.numerics.linear import fit_logistic
 from counterweight.numerics.mixture_steps import Parameters, QuadraticRows, maximisation
 
 OPTIONS = {
@@ -23,7 +23,7 @@ OPTIONS = {
     "n_init": Integer(5, "Random starts of the mixture that each source begins from.", minimum=1),
     "tol": Number(1.0e-6, "EM stops when the log-likelihood rises by less than this share of it.", above=0, below=1),
     "max_iter": Integer(100, "Most EM iterations.", minimum=1),
-    **RIDGE,
+    "l2": Number(1e-6, "Penalty on standardised coefficients, for each row; 0 for none.", minimum=0),
 }  # fmt: skip
 LABEL = "Two-source mixture regression"
 COVARIANCE_FLOOR = 1e-6

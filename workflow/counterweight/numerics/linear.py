@@ -12,8 +12,13 @@ log = logging.getLogger("counterweight")
 
 #: Option of the models that `fit_logistic` fits.
 RIDGE = {
-    "l2": Number(1e-6, "Penalty on standardised coefficients, for each row; 0 for none.", minimum=0),
+    "l2": Number(1e-6, "Penalty on standardised coefficients, for each row; 0 for none, null: chosen by approximate leave-one-out.",
+        minimum=0, null=True),
 }  # fmt: skip
+#: Penalties on all rows together among which one is chosen, from hardly any freedom to much, and
+#: the most rows that are asked which.
+CHOICES = tuple(10.0 ** (k / 2) for k in range(6, -3, -1))
+ASKED_ROWS = 20_000
 
 
 def _warn_of(constant, rows):
@@ -108,8 +113,9 @@ def fit_logistic(X, y, sample_weight=None, l2=1e-6, max_iter=200):
     sample_weight : array, shape (n,), optional
         Scaled to mean 1 before the fit, so the ridge means the same for any scale; rows of
         weight 0 are left out.
-    l2 : float
-        Penalty ``n/2 * l2 * |coef|^2`` on the coefficients of standardised features.
+    l2 : float or None
+        Penalty ``n/2 * l2 * |coef|^2`` on the coefficients of standardised features; None: that of
+        `chosen_penalty`.
 
     Returns
     -------
@@ -119,9 +125,10 @@ def fit_logistic(X, y, sample_weight=None, l2=1e-6, max_iter=200):
     iterations : int
     converged : bool
     """
-    if not (np.isfinite(l2) and l2 >= 0):
+    if l2 is not None and not (np.isfinite(l2) and l2 >= 0):
         raise CounterweightError(f"l2 is {l2}; it must be a number from 0 up.")
     X, y, weights = two_class_rows(X, y, sample_weight, "Logistic regression")
+    l2 = chosen_penalty(X, y, weights) / len(X) if l2 is None else l2
     center = averaged(X, weights)
     scale = np.sqrt(averaged(X, weights, lambda rows: (rows - center) ** 2))
     constant = (np.ptp(X, axis=0) == 0) | (scale <= 1e-12 * np.abs(center))
@@ -179,6 +186,15 @@ def _newton(rows, y, share, l2, max_iter, begun=None, tol=1e-8):
         if np.abs(gradient).max() <= tol and move @ hessian @ move <= 2 * tol:
             return found, step, True
     return found, max_iter, False
+
+
+def chosen_penalty(X, y, weight):
+    """The penalty on all rows together of `CHOICES` with the least log loss of rows left out.
+
+    Of more than `ASKED_ROWS`, rows all over the table are asked.
+    """
+    some = slice(None, None, -(-len(X) // ASKED_ROWS))
+    return CHOICES[int(np.argmin(left_out_losses(X[some], y[some], weight[some], CHOICES)))]
 
 
 def left_out_losses(X, y, sample_weight, penalties):

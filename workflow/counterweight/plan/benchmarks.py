@@ -34,7 +34,7 @@ def studies_of(name, benchmark):
             for change in (of_set.get("study") or {}, changes.get("study") or {}):
                 study = _changed(study, change)
             where = f"benchmarks.{name}, data set {one}, condition {condition}"
-            yield one, condition, _filled(study, words, where)
+            yield one, condition, _filled(study, words | (changes.get("words") or {}), where)
 
 
 def _changed(study, changes):
@@ -60,8 +60,7 @@ def _filled(part, words, where):
         return part.format(**words)
     except (KeyError, IndexError, ValueError) as error:
         raise CounterweightError(
-            f"{where}: {part!r} names a word that the data set does not have; its words are "
-            f"{listed(words)}."
+            f"{where}: {part!r} names a word that neither has; their words are {listed(words)}."
         ) from error
 
 
@@ -182,6 +181,9 @@ def check_methods(name, benchmark):
         for method in study["methods"]
     }
     named = {key: [benchmark[key]] for key in ("plain", "equal") if benchmark[key]}
+    limits = {key: one["within"] or {} for key, one in benchmark["measures"].items()}
+    instead = {key: one["instead"] for key, one in limits.items() if one.get("instead")}
+    named |= {f"measures.{key}.within.instead": [method] for key, method in instead.items()}
     named |= {f"pairs.{claim}": pair["methods"] for claim, pair in benchmark["pairs"].items()}
     for key, chosen in named.items():
         for one in chosen:

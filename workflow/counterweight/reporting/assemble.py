@@ -125,7 +125,7 @@ def _claims_of(study, claims):
     resting = {}
     for claim in claims:
         for rule in claim.get("decide", ()):
-            sides = [side for side in (rule["left"], rule["right"]) if isinstance(side, dict)]
+            sides = [side for side in map(rule.get, ("left", "right")) if isinstance(side, dict)]
             if study in (one.get("study") for one in (rule, *sides)):
                 resting[claim["id"]] = claim["title"].partition(",")[0]
     if resting:
@@ -384,7 +384,7 @@ def which_method():
 
 def studies_of(claims):
     """Studies that rules of claims name."""
-    return {rule["study"] for rules in claims["rules"] for rule in json.loads(rules)}
+    return {rule["study"] for rules in claims["rules"] for rule in json.loads(rules)} - {""}
 
 
 def papers_run(claims, studies):

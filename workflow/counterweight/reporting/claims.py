@@ -80,7 +80,7 @@ def unknown_names(claims, plan):
         (claim["id"], position): unknown(side, plan)
         for claim in claims
         for position, rule in enumerate(claim.get("decide", ()), 1)
-        for side in _sides(rule)
+        for side in (() if "benchmark" in rule else _sides(rule))
         if isinstance(side, dict) and unknown(side, plan)
     }
     return [f"claim {name}, rule {at}: {problem}" for (name, at), problem in problems.items()]
@@ -295,6 +295,8 @@ def _bare(rule, metrics, plan, failures):
     """The outcome of a rule without its words; ``text`` says what is missing, else it is empty."""
     counts = "beside" if rule.get("beside") else "built" if rule.get("identity") else "core"
     outcome = {"label": rule["label"], "counts": counts, **_NAN, **_NONE, "text": ""}
+    if "benchmark" in rule:
+        return outcome | _over_sets(rule)
     try:
         return outcome | _settled(rule, metrics, plan, failures)
     except Missing as missing:
@@ -302,11 +304,51 @@ def _bare(rule, metrics, plan, failures):
         return outcome | {"verdict": verdict, "text": str(missing)}
 
 
+#: Tables of ``make benchmark`` that are kept with the code.
+KEPT = Path(__file__).with_name("benchmark")
+
+
+def _over_sets(rule):
+    """What a rule comes to that goes by the data sets of the benchmark, and by nothing of a run.
+
+    It takes the sign test and Wilcoxon's; see `counterweight.benchmark.Told.pairs`. The effect is
+    the share of the data sets that differ which are for it, with an exact interval.
+    """
+    from scipy.stats import binomtest
+
+    table = pd.read_csv(KEPT / f"{rule['benchmark']}_pairs.csv")
+    table = table[table["claim"].eq(rule["pair"])]
+    if "condition" in rule:
+        table = table[table["condition"].eq(rule["condition"])]
+    if len(table) != 1:
+        raise CounterweightError(
+            f"{len(table)} rows of the benchmark {rule['benchmark']} are of the pair "
+            f"{rule['pair']}: name a pair that it has, and its condition."
+        )
+    (row,) = table.to_dict("records")
+    text = f"{row['sets']} data sets of make benchmark: {row['wins']} for, {row['ties']} alike, "
+    text += f"{row['defeats']} against; chance of as much {row['sign_p']:.2g} by the sign test, "
+    text += f"{row['wilcoxon_p']:.2g} by signed ranks; both are needed below 0.05"
+    verdict = {"does not hold": "fails"}.get(row["verdict"], row["verdict"])
+    share = binomtest(row["wins"], max(row["wins"] + row["defeats"], 1))
+    return {
+        **{"effect": share.statistic, "repeats": row["sets"], "verdict": verdict},
+        **dict(zip(("low", "high"), share.proportion_ci(), strict=True)),
+        **{"splits_for": row["wins"], "splits_against": row["defeats"]},
+        "text": text,
+    }
+
+
 def decide_rule(rule, metrics, plan, failures):
     """What a rule comes to: numbers, verdict (holds, fails ...), and both in words (``text``).
 
     `metrics` are `Measurements`, `plan` is that of the report, `failures` explain what is missing.
     """
+    if "benchmark" in rule:
+        empty = ("study", "target", "metric", "measure", "left", "comparison", "right")
+        outcome = dict.fromkeys(empty, "") | _bare(rule, metrics, plan, failures)
+        told = {key: outcome[key] * 100.0 for key in _NAN}
+        return outcome | told | {"unit": "% of data sets", "factor": 100.0}
     left, right = _sides(rule)
     unit, factor = measure_in(plan, left).told
     if rule.get("relative"):
@@ -339,7 +381,13 @@ def conditions(outcomes):
 
 
 def _data(outcomes, plan):
-    """Kind of data behind a claim: real, simulated, generated; the least real one wins."""
+    """Kind of data behind a claim: real, simulated, generated; the least real one wins.
+
+    Data sets of the benchmark are real, whatever the run has.
+    """
+    core = [o for o in outcomes if o["counts"] != "beside"]
+    if core and not any(o["study"] for o in core):
+        return "real"
     kinds = {
         plan["studies"][o["study"]].get("source", plan.get("data_source", "download"))
         for o in outcomes

@@ -196,7 +196,7 @@ def _templates():
 
 
 def _benchmark():
-    return tuple(map(str, Path(__file__).with_name("benchmark").glob("best.csv")))
+    return tuple(map(str, Path(__file__).with_name("benchmark").glob("*.csv")))
 
 
 def _sheet_modules(shown):

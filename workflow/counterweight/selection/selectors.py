@@ -49,8 +49,9 @@ class LogisticSelector(Selector):
 
     Parameters
     ----------
-    l2 : float
-        Penalty on the coefficients of standardised features, for each row.
+    l2 : float or None
+        Penalty on the coefficients of standardised features, for each row; None: that with the
+        least log loss of rows left out, in each fold again.
 
     Attributes
     ----------

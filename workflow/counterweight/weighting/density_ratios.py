@@ -57,8 +57,8 @@ def discriminator_weights(rows, *, target="general", l2=1e-6):
 
     Parameters
     ----------
-    l2 : float
-        Penalty on standardised coefficients, for each row.
+    l2 : float or None
+        Penalty on standardised coefficients, for each row; None: chosen by rows left out.
 
     Returns
     -------

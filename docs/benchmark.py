@@ -147,7 +147,7 @@ def plain_table(told, benchmark):
     heads = [one.get("label") or name for name, one in measures.items()]
     plain = in_print(benchmark["plain"], names)
     top = ["condition"] * (len(dial) > 1) + ["method", "mean rank", *heads]
-    top += [f"better, alike, worse than {plain}", "Holm's p", "no answer", "CPU s"]
+    top += [f"better, alike, worse than {plain}", "worst change", "Holm's p", "no answer", "CPU s"]
     lines = ["| " + " | ".join(top) + " |", "| --- |" + " ---: |" * (len(top) - 1)]
     for condition in dial:
         here = told[told["condition"].eq(condition)].sort_values("rank", kind="stable")
@@ -156,6 +156,7 @@ def plain_table(told, benchmark):
             cells += [in_print(row["method"], names), number(row["rank"], 1)]
             cells += [f"{row[name]:.4g}" if pd.notna(row[name]) else "" for name in measures]
             cells += [f"{row['better']}, {row['alike']}, {row['worse']}"]
+            cells += [f"{row['worst_change']:+.3f}" if pd.notna(row["worst_change"]) else ""]
             chance = "< .001" if row["p_holm"] < 0.001 else number(row["p_holm"], 3)
             cells += [chance, str(row["failed"]), number(row["seconds"])]
             lines.append("| " + " | ".join(cells) + " |")
@@ -166,10 +167,13 @@ def pair_table(pairs, benchmark):
     """Claims that are decided over the data sets."""
     lines = ["| claim | says | sets | for, alike, against | sign p | Wilcoxon p | verdict |"]
     lines.append("| --- | --- | ---: | --- | ---: | ---: | --- |")
+    several = pairs["condition"].nunique() > 1
     for row in pairs.to_dict("records"):
         counts = f"{row['wins']}, {row['ties']}, {row['defeats']}"
         chances = f"{row['sign_p']:.2g} | {row['wilcoxon_p']:.2g}"
         claim = row["claim"].replace("_", " ")
+        if several:
+            claim += f", {benchmark['conditions'][row['condition']].get('label')}"
         lines.append(
             f"| {claim} | {row['says']} | {row['sets']} | {counts} | {chances} | {row['verdict']} |"
         )

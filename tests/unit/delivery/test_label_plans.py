@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
-from counterweight.delivery.label_plans import span_of
+from counterweight.delivery.label_plans import _moves_auc, span_of
 from counterweight.errors import CounterweightError
 from counterweight.numerics.designs import expected_half_width
 from delivering import delivered, people
@@ -189,3 +189,20 @@ def test_the_range_of_a_half_width_is_that_of_the_odds_it_goes_over():
     # Estimates that are sure may be so for nothing: then it is that of their mean.
     _, high = span_of(chance, np.tile([1e-6, 1 - 1e-6], 2000), 1.0)
     assert high == pytest.approx(at(0.5))
+
+
+def test_a_rows_outcome_moves_the_auc_by_the_pairs_that_it_is_in():
+    """Against the AUC of soft labels itself, with a row a little more of a positive."""
+    p = np.random.default_rng(1).choice([0.1, 0.3, 0.35, 0.6, 0.9], 40)
+
+    def auc(ones, zeros):
+        gap = np.sign(p[:, None] - p[None, :])
+        return ones @ ((gap + 1) / 2) @ zeros / ones.sum() / zeros.sum()
+
+    step, moved = 1e-6, []
+    for row in range(40):
+        more = step * np.eye(40)[row]
+        up = auc(p + more, 1 - p - more)
+        down = auc(p - more, 1 - p + more)
+        moved.append(abs(up - down) / (2 * step) * 40)
+    assert _moves_auc(p) == pytest.approx(moved, rel=1e-5)

@@ -74,3 +74,42 @@ def test_the_shift_of_a_number_is_its_mean_residual():
     assert found.error == pytest.approx(left.std() / np.sqrt(250) * 250 / 249)
     assert found.slope == pytest.approx(np.polyfit(f[:250], y[:250], 1)[0])
     assert np.isnan(found.gamma) and found.refuted
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_the_error_of_a_slope_is_the_sandwich_with_each_rows_pull_put_right(binary):
+    """HC3: rows of the residuals over 1 - leverage, between the inverses of the information."""
+    y, f = population(5, 60)
+    if not binary:
+        f = np.log(f / (1 - f))
+        y = 0.5 + 0.8 * f + np.random.default_rng(1).normal(size=60)
+    chances = np.random.default_rng(2).uniform(0.3, 0.9, 60)
+    found = refuted(y, chances, np.ones(60, bool), f)
+    w, score = 1 / chances, np.log(f / (1 - f)) if binary else f
+    X, b = np.column_stack([np.ones(60), score]), np.zeros(2)
+    for _ in range(50):  # Newton's method, which ends after one step for a number
+        p = 1 / (1 + np.exp(-X @ b)) if binary else X @ b
+        bend = w * (p * (1 - p) if binary else 1.0)
+        information = (X * bend[:, None]).T @ X
+        b = b + np.linalg.solve(information, X.T @ (w * (y - p)))
+    assert found.slope == pytest.approx(b[1], rel=1e-5)
+    inverse = np.linalg.inv(information)
+    leverage = bend * np.einsum("ij,jk,ik->i", X, inverse, X)
+    moved = X @ inverse[:, 1] * w * (y - p) / (1 - leverage)
+    assert found.slope_error == pytest.approx(np.sqrt((moved**2).sum()), rel=1e-4)
+
+
+def test_intervals_of_gamma_are_normal_on_the_scale_of_log_odds():
+    y, p = population(6, 400, 1.0)
+    for level, quantile in ((0.95, 1.959964), (0.5, 0.67449)):
+        found = refuted(y, np.ones(400), np.ones(400, bool), p, level=level)
+        ends = np.exp([found.delta - quantile * found.error, found.delta + quantile * found.error])
+        assert (found.low, found.high) == pytest.approx(tuple(ends), rel=1e-5)
+        assert found.z == pytest.approx(found.delta / found.error)
+        assert found.refuted is bool(abs(found.z) > quantile)
+    # Too few rows, or one outcome alone, say nothing.
+    for bought in (2, 5):
+        alone = refuted(np.ones(400), np.ones(400), np.arange(400) < bought, p)
+        assert np.isnan(alone.delta) and not alone.refuted and alone.rows == bought
+    three = refuted(y, np.ones(400), np.arange(400) < 3, p)
+    assert three.rows == 3 and np.isnan(three.slope)

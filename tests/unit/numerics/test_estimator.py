@@ -81,7 +81,12 @@ def test_rows_without_a_label_are_left_out_or_learned_from_as_such():
         (ROWS[:0], [], None, r"0 sample\(s\)"),
         (ROWS[:, :0], [0, 1, 0, 1], None, r"0 feature\(s\)"),
         (np.where(ROWS == 3, np.inf, ROWS), [0, 1, 0, 1], None, "inf"),
-        (np.where(ROWS == 3, np.nan, ROWS), [0, 1, 0, 1], None, "Missing or infinite values in 1 rows"),
+        (
+            np.where(ROWS == 3, np.nan, ROWS),
+            [0, 1, 0, 1],
+            None,
+            "Missing or infinite values in 1 rows",
+        ),
         (ROWS, [0, 1, 2, 1], None, "Only binary classification"),
         (ROWS, ["a"] * 4, None, "of one class"),
         (ROWS, [0.5, 1, 0, 1], None, "continuous"),

@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.weighting import targets
 from counterweight.weighting.targets import (
+    blocks,
     cbps_weights,
     design_effect,
+    gram,
     odds_weights,
     post_stratify,
     rake,
+    solved,
     trim_weights,
 )
 
@@ -171,3 +175,29 @@ def test_what_cannot_be_met_is_one_sentence(rng):
         odds_weights(np.ones((3, 2)), np.ones((3, 1)))
     with pytest.raises(CounterweightError, match="design weights alone"):
         cbps_weights(rng.random((9, 1)), rng.random((9, 1)), np.r_[50, np.ones(8)], most_effect=1.2)
+
+
+def test_a_column_that_never_varies_has_no_say(tables):
+    X, T = tables
+    for constant in (0.0, 3.0, -1e6):
+        wide, asked = (np.column_stack([table, np.full(len(table), constant)]) for table in (X, T))
+        np.testing.assert_allclose(odds_weights(wide, asked, l2=0.1), odds_weights(X, T, l2=0.1))
+
+
+def test_equations_are_solved_whatever_their_rank(rng):
+    root = rng.normal(size=(5, 3))
+    for A in (root.T @ root, root @ root.T, np.zeros((3, 3))):
+        b = A @ rng.normal(size=len(A))
+        np.testing.assert_allclose(A @ solved(A, b), b, atol=1e-5 * max(np.abs(b).max(), 1e-9))
+
+
+def test_sums_over_blocks_are_those_of_all_rows(rng, monkeypatch):
+    monkeypatch.setattr(targets, "BLOCK", 600)
+    Z, w = rng.normal(size=(1000, 2)), rng.uniform(size=1000)
+    assert [(part.start, part.stop) for part in blocks(Z)] == [
+        *((0, 300), (300, 600), (600, 900), (900, 1000))
+    ]
+    assert blocks(np.zeros((10, 0)))[0] == slice(0, 10) and len(blocks(np.zeros((600, 99)))) == 3
+    G, g = gram(Z, w)
+    np.testing.assert_allclose(G, (Z * w[:, None]).T @ Z)
+    np.testing.assert_allclose(g, w @ Z)

@@ -190,3 +190,57 @@ def test_the_score_is_the_log_likelihood_less_the_doubt_where_it_is_completed(se
     assert doubt > 1
     expected = log_likelihood - doubt * (selection == "complete")
     assert best.score == pytest.approx(expected)
+
+
+def test_one_start_has_the_moments_of_all_with_a_bit_of_them_added():
+    """One cluster of n rows: (n S + (d + 1) (S + S / 1000)) / (n + d + 1)."""
+    data, _ = crowds(300)
+    made = searching(data).random(1)
+    spread = np.cov(data.rows.T, bias=True)
+    np.testing.assert_allclose(made.means[0], np.tile(data.rows.mean(axis=0), (3, 1)))
+    expected = (300 * spread + 3 * 1.001 * spread) / 303
+    np.testing.assert_allclose(made.covariances[0, 0], expected, rtol=1e-9)
+    assert (made.weights == 1).all()
+
+
+def test_pairs_cost_what_their_merger_loses():
+    """Runnalls' bound, the loss of levels, and that of curves at three offers, by hand."""
+    rng = np.random.default_rng(4)
+    w, means = rng.dirichlet(np.ones(4)), rng.normal(size=(4, 2))
+    root = rng.normal(size=(4, 2, 2))
+    covariances = root @ np.swapaxes(root, 1, 2) + 0.3 * np.eye(2)
+    curves, shares = rng.normal(size=(4, 2)) * (1, 5), rng.dirichlet(np.ones(3), 4)
+
+    def cost(i, j):
+        both = w[i] + w[j]
+        si, sj, gap = w[i] / both, w[j] / both, means[i] - means[j]
+        joint = si * covariances[i] + sj * covariances[j] + si * sj * np.outer(gap, gap)
+        logs = [np.log(np.linalg.det(one)) for one in (joint, covariances[i], covariances[j])]
+        total = 0.5 * (both * logs[0] - w[i] * logs[1] - w[j] * logs[2])
+        mixed = si * shares[i] + sj * shares[j]
+        total -= both * mixed @ np.log(mixed)
+        total += w[i] * shares[i] @ np.log(shares[i]) + w[j] * shares[j] @ np.log(shares[j])
+        p, q = (
+            1 / (1 + np.exp(-(c[0] + c[1] * np.array([-0.25, 0, 0.25])))) for c in curves[[i, j]]
+        )
+        r = si * p + sj * q
+        return total + 0.5 * both * np.mean(si * sj * (p - q) ** 2 / (r * (1 - r)))
+
+    data, _ = crowds(60)
+    found = searching(data)._near_pairs(w, means, covariances, curves, shares).tolist()
+    costs = [cost(i, j) for i, j in found]
+    assert len(found) == 6 and costs == sorted(costs)
+
+
+def test_covariances_have_the_form_that_was_asked_for():
+    data, _ = crowds(60)
+    made = searching(data)
+    given = np.array([[[2.0, 0.5], [0.5, 1.0]], [[4.0, -1.0], [-1.0, 3.0]]])
+    weights = np.array([0.25, 0.75])
+    np.testing.assert_allclose(made._shaped(given, weights), given)
+    for kind, expected in (
+        ("diagonal", given * np.eye(2)),
+        ("tied", np.tile(0.25 * given[0] + 0.75 * given[1], (2, 1, 1))),
+    ):
+        made.emission = Emission(2, covariance=kind)
+        np.testing.assert_allclose(made._shaped(given, weights), expected)

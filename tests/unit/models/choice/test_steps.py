@@ -9,11 +9,12 @@ from counterweight.models.choice.steps import (
     Choices,
     Prior,
     climb,
+    curve_step,
     few_steps,
     fit_curves,
 )
 from scipy.special import expit, logsumexp
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 from sklearn.linear_model import LogisticRegression
 
 RULE = {"floor": 1e-3, "minimum_rows": 4.0}
@@ -195,3 +196,51 @@ def test_answers_have_the_chances_of_their_curves():
     np.testing.assert_allclose(moved.t, [0.0, 0.4, 1.0])
     assert moved.offered is data.t
     np.testing.assert_allclose(moved.groups[0].offers[1], moved.t - 0.5)
+
+
+def test_a_prior_is_that_of_normal_positions_and_slopes():
+    prior = Prior(np.array([1.0, 7.0]), np.array([0.25, 4.0]))
+    curves = np.random.default_rng(1).normal(size=(3, 2, 2)) + prior.mean
+    density = norm(prior.mean, prior.precision**-0.5).logpdf(curves).sum(axis=(0, 2))
+    constant = 3 * norm(prior.mean, prior.precision**-0.5).logpdf(prior.mean).sum()
+    np.testing.assert_allclose(prior.log_density(curves), density - constant)
+
+
+@pytest.mark.parametrize("prior", [None, Prior(np.array([0.5, 6.0]), np.array([0.3, 0.05]))])
+def test_a_step_is_the_best_of_its_quadratic_within_the_bounds(prior):
+    """Held against every point of a grid over what bounds and stride leave."""
+    rng, stride = np.random.default_rng(3), (1.0, 2.0)
+    edges = 0
+    for _ in range(40):
+        root = rng.normal(size=(2, 2))
+        H = root @ root.T + 0.05 * np.eye(2)
+        curves = np.array([rng.uniform(-3, 3), rng.uniform(LEAST_SLOPE, 4)])
+        gradient = 3 * rng.normal(size=2)
+        step = curve_step(curves, gradient, H[[0, 0, 1], [0, 1, 1]], prior, stride)
+        pulled = gradient.copy()
+        if prior is not None:
+            pulled -= prior.precision * (curves - prior.mean)
+            H = H + np.diag(prior.precision)
+        low = np.maximum([-30.0, LEAST_SLOPE] - curves, -np.array(stride))
+        high = np.minimum([30.0, MOST_SLOPE] - curves, stride)
+        assert (low - 1e-12 <= step).all() and (step <= high + 1e-12).all()
+        grid = np.stack(np.meshgrid(*np.linspace(low, high, 41).T), axis=-1).reshape(-1, 2)
+
+        def gain(s, H=H, pulled=pulled):
+            return s @ pulled - 0.5 * np.einsum("...i,ij,...j", s, H, s)
+
+        assert gain(step) >= gain(grid).max() - 1e-6
+        edges += np.isclose(step, low).any() or np.isclose(step, high).any()
+    assert 5 < edges < 40
+
+
+def test_the_gradient_of_a_fit_is_the_pull_of_its_prior():
+    rng = np.random.default_rng(6)
+    t, y = answers(rng, 500, k=3.0)
+    weights = rng.uniform(0.5, 2.0, (3, 500))
+    prior = Prior(np.array([0.5, 9.0]), np.array([3.0, 2.0]))
+    fitted = fit_curves(t, y, weights, prior=prior)
+    for (position, slope), own in zip(fitted, weights, strict=True):
+        rest = own * (y - expit(position + slope * (t - 0.5)))
+        pulled = prior.precision * (np.array([position, slope]) - prior.mean)
+        assert np.array([rest.sum(), rest @ (t - 0.5)]) == pytest.approx(pulled, abs=1e-6)

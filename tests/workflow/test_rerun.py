@@ -1,6 +1,5 @@
 """What is computed anew after a change: that which depends on it, and nothing else."""
 
-import pytest
 from families import with_pages
 
 AFTER_SHIFTED_MIXTURE = {
@@ -18,16 +17,6 @@ LEMMA2 = {
     "train twin generative-lemma2",
     "evaluate twin logistic-lemma2",
 } | SHIFTED_MIXTURE
-
-
-def test_another_cap_recomputes_the_weights_and_what_uses_them(again):
-    config = again.config
-    lemma2 = config["studies"]["twin"]["weighting"][1]
-    assert lemma2["weighting"] == "lemma2"
-    lemma2["max_weight"] = 2.0
-    again.config = config
-    weights = {f"weigh twin lemma2-{name}" for name in ("logistic", "gradient_boosting")}
-    assert again.plan() == with_pages(weights | LEMMA2)
 
 
 def test_an_edited_model_recomputes_that_model_only(again):
@@ -83,87 +72,6 @@ def test_edited_evaluation_recomputes_metrics_only(again):
     assert len([job for job in jobs if job.startswith("evaluate ")]) == 19
 
 
-@pytest.mark.parametrize(
-    ("module", "jobs"),
-    [
-        ("evaluation/policy_value", "evaluate log stochastic; draw_log; report"),
-        # A wrapper for people's own models: the workflow's do not use it.
-        ("models/subsampling/calibrated_subsample", ""),
-        (
-            "models/subsampling/subsampled",
-            "train clicks logistic-spline; evaluate clicks logistic-spline; draw_clicks; report",
-        ),
-        (
-            "models/choice/steps",
-            "train offers predictive_choice; evaluate offers predictive_choice; deliver_offers; "
-            "draw_offers; report",
-        ),
-    ],
-)
-def test_an_edited_module_recomputes_what_uses_it_only(again, module, jobs):
-    again.append(f"workflow/counterweight/{module}.py", "# edited\n")
-    assert again.plan() == with_pages({job for job in jobs.split("; ") if job})
-
-
-def test_another_keep_rate_recomputes_that_study_only(again):
-    config = again.config
-    config["studies"]["twin_kept"]["keep_rate"] = 0.5
-    again.config = config
-    assert again.plan() == with_pages(
-        {"label twin_kept", "train twin_kept logistic", "evaluate twin_kept logistic", "report"}
-    )
-
-
-def test_other_resamples_recompute_the_evaluation_only(again):
-    config = again.config
-    config["studies"]["ranking"]["evaluation"]["resamples"] = 41
-    config["studies"]["log"]["evaluation"]["keep_rates"] = [1.0, 0.2]
-    again.config = config
-    assert again.plan() == with_pages(
-        {
-            "evaluate ranking logistic",
-            "draw_ranking",
-            "evaluate log stochastic",
-            "draw_log",
-            "report",
-        }
-    )
-
-
-def test_a_new_registry_entry_recomputes_nothing(again):
-    again.replace(
-        "workflow/counterweight/models/__init__.py",
-        "MODELS = {",
-        'MODELS = {\n    "another": "counterweight.models.logistic:Logistic",',
-    )
-    assert again.plan() == set()
-
-
-def test_another_title_changes_the_report_only(again):
-    config = again.config
-    config["studies"]["curved"]["title"] = "Another title"
-    again.config = config
-    jobs = again.plan()
-    assert "report" in jobs
-    # Titles stand in the contents of every page.
-    assert {job for job in jobs if not job.startswith("page_")} <= {"report", "draw_curved"}
-
-
-def test_a_new_method_computes_that_method_only(again):
-    config = again.config
-    config["studies"]["curved"]["models"].append({"model": "logistic", "oracle": True})
-    again.config = config
-    assert again.plan() == with_pages(
-        {"train curved logistic-oracle", "evaluate curved logistic-oracle", "draw_curved", "report"}
-    )
-
-
-def test_a_newer_date_without_other_bytes_recomputes_nothing(again):
-    for path in ("data/generated/adult/adult.data", "results/twin/features.parquet"):
-        (again.folder / path).touch()
-    assert again.plan() == set()
-
-
 PROXY = {
     "select people alpha_beta",
     "weigh people quadratic-alpha_beta",
@@ -171,35 +79,65 @@ PROXY = {
     "evaluate people alpha_beta",
     "deliver_people",
     "draw_people",
-    "report",
 }
 
 
-def test_an_edited_proxy_recomputes_that_proxy_only(again):
-    again.append("workflow/counterweight/selection/proxies/split_growth.py", "# edited\n")
-    assert again.plan() == with_pages(PROXY)
+# Studies know nothing of each other, so one dry run tells of changes in several.
 
 
-def test_another_budget_recomputes_the_trees_only(again):
+def test_edited_modules_recompute_what_uses_them_only(again):
+    edits = {
+        "evaluation/policy_value": {"evaluate log stochastic", "draw_log"},
+        # A wrapper for people's own models: the workflow's do not use it.
+        "models/subsampling/calibrated_subsample": set(),
+        "models/subsampling/subsampled": {
+            *("train clicks logistic-spline", "evaluate clicks logistic-spline", "draw_clicks")
+        },
+        "models/choice/steps": {
+            *("train offers predictive_choice", "evaluate offers predictive_choice"),
+            *("deliver_offers", "draw_offers"),
+        },
+        "selection/proxies/split_growth": PROXY,
+    }
+    for module in edits:
+        again.append(f"workflow/counterweight/{module}.py", "# edited\n")
+    assert again.plan() == with_pages({"report"}.union(*edits.values()))
+
+
+def test_other_options_recompute_what_depends_on_them_only(again):
     config = again.config
-    config["studies"]["people"]["selection"][1]["alphas"] = [0.0, 0.2, 0.3]
+    studies = config["studies"]
+    studies["twin_kept"]["keep_rate"] = 0.5
+    expected = {"label twin_kept", "train twin_kept logistic", "evaluate twin_kept logistic"}
+    studies["ranking"]["evaluation"]["resamples"] = 41
+    studies["log"]["evaluation"]["keep_rates"] = [1.0, 0.2]
+    expected |= {"evaluate ranking logistic", "draw_ranking"}
+    expected |= {"evaluate log stochastic", "draw_log"}
+    # Another interpolation: the acceptance alone.
+    studies["people"]["weighting"][0]["etas"] = [0.0, 1.0]
+    expected |= {"weigh people equal-tree", "train people naive_tree"}
+    expected |= {"evaluate people naive_tree", "draw_people"}
+    studies["rates"]["models"][1]["sweep"]["kappa"] = [0.5, 0.9]
+    expected |= {"train rates ramp", "evaluate rates ramp", "draw_rates"}
     again.config = config
-    assert again.plan() == with_pages(PROXY)
+    assert again.plan() == with_pages(expected | {"report"})
 
 
-def test_another_interpolation_recomputes_the_acceptance_only(again):
+def test_other_caps_budgets_and_measures_recompute_what_depends_on_them_only(again):
     config = again.config
-    config["studies"]["people"]["weighting"][0]["etas"] = [0.0, 1.0]
+    studies = config["studies"]
+    lemma2 = studies["twin"]["weighting"][1]
+    assert lemma2["weighting"] == "lemma2"
+    lemma2["max_weight"] = 2.0
+    expected = {f"weigh twin lemma2-{name}" for name in ("logistic", "gradient_boosting")} | LEMMA2
+    studies["curved"]["models"].append({"model": "logistic", "oracle": True})
+    expected |= {f"{rule} curved logistic-oracle" for rule in ("train", "evaluate")}
+    studies["people"]["selection"][1]["alphas"] = [0.0, 0.2, 0.3]
+    # Rates on the training rows are measured where the model is trained.
+    studies["held"]["evaluation"]["measures"]["accuracy"] = "accuracy(everyone)"
+    expected |= {f"{rule} held constrained-lemma1" for rule in ("train", "evaluate")}
     again.config = config
-    assert again.plan() == with_pages(
-        {
-            "weigh people equal-tree",
-            "train people naive_tree",
-            "evaluate people naive_tree",
-            "draw_people",
-            "report",
-        }
-    )
+    assert again.plan() == with_pages(expected | PROXY | {"draw_curved"})
 
 
 def test_another_filter_to_give_away_writes_that_filter_only(again):
@@ -217,25 +155,6 @@ def test_an_edited_rate_solver_recomputes_the_constrained_models_only(again):
         expected |= {f"{rule} {study} {method}" for rule in ("train", "evaluate")}
     some = again.plan() - {"train rates thresholds", "evaluate rates thresholds"}
     assert some == with_pages(expected)
-
-
-def test_another_bound_recomputes_that_method_only(again):
-    config = again.config
-    config["studies"]["rates"]["models"][1]["sweep"]["kappa"] = [0.5, 0.9]
-    again.config = config
-    assert again.plan() == with_pages(
-        {"train rates ramp", "evaluate rates ramp", "draw_rates", "report"}
-    )
-
-
-def test_another_measure_recomputes_no_selection(again):
-    config = again.config
-    config["studies"]["held"]["evaluation"]["measures"]["accuracy"] = "accuracy(everyone)"
-    again.config = config
-    # Rates on the training rows are measured where the model is trained.
-    assert again.plan() == with_pages(
-        {"train held constrained-lemma1", "evaluate held constrained-lemma1", "report"}
-    )
 
 
 def test_an_upgrade_re_runs_the_jobs_that_load_the_library_and_says_why(again, tmp_path):

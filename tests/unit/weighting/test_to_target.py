@@ -11,6 +11,8 @@ from counterweight.tables.saved_form import read_saved
 from counterweight.tasks import missing_outcomes
 from delivering import Own
 
+#: One method, where it is the weights that are asked about.
+LINEAR = {"models": [{"model": "logistic"}, {"model": "logistic", "weights": "to_target"}]}
 STAGES = (("select", "selectors"), ("weigh", "weightings"), ("train", "methods"))
 
 
@@ -131,7 +133,7 @@ def test_known_margins_are_met_and_their_mean_is_right(people, tmp_path):
         "region": {"north": 0.5, "south": 0.5},
         "age": {"mean": float(population["age"].mean())},
     }
-    own, files, records = delivered(tmp_path, frame, {"margins": margins})
+    own, files, records = delivered(tmp_path, frame, {"margins": margins}, study=LINEAR)
     w = weights_of(own)
     assert np.average(frame["woman"] == "yes", weights=w) == pytest.approx(women, abs=1e-7)
     assert np.average(frame["region"] == "north", weights=w) == pytest.approx(0.5, abs=1e-7)
@@ -148,7 +150,10 @@ def test_design_weights_are_where_the_weights_begin(people, tmp_path):
     heavy = np.random.default_rng(3).integers(1, 4, len(frame)).astype(float)
     share = np.average(frame["region"] == "north", weights=heavy)
     margins = {"region": {"north": share, "south": 1 - share}}
-    own, _, _ = delivered(tmp_path, frame.assign(heavy=heavy), {"margins": margins}, weight="heavy")
+    entry = {"id": "who", "outcome": "spend", "target": {"margins": margins}, "weight": "heavy"}
+    own = Own(tmp_path, frame.assign(heavy=heavy), entry)
+    own.run("label")
+    own.run("weigh", next(iter(own.study["weightings"])))
     np.testing.assert_allclose(weights_of(own), heavy / heavy.mean(), rtol=1e-6)
 
 
@@ -161,7 +166,8 @@ def test_a_sample_with_some_of_the_columns_serves_where_they_are_named(people, t
     message = str(caught.value)
     assert "has no column region" in message.replace("'", "") and "target.columns" in message
     assert len(message.splitlines()) == 1
-    own, _, records = delivered(tmp_path, frame, target | {"columns": ["age", "woman"]})
+    named = target | {"columns": ["age", "woman"]}
+    own, _, records = delivered(tmp_path, frame, named, study=LINEAR)
     known = records.loc["target_mean"]
     assert abs(known["value"] - population["spend"].mean()) < 3 * known["standard_error"]
 

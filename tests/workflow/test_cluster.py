@@ -105,6 +105,19 @@ def test_jobs_go_through_any_queue_by_its_commands(twice):
     assert there.digests(".parquet") == here.digests(".parquet")
 
 
+def test_a_snakemake_that_begins_scripts_otherwise_gives_the_same_bytes(twice):
+    here, there = twice
+    there.replace(
+        "Snakefile",
+        "import os\n",
+        "import os\nfrom snakemake.script import PythonScript\nown = PythonScript.execute_script\n"
+        "PythonScript.execute_script = lambda self, file, edit=False: own(self, file, edit)\n",
+    )
+    run = there.run()
+    assert run.status == 0 and "begins scripts in a way that is not known here" in run.output
+    assert there.digests(".parquet") == here.digests(".parquet")
+
+
 def asked(*command):
     return subprocess.run(command, capture_output=True, text=True, timeout=30).stdout
 

@@ -23,7 +23,7 @@ os.environ.update(
 )
 
 from counterweight.errors import CounterweightError
-from counterweight.tables.fork_server import Forks, tell
+from counterweight.tables.fork_server import Forks, known_scripts, tell
 from counterweight.tables.jobs import largest_memory
 from counterweight.tables.parquet import read_table, replacing, swept
 from counterweight.plan.benchmarks import Benchmarks
@@ -40,9 +40,8 @@ from counterweight.reporting.blocks import (
 )
 from counterweight.reporting.report_jobs import partial_job
 
-from snakemake.benchmark import benchmarked
+from snakemake import __version__ as SNAKEMAKE
 from snakemake.exceptions import WorkflowError
-from snakemake.script import PythonScript
 
 # Pages tell the commit by which they were made, where this is a checkout.
 if COMMIT not in os.environ and (HOME / ".git").exists():
@@ -283,7 +282,7 @@ def submit_without_limit():
     With the limit each job that ends starts one more timer that renews itself, and each tick looks
     at all jobs that are ready: in a long run that is as much work as the jobs.
     """
-    if workflow.local_exec:
+    if workflow.local_exec and hasattr(workflow.scheduler, "job_rate_limiter"):
         workflow.scheduler.job_rate_limiter = None
 
 
@@ -297,13 +296,23 @@ def fork_jobs():
     """Run the scripts of this machine ourselves: then how each ends is known, and said.
 
     On Linux they are forks of a process that has the libraries loaded. Elsewhere (cluster,
-    container, conda) Snakemake runs them.
+    container, conda, a Snakemake that begins scripts in another way) Snakemake runs them. Its
+    interface for executors knows no script of a job, only the call of another Snakemake for it:
+    docs/operations.md has what that takes.
     """
     jobs = sum(1 for _ in workflow.dag.needrun_jobs())
     if os.name != "posix" or not workflow.local_exec:
         return
+    if not (known := known_scripts()):
+        print(
+            f"Snakemake {SNAKEMAKE} begins scripts in a way that is not known here: each "
+            "job loads its libraries by itself, which takes a second. Results are the same.",
+            file=sys.stderr,
+        )
+        return
+    scripts, benchmarked = known
     forks = Forks(sys.platform == "linux" and jobs >= FORKED_FROM)
-    plain = PythonScript.execute_script
+    plain = scripts.execute_script
 
     def forked(script, file, edit=False):
         if edit or script.conda_env or script.container_img or script.env_modules:
@@ -324,7 +333,7 @@ def fork_jobs():
         if end.status:
             raise WorkflowError(tell(script.log[0], end))
 
-    PythonScript.execute_script = forked
+    scripts.execute_script = forked
     stop_once(forks)
 
 

@@ -14,7 +14,7 @@ if sys.platform != "linux":
     pytest.skip("jobs are forks on Linux only", allow_module_level=True)
 
 from counterweight.tables import fork_server as module
-from counterweight.tables.fork_server import Ended, Forks, tell
+from counterweight.tables.fork_server import Ended, Forks, known_scripts, tell
 
 
 @pytest.fixture(scope="module", params=["fork", "plain"])
@@ -185,3 +185,35 @@ def test_many_at_a_time_from_many_threads(forks, tmp_path):
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(status, range(24))) == list(range(24))
+
+
+def test_this_snakemake_begins_scripts_as_we_know():
+    """Of each version that is supported: where it fails, runs go on, and take twice the CPU."""
+    from snakemake import benchmark, script
+
+    assert known_scripts() == (script.PythonScript, benchmark.benchmarked)
+
+
+def of_another_name(self, file, edit=False): ...
+
+
+def without_a_container(self, path, resources, log, conda_env, env_modules, bench_record): ...
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "other"),
+    [
+        ("script.PythonScript", "execute_script", of_another_name),
+        ("script.PythonScript", "execute_script", None),
+        ("script.PythonScript", "__init__", without_a_container),
+        ("script", "PythonScript", None),
+        ("benchmark", "benchmarked", lambda process: None),
+    ],
+)
+def test_another_snakemake_runs_scripts_by_itself(monkeypatch, where, name, other):
+    place = f"snakemake.{where}.{name}"
+    if other is None and name == "PythonScript":
+        monkeypatch.delattr(place)
+    else:
+        monkeypatch.setattr(place, other)
+    assert known_scripts() is None

@@ -185,6 +185,32 @@ class Forks:
         return process.pid, end
 
 
+#: What a fork of a script goes by: arguments of Snakemake's own classes and functions.
+_OF_SCRIPTS = {"resources", "log", "conda_env", "container_img", "env_modules", "bench_record"}
+
+
+def known_scripts():
+    """Snakemake's class of Python scripts and its measuring of a process, in whose place forks go.
+
+    None where they are not there, or take other arguments than those that we know. They are no
+    interface: a Snakemake that has them otherwise runs scripts by itself.
+    """
+    import inspect
+
+    try:
+        from snakemake.benchmark import benchmarked
+        from snakemake.script import PythonScript
+
+        runs, made, measured = (
+            [*inspect.signature(one).parameters]
+            for one in (PythonScript.execute_script, PythonScript.__init__, benchmarked)
+        )
+    except (ImportError, AttributeError, TypeError, ValueError):
+        return None
+    known = runs == ["self", "fname", "edit"] and measured[:2] == ["pid", "benchmark_record"]
+    return (PythonScript, benchmarked) if known and {*made} >= _OF_SCRIPTS else None
+
+
 def tell(log, ended):
     """Why a script ended, in one sentence, which its log has then, too.
 

@@ -54,6 +54,12 @@ if COMMIT not in os.environ and (HOME / ".git").exists():
         ).strip()
 
 try:
+    from snakemake import benchmark as MEASURING
+    from snakemake import script as SCRIPTS
+except ImportError:
+    MEASURING = SCRIPTS = None
+
+try:
     # A module has the config that it is given, and no config.yaml below it.
     in_module = workflow.modifier.skip_configfile
     GIVEN = config if in_module else workflow.config_settings.overwrite_config
@@ -303,7 +309,7 @@ def fork_jobs():
     jobs = sum(1 for _ in workflow.dag.needrun_jobs())
     if os.name != "posix" or not workflow.local_exec:
         return
-    if not (known := known_scripts()):
+    if not (known := known_scripts(SCRIPTS, MEASURING)):
         print(
             f"Snakemake {SNAKEMAKE} begins scripts in a way that is not known here: each "
             "job loads its libraries by itself, which takes a second. Results are the same.",

@@ -15,6 +15,7 @@ if sys.platform != "linux":
 
 from counterweight.tables import fork_server as module
 from counterweight.tables.fork_server import Ended, Forks, known_scripts, tell
+from snakemake import benchmark, script
 
 
 @pytest.fixture(scope="module", params=["fork", "plain"])
@@ -189,9 +190,8 @@ def test_many_at_a_time_from_many_threads(forks, tmp_path):
 
 def test_this_snakemake_begins_scripts_as_we_know():
     """Of each version that is supported: where it fails, runs go on, and take twice the CPU."""
-    from snakemake import benchmark, script
-
-    assert known_scripts() == (script.PythonScript, benchmark.benchmarked)
+    known = known_scripts(script, benchmark)
+    assert known == (script.PythonScript, benchmark.benchmarked)
 
 
 def of_another_name(self, file, edit=False): ...
@@ -201,19 +201,16 @@ def without_a_container(self, path, resources, log, conda_env, env_modules, benc
 
 
 @pytest.mark.parametrize(
-    ("where", "name", "other"),
+    ("place", "name", "other"),
     [
-        ("script.PythonScript", "execute_script", of_another_name),
-        ("script.PythonScript", "execute_script", None),
-        ("script.PythonScript", "__init__", without_a_container),
-        ("script", "PythonScript", None),
-        ("benchmark", "benchmarked", lambda process: None),
+        (script.PythonScript, "execute_script", of_another_name),
+        (script.PythonScript, "execute_script", None),
+        (script.PythonScript, "__init__", without_a_container),
+        (script, "PythonScript", None),
+        (benchmark, "benchmarked", lambda process: None),
     ],
 )
-def test_another_snakemake_runs_scripts_by_itself(monkeypatch, where, name, other):
-    place = f"snakemake.{where}.{name}"
-    if other is None and name == "PythonScript":
-        monkeypatch.delattr(place)
-    else:
-        monkeypatch.setattr(place, other)
-    assert known_scripts() is None
+def test_another_snakemake_runs_scripts_by_itself(monkeypatch, place, name, other):
+    monkeypatch.setattr(place, name, other)
+    assert known_scripts(script, benchmark) is None
+    assert known_scripts(None, None) is None

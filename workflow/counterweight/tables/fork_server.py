@@ -189,26 +189,25 @@ class Forks:
 _OF_SCRIPTS = {"resources", "log", "conda_env", "container_img", "env_modules", "bench_record"}
 
 
-def known_scripts():
+def known_scripts(script, benchmark):
     """Snakemake's class of Python scripts and its measuring of a process, in whose place forks go.
 
-    None where they are not there, or take other arguments than those that we know. They are no
-    interface: a Snakemake that has them otherwise runs scripts by itself.
+    `script` and `benchmark` are its modules. None where they have no such parts, or ones of other
+    arguments than those that we know: they are no interface, and a Snakemake that has them
+    otherwise runs scripts by itself.
     """
     import inspect
 
     try:
-        from snakemake.benchmark import benchmarked
-        from snakemake.script import PythonScript
-
+        scripts, measuring = script.PythonScript, benchmark.benchmarked
         runs, made, measured = (
             [*inspect.signature(one).parameters]
-            for one in (PythonScript.execute_script, PythonScript.__init__, benchmarked)
+            for one in (scripts.execute_script, scripts.__init__, measuring)
         )
-    except (ImportError, AttributeError, TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError):
         return None
     known = runs == ["self", "fname", "edit"] and measured[:2] == ["pid", "benchmark_record"]
-    return (PythonScript, benchmarked) if known and {*made} >= _OF_SCRIPTS else None
+    return (scripts, measuring) if known and {*made} >= _OF_SCRIPTS else None
 
 
 def tell(log, ended):

@@ -77,11 +77,9 @@ RESULTS, PLACE = PATHS.results, PATHS.place
 job, spec = STAGES.job, STAGES.spec
 ENVIRONMENT = "../../envs/counterweight.yaml"
 #: Where files go with `--default-storage-provider`; empty where that is this machine.
-STORE = (
-    f"{(workflow.storage_settings.default_storage_prefix or str()).rstrip('/')}/"
-    if workflow.storage_settings.default_storage_provider
-    else ""
-)
+STORE = ""
+if workflow.storage_settings.default_storage_provider:
+    STORE = (workflow.storage_settings.default_storage_prefix or "").rstrip("/") + "/"
 
 # For --sdm apptainer; without that option the image is not looked at.
 if PLAN["container"]:
@@ -136,29 +134,29 @@ def inputs_of(stage, *name):
         own = set() if in_module else {*job(stage, *named).own}
         given = STAGES.inputs(stage, *named, making=making)
 
-        def marked(part):
-            if isinstance(part, str):
-                return ancient(here(part)) if part in own else here(part)
-            return [marked(path) for path in part]
-
-        return {role: marked(part) for role, part in given.items()}
+        return all_here(given, own)
 
     return asked
 
 
-def here(path):
-    """A file that no job makes is on this machine, also where results are in object storage."""
-    made = (Path(RESULTS), Path(PLAN["data"]))
-    of_a_job = any(folder in Path(path).parents for folder in made)
-    return path if in_module or of_a_job else local(path)
+#: Folders of what jobs make.
+MADE = (Path(RESULTS), Path(PLAN["data"]))
 
 
-def all_here(inputs):
-    """Inputs by role, marked likewise."""
-    return {
-        role: here(part) if isinstance(part, str) else [here(path) for path in part]
-        for role, part in inputs.items()
-    }
+def all_here(inputs, own=()):
+    """Inputs by role; what no job makes is on this machine, also where results are in object storage.
+
+    The dates of one's own files say nothing.
+    """
+
+    def marked(part):
+        if not isinstance(part, str):
+            return [marked(path) for path in part]
+        of_a_job = any(folder in Path(part).parents for folder in MADE)
+        path = part if in_module or of_a_job else local(part)
+        return ancient(path) if part in own else path
+
+    return {role: marked(part) for role, part in inputs.items()}
 
 
 def spec_of(stage, *name):

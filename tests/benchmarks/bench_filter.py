@@ -19,7 +19,7 @@ from counterweight.labeling.recipes import one_hot
 from counterweight.numerics.geometry import closest_in_hull, imbalance_floor, realised
 from counterweight.numerics.groups import disclosivity, imbalance, leaf_table
 from counterweight.plan.components import load
-from counterweight.selection.proxies.split_tree import SplitTreeProxy
+from counterweight.selection.split_tree import SplitTreeProxy
 from counterweight.weighting.acceptance import acceptance
 from table import Case, Timed, require
 

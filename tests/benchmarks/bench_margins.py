@@ -24,8 +24,8 @@ import warnings
 
 import numpy as np
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.decisions import GivenScores
 from counterweight.models.constraints.reductions import ReductionsClassifier
+from counterweight.models.constraints.thresholds import GivenScores
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates.values import constraint_values
 from scipy.special import ndtri

@@ -17,7 +17,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 from bench_filter import rows_of
-from counterweight.delivery.filter_keys import key_of_seed
 from counterweight.delivery.final_filters import (
     certified_setting,
     chosen_setting,
@@ -27,9 +26,15 @@ from counterweight.delivery.final_filters import (
 from counterweight.delivery.saved_filters import SavedFilter, apply_filter
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import Feature, TabularEncoder
-from counterweight.numerics.disclosure import drawn_parts, exact_interval, part_counts
-from counterweight.numerics.groups import disclosivity, leaf_table
-from counterweight.selection.proxies.split_tree import SplitTreeProxy
+from counterweight.numerics.coins import key_of_seed
+from counterweight.numerics.groups import (
+    disclosivity,
+    drawn_parts,
+    exact_interval,
+    leaf_table,
+    part_counts,
+)
+from counterweight.selection.split_tree import SplitTreeProxy
 from counterweight.tasks.own_studies import PARTS_OF_ALPHA
 from counterweight.weighting.acceptance import quadratic_acceptance, relaxed_acceptance
 from table import Case, require

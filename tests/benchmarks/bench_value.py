@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from counterweight.evaluation.policy_value import value_from_parquet
-from counterweight.tables import batches
+from counterweight.tables import parquet
 from table import Case, require
 
 ROWS = 10_000_000
@@ -23,9 +23,9 @@ def write_log(path, rows):
     """A log of one reward, two probabilities and a row number."""
     rng = np.random.default_rng(0)
     layout = (("row", "int32"), *((name, "float64") for name in COLUMNS))
-    with batches.writing(path, layout) as log:
-        for start in range(0, rows, batches.BATCH):
-            n = min(batches.BATCH, rows - start)
+    with parquet.writing(path, layout) as log:
+        for start in range(0, rows, parquet.BATCH):
+            n = min(parquet.BATCH, rows - start)
             log.write(
                 {
                     "row": np.arange(start, start + n),

@@ -43,13 +43,14 @@ from counterweight.evaluation.collected import (  # noqa: E402
 )
 from counterweight.evaluation.metrics import auc  # noqa: E402
 from counterweight.evaluation.refutation import refuted  # noqa: E402
-from counterweight.numerics.designs import (  # noqa: E402
+from counterweight.numerics.designs import (  # noqa: E402  # noqa: E402
+    anytime_interval,
     draw,
     expected_half_width,
     inclusion_chances,
+    look_levels,
     stopped_chances,
 )
-from counterweight.numerics.looks import anytime_interval, look_levels  # noqa: E402
 from scipy.special import expit, logit  # noqa: E402
 from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: E402
 from sklearn.model_selection import cross_val_predict  # noqa: E402

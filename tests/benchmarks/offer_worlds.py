@@ -27,7 +27,7 @@ import pandas as pd
 from counterweight.datasets.kakadu import Kakadu
 from counterweight.datasets.natural_park import NaturalPark
 from counterweight.delivery.final_offers import drawn_offers
-from counterweight.delivery.new_rows import learned_encoder
+from counterweight.delivery.saved_models import learned_encoder
 from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.evaluation.offer_value import chance_of_draws
 from counterweight.labeling.recipes import one_hot

@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-from counterweight.delivery.filter_keys import key_of_seed
 from counterweight.delivery.final_filters import describe_held_out, saved_filter
 from counterweight.labeling.recipes import as_is, one_hot
+from counterweight.numerics.coins import key_of_seed
 from counterweight.numerics.groups import leaf_table, memberships
-from counterweight.selection.proxies.attributes import RegressionProxy, TreeProxy
-from counterweight.selection.proxies.split_tree import SplitTreeProxy
+from counterweight.selection.group_proxies import RegressionProxy, TreeProxy
+from counterweight.selection.split_tree import SplitTreeProxy
 from counterweight.weighting.acceptance import quadratic_acceptance
 
 RECIPE = {

@@ -9,7 +9,7 @@ from counterweight.numerics.geometry import imbalance_floor
 from counterweight.numerics.groups import memberships
 from counterweight.plan.components import load
 from counterweight.plan.measures import shared
-from counterweight.selection.proxies.split_tree import SplitTreeProxy
+from counterweight.selection.split_tree import SplitTreeProxy
 from counterweight.tables.parquet import metrics_table, model_table, write_table
 
 FAMILY = "balanced_filtering"

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.bickel_joint import JointClassifier
 from counterweight.models.boosting import BoostedClassifier
+from counterweight.models.class_mixtures import ShiftedMixtureClassifier
+from counterweight.models.joint_fits import JointClassifier
 from counterweight.models.logistic import AdaptedLogistic, LogisticModel
-from counterweight.models.shifted_mixture import ShiftedMixtureClassifier
-from counterweight.models.subsampling.one_pass import OnePassClassifier
+from counterweight.models.subsampling.calibrated_subsample import OnePassClassifier
 from counterweight.numerics.rates import DataSets
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import check_estimator

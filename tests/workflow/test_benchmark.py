@@ -50,7 +50,7 @@ def done(copied, small):
     copy = copied(small)
     # As where the package is not installed.
     copy.append(
-        "workflow/counterweight/weighting/peers.py",
+        "workflow/counterweight/weighting/density_ratios.py",
         '\nWAYS["skada_density"] = ("no_such", "A", {})\n',
     )
     (copy.folder / "tiny.yaml").write_text(yaml.safe_dump({"benchmarks": {"selection": BENCHMARK}}))

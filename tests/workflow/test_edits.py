@@ -331,9 +331,8 @@ CODE = {
     ),
     "rules of labeling": (
         edited("labeling/labeling_rules"),
-        f"label twin; {TWIN}; {HELD}; {KEPT}; {CLICKS}; {RANKING}; {RATES}",
+        f"label twin; {TWIN}; {HELD}; {KEPT}; {CLICKS}; {RANKING}; {RATES}; {CURVED}",
     ),
-    "rules of labeling that draw": (edited("labeling/drawn_rules"), CURVED),
     "the labeling of groups": (edited("labeling/sensitive"), PEOPLE),
     "selection models": (
         edited("selection/selectors"),
@@ -341,7 +340,7 @@ CODE = {
         f"evaluate * *-lemma1; {LEMMA2}; draw_curved",
     ),
     "a proxy, by its helper": (
-        edited("selection/proxies/split_rules"),
+        edited("selection/split_growth"),
         "* people*alpha_beta; * people*tree; d*_people; report",
     ),
     "the weights of rows": (
@@ -353,7 +352,7 @@ CODE = {
         "weigh people *; train people *; evaluate people *; d*_people; report",
     ),
     "mixtures": (
-        edited("models/generative"),
+        edited("models/class_mixtures"),
         "train twin generative*; evaluate twin generative; train twin shifted*; "
         "evaluate twin shifted*; draw_twin; report",
     ),
@@ -362,15 +361,15 @@ CODE = {
             "models/subsampling/budgeted",
             "models/log_policies",
             "models/choice/baselines",
-            "models/constraints/svm_baselines",
+            "models/constraints/linear_svm",
         ),
         "* clicks tree-progressive; * log stochastic; * offers offer_logistic; "
         "* offers predictive_choice; * rates thresholds; draw_clicks; draw_log; draw_offers; "
         "draw_rates; deliver_offers; report",
     ),
-    "the card of a filter": (edited("models/filters/card"), "d*_people; report"),
+    "the card of a filter": (edited("models/filter_card"), "d*_people; report"),
     "filters": (
-        edited("models/filters/balanced_filter"),
+        edited("models/balanced_filter"),
         "train people *; evaluate people *; d*_people; report",
     ),
     "metrics of predictions": (
@@ -419,8 +418,6 @@ CODE = {
         "page_*; report",
     ),
     "a file of claims": (edited("workflow/claims/noor_2014.yaml"), "page_*; report"),
-    # Labels are written a repeat at a time, so all that follows them follows.
-    "streams": (edited("tables/batches"), "*; !download_*; !prepare_adult; !prepare_a9a"),
     "tables": (edited("tables/parquet"), "*"),
     "the look-up of components": (edited("plan/components"), "*"),
     "arithmetic of leaves": (
@@ -453,7 +450,7 @@ CODE = {
     ),
     "a docstring of a module": (
         replaced(
-            "models/shifted_mixture", "Shifted mixture model:", "Edited. Shifted mixture model:"
+            "models/class_mixtures", "Shifted mixture model:", "Edited. Shifted mixture model:"
         ),
         "* twin shifted*; draw_twin; report",
     ),

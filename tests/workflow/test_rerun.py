@@ -21,7 +21,7 @@ LEMMA2 = {
 
 def test_an_edited_model_recomputes_that_model_only(again):
     before = again.digests(".parquet")
-    again.append("workflow/counterweight/models/shifted_mixture.py", "# edited\n")
+    again.append("workflow/counterweight/models/class_mixtures.py", "# edited\n")
     run = again.run()
     assert run.status == 0, run.output
     assert run.jobs == with_pages(SHIFTED_MIXTURE)
@@ -97,7 +97,7 @@ def test_edited_modules_recompute_what_uses_them_only(again):
             *("train offers predictive_choice", "evaluate offers predictive_choice"),
             *("deliver_offers", "draw_offers"),
         },
-        "selection/proxies/split_growth": PROXY,
+        "selection/split_growth": PROXY,
     }
     for module in edits:
         again.append(f"workflow/counterweight/{module}.py", "# edited\n")

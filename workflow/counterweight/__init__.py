@@ -32,13 +32,10 @@ TASKS = {
             "weighting.importance_weights": "general_weights unlabeled_weights cap_weights "
             "effective_sample_size",
             "weighting.sample": "Sample",
-            "models.logistic": "LogisticModel AdaptedLogistic",
+            "models.logistic": "LogisticModel AdaptedLogistic CostingClassifier",
             "models.boosting": "BoostedClassifier",
-            "models.costing": "CostingClassifier",
-            "models.bickel_joint": "JointClassifier",
-            "models.generative": "GenerativeClassifier",
-            "models.shifted_mixture": "ShiftedMixtureClassifier",
-            "models.two_sources": "TwoSourceClassifier",
+            "models.joint_fits": "JointClassifier TwoSourceClassifier",
+            "models.class_mixtures": "GenerativeClassifier ShiftedMixtureClassifier",
             "models.tilted": "TiltedClassifier",
             "numerics.tilt": "class_shares estimate_delta tilted",
         },
@@ -50,9 +47,8 @@ TASKS = {
             "numerics.zero_rejection": "kept_rows keep_weights rate_for_share",
             "models.subsampling.subsampled": "SubsampledClassifier",
             "models.subsampling.budgeted": "BudgetedClassifier",
-            "models.subsampling.one_pass": "OnePassClassifier OnePassRegressor",
             "models.subsampling.calibrated_subsample": "CalibratedSubsampleClassifier "
-            "CalibratedSubsampleRegressor",
+            "CalibratedSubsampleRegressor OnePassClassifier OnePassRegressor",
             "evaluation.policy_value": "ips snips doubly_robust value_from_parquet",
         },
     ),
@@ -75,8 +71,8 @@ TASKS = {
         "Balanced samples: whom to accept so that groups get even, without asking the group.",
         {
             "delivery.saved_filters": "SavedFilter read_filter apply_filter",
-            "selection.proxies.split_tree": "SplitTreeProxy",
-            "selection.proxies.attributes": "RegressionProxy TreeProxy",
+            "selection.split_tree": "SplitTreeProxy",
+            "selection.group_proxies": "RegressionProxy TreeProxy",
         },
     ),
     "constraints": (
@@ -84,9 +80,9 @@ TASKS = {
         {
             "delivery.saved_classifiers": "SavedClassifier",
             "models.constraints.constrained": "ConstrainedClassifier RetrainedClassifier",
-            "models.constraints.svm_baselines": "CovarianceConstraint GroupThresholds "
+            "models.constraints.linear_svm": "CovarianceConstraint GroupThresholds "
             "ShiftedThreshold NeymanPearsonSVM",
-            "models.constraints.decisions": "GivenScores",
+            "models.constraints.thresholds": "GivenScores",
             "models.constraints.reductions": "ReductionsClassifier",
             "models.constraints.fairlearn_models": "ExponentiatedGradientModel "
             "ThresholdOptimizerModel",
@@ -97,8 +93,7 @@ TASKS = {
         {
             "delivery.label_plans": "LabelPlan LabelAnswers",
             "numerics.designs": "inclusion_chances expected_half_width budget_for draw "
-            "stopped_chances",
-            "numerics.looks": "look_levels anytime_interval",
+            "stopped_chances look_levels anytime_interval",
             "evaluation.collected": "collected_mean collected_by_group collected_metric "
             "collected_calibration refusal_bounds",
             "evaluation.refutation": "refuted",

@@ -34,7 +34,6 @@ from counterweight.evaluation.policy_value import ips as ips
 from counterweight.evaluation.policy_value import snips as snips
 from counterweight.evaluation.policy_value import value_from_parquet as value_from_parquet
 from counterweight.evaluation.refutation import refuted as refuted
-from counterweight.models.bickel_joint import JointClassifier as JointClassifier
 from counterweight.models.boosting import BoostedClassifier as BoostedClassifier
 from counterweight.models.choice.additive import OfferAdditive as OfferAdditive
 from counterweight.models.choice.baselines import OfferLogistic as OfferLogistic
@@ -46,32 +45,30 @@ from counterweight.models.choice.logitboost import OfferBoosting as OfferBoostin
 from counterweight.models.choice.predictive_choice import (
     PredictiveChoiceModel as PredictiveChoiceModel,
 )
+from counterweight.models.class_mixtures import GenerativeClassifier as GenerativeClassifier
+from counterweight.models.class_mixtures import ShiftedMixtureClassifier as ShiftedMixtureClassifier
 from counterweight.models.combined_labels import combined_model as combined_model
 from counterweight.models.constraints.constrained import (
     ConstrainedClassifier as ConstrainedClassifier,
 )
 from counterweight.models.constraints.constrained import RetrainedClassifier as RetrainedClassifier
-from counterweight.models.constraints.decisions import GivenScores as GivenScores
 from counterweight.models.constraints.fairlearn_models import (
     ExponentiatedGradientModel as ExponentiatedGradientModel,
 )
 from counterweight.models.constraints.fairlearn_models import (
     ThresholdOptimizerModel as ThresholdOptimizerModel,
 )
+from counterweight.models.constraints.linear_svm import CovarianceConstraint as CovarianceConstraint
+from counterweight.models.constraints.linear_svm import GroupThresholds as GroupThresholds
+from counterweight.models.constraints.linear_svm import NeymanPearsonSVM as NeymanPearsonSVM
+from counterweight.models.constraints.linear_svm import ShiftedThreshold as ShiftedThreshold
 from counterweight.models.constraints.reductions import ReductionsClassifier as ReductionsClassifier
-from counterweight.models.constraints.svm_baselines import (
-    CovarianceConstraint as CovarianceConstraint,
-)
-from counterweight.models.constraints.svm_baselines import GroupThresholds as GroupThresholds
-from counterweight.models.constraints.svm_baselines import NeymanPearsonSVM as NeymanPearsonSVM
-from counterweight.models.constraints.svm_baselines import ShiftedThreshold as ShiftedThreshold
-from counterweight.models.costing import CostingClassifier as CostingClassifier
-from counterweight.models.generative import GenerativeClassifier as GenerativeClassifier
+from counterweight.models.constraints.thresholds import GivenScores as GivenScores
+from counterweight.models.joint_fits import JointClassifier as JointClassifier
+from counterweight.models.joint_fits import TwoSourceClassifier as TwoSourceClassifier
 from counterweight.models.logistic import AdaptedLogistic as AdaptedLogistic
+from counterweight.models.logistic import CostingClassifier as CostingClassifier
 from counterweight.models.logistic import LogisticModel as LogisticModel
-from counterweight.models.shifted_mixture import (
-    ShiftedMixtureClassifier as ShiftedMixtureClassifier,
-)
 from counterweight.models.subsampling.budgeted import BudgetedClassifier as BudgetedClassifier
 from counterweight.models.subsampling.calibrated_subsample import (
     CalibratedSubsampleClassifier as CalibratedSubsampleClassifier,
@@ -79,19 +76,22 @@ from counterweight.models.subsampling.calibrated_subsample import (
 from counterweight.models.subsampling.calibrated_subsample import (
     CalibratedSubsampleRegressor as CalibratedSubsampleRegressor,
 )
-from counterweight.models.subsampling.one_pass import OnePassClassifier as OnePassClassifier
-from counterweight.models.subsampling.one_pass import OnePassRegressor as OnePassRegressor
+from counterweight.models.subsampling.calibrated_subsample import (
+    OnePassClassifier as OnePassClassifier,
+)
+from counterweight.models.subsampling.calibrated_subsample import (
+    OnePassRegressor as OnePassRegressor,
+)
 from counterweight.models.subsampling.subsampled import SubsampledClassifier as SubsampledClassifier
 from counterweight.models.tilted import TiltedClassifier as TiltedClassifier
-from counterweight.models.two_sources import TwoSourceClassifier as TwoSourceClassifier
+from counterweight.numerics.designs import anytime_interval as anytime_interval
 from counterweight.numerics.designs import budget_for as budget_for
 from counterweight.numerics.designs import draw as draw
 from counterweight.numerics.designs import expected_half_width as expected_half_width
 from counterweight.numerics.designs import inclusion_chances as inclusion_chances
+from counterweight.numerics.designs import look_levels as look_levels
 from counterweight.numerics.designs import stopped_chances as stopped_chances
 from counterweight.numerics.estimate import Estimate as Estimate
-from counterweight.numerics.looks import anytime_interval as anytime_interval
-from counterweight.numerics.looks import look_levels as look_levels
 from counterweight.numerics.tilt import class_shares as class_shares
 from counterweight.numerics.tilt import estimate_delta as estimate_delta
 from counterweight.numerics.tilt import tilted as tilted
@@ -99,12 +99,12 @@ from counterweight.numerics.zero_rejection import keep_weights as keep_weights
 from counterweight.numerics.zero_rejection import kept_rows as kept_rows
 from counterweight.numerics.zero_rejection import rate_for_share as rate_for_share
 from counterweight.selection.crossfit import selection_probabilities as selection_probabilities
-from counterweight.selection.proxies.attributes import RegressionProxy as RegressionProxy
-from counterweight.selection.proxies.attributes import TreeProxy as TreeProxy
-from counterweight.selection.proxies.split_tree import SplitTreeProxy as SplitTreeProxy
+from counterweight.selection.group_proxies import RegressionProxy as RegressionProxy
+from counterweight.selection.group_proxies import TreeProxy as TreeProxy
 from counterweight.selection.selectors import GaussianMixtureSelector as GaussianMixtureSelector
 from counterweight.selection.selectors import GradientBoostingSelector as GradientBoostingSelector
 from counterweight.selection.selectors import LogisticSelector as LogisticSelector
+from counterweight.selection.split_tree import SplitTreeProxy as SplitTreeProxy
 from counterweight.weighting.importance_weights import cap_weights as cap_weights
 from counterweight.weighting.importance_weights import (
     effective_sample_size as effective_sample_size,

@@ -7,10 +7,10 @@ from counterweight.evaluation.collected import collected_metric as collected_met
 from counterweight.evaluation.collected import refusal_bounds as refusal_bounds
 from counterweight.evaluation.refutation import refuted as refuted
 from counterweight.models.combined_labels import combined_model as combined_model
+from counterweight.numerics.designs import anytime_interval as anytime_interval
 from counterweight.numerics.designs import budget_for as budget_for
 from counterweight.numerics.designs import draw as draw
 from counterweight.numerics.designs import expected_half_width as expected_half_width
 from counterweight.numerics.designs import inclusion_chances as inclusion_chances
+from counterweight.numerics.designs import look_levels as look_levels
 from counterweight.numerics.designs import stopped_chances as stopped_chances
-from counterweight.numerics.looks import anytime_interval as anytime_interval
-from counterweight.numerics.looks import look_levels as look_levels

@@ -94,7 +94,7 @@ def _outcome(fact, values):
     Which of two words is the 1 nobody can guess.
     """
     from counterweight.labeling.column_report import UNKNOWN
-    from counterweight.labeling.conditions import like_codes
+    from counterweight.labeling.columns import like_codes
 
     there = sorted(values.dropna().unique())
     text = fact.type == "text"

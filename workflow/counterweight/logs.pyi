@@ -10,8 +10,12 @@ from counterweight.models.subsampling.calibrated_subsample import (
 from counterweight.models.subsampling.calibrated_subsample import (
     CalibratedSubsampleRegressor as CalibratedSubsampleRegressor,
 )
-from counterweight.models.subsampling.one_pass import OnePassClassifier as OnePassClassifier
-from counterweight.models.subsampling.one_pass import OnePassRegressor as OnePassRegressor
+from counterweight.models.subsampling.calibrated_subsample import (
+    OnePassClassifier as OnePassClassifier,
+)
+from counterweight.models.subsampling.calibrated_subsample import (
+    OnePassRegressor as OnePassRegressor,
+)
 from counterweight.models.subsampling.subsampled import SubsampledClassifier as SubsampledClassifier
 from counterweight.numerics.zero_rejection import keep_weights as keep_weights
 from counterweight.numerics.zero_rejection import kept_rows as kept_rows

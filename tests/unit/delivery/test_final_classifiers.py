@@ -239,7 +239,7 @@ def test_a_model_that_sees_unlabeled_rows_is_given_away(tmp_path):
     assert saved.facts["labeled"] == frame["hired"].notna().sum() < saved.facts["rows"]
     np.testing.assert_array_equal(saved.decide(frame), told["decision"])
     X, seen = saved.encode(frame), frame["hired"].notna().to_numpy()
-    from counterweight.models.bickel_joint import JointClassifier
+    from counterweight.models.joint_fits import JointClassifier
 
     again = JointClassifier(loss="exponential")
     again.fit(X[seen], (frame["hired"][seen] == "yes").to_numpy(int), X_unlabeled=X[~seen])

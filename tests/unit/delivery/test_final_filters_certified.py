@@ -8,9 +8,14 @@ import pytest
 from counterweight.delivery.final_filters import careful_to_bold, certified_setting, chosen_setting
 from counterweight.errors import CounterweightError
 from counterweight.labeling.sensitive import label_groups, sensitive
-from counterweight.numerics.disclosure import disclosure, drawn_parts, part_counts
-from counterweight.numerics.groups import leaf_table, memberships
-from counterweight.selection.proxies.split_tree import SplitTreeProxy
+from counterweight.numerics.groups import (
+    disclosure,
+    drawn_parts,
+    leaf_table,
+    memberships,
+    part_counts,
+)
+from counterweight.selection.split_tree import SplitTreeProxy
 from counterweight.weighting.acceptance import quadratic_acceptance
 
 GROUPS = ["blue", "green", "red"]

@@ -18,7 +18,7 @@ from counterweight.delivery.final_filters import (
     withheld,
 )
 from counterweight.errors import CounterweightError
-from counterweight.models.filters.card import card
+from counterweight.models.filter_card import card
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 

@@ -12,14 +12,14 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.delivery import saved_filters as ft
-from counterweight.delivery.filter_keys import VARIABLE, own_key, read_key
 from counterweight.delivery.final_filters import describe_held_out, saved_filter
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import TabularEncoder
-from counterweight.models.filters.card import card
+from counterweight.models.filter_card import card
+from counterweight.numerics.coins import VARIABLE, own_key, read_key
 from counterweight.numerics.geometry import distorted
 from counterweight.numerics.groups import imbalance
-from counterweight.selection.proxies.split_tree import SplitTreeProxy
+from counterweight.selection.split_tree import SplitTreeProxy
 from counterweight.tables.parquet import metrics_table, write_table
 from counterweight.tables.table_reader import read_people
 from delivering import Own

@@ -16,7 +16,7 @@ from counterweight.evaluation.filter_evaluation import (
     standardised,
     theorem_bound,
 )
-from counterweight.models.filters.balanced_filter import row_uniforms
+from counterweight.models.balanced_filter import row_uniforms
 from counterweight.numerics.geometry import interpolated, interpolated_rows
 from counterweight.numerics.groups import leaf_table, memberships
 from counterweight.tables.study_data import StudyData

@@ -8,7 +8,7 @@ from counterweight.errors import CounterweightError
 from counterweight.evaluation.log_values import log_values
 from counterweight.evaluation.policy_value import PolicyValue
 from counterweight.evaluation.resampled_logs import OPTIONS, ShortLogs, policy_value
-from counterweight.tables import batches, parquet
+from counterweight.tables import parquet
 from records import where
 
 TRUTH = (
@@ -315,7 +315,7 @@ def test_files_are_read_in_step_whatever_their_row_groups(study, tmp_path):
         (study / "labels.parquet", ("row", "role"), ("role",)),
         (tmp_path / "predictions.parquet", ("row", "p"), ()),
     )
-    parts = list(batches.together(sources, 1000))
+    parts = list(parquet.together(sources, 1000))
     assert sum(len(ours["row"]) for ours, _ in parts) == ROWS + 1000
     assert all(np.array_equal(ours["row"], theirs["row"]) for ours, theirs in parts)
     assert all(len(ours["role"][0]) == len(ours["row"]) for ours, _ in parts)

@@ -5,8 +5,14 @@ import pandas as pd
 import pytest
 from blank_rows import ROWS, TYPES, table
 from counterweight.errors import CounterweightError
-from counterweight.labeling.drawn_rules import known_propensity
-from counterweight.labeling.labeling_rules import answered, coastal, earlier, married, present
+from counterweight.labeling.labeling_rules import (
+    answered,
+    coastal,
+    earlier,
+    known_propensity,
+    married,
+    present,
+)
 from counterweight.labeling.outcome_rules import above_median
 from counterweight.plan.components import declared, load, options
 

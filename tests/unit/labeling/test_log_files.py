@@ -13,7 +13,7 @@ from counterweight.labeling.log_files import LABELS, TRUTH, label_log, propensit
 from counterweight.labeling.logs import logged
 from counterweight.labeling.outcome_rules import above_median, reward
 from counterweight.labeling.recipes import as_is, one_hot
-from counterweight.tables import batches
+from counterweight.tables import parquet
 from counterweight.tables.parquet import write_table
 
 
@@ -175,9 +175,9 @@ def test_files_do_not_depend_on_the_batches(tmp_path, monkeypatch):
 
     def digests(folder, size):
         if size:
-            ours = batches.batches
+            ours = parquet.batches
             monkeypatch.setattr(
-                batches, "batches", lambda path, *rest, **named: ours(path, size=size)
+                parquet, "batches", lambda path, *rest, **named: ours(path, size=size)
             )
         _, records = run(folder, frame, **AB)
         return records, [

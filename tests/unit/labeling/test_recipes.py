@@ -20,7 +20,7 @@ from counterweight.labeling.recipes import (
     one_hot,
 )
 from counterweight.labeling.split import check_features
-from counterweight.models.generative import GenerativeClassifier
+from counterweight.models.class_mixtures import GenerativeClassifier
 from counterweight.models.training import seen_rows
 from counterweight.numerics.emissions import Layout
 from counterweight.plan.components import options

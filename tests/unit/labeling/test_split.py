@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.drawn_rules import known_propensity
-from counterweight.labeling.labeling_rules import married
+from counterweight.labeling.labeling_rules import known_propensity, married
 from counterweight.labeling.outcome_rules import equals
 from counterweight.labeling.recipes import as_is
 from counterweight.labeling.split import describe_labels, label_rows

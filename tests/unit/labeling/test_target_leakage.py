@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling.column_report import column_report, report_table, secrets_of
-from counterweight.labeling.stage import tell_leaks
+from counterweight.labeling.split import tell_leaks
 from counterweight.labeling.target_leakage import (
     _compared,
     _plane_share,

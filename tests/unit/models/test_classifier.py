@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from counterweight.models.bickel_joint import JointClassifier
 from counterweight.models.boosting import BoostedClassifier
-from counterweight.models.costing import CostingClassifier
-from counterweight.models.generative import GenerativeClassifier
+from counterweight.models.class_mixtures import GenerativeClassifier, ShiftedMixtureClassifier
+from counterweight.models.joint_fits import JointClassifier
 from counterweight.models.log_policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
-from counterweight.models.logistic import AdaptedLogistic, LogisticModel
-from counterweight.models.shifted_mixture import ShiftedMixtureClassifier
+from counterweight.models.logistic import AdaptedLogistic, CostingClassifier, LogisticModel
 from counterweight.models.subsampling.budgeted import BudgetedClassifier
 from counterweight.models.subsampling.subsampled import SubsampledClassifier
 from counterweight.models.tilted import TiltedClassifier

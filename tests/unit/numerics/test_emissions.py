@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.generative import GenerativeClassifier
+from counterweight.models.class_mixtures import GenerativeClassifier
 from counterweight.numerics.emissions import Emission, Layout, MixedRows, mixed_log_density
 from counterweight.numerics.gaussian_mixture import ClassMixtures, Mixture, fit_mixture
 from counterweight.tables.parquet import model_arrays, model_table

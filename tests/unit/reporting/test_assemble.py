@@ -12,8 +12,8 @@ from counterweight.plan.config import resolve
 from counterweight.reporting import assemble, blocks
 from counterweight.reporting.charts import forms
 from counterweight.reporting.charts.forms import drawn
+from counterweight.reporting.claim_quantities import failure_of, last_line, reason_of
 from counterweight.reporting.claims import load_claims
-from counterweight.reporting.failures import failure_of, last_line, reason_of
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages import selection_page
 from counterweight.reporting.render import render

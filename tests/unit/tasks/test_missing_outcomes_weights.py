@@ -6,7 +6,7 @@ import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
-from counterweight.plan.assumptions import assumed, declared_assumption
+from counterweight.plan.components import assumed, declared_assumption
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.weighting.importance_weights import Rows
 from counterweight.weighting.outcome_selection import heckman_influence

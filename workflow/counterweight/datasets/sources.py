@@ -149,8 +149,7 @@ def read_queried(job):
 
 def simulate(job):
     """Draw the table of a data set whose model is known."""
-    from counterweight.tables.batches import writing
-    from counterweight.tables.parquet import write_table
+    from counterweight.tables.parquet import write_table, writing
     from counterweight.tables.study_data import generator
 
     given = job.given

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from counterweight.delivery.bought_file import read_bought
-from counterweight.delivery.filter_keys import own_key
 from counterweight.delivery.final_scores import Fitted
 from counterweight.delivery.label_plans import (
     PlannedRows,
@@ -24,7 +23,7 @@ from counterweight.evaluation.collected import (
 )
 from counterweight.evaluation.refutation import refuted
 from counterweight.models.score_tilt import ScoreTilt, chance_of_outcome
-from counterweight.numerics.coins import canonical_ids
+from counterweight.numerics.coins import canonical_ids, own_key
 from counterweight.numerics.estimate import Estimate
 from counterweight.numerics.sensitivity import TWICE
 from counterweight.tables.parquet import read_table

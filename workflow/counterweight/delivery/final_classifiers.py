@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from counterweight.delivery.new_rows import traced_encoder
 from counterweight.delivery.saved_classifiers import SavedClassifier
+from counterweight.delivery.saved_models import traced_encoder
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.constraints.certificates import MOST
-from counterweight.models.constraints.decisions import named_groups
 from counterweight.models.constraints.estimator import numbers_among, texts_of
+from counterweight.models.constraints.thresholds import named_groups
 from counterweight.models.training import seen_rows, settings
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.values import constraint_values, verdicts_of

@@ -15,25 +15,27 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from counterweight.delivery.new_rows import traced_encoder
 from counterweight.delivery.saved_filters import ACCEPTED, DECIDED, SavedFilter, ranges_of
+from counterweight.delivery.saved_models import traced_encoder
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import forms_of, types_of
-from counterweight.labeling.stage import feature_frame
-from counterweight.models.filters.balanced_filter import acceptances, filtered, grouped_rows
-from counterweight.numerics.disclosure import disclosure, drawn_parts, part_counts
+from counterweight.labeling.split import feature_frame
+from counterweight.models.balanced_filter import acceptances, filtered, grouped_rows
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.numerics.geometry import distorted, interpolated_rows, realised
 from counterweight.numerics.groups import (
     block_starts,
+    disclosure,
+    drawn_parts,
     group_names,
     imbalance,
     leaf_table,
     memberships,
+    part_counts,
     target_shares,
 )
 from counterweight.plan.components import load
-from counterweight.selection.proxies import split_rules
+from counterweight.selection import split_growth
 from counterweight.tables.parquet import numbers_of, read_columns, read_models, read_table
 from counterweight.tables.saved_form import versions
 from counterweight.tables.study_data import StudyData, generator
@@ -168,7 +170,7 @@ def only_setting(proxy, setting):
     one = copy.copy(proxy)
     for name in ("alphas", "settings_", "mass_", "shares_", "distance_"):
         setattr(one, name, [getattr(proxy, name)[at]])
-    one.splits_, one.trees_ = split_rules.pruned(proxy.splits_, [proxy.trees_[at]])
+    one.splits_, one.trees_ = split_growth.pruned(proxy.splits_, [proxy.trees_[at]])
     return one
 
 

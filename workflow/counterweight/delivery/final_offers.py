@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from counterweight.delivery.new_rows import learned_encoder
+from counterweight.delivery.saved_models import learned_encoder
 from counterweight.delivery.saved_offers import SavedOffers, tell_offers
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.offer_value import (
@@ -18,7 +18,7 @@ from counterweight.evaluation.offer_value import (
 )
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.offered import answered_rows, offer_range
-from counterweight.labeling.stage import prepared_rows
+from counterweight.labeling.split import prepared_rows
 from counterweight.models.choice.offer_limits import as_asked, columns_asked
 from counterweight.models.choice.offer_training import (
     answer_loss,

@@ -1,4 +1,9 @@
-"""What a study of a table with blanks delivers: the method chosen, its band, its support."""
+"""What a study of a table with blanks delivers: the method chosen, its band, its support.
+
+Of rows that resemble labeled ones a mean has an interval. Of those unlike all of them nothing is
+known but what is assumed: anything at all (Manski 2003), odds off by a factor, or a score between
+that of the nearest supported features and twice the way from there to what the model says.
+"""
 
 import functools
 from dataclasses import dataclass, replace
@@ -6,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from counterweight.delivery.identified_means import ends_of, identified_records, mean_of_some
 from counterweight.delivery.saved_scores import SavedScores
 from counterweight.errors import listed
 from counterweight.evaluation.benchmark_columns import LOOKED_ROWS, strength_records
@@ -15,11 +19,19 @@ from counterweight.evaluation.hidden_labels import TargetRows, sensitivity_recor
 from counterweight.evaluation.unlabeled_quality import unlabeled_records
 from counterweight.labeling.missing_outcomes import FOLD_ROWS, BlankData, OutOfFold
 from counterweight.labeling.outcome_rules import classes_as_given
-from counterweight.models.score_models import EncodedModel, digits_for
-from counterweight.models.stacking import CombinedModel, centred, factor_to, scores_of
+from counterweight.models.score_models import (
+    CombinedModel,
+    EncodedModel,
+    centred,
+    digits_for,
+    factor_to,
+    scores_of,
+)
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.numerics.estimate import Estimate, around, hidden_mean, t_interval
 from counterweight.numerics.linear import averaged
+from counterweight.numerics.sensitivity import TWICE, step_bounds
+from counterweight.numerics.tilt import tilted
 from counterweight.plan.components import configured, reference
 from counterweight.tables.parquet import read_columns, read_models, read_table
 from counterweight.tables.study_data import generator
@@ -517,3 +529,137 @@ def _records(job, data, name, scores, weight, means, chance):
         int((~data.labeled).sum()),
     )
     return [{"repeat": 0, "target": given["target"]} | record for record in records]
+
+
+#: Share of those that answers are for above which bounds stand in place of the estimate.
+MOST_UNSUPPORTED = 0.05
+#: Share that rests on data which is all of it.
+ALL = 1 - 1e-9
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Of the rows without an outcome (N,): what is expected of each and between what it lies.
+
+    `expected` (N,), `supported` (N,) of bool, `design` (N,); `anything` are the least and largest
+    outcome; `twice` and `slope` are pairs of arrays (N,), None where nothing is told.
+    """
+
+    expected: np.ndarray
+    supported: np.ndarray
+    design: np.ndarray
+    anything: tuple
+    twice: tuple
+    slope: tuple | None
+
+    def kinds(self):
+        """Ends by kind of bounds: pairs of numbers or of arrays (N,)."""
+        return {"worst": self.anything, f"gamma={TWICE:g}": self.twice, "slope": self.slope}
+
+
+def ends_of(saved, rows, expected, supported, design, seen):
+    """`Ends` of encoded rows without an outcome, by the saved model.
+
+    `seen` are known outcomes, their out-of-fold residuals and weights to the rows without one: of a
+    number, odds off by a factor of 2 are residuals weighted up to twice as much.
+    """
+    y, residual, weight = seen
+    if saved.binary:
+        anything = 0.0, 1.0
+        twice = tuple(tilted(expected, side * np.log(TWICE)) for side in (-1, 1))
+    else:
+        anything = float(y.min()), float(y.max())
+        low, high, *_ = step_bounds(residual, weight, (1.0, TWICE))
+        twice = expected + (low[1] - low[0]), expected + (high[1] - high[0])
+    slope = _slope(saved, rows, expected, ~supported)
+    return Ends(expected, supported, design, anything, twice, slope)
+
+
+def _slope(saved, rows, expected, asked):
+    """Answers at the nearest supported features and twice as far as the model goes from there, of
+    the rows `asked` for, a mask; of others what is expected.
+
+    What is expected of a row, calibrated as it may be, lies between them.
+
+    None with a tilt, which moves scores by what no feature says.
+    """
+    if saved.tilt is not None:
+        return None
+    made, rows, expected = (expected.copy(), expected.copy()), rows.take(asked), expected[asked]
+    X = rows.dense()
+    nearest, numbers = saved.support.nearest(X), rows.numbers.copy()
+    for at, feature in enumerate(rows.encoder.features_):
+        moved = nearest[:, at] != X[:, at]
+        if feature.kind == "number" and moved.any():
+            numbers[moved, rows.names.index(feature.column)] = nearest[moved, at]
+    there = type(rows)(rows.encoder, rows.row, numbers, rows.codes, rows.unseen)
+    flat, own = saved.model.score(there), saved.model.score(rows)
+    ends = saved.model.answers(flat), saved.model.answers(2 * own - flat)
+    made[0][asked] = np.minimum(expected, np.minimum(*ends))
+    made[1][asked] = np.maximum(expected, np.maximum(*ends))
+    return made
+
+
+def identified_records(ends, known, share, error_of, metric):
+    """Records of what rests on data among those that answers are for, and bounds of their mean.
+
+    Parameters
+    ----------
+    ends : Ends
+    known : float
+        What known outcomes add to the mean.
+    share : float
+        Share of rows without an outcome among those that answers are for.
+    error_of : callable
+        ``error_of(mask)``: mean, its error and ends of its interval, of the hidden rows of a mask.
+    metric : str
+        That of the mean.
+
+    Returns
+    -------
+    list of dict, and the worst ends or None where all of them rest on data or enough does.
+    """
+    design, on = ends.design / ends.design.sum(), ends.supported
+    beyond = float(design[~on].sum())
+    rests = 1 - share * beyond
+    records = [{"metric": "supported_share", "value": rests}]
+    if rests > ALL:
+        return records, None
+    mean, error, low, high = error_of(on) if on.any() else (0.0,) * 4
+    inner = share * (1 - beyond)
+    if rests > 0:
+        told = ((known + inner * end) / rests for end in (mean, low, high))
+        for variable, value in zip(("", "low", "high"), told, strict=True):
+            place = (
+                {"variable": variable} if variable else {"standard_error": inner * error / rests}
+            )
+            records.append({"metric": metric, "part": "supported", "value": value} | place)
+    worst = None
+    for kind, pair in ends.kinds().items():
+        if pair is None:
+            continue
+        least, most = (
+            share * float(design[~on] @ np.broadcast_to(end, on.shape)[~on]) for end in pair
+        )
+        found = known + inner * low + least, known + inner * high + most
+        worst = found if kind == "worst" else worst
+        records += [
+            {"metric": "target_bounds", "part": kind, "variable": variable, "value": value}
+            for variable, value in zip(("low", "high"), found, strict=True)
+        ]
+    far = share * beyond > MOST_UNSUPPORTED
+    records.append({"metric": "unsupported_headline", "value": float(far)})
+    return records, worst if far else None
+
+
+def mean_of_some(residual, weight, expected, design, noise, group, bounds):
+    """Function of a mask (N,): mean of these hidden rows, its error, ends of its interval."""
+
+    def told(mask):
+        own = noise[mask] if np.ndim(noise) else noise
+        mean, error, freedom = hidden_mean(
+            residual, weight, expected[mask], design[mask], own, group
+        )
+        return mean, error, *t_interval(mean, error, freedom, bounds)
+
+    return told

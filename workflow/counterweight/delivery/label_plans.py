@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from counterweight.delivery.filter_keys import Key, key_of_seed, own_key
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.collected import (
     NEAREST,
@@ -30,7 +29,7 @@ from counterweight.evaluation.collected import (
 )
 from counterweight.evaluation.refutation import refuted
 from counterweight.labeling.columns import free_name
-from counterweight.numerics.coins import canonical_ids
+from counterweight.numerics.coins import Key, canonical_ids, key_of_seed, own_key
 from counterweight.numerics.designs import (
     budget_for,
     expected_half_width,

@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 
 from counterweight.datasets.own_table import new_rows
-from counterweight.delivery.new_rows import encoded
-from counterweight.delivery.saved_models import SavedPredictor, as_frame, feature_arrays
+from counterweight.delivery.saved_models import SavedPredictor, as_frame, encoded, feature_arrays
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.conditions import condition_mask
+from counterweight.labeling.columns import condition_mask
 from counterweight.models.classifier import positive, stored_within
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.values import ConstraintCheck

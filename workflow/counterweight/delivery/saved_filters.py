@@ -13,15 +13,13 @@ import numpy as np
 import pandas as pd
 
 from counterweight.datasets.own_table import new_rows, typed_like
-from counterweight.delivery.filter_keys import Key, key_of_seed, read_key
-from counterweight.delivery.new_rows import encoded
-from counterweight.delivery.saved_models import SavedModel, as_frame
+from counterweight.delivery.saved_models import SavedModel, as_frame, encoded
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.encoding import Feature, TabularEncoder
-from counterweight.numerics.coins import canonical_ids, person_uniforms
-from counterweight.numerics.disclosure import drawn_parts
+from counterweight.numerics.coins import Key, canonical_ids, key_of_seed, person_uniforms, read_key
 from counterweight.numerics.geometry import interpolated_rows
+from counterweight.numerics.groups import drawn_parts
 from counterweight.plan.components import load
 from counterweight.tables.parquet import addressed
 from counterweight.tables.saved_form import read_sealed, whole, write_sealed

@@ -12,7 +12,7 @@ import pandas as pd
 from counterweight.delivery.saved_models import SavedModel
 from counterweight.errors import listed
 from counterweight.evaluation.log_values import LOGGED, values_of_log
-from counterweight.labeling.log_question import LogQuestion
+from counterweight.labeling.log_files import LogQuestion
 from counterweight.tables.parquet import write_table
 from counterweight.tables.saved_form import write_csv
 

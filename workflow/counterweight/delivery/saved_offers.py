@@ -7,8 +7,15 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from counterweight.datasets.own_table import typed_like
-from counterweight.delivery.new_rows import check_frame, encoded
-from counterweight.delivery.saved_models import BATCH, PEOPLE, SavedModel, as_frame, feature_arrays
+from counterweight.delivery.saved_models import (
+    BATCH,
+    PEOPLE,
+    SavedModel,
+    as_frame,
+    check_frame,
+    encoded,
+    feature_arrays,
+)
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.offered import OfferScale
 from counterweight.models.choice.offer_limits import allotted, as_asked, columns_asked, experiment

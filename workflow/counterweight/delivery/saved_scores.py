@@ -19,8 +19,7 @@ from counterweight.labeling.column_statistics import (
 )
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.encoding import TabularEncoder
-from counterweight.models.score_models import EncodedModel, most_moved
-from counterweight.models.stacking import CombinedModel
+from counterweight.models.score_models import CombinedModel, EncodedModel, most_moved
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.plan.components import reference
 from counterweight.tables.table_reader import row_batches

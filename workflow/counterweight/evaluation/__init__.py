@@ -11,7 +11,7 @@ METRICS = {
 
 PROTOCOLS = {
     "metrics": "counterweight.evaluation.predictions:evaluate_predictions",
-    "ranking_resamples": "counterweight.evaluation.ranking_resamples:ranking_resamples",
+    "ranking_resamples": "counterweight.evaluation.predictions:ranking_resamples",
     "policy_value": "counterweight.evaluation.resampled_logs:policy_value",
     "own_values": "counterweight.evaluation.log_values:own_values",
     "score_metrics": "counterweight.evaluation.scored_log:score_metrics",

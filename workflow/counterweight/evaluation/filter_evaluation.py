@@ -21,7 +21,7 @@ Records by ``target`` (train or test) and ``setting``:
   variable), ``leaf_share``; the part is the leaf.
 - test rows: ``disclosivity_at_most``, an upper confidence bound of the disclosivity in
   the population from one drawn leaf for each row (see
-  `counterweight.numerics.disclosure`); in repeat 0 ``distortion`` of each group
+  `counterweight.numerics.groups`); in repeat 0 ``distortion`` of each group
   (the part; see `distortions`).
 - test rows: ``bound_disclosivity``, ``bound_imbalance``, ``bound_epsilon``
   (`theorem_bound`), ``excess_disclosivity``, ``excess_imbalance`` (test less train).
@@ -41,16 +41,21 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.fragments import Number
-from counterweight.models.filters.balanced_filter import (
+from counterweight.models.balanced_filter import (
     accept_probability,
     filtered,
     grouped_rows,
     proxy_rows,
     row_uniforms,
 )
-from counterweight.numerics.disclosure import disclosure, drawn_parts, part_counts
 from counterweight.numerics.geometry import distorted, imbalance_floor, interpolated_rows
-from counterweight.numerics.groups import imbalance, target_shares
+from counterweight.numerics.groups import (
+    disclosure,
+    drawn_parts,
+    imbalance,
+    part_counts,
+    target_shares,
+)
 from counterweight.tables.parquet import by_setting, numbers_of
 from counterweight.tables.study_data import generator
 

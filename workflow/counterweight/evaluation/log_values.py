@@ -41,7 +41,7 @@ from counterweight.numerics.estimate import (
     value_interval,
 )
 from counterweight.numerics.log_sums import FEW_REWARDS, begun
-from counterweight.tables import batches
+from counterweight.tables import parquet
 
 TASK = "log"
 OPTIONS = {
@@ -460,8 +460,8 @@ def records_of(known, own, others):
 
 def values_of_files(labels, predictions, **options):
     """`LogValues` of the policies of a study, by files of their predictions."""
-    first = next(iter(batches.batches(labels, ["cluster"], 1)), None)
-    modelled = all("q" in batches.column_names(path) for path in predictions.values())
+    first = next(iter(parquet.batches(labels, ["cluster"], 1)), None)
+    modelled = all("q" in parquet.column_names(path) for path in predictions.values())
     return log_values(
         lambda: _batches(labels, predictions, modelled),
         list(predictions),

@@ -36,7 +36,7 @@ from counterweight.numerics.estimate import (
 )
 from counterweight.numerics.log_sums import Columns, ExactSum, LogSums, ProductMoments
 from counterweight.numerics.zero_rejection import checked_rates
-from counterweight.tables import batches
+from counterweight.tables import parquet
 
 #: Estimators by name, as files and the protocol call them.
 ESTIMATORS = ("ips", "ips_lost", "snips", "dr")
@@ -130,7 +130,7 @@ def value_from_parquet(
     estimators: Sequence[str] = ("ips", "snips"),
     reward_range: tuple[float, float] | None = None,
     level: float = 0.95,
-    size: int = batches.BATCH,
+    size: int = parquet.BATCH,
 ) -> dict[str, Estimate]:
     """Value of a policy from a Parquet log, read once and a batch of rows at a time.
 
@@ -175,7 +175,7 @@ def value_from_parquet(
     names = {key: name for key, name in names.items() if name is not None}
     log = PolicyValue(estimators, reward_range=reward_range, level=level, names=names)
     columns = dict.fromkeys(names.values())
-    for batch in batches.ahead(batches.log_batches(path, columns, size)):
+    for batch in parquet.ahead(parquet.log_batches(path, columns, size)):
         rated = {"keep_rate": None if by_row else keep_rate}
         log.update(**rated | {key: batch[name] for key, name in names.items()})
     _warned(log)

@@ -19,7 +19,7 @@ from counterweight.fragments import LEVEL, RATES, Choice, Integer, Option
 from counterweight.labeling.columns import CLUSTERS
 from counterweight.labeling.log_files import of_role, rows_in_step
 from counterweight.numerics.zero_rejection import row_uniforms
-from counterweight.tables import batches
+from counterweight.tables import parquet
 from counterweight.tables.parquet import read_columns
 from counterweight.tables.study_data import generator
 
@@ -135,8 +135,8 @@ class LogReader:
 
     def __init__(self, labels, predictions):
         self.labels, self.predictions = labels, predictions
-        modelled = {"q", "v"} <= set(batches.column_names(predictions))
-        there = batches.column_names(labels)
+        modelled = {"q", "v"} <= set(parquet.column_names(predictions))
+        there = parquet.column_names(labels)
         self._labels = ["row", "role", "propensity", "reward"]
         self._labels += [name for name in ("keep_rate", "cluster") if name in there]
         self._columns = ("row", "p", "q", "v") if modelled else ("row", "p")
@@ -144,7 +144,7 @@ class LogReader:
 
     def count(self):
         """Number of rows of role ``log``."""
-        roles = batches.batches(self.labels, ["role"], categories=["role"])
+        roles = parquet.batches(self.labels, ["role"], categories=["role"])
         return sum(int(of_role(batch["role"]).sum()) for batch in roles)
 
     def __iter__(self):

@@ -27,8 +27,7 @@ from counterweight.errors import CounterweightError
 from counterweight.evaluation.log_values import users_behind
 from counterweight.evaluation.metrics import CLIP, interval_of
 from counterweight.fragments import Array
-from counterweight.labeling.columns import CLUSTERS, refuse_outside
-from counterweight.labeling.conditions import types_of_condition
+from counterweight.labeling.columns import CLUSTERS, refuse_outside, types_of_condition
 from counterweight.labeling.log_files import looked_at
 from counterweight.labeling.logs import LogProblems, column_of, roles_of
 from counterweight.numerics.estimate import counted_interval, normal_interval

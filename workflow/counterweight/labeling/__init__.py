@@ -23,8 +23,8 @@ OUTCOMES = {
 LABELINGS = {
     "married": "counterweight.labeling.labeling_rules:married",
     "coastal": "counterweight.labeling.labeling_rules:coastal",
-    "known_propensity": "counterweight.labeling.drawn_rules:known_propensity",
-    "missingness_mechanism": "counterweight.labeling.drawn_rules:missingness_mechanism",
+    "known_propensity": "counterweight.labeling.labeling_rules:known_propensity",
+    "missingness_mechanism": "counterweight.labeling.labeling_rules:missingness_mechanism",
     "earlier": "counterweight.labeling.labeling_rules:earlier",
     "everyone": "counterweight.labeling.labeling_rules:everyone",
     "kept_log": "counterweight.labeling.logs:kept_log",
@@ -34,7 +34,7 @@ LABELINGS = {
     "kept_numbers": "counterweight.labeling.logs:kept_numbers",
     "scored_log": "counterweight.labeling.logs:scored_log",
     "offered": "counterweight.labeling.offered:offered",
-    "deployed": "counterweight.labeling.drawn_rules:deployed",
+    "deployed": "counterweight.labeling.labeling_rules:deployed",
     "present": "counterweight.labeling.labeling_rules:present",
     "sensitive": "counterweight.labeling.sensitive:sensitive",
 }

@@ -10,8 +10,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.column_statistics import level_counts, levels_kept
-from counterweight.labeling.columns import roles_by_column
-from counterweight.labeling.conditions import equal, like_codes
+from counterweight.labeling.columns import equal, like_codes, roles_by_column
 from counterweight.labeling.labeling_rules import present
 from counterweight.labeling.outcome_rules import accepts
 from counterweight.labeling.outcome_rules import given as outcome_of

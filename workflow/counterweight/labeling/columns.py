@@ -1,12 +1,246 @@
-"""Columns of a table: checks that rules and recipes share, and what a column report says."""
+"""Columns of a table: checks, values as people write them in a config, conditions, named sets.
 
+A config may say yes of a column that was read as 1 and 0, or of one whose text is "Yes".
+"""
+
+import difflib
 import json
+import logging
 
 import numpy as np
+from pandas.api.types import is_numeric_dtype
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Option
+from counterweight.numerics.zero_rejection import drawing_order
 from counterweight.plan.components import columns_by_role
+from counterweight.tables.formats import TRUTHS
 from counterweight.tables.parquet import read_table
+
+log = logging.getLogger("counterweight")
+TRUE, FALSE = (
+    tuple(dict.fromkeys([*words, one]))
+    for words, one in zip(zip(*TRUTHS, strict=True), "10", strict=True)
+)
+_VALUES = ["string", "number", "boolean", "array"]
+#: Options of rules that tell a positive value from others; see `told_apart`.
+NEGATIVE = Option(None, "Value that counts as 0, or a list; null for the only other.", type=_VALUES, null=True)  # fmt: skip
+MISSING = Option(None,
+    "Value that stands for unknown, or a list: as if the field were empty. [] if there is none, and all others count as 0; null "
+    "where there is one other value only.", type=_VALUES, null=True)  # fmt: skip
+
+
+def types_in(frame):
+    """Whether each column of a typed table is ``text`` or ``number``, by column."""
+    return {
+        name: "number" if is_numeric_dtype(dtype) else "text"
+        for name, dtype in frame.dtypes.items()
+    }
+
+
+def holds(frame, types, column, value):
+    """Rows whose column has a value, or any of a list; a missing one has none. None is refused."""
+    require(frame, [column], "config's condition on a column")
+    values = frame[column]
+    found = equal(values, value, text=types.get(column) == "text")
+    if not found.any():
+        seen = sorted(values.dropna().astype(str).unique())[:20]
+        if types.get(column) == "boolean":
+            seen = [{"0": "no", "1": "yes"}[value] for value in seen]
+        raise CounterweightError(
+            f"No row has {value!r} in the column {column!r}, whose values are {listed(seen, 8)}: "
+            "correct the value in the config."
+        )
+    return found
+
+
+def equal(values, value, *, text):
+    """As `holds`, of the values of a column, which may nowhere be so."""
+    wanted = value if isinstance(value, list) else [value]
+    if not text:
+        numbers = [as_number(one) for one in wanted]
+        return np.isin(values.to_numpy(dtype=float, na_value=np.nan), numbers)
+    words = {str(one).strip() for one in wanted}
+    for one in wanted:
+        for word in (TRUE if one else FALSE) if isinstance(one, bool) else ():
+            words |= {word, word.capitalize(), word.upper()}
+    return values.isin(words).to_numpy(bool)
+
+
+def told_apart(values, positive, negative=None, missing=None, *, text, what, key, blanks=True):
+    """1 where a column has its positive value, 0 where it has another, NaN where that is missing.
+
+    Codes of unknown, such as 9 or ``unknown``, would pass for a 0: several values beside the
+    positive one are refused until it is said what they are, by `negative` (what is a 0; anything
+    else is then refused) or `missing` (what stands for unknown, all else is a 0; [] where nothing
+    does). Each is a value or a list, None where it is not said. `text`: whether the column is of
+    texts; `what` names it in a sentence, `key` is that of the config under which these stand;
+    `blanks`: whether `missing` may be said at all.
+    """
+    unknown = values.isna().to_numpy(bool)
+    if missing is not None:
+        unknown = unknown | equal(values, missing, text=text)
+    ones = equal(values, positive, text=text) & ~unknown
+    rest = ~ones & ~unknown
+    if negative is not None:
+        strange = values[rest & ~equal(values, negative, text=text)]
+        if len(strange):
+            raise CounterweightError(
+                f"The {what} is {listed(_shown(strange), 8)} in {len(strange)} rows, which {key} "
+                f"does not name: put it under {key}.negative"
+                + (f", or under {key}.missing." if blanks else ", or leave such rows out.")
+            )
+    codes = missing if isinstance(missing, list) else [missing]
+    lacking = [one for one in codes if not equal(values, one, text=text).any()]
+    others = _shown(values[rest])
+    if len(others) > 1 and negative is None and (missing is None or lacking):
+        said = "" if missing is None else f" (no row has {listed(lacking)} of {key}.missing)"
+        todo = f"which stand for unknown by {key}.missing ([] if none does)."
+        raise CounterweightError(
+            f"The {what} has {len(others)} values beside {positive!r}: {listed(others, 8)}{said}. "
+            f"Say which are a 0 by {key}.negative, as [{others[0]}], or "
+            + (todo if blanks else "leave rows out whose reward nobody knows.")
+        )
+    return np.where(unknown, np.nan, ones.astype(float))
+
+
+def _shown(values):
+    """The different values of a column, in print and in order."""
+    there = sorted(values.dropna().unique(), key=lambda one: (isinstance(one, str), one))
+    return [one if isinstance(one, str) else f"{one:g}" for one in there]
+
+
+def like_codes(values):
+    """Which numbers look like codes of unknown: -1, 7 to 9, 97 to 99, -999, 888 and the like."""
+    values, codes = np.asarray(values, float), [7, 8, 9]
+    for top in 10 ** np.arange(2, 7) - 1:
+        codes += [top, top - 1, top - 2, 8 * top // 9, 7 * top // 9]
+    return np.isin(np.abs(values), codes) | (values == -1)
+
+
+def as_number(value):
+    """A value of a config as the number that a typed column has for it; NaN for none."""
+    word = str(value).strip().lower()
+    if word in TRUE or word in FALSE:
+        return float(word in TRUE)
+    try:
+        return float(word)
+    except ValueError:
+        return np.nan
+
+
+def sample_masks(frame, spec, rng, place="samples."):
+    """Rows of each named data set, as masks by name; a row may be in several.
+
+    A condition is ``column`` with ``value`` (equal), ``values`` (one of them), or ``at_least``
+    and ``below`` (numbers, one or both), or ``all``, a list of conditions that hold at once; its
+    words are checked where a run is planned (`counterweight.plan.mistakes.condition_mistakes`).
+    Rows where the column is missing do not meet it. With ``most`` a data set is at most so
+    many of its rows, drawn at random: the draw of a row is a hash of its ``row`` id, the name
+    of the data set and one number from `rng`, so it depends neither on the order of the rows
+    nor on what other data sets there are. That number is drawn whatever `spec` says; `rng` is
+    None where nothing is to be drawn. `place` stands before the names in messages.
+    """
+    draw = None if rng is None else int(rng.integers(2**63))
+    masks = {}
+    for name, condition in spec.items():
+        where = f"{place}{name}"
+        mask = condition_mask(frame, condition, where)
+        if not mask.any():
+            raise CounterweightError(
+                f"{where}: none of {len(frame)} rows meets the condition "
+                f"{condition_in_words(condition)}{_seen(frame, condition)}: correct it, or leave "
+                "the data set out."
+            )
+        masks[name] = mask
+        if "most" in condition:
+            masks[name] = _drawn(frame, mask, condition["most"], draw, name, where)
+    return masks
+
+
+def condition_mask(frame, condition, where):
+    """Rows of a table that meet a condition, perhaps none; `where` it stands, for messages."""
+    if "all" in condition:
+        parts = enumerate(condition["all"])
+        masks = [condition_mask(frame, part, f"{where}.all[{at}]") for at, part in parts]
+        return np.logical_and.reduce(masks)
+    if "column" not in condition:
+        return np.ones(len(frame), bool)
+    column = condition["column"]
+    if column not in frame.columns:
+        near = difflib.get_close_matches(str(column), list(map(str, frame.columns)), 1)
+        hint = f"did you mean {near[0]}?" if near else f"it has {listed(frame.columns)}."
+        raise CounterweightError(f"{where}: the data set has no column {column!r}; {hint}")
+    values = frame[column]
+    if missing := int(values.isna().sum()):
+        log.info("%s: %s is missing in %d rows, which are not in it", where, column, missing)
+    if "value" in condition or "values" in condition:
+        wanted = list(condition.get("values", [condition.get("value")]))
+        met = np.zeros(len(values), bool)
+        for value in wanted:
+            met |= (values == value).fillna(False).to_numpy(bool)
+        # Yes, where the column was read as 1 and 0.
+        return met if met.any() else equal(values, wanted, text=not is_numeric_dtype(values))
+    bounds = {test: condition[test] for test in ("at_least", "below") if test in condition}
+    if not is_numeric_dtype(values):
+        raise CounterweightError(
+            f"{where}: {listed(bounds)} needs numbers, but the column {column} is text: use value "
+            "or values."
+        )
+    numbers = values.to_numpy(dtype=float, na_value=np.nan)
+    met = numbers >= bounds.get("at_least", -np.inf)
+    return met & (numbers < bounds["below"]) if "below" in bounds else met
+
+
+def types_of_condition(condition):
+    """How the columns of a condition are read where nothing else says it: ``number`` where it asks
+    about numbers alone, else ``text``."""
+    if "all" in condition:
+        return {k: v for part in condition["all"] for k, v in types_of_condition(part).items()}
+    if "column" not in condition:
+        return {}
+    values = condition.get("values", [condition.get("value", 0)])
+    number = all(isinstance(one, int | float) and not isinstance(one, bool) for one in values)
+    return {condition["column"]: "number" if number else "text"}
+
+
+def _drawn(frame, mask, most, draw, name, where):
+    """At most `most` of the rows of a mask."""
+    if draw is None:
+        raise CounterweightError(f"{where}: most draws at random, which cannot be done here.")
+    where_true = np.flatnonzero(mask)
+    if len(where_true) <= most:
+        log.info("%s has %d rows, no more than the %d asked for", where, len(where_true), most)
+        return mask
+    rows = frame["row"].to_numpy()[where_true]
+    seed = draw << 64 | int.from_bytes(name.encode()[:256], "little") << 128
+    chosen = np.zeros(len(mask), dtype=bool)
+    chosen[where_true[drawing_order(rows, seed)[:most]]] = True
+    return chosen
+
+
+def condition_in_words(condition):
+    """A condition in words."""
+    if "all" in condition:
+        return " and ".join(condition_in_words(part) for part in condition["all"])
+    signs = {"value": "=", "values": "in", "at_least": ">=", "below": "<"}
+    return " and ".join(
+        f"{condition['column']} {sign} {condition[test]}"
+        for test, sign in signs.items()
+        if test in condition
+    )
+
+
+def _seen(frame, condition):
+    """What the column of a condition holds, for its message."""
+    if "column" not in condition:
+        return ""
+    values = frame[condition["column"]].dropna()
+    if "value" in condition or "values" in condition:
+        kind = "numbers" if is_numeric_dtype(values) else "text"
+        return f" (the column holds {kind}, e.g. {listed(values.unique()[:8])})"
+    return f" (it runs from {values.min()} to {values.max()})" if len(values) else ""
+
 
 #: Users are put into so many clusters by a hash of their name. Clusters of several users are as
 #: independent as users are, so errors of sums stay right, and memory has a bound.

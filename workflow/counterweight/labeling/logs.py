@@ -9,8 +9,17 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Flag, Integer, Number, Option, Text
-from counterweight.labeling.columns import clusters, floats, matches, refuse_outside, require
-from counterweight.labeling.conditions import NEGATIVE, as_number, condition_mask, told_apart
+from counterweight.labeling.columns import (
+    NEGATIVE,
+    as_number,
+    clusters,
+    condition_mask,
+    floats,
+    matches,
+    refuse_outside,
+    require,
+    told_apart,
+)
 from counterweight.numerics.checks import note_wrong
 from counterweight.plan.components import columns_of_condition
 

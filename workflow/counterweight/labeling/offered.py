@@ -5,8 +5,7 @@ import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Flag, Number, Option, Text
-from counterweight.labeling.columns import refuse_outside, require
-from counterweight.labeling.conditions import equal, types_in
+from counterweight.labeling.columns import equal, refuse_outside, require, types_in
 from counterweight.labeling.split import check_features, size_records
 from counterweight.labeling.target_leakage import of_offers
 from counterweight.tables.study_data import check_row_ids, generator

@@ -11,15 +11,18 @@ import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Choice, Number, Option, Text
-from counterweight.labeling.columns import floats, numbers, refuse_outside, require
-from counterweight.labeling.conditions import (
+from counterweight.labeling.columns import (
     FALSE,
     MISSING,
     NEGATIVE,
     TRUE,
     equal,
+    floats,
     holds,
     like_codes,
+    numbers,
+    refuse_outside,
+    require,
     told_apart,
     types_in,
 )

@@ -10,8 +10,13 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Choice, Flag, Option
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.split import check_features, size_records
-from counterweight.numerics.disclosure import rows_needed
-from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
+from counterweight.numerics.groups import (
+    group_names,
+    imbalance,
+    memberships,
+    rows_needed,
+    target_shares,
+)
 from counterweight.tables.study_data import check_row_ids, generator
 
 log = logging.getLogger("counterweight")

@@ -4,7 +4,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Array, Choice, Number, Text
-from counterweight.labeling.log_question import PolicyColumns
+from counterweight.labeling.log_files import PolicyColumns
 from counterweight.models.score_models import EncodedModel
 from counterweight.numerics.zero_rejection import keep_weights, row_uniforms
 

@@ -6,22 +6,44 @@ raw score. Regressions give ``coef (x - mean)``, summed over the features that a
 boosted trees the changes on the way from root to leaf (see
 `counterweight.numerics.boosted_trees.raw_and_parts`); any other model what it changes to set
 columns from their means to a row's values, one after the other.
+
+A `StackedModel` sums raw scores, each times a factor from 0 up, and a constant. The factors are
+fitted to the models' predictions of labeled rows that they did not learn from, so that a model
+which is overfitted gets little, and scores that are too bold are shrunk. The constant makes the
+weighted sum of what is left 0: weighted to a target population, the mean of the combined estimates
+is that of the outcomes, as far as the weights are right. Of amounts, numbers from 0 up, the
+constant is a share of their mean, from 0 up, and a factor of all makes the sum 0, so that no
+estimate is below 0.
+
+Wolpert (1992), *Neural Networks* 5; Breiman (1996), *Machine Learning* 24, for factors from 0 up;
+van der Laan, Polley & Hubbard (2007), *Statistical Applications in Genetics* 6, for a loss of one's
+own and for what is judged on folds that no part of it has seen.
 """
 
 import numpy as np
 from scipy.special import expit, logit
 
 from counterweight.errors import CounterweightError
-from counterweight.fragments import Text
+from counterweight.fragments import Array, Text
+from counterweight.labeling.missing_outcomes import FOLDS
 from counterweight.models.boosting import BoostedClassifier
 from counterweight.models.classifier import class_within, positive, stored_within
 from counterweight.models.logistic import LogisticModel
+from counterweight.models.training import predicted
+from counterweight.numerics import linear
 from counterweight.numerics.linear import row_blocks
 from counterweight.plan.components import load
+from counterweight.tables.parquet import MODEL, model_table, stacked, write_table
 
-TASK = "prediction_logs"
-OPTIONS = {"column": Text(..., "Column of the log that holds the predictions.")}
-LABEL = "{column}"
+TASK_BY_NAME = {"given_predictions": "prediction_logs", "stacked": "missing_outcomes"}
+OPTIONS_BY_NAME = {
+    "given_predictions": {"column": Text(..., "Column of the log that holds the predictions.")},
+    "stacked": {
+        "parts": Array(..., "Methods of the study that are combined.", items={"type": "string"},
+            minItems=1, uniqueItems=True),
+    },
+}  # fmt: skip
+LABEL_BY_NAME = {"given_predictions": "{column}", "stacked": "Combined model"}
 #: How many columns are named beside a score, and what the columns of names are called.
 NAMED = 3
 TOP = tuple(f"top_feature_{k + 1}" for k in range(NAMED))
@@ -236,3 +258,218 @@ def most_moved(parts, names, digits=2):
         ]
         made[title] = np.array(words, object)[code]
     return made | {title: np.full(len(every), "", object) for title in TOP[len(names) :]}
+
+
+#: What holds the factors near equal shares of 1: as much as so many rows would say.
+PRIOR_ROWS = 2.0
+#: Begins the names of the arrays of each part, with its number.
+PART = "part{}_"
+
+
+def scores_of(p, binary, amounts=False):
+    """Raw scores of predictions: log odds of chances, numbers as they are, amounts from 0 up."""
+    if binary:
+        return linear.logit(np.clip(p, EDGE, 1 - EDGE))
+    return np.maximum(p, 0.0) if amounts else np.asarray(p, float)
+
+
+def fitted_factors(scores, y, weight, binary, copies=1, amounts=False):
+    """Factors (K,) from 0 up and the constant of raw scores (M, K) with the least weighted loss.
+
+    The log loss of a class, the squared error of a number; near equal factors of sum 1 by
+    `PRIOR_ROWS`, times the `copies` of each row among the M. The constant is free, so that weighted
+    residuals sum to 0; of `amounts` it is from 0 up, and a factor of all does that.
+    """
+    from scipy.optimize import lsq_linear, minimize
+
+    parts = scores.shape[1]
+    prior, weight, held_by = 1.0 / parts, weight / weight.mean(), PRIOR_ROWS * copies
+    if amounts:
+        middle = np.average(y, weights=weight)
+        columns, root = np.column_stack([scores, np.full(len(y), middle)]), np.sqrt(weight)
+        size = np.sqrt(np.average((y - middle) ** 2, weights=weight)) or 1.0
+        held = np.sqrt(held_by) * size * np.eye(parts, parts + 1)
+        to = np.r_[root * y, held @ np.full(parts + 1, prior)]
+        found = lsq_linear(np.vstack([root[:, None] * columns, held]), to, bounds=(0, np.inf)).x
+        found *= factor_to(columns @ found, y, weight)
+        return found[:-1], float(found[-1] * middle)
+    if not binary:
+        share = weight / weight.sum()
+        centre, middle = share @ scores, share @ y
+        apart, root = scores - centre, np.sqrt(weight)[:, None]
+        size = np.sqrt(np.average((y - middle) ** 2, weights=weight)) or 1.0
+        held = np.sqrt(held_by) * size * np.eye(parts)
+        to = np.r_[root[:, 0] * (y - middle), held @ np.full(parts, prior)]
+        found = lsq_linear(np.vstack([root * apart, held]), to, bounds=(0, np.inf)).x
+        return found, float(middle - centre @ found)
+
+    def loss(told):
+        score = scores @ told[:-1] + told[-1]
+        off, drawn = weight * (expit(score) - y), told[:-1] - prior
+        value = weight @ (np.logaddexp(0, score) - y * score) + held_by / 2 * drawn @ drawn
+        return value, np.r_[off @ scores + held_by * drawn, off.sum()]
+
+    begun = np.r_[np.full(parts, prior), 0.0]
+    told = {"jac": True, "method": "L-BFGS-B", "bounds": [(0, None)] * parts + [(None, None)]}
+    found = minimize(loss, begun, options={"ftol": 1e-14, "gtol": 1e-9}, **told).x
+    return found[:-1], centred(scores @ found[:-1], y, weight, binary)
+
+
+def factor_to(score, y, weight):
+    """The factor that makes the weighted residuals of what is expected of amounts (M,) sum to 0."""
+    total = weight @ score
+    return float(weight @ y / total) if total > 0 else 1.0
+
+
+def centred(score, y, weight, binary):
+    """The constant that makes the weighted residuals of raw scores (M,) sum to 0."""
+    if not binary:
+        return float(np.average(y - score, weights=weight))
+    share = weight / weight.sum()
+    mean = float(np.clip(share @ y, EDGE, 1 - EDGE))
+    constant = 0.0
+    low, high = -50.0, 50.0
+    for _ in range(100):
+        p = expit(score + constant)
+        off, slope = share @ p - mean, share @ (p * (1 - p))
+        low, high = (low, constant) if off > 0 else (constant, high)
+        if abs(off) <= 1e-14:
+            break
+        step = constant - off / slope if slope > 1e-12 else low
+        constant = step if low < step < high else (low + high) / 2
+    return constant
+
+
+def combined_out_of_fold(scores, y, weight, fold, binary, amounts=False):
+    """Combined predictions (M,) of rows by factors that were fitted to the other folds, `fold`."""
+    made = np.empty(len(y))
+    for number in np.unique(fold):
+        held = fold == number
+        told = scores[~held], y[~held], weight[~held], binary, 1, amounts
+        some = weight[~held] @ y[~held] > 0 if binary or amounts else weight[~held].sum() > 0
+        factors, constant = fitted_factors(*told) if some else (1 / scores.shape[1], 0.0)
+        made[held] = (scores[held] * factors).sum(axis=1) + constant
+    return expit(made) if binary else made
+
+
+def write_stacked(job, tested):
+    """Write the factors of methods, and combined predictions of labeled rows, of a job.
+
+    `tested` is a `counterweight.labeling.missing_outcomes.OutOfFold`. The factors are those of all
+    draws of the folds, weighted to the rows without an outcome that answers are for; a row's
+    prediction is combined by factors of the other folds of its draw.
+    """
+    kind = tested.binary, tested.amounts
+    scores = scores_of(np.stack(tested.draws, axis=-1), *kind)
+    draws, rows, parts = scores.shape
+    weight = tested.to_hidden(job.given["target"])
+    told = np.tile(tested.y, draws), np.tile(weight / weight.sum() * rows, draws), tested.binary
+    factors, constant = fitted_factors(scores.reshape(-1, parts), *told, draws, tested.amounts)
+    for part, factor in zip(job.given["parts"], factors, strict=True):
+        job.log.info("%s: factor %.3f", part, factor)
+    tables = []
+    for draw, (own, fold) in enumerate(zip(scores, tested.folds, strict=True)):
+        p = combined_out_of_fold(own, tested.y, weight, fold, *kind)
+        for number in np.unique(fold):
+            held, repeat = fold == number, 1 + FOLDS * draw + int(number)
+            tables.append(predicted(repeat, job.given["target"], "", tested.row[held], p[held]))
+    arrays = {"factors": factors, "constant": constant}
+    write_table(job.output.model, model_table(arrays, 0, job.given["target"]), MODEL)
+    write_table(job.output.predictions, stacked(tables))
+
+
+class StackedModel:
+    """Methods of a table with blanks combined by their out-of-fold predictions.
+
+    Parameters
+    ----------
+    parts : list of str
+    """
+
+    def __init__(self, parts):
+        self.parts = parts
+
+
+class CombinedModel:
+    """Fitted models of encoded rows combined; asked as an `EncodedModel` is.
+
+    Parameters
+    ----------
+    parts : list of EncodedModel
+    factors : array (K,)
+    constant : float
+    amounts : bool
+        Whether what each part expects counts from 0 up.
+    """
+
+    def __init__(self, parts, factors, constant, amounts=False):
+        if len(parts) != len(factors):
+            raise CounterweightError(
+                f"{len(parts)} models have {len(factors)} factors: delete the results of the study "
+                "and run again."
+            )
+        self.parts, self.factors, self.constant = parts, np.asarray(factors, float), constant
+        self.amounts = amounts
+
+    @property
+    def binary(self):
+        return self.parts[0].binary
+
+    @property
+    def shares(self):
+        """Share of each part in the factors, (K,)."""
+        total = self.factors.sum()
+        return self.factors / total if total > 0 else np.full(len(self.factors), np.nan)
+
+    def score(self, rows):
+        """Log odds, or the expected number, (n,), of encoded rows."""
+        made = np.full(len(rows), float(self.constant))
+        for factor, part in zip(self.factors, self.parts, strict=True):
+            if factor > 0:
+                made += factor * self._own(part.score(rows))
+        return made
+
+    def _own(self, score):
+        return np.maximum(score, 0.0) if self.amounts else score
+
+    def answers(self, score):
+        """The chance of 1, or the expected number, of raw scores."""
+        return expit(score) if self.binary else score
+
+    def predict(self, rows):
+        """The chance of 1, or the expected number, (n,)."""
+        return self.answers(self.score(rows))
+
+    def explained(self, rows):
+        """Raw score (n,), its mean, contributions (n, k) of `rows.names`."""
+        score, base = np.full(len(rows), float(self.constant)), float(self.constant)
+        parts = np.zeros((len(rows), len(rows.names)))
+        for factor, part in zip(self.factors, self.parts, strict=True):
+            if factor > 0:
+                told = part.explained(rows)
+                own, begun, added = through(self._own, *told) if self.amounts else told
+                score, base, parts = (
+                    score + factor * own,
+                    base + factor * begun,
+                    parts + factor * added,
+                )
+        return score, base, parts
+
+    def to_arrays(self):
+        """Fitted numbers by name."""
+        made = {"factors": self.factors, "constant": float(self.constant)}
+        made |= {"amounts": 1.0} if self.amounts else {}
+        for at, part in enumerate(self.parts):
+            made |= {PART.format(at) + name: v for name, v in part.to_arrays().items()}
+        return made
+
+    @classmethod
+    def from_arrays(cls, told, target, arrays, binary=True):
+        """The model from `to_arrays`; `told` are name and options of each part's model."""
+        parts = []
+        for at, (name, options) in enumerate(told):
+            start = PART.format(at)
+            own = {k.removeprefix(start): v for k, v in arrays.items() if k.startswith(start)}
+            parts.append(EncodedModel.from_arrays(name, options, target, own, binary))
+        told = np.ravel(arrays["factors"]), float(arrays["constant"])
+        return cls(parts, *told, bool(arrays.get("amounts", 0.0)))

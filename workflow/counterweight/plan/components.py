@@ -10,6 +10,8 @@ fragment (type, bounds, default, description) for each option, a line each; see
 Registries and options are read from the source text, so the config can be checked
 without importing numpy or scikit-learn. Options that several components share are a
 constant of a module that these import: ``OPTIONS = {**SHARED, "own": {...}}``.
+
+A weighting declares what answers rest on (`declared_assumption`): no name of a method decides it.
 """
 
 import ast
@@ -296,3 +298,34 @@ def forget():
     """Read all sources anew: for tests that edit them."""
     for cached in (path_of, is_module, tree, _constants, _literal, _registry):
         cached.cache_clear()
+
+
+#: The weighting whose assumption holds where none was made: labels missing at random.
+UNWEIGHTED = "lemma1"
+
+
+def declared_assumption(weighting=None, model=None):
+    """What a weighting declares as ``ASSUMES``, or a model that has an assumption of its own.
+
+    Of a fit without weights, and where nothing is declared, it is that labels are missing at
+    random. Returns a pair of texts: how
+    the first sentence begins, and a sentence on what is taken for granted.
+    """
+    own = declared("model", model, "ASSUMES") if model else None
+    own = own or (declared("weighting", weighting, "ASSUMES") if weighting else None)
+    return own or declared("weighting", UNWEIGHTED, "ASSUMES")
+
+
+def assumed(texts, options=None, whom=""):
+    """The same with the options of the weighting in it, as facts of a saved model.
+
+    `texts` are from `declared_assumption`, `options` dict by name, `whom` those that answers are
+    for where they are not in the table. Several columns are joined by "and", beginning with one.
+    Returns dict: ``if``, how the first sentence begins, and ``rests``.
+    """
+    words = {
+        name: "".join(f' and "{one}"' for one in told) if isinstance(told, (list, tuple)) else told
+        for name, told in (options or {}).items()
+    }
+    first, rests = (text.format(**words | {"whom": whom}) for text in texts)
+    return {"if": first, "rests": rests}

@@ -165,7 +165,7 @@ class Stages:
         With `making` the key is made where there is none: before a run, so that the job finds what
         its parameters speak of.
         """
-        from counterweight.delivery.filter_keys import VARIABLE, own_key
+        from counterweight.numerics.coins import VARIABLE, own_key
 
         job = self.job(stage, name, item)
         if not job.key:
@@ -187,7 +187,7 @@ class Stages:
 
 
 def _digest_of_key(path):
-    from counterweight.delivery.filter_keys import read_key
+    from counterweight.numerics.coins import read_key
 
     with contextlib.suppress(CounterweightError):
         return read_key(path).digest

@@ -19,6 +19,12 @@ from counterweight.errors import CounterweightError
 from counterweight.plan.components import reference
 from counterweight.reporting import blocks
 from counterweight.reporting.blocks import BANNERS, CLAIMS
+from counterweight.reporting.claim_quantities import (
+    failure_block,
+    failures_of,
+    measurements_and_failures,
+    reason_of,
+)
 from counterweight.reporting.claims import (
     ASKS,
     LAYOUT,
@@ -28,12 +34,6 @@ from counterweight.reporting.claims import (
     decide,
     in_words,
     load_claims,
-)
-from counterweight.reporting.failures import (
-    failure_block,
-    failures_of,
-    measurements_and_failures,
-    reason_of,
 )
 from counterweight.reporting.numbers import TABLE, StudyNumbers
 from counterweight.reporting.printed import (

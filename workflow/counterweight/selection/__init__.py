@@ -6,8 +6,8 @@ SELECTORS = {
     "better_of_two": "counterweight.selection.selectors:BetterOfTwoSelector",
     "gaussian_mixture": "counterweight.selection.selectors:GaussianMixtureSelector",
     "known": "counterweight.selection.selectors:KnownSelector",
-    "split_tree": "counterweight.selection.proxies.split_tree:SplitTreeProxy",
-    "regression_proxy": "counterweight.selection.proxies.attributes:RegressionProxy",
-    "tree_proxy": "counterweight.selection.proxies.attributes:TreeProxy",
-    "own_group": "counterweight.selection.proxies.attributes:OwnGroupProxy",
+    "split_tree": "counterweight.selection.split_tree:SplitTreeProxy",
+    "regression_proxy": "counterweight.selection.group_proxies:RegressionProxy",
+    "tree_proxy": "counterweight.selection.group_proxies:TreeProxy",
+    "own_group": "counterweight.selection.group_proxies:OwnGroupProxy",
 }

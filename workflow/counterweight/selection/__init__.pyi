@@ -1,17 +1,15 @@
 from counterweight.answers import Answers as Answers
 from counterweight.answers import missing_outcomes as missing_outcomes
 from counterweight.delivery.saved_scores import SavedScores as SavedScores
-from counterweight.models.bickel_joint import JointClassifier as JointClassifier
 from counterweight.models.boosting import BoostedClassifier as BoostedClassifier
-from counterweight.models.costing import CostingClassifier as CostingClassifier
-from counterweight.models.generative import GenerativeClassifier as GenerativeClassifier
+from counterweight.models.class_mixtures import GenerativeClassifier as GenerativeClassifier
+from counterweight.models.class_mixtures import ShiftedMixtureClassifier as ShiftedMixtureClassifier
+from counterweight.models.joint_fits import JointClassifier as JointClassifier
+from counterweight.models.joint_fits import TwoSourceClassifier as TwoSourceClassifier
 from counterweight.models.logistic import AdaptedLogistic as AdaptedLogistic
+from counterweight.models.logistic import CostingClassifier as CostingClassifier
 from counterweight.models.logistic import LogisticModel as LogisticModel
-from counterweight.models.shifted_mixture import (
-    ShiftedMixtureClassifier as ShiftedMixtureClassifier,
-)
 from counterweight.models.tilted import TiltedClassifier as TiltedClassifier
-from counterweight.models.two_sources import TwoSourceClassifier as TwoSourceClassifier
 from counterweight.numerics.tilt import class_shares as class_shares
 from counterweight.numerics.tilt import estimate_delta as estimate_delta
 from counterweight.numerics.tilt import tilted as tilted

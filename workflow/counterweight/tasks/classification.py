@@ -192,8 +192,12 @@ def plan_label(plan, study, at):
 
 
 def label(job):
-    from counterweight.labeling.split import describe_labels, labeled_repeats
-    from counterweight.labeling.stage import prepared_rows, write_repeats
+    from counterweight.labeling.split import (
+        describe_labels,
+        labeled_repeats,
+        prepared_rows,
+        write_repeats,
+    )
 
     given = job.given
     frame, features, *rest = prepared_rows(job, job.input.known)

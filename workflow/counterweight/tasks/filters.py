@@ -191,7 +191,7 @@ def plan_label(plan, study, at):
 
 def label(job):
     from counterweight.labeling.sensitive import describe_groups, label_groups
-    from counterweight.labeling.stage import prepared_rows, write_rows
+    from counterweight.labeling.split import prepared_rows, write_rows
 
     given = job.given
     frame, features, _, rule, outcome = prepared_rows(job)
@@ -231,7 +231,7 @@ def select(job):
     import pyarrow as pa
 
     from counterweight.numerics.groups import group_names, leaf_table, memberships, target_shares
-    from counterweight.selection.proxies.proxy import leaf_columns, reach_sentence
+    from counterweight.selection.group_proxies import leaf_columns, reach_sentence
     from counterweight.tables import parquet
     from counterweight.tables.jobs import over_repeats
     from counterweight.tables.study_data import StudyData, generator
@@ -289,7 +289,7 @@ def weigh(job):
 
     from counterweight.numerics.geometry import realised
     from counterweight.numerics.groups import disclosivity, imbalance, target_shares
-    from counterweight.selection.proxies.proxy import leaf_tables, setting_of
+    from counterweight.selection.group_proxies import leaf_tables, setting_of
     from counterweight.tables.parquet import joined, read_columns, write_table
 
     spec = job.given["weighting"]
@@ -338,7 +338,7 @@ def plan_train(plan, study, method, at):
 
 
 def train(job):
-    from counterweight.models.filters.balanced_filter import acceptances, train_filter_repeat
+    from counterweight.models.balanced_filter import acceptances, train_filter_repeat
     from counterweight.tables.jobs import train_repeats
     from counterweight.tables.parquet import model_table, read_columns, read_models
     from counterweight.tables.study_data import StudyData
@@ -374,7 +374,7 @@ def plan_evaluate(plan, study, method, at):
 
 
 def evaluate(job):
-    from counterweight.models.filters.balanced_filter import acceptances
+    from counterweight.models.balanced_filter import acceptances
     from counterweight.tables.jobs import over_repeats
     from counterweight.tables.parquet import read_columns, read_models
     from counterweight.tables.study_data import StudyData, by_repeat
@@ -465,10 +465,10 @@ def plan_deliver(plan, study, at):
 
 
 def deliver(job):
-    from counterweight.delivery.filter_keys import key_of_seed, own_key
     from counterweight.delivery.final_filters import delivered_records, final_filter
     from counterweight.delivery.saved_filters import decided
-    from counterweight.models.filters.card import card
+    from counterweight.models.filter_card import card
+    from counterweight.numerics.coins import key_of_seed, own_key
     from counterweight.tables import parquet
     from counterweight.tables.saved_form import write_answers
 

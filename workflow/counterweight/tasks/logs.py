@@ -242,7 +242,7 @@ def part_of(job):
 
 def sum_part(job):
     """Sums of one partition, and what is counted in it."""
-    from counterweight.labeling.log_question import LogQuestion
+    from counterweight.labeling.log_files import LogQuestion
     from counterweight.tables.saved_form import write_saved
 
     with part_of(job) as file:
@@ -264,7 +264,7 @@ def told_of(file, error, outcome):
 
 def _facts(given):
     """Facts of `LogQuestion` from the question that a job is told."""
-    from counterweight.labeling.log_question import types_by_role
+    from counterweight.labeling.log_files import types_by_role
 
     question = {key: given[key] for key in ("policies", "outcome", "labeling")}
     return question | given["protocol"] | {"types": types_by_role(question), "forms": {}}
@@ -342,7 +342,7 @@ def _label(job, given, known, roles=None):
 
 def merge_parts(job):
     """Merged sums, checked as one log; metric records of its sizes."""
-    from counterweight.labeling.log_question import LogQuestion
+    from counterweight.labeling.log_files import LogQuestion
     from counterweight.tables.saved_form import read_saved, write_saved
 
     question, whole, counts = LogQuestion(_facts(job.given)), None, []
@@ -414,8 +414,7 @@ def plan_train(plan, study, method, at):
 
 def train(job):
     from counterweight.labeling.log_files import log_rows
-    from counterweight.tables.batches import writing
-    from counterweight.tables.parquet import MODEL, model_table, write_table
+    from counterweight.tables.parquet import MODEL, model_table, write_table, writing
 
     method = job.given["method"]
     policy = components.load("model", method["model"])(**method["options"])
@@ -505,7 +504,7 @@ def evaluate_parts(job):
 
 def _known(job):
     from counterweight.evaluation.log_values import values_of_parts
-    from counterweight.labeling.log_question import LogQuestion
+    from counterweight.labeling.log_files import LogQuestion
     from counterweight.tables.saved_form import read_saved
 
     question = LogQuestion(_facts(job.given))
@@ -547,7 +546,7 @@ def deliver(job):
     """Tables of values and comparisons, and the question, to ask it of another log."""
     from counterweight.delivery.saved_log_values import delivered
     from counterweight.evaluation.log_values import values_of_files
-    from counterweight.labeling.log_question import columns_of
+    from counterweight.labeling.log_files import columns_of
 
     given, options = job.given, job.given["protocol"]
     bounds = [given["outcome"].get(end) for end in ("low", "high")]

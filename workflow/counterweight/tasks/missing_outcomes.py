@@ -7,7 +7,7 @@ delivered is fitted on all labeled rows.
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
-from counterweight.plan.assumptions import assumed, declared_assumption
+from counterweight.plan.components import assumed, declared_assumption
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of, weighing_of
 from counterweight.plan.methods import looked_up
 from counterweight.tasks.beside_answers import (
@@ -386,7 +386,7 @@ def _plan_stacked(study, spec, at):
 def train_stacked(job):
     """The factors of the parts, fitted to all draws; predictions are by those of other folds."""
     from counterweight.labeling.missing_outcomes import OutOfFold
-    from counterweight.models.stacking import write_stacked
+    from counterweight.models.score_models import write_stacked
 
     tested = OutOfFold.read(job.input.labels, job.input.weights, job.input.predictions)
     write_stacked(job, tested)

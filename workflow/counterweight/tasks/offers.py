@@ -158,7 +158,7 @@ def plan_label(plan, study, at):
 
 def label(job):
     from counterweight.labeling.offered import LABELS, describe_offers, label_offers
-    from counterweight.labeling.stage import prepared_rows, write_rows
+    from counterweight.labeling.split import prepared_rows, write_rows
 
     given = job.given
     frame, features, known, rule, outcome = prepared_rows(job, job.input.known)

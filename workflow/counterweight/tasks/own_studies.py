@@ -17,7 +17,7 @@ from counterweight.plan import components
 from counterweight.plan.mistakes import condition_mistakes, nearest, refuse_all
 from counterweight.plan.tasks import module_of
 
-#: Words of a condition that is written out; see `counterweight.labeling.conditions`.
+#: Words of a condition that is written out; see `counterweight.labeling.columns`.
 WRITTEN_OUT = ("column", "all")
 
 #: Limits of the filters that held-out rows choose among, in parts of the one that is wanted.

@@ -6,7 +6,7 @@ WEIGHTINGS = {
     "bickel": "counterweight.weighting.density_ratios:discriminator_weights",
     "kernel_mean_matching": "counterweight.weighting.density_ratios:matching_weights",
     "shimodaira": "counterweight.weighting.density_ratios:tempered_weights",
-    "peer_ratio": "counterweight.weighting.peers:peer_weights",
+    "peer_ratio": "counterweight.weighting.density_ratios:peer_weights",
     "rosset": "counterweight.weighting.outcome_selection:moment_weights",
     "rosset_label_only": "counterweight.weighting.outcome_selection:label_only_weights",
     "heckman": "counterweight.weighting.outcome_selection:heckman_weights",

@@ -20,7 +20,7 @@ TARGET_BY_NAME = {"lemma1": "general", "lemma2": "unlabeled"}
 LABEL_BY_NAME = {"lemma1": "Lemma 1", "lemma2": "Lemma 2"}
 #: What answers rest on: how the first sentence begins, and what is to be known of it. Weightings
 #: for tables with blank outcomes declare it as ``ASSUMES``; options stand in it by their names, see
-#: `counterweight.plan.assumptions`.
+#: `counterweight.plan.components`.
 AT_RANDOM = (
     "If labels are missing at random",
     "Labels are taken to be missing at random: rows without an outcome are taken to turn out as "

@@ -7,8 +7,7 @@ import numpy as np
 from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Option, Text
-from counterweight.labeling.columns import free_name
-from counterweight.labeling.conditions import equal
+from counterweight.labeling.columns import equal, free_name
 from counterweight.numerics.estimate import doubly_robust_mean
 from counterweight.tables.parquet import read_table
 from counterweight.tables.table_reader import read_columns

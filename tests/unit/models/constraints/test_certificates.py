@@ -7,8 +7,8 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.certificates import most_room
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.decisions import GivenScores
 from counterweight.models.constraints.reductions import ReductionsClassifier
+from counterweight.models.constraints.thresholds import GivenScores
 from counterweight.numerics.rates import DataSets, compile
 from counterweight.numerics.rates.values import constraint_values, plain_constraints
 from scipy.stats import norm

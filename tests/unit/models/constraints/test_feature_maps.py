@@ -11,7 +11,7 @@ from counterweight.models.constraints.feature_maps import (
     thinned,
     told_boxes,
 )
-from counterweight.models.constraints.svm_baselines import GroupThresholds
+from counterweight.models.constraints.linear_svm import GroupThresholds
 from counterweight.numerics.rates import DataSets
 from scipy import sparse
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from counterweight.datasets.a9a import A9a
-from counterweight.models.constraints.svm_baselines import CovarianceConstraint
+from counterweight.models.constraints.linear_svm import CovarianceConstraint
 from counterweight.numerics.rates import DataSets, measure
 
 

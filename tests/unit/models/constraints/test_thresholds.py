@@ -8,8 +8,8 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.models.constraints.known_rules import known_rules, named_groups
+from counterweight.models.constraints.linear_svm import ShiftedThreshold
 from counterweight.models.constraints.newton import DistinctRows
-from counterweight.models.constraints.svm_baselines import ShiftedThreshold
 from counterweight.models.constraints.thresholds import (
     MOST_CUTS,
     WORTH,

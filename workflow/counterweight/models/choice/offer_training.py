@@ -17,7 +17,7 @@ from counterweight.models.choice.offer_model import (
     searched_offers,
 )
 from counterweight.models.choice.pricing import REACH, pricer
-from counterweight.models.stacking import EDGE, fitted_factors
+from counterweight.models.score_models import EDGE, fitted_factors
 from counterweight.numerics.emissions import Layout
 from counterweight.numerics.linear import expit, logit
 from counterweight.plan.components import load

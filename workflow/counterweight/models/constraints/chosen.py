@@ -21,19 +21,20 @@ from counterweight.errors import CounterweightError
 from counterweight.fragments import Array, Choice, Integer, Text
 from counterweight.models.classifier import class_within, stored_within
 from counterweight.models.constraints.certificates import CONFIDENCE_OPTIONS, MarginFit
-from counterweight.models.constraints.decisions import (
-    REPAIR_OPTIONS,
-    STORED,
-    STORED_NUMBERS,
-    RepairedDecisions,
-)
 from counterweight.models.constraints.estimator import PARAMETER_OPTIONS, RateEstimator, own
 from counterweight.models.constraints.feature_maps import dense
 from counterweight.models.constraints.linear_svm import labeled_rows
 from counterweight.models.constraints.majorisation import PROVED, prove_infeasible
-from counterweight.models.constraints.thresholds import Repair, repaired
+from counterweight.models.constraints.thresholds import (
+    REPAIR_OPTIONS,
+    STORED,
+    STORED_NUMBERS,
+    Repair,
+    RepairedDecisions,
+    repaired,
+)
 from counterweight.models.logistic import RidgeModel
-from counterweight.models.stacking import fitted_factors
+from counterweight.models.score_models import fitted_factors
 from counterweight.models.training import choices_of, held_out_answers, settings
 from counterweight.numerics.linear import expit, logit
 from counterweight.numerics.rates.values import compile as compile_rates

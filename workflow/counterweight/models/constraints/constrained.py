@@ -9,14 +9,6 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Integer, Number, Text
 from counterweight.models.constraints.convex_step import ramp
-from counterweight.models.constraints.decisions import (
-    CONFIDENCE_OPTIONS,
-    REPAIR_OPTIONS,
-    STORED,
-    STORED_NUMBERS,
-    MarginFit,
-    RepairedDecisions,
-)
 from counterweight.models.constraints.estimator import (
     MAP_OPTIONS,
     PARAMETER_OPTIONS,
@@ -34,6 +26,14 @@ from counterweight.models.constraints.starts import (
     pair,
     repaired,
     vector,
+)
+from counterweight.models.constraints.thresholds import (
+    CONFIDENCE_OPTIONS,
+    REPAIR_OPTIONS,
+    STORED,
+    STORED_NUMBERS,
+    MarginFit,
+    RepairedDecisions,
 )
 from counterweight.numerics.checks import check_options
 from counterweight.numerics.rates.datasets import DataSets

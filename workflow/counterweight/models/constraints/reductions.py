@@ -19,14 +19,6 @@ from scipy.optimize import linprog
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Integer, Number, Option, Text
 from counterweight.models.classifier import class_within, stored_within
-from counterweight.models.constraints.decisions import (
-    CONFIDENCE_OPTIONS,
-    REPAIR_OPTIONS,
-    STORED,
-    STORED_NUMBERS,
-    MarginFit,
-    RepairedDecisions,
-)
 from counterweight.models.constraints.estimator import (
     PARAMETER_OPTIONS,
     RateEstimator,
@@ -34,7 +26,15 @@ from counterweight.models.constraints.estimator import (
     two_columns,
 )
 from counterweight.models.constraints.feature_maps import dense
-from counterweight.models.costing import packed, unpacked
+from counterweight.models.constraints.thresholds import (
+    CONFIDENCE_OPTIONS,
+    REPAIR_OPTIONS,
+    STORED,
+    STORED_NUMBERS,
+    MarginFit,
+    RepairedDecisions,
+)
+from counterweight.models.logistic import packed, unpacked
 from counterweight.numerics.rates.values import ROUNDING
 from counterweight.numerics.rates.values import compile as compile_rates
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.disclosure import exact_interval
+from counterweight.numerics.groups import exact_interval
 from counterweight.numerics.rates.language import (
     Number,
     Operation,

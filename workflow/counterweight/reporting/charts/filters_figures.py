@@ -319,7 +319,7 @@ _TREE = "split_tree"
 
 def draw_tree(study):
     """A fitted proxy tree, drawn so that a person can read each of its rules."""
-    from counterweight.selection.proxies.split_tree import SplitTreeProxy
+    from counterweight.selection.split_tree import SplitTreeProxy
 
     known = Filters(study)
     source, setting = tree_shown(known)

@@ -2,7 +2,7 @@
 
 import math
 
-from counterweight.labeling.conditions import condition_in_words
+from counterweight.labeling.columns import condition_in_words
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.selection_page import gap_column
 from counterweight.reporting.pages.sensitivity_page import REHEARSAL, rehearsed_parts

@@ -1,0 +1,115 @@
+"""The card of a filter: what each leaf discloses, and markup that is inert."""
+
+import numpy as np
+import pytest
+from counterweight.delivery import saved_filters as ft
+from counterweight.delivery.final_filters import saved_filter
+from counterweight.models.filter_card import card
+from counterweight.selection.split_tree import SplitTreeProxy
+from filter_study import CASES, GROUPS, case, study
+
+
+@pytest.fixture(scope="module", params=CASES)
+def made(request, tmp_path_factory):
+    return case(request.param, tmp_path_factory.mktemp("filter"))
+
+
+def test_the_card_tells_what_each_leaf_discloses(made):
+    text = card(ft.read_filter(made.path))
+    for word in (
+        "snakemake apply --config candidates=people.csv filter_study=towns",
+        "Limits",
+        "`income`",
+        "Not certified",
+        *GROUPS,
+    ):
+        assert word in text
+    assert f"{np.abs(made.saved.shifts).max():.3f}" in text
+    assert "`flat`" not in text and "`group`" not in text
+    assert text.count("\n| 0 |") == 1
+    held = made.saved.held
+    bound = held["disclosivity", "bound", -1]
+    assert f"up to {bound:.3f}" in text and bound >= held["disclosivity", "value", -1]
+
+
+def test_the_card_says_when_held_out_rows_were_no_more_balanced(made):
+    saved = ft.read_filter(made.path)
+    saved.held["imbalance_before", "value", -1] = before = 0.4
+    for after, warned in ((before / 2, False), (before * 1.1, True)):
+        saved.held["imbalance", "value", -1] = after
+        assert ("no closer to the target" in card(saved)) == warned
+
+
+def test_markup_in_titles_and_groups_is_inert_on_the_card():
+    found = study(SplitTreeProxy(alphas=[0.0, 0.1], min_weight_fraction_leaf=0.05), "alpha=0.1")
+    facts = found.parts["facts"] | {"title": "<script>alert(1)</script>"}
+    saved = saved_filter(**found.parts | {"facts": facts})
+    saved.groups[2], saved.classes = "<b>red</b> | x", ["<i>g"] * 3
+    text = card(saved)
+    assert not any(mark in text for mark in ("<script>", "<i>", "<b>"))
+    assert "&lt;b&gt;red&lt;/b&gt; \\| x" in text
+
+
+@pytest.fixture
+def plain():
+    """A saved filter of fourteen leaves and two groups, with nothing held out."""
+    found = study(SplitTreeProxy(alphas=[0.0, 0.1], min_weight_fraction_leaf=0.05), "alpha=0.1")
+    saved = saved_filter(**found.parts)
+    rng = np.random.default_rng(0)
+    saved.mass, saved.acceptance = rng.dirichlet(np.ones(14)), rng.random(14)
+    saved.shares = rng.dirichlet(np.ones(3), 14)
+    return saved
+
+
+def test_shares_of_the_accepted_are_those_of_the_leaves_where_nothing_was_held_out(plain):
+    text = card(plain)
+    after = plain.acceptance * plain.mass @ plain.shares / (plain.acceptance @ plain.mass)
+    for name, *shares in zip(GROUPS, plain.base, after, plain.target, strict=True):
+        row = " | ".join([name, *(f"{100 * share:.3g} %" for share in shares)])
+        assert f"| {row} |" in text
+    assert "Shares among rows that it was fitted on." in text and "No promise" in text
+
+
+def test_the_leaves_shown_are_those_of_most_accepted_and_the_rest_is_counted(plain):
+    text = card(plain)
+    accepted = plain.acceptance * plain.mass
+    least = np.argsort(accepted)[:2]
+    for leaf in range(14):
+        assert (f"\n| {leaf} | " in text) == (leaf not in least)
+    assert "2 further leaves, of fewer accepted rows" in text
+    plain.mass, plain.acceptance = plain.mass[:12] / plain.mass[:12].sum(), plain.acceptance[:12]
+    plain.shares = plain.shares[:12]
+    assert "further leaves" not in card(plain)
+
+
+def test_candidates_needed_are_quantiles_of_the_negative_binomial(plain):
+    from scipy.stats import nbinom
+
+    plain.acceptance = plain.acceptance / plain.rate / 4
+    low, high = (100 + nbinom.ppf(share, 100, 0.25) for share in (0.025, 0.975))
+    assert f"| 100 | 400 | {low:,.0f} | {high:,.0f} |" in card(plain)
+    assert "It accepts 25 % of the people: one of 4." in card(plain)
+    plain.acceptance = np.zeros(14)
+    with np.errstate(invalid="ignore"):
+        assert "Too few are accepted to say." in card(plain)
+
+
+def test_shares_that_are_withheld_are_not_told_and_a_shift_of_nothing_is(plain):
+    plain.shares = np.tile(plain.base, (14, 1))
+    assert "the largest shift is 0.000 on the training rows" in card(plain)
+    plain.shares[:] = np.nan
+    assert "No leaf's shares may be told." in card(plain)
+
+
+def test_what_is_released_is_told_together_where_it_is_several(plain):
+    plain.held = {
+        (name, kind, at): 0.1 + at / 100
+        for name in ("released", "disclosivity")
+        for kind in ("value", "bound")
+        for at in (-1, 0, 1)
+    } | {("rows", "value", -1): 50, ("level", "value", -1): 0.9}
+    assert "| `accepted` | 0.100 | 0.100 |" in card(plain)
+    assert "together" not in card(plain)
+    plain.release = ["accepted", "leaf"]
+    assert "| `leaf` | 0.110 | 0.110 |\n| all of them together | 0.090 | 0.090 |" in card(plain)
+    assert "`accepted` and `leaf`, and nothing else" in card(plain)

@@ -1,0 +1,174 @@
+"""Several models made one: factors, the constant, and what is told of a row."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.models.score_models import (
+    CombinedModel,
+    centred,
+    combined_out_of_fold,
+    factor_to,
+    fitted_factors,
+    scores_of,
+    through,
+)
+from scipy.special import expit
+
+
+def rows(binary, seed=0, count=4000):
+    rng = np.random.default_rng(seed)
+    right, noise = rng.normal(size=count), rng.normal(size=count)
+    y = rng.random(count) < expit(1.5 * right - 1) if binary else right + rng.normal(size=count)
+    return np.column_stack([right, noise]), y.astype(float), rng.random(count) + 0.5
+
+
+@pytest.mark.parametrize(("binary", "factor"), [(True, 1.5), (False, 1.0)])
+def test_the_right_part_gets_its_factor_and_noise_next_to_none(binary, factor):
+    scores, y, weight = rows(binary)
+    factors, constant = fitted_factors(scores, y, weight, binary)
+    assert factors[0] == pytest.approx(factor, abs=0.12) and 0 <= factors[1] < 0.1
+    assert constant == pytest.approx(-1 if binary else 0, abs=0.12)
+
+
+def test_a_part_that_points_the_wrong_way_gets_nothing():
+    scores, y, weight = rows(True)
+    factors, _ = fitted_factors(np.column_stack([scores[:, 0], -scores[:, 0]]), y, weight, True)
+    assert factors[1] == 0
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_weighted_residuals_sum_to_nothing(binary):
+    scores, y, weight = rows(binary)
+    factors, constant = fitted_factors(scores, y, weight, binary)
+    score = scores @ factors + constant
+    assert weight @ (y - (expit(score) if binary else score)) == pytest.approx(0, abs=1e-8)
+
+
+@pytest.mark.parametrize("copies", [1, 10])
+def test_copies_of_all_rows_change_no_factor(copies):
+    scores, y, weight = rows(True, count=60)
+    once = fitted_factors(scores, y, weight, True)
+    told = (
+        np.tile(part, (copies, 1)) if part.ndim > 1 else np.tile(part, copies)
+        for part in (scores, y, weight)
+    )
+    again = fitted_factors(*told, True, copies)
+    assert again[0] == pytest.approx(once[0], abs=1e-5) and again[1] == pytest.approx(
+        once[1], abs=1e-5
+    )
+
+
+@pytest.mark.parametrize("score", [np.zeros(50), np.linspace(-30, 30, 50), np.full(50, 40.0)])
+def test_the_constant_is_found_wherever_scores_lie(score):
+    y = (np.arange(50) % 5 == 0).astype(float)
+    constant = centred(score, y, np.ones(50), True)
+    assert expit(score + constant).mean() == pytest.approx(0.2, abs=1e-9)
+
+
+def test_a_row_says_nothing_of_its_own_prediction():
+    scores, y, weight = rows(True, count=200)
+    fold = np.arange(200) % 5
+    before = combined_out_of_fold(scores, y, weight, fold, True)
+    changed = y.copy()
+    changed[fold == 2] = 1 - changed[fold == 2]
+    after = combined_out_of_fold(scores, changed, weight, fold, True)
+    assert (before[fold == 2] == after[fold == 2]).all() and (before != after).any()
+
+
+class Part:
+    """A linear score of one column."""
+
+    binary = True
+
+    def __init__(self, column):
+        self.column = column
+
+    def score(self, rows):
+        return rows.values[:, self.column]
+
+    def explained(self, rows):
+        parts = np.zeros(rows.values.shape)
+        parts[:, self.column] = self.score(rows) - 1.0
+        return self.score(rows), 1.0, parts
+
+
+class Rows:
+    names = ["a", "b"]
+
+    def __init__(self, values):
+        self.values = values
+
+    def __len__(self):
+        return len(self.values)
+
+
+def test_contributions_sum_to_the_score():
+    told = Rows(np.random.default_rng(0).normal(size=(30, 2)))
+    model = CombinedModel([Part(0), Part(1)], [0.7, 0.2], -0.3)
+    score, base, parts = model.explained(told)
+    assert score == pytest.approx(model.score(told)) and score == pytest.approx(
+        base + parts.sum(axis=1)
+    )
+    assert model.predict(told) == pytest.approx(expit(told.values @ [0.7, 0.2] - 0.3))
+    assert model.shares == pytest.approx([7 / 9, 2 / 9])
+
+
+def test_scores_are_log_odds_within_bounds():
+    assert scores_of(np.array([0.5, 0.0, 1.0]), True) == pytest.approx(
+        [0, -27.631, 27.631], abs=1e-3
+    )
+    assert (scores_of(np.array([-3.0, 8.0]), False) == [-3, 8]).all()
+
+
+def test_a_factor_a_part():
+    with pytest.raises(CounterweightError, match="2 models have 1 factors"):
+        CombinedModel([Part(0), Part(1)], [1.0], 0.0)
+
+
+def spent(count=800, seed=0):
+    """Predictions of amounts by a fit that is right and one of noise, and the amounts."""
+    rng = np.random.default_rng(seed)
+    right, noise = rng.gamma(1, 3, count), rng.gamma(1, 3, count)
+    y = right * rng.gamma(0.5, 2, count) * (rng.random(count) < 0.8)
+    return np.column_stack([right, noise]), y, rng.random(count) + 0.5
+
+
+def test_what_is_combined_of_amounts_is_from_0_up_and_has_their_mean():
+    scores, y, weight = spent()
+    factors, constant = fitted_factors(scores, y, weight, False, amounts=True)
+    assert factors.min() >= 0 and constant >= 0 and factors[0] > 5 * factors[1]
+    assert weight @ (y - scores @ factors - constant) == pytest.approx(0, abs=1e-8)
+    # Of noise alone the mean is left.
+    factors, constant = fitted_factors(scores[:, 1:], y, weight, False, amounts=True)
+    assert constant > 0.5 * np.average(y, weights=weight) and factors[0] < 0.4
+    fold = np.arange(len(y)) % 5
+    assert combined_out_of_fold(scores, y, weight, fold, False, True).min() >= 0
+    assert (scores_of(np.array([-3.0, 8.0]), False, True) == [0, 8]).all()
+    assert factor_to(scores[:, 0], y, weight) * (weight @ scores[:, 0]) == pytest.approx(weight @ y)
+
+
+class Linked:
+    """Parts whose answers are a function of a score, as `EncodedModel` tells them."""
+
+    binary = False
+
+    def __init__(self, answers):
+        self.answers, self.part = answers, Part(0)
+
+    def score(self, rows):
+        return self.answers(self.part.score(rows))
+
+    def explained(self, rows):
+        return through(self.answers, *self.part.explained(rows))
+
+
+def test_contributions_sum_to_the_amount_through_a_link():
+    told = Rows(np.r_[np.random.default_rng(0).normal(size=(30, 2)), [[1.0, 0.0]]])
+    parts = [Linked(np.exp), Linked(lambda score: score)]
+    model = CombinedModel(parts, [0.7, 0.2], 0.1, amounts=True)
+    score, base, added = model.explained(told)
+    assert score == pytest.approx(base + added.sum(axis=1))
+    x = told.values[:, 0]
+    expected = 0.7 * np.exp(x) + 0.2 * np.maximum(x, 0) + 0.1
+    assert score == pytest.approx(expected) and model.predict(told) == pytest.approx(expected)
+    assert (x < 0).any() and model.predict(told).min() >= 0

@@ -1,0 +1,80 @@
+"""Looks at labels that come in: known quantiles, all intervals at once, by simulation."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.numerics.designs import (
+    anytime_interval,
+    draw,
+    inclusion_chances,
+    information,
+    look_levels,
+    look_quantiles,
+)
+from scipy.special import ndtri
+
+
+def test_quantiles_of_five_looks_are_those_of_the_books():
+    # Lan-DeMets spending of O'Brien-Fleming's kind, two sides, 5 %, as in tables of the field.
+    told = [4.8769, 3.3569, 2.6803, 2.2898, 2.0310]
+    np.testing.assert_allclose(look_quantiles(np.arange(1, 6)), told, atol=2e-4)
+    told = [2.4380, 2.4268, 2.4101, 2.3966, 2.3859]
+    np.testing.assert_allclose(look_quantiles(np.arange(1, 6), spending="pocock"), told, atol=3e-3)
+
+
+def test_one_look_has_the_level_asked_for():
+    assert look_levels([7.0])[0] == pytest.approx(0.95, abs=1e-9)
+    assert look_quantiles([7.0], 0.9)[0] == pytest.approx(ndtri(0.95), abs=1e-7)
+
+
+@pytest.mark.parametrize("spending", ["obrien_fleming", "pocock"])
+def test_sums_stay_within_all_bounds_as_often_as_asked(spending):
+    at = np.array([50.0, 120, 200, 500])
+    steps = np.random.default_rng(3).normal(size=(200_000, 4)) * np.sqrt(np.diff(at, prepend=0))
+    z = np.abs(steps.cumsum(axis=1)) / np.sqrt(at)
+    held = (z <= look_quantiles(at, spending=spending)).all(axis=1).mean()
+    # Four standard errors of a share of 200,000.
+    assert abs(held - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 200_000)
+
+
+def test_information_of_equal_chances_is_that_of_simple_samples():
+    few, many = (information(np.full(1000, n / 1000), np.full(1000, 2.0)) for n in (100, 400))
+    assert many / few == pytest.approx((1 / 100 - 1 / 1000) / (1 / 400 - 1 / 1000))
+
+
+def test_mistakes_are_refused():
+    with pytest.raises(CounterweightError, match="ascending"):
+        look_levels([3, 2])
+    with pytest.raises(CounterweightError, match="no spending"):
+        look_levels([1, 2], spending="all")
+    with pytest.raises(CounterweightError, match="need bounds"):
+        anytime_interval([0.0, 1], [0.5, 0.5], [0.1, 0.2], 2, bounds=(0, np.inf))
+    with pytest.raises(CounterweightError, match="not within"):
+        anytime_interval([0.0, 2], [0.5, 0.5], [0.1, 0.2], 2)
+
+
+def test_steps_of_a_growing_plan_have_the_mean_as_their_mean():
+    # By the very order of draws: the mean of the first step over all coins is the mean outcome, and
+    # with all labels bought nothing is left to say.
+    generator = np.random.default_rng(2)
+    y, pi = generator.random(12), generator.uniform(0.2, 0.9, 12)
+    low, high = anytime_interval(y, pi, generator.random(12), 12)
+    assert low == pytest.approx(y.mean()) and high == pytest.approx(y.mean())
+
+
+def test_an_anytime_interval_holds_the_mean_at_all_times_and_becomes_narrow():
+    generator = np.random.default_rng(5)
+    p = generator.beta(0.6, 1.5, 1500)
+    y = (generator.random(1500) < p).astype(float)
+    chances = inclusion_chances(np.sqrt(p * (1 - p)), 400)
+    missed, widths = 0, []
+    for turn in range(100):
+        coins = np.random.default_rng([5, turn]).random(1500)
+        order = draw(chances, coins).order
+        seen = np.where(order < 400, y, np.nan)
+        low, high = anytime_interval(seen, chances, coins, 400, p)
+        # The interval is the cut of all before, so it misses where any of them does.
+        missed += not low <= y.mean() <= high
+        widths.append((high - low) / 2)
+    assert missed <= 5
+    assert 0.03 < np.mean(widths) < 0.12

@@ -1,1 +1,0 @@
-"""Proxies of group membership: trees and regressions whose leaves a filter goes by."""

@@ -340,12 +340,13 @@ CODE = {
         f"evaluate * *-lemma1; {LEMMA2}; draw_curved",
     ),
     "a proxy, by its helper": (
-        edited("selection/split_growth"),
+        edited("selection/split_game"),
         "* people*alpha_beta; * people*tree; d*_people; report",
     ),
     "the weights of rows": (
         edited("weighting/importance_weights"),
-        f"weigh *; !weigh people *; train * *-lemma1; evaluate * *-lemma1; {LEMMA2}; draw_curved",
+        f"weigh *; !weigh people *; train * *-lemma1; evaluate * *-lemma1; {LEMMA2}; draw_curved; "
+        "* twin generative",
     ),
     "the acceptance of leaves": (
         edited("weighting/acceptance"),
@@ -364,8 +365,9 @@ CODE = {
             "models/constraints/linear_svm",
         ),
         "* clicks tree-progressive; * log stochastic; * offers offer_logistic; "
-        "* offers predictive_choice; * rates thresholds; draw_clicks; draw_log; draw_offers; "
-        "draw_rates; deliver_offers; report",
+        "* offers predictive_choice; * rates thresholds; * rates svm; * rates ramp; "
+        "* held constrained-lemma1; draw_clicks; draw_log; draw_offers; draw_rates; "
+        "deliver_offers; report",
     ),
     "the card of a filter": (edited("models/filter_card"), "d*_people; report"),
     "filters": (
@@ -378,7 +380,6 @@ CODE = {
     ),
     "one protocol of each family": (
         edited(
-            "evaluation/ranking_resamples",
             "evaluation/resampled_logs",
             "evaluation/offer_value",
             "evaluation/filter_evaluation",
@@ -386,7 +387,8 @@ CODE = {
         ),
         "evaluate *; !evaluate twin *; !evaluate twin_kept *; !evaluate curved *; "
         # Offers that are delivered are held against one for all by the same estimators.
-        "!evaluate clicks *; d*; !download_*; !draw_twin; !draw_curved; !draw_clicks; report",
+        "!evaluate clicks *; !evaluate ranking *; d*; !download_*; !draw_twin; !draw_curved; "
+        "!draw_clicks; !draw_ranking; report",
     ),
     "the claims": (edited("reporting/claims"), "page_*; report"),
     "what all pages have": (
@@ -450,9 +452,9 @@ CODE = {
     ),
     "a docstring of a module": (
         replaced(
-            "models/class_mixtures", "Shifted mixture model:", "Edited. Shifted mixture model:"
+            "models/class_mixtures", "Generative classifiers:", "Edited. Generative classifiers:"
         ),
-        "* twin shifted*; draw_twin; report",
+        "* twin shifted*; * twin generative*; draw_twin; report",
     ),
     "a raw file": (
         edited("data/generated/adult/adult.data", text="\n"),

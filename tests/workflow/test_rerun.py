@@ -17,6 +17,8 @@ LEMMA2 = {
     "train twin generative-lemma2",
     "evaluate twin logistic-lemma2",
 } | SHIFTED_MIXTURE
+#: Mixtures by class, in the module of the shifted mixture.
+GENERATIVE = {"train twin generative", "evaluate twin generative", "train twin generative-lemma2"}
 
 
 def test_an_edited_model_recomputes_that_model_only(again):
@@ -24,7 +26,7 @@ def test_an_edited_model_recomputes_that_model_only(again):
     again.append("workflow/counterweight/models/class_mixtures.py", "# edited\n")
     run = again.run()
     assert run.status == 0, run.output
-    assert run.jobs == with_pages(SHIFTED_MIXTURE)
+    assert run.jobs == with_pages(SHIFTED_MIXTURE | GENERATIVE)
     assert again.digests(".parquet") == before
     assert again.plan() == set()
 
@@ -54,8 +56,14 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
     expected |= {f"{rule} held constrained-lemma1" for rule in ("train", "evaluate")}
     expected |= {f"{rule} offers offer_logistic" for rule in ("train", "evaluate")}
     expected.add("deliver_offers")
-    # Selectors are one module, and one of them goes by it; so does a rule that draws labels.
-    expected |= {"label curved", "select twin gradient_boosting", "select curved known"}
+    # Selectors are one module, and one of them goes by it; so are rules that label, thresholds
+    # beside their learners, the model of balanced filters, and the mixtures by class.
+    expected |= {"select twin gradient_boosting", "select curved known", "train twin generative"}
+    labeled = {"twin", "twin_kept", "curved", "clicks", "ranking", "held", "rates"}
+    expected |= {f"label {study}" for study in labeled} | {"train rates thresholds"}
+    filters = {"naive_tree", "alpha_beta"}
+    expected |= {f"{rule} people {name}" for rule in ("train", "evaluate") for name in filters}
+    expected.add("deliver_people")
     expected |= {f"weigh twin {weights}-gradient_boosting" for weights in ("lemma1", "lemma2")}
     expected |= {"weigh curved lemma1-known"}
     drawn = {"curved", "clicks", "ranking", "offers", "log", "rates", "people"}

@@ -248,7 +248,7 @@ def draw_rehearsal(study):
         for setting, part in panels
     ]
     canvas = forms.Canvas(
-        titles, 2.0, "Copies, in order of the error", f"Estimate minus truth, {unit}", sharey="row"
+        titles, 2.0, "Copies, in order of the error", f"Error, {unit}", sharey="row"
     )
     blanks = panels[0][1] == "unlabeled"
     words, found = REHEARSALS if blanks else LOGS_REHEARSED, []

@@ -79,7 +79,8 @@ ENVIRONMENT = "../../envs/counterweight.yaml"
 #: Where files go with `--default-storage-provider`; empty where that is this machine.
 STORE = ""
 if workflow.storage_settings.default_storage_provider:
-    STORE = (workflow.storage_settings.default_storage_prefix or "").rstrip("/") + "/"
+    STORE = f"{workflow.storage_settings.default_storage_prefix or ''}".rstrip("/")
+    STORE = f"{STORE}/"
 
 # For --sdm apptainer; without that option the image is not looked at.
 if PLAN["container"]:

@@ -31,7 +31,6 @@ from counterweight.plan.own import TABLES, tables_to_keep
 from counterweight.plan.reading import planned
 from counterweight.plan.stages import Stages
 from counterweight.reporting.blocks import (
-    COMMIT,
     COSTS,
     LEDGER,
     PARTIAL,
@@ -42,16 +41,6 @@ from counterweight.reporting.report_jobs import partial_job
 
 from snakemake import __version__ as SNAKEMAKE
 from snakemake.exceptions import WorkflowError
-
-# Pages tell the commit by which they were made, where this is a checkout.
-if COMMIT not in os.environ and (HOME / ".git").exists():
-    with contextlib.suppress(OSError, subprocess.CalledProcessError):
-        os.environ[COMMIT] = subprocess.check_output(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
-            cwd=HOME,
-            text=True,
-            stderr=subprocess.DEVNULL,
-        ).strip()
 
 try:
     from snakemake import benchmark as MEASURING

@@ -4,7 +4,10 @@ Everything is plain text: the templates escape it. A page is a tree of sections,
 blocks in the order in which they are read. Read when a run is planned, so no numpy here.
 """
 
+import contextlib
+import functools
 import os
+import subprocess
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -369,12 +372,21 @@ def facts(shown):
     yield made()
 
 
-#: The commit that a run goes by, where it is made in a checkout: told to its jobs by Snakemake.
-COMMIT = "COUNTERWEIGHT_COMMIT"
+@functools.cache
+def commit():
+    """The commit of the checkout that this library lies in; nothing where it lies in none."""
+    asked = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    home = Path(__file__).parents[3]
+    if not (home / ".git").exists():
+        return ""
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        said = subprocess.check_output(asked, cwd=home, text=True, stderr=subprocess.DEVNULL)
+        return said.strip()
+
+    return ""
 
 
 def made():
     """When a page was made (a day, by SOURCE_DATE_EPOCH where that is set), and by which commit."""
     day = datetime.fromtimestamp(float(os.environ.get("SOURCE_DATE_EPOCH") or time.time()), UTC)
-    commit = os.environ.get(COMMIT)
-    return f"Made on {day:%Y-%m-%d}{f' by commit {commit}' if commit else ''}."
+    return f"Made on {day:%Y-%m-%d}{f' by commit {commit()}' if commit() else ''}."

@@ -123,7 +123,21 @@ def constraints():
     return drawing(194, parts, "Promises hold on rows of known groups; new people differ by chance")
 
 
-DRAWN = (selection_bias, subsampled_logs, offers, balanced_filters, constraints)
+def collect():
+    parts = [text(12, 26, "have an outcome"), text(12, 80, "have none")]
+    parts += [dot(170 + 24 * k, 22) for k in range(12)]
+    for k in range(24):
+        x, y = 170 + 24 * (k % 12), 76 + 28 * (k // 12)
+        asked = k in (3, 8, 14, 17, 23)
+        parts.append(square(x, y, k != 14) if asked else dot(x, y, False, GREY))
+    parts += [
+        text(12, 144, "squares: asked, each by a chance that is known; they answer for all"),
+        text(12, 166, "the empty square gave no answer: how much that could matter is told"),
+    ]
+    return drawing(180, parts, "Of the rows without an outcome some are asked, by known chances")
+
+
+DRAWN = (selection_bias, subsampled_logs, offers, balanced_filters, constraints, collect)
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)

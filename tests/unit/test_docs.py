@@ -454,16 +454,21 @@ def test_the_figures_of_the_families_are_those_of_a_run(tmp_path):
 def test_each_family_has_a_drawing_of_who_is_seen_and_a_tutorial():
     drawings = runpy.run_path(str(ROOT / "docs" / "drawings.py"))
     made = {draw.__name__: draw() for draw in drawings["DRAWN"]}
-    assert made.keys() == {path.stem for path in FAMILIES} and len(TUTORIALS) == len(FAMILIES)
-    for path in FAMILIES:
+    plan = ROOT / "docs" / "collect.md"
+    assert made.keys() == {path.stem for path in (*FAMILIES, plan)}
+    assert len(TUTORIALS) == len(FAMILIES)
+    for path in (*FAMILIES, plan):
         there = ROOT / "docs" / "images" / "seen" / f"{path.stem}.svg"
         assert there.read_text(encoding="utf-8") == made[path.stem], "python docs/drawings.py"
         assert ElementTree.fromstring(made[path.stem]).tag.endswith("svg")
         text = path.read_text(encoding="utf-8")
+        section = text.partition("\n## What it assumes\n")[2].partition("\n## ")[0]
+        assert f"images/seen/{path.stem}.svg" in section
+    for path in FAMILIES:
+        text = path.read_text(encoding="utf-8")
         (tutorial,) = re.findall(r"\(\.\./tutorials/(\w+)\.md\)", text)
-        assert f"../images/seen/{path.stem}.svg" in text
         back = (ROOT / "docs" / "tutorials" / f"{tutorial}.md").read_text(encoding="utf-8")
-        assert f"../families/{path.name}#what-it-rests-on" in back
+        assert f"../families/{path.name}#what-it-assumes" in back
 
 
 def words(given):

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import yaml
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 
 #: Columns beyond which the rest is not listed one by one.
 MOST = 60
+#: Columns at most that are proposed as the outcome.
+PROPOSED = 4
 
 HEAD = """\
 # What to ask of {table} ({rows:,} rows, {columns} columns). Take the # from one question, put your
@@ -69,23 +71,41 @@ def beginning(path):
         path=_yaml(str(path)),
         id=f"id: {_yaml(ids[0])}" if ids else "# id: the column that says who a row is",
     )
-    asked = "{column: default, positive: 1}"
-    for fact in report:
-        if 0.02 <= fact.missing <= 0.98 and fact.distinct in (2, 3) and fact.use == "feature":
-            found = _outcome(fact, table.frame[fact.column])
-            if found:
-                asked = found
-                break
+    asked = _outcomes(table, report) or ["# outcome: {column: default, positive: 1}"]
     lines = [_line(fact) for fact in report[:MOST]]
     if len(report) > MOST:
         lines.append(f"#   and {len(report) - MOST} more")
     return (
-        head
-        + "# Columns:\n"
-        + "\n".join(lines)
-        + "\n"
-        + QUESTIONS.format(blank=f"# outcome: {asked}")
+        head + "# Columns:\n" + "\n".join(lines) + "\n" + QUESTIONS.format(blank="\n".join(asked))
     )
+
+
+def _outcomes(table, report):
+    """Lines for each column that may be the outcome, the first `PROPOSED` of them.
+
+    Which of several is the outcome, and which came of it, the table does not say; so columns that
+    would give one away are named below it.
+    """
+    from counterweight.labeling.column_report import column_report, secrets_of
+
+    made = {}
+    for fact in report:
+        if 0.02 <= fact.missing <= 0.98 and fact.distinct in (2, 3) and fact.use == "feature":
+            made[fact.column] = _outcome(fact, table.frame[fact.column])
+    made = {name: said for name, said in made.items() if said}
+    lines = []
+    for name, said in list(made.items())[:PROPOSED]:
+        roles = {"outcome": yaml.safe_load(said)}
+        told = {"secrets": secrets_of(table.frame, table.types, roles)}
+        facts = column_report(table.frame, table.types, table.made, {"outcome": name}, **told)
+        leaks = [fact.column for fact in facts if fact.leak]
+        lines.append(f"# outcome: {said}")
+        if leaks:
+            lines.append(
+                f"#   LOOK: {listed(leaks)} would give {name} away. If one of them is the outcome, "
+                f"ask for it, and {name} may be what came of it."
+            )
+    return lines
 
 
 def _outcome(fact, values):

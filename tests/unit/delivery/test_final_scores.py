@@ -1,9 +1,11 @@
 """Which method a study of a table with blanks delivers: the combined one, else a better one."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 from counterweight import load
-from counterweight.delivery.final_scores import chosen_method
+from counterweight.delivery.final_scores import _why, chosen_method
 from counterweight.evaluation.benchmark_columns import EITHER
 from counterweight.labeling import missing_outcomes
 from counterweight.labeling.missing_outcomes import OutOfFold
@@ -112,3 +114,11 @@ def test_a_table_of_many_rows_in_blocks_has_the_answers_of_the_whole(tmp_path, m
     np.testing.assert_allclose(
         metrics["value"][mean], expected["metrics"]["value"][mean], atol=1e-6
     )
+
+
+def test_fits_that_all_count_nothing_are_said_to_be_the_mean():
+    tested = SimpleNamespace(draws=[np.zeros((5, 3))])
+    (said,) = _why([["Boosting", 0.0], ["Logistic regression", 0.0]], tested)
+    assert said.startswith("No fit tells more than the mean on labeled rows that they have not")
+    (said,) = _why([["Boosting", 0.25], ["Logistic regression", 0.75]], tested)
+    assert "(5 draws of the folds): Logistic regression 75 %, Boosting 25 %." in said

@@ -215,6 +215,19 @@ def test_bins_of_donors_have_the_rewarded_rows_that_are_asked_for():
             assert mean[own] == pytest.approx(np.average(reward[own], weights=times[own]))
 
 
+@pytest.mark.parametrize("values", [(0.0, 1.0), (2.0, 6.0, 9.0)])
+def test_donors_do_not_go_by_the_order_of_rows(values):
+    """Rewards that are as frequent: bins are the same whichever row is first."""
+    rng = np.random.default_rng(0)
+    expected, reward = rng.random(600), np.tile(values, 600 // len(values))
+    told = [reward, np.ones(600), 1.0, rng]
+    mean, _ = donors(expected, *told)
+    for order in (np.arange(600)[::-1], rng.permutation(600)):
+        other, _ = donors(expected[order], reward[order], *told[1:])
+        assert other == pytest.approx(mean[order])
+    assert len(np.unique(mean)) > 5
+
+
 def told(count, held, **values):
     """Records of copies of one part, of which the first `held` hold the truth 0."""
     place = {"target": "general", "setting": "s", "part": "p", "variable": ""}

@@ -407,6 +407,25 @@ def test_the_beginning_of_a_config_asks_of_the_words_that_are_there(values, aske
     yaml.safe_load(text)
 
 
+def test_the_beginning_of_a_config_proposes_no_leak_without_a_word(tmp_path):
+    """What came of the outcome is blank where it is, and may stand before it in the table."""
+    rng = np.random.default_rng(0)
+    y, seen = rng.integers(0, 2, 600), rng.random(600) < 0.6
+    frame = pd.DataFrame({"age": rng.integers(20, 70, 600)})
+    frame["reminders"] = np.where(seen, 1 + 2 * y, np.nan)
+    frame["lost"] = np.where(seen, y, np.nan)
+    frame["owns a car"] = np.where(rng.random(600) < 0.1, np.nan, rng.integers(0, 2, 600))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    lines = beginning(str(tmp_path / "t.csv")).splitlines()
+    at = lines.index("# outcome: {column: reminders, positive: 3}")
+    assert lines[at + 1].startswith("#   LOOK: lost would give reminders away.")
+    assert lines[at + 2] == "# outcome: {column: lost, positive: 1}"
+    assert lines[at + 3].startswith("#   LOOK: reminders would give lost away.")
+    # Nothing gives away what is of its own.
+    assert lines[at + 4] == "# outcome: {column: owns a car, positive: 1}"
+    assert not lines[at + 5].startswith("#   LOOK")
+
+
 def test_doubts_stand_on_the_first_screen_of_a_page(tmp_path):
     (tmp_path / "tables").mkdir()
     frame = pd.DataFrame({"row": np.arange(400), "age": CODES["-999 in a quarter"][0]})

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.labeling.encoding import TabularEncoder
-from counterweight.models.score_models import EncodedModel, digits_for, most_moved
+from counterweight.models.score_models import CombinedModel, EncodedModel, digits_for, most_moved
 from counterweight.numerics.boosted_trees import raw_and_parts, trees_to_arrays
 from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -145,3 +145,11 @@ def test_words_name_the_largest_first_and_stay_silent_on_nothing():
 @pytest.mark.parametrize(("spread", "digits"), [(270.0, 0), (3.0, 2), (0.5, 3), (40.0, 1)])
 def test_figures_show_a_hundredth_of_the_spread(spread, digits):
     assert digits_for(np.array([-spread, spread])) == digits
+
+
+def test_shares_of_fits_that_tell_nothing_are_numbers():
+    """Where all factors are 0 the constant alone answers, and files hold no NaN."""
+    combined = CombinedModel([None, None], [0.0, 0.0], 0.4)
+    assert combined.shares.tolist() == [0.0, 0.0]
+    assert CombinedModel([None, None], [1.0, 3.0], 0.4).shares.tolist() == [0.25, 0.75]
+    assert combined.score([0, 0, 0]).tolist() == [0.4] * 3

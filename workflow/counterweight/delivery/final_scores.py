@@ -267,10 +267,12 @@ def _why(shares, tested):
     used = [(label, share) for label, share in shares if share >= 0.005]
     told = [f"{label} {100 * share:.0f} %" for label, share in sorted(used, key=lambda x: -x[1])]
     draws = len(tested.draws[0])
-    return [
-        "Delivered is what combines the fits best on labeled rows that they have not seen "
-        f"({draws} draw{'s' * (draws > 1)} of the folds): {listed(told)}."
-    ]
+    unseen = (
+        f"on labeled rows that they have not seen ({draws} draw{'s' * (draws > 1)} of the folds)"
+    )
+    if not told:
+        return [f"No fit tells more than the mean {unseen}: each row is answered by the mean."]
+    return [f"Delivered is what combines the fits best {unseen}: {listed(told)}."]
 
 
 def _sampled(data):

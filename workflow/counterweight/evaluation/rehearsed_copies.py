@@ -120,11 +120,14 @@ def donors(expected, reward, times, gamma, rng, least=30, most=20):
     """Rows whose rewards others may have, and what is expected of them.
 
     Rows are in bins of about the same expected reward, each with `least` rewarded rows or more, at
-    most `most` bins. Gives the mean reward (n,) of each row's bin, and ``draw(rows)``: a row of the
-    same bin for each, as often as it counts, times ``gamma`` to the power of its reward where that
-    is 0 or 1, else of its deviations from the mean.
+    most `most` bins; not rewarded are those of the reward that counts most, of equals the lowest.
+    Gives the mean reward (n,) of each row's bin, and ``draw(rows)``: a row of the same bin for
+    each, as often as it counts, times ``gamma`` to the power of its reward where that is 0 or 1,
+    else of its deviations from the mean.
     """
-    rewarded = np.sort(expected[reward != reward[np.argmax(times)]])
+    kinds, kind = np.unique(reward, return_inverse=True)
+    usual = np.argmax(np.bincount(kind, times))
+    rewarded = np.sort(expected[kind != usual])
     count = int(np.clip(len(rewarded) // least, 1, most))
     edges = np.unique(np.quantile(rewarded, np.arange(1, count) / count)) if count > 1 else []
     place = np.searchsorted(edges, expected, side="right")

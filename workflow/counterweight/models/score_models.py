@@ -417,9 +417,8 @@ class CombinedModel:
 
     @property
     def shares(self):
-        """Share of each part in the factors, (K,)."""
-        total = self.factors.sum()
-        return self.factors / total if total > 0 else np.full(len(self.factors), np.nan)
+        """Share of each part in the factors, (K,); all 0 where none tells more than the mean."""
+        return self.factors / (self.factors.sum() or 1.0)
 
     def score(self, rows):
         """Log odds, or the expected number, (n,), of encoded rows."""

@@ -8,12 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from counterweight.datasets.adult import Adult
 from counterweight.datasets.bank_marketing import BankMarketing
 from counterweight.datasets.ca_housing import CaHousing
 from counterweight.errors import CounterweightError
-from counterweight.init import beginning
 from counterweight.labeling.column_report import (
     _codes_of_numbers,
     check_roles,
@@ -380,50 +378,6 @@ def test_what_the_config_explains_is_no_doubt():
         for names in ((), ("y",))
     ]
     assert [bool(fact.doubt) for (fact,) in facts] == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("values", "asked"),
-    [
-        (["oui", "non", ""], "{column: y, positive: yes}"),
-        (["good", "bad", ""], "{column: y, positive: bad, negative: good}   # or the other way"),
-        (["1", "0", ""], "{column: y, positive: 1}"),
-        (["1", "0", "", "9"], "{column: y, positive: 1, missing: 9}"),
-        (["a", "b", "", "unknown"], "{column: y, positive: a, negative: b, missing: unknown}"),
-        (["a", "b", "", "c"], "{column: default, positive: 1}"),
-    ],
-)
-def test_the_beginning_of_a_config_asks_of_the_words_that_are_there(values, asked, tmp_path):
-    words, amounts = np.resize(values, 120), np.resize(["3.600 €", "977 €"], 120)
-    frame = pd.DataFrame({"y": words, "amount": amounts, "when": "01/02/2020"})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    # What a person has to say stands beside the column; the file is begun all the same.
-    text = beginning(str(tmp_path / "t.csv"))
-    assert f"# outcome: {asked}" in text
-    (amount,) = [line for line in text.splitlines() if line.startswith("#   amount: ")]
-    assert "TO BE LOOKED AT: wherever the column" in amount and '{decimal: ","}' in amount
-    (when,) = [line for line in text.splitlines() if line.startswith("#   when: ")]
-    assert "day and month could be either" in when
-    yaml.safe_load(text)
-
-
-def test_the_beginning_of_a_config_proposes_no_leak_without_a_word(tmp_path):
-    """What came of the outcome is blank where it is, and may stand before it in the table."""
-    rng = np.random.default_rng(0)
-    y, seen = rng.integers(0, 2, 600), rng.random(600) < 0.6
-    frame = pd.DataFrame({"age": rng.integers(20, 70, 600)})
-    frame["reminders"] = np.where(seen, 1 + 2 * y, np.nan)
-    frame["lost"] = np.where(seen, y, np.nan)
-    frame["owns a car"] = np.where(rng.random(600) < 0.1, np.nan, rng.integers(0, 2, 600))
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    lines = beginning(str(tmp_path / "t.csv")).splitlines()
-    at = lines.index("# outcome: {column: reminders, positive: 3}")
-    assert lines[at + 1].startswith("#   LOOK: lost would give reminders away.")
-    assert lines[at + 2] == "# outcome: {column: lost, positive: 1}"
-    assert lines[at + 3].startswith("#   LOOK: reminders would give lost away.")
-    # Nothing gives away what is of its own.
-    assert lines[at + 4] == "# outcome: {column: owns a car, positive: 1}"
-    assert not lines[at + 5].startswith("#   LOOK")
 
 
 def test_doubts_stand_on_the_first_screen_of_a_page(tmp_path):

@@ -1,0 +1,117 @@
+"""The config that begins for a table: what it says of columns, and what it asks."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from counterweight.init import MOST, _line, beginning, main
+
+
+@pytest.mark.parametrize(
+    ("values", "asked"),
+    [
+        (["oui", "non", ""], "{column: y, positive: yes}"),
+        (["good", "bad", ""], "{column: y, positive: bad, negative: good}   # or the other way"),
+        (["1", "0", ""], "{column: y, positive: 1}"),
+        (["1", "0", "", "9"], "{column: y, positive: 1, missing: 9}"),
+        (["a", "b", "", "unknown"], "{column: y, positive: a, negative: b, missing: unknown}"),
+        (["a", "b", "", "c"], "{column: default, positive: 1}"),
+    ],
+)
+def test_the_beginning_of_a_config_asks_of_the_words_that_are_there(values, asked, tmp_path):
+    words, amounts = np.resize(values, 120), np.resize(["3.600 €", "977 €"], 120)
+    frame = pd.DataFrame({"y": words, "amount": amounts, "when": "01/02/2020"})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    # What a person has to say stands beside the column; the file is begun all the same.
+    text = beginning(str(tmp_path / "t.csv"))
+    assert f"# outcome: {asked}" in text
+    (amount,) = [line for line in text.splitlines() if line.startswith("#   amount: ")]
+    assert "TO BE LOOKED AT: wherever the column" in amount and '{decimal: ","}' in amount
+    (when,) = [line for line in text.splitlines() if line.startswith("#   when: ")]
+    assert "day and month could be either" in when
+    yaml.safe_load(text)
+
+
+def test_the_beginning_of_a_config_proposes_no_leak_without_a_word(tmp_path):
+    """What came of the outcome is blank where it is, and may stand before it in the table."""
+    rng = np.random.default_rng(0)
+    y, seen = rng.integers(0, 2, 600), rng.random(600) < 0.6
+    frame = pd.DataFrame({"age": rng.integers(20, 70, 600)})
+    frame["reminders"] = np.where(seen, 1 + 2 * y, np.nan)
+    frame["lost"] = np.where(seen, y, np.nan)
+    frame["owns a car"] = np.where(rng.random(600) < 0.1, np.nan, rng.integers(0, 2, 600))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    lines = beginning(str(tmp_path / "t.csv")).splitlines()
+    at = lines.index("# outcome: {column: reminders, positive: 3}")
+    assert lines[at + 1].startswith("#   LOOK: lost would give reminders away.")
+    assert lines[at + 2] == "# outcome: {column: lost, positive: 1}"
+    assert lines[at + 3].startswith("#   LOOK: reminders would give lost away.")
+    # Nothing gives away what is of its own.
+    assert lines[at + 4] == "# outcome: {column: owns a car, positive: 1}"
+    assert not lines[at + 5].startswith("#   LOOK")
+
+
+def begun(tmp_path, frame):
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    return beginning(str(tmp_path / "t.csv"))
+
+
+def test_the_head_counts_rows_and_columns_and_names_the_file(tmp_path):
+    frame = pd.DataFrame({"a": np.arange(1200) % 7, "b": np.arange(1200) % 5})
+    text = begun(tmp_path, frame)
+    assert text.startswith("# What to ask of t.csv (1,200 rows, 2 columns).")
+    assert yaml.safe_load(text) == {"table": str(tmp_path / "t.csv")}
+    assert "# id: the column that says who a row is" in text
+
+
+def test_a_column_that_says_who_a_row_is_becomes_the_id(tmp_path):
+    frame = pd.DataFrame({"who": [f"p{n:03d}" for n in range(120)], "a": np.arange(120) % 5})
+    assert yaml.safe_load(begun(tmp_path, frame))["id"] == "who"
+
+
+@pytest.mark.parametrize(
+    ("blank", "asked"), [(1, False), (2, True), (98, True), (99, False)], ids=str
+)
+def test_an_outcome_is_blank_in_two_to_ninety_eight_of_a_hundred_rows(tmp_path, blank, asked):
+    values = np.where(np.arange(400) % 2, "1", "0").astype(object)
+    values[: 4 * blank] = ""
+    text = begun(tmp_path, pd.DataFrame({"y": values, "a": np.arange(400) % 7}))
+    assert ("# outcome: {column: y, positive: 1}" in text) == asked
+    assert ("# outcome: {column: default, positive: 1}" in text) != asked
+
+
+@pytest.mark.parametrize(
+    ("more", "told"), [(0, None), (1, "#   and 1 more"), (3, "#   and 3 more")]
+)
+def test_columns_beyond_sixty_are_counted(tmp_path, more, told):
+    count = MOST + more
+    frame = pd.DataFrame({f"c{k}": (np.arange(40) + k) % 7 for k in range(count)})
+    text = begun(tmp_path, frame)
+    listed = [line for line in text.splitlines() if line.startswith("#   c")]
+    assert len(listed) == MOST
+    told = [line for line in text.splitlines() if line.endswith(" more")]
+    assert told == [f"#   and {more} more"] * (more > 0)
+
+
+def fact(**given):
+    known = {"column": "c", "type": "number", "distinct": 1200, "missing": 0.0, "made": ""}
+    known |= {"use": "feature", "why": "", "doubt": ""}
+    return SimpleNamespace(**(known | given))
+
+
+def test_a_column_is_one_line_and_nothing_is_said_twice():
+    assert _line(fact()) == "#   c: number; 1,200 values"
+    assert _line(fact(missing=0.1234)) == "#   c: number; 1,200 values; 12.3 % missing"
+    assert _line(fact(made="of a\ndate")).endswith("values; of a date")
+    left = _line(fact(use="left out", why="it is empty"))
+    assert left == "#   c: number; 1,200 values; left out; it is empty"
+    doubted = _line(fact(why="-9 is a code", doubt="-9 is a code"))
+    assert doubted == "#   c: number; 1,200 values; TO BE LOOKED AT: -9 is a code"
+
+
+def test_a_table_that_is_not_there_is_told_without_a_traceback(tmp_path):
+    with pytest.raises(SystemExit) as ended:
+        main([str(tmp_path / "no.csv")])
+    assert str(ended.value).startswith("ERROR: ") and "name your table" in str(ended.value)

@@ -1,15 +1,10 @@
 """The pages of the docs in a real browser: opened as files, without a network."""
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pages
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("material", reason="the extra docs is not installed")
 pytestmark = pytest.mark.skipif(bool(pages.missing()), reason=pages.missing() or "-")
 LOOKED_AT = [
@@ -29,18 +24,6 @@ AXE = """async () => (await axe.run("article", {resultTypes: ["violations"],
 def shown():
     with pages.browser() as browser:
         yield browser
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    place = tmp_path_factory.mktemp("site")
-    subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", place],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "NO_MKDOCS_2_WARNING": "1"},
-        check=True,
-    )
-    return place
 
 
 @pytest.mark.parametrize("name", LOOKED_AT)

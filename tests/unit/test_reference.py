@@ -1,18 +1,14 @@
-"""The listing of parts and the reference of the docs: nothing is left out, and pages build."""
+"""The reference of the docs: nothing is left out, and pages build."""
 
 import doctest
 import importlib.util
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import counterweight
 import pandas as pd
 import pytest
 import yaml
-from counterweight import options
 from counterweight.plan import components
 from counterweight.reporting import blocks
 
@@ -86,61 +82,14 @@ def test_every_public_name_has_a_page_with_its_source_and_an_example(reference, 
     assert own or doctest.DocTestParser().get_examples(text)
 
 
-def test_the_overview_says_which_parts_fit_which():
-    text = "\n".join(options.overview())
-    for kind in components.registry("task"):
-        own, borrowed = options.fitting(kind)
-        assert own["labeling"] and own["model"] and own["protocol"]
-        for names in (*own.values(), *borrowed.values()):
-            assert all(name in text for name in names)
-    # What does not fit is not named: a filter's weighting for classifiers, and the other way.
-    assert "quadratic" not in options.fitting("classification")[0]["weighting"]
-    assert options.fitting("filter")[0]["weighting"] == ["equal", "quadratic", "relaxed"]
-    assert "no_outcome" not in options.fitting("offers")[0]["outcome"]
-    assert "lemma1" in options.fitting("missing_outcomes")[1]["weighting"]
-
-
-@pytest.mark.parametrize(
-    ("node", "words"),
-    [
-        ({"enum": ["one", 2]}, "one of one, 2"),
-        ({"type": "integer", "minimum": 1, "maximum": 9}, "whole number from 1 to 9"),
-        ({"type": ["number", "null"], "exclusiveMinimum": 0}, "number above 0 or null"),
-        ({"type": "array", "items": {"enum": ["a", "b"]}}, "list of: one of a, b"),
-        ({"type": "boolean"}, "true or false"),
-        ({"anyOf": [{"enum": ["all"]}, {"type": "array"}]}, "one of all, or list"),
-        ({"type": ["number", "string"], "pattern": "^(all|some)$"}, "number or all, some"),
-        ({}, ""),
-    ],
-)
-def test_what_an_option_allows_is_said_in_words(node, words):
-    assert options.allowed(node) == words
-
-
-def test_parts_are_asked_for_by_name(capsys):
-    assert options.main(["shimodaira"]) == 0
-    assert "shimodaira (for studies of classifiers)" in capsys.readouterr().out
-    assert options.main(["metric"]) == 0
-    assert "  auc" in capsys.readouterr().out
-    assert options.main(["shimodara"]) == 1
-    assert "did you mean 'shimodaira'?" in capsys.readouterr().out
-
-
-def test_the_pages_build_without_a_warning(tmp_path):
-    pytest.importorskip("mkdocs", reason="the extra docs is not installed")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path / "site"],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0 and "WARNING" not in done.stderr, done.stderr
+def test_the_pages_build_without_a_warning(built):
+    site, told = built
+    assert "WARNING" not in told
     pages = ["index", "docs/own_table", "reference/config", "reference/python/index"]
     for page in [*pages, *(f"reference/python/{task}/{name}" for task, name in NAMES)]:
-        text = (tmp_path / "site" / f"{page}.html").read_text(encoding="utf-8")
+        text = (site / f"{page}.html").read_text(encoding="utf-8")
         assert "https://unpkg" not in text and "fonts.g" not in text
     for task, name in NAMES:
-        text = (tmp_path / "site" / f"reference/python/{task}/{name}.html").read_text("utf-8")
+        text = (site / f"reference/python/{task}/{name}.html").read_text("utf-8")
         assert "Source code in" in text or name == "Estimate"
         assert 'class="highlight"' in text

@@ -1,7 +1,6 @@
 """Real runs of the workflow, each in a copy of the tree of its own."""
 
 import compileall
-import fcntl
 import functools
 import hashlib
 import json
@@ -14,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import own_tables
 import pytest
 import yaml
 from counterweight.plan.reading import with_listed_studies
@@ -27,9 +27,9 @@ FOREIGN = re.compile(
 )
 
 
-#: Runs are many and short. Each is a fork of one process that has Snakemake loaded.
+#: Runs are many and short. Each is a fork of one process that has Snakemake and its plugins loaded.
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["snakemake.cli"])
+FORKS.set_forkserver_preload(["loaded"])
 
 
 #: Hears what jobs open: see `opened/sitecustomize.py`.
@@ -106,7 +106,10 @@ class Copy:
         }
         forked = str(Path(__file__).with_name("forked.py"))
         process = FORKS.Process(target=runpy.run_path, args=(forked, {"CALL": given}, "__main__"))
-        process.start()
+        with pytest.MonkeyPatch.context() as patch:
+            # The process that is forked finds `loaded.py`; forks have a path of their own.
+            patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+            process.start()
         process.join(1800)  # against a run that hangs; how long it takes is not tested
         assert process.exitcode is not None, process.kill()
         noted = opened.read_text().splitlines() if opened.exists() else []
@@ -175,27 +178,6 @@ def shipped():
 
 
 @pytest.fixture(scope="session")
-def once(tmp_path_factory):
-    """Makes something once for all processes that run the tests side by side.
-
-    What is made leaves a note, which later processes get instead of making it again.
-    """
-    shared = tmp_path_factory.getbasetemp()
-    if os.environ.get("PYTEST_XDIST_WORKER"):
-        shared = shared.parent
-
-    def made(name, make):
-        folder, note = shared / name, shared / f"{name}.json"
-        with open(shared / f"{name}.lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not note.exists():
-                note.write_text(json.dumps(make(folder)))
-        return folder, json.loads(note.read_text())
-
-    return made
-
-
-@pytest.fixture(scope="session")
 def tree(once):
     """The workflow as it is now: all copies are of this one, even if files change meanwhile."""
 
@@ -240,6 +222,45 @@ def finished(once, tree, small):
     folder, first = once("finished", make)
     copy = Copy(folder)
     copy.first = Run(**first)
+    return copy
+
+
+@pytest.fixture(scope="session")
+def alone(once, tree, small):
+    """A run of one study with one method, made once; tests compare others with it."""
+
+    def make(folder):
+        shutil.copytree(tree, folder)
+        copy = Copy(folder)
+        study = small["studies"]["curved"] | {"models": [{"model": "logistic"}]}
+        copy.config = small | {"studies": {"curved": study}}
+        return copy.run().kept
+
+    folder, first = once("alone", make)
+    copy = Copy(folder)
+    copy.first = Run(**first)
+    assert copy.first.status == 0, copy.first.output
+    return copy
+
+
+@pytest.fixture(scope="session")
+def drawn():
+    return own_tables.drawn_tables()
+
+
+@pytest.fixture(scope="session")
+def mine(once, tree, drawn):
+    """One's own tables, run once: all examples and a log in a folder of parts, in one config."""
+
+    def make(folder):
+        shutil.copytree(tree, folder)
+        own_tables.with_tables(folder / "mine", own_tables.config_of_all(), *drawn[:2])
+        return Copy(folder).run(*own_tables.MINE).kept
+
+    folder, first = once("mine", make)
+    copy = own_tables.placed(Copy(folder))
+    copy.first = Run(**first)
+    assert copy.first.status == 0, copy.first.output
     return copy
 
 

@@ -66,8 +66,9 @@ def test_taking_a_failed_method_out_again_gives_the_report_from_before(again):
 
 @pytest.fixture
 def unreachable(copied, small):
-    """A copy that wants real data, with no server behind the addresses."""
-    config = small | {"data_source": "download"}
+    """A copy that wants real data, with no server behind the addresses, for one of two studies."""
+    studies = {name: small["studies"][name] for name in ("twin", "curved")}
+    config = small | {"data_source": "download", "studies": studies}
     tree = copied(config)
     tree.replace(ADULT, "https://archive.ics.uci.edu/", CLOSED)
     tree.replace("workflow/counterweight/datasets/download.py", "retries=3", "retries=0")

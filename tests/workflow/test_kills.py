@@ -16,21 +16,10 @@ KILLS = int(os.environ.get("COUNTERWEIGHT_KILLS", "3"))
 SUFFIXES = (".parquet", ".csv", ".svg", ".html", ".yaml")
 
 
-@pytest.fixture(scope="module")
-def whole(copied, small):
-    """A run of one study that nobody disturbs, and how many lines it prints."""
-    study = small["studies"]["curved"] | {"models": [{"model": "logistic"}]}
-    copy = copied(small | {"studies": {"curved": study}})
-    run = copy.run()
-    assert run.status == 0, run.output
-    return copy, len(run.output.splitlines())
-
-
 @pytest.mark.parametrize("number", range(KILLS))
-def test_a_run_that_is_killed_ends_in_the_same_bytes(whole, copied, number):
-    undisturbed, lines = whole
-    chance = random.Random(number)
-    copy, victim = copied(undisturbed.config), ("snakemake", "job")[number % 2]
+def test_a_run_that_is_killed_ends_in_the_same_bytes(alone, copied, number):
+    lines, chance = len(alone.first.output.splitlines()), random.Random(number)
+    copy, victim = copied(alone.config), ("snakemake", "job")[number % 2]
     command = [sys.executable, "-m", "snakemake", "--cores", "2"]
     run = subprocess.Popen(
         command, cwd=copy.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -48,5 +37,5 @@ def test_a_run_that_is_killed_ends_in_the_same_bytes(whole, copied, number):
     copy.run("--unlock")
     again = copy.run()
     assert again.status == 0, again.output
-    assert copy.digests(*SUFFIXES) == undisturbed.digests(*SUFFIXES)
+    assert copy.digests(*SUFFIXES) == alone.digests(*SUFFIXES)
     assert not list(copy.folder.rglob("*.unfinished"))

@@ -1,6 +1,6 @@
 """Pages of one's own tables: one number a name in all that is given away, and what each must have.
 
-One run of a table of each kind, with all pages in one file beside them.
+A table of each kind, in two runs, with all pages in one file beside them.
 """
 
 import html
@@ -16,13 +16,14 @@ import pytest
 import yaml
 from conftest import ROOT, Copy, Run
 from counterweight.reporting.wording import amount, interval, number, percent
+from own_tables import FILES, MINE, placed, tables
 
-sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "browser")]
-import tables  # noqa: E402
+sys.path[:0] = [str(ROOT / "tests" / "browser")]
 from pages import links_wrong  # noqa: E402
 
-KINDS = ("lender", "loans", "school", "panel", "clicks", "scored", "hiring")
-MINE = ("--configfile", "mine/mine.yaml")
+OTHERS = {"loans": "loans", "scored": "scored"}
+#: Kinds, and the file of each.
+KINDS = {name: files[0] for name, files in FILES.items()} | OTHERS
 
 
 def scored(rng, rows=8000):
@@ -35,50 +36,41 @@ def scored(rng, rows=8000):
 
 
 def write_tables(folder):
-    """Tables of the seven kinds, and a config of them all."""
-    rng, made, new = np.random.default_rng(3), {}, {}
-    made["lender"], new["lender"], _ = tables.lender(rng, 500)
-    made["school"], new["school"] = tables.school(rng, 300)
-    made["panel"], new["panel"] = tables.panel(rng, 2000)
-    made["clicks"], _ = tables.clicks(rng, 8000)
-    new["clicks"], _ = tables.clicks(rng, 4000)
-    made["hiring"], new["hiring"] = tables.hiring(rng, 400)
-    made["loans"], _, truth = tables.lender(rng, 500, unseen=1.2)
-    made["scored"] = scored(rng)
+    """Tables of what the examples of `own_tables.py` have none of, and a config of both."""
+    rng = np.random.default_rng(3)
+    loans, _, truth = tables.lender(rng, 500, unseen=1.2)
     folder.mkdir(parents=True)
-    config = {}
-    for name in KINDS:
-        made[name].to_csv(folder / f"{name}.csv", index=False)
-        example = ROOT / "examples" / f"{'bought' if name == 'loans' else name}.yaml"
-        if example.exists():
-            config[name] = yaml.safe_load(example.read_text())
-        else:
-            config[name] = {"reward": "clicked", "keep_rate": 0.1}
-            config[name]["predictions"] = {"new": "new model", "old": "old model"}
-        config[name]["table"] = f"mine/{name}.csv"
-        if name in new:
-            new[name].to_csv(folder / f"new_{name}.csv", index=False)
-            config[name]["score"] = f"mine/new_{name}.csv"
-    labels = tables.bought_labels(rng, made["loans"], truth, 60)
+    loans.to_csv(folder / "loans.csv", index=False)
+    scored(rng).to_csv(folder / "scored.csv", index=False)
+    labels = tables.bought_labels(rng, loans, truth, 60)
     labels.to_csv(folder / "labels.csv", index=False)
-    config["loans"]["collected"] = "mine/labels.csv"
-    # Fewer fits than a person would want.
-    config["school"]["study"] = {"models": [{"model": "offer_logistic"}], "bootstrap": 5}
+    config = {"loans": yaml.safe_load((ROOT / "examples" / "bought.yaml").read_text())}
+    config["loans"] |= {"table": "mine/loans.csv", "collected": "mine/labels.csv"}
+    config["scored"] = {"table": "mine/scored.csv", "reward": "clicked", "keep_rate": 0.1}
+    config["scored"]["predictions"] = {"new": "new model", "old": "old model"}
     (folder / "mine.yaml").write_text(yaml.safe_dump({"tables": config, "one_file": True}))
 
 
 @pytest.fixture(scope="module")
-def run(once, tree):
+def others(once, tree):
+    """A run of the kinds that `mine` does not have."""
+
     def make(folder):
         shutil.copytree(tree, folder)
         write_tables(folder / "mine")
         return Copy(folder).run(*MINE).kept
 
     folder, kept = once("own_pages", make)
-    copy = Copy(folder)
-    copy.first, copy.results = Run(**kept), folder / "results/mine"
+    copy = placed(Copy(folder))
+    copy.first = Run(**kept)
     assert copy.first.status == 0, copy.first.output
     return copy
+
+
+@pytest.fixture(scope="module")
+def run(mine, others):
+    """The run that a kind of table is in."""
+    return lambda name: others if name in OTHERS else mine
 
 
 def text_of(part):
@@ -91,7 +83,7 @@ class Shown:
     """A page of a study: its text, answer and cards."""
 
     def __init__(self, run, name):
-        self.path = run.results / f"report/{name}.html"
+        self.path = run(name).results / f"report/{name}.html"
         self.raw = self.path.read_text()
         self.text = text_of(self.raw.partition("<main")[2].partition("</main>")[0])
         self.answer = text_of(re.search('<p class="answer">(.*?)</p>', self.raw)[1])
@@ -109,11 +101,11 @@ def kind(request, run):
 
 
 def csv(run, name, file):
-    return pd.read_csv(run.results / name / f"{file}.csv")
+    return pd.read_csv(run(name).results / name / f"{file}.csv")
 
 
 def measured(run, name, source, metric, **place):
-    table = pd.read_parquet(run.results / name / f"metrics/{source}.parquet")
+    table = pd.read_parquet(run(name).results / name / f"metrics/{source}.parquet")
     table = table[table["metric"] == metric]
     for column, value in place.items():
         table = table[table[column].fillna("") == value]
@@ -122,6 +114,7 @@ def measured(run, name, source, metric, **place):
 
 def test_the_answer_is_the_same_on_page_card_and_in_the_terminal(run, kind):
     name, page = kind
+    run = run(name)
     index = text_of((run.results / "report.html").read_text())
     assert page.answer in index
     assert f"{name}: {page.answer}" in re.sub(r"\s+", " ", run.first.output)
@@ -131,7 +124,7 @@ def test_the_answer_is_the_same_on_page_card_and_in_the_terminal(run, kind):
 
 def test_every_kind_has_answer_files_figure_and_next_step(run, kind):
     name, page = kind
-    new = name in {"lender", "school", "panel", "clicks", "hiring"}
+    run, new = run(name), name not in OTHERS
     assert 'class="next"' in page.raw and page.raw.count("<figure") >= 1 + new
     assert new == ('id="new"' in page.raw)
     given = [*(run.results / name).glob("*.csv"), *(run.results / name).glob("*.md")]
@@ -142,14 +135,18 @@ def test_every_kind_has_answer_files_figure_and_next_step(run, kind):
 
 def test_every_page_says_what_it_was_made_from(run, kind):
     name, page = kind
+    run = run(name)
     digests = yaml.safe_load((run.results / "provenance/run.yaml").read_text())["own_files"]
-    assert digests[f"mine/{name}.csv"] in page.text
-    others = {other for other in KINDS if other != name}
-    assert not any(digests[f"mine/{other}.csv"] in page.text for other in others)
+    told = {file for file, digest in digests.items() if digest in page.text}
+    assert f"mine/{KINDS[name]}.csv" in told
+    tables = {f"mine/{file}.csv" for other, file in KINDS.items() if other != name}
+    assert not told & tables and tables & digests.keys()
     assert re.search(r"Made on \d{4}-\d\d-\d\d", page.raw) and "numpy" in page.raw
 
 
-def test_no_link_is_dead_in_pages_or_in_one_file(run):
+@pytest.mark.parametrize("one", ["lender", "loans"])
+def test_no_link_is_dead_in_pages_or_in_one_file(run, one):
+    run = run(one)
     pages = [*run.results.glob("report*.html"), *(run.results / "report").glob("*.html")]
     assert run.results / "report_whole.html" in pages
     for page in pages:
@@ -186,7 +183,7 @@ def test_no_interval_leaves_out_its_number_nor_goes_beyond_bounds(run, kind):
 
 def test_blanks_are_one_number_a_name(run):
     page, scores = Shown(run, "lender"), csv(run, "lender", "scores")
-    blank = pd.read_csv(run.folder / "mine/lender.csv")["default"].isna().to_numpy()
+    blank = pd.read_csv(run("lender").folder / "mine/applicants.csv")["default"].isna().to_numpy()
     everyone = percent(scores["estimate"].mean())
     assert f"The mean of its column estimate over all is {everyone} (" in page.text
     cards = [value for label, value in page.cards if label == "default = 1, estimated"]
@@ -218,7 +215,7 @@ def test_bought_labels_are_one_number_a_name(run):
         assert told in page.answer
         cards = [value for label, value in page.cards if label == "default = 1, estimated"]
         assert any(value.startswith(told) and whom in value for value in cards)
-    labels = pd.read_csv(run.folder / "mine/labels.csv")["default"].notna().sum()
+    labels = pd.read_csv(run("loans").folder / "mine/labels.csv")["default"].notna().sum()
     assert page.card("Labels bought").startswith(str(labels))
 
 
@@ -234,7 +231,7 @@ def test_offers_are_one_number_a_name(run):
 
 
 def test_a_filter_is_one_number_a_name(run):
-    page, card = Shown(run, "panel"), (run.results / "panel/filter.md").read_text()
+    page, card = Shown(run, "panel"), (run("panel").results / "panel/filter.md").read_text()
     (accepted,) = re.findall(r"It accepts ([\d.]+) % ", card)
     assert page.card("Accepted").startswith(f"{accepted} %")
     # Where leaves are too small to be told of, what is released stands for them.

@@ -290,10 +290,6 @@ def test_a_second_run_has_nothing_to_do(again):
     assert not run.jobs
 
 
-def test_a_moved_folder_has_nothing_to_do(again):
-    assert again.plan() == set()
-
-
 @pytest.mark.parametrize(
     "overlay", [None, "workflow/overlays/paper.yaml", "workflow/overlays/demo.yaml"]
 )

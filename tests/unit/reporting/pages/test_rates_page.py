@@ -9,20 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import report_rates as rates
-from counterweight.evaluation.rates import RULES
 from counterweight.plan.components import reference
 from counterweight.reporting import PAGES
 from counterweight.reporting.blocks import Section, Sentence, Table
 from counterweight.reporting.claims import VERDICTS, decide, load_claims, unknown_names
 from counterweight.reporting.numbers import StudyNumbers
-from counterweight.reporting.pages.promises_page import (
-    Limit,
-    limits_of,
-    main_of,
-    requested_measures,
-)
+from counterweight.reporting.pages.promises_page import main_of, requested_measures
 from counterweight.reporting.pages.rates_page import PAGE
-from counterweight.reporting.sheets import build
 from counterweight.reporting.study_page import StudyContext, study_page
 from counterweight.tables.parquet import metrics_table
 
@@ -172,62 +165,6 @@ def test_one_split_has_the_interval_of_its_test_rows(known):
     # 2.0 of 2.0, with a standard error of 0.1, on the log scale.
     low, high = (100 * (math.exp(sign * 1.959964 * 0.1 / 2) - 1) for sign in (-1, 1))
     assert cell.bracket == f"[\N{MINUS SIGN}{-low:.1f}, {high:.1f}]"
-
-
-MEASURES = {
-    "a": "coverage(male) / coverage(female)",
-    "b": "churn(d3)",
-    "c": "recall(d2)",
-    "d": "false_positive_rate(male) / false_positive_rate(female)",
-    "e": "recall(male) / recall(female)",
-}
-
-
-@pytest.mark.parametrize(
-    ("constraint", "options", "expected"),
-    [
-        ("coverage(male) <= coverage(female) / kappa", {"kappa": 0.8}, [("a", False, 1.25)]),
-        ("coverage(female) >= kappa * coverage(male)", {"kappa": 0.8}, [("a", False, 1.25)]),
-        ("kappa * coverage(female) <= coverage(male)", {"kappa": 0.8}, [("a", True, 0.8)]),
-        ("churn(d3) <= 0.03", {}, [("b", False, 0.03)]),
-        ("churn_rate(d3) <= target", {"target": 0.05}, [("b", False, 0.05)]),
-        ("2 * recall(d2) >= target", {"target": 0.9}, [("c", True, 0.45)]),
-        ("recall(d2) >= 0.9 * deployed_recall(d2)", {}, [("c", True, 0.9, True)]),
-        (
-            "equalised_odds(male, female, kappa)",
-            {"kappa": 0.8},
-            [("e", True, 0.8), ("e", False, 1.25), ("d", True, 0.8), ("d", False, 1.25)],
-        ),
-        ("coverage(male) <= coverage(female) / kappa", {"kappa": None}, []),
-        ("coverage(male) - coverage(female) <= 0.1", {}, []),
-        ("recall(d1) >= 0.9", {}, []),
-    ],
-)
-def test_a_constraint_limits_the_measure_of_its_expression(constraint, options, expected):
-    method = rates.method("ramp", options={"constraints": [constraint]} | options)
-    plan = rates.study("A", [method], {"measures": MEASURES})
-    numbers = StudyNumbers("known", plan, measured("known", ramp=[]))
-    limits = limits_of(numbers, "ramp")
-    key = [(one.measure, one.least, one.deployed) for one in limits]
-    assert sorted(key) == sorted((m, least, bool(more)) for m, least, _, *more in expected)
-    wanted = {(m, least): value for m, least, value, *_ in expected}
-    for one in limits:
-        assert one.value == pytest.approx(wanted[one.measure, one.least])
-
-
-def test_a_method_without_texts_is_asked_what_its_options_say(run):
-    plan, metrics = run
-    numbers = StudyNumbers("fairness_sex", plan["studies"]["fairness_sex"], metrics)
-    assert limits_of(numbers, "thresholds", "kappa=0.5") == (Limit("ratio", False, 2.0),)
-    assert limits_of(numbers, "zafar", "c=0.1") == limits_of(numbers, "svm") == ()
-
-
-def test_what_a_study_says_goes_before_its_constraints():
-    said = {"measure": "b", "option": "target", "form": "at_least"}
-    method = rates.method("ramp", options={"constraints": ["churn(d3) <= 0.1"], "target": 0.2})
-    plan = rates.study("A", [method], {"measures": MEASURES, "asked": said})
-    numbers = StudyNumbers("known", plan, measured("known", ramp=[]))
-    assert limits_of(numbers, "ramp")[0] == Limit("b", True, 0.2)
 
 
 def test_at_least_is_broken_from_below_and_shares_are_told_in_points():
@@ -427,104 +364,3 @@ def test_other_numbers_change_the_verdicts(run):
     assert len(held) >= 6
     unmoved = [name for name in held if all(after[name] == "holds" for after in changed)]
     assert unmoved == []
-
-
-def promised_study():
-    """A method that is held to two promises; the first is kept on test rows, the second open."""
-    texts = ["coverage(women) >= 0.8 * coverage(men)", "churn(everyone) <= 0.3"]
-    options = {"measures": {"error": "error(labeled)"}}
-    one = rates.method("ramp", None, texts) | {"label": "The classifier with promises"}
-    plan = rates.study("Mine", [rates.method("svm"), one], options, main="ramp")
-    records = []
-    for repeat in range(3):
-        for target, moved in (("general", 0.001 * repeat), ("train", 0.0)):
-            for j, over in enumerate((-0.05, 0.0 if target == "train" else -0.001)):
-                for rule in RULES:
-                    place = {"repeat": repeat, "target": target, "part": str(j), "setting": ""}
-                    more = {"left": 0.4, "right": 0.35, "excess": over + moved}
-                    for what, value in more.items():
-                        record = {"metric": f"promise_{what}_{rule}", "value": value}
-                        records.append(place | record | {"standard_error": 0.01, "rows": 500})
-                    plain = {"metric": rule, "measure": "error", "value": 0.2 + moved}
-                    records.append(
-                        {"repeat": repeat, "target": target, "setting": "", "rows": 500} | plain
-                    )
-    return plan, metrics_table("mine", "ramp", records).to_pandas(), texts
-
-
-def test_a_page_begins_with_each_promise():
-    plan, metrics, texts = promised_study()
-    numbers = StudyNumbers("mine", plan, metrics)
-    found = PAGE.answer(numbers)
-    assert found.sentence == (
-        "By its decisions the classifier with promises keeps 2 of 2 promises by the estimates of "
-        f"test rows, and 1 of 2 can be shown kept at 95 % (undecided: {texts[1]})."
-    )
-    assert [card.value for card in found.cards[:4]] == ["2 of 2"] * 4
-    assert found.cards[2].note == "1 can be shown kept at 95 %, 1 undecided"
-    table = build(PAGE.sheets[0], numbers)
-    assert [row.label for row in table.rows][::2] == [f"{text}, by decisions" for text in texts]
-    assert [row.cells[2].grade for row in table.rows] == ["kept"] * 2 + ["undecided"] * 2
-    assert [row.cells[5].grade for row in table.rows] == ["kept"] * 4
-    assert PAGE.question(numbers) == "" or "Does the classifier" in PAGE.question(numbers)
-
-
-LEVEL = {"fit_confidence": 0.9, "fit_judges": 600.0, "fit_stable": 1.0, "fit_held_out": 0.0}
-LOOSER = LEVEL | {"fit_certified": 0.0, "fit_shown": 0.25}
-
-
-@pytest.mark.parametrize(
-    ("known", "sentence"),
-    [
-        ({}, None),
-        (LEVEL | {"fit_certified": 1.0}, "is certified at 90 % by cross-fitting: rows judged by"),
-        (
-            LEVEL | {"fit_certified": 1.0, "fit_held_out": 0.3},
-            "is certified at 90 %: held-out rows, which had no say in the fit, show",
-        ),
-        (
-            LOOSER | {"fit_needed": 5234.0},
-            "is not certified at 90 %: 600 cross-fitted rows show promises that are looser by 25 "
-            "%: coverage(women) >= 0.6 * coverage(men) and churn(everyone) <= 0.4. As asked it "
-            "would take some 5,300 rows.",
-        ),
-        (LOOSER, "churn(everyone) <= 0.4."),
-        (
-            LEVEL | {"fit_certified": 0.0, "fit_held_out": 0.3},
-            "600 held-out rows do not show that new rows keep all promises, nor looser ones.",
-        ),
-        (LEVEL | {"fit_certified": 0.0, "fit_stable": 0.0}, "unlike the one to all."),
-    ],
-)
-def test_a_page_says_whether_what_is_given_away_is_certified(known, sentence):
-    plan, metrics, _ = promised_study()
-    records = [{"metric": m, "value": v, "target": "general"} for m, v in known.items()]
-    if records:
-        told = metrics_table("mine", "delivered", records).to_pandas()
-        metrics = pd.concat([metrics, told], ignore_index=True)
-    found = PAGE.answer(StudyNumbers("mine", plan, metrics)).sentence
-    assert sentence in found if sentence else "certif" not in found
-
-
-def test_a_rule_behind_one_that_looks_at_nobody_is_the_first_sentence_of_the_page():
-    plan, metrics, _ = promised_study()
-    known = {"fit_cost": 0.621, "fit_constant": 0.472, "fit_constant_chance": 0.45}
-    known |= {"fit_constant_keeps": 1.0, "fit_free": 0.22, "fit_free_chance": 0.0}
-    for behind in (1.0, 0.0):
-        told = known | {"fit_behind": behind, "fit_judges": 500.0}
-        records = [{"metric": m, "value": v, "target": "general"} for m, v in told.items()]
-        own = metrics_table("mine", "delivered", records).to_pandas()
-        numbers = StudyNumbers("mine", plan, pd.concat([metrics, own], ignore_index=True))
-        found = PAGE.answer(numbers)
-        said = (
-            "The classifier with promises is no better than a rule that looks at nobody: on rows "
-            "that judged it its error is 62.1 %, and a yes to 0.45 of the people, drawn at random, "
-            "which keeps all promises, too, has 47.2 %. "
-        )
-        assert found.sentence.startswith(said) == bool(behind)
-        cards = [(card.label, card.value) for card in found.cards[:3]]
-        assert cards[0][0] == "Error by decisions, held-out rows"
-        assert cards[1:] == [
-            ("Error of a yes to 0.45 of the people, drawn at random", "47.2 %"),
-            ("Error of a no to everybody", "22.0 %"),
-        ]

@@ -1,0 +1,347 @@
+"""What methods are requested to keep, and what is told of each promise, by hand-made numbers."""
+
+import math
+
+import pandas as pd
+import pytest
+import report_rates as rates
+from counterweight.evaluation.rates import RULES
+from counterweight.numerics.rates.language import parse_constraint, parse_expression
+from counterweight.reporting.numbers import Estimate, StudyNumbers
+from counterweight.reporting.pages import promises_page
+from counterweight.reporting.pages.promises_page import (
+    Limit,
+    binds,
+    excess,
+    limits_of,
+    main_of,
+    requested_measures,
+)
+from counterweight.reporting.pages.rates_page import PAGE
+from counterweight.reporting.sheets import build
+from counterweight.tables.parquet import metrics_table
+
+MEASURES = {
+    "a": "coverage(male) / coverage(female)",
+    "b": "churn(d3)",
+    "c": "recall(d2)",
+    "d": "false_positive_rate(male) / false_positive_rate(female)",
+    "e": "recall(male) / recall(female)",
+}
+
+
+@pytest.fixture(scope="module")
+def run():
+    plan = rates.plan()
+    return plan, rates.metrics(plan)
+
+
+def measured(study, **sources):
+    frames = [metrics_table(study, *one).to_pandas() for one in sources.items()]
+    return pd.concat(frames, ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "options", "expected"),
+    [
+        ("coverage(male) <= coverage(female) / kappa", {"kappa": 0.8}, [("a", False, 1.25)]),
+        ("coverage(female) >= kappa * coverage(male)", {"kappa": 0.8}, [("a", False, 1.25)]),
+        ("kappa * coverage(female) <= coverage(male)", {"kappa": 0.8}, [("a", True, 0.8)]),
+        ("churn(d3) <= 0.03", {}, [("b", False, 0.03)]),
+        ("churn_rate(d3) <= target", {"target": 0.05}, [("b", False, 0.05)]),
+        ("2 * recall(d2) >= target", {"target": 0.9}, [("c", True, 0.45)]),
+        ("recall(d2) >= 0.9 * deployed_recall(d2)", {}, [("c", True, 0.9, True)]),
+        (
+            "equalised_odds(male, female, kappa)",
+            {"kappa": 0.8},
+            [("e", True, 0.8), ("e", False, 1.25), ("d", True, 0.8), ("d", False, 1.25)],
+        ),
+        ("coverage(male) <= coverage(female) / kappa", {"kappa": None}, []),
+        ("coverage(male) - coverage(female) <= 0.1", {}, []),
+        ("recall(d1) >= 0.9", {}, []),
+    ],
+)
+def test_a_constraint_limits_the_measure_of_its_expression(constraint, options, expected):
+    method = rates.method("ramp", options={"constraints": [constraint]} | options)
+    plan = rates.study("A", [method], {"measures": MEASURES})
+    numbers = StudyNumbers("known", plan, measured("known", ramp=[]))
+    limits = limits_of(numbers, "ramp")
+    key = [(one.measure, one.least, one.deployed) for one in limits]
+    assert sorted(key) == sorted((m, least, bool(more)) for m, least, _, *more in expected)
+    wanted = {(m, least): value for m, least, value, *_ in expected}
+    for one in limits:
+        assert one.value == pytest.approx(wanted[one.measure, one.least])
+
+
+def test_a_method_without_texts_is_asked_what_its_options_say(run):
+    plan, metrics = run
+    numbers = StudyNumbers("fairness_sex", plan["studies"]["fairness_sex"], metrics)
+    assert limits_of(numbers, "thresholds", "kappa=0.5") == (Limit("ratio", False, 2.0),)
+    assert limits_of(numbers, "zafar", "c=0.1") == limits_of(numbers, "svm") == ()
+
+
+def test_what_a_study_says_goes_before_its_constraints():
+    said = {"measure": "b", "option": "target", "form": "at_least"}
+    method = rates.method("ramp", options={"constraints": ["churn(d3) <= 0.1"], "target": 0.2})
+    plan = rates.study("A", [method], {"measures": MEASURES, "asked": said})
+    numbers = StudyNumbers("known", plan, measured("known", ramp=[]))
+    assert limits_of(numbers, "ramp")[0] == Limit("b", True, 0.2)
+
+
+def promised_study():
+    """A method that is held to two promises; the first is kept on test rows, the second open."""
+    texts = ["coverage(women) >= 0.8 * coverage(men)", "churn(everyone) <= 0.3"]
+    options = {"measures": {"error": "error(labeled)"}}
+    one = rates.method("ramp", None, texts) | {"label": "The classifier with promises"}
+    plan = rates.study("Mine", [rates.method("svm"), one], options, main="ramp")
+    records = []
+    for repeat in range(3):
+        for target, moved in (("general", 0.001 * repeat), ("train", 0.0)):
+            for j, over in enumerate((-0.05, 0.0 if target == "train" else -0.001)):
+                for rule in RULES:
+                    place = {"repeat": repeat, "target": target, "part": str(j), "setting": ""}
+                    more = {"left": 0.4, "right": 0.35, "excess": over + moved}
+                    for what, value in more.items():
+                        record = {"metric": f"promise_{what}_{rule}", "value": value}
+                        records.append(place | record | {"standard_error": 0.01, "rows": 500})
+                    plain = {"metric": rule, "measure": "error", "value": 0.2 + moved}
+                    records.append(
+                        {"repeat": repeat, "target": target, "setting": "", "rows": 500} | plain
+                    )
+    return plan, metrics_table("mine", "ramp", records).to_pandas(), texts
+
+
+def test_a_page_begins_with_each_promise():
+    plan, metrics, texts = promised_study()
+    numbers = StudyNumbers("mine", plan, metrics)
+    found = PAGE.answer(numbers)
+    assert found.sentence == (
+        "By its decisions the classifier with promises keeps 2 of 2 promises by the estimates of "
+        f"test rows, and 1 of 2 can be shown kept at 95 % (undecided: {texts[1]})."
+    )
+    assert [card.value for card in found.cards[:4]] == ["2 of 2"] * 4
+    assert found.cards[2].note == "1 can be shown kept at 95 %, 1 undecided"
+    table = build(PAGE.sheets[0], numbers)
+    assert [row.label for row in table.rows][::2] == [f"{text}, by decisions" for text in texts]
+    assert [row.cells[2].grade for row in table.rows] == ["kept"] * 2 + ["undecided"] * 2
+    assert [row.cells[5].grade for row in table.rows] == ["kept"] * 4
+    assert PAGE.question(numbers) == "" or "Does the classifier" in PAGE.question(numbers)
+
+
+LEVEL = {"fit_confidence": 0.9, "fit_judges": 600.0, "fit_stable": 1.0, "fit_held_out": 0.0}
+LOOSER = LEVEL | {"fit_certified": 0.0, "fit_shown": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("known", "sentence"),
+    [
+        ({}, None),
+        (LEVEL | {"fit_certified": 1.0}, "is certified at 90 % by cross-fitting: rows judged by"),
+        (
+            LEVEL | {"fit_certified": 1.0, "fit_held_out": 0.3},
+            "is certified at 90 %: held-out rows, which had no say in the fit, show",
+        ),
+        (
+            LOOSER | {"fit_needed": 5234.0},
+            "is not certified at 90 %: 600 cross-fitted rows show promises that are looser by 25 "
+            "%: coverage(women) >= 0.6 * coverage(men) and churn(everyone) <= 0.4. As asked it "
+            "would take some 5,300 rows.",
+        ),
+        (LOOSER, "churn(everyone) <= 0.4."),
+        (
+            LEVEL | {"fit_certified": 0.0, "fit_held_out": 0.3},
+            "600 held-out rows do not show that new rows keep all promises, nor looser ones.",
+        ),
+        (LEVEL | {"fit_certified": 0.0, "fit_stable": 0.0}, "unlike the one to all."),
+    ],
+)
+def test_a_page_says_whether_what_is_given_away_is_certified(known, sentence):
+    plan, metrics, _ = promised_study()
+    records = [{"metric": m, "value": v, "target": "general"} for m, v in known.items()]
+    if records:
+        told = metrics_table("mine", "delivered", records).to_pandas()
+        metrics = pd.concat([metrics, told], ignore_index=True)
+    found = PAGE.answer(StudyNumbers("mine", plan, metrics)).sentence
+    assert sentence in found if sentence else "certif" not in found
+
+
+def test_a_rule_behind_one_that_looks_at_nobody_is_the_first_sentence_of_the_page():
+    plan, metrics, _ = promised_study()
+    known = {"fit_cost": 0.621, "fit_constant": 0.472, "fit_constant_chance": 0.45}
+    known |= {"fit_constant_keeps": 1.0, "fit_free": 0.22, "fit_free_chance": 0.0}
+    for behind in (1.0, 0.0):
+        told = known | {"fit_behind": behind, "fit_judges": 500.0}
+        records = [{"metric": m, "value": v, "target": "general"} for m, v in told.items()]
+        own = metrics_table("mine", "delivered", records).to_pandas()
+        numbers = StudyNumbers("mine", plan, pd.concat([metrics, own], ignore_index=True))
+        found = PAGE.answer(numbers)
+        said = (
+            "The classifier with promises is no better than a rule that looks at nobody: on rows "
+            "that judged it its error is 62.1 %, and a yes to 0.45 of the people, drawn at random, "
+            "which keeps all promises, too, has 47.2 %. "
+        )
+        assert found.sentence.startswith(said) == bool(behind)
+        cards = [(card.label, card.value) for card in found.cards[:3]]
+        assert cards[0][0] == "Error by decisions, held-out rows"
+        assert cards[1:] == [
+            ("Error of a yes to 0.45 of the people, drawn at random", "47.2 %"),
+            ("Error of a no to everybody", "22.0 %"),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("text", "factor", "powers"),
+    [
+        ("2 * coverage(a) / coverage(b)", 2.0, {"coverage(a)": 1, "coverage(b)": -1}),
+        ("coverage(a) / (4 * coverage(b))", 0.25, {"coverage(a)": 1, "coverage(b)": -1}),
+        ("(3 - 1) * coverage(a) * coverage(a)", 2.0, {"coverage(a)": 2}),
+        ("(3 + 1) * coverage(a) / coverage(a)", 4.0, {}),
+        ("kappa / coverage(a)", 0.8, {"coverage(a)": -1}),
+    ],
+)
+def test_a_product_of_rates_is_a_factor_and_powers(text, factor, powers):
+    found, by_rate = promises_page._product(parse_expression(text), {"kappa": 0.8})
+    assert found == pytest.approx(factor)
+    assert {str(rate): power for rate, power in by_rate.items()} == powers
+
+
+@pytest.mark.parametrize(
+    "text", ["coverage(a) + 1", "1 - coverage(a)", "coverage(a) - coverage(b)"]
+)
+def test_a_sum_with_rates_is_no_product(text):
+    with pytest.raises(ValueError):
+        promises_page._product(parse_expression(text), {})
+
+
+@pytest.mark.parametrize(("kappa", "limited"), [(0.5, True), (0.0, False), (-1.0, False)])
+def test_a_factor_that_is_not_above_0_limits_nothing(kappa, limited):
+    (parsed,) = parse_constraint("kappa * recall(d2) <= 0.5")
+    limit = promises_page._limit(parsed, {"kappa": kappa}, MEASURES)
+    assert limit == (Limit("c", False, 1.0) if limited else None)
+
+
+SEXES = "coverage(male) <= coverage(female) / kappa"
+
+
+def of_ratio(
+    train, general, kappa="kappa=0.5", texts=("coverage(male) <= coverage(female) / kappa",)
+):
+    """A method held to a ratio of at most 2, with its measured ratios; one value a repeat."""
+    method = rates.method("ramp", {"kappa": [0.5]}, texts)
+    plan = rates.study("A", [rates.method("svm"), method], {"measures": MEASURES}, test_share=0.0)
+    records = []
+    for target, values in (("train", train), ("general", general)):
+        for repeat, value in enumerate(values):
+            for rule in RULES:
+                place = {"target": target, "metric": rule, "measure": "a", "setting": kappa}
+                records.append(place | {"repeat": repeat, "value": value})
+    return StudyNumbers("known", plan, measured("known", ramp=records))
+
+
+def test_an_excess_is_relative_for_ratios_and_turned_where_at_least_is_asked():
+    numbers = of_ratio([2.0] * 3, [2.2, 2.1, 2.3])
+    at_most, at_least = (Limit("a", least, 2.0) for least in (False, True))
+    over = excess(numbers, "ramp", "kappa=0.5", at_most, RULES[0])
+    under = excess(numbers, "ramp", "kappa=0.5", at_least, RULES[0])
+    assert over.mean == pytest.approx(0.2 / 2) and over.low < over.mean < over.high
+    assert (under.mean, under.low, under.high) == (-over.mean, -over.high, -over.low)
+    nothing = excess(numbers, "ramp", "kappa=0.5", Limit("a", False, 0.0), RULES[0])
+    assert not nothing.known
+
+
+def test_shares_are_told_by_their_difference():
+    method = rates.method("ramp", options={"constraints": ["churn(d3) <= 0.03"]})
+    plan = rates.study("A", [method], {"measures": MEASURES}, test_share=0.0)
+    place = {"target": "general", "metric": RULES[0], "measure": "b", "setting": ""}
+    records = [place | {"repeat": k, "value": 0.05} for k in range(3)]
+    numbers = StudyNumbers("known", plan, measured("known", ramp=records))
+    assert promises_page.is_share(numbers, "b") and not promises_page.is_share(numbers, "a")
+    assert excess(numbers, "ramp", "", Limit("b", False, 0.03), RULES[0]).mean == pytest.approx(
+        0.02
+    )
+
+
+@pytest.mark.parametrize(
+    ("train", "bound"), [(2.0, True), (2.5, True), (1.97, True), (1.95, False), (1.0, False)]
+)
+def test_a_limit_binds_within_two_hundredths_of_it_or_beyond(train, bound):
+    numbers = of_ratio([train] * 3, [2.0] * 3)
+    assert binds(numbers, "ramp", "kappa=0.5") == bound
+
+
+@pytest.mark.parametrize(("train", "bound"), [(2.0, True), (1.5, True), (2.03, True), (2.1, False)])
+def test_a_limit_from_below_binds_on_the_other_side(train, bound):
+    texts = ["coverage(male) >= coverage(female) / kappa"]
+    assert binds(of_ratio([train] * 3, [2.0] * 3, texts=texts), "ramp", "kappa=0.5") == bound
+
+
+def test_where_nothing_was_measured_on_training_rows_others_say_whether_a_limit_binds():
+    assert binds(of_ratio([], [2.0] * 3), "ramp", "kappa=0.5")
+    assert not binds(of_ratio([], [1.0] * 3), "ramp", "kappa=0.5")
+
+
+def test_the_study_is_about_the_first_method_that_asks_for_something():
+    numbers = of_ratio([2.0] * 3, [2.0] * 3)
+    assert main_of(numbers) == "ramp" and requested_measures(numbers) == ["a"]
+    assert promises_page.asking(numbers, "ramp") == ["kappa=0.5"]
+    assert promises_page.rule_of(numbers, "ramp") == "randomised"
+
+
+def delivered(**known):
+    plan, metrics, texts = promised_study()
+    records = [
+        {"metric": f"fit_{name}", "value": value, "target": "general"}
+        for name, value in known.items()
+    ]
+    told = metrics_table("mine", "delivered", records).to_pandas() if records else metrics.iloc[:0]
+    return StudyNumbers("mine", plan, pd.concat([metrics, told], ignore_index=True)), texts
+
+
+def test_promises_that_are_kept_in_part_are_counted_on_the_rows_of_the_fit_too():
+    plan, metrics, texts = promised_study()
+    broken = metrics["part"].eq("1") & metrics["metric"].str.startswith("promise_excess")
+    metrics.loc[broken, "value"] = 0.2
+    numbers = StudyNumbers("mine", plan, metrics)
+    sentence, cards = promises_page.promise_answer(numbers, "ramp")
+    assert "keeps 1 of 2 promises" in sentence and f"(broken: {texts[1]})" in sentence
+    assert sentence.endswith("On the rows of its fit it keeps 1 of 2.")
+    notes = {card.label: card.note for card in cards}
+    assert notes["Promises kept by decisions, rows of the fit"] == "1 broken"
+    held = "Promises kept by decisions, held-out rows"
+    assert notes[held] == "1 can be shown kept at 95 %, 1 broken"
+    over = promises_page.broken_by(numbers, "ramp", 1)
+    assert over.mean == pytest.approx(0.2)
+    # Of one's own table cards are about what is decided, and chances stay in the sheet.
+    own = StudyNumbers("mine", plan | {"source": "own"}, metrics)
+    assert len(promises_page.promise_answer(own, "ramp")[1]) == len(cards) - 2
+
+
+@pytest.mark.parametrize(("excess", "word"), [(0.0, "kept"), (5e-10, "kept"), (0.01, "broken")])
+def test_on_the_rows_of_the_fit_rounding_breaks_no_promise(excess, word):
+    known = Estimate(excess, excess, excess, 1, excess - 1, excess + 1)
+    assert promises_page.ON_TRAIN.judge(known) == word
+    assert promises_page.ON_TRAIN.judge(Estimate()) == ""
+
+
+def test_the_next_step_offers_a_confidence_where_none_was_asked():
+    numbers, _ = delivered()
+    first, second = promises_page.next_steps(numbers, "ramp")
+    assert first.startswith("Decide as scores.csv says") and "add confidence: 0.95" in second
+    numbers, _ = delivered(confidence=0.9)
+    assert len([*promises_page.next_steps(numbers, "ramp")]) == 1
+
+
+def test_costs_stand_beside_rules_that_look_at_nobody():
+    known = {"cost": 0.2, "constant": 0.4, "constant_chance": 1.0, "constant_keeps": 0.0}
+    known |= {"free": 0.4, "free_chance": 1.0, "behind": 0.0}
+    numbers, _ = delivered(**known)
+    cards, behind = promises_page._costs(numbers, "ramp")
+    # One rule is both, so it has one card.
+    assert behind == "" and [card.value for card in cards[1:]] == ["40.0 %"]
+    assert cards[1].note == "Looks at nobody, breaks promises"
+    numbers, _ = delivered(**known | {"behind": 1.0})
+    assert "on the rows of its fit its error is 20.0 %" in promises_page._costs(numbers, "ramp")[1]
+    numbers, _ = delivered()
+    assert promises_page._costs(numbers, "ramp") == ([], "") and math.isnan(
+        promises_page._delivered(numbers, "cost")
+    )

@@ -9,6 +9,7 @@ from counterweight import load
 from counterweight.errors import CounterweightError
 from counterweight.tasks.own_studies import columns_of, condition_of
 from delivering import Own
+from study_parts import stored_model
 
 ROWS = 500
 PROMISE = "coverage(women) >= 0.8 * coverage(men)"
@@ -509,7 +510,6 @@ def test_a_certified_fit_is_given_away_as_such(tmp_path, given):
 
 
 def test_a_model_of_a_sweep_decides_new_rows_as_the_run_did(tmp_path):
-    from counterweight.models.training import stored_model
     from counterweight.tables.parquet import read_models
 
     made, frame = own(tmp_path, ("swept", "kappa=0.8"))

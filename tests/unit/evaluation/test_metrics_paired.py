@@ -12,9 +12,9 @@ from counterweight.evaluation.metrics import (
     predicted_over_observed,
 )
 from counterweight.evaluation.predictions import evaluate_predictions
-from counterweight.labeling.split import label_rows
 from counterweight.plan.components import load
 from scipy.special import expit
+from study_parts import label_rows
 
 METRICS = ("auc", "log_loss", "brier", "accuracy", "balanced_accuracy", "calibration_error")
 

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.predictions import evaluate_predictions
-from counterweight.labeling.split import describe_labels, label_rows
+from counterweight.labeling.split import describe_labels
 from counterweight.plan.components import load, registry
+from study_parts import label_rows
 
 ROWS = 4000
 RATE = 0.2

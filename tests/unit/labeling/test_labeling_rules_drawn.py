@@ -8,9 +8,10 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling.labeling_rules import earlier, missingness_mechanism
 from counterweight.labeling.outcome_rules import equals
-from counterweight.labeling.split import describe_labels, label_rows
+from counterweight.labeling.split import describe_labels
 from counterweight.numerics.linear import fit_logistic
 from scipy.special import expit, logit
+from study_parts import label_rows
 
 ROWS = 40_000
 

@@ -9,7 +9,8 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.labeling_rules import known_propensity, married
 from counterweight.labeling.outcome_rules import equals
 from counterweight.labeling.recipes import as_is
-from counterweight.labeling.split import describe_labels, label_rows
+from counterweight.labeling.split import describe_labels
+from study_parts import label_rows
 
 
 def table(n=300, seed=0):

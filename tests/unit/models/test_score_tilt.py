@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.score_tilt import ScoreTilt, _for_rate, fitted_tilt, tilted_mean
+from counterweight.models.score_tilt import ScoreTilt, _for_rate, fitted_tilt
 from counterweight.numerics.linear import expit
 
 P = np.array([0.1, 0.5, 0.8])
@@ -108,9 +108,6 @@ def test_an_asked_rate_is_that_of_the_rows_without_an_outcome_and_of_no_other():
         (0, 0.3, 0.3)
     )
     assert "which meets the rate that is given" in facts["assumes"]["if"]
-    assert tilted_mean(facts, data, "unlabeled") == pytest.approx((0.3, 0, 0.3, 0.3))
-    data.weight = np.array([1.0, 1.0, 2.0, 2.0, 1.0, 1.0])
-    assert tilted_mean(facts, data, "general") == pytest.approx((0.525, 0, 0.525, 0.525))
 
 
 def test_an_estimated_factor_widens_the_interval_of_each_row():

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from counterweight.models import MODELS
-from counterweight.models.training import settings, stored_model, train_repeat
+from counterweight.models.training import settings, train_repeat
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.plan.components import load, task_of
 from counterweight.tables.parquet import model_arrays, model_table
 from counterweight.tables.study_data import StudyData
+from study_parts import stored_model
 
 ROWS = 400
 #: Options of each classifier, several where they change what is fitted.

@@ -6,15 +6,36 @@ from counterweight.errors import CounterweightError
 from counterweight.weighting import targets
 from counterweight.weighting.targets import (
     blocks,
-    cbps_weights,
     design_effect,
+    fit_balance,
+    fit_odds,
     gram,
-    odds_weights,
+    moments,
     post_stratify,
     rake,
+    require_means,
     solved,
     trim_weights,
 )
+
+
+def weighed(X, T, d, v):
+    """Weights of both tables, those that are not given equal."""
+    return [np.ones(len(Z)) if w is None else np.asarray(w, float) for Z, w in ((X, d), (T, v))]
+
+
+def odds_weights(X, T, d=None, v=None, *, l2=1e-4):
+    """Odds of being in the target, of its total weight."""
+    return fit_odds(X, T, *weighed(X, T, d, v), l2).weights
+
+
+def cbps_weights(X, T, d=None, v=None, *, l2=1e-4, most_effect=None):
+    """Weights whose means are the target's, of its total weight."""
+    d, v = weighed(X, T, d, v)
+    mean, variance = moments(T, v)
+    fit = fit_balance(X, mean, d, l2, variance, most_effect)
+    require_means(fit, l2)
+    return fit.weights * v.sum()
 
 
 @pytest.fixture
@@ -171,8 +192,6 @@ def test_what_cannot_be_met_is_one_sentence(rng):
         cbps_weights(np.column_stack([rng.random(9), np.zeros(9)]), np.ones((5, 2)) / 2, l2=0)
     with pytest.raises(CounterweightError, match="number 0 stays"):
         cbps_weights(rng.random((9, 1)), np.full((5, 1), 4.0), l2=0)
-    with pytest.raises(CounterweightError, match="2 features and the target 1"):
-        odds_weights(np.ones((3, 2)), np.ones((3, 1)))
     with pytest.raises(CounterweightError, match="design weights alone"):
         cbps_weights(rng.random((9, 1)), rng.random((9, 1)), np.r_[50, np.ones(8)], most_effect=1.2)
 

@@ -25,12 +25,6 @@ from counterweight.tables.study_data import check_row_ids, generator
 TARGETS = ("general", "unlabeled")
 
 
-def label_rows(*rows, **options):
-    """Labels and hidden truth of every repeat of `labeled_repeats`, each in one table."""
-    parts = zip(*labeled_repeats(*rows, **options), strict=True)
-    return tuple(pd.concat(part, ignore_index=True) for part in parts)
-
-
 def labeled_repeats(
     frame,
     features,

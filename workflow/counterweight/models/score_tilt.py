@@ -204,23 +204,6 @@ def fitted_tilt(asked, data, tested, prediction, blank, *, target, event, select
     return tilt, facts, sentences
 
 
-def tilted_mean(facts, data, target):
-    """Mean outcome over a target with a tilt: value, standard error and the ends of its interval.
-
-    Outcomes that are known stand for themselves; `facts` are those of `fitted_tilt`. The value is
-    the mean of the answers by design weights: for rows without an outcome that of their tilted
-    estimates.
-    """
-    known = data.labeled if target == "general" else np.zeros(len(data.labeled), bool)
-    weight = np.where(known | ~data.labeled, data.weight, 0.0)
-    weight = weight / weight.sum()
-    seen, share = float(weight[known] @ data.y[known]), float(weight[~known].sum())
-    value, error, low, high = (
-        share * facts[name] for name in ("rate", "rate_error", "rate_low", "rate_high")
-    )
-    return seen + value, error, seen + low, seen + high
-
-
 def _condition(facts, event):
     """Under what answers with a tilt hold, as their first sentence begins."""
     odds = f"the odds of {event} among rows without an outcome are {facts['odds']:.3g} times those"

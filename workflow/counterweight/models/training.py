@@ -5,14 +5,13 @@ import itertools
 
 import numpy as np
 
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import CounterweightError
 from counterweight.models.classifier import positive, sibling
 from counterweight.numerics.checks import features_named
 from counterweight.plan.components import declared, load
 from counterweight.tables.jobs import train_repeats
 from counterweight.tables.parquet import (
     arrow_table,
-    by_setting,
     constant,
     model_table,
     numbers_of,
@@ -234,27 +233,6 @@ def seen_rows(component, data, repeat, target):
                 )
             told["y_unlabeled"] = hidden
     return X, y, weight, told
-
-
-def stored_model(method, arrays, setting=""):
-    """A fitted model of a study from the arrays that the study kept of it (one repeat and target).
-
-    Refused where the method has no such `setting` of its sweep, or only its key figures are kept.
-    """
-    points = {setting_name(point): point for point in settings(method["sweep"] or {})}
-    if setting not in points:
-        raise CounterweightError(
-            f"The method has no setting {setting!r}: choose one of {listed(map(repr, points), 30)}."
-        )
-    component = load("model", method["model"])
-    if setting and not hasattr(component, "SAMPLED"):
-        raise CounterweightError(
-            f"Of a sweep of the model {method['model']} only key figures are kept: name the "
-            "setting in the options of a method of its own."
-        )
-    parts = by_setting(arrays)
-    own = parts.get("", {}) | parts.get(setting, {})
-    return component.from_arrays(own).set_params(**method["options"] | points[setting])
 
 
 def predicted(repeat, target, setting, rows, p, decided=None):

@@ -318,7 +318,7 @@ class Sample:
         weights : array, shape (n,), optional
             Weights from elsewhere, to be judged instead of made.
         l2 : float
-            Of cbps and ipw; see `cbps_weights` and `odds_weights`.
+            Of cbps and ipw: the penalty on coefficients of standardised features.
         most_effect : float, optional
             Of cbps: the largest design effect to pay.
         trim : float, optional

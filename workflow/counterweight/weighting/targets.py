@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.numerics.checks import as_numbers, checked_rows, checked_weights
+from counterweight.numerics.checks import as_numbers, checked_weights
 from counterweight.weighting.importance_weights import effective_sample_size
 
 #: Numbers of a table that are held at once; beyond them features are made again in each step.
@@ -68,6 +68,10 @@ def moments(X, weight):
 
 def fit_balance(X, mean, weight, l2, variance=None, most_effect=None, tol=1e-10):
     """Exponential tilt of design weights to the target's means.
+
+    The just-identified covariate-balancing propensity for a target (ATT) of Imai & Ratkovic (2014),
+    that is, entropy balancing: of all weights that reach the means those nearest to the design
+    weights in Kullback-Leibler distance (Deville & Särndal 1992). Newton steps on the convex dual.
 
     Parameters
     ----------
@@ -127,7 +131,10 @@ def fit_balance(X, mean, weight, l2, variance=None, most_effect=None, tol=1e-10)
 
 
 def fit_odds(X, X_target, weight, target_weight, l2, tol=1e-9):
-    """Penalised logistic regression of sample (1) against target (0); see `odds_weights`.
+    """Penalised logistic regression of sample (1) against target (0).
+
+    With p(s = 1 | x) of both tables, each of total weight 1/2, the density ratio target to sample
+    is (1 - p) / p: Lemma 2 of Smith & Elkan (2007), right where its log is linear in the features.
 
     Returns
     -------
@@ -308,64 +315,6 @@ def weighted_sums(Z, w):
 
 #: Shares and totals may differ by so much from what they must sum to: they are often rounded.
 ROUNDED = 0.005
-
-
-def odds_weights(X, X_target, weight=None, target_weight=None, *, l2=1e-4):
-    """Odds of being in the target, by logistic regression of sample against target.
-
-    With p(s = 1 | x) of the two tables put together, each of total weight 1/2, the density ratio
-    target to sample is (1 - p) / p: Lemma 2 of Smith & Elkan (2007) with the target as the
-    unlabeled rows. Right where the log of that ratio is linear in the features.
-
-    Parameters
-    ----------
-    X : array, shape (n, d)
-    X_target : array, shape (t, d)
-    weight : array, shape (n,), optional
-        Design weights; only their ratios count.
-    target_weight : array, shape (t,), optional
-    l2 : float
-        Penalty ``ridge / 2 * |coef|^2`` on the coefficients of standardised features, against
-        the mean log loss. Above 0 there are finite weights whatever the overlap.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,)
-        Weights that sum to the target's total weight.
-    """
-    X, X_target, weight, target_weight = _checked(X, X_target, weight, target_weight)
-    return fit_odds(X, X_target, weight, target_weight, l2).weights
-
-
-def cbps_weights(X, X_target, weight=None, target_weight=None, *, l2=1e-4, most_effect=None):
-    """Covariate-balancing propensity: the odds whose balance equations hold.
-
-    The just-identified form for the target (ATT) of Imai & Ratkovic (2014): the odds of the
-    target are the exponential of a linear function, whose coefficients solve ``sum w x = mean of
-    the target`` instead of the score equations. The weights are those nearest to the design
-    weights (in Kullback-Leibler distance) that reach the means, that is, entropy balancing, or
-    calibration by the raking distance of Deville & Särndal (1992). Solved by Newton steps on the
-    convex dual.
-
-    Parameters
-    ----------
-    X, X_target, weight, target_weight
-        As in `odds_weights`.
-    l2 : float
-        The means may be off by ``ridge * coef`` standard deviations; 0 for exact balance.
-    most_effect : float, optional
-        The design effect (Kish) is not to pass this; the ridge grows until it does not.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n,)
-        Weights that sum to the target's total weight.
-    """
-    X, X_target, weight, target_weight = _checked(X, X_target, weight, target_weight)
-    mean, variance = moments(X_target, target_weight)
-    fit = fit_balance(X, mean, weight, l2, variance, most_effect)
-    require_means(fit, l2)
-    return fit.weights * target_weight.sum()
 
 
 def require_means(fit, l2, names=None):
@@ -557,17 +506,6 @@ def shares_of(margins, names, own_total):
                 "margins must be shares that sum to 1, or totals of the same population."
             )
     return shares, totals[0]
-
-
-def _checked(X, X_target, weight, target_weight):
-    X, X_target = checked_rows(X), checked_rows(X_target)
-    if X.shape[1] != X_target.shape[1]:
-        raise CounterweightError(
-            f"The sample has {X.shape[1]} features and the target {X_target.shape[1]}: give both "
-            "the same columns."
-        )
-    weight = checked_weights(weight, len(X))
-    return X, X_target, weight, checked_weights(target_weight, len(X_target))
 
 
 def _checked_codes(codes, levels, rows, name):

@@ -37,6 +37,18 @@ def words(monkeypatch):
     monkeypatch.setattr(renamed, "KEY_RENAMES", keys)
 
 
+@pytest.mark.parametrize("kind", sorted(renamed.OPTION_GONE))
+def test_an_option_that_is_gone_is_passed_over_at_its_value_and_else_refused(kind, caplog):
+    names = renamed._Names(False)
+    for option, (value, instead) in renamed.OPTION_GONE[kind].items():
+        part = {kind: "some", option: value}
+        assert names.without(part, kind, {}, ("studies", "one")) == {kind: "some"}
+        assert f"`{option}` in studies.one is always {value!r} now" in told(caplog)[-1]
+        assert names.without(part, kind, {option: {}}, ()) == part
+        with pytest.raises(CounterweightError, match=f"{option} is 'other'.*{instead}"):
+            names.without(part | {option: "other"}, kind, {}, ("studies", "one"))
+
+
 def told(caplog):
     return [record.getMessage() for record in caplog.records]
 

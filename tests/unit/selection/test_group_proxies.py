@@ -4,15 +4,12 @@ from counterweight.errors import CounterweightError
 from counterweight.numerics.groups import leaf_table
 from counterweight.plan.components import options
 from counterweight.selection.group_proxies import RegressionProxy, TreeProxy, joint_cells
+from counterweight.selection.split_game import end_nodes
 from counterweight.selection.split_tree import SplitTreeProxy
 from counterweight.tables.parquet import model_arrays, model_table
 from sklearn.base import clone
 
-PROXIES = [
-    RegressionProxy(),
-    TreeProxy(max_depth=6),
-    TreeProxy(leaf_by="nodes", min_weight_fraction_leaf=0.05),
-]
+PROXIES = [RegressionProxy(), TreeProxy(max_depth=6), TreeProxy(min_weight_fraction_leaf=0.05)]
 
 
 def world(n=3000, seed=0):
@@ -106,11 +103,10 @@ def test_tree_with_enough_depth_predicts_groups_that_features_tell():
 
 def test_tree_keeps_its_depth_and_smallest_node():
     X, Z, _ = world()
-    proxy = TreeProxy(max_depth=3, min_weight_fraction_leaf=0.1, leaf_by="nodes").fit(
-        X, Z, classes=[3]
-    )
-    ((_, member),) = proxy.leaves(X)
-    assert member.mean(axis=0).min() >= 0.1 and member.shape[1] <= 8
+    proxy = TreeProxy(max_depth=3, min_weight_fraction_leaf=0.1).fit(X, Z, classes=[3])
+    told = (proxy.nodes_[name] for name in ("feature", "threshold", "left", "right"))
+    rows = np.bincount(end_nodes(X.astype(np.float32), *told))
+    assert rows[rows > 0].min() >= 0.1 * len(X) and 2 < (rows > 0).sum() <= 8
 
 
 def test_tree_rules_lead_each_row_to_its_leaf():
@@ -157,7 +153,6 @@ def test_bad_input_is_told_in_a_sentence():
         (RegressionProxy(max_iter=0), "whole number at least 1"),
         (TreeProxy(max_depth=0), "whole number at least 1 and at most 30"),
         (TreeProxy(min_weight_fraction_leaf=2), "at most 0.5"),
-        (TreeProxy(leaf_by="ends"), "leaf_by must be one of predicted, nodes, not 'ends'"),
     ],
 )
 def test_wrong_options_are_told(proxy, said):
@@ -167,11 +162,7 @@ def test_wrong_options_are_told(proxy, said):
 
 
 def test_a_proxy_is_cloned_with_its_options():
-    for proxy in (
-        RegressionProxy(l2=0.3),
-        TreeProxy(max_depth=3, leaf_by="nodes"),
-        SplitTreeProxy(),
-    ):
+    for proxy in (RegressionProxy(l2=0.3), TreeProxy(max_depth=3), SplitTreeProxy()):
         again = clone(proxy)
         assert type(again) is type(proxy) and again.get_params() == proxy.get_params()
 

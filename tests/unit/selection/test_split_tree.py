@@ -55,7 +55,7 @@ def floor(r, U, alpha):
     [
         (0, (4,), {}),
         (1, (2,), {"preset": "deep"}),
-        (2, (7,), {"preset": "paper", "oracle_rows": "all"}),
+        (2, (7,), {"preset": "paper"}),
         (3, (5,), {"hull": "cone"}),
         (4, (3,), {"splits": "thresholded", "preset": "deep"}),
         (5, (3, 2), {}),
@@ -302,7 +302,6 @@ def test_options_are_the_constructors():
         ({"preset": "depe"}, "preset must be one of paper, deep, regularised"),
         ({"hull": "conic"}, "hull must be one of convex, cone, not 'conic'"),
         ({"splits": "random"}, "must be one of randomised, thresholded"),
-        ({"oracle_rows": None}, "must be one of all, leaf"),
         ({"max_depth": -1}, "max_depth must be a whole number at least 0, not -1"),
         ({"max_leaf_nodes": 2.5}, "must be a whole number at least 1"),
         ({"min_weight_fraction_leaf": 0.9}, "at least 0 and at most 0.5"),

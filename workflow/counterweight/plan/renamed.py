@@ -6,6 +6,7 @@ counts only where the new word is known and the old one is not, so it may stand 
 
 import logging
 
+from counterweight.errors import CounterweightError
 from counterweight.plan import components
 from counterweight.plan.mistakes import where_in
 
@@ -38,15 +39,32 @@ OPTION_RENAMES = {
         "smallest_drop": "min_decrease",
         "stop_distance": "tol",
     },
-    ("selector", "tree_proxy"): {
-        "depth": "max_depth",
-        "smallest_leaf": "min_weight_fraction_leaf",
-        "leaves": "leaf_by",
-    },
+    ("selector", "tree_proxy"): {"depth": "max_depth", "smallest_leaf": "min_weight_fraction_leaf"},
     ("selector", "regression_proxy"): {"iterations": "max_iter"},
     ("weighting", "*"): {
         "least_accepted": "min_acceptance_rate",
         "most_distorted": "max_distortion",
+    },
+}
+#: Options that are gone, by kind: the value that always holds now, and what to do instead.
+OPTION_GONE = {
+    "model": {
+        "bias": ("regularised", "set standardise, and the penalised constant has less of a say"),
+        "path_steps": (
+            3,
+            "run settings that are to be fitted by themselves as methods of their own",
+        ),
+        "base": ("logistic", "take the model reductions or constrained for a linear SVM"),
+        "base_c": (1.0, "take the model reductions, whose penalty is an option"),
+        "criterion": ("log_loss", "give iterations, or min_samples_leaf of the tree, by hand"),
+    },
+    "selector": {
+        "leaf_by": ("predicted", "take split_tree for leaves that are nodes of a tree"),
+        "leaves": ("predicted", "take split_tree for leaves that are nodes of a tree"),
+        "oracle_rows": (
+            "leaf",
+            "set min_weight_fraction_leaf, and each leaf has rows to learn from",
+        ),
     },
 }
 #: Names of components: new by old one, by kind, such as ``{"metric": {"old": "new"}}``.
@@ -174,6 +192,7 @@ class _Names:
         part = self.moved(part, renames, declared, path)
         if not isinstance(part, dict):
             return part
+        part = self.without(part, kind, declared, path)
         if "sweep" in part:
             part = part | {"sweep": self.moved(part["sweep"], renames, declared, (*path, "sweep"))}
         for option, node in declared.items():
@@ -185,6 +204,23 @@ class _Names:
                 items = enumerate(part[option])
                 items = [self.part(*within, one, (*path, option, at)) for at, one in items]
                 part = part | {option: items}
+        return part
+
+    def without(self, part, kind, declared, path):
+        """A component without options that are gone; one of another value is refused."""
+        for option, (value, instead) in OPTION_GONE.get(kind, {}).items():
+            if option not in part or option in declared:
+                continue
+            if part[option] != value:
+                raise CounterweightError(
+                    f"{where_in(path)}.{option} is {part[option]!r}, and the option is gone: "
+                    f"{option} is always {value!r}. Leave it out; {instead}."
+                )
+            if not self.quiet:
+                log.warning(
+                    "`%s` in %s is always %r now: leave it out.", option, where_in(path), value
+                )
+            part = {key: given for key, given in part.items() if key != option}
         return part
 
     def study(self, study, known, path):

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.fragments import Choice, Integer, Number
+from counterweight.fragments import Integer, Number
 from counterweight.numerics.checks import check_options
 from counterweight.numerics.estimator import Estimator, Parameters, one_column
 from counterweight.numerics.geometry import closest
@@ -47,9 +47,6 @@ OPTIONS_BY_NAME = {
     "tree_proxy": {
         "max_depth": Integer(20, "Most splits between the root and a node.", minimum=1, maximum=30),
         "min_weight_fraction_leaf": Number(0.0, "Least share of the training rows in a node of the tree.", minimum=0, maximum=0.5),
-        "leaf_by": Choice("predicted", ["predicted", "nodes"],
-            "What counts as one leaf of the proxy: all rows with the same predicted groups (as in the paper), or each "
-            "end node of the tree."),
     },
     "own_group": {},
 }  # fmt: skip
@@ -299,7 +296,7 @@ def _multinomial(X, which, n_cells, l2, max_iter, tol):
 
 
 class TreeProxy(_AttributeProxy):
-    """Leaves are the groups that a decision tree (Gini, CART) predicts, or its end nodes.
+    """Leaves are the groups that a decision tree (Gini, CART) predicts, as in the paper.
 
     Splits compare features rounded to 32-bit floats with a threshold.
 
@@ -308,7 +305,6 @@ class TreeProxy(_AttributeProxy):
     max_depth : int
     min_weight_fraction_leaf : float
         Least share of the training rows in a node.
-    leaf_by : {"predicted", "nodes"}
 
     Attributes
     ----------
@@ -321,12 +317,9 @@ class TreeProxy(_AttributeProxy):
 
     options_ = OPTIONS_BY_NAME["tree_proxy"]
 
-    def __init__(
-        self, max_depth: int = 20, min_weight_fraction_leaf: float = 0.0, leaf_by: str = "predicted"
-    ) -> None:
+    def __init__(self, max_depth: int = 20, min_weight_fraction_leaf: float = 0.0) -> None:
         self.max_depth = max_depth
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.leaf_by = leaf_by
 
     def _learn(self, X, cells, which):
         from sklearn.tree import DecisionTreeClassifier
@@ -339,12 +332,8 @@ class TreeProxy(_AttributeProxy):
         ends = tree.children_left < 0
         predicted = tree.value[:, 0].argmax(axis=1)
         leaf = np.full(tree.node_count, -1)
-        if self.leaf_by == "nodes":
-            leaf[ends] = np.arange(ends.sum())
-            self.cells_ = cells[predicted[ends]]
-        else:
-            used, leaf[ends] = np.unique(predicted[ends], return_inverse=True)
-            self.cells_ = cells[used]
+        used, leaf[ends] = np.unique(predicted[ends], return_inverse=True)
+        self.cells_ = cells[used]
         self.nodes_ = {
             "feature": np.where(ends, -1, tree.feature),
             "threshold": np.where(ends, 0.0, tree.threshold),

@@ -198,13 +198,12 @@ class Design:
     """Training rows as the oracle sees them: standardised features with an intercept.
 
     `first` is the number of groups of the first class, whose block of `Z` (n, K) sums to 1 in each
-    row; `ones` (K,) is 1 for them. `weighted` regresses inside a leaf by its weights, else
-    unweighted over all rows; `l2` is added to the diagonal of the Gram matrix per unit of weight,
+    row; `ones` (K,) is 1 for them. `l2` is added to the diagonal of the Gram matrix per unit of weight,
     1e-9 at least, since one-hot features are not of full rank; `depth` is that of trees, where
     these are the `hypotheses`.
     """
 
-    def __init__(self, X, Z, first, *, weighted, l2, hypotheses="linear", depth=2):
+    def __init__(self, X, Z, first, *, l2, hypotheses="linear", depth=2):
         self.raw = X
         self.mean = X.mean(axis=0)
         spread = X.std(axis=0)
@@ -216,9 +215,9 @@ class Design:
         self.X[:, d] = 1.0
         self.Z, self.first = Z, first
         self.ones = (np.arange(Z.shape[1]) < first).astype(float)
-        self.weighted, self.l2 = weighted, l2
+        self.l2 = l2
         self.hypotheses, self.depth = HYPOTHESES[hypotheses], depth
-        self.factor = self.tried = None
+        self.tried = None
 
     def regression(self, rows, w):
         """Coefficients (d + 1, K) of the groups' weights on the features, and these features."""
@@ -226,15 +225,9 @@ class Design:
 
         X = self.X if rows is None else self.X[rows]
         M = X.T @ self.weighted_groups(rows, w)
-        if self.weighted:
-            # A product with itself takes half the work of any other.
-            half = X * np.sqrt(w)[:, None]
-            factor = self._factor(half.T @ half, w.sum())
-        else:
-            if self.factor is None:
-                self.factor = self._factor(self.X.T @ self.X, len(self.X))
-            factor = self.factor
-        return cho_solve(factor, M), X
+        # A product with itself takes half the work of any other.
+        half = X * np.sqrt(w)[:, None]
+        return cho_solve(self._factor(half.T @ half, w.sum()), M), X
 
     def cuts(self):
         """Cuts of each feature that stumps try."""

@@ -52,7 +52,6 @@ OPTIONS = {
     "thresholds": Integer(5, "Levels Q of the split objective that are tried in each leaf.", minimum=1),
     "rounds": Integer(8, "Most rounds of the game between Learner and Auditor at each level.", minimum=1),
     "epsilon": Number(1e-4, "The search of a split ends when a further hypothesis would gain less than this share of the distance.", minimum=0),
-    "oracle_rows": Choice("leaf", ["all", "leaf"], "Rows of the oracle's regressions: all, unweighted, or those of the leaf by their weights."),
     "l2": Number(1e-6, "Ridge penalty of the oracle's regressions on standardised features, per unit of weight.", minimum=0),
     "target": Array(None, "Shares to aim at, in the order of the groups; null for equal shares.", items={"type": "number", "minimum": 0}, null=True),
     "hypotheses": Choice("linear", ["linear", "stumps", "trees"],
@@ -130,7 +129,6 @@ class SplitTreeProxy(Proxy):
         thresholds: int = 5,
         rounds: int = 8,
         epsilon: float = 1e-4,
-        oracle_rows: str = "leaf",
         l2: float = 1e-6,
         target: ArrayLike | None = None,
         hypotheses: str = "linear",
@@ -143,7 +141,7 @@ class SplitTreeProxy(Proxy):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_samples_leaf = min_samples_leaf
         self.thresholds, self.rounds, self.epsilon = thresholds, rounds, epsilon
-        self.oracle_rows, self.l2, self.target = oracle_rows, l2, target
+        self.l2, self.target = l2, target
         self.hypotheses, self.hypothesis_depth = hypotheses, hypothesis_depth
         self.solver = solver
 
@@ -187,7 +185,6 @@ class SplitTreeProxy(Proxy):
             X,
             Z,
             self.sizes_[0],
-            weighted=self.oracle_rows == "leaf",
             l2=self.l2,
             hypotheses=self.hypotheses,
             depth=self.hypothesis_depth,

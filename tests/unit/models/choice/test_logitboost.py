@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from counterweight.errors import CounterweightError
 from counterweight.models.choice.logitboost import (
     Boost,
     LogitBoost,
@@ -100,19 +99,13 @@ def test_cross_validation_stops_early_on_noise():
     assert steps <= 3 and losses[steps] == losses.min() and len(losses) <= steps + 21
 
 
-def test_counting_errors_takes_no_step_where_nobody_is_likely_to_accept():
-    """The stopping rule of the original: p = 1/2 for all, where .2 accept at most."""
+def test_the_log_loss_takes_steps_where_nobody_is_likely_to_accept():
     rng = np.random.default_rng(6)
     t, X = rng.random(500), rng.normal(size=(500, 1))
     p = 0.2 * t
     y = (rng.random(500) < p).astype(int)
-    by_error = LogitBoost(criterion="misclassification").fit(X, y, t, rng=rng)
     by_loss = LogitBoost().fit(X, y, t, rng=rng)
-    assert by_error.models_[0]["iterations"] == 0
-    assert np.all(by_error.predict_acceptance(X, t) == 0.5)
     assert np.sqrt(np.mean((by_loss.predict_acceptance(X, t) - p) ** 2)) < 0.05
-    with pytest.raises(CounterweightError, match="'error'; there are log_loss and"):
-        LogitBoost(criterion="error").fit(X, y, t, rng=rng)
 
 
 @pytest.mark.parametrize("iterations", [1, 7])

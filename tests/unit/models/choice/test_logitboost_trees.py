@@ -112,7 +112,7 @@ def test_pruning_is_nested_and_each_subtree_is_best_at_its_charge():
     tree = grow(Z, y, 2)
     other = crossed(300, seed=9)
     Z_other = np.column_stack(other[:2])
-    alphas, last, held = tree.weakest_links(tree.held_losses(Z_other, other[2], "log_loss"))
+    alphas, last, held = tree.weakest_links(tree.held_losses(Z_other, other[2]))
     assert (np.diff(alphas) > 0).all() and len(alphas) == len(held) == last.max() + 2 > 2
     sizes, risks = [], []
     for number in range(len(alphas)):

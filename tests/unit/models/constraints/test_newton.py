@@ -1,16 +1,10 @@
-"""Distinct rows: merged, sparse, centred, with or without a penalised bias."""
+"""Distinct rows: merged, sparse, centred, with a penalised bias."""
 
 import numpy as np
 import pytest
 from counterweight.models.constraints.convex_step import ConvexStep, start_state
 from counterweight.models.constraints.majorisation import minimise_rates
-from counterweight.models.constraints.newton import (
-    DistinctRows,
-    Smooth,
-    _searched,
-    balanced,
-    newton,
-)
+from counterweight.models.constraints.newton import DistinctRows, Smooth, _searched, newton
 from rate_problems import PENALTY, problem
 from scipy import sparse
 
@@ -55,48 +49,25 @@ def test_weights_equal_repeated_rows():
     np.testing.assert_allclose(weighted.coefficient, repeated.coefficient, atol=1e-8)
 
 
-def test_regularised_bias_is_a_constant_feature_and_a_free_one_costs_nothing():
-    X, positive, negative, bounds = problem(6, 1)
-    own = minimise_rates(X, positive, negative, bounds, penalty=PENALTY)
-    given = minimise_rates(
-        np.column_stack([X, np.ones(len(X))]),
-        positive,
-        negative,
-        bounds,
-        penalty=PENALTY,
-        bias="none",
-    )
-    np.testing.assert_allclose(np.append(own.coefficient, own.intercept), given.coefficient)
-    # Far from the origin only an unregularised bias is unharmed.
-    far = X + 30
-    near = minimise_rates(X, positive, negative, bounds, penalty=PENALTY, bias="free", steps=1)
-    moved = minimise_rates(far, positive, negative, bounds, penalty=PENALTY, bias="free", steps=1)
-    assert moved.objective[-1] == pytest.approx(near.objective[-1], abs=1e-3)
-    # The free bias' optimum balances the slopes, so its lower bound is finite and tight.
-    assert near.gap.max() <= 1e-5 and moved.gap.max() <= 1e-5
-
-
 def test_centred_rows_are_dense_rows_less_their_means():
     rng = np.random.default_rng(1)
     X = (rng.random((200, 6)) < 0.2) * rng.random((200, 6))
     centre = X.mean(axis=0)
-    for bias in ("regularised", "none"):
-        held = DistinctRows(sparse.csr_matrix(X), bias, merge=False, centre=centre)
-        plain = DistinctRows(X - centre, bias, merge=False)
-        w, r, weight = rng.normal(size=plain.shape[1]), rng.normal(size=200), rng.random(200)
-        np.testing.assert_allclose(held.scores(w), plain.scores(w), atol=1e-12)
-        np.testing.assert_allclose(held.combine(r), plain.combine(r), atol=1e-12)
-        np.testing.assert_allclose(held.gram(weight), plain.gram(weight), atol=1e-12)
-        assert held.square == pytest.approx(plain.square)
+    held = DistinctRows(sparse.csr_matrix(X), merge=False, centre=centre)
+    plain = DistinctRows(X - centre, merge=False)
+    w, r, weight = rng.normal(size=plain.shape[1]), rng.normal(size=200), rng.random(200)
+    np.testing.assert_allclose(held.scores(w), plain.scores(w), atol=1e-12)
+    np.testing.assert_allclose(held.combine(r), plain.combine(r), atol=1e-12)
+    np.testing.assert_allclose(held.gram(weight), plain.gram(weight), atol=1e-12)
+    assert held.square == pytest.approx(plain.square)
 
 
-@pytest.mark.parametrize("bias", ["regularised", "free", "none"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-def test_products_of_distinct_rows_are_those_of_their_matrix(bias, form):
+def test_products_of_distinct_rows_are_those_of_their_matrix(form):
     rng = np.random.default_rng(4)
     X = rng.integers(0, 3, (30, 4)).astype(float)
-    rows = DistinctRows(form(X), bias)
-    whole = np.column_stack([X, np.ones(30)]) if bias != "none" else X
+    rows = DistinctRows(form(X))
+    whole = np.column_stack([X, np.ones(30)])
     first = np.unique(whole, axis=0, return_index=True)[1]
     held = whole[np.sort(first)]
     assert rows.shape == held.shape and rows.features == 4
@@ -109,9 +80,7 @@ def test_products_of_distinct_rows_are_those_of_their_matrix(bias, form):
     np.testing.assert_allclose(rows.gram(weight), held.T @ (weight[:, None] * held))
     costs = rng.random((2, 30))
     np.testing.assert_allclose(rows.merge(costs) @ rows.scores(w), costs @ (whole @ w))
-    kept = np.full(held.shape[1], 0.7)
-    kept[4:] *= bias == "regularised"
-    np.testing.assert_array_equal(rows.regularisation(0.7), kept)
+    np.testing.assert_array_equal(rows.regularisation(0.7), np.full(5, 0.7))
     chosen, more = rng.random(len(held)) < 0.5, rng.normal(size=(2, held.shape[1]))
     part = np.vstack([held[chosen], more])
     np.testing.assert_allclose(rows.part(chosen, more).scores(w), part @ w)
@@ -158,13 +127,6 @@ def test_newton_ends_where_the_gradient_is_0_and_says_so():
     assert np.abs(smooth.gradient(w, above, below, v)[0]).max() < 1e-6
     few = newton(smooth, np.zeros(len(w)), np.zeros(len(f)), 1e-12, 1)
     assert few[5] <= 1 and not few[6]
-
-
-def test_the_larger_side_is_scaled_to_the_smaller():
-    up, down = balanced(np.array([1.0, 3.0]), np.array([2.0]))
-    assert up.tolist() == [0.5, 1.5] and down.tolist() == [2.0]
-    up, down = balanced(np.array([1.0]), np.array([2.0, 2.0]))
-    assert up.tolist() == [1.0] and down.tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize("length", [0.02, 1.0, 30.0])

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr, expit
 
-from counterweight.errors import CounterweightError
-from counterweight.fragments import Choice, Integer, Number
+from counterweight.fragments import Integer, Number
 from counterweight.models.choice.baselines import (
     BASELINE_OPTIONS,
     NodeTables,
@@ -26,9 +25,6 @@ OPTIONS_BY_NAME = {
     "most_iterations": Integer(500, "Largest number of steps that cross-validation tries.", minimum=1),
     "patience": Integer(50, "Steps without a new minimum after which cross-validation stops.", minimum=1),
     "folds": Integer(5, "Folds of the cross-validation.", minimum=2),
-    "criterion": Choice("log_loss", ["log_loss", "misclassification"],
-        "What cross-validation minimises. misclassification is the default of Weka's SimpleLogistic; where nobody is "
-        "likelier than not to accept, it takes no step: p = 1/2 for everyone."),
     },
     "logistic_tree": {
     **BASELINE_OPTIONS,
@@ -36,8 +32,6 @@ OPTIONS_BY_NAME = {
     "min_samples_leaf": Integer(2, "Least number of rows on either side of a split.", minimum=1),
     "most_iterations": Integer(200, "Largest number of boosting steps a node that cross-validation tries.", minimum=1),
     "folds": Integer(5, "Folds of both cross-validations: number of steps, and pruning.", minimum=2),
-    "criterion": Choice("log_loss", ["log_loss", "misclassification"],
-        "Loss of the cross-validation of the steps and of the pruning; misclassification is that of Landwehr et al."),
     },
     "offer_boosting": {
         "max_iter": Integer(None, "Number of trees; null: chosen by cross-validation.", minimum=1, null=True),
@@ -133,16 +127,9 @@ class Boost:
         return -1, 0.0, 0.0
 
 
-def loss(criterion, log_odds, y):
-    """Mean loss of rows; p = 1/2 counts as a refusal."""
-    y = np.asarray(y, dtype=float)
-    if criterion == "misclassification":
-        return float(np.mean((log_odds > 0) != (y > 0.5)))
-    if criterion != "log_loss":
-        raise CounterweightError(
-            f"The criterion is {criterion!r}; there are log_loss and misclassification."
-        )
-    return float(np.mean(np.logaddexp(0.0, log_odds) - y * log_odds))
+def loss(log_odds, y):
+    """Mean log loss of rows."""
+    return float(np.mean(np.logaddexp(0.0, log_odds) - np.asarray(y, dtype=float) * log_odds))
 
 
 def fold_numbers(y, folds, rng):
@@ -154,7 +141,7 @@ def fold_numbers(y, folds, rng):
     return numbers
 
 
-def cross_validated_iterations(Z, y, rng, *, folds=5, most=500, patience=50, criterion="log_loss"):
+def cross_validated_iterations(Z, y, rng, *, folds=5, most=500, patience=50):
     """Number of steps with the least cross-validated loss, the first one on ties; losses by steps.
 
     The folds advance together, and end where the mean loss had no new minimum for `patience`
@@ -170,7 +157,7 @@ def cross_validated_iterations(Z, y, rng, *, folds=5, most=500, patience=50, cri
     sizes = np.array([len(own) for _, _, own in parts], dtype=float)
 
     def mean_loss():
-        own = [loss(criterion, odds, y) for odds, (_, _, y) in zip(held, parts, strict=True)]
+        own = [loss(odds, y) for odds, (_, _, y) in zip(held, parts, strict=True)]
         return float(np.dot(own, sizes) / sizes.sum())
 
     losses, moving = [mean_loss()], [True] * len(parts)
@@ -200,12 +187,10 @@ class LogitBoost(OfferBaseline):
     """LogitBoost on features and offer, by cross-validation the number of steps if 0.
 
     The "LR" of Noor et al.: as in Weka's SimpleLogistic, steps are simple linear regressions
-    and their number minimises a cross-validated loss, here log loss (there the number of
-    misclassified rows, which is the other choice of `criterion`). Early stopping both selects
-    and shrinks features. Before the first step p = 1/2 for everyone, and with
-    "misclassification" that is the choice where less than half accept everywhere: no step can
-    then lower the number of errors. ``models_`` have ``coef`` (p,), ``intercept`` and
-    ``iterations``.
+    and their number minimises a cross-validated loss, here log loss. There it is the number of
+    misclassified rows, by which no step is taken where less than half accept everywhere: p = 1/2
+    for everyone. Early stopping both selects and shrinks features. ``models_`` have ``coef``
+    (p,), ``intercept`` and ``iterations``.
 
     References
     ----------
@@ -219,13 +204,12 @@ class LogitBoost(OfferBaseline):
     most_iterations: int = 500
     patience: int = 50
     folds: int = 5
-    criterion: str = "log_loss"
 
     def _fit(self, Z, y, rng):
         steps = self.iterations
         if not steps:
-            how = {"folds": self.folds, "patience": self.patience, "criterion": self.criterion}
-            steps, _ = cross_validated_iterations(Z, y, rng, most=self.most_iterations, **how)
+            how = {"folds": self.folds, "patience": self.patience, "most": self.most_iterations}
+            steps, _ = cross_validated_iterations(Z, y, rng, **how)
         coef, intercept, _, steps = boosted(Z, y, steps)
         return {"coef": coef, "intercept": intercept, "iterations": steps}
 
@@ -349,14 +333,14 @@ class _Tree:
         totals.append(below[0, 2])
         return np.array(alphas), last, np.array(totals)
 
-    def held_losses(self, Z, y, criterion):
+    def held_losses(self, Z, y):
         """Summed loss of rows in each node that they pass, by that node's model."""
         sums, stack = np.zeros(len(self.column)), [(0, np.arange(len(y)))]
         while stack:
             node, rows = stack.pop()
             if len(rows):
                 log_odds = Z[rows] @ self.coef[node] + self.intercept[node]
-                sums[node] = loss(criterion, log_odds, y[rows]) * len(rows)
+                sums[node] = loss(log_odds, y[rows]) * len(rows)
                 if self.column[node] >= 0:
                     goes_left = Z[rows, self.column[node]] <= self.threshold[node]
                     stack += [(self.left[node], rows[goes_left])]
@@ -364,7 +348,7 @@ class _Tree:
         return sums
 
 
-def grow(Z, y, iterations, *, min_samples_split=15, min_samples_leaf=2, criterion="log_loss"):
+def grow(Z, y, iterations, *, min_samples_split=15, min_samples_leaf=2):
     """A full tree of LogitBoost models.
 
     The root's model is boosted for `iterations` steps; each child goes on from its parent's
@@ -375,7 +359,7 @@ def grow(Z, y, iterations, *, min_samples_split=15, min_samples_leaf=2, criterio
 
     def node(rows, coef, intercept):
         coef, intercept, log_odds, _ = boosted(Z[rows], y[rows], iterations, coef, intercept)
-        return tree.add(coef, intercept, loss(criterion, log_odds, y[rows]) * len(rows) / len(y))
+        return tree.add(coef, intercept, loss(log_odds, y[rows]) * len(rows) / len(y))
 
     stack = [(node(np.arange(len(y)), None, 0.0), np.arange(len(y)))]
     while stack:
@@ -420,11 +404,10 @@ class LogisticTree(NodeTables, OfferBaseline):
     min_samples_leaf: int = 2
     most_iterations: int = 200
     folds: int = 5
-    criterion: str = "log_loss"
 
     def _fit(self, Z, y, rng):
-        how = {"folds": self.folds, "criterion": self.criterion}
-        steps, _ = cross_validated_iterations(Z, y, rng, most=self.most_iterations, **how)
+        how = {"folds": self.folds, "most": self.most_iterations}
+        steps, _ = cross_validated_iterations(Z, y, rng, **how)
         tree = self._grown(Z, y, steps)
         alphas, last, _ = tree.weakest_links()
         chosen = self._pruning(Z, y, steps, alphas, rng) if len(alphas) > 1 else 0
@@ -432,11 +415,8 @@ class LogisticTree(NodeTables, OfferBaseline):
         return arrays | {"iterations": steps, "leaves": int((arrays["column"] < 0).sum())}
 
     def _grown(self, Z, y, steps):
-        how = {
-            "min_samples_split": self.min_samples_split,
-            "min_samples_leaf": self.min_samples_leaf,
-        }
-        return grow(Z, y, steps, **how, criterion=self.criterion)
+        least = {name: getattr(self, name) for name in ("min_samples_split", "min_samples_leaf")}
+        return grow(Z, y, steps, **least)
 
     def _pruning(self, Z, y, steps, alphas, rng):
         """Number of the subtree with the least cross-validated loss."""
@@ -448,7 +428,7 @@ class LogisticTree(NodeTables, OfferBaseline):
             if own.all():
                 continue
             tree = self._grown(Z[~own], y[~own], steps)
-            held = tree.held_losses(Z[own], y[own], self.criterion)
+            held = tree.held_losses(Z[own], y[own])
             limits, _, losses = tree.weakest_links(held)
             total += losses[np.searchsorted(limits, between, side="right") - 1]
         return len(total) - 1 - int(np.argmin(total[::-1]))

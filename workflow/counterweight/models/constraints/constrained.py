@@ -21,6 +21,7 @@ from counterweight.models.constraints.feature_maps import GROUP_FEATURE_OPTIONS
 from counterweight.models.constraints.linear_svm import best_penalty, labeled_rows
 from counterweight.models.constraints.starts import (
     NOBODY,
+    PATH_STEPS,
     Found,
     fit_settings,
     pair,
@@ -63,9 +64,6 @@ OPTIONS = {
         "zero, from the unconstrained fit with the threshold, or the thresholds by group, of least cost, and from an imitation of "
         "the deployed model where the constraints speak of it; the best goes on, and no known rule that meets the "
         "constraints is better. deployed: the same, and the imitation is needed."),
-    "path_steps": Integer(3,
-        "Steps of each setting of a sweep over numbers of the constraints, begun at the solution of the next tighter "
-        "one; null: each setting by itself. Not for the starts zero and svm.", minimum=1, null=True),
     **CONFIDENCE_OPTIONS,
     **REPAIR_OPTIONS,
     "on_infeasible": Choice("raise", ["raise", "keep"],
@@ -145,7 +143,6 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, MappedScore):
     method: str = "newton"
     tol: float = 1e-5
     start: str = "best"
-    path_steps: int | None = 3
     group_features: str = "auto"
     on_infeasible: str = "raise"
 
@@ -180,7 +177,7 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, MappedScore):
 
     @classmethod
     def fit_sweep(cls, settings, data, rng):
-        """Fit the settings of a sweep together, each from its neighbour (see `path_steps`).
+        """Fit the settings of a sweep together, each from its neighbour (see `PATH_STEPS`).
 
         None where they differ in more than numbers of the constraints, or have margins of their
         own.
@@ -239,7 +236,7 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, MappedScore):
         seen = labeled_rows(data)
         rows = self._solver_rows(data.X, seen)[0]
         told = rows, data.y[seen], data.weight[seen]
-        self._chosen = best_penalty(*told, self.penalty, self.penalties, self.bias, rng)
+        self._chosen = best_penalty(*told, self.penalty, self.penalties, rng)
         log.info("penalty chosen on held-out rows: %g", self._chosen)
 
     def _solved(self, search, near):
@@ -248,7 +245,7 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, MappedScore):
         if self.loss == "ramp" and self.start in ("best", "deployed"):
             near = near if near and near.feasible else None
             swap = self.penalty is None
-            return search.best(steps, near, self.path_steps, swap=swap, signed=self.repairs_)
+            return search.best(steps, near, PATH_STEPS, swap=swap, signed=self.repairs_)
         if self.start in ("zero", "best"):
             fit = search.run(None, steps, warm=near if steps == 1 else None)
         else:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.newton import Smooth, balanced, newton
+from counterweight.models.constraints.newton import Smooth, newton
 
 #: Constraint values up to this, of costs that sum to one, are rounding.
 ROUNDING = 1e-10
@@ -40,8 +40,7 @@ class ConvexStep:
     subject to  sum_i P_ji h(f_i) + N_ji h(-f_i) + c_j <= 0,  h(z) = max(0, 1/2 + z).
 
     `rows` are `DistinctRows`; `positive` P and `negative` N (1 + m, n) are >= 0, row 0 the
-    objective; `constant` c (1 + m,) has the bounds taken off; `regularisation` a (d,) is 0 for an
-    unregularised bias.
+    objective; `constant` c (1 + m,) has the bounds taken off; `regularisation` a (d,) is above 0.
     """
 
     rows: object
@@ -84,18 +83,11 @@ class ConvexStep:
         return replace(self, positive=p[None], negative=q[None], constant=constant)
 
     def lower_bound(self, above, below, v):
-        """Dual value at hinge slopes in [0, 1] and multipliers v >= 0: a certified lower bound.
-
-        With an unregularised bias the slopes of one side are scaled down until they balance,
-        because the bound is finite only then.
-        """
+        """Dual value at hinge slopes in [0, 1] and multipliers v >= 0: a certified lower bound."""
         p, q = self.costs(v)
         up, down = p * above, q * below
-        free = self.regularisation <= 0
-        if free.any():
-            up, down = balanced(up, down)
-        slope = self.rows.combine(up - down)[~free]
-        quadratic = 0.5 * np.sum(slope * slope / self.regularisation[~free])
+        slope = self.rows.combine(up - down)
+        quadratic = 0.5 * np.sum(slope * slope / self.regularisation)
         return 0.5 * (up.sum() + down.sum()) - quadratic + self.constant[0] + v @ self.constant[1:]
 
 

@@ -55,8 +55,6 @@ SVM_OPTIONS = {
     "penalties": Array([],
         "In place of penalty, several to choose from, as of an error rate: that whose SVM without constraints errs "
         "least on a fifth of the labeled rows, which it does not see.", items={"type": "number", "exclusiveMinimum": 0}),
-    "bias": Choice("regularised", ["regularised", "free", "none"],
-        "regularised: a constant feature 1, penalised as the others; free: not penalised; none: through the origin."),
     "standardise": Flag(False, "Whether features are brought to mean 0 and standard deviation 1 before the penalty counts (sparse ones are scaled only)."),
 }  # fmt: skip
 MAP_OPTIONS = {
@@ -501,7 +499,7 @@ class LinearScore(RateEstimator):
         the map; those given only if there is no map, or `linear_part`.
     intercept_ : float
     norm_ : float
-        Length of w, the bias included where it is penalised, in the solver's units.
+        Length of w, the bias included, in the solver's units.
     map_ : FeatureMap or None
     group_boxes_ : ndarray (k, 4)
         Boxes whose indicators are features; see `told_boxes`.
@@ -509,7 +507,6 @@ class LinearScore(RateEstimator):
 
     penalty: float | None = None
     penalties: tuple = ()
-    bias: str = "regularised"
     standardise: bool = False
 
     features = "none"
@@ -574,14 +571,13 @@ class LinearScore(RateEstimator):
             if is_sparse(rows):
                 scale, centre = spread_of(whole)
                 rows.data = rows.data / scale[rows.indices]
-                return DistinctRows(rows, self.bias, centre=centre / scale), scale, centre
+                return DistinctRows(rows, centre=centre / scale), scale, centre
         rows, scale, centre = self._solver_rows(X, used)
-        return DistinctRows(rows, self.bias), scale, centre
+        return DistinctRows(rows), scale, centre
 
     def _keep_score(self, coefficient, intercept, scale, centre):
         """Keep the solver's classifier, for features in their own units."""
-        penalised = intercept if self.bias == "regularised" else 0.0
-        self.norm_ = float(np.sqrt(coefficient @ coefficient + penalised**2))
+        self.norm_ = float(np.sqrt(coefficient @ coefficient + intercept**2))
         self.coef_ = coefficient if scale is None else coefficient / scale
         self.intercept_ = intercept
         if centre is not None:

@@ -33,8 +33,6 @@ OPTIONS_BY_NAME = {
     "exponentiated_gradient": {
         **FAIR_OPTIONS,
         "ratio": Number(0.8, "Least ratio of a group's rate to the rate of all rows, and of the rate of all rows to a group's.", above=0, maximum=1),
-        "base": Choice("logistic", ["logistic", "svm"], "Classifier that is reweighted: logistic regression or linear SVM."),
-        "base_c": Number(1.0, "Inverse penalty C of the classifier that is reweighted.", above=0),
         "tol": Number(0.01, "Violation that is allowed; 1/tol bounds the multipliers.", above=0, below=1),
         "max_iter": Integer(50, "Most steps of exponentiated gradient.", minimum=1),
         "standardise": Flag(False, "Whether features are brought to mean 0 and standard deviation 1 before the penalty counts."),
@@ -132,7 +130,7 @@ class ByNumber(ClassifierMixin, BaseEstimator):
 
 @dataclass(eq=False, repr=False)
 class ExponentiatedGradientModel(RateEstimator):
-    """fairlearn's `ExponentiatedGradient`: a random mixture of reweighted linear classifiers.
+    """fairlearn's `ExponentiatedGradient`: a random mixture of reweighted logistic regressions.
 
     After Agarwal, Beygelzimer, Dudik, Langford & Wallach (2018). A row is predicted by a classifier
     drawn with the mixture's weights, so its probability of a positive prediction is the weight of
@@ -156,8 +154,6 @@ class ExponentiatedGradientModel(RateEstimator):
     rate: str = "demographic_parity"
     ratio: float = 0.8
     groups: tuple = ("male", "female")
-    base: str = "logistic"
-    base_c: float = 1.0
     tol: float = 0.01
     max_iter: int = 50
     standardise: bool = False
@@ -174,10 +170,12 @@ class ExponentiatedGradientModel(RateEstimator):
 
     def _fit(self, samples, rng):
         """Refuses weights that differ, and groups that are unknown, overlap or have no label."""
+        from sklearn.linear_model import LogisticRegression
+
         reductions = _imported("fairlearn.reductions")
         seen, labels, groups = _labeled_groups(samples, self.groups, "ExponentiatedGradient")
         rows, scale, centre = thinned(samples.X[seen]), None, None
-        if self.standardise and self.base == "logistic" and is_sparse(rows):
+        if self.standardise and is_sparse(rows):
             # Nothing but the intercept, which is not penalised, knows of the means.
             scale, centre = spread_of(samples.X[seen])[0], np.zeros(rows.shape[1])
             rows.data = rows.data / scale[rows.indices]
@@ -188,9 +186,9 @@ class ExponentiatedGradientModel(RateEstimator):
             "equal_opportunity": reductions.TruePositiveRateParity,
             "equalised_odds": reductions.EqualizedOdds,
         }
-        shared = _Shared(rows)
+        shared, base = _Shared(rows), LogisticRegression(solver="newton-cholesky", max_iter=200)
         mixture = reductions.ExponentiatedGradient(
-            ByNumber(shared, self._base()),
+            ByNumber(shared, base),
             moments[self.rate](ratio_bound=self.ratio, ratio_bound_slack=0.0),
             eps=self.tol,
             max_iter=self.max_iter,
@@ -210,15 +208,6 @@ class ExponentiatedGradientModel(RateEstimator):
         self.gap_ = float(mixture.best_gap_)
         self.evaluations_, self.n_iter_ = int(mixture.n_oracle_calls_), int(mixture.last_iter_) + 1
         self.fairlearn_ = mixture
-
-    def _base(self):
-        if self.base == "logistic":
-            from sklearn.linear_model import LogisticRegression
-
-            return LogisticRegression(C=self.base_c, solver="newton-cholesky", max_iter=200)
-        from sklearn.svm import LinearSVC
-
-        return LinearSVC(C=self.base_c, dual=False, random_state=0)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Probabilities (n, 2) of the mixture's negative and positive predictions."""

@@ -43,8 +43,7 @@ class KnownRule:
 def known_rules(rows, w, costs, groups=(), tilts=()):
     """The best rules among thresholds of one score that meet the constraints, the best last.
 
-    `rows` (`DistinctRows`) have a bias, else there is only the score as it is; `w` is the score.
-    The `groups` have no rows in common: pairs of a mask and of the direction that raises the scores
+    `w` is the score, of `rows` (`DistinctRows`). The `groups` have no rows in common: pairs of a mask and of the direction that raises the scores
     of its rows by 1 and leaves those of the others. `tilts` are directions that come near to groups
     that no feature tells: the score is tilted along each, by several lengths, before the threshold
     is sought.
@@ -54,8 +53,6 @@ def known_rules(rows, w, costs, groups=(), tilts=()):
     values = costs.values(f > 0)
     if (values[1:] <= costs.slack).all():
         found.append(KnownRule("as it is", float(values[0]), w))
-    if rows.bias == "none":
-        return found
     everybody, by_group = Cells.of(rows, costs, ()), Cells.of(rows, costs, groups)
     found.append(everybody.rule("shifted", f, w))
     if len(by_group.masks) > 1:
@@ -134,8 +131,6 @@ def named_groups(rows, members, texts):
     ones that overlap, what they part the rows into, if features tell all of it. The tilts are
     directions that come nearest (least squares) to the others.
     """
-    if rows.bias == "none":
-        return [], []
     count = np.bincount(rows.group, minlength=rows.shape[0])
 
     def shared(masks):

@@ -24,7 +24,7 @@ from counterweight.models.constraints.estimator import (
     own,
     two_columns,
 )
-from counterweight.models.constraints.newton import DistinctRows, balanced
+from counterweight.models.constraints.newton import DistinctRows
 from counterweight.models.constraints.thresholds import Cuts, Rates, exact_pair
 from counterweight.numerics.estimator import NamedColumns
 from counterweight.numerics.rates.values import compile as compile_rates
@@ -98,15 +98,15 @@ class HingeRows:
     The margin is 1/2 as for the ramp of Goh et al. (2016): with u = 2w this is half of the
     textbook's loss max(0, 1 - y u @ x). Equal rows are merged. `y` (n,) are 0 and 1, `weight` (n,)
     is scaled to sum 1; `penalty` is lambda of lambda / 2 |w|^2, None for 2 / n, which is
-    LIBLINEAR's C = 1; `bias` is that of `DistinctRows`.
+    LIBLINEAR's C = 1.
     """
 
-    def __init__(self, X, y, weight, penalty=None, bias="regularised"):
+    def __init__(self, X, y, weight, penalty=None):
         n, self.features = X.shape
         penalty = 2.0 / n if penalty is None else penalty
         if isinstance(penalty, bool) or not (np.isfinite(penalty) and penalty > 0):
             raise CounterweightError(f"penalty is {penalty}; it must be a number above 0.")
-        self.rows, self.bias, self.penalty = DistinctRows(X, bias=bias), bias, float(penalty)
+        self.rows, self.penalty = DistinctRows(X), float(penalty)
         share = weight / weight.sum()
         self.above, self.below = self.rows.merge(np.array([share * (y == 0), share * (y == 1)]))
         self.regularisation = self.rows.regularisation(self.penalty)
@@ -119,12 +119,11 @@ class HingeRows:
         the smoothing. `direction` (d,), in features, says nothing of the bias; `start` is a
         `LinearSvm`; `tol` the certified gap at which to stop.
         """
-        more = int(self.bias != "none")
         w, line = np.zeros(self.rows.shape[1]), None
         if start is not None:
-            w = np.append(start.coefficient, [start.intercept] * more)
+            w = np.append(start.coefficient, start.intercept)
         if direction is not None:
-            line = np.append(direction, [0.0] * more)
+            line = np.append(direction, 0.0)
             w += line * ((value - line @ w) / (line @ line))
         f = self.rows.scores(w)
         slopes, sharpness = (np.full(len(f), 0.5), np.full(len(f), 0.5)), 1.0
@@ -143,21 +142,15 @@ class HingeRows:
             if upper - lower <= tol:
                 break
             sharpness *= 3.0
-        intercept = 0.0 if self.bias == "none" else float(best[-1])
-        return LinearSvm(best[: self.features].copy(), intercept, upper, upper - lower, steps)
+        coefficient, intercept = best[:-1].copy(), float(best[-1])
+        return LinearSvm(coefficient, intercept, upper, upper - lower, steps)
 
     def _dual(self, slopes, line, value):
         """Lower bound from hinge slopes in [0, 1], the best multiplier of `line` included."""
         up, down = self.above * slopes[0], self.below * slopes[1]
-        free = self.regularisation <= 0
-        if free.any():
-            # With a bias without penalty the bound is finite only where both sides balance.
-            up, down = balanced(up, down)
-        pull = -self.rows.combine(up - down)[~free]
+        pull = -self.rows.combine(up - down)
         extra = 0.0
         if line is not None:
-            # The bias is never part of the line, so all of its coordinates are penalised.
-            line = line[~free]
             multiplier = (line @ pull - self.penalty * value) / (line @ line)
             pull = pull - multiplier * line
             extra = multiplier * value
@@ -176,7 +169,6 @@ class HingeRows:
         """Newton steps with backtracking, within the plane of `line`."""
         from scipy.linalg import cho_factor, cho_solve
 
-        bounded = self.regularisation > 0
         value, slopes = self._smoothed(w, f, centres, sharpness)
         for count in range(INNER + 1):
             up, down = self.above * slopes[0], self.below * slopes[1]
@@ -184,17 +176,13 @@ class HingeRows:
             within = gradient
             if line is not None:
                 within = gradient - line * ((line @ gradient) / (line @ line))
-            loss = 0.5 * np.sum(within[bounded] ** 2) / self.penalty
-            loss += np.abs(within[~bounded]).sum()
+            loss = 0.5 * np.sum(within**2) / self.penalty
             if loss <= accuracy or count == INNER:
                 break
             bent = [(slope > 0) & (slope < 1) for slope in slopes]
             hessian = self.rows.gram(sharpness * (self.above * bent[0] + self.below * bent[1]))
             diagonal = np.diag_indices_from(hessian)
             hessian[diagonal] += self.regularisation + 1e-12 * (1 + hessian[diagonal].max())
-            if not bounded.all():
-                # Where no hinge bends, nothing else bounds the step of a bias without penalty.
-                hessian[-1, -1] = max(hessian[-1, -1], 1e-3)
             factor = cho_factor(hessian, lower=True)
             move = -cho_solve(factor, gradient)
             if line is not None:
@@ -213,7 +201,7 @@ class HingeRows:
         return w, f, slopes, count
 
 
-def best_penalty(X, y, weight, penalty, penalties, bias, rng):
+def best_penalty(X, y, weight, penalty, penalties, rng):
     """The penalty as given, or that of `penalties` whose SVM errs least on held-out rows, a fifth.
 
     `rng` draws them; of equals the largest is taken. Raises when both are given, or one class is
@@ -232,7 +220,7 @@ def best_penalty(X, y, weight, penalty, penalties, bias, rng):
         )
     errors = {}
     for penalty in sorted(penalties, reverse=True):
-        svm = HingeRows(X[kept], y[kept], weight[kept], penalty, bias).solve(tol=1e-4)
+        svm = HingeRows(X[kept], y[kept], weight[kept], penalty).solve(tol=1e-4)
         wrong = (np.asarray(X[held] @ svm.coefficient).ravel() + svm.intercept > 0) != (y[held] > 0)
         errors[penalty] = float(weight[held] @ wrong)
     return min(errors, key=errors.get)
@@ -311,12 +299,12 @@ class SvmBaseline(LinearScore):
             fits = _FITS.setdefault(samples, {})
             sums = (hashlib.sha256(v.tobytes()).digest() for v in (samples.y, samples.weight, seen))
             grid = tuple(self.penalties)
-            key = (id(samples.X), self.penalty, grid, self.bias, self.standardise, *sums)
+            key = (id(samples.X), self.penalty, grid, self.standardise, *sums)
         if key not in fits:
             rows, scale, centre = self._solver_rows(samples.X)
             told = rows[seen], samples.y[seen], samples.weight[seen]
-            penalty = best_penalty(*told, self.penalty, self.penalties, self.bias, rng)
-            hinges = HingeRows(*told, penalty, self.bias)
+            penalty = best_penalty(*told, self.penalty, self.penalties, rng)
+            hinges = HingeRows(*told, penalty)
             fits[key] = rows, scale, centre, hinges, hinges.solve()
         rows, scale, centre, hinges, svm = fits[key]
         if direction is not None:
@@ -585,10 +573,10 @@ class NeymanPearsonSVM(SvmBaseline):
                     "and one class has a single row: more labeled rows are needed."
                 )
             held[rows_of_one[: max(1, len(rows_of_one) // 5)]] = True
-        penalty = best_penalty(X, y, weight, self.penalty, self.penalties, self.bias, rng)
+        penalty = best_penalty(X, y, weight, self.penalty, self.penalties, rng)
         parts = (y, weight, seen, held, np.asarray(self.shares))
         digests = tuple(hashlib.sha256(part.tobytes()).digest() for part in parts)
-        key = (id(samples.X), penalty, self.bias, self.standardise, *digests)
+        key = (id(samples.X), penalty, self.standardise, *digests)
         known = _RATES.setdefault(samples, {})
         if key not in known:
             known[key] = self._held_out_rates(X, y, weight, held, penalty)
@@ -597,7 +585,7 @@ class NeymanPearsonSVM(SvmBaseline):
         # Of equals the one with the fewest false alarms: shares rise.
         best = int(np.argmin(criterion))
         self.share_, self.criterion_ = sorted(self.shares)[best], float(criterion[best])
-        hinges = HingeRows(X, y, _shared(y, weight, self.share_), penalty, self.bias)
+        hinges = HingeRows(X, y, _shared(y, weight, self.share_), penalty)
         self._keep_svm(hinges, hinges.solve(), scale, centre)
 
     def _held_out_rates(self, X, y, weight, held, penalty):
@@ -605,7 +593,7 @@ class NeymanPearsonSVM(SvmBaseline):
         rates, svm, kept = [], None, ~held
         for share in sorted(self.shares):
             shared = _shared(y[kept], weight[kept], share)
-            hinges = HingeRows(X[kept], y[kept], shared, penalty, self.bias)
+            hinges = HingeRows(X[kept], y[kept], shared, penalty)
             svm = hinges.solve(tol=1e-4, start=svm)
             positive = np.asarray(X[held] @ svm.coefficient).ravel() + svm.intercept > 0
             sides = (positive, ~y[held]), (~positive, y[held])

@@ -182,10 +182,6 @@ def _first_w(rows, start):
         raise CounterweightError(
             f"The start must have {rows.features} finite coefficients, not {len(coefficient)}."
         )
-    if rows.bias == "none":
-        if intercept:
-            raise CounterweightError("The start has an intercept, but bias is none.")
-        return coefficient
     return np.append(coefficient, float(intercept))
 
 
@@ -222,7 +218,6 @@ def minimise_rates(
     start=None,
     steps=8,
     loss="ramp",
-    bias="regularised",
     method="newton",
     tol=1e-5,
     warm=None,
@@ -238,7 +233,7 @@ def minimise_rates(
     feasible start every iterate is feasible and the objective never rises. From an infeasible start
     the bounds are elastic, at a price that grows, until a feasible point is met.
 
-    `X` are rows (n, d) or `DistinctRows`, which bring their own bias; `start` is (coefficient,
+    `X` are rows (n, d) or `DistinctRows`; `start` is (coefficient,
     intercept), a `RateFit`, or None for w = 0. The `loss` "hinge" keeps all hinges and judges by
     them: one convex problem, solved once, or at three prices of its bounds where no point is known
     that keeps them. A convex step is solved by `method`, to the certified gap `tol`, a share of the
@@ -255,7 +250,7 @@ def minimise_rates(
         raise CounterweightError("Steps and tol must be above 0.")
     costs = _checked(X, positive, negative, bounds, constants, penalty)
     positive, negative, bounds, constants = costs
-    rows = X if isinstance(X, DistinctRows) else DistinctRows(X, bias)
+    rows = X if isinstance(X, DistinctRows) else DistinctRows(X)
     constant = constants - np.append(0.0, bounds)
     problem = _Problem(rows, rows.merge(positive), rows.merge(negative), constant, penalty)
     path = _Path(problem, loss, _first_w(rows, start))

@@ -9,7 +9,6 @@ from counterweight.errors import CounterweightError
 from counterweight.models.constraints.feature_maps import beside
 from counterweight.numerics.rates.datasets import checked_features, is_sparse
 
-BIASES = ("regularised", "free", "none")
 #: Rows that are compared at once.
 BLOCK = 8192
 
@@ -55,34 +54,19 @@ def _same_as_previous(X, order, hashes):
     return same
 
 
-def balanced(up, down):
-    """Slopes of both sides, those of the larger side scaled down to the sum of the smaller.
-
-    A lower bound with a bias that is not penalised is finite only where both sums agree.
-    """
-    total, other = up.sum(), down.sum()
-    if total > other:
-        up = up * (other / total)
-    elif other > total:
-        down = down * (total / other)
-    return up, down
-
-
 class DistinctRows:
     """Rows of X without repeats, and with the constant feature of the bias.
 
     Rows that are equal to the last bit are merged and their costs summed (`merge`), so that every
-    rate is the same number as before, up to rounding. `bias` is a constant feature 1: "regularised"
-    as the others, "free" of any penalty, or "none". `merge=False` keeps every row. `centre` (d,) is
+    rate is the same number as before, up to rounding. The bias is a constant feature 1,
+    penalised as the others. `merge=False` keeps every row. `centre` (d,) is
     taken off every row, in the products only: few values of the rows held are not 0.
 
-    `matrix` is (distinct rows, d or d + 1), dense or csr; `group` (n,) the distinct row of each row
+    `matrix` is (distinct rows, d + 1), dense or csr; `group` (n,) the distinct row of each row
     of X; `square` the mean squared length of the rows.
     """
 
-    def __init__(self, X, bias="regularised", merge=True, centre=None):
-        if bias not in BIASES:
-            raise CounterweightError(f"Unknown bias {bias!r}: choose one of {', '.join(BIASES)}.")
+    def __init__(self, X, merge=True, centre=None):
         X = checked_features(X)
         self.is_sparse = is_sparse(X)
         if self.is_sparse:
@@ -97,13 +81,13 @@ class DistinctRows:
         n = X.shape[0]
         if n == 0:
             raise CounterweightError("There are no rows to learn from: check the data sets.")
-        self.features, self.bias, self.centre = X.shape[1], bias, None
+        self.features, self.centre = X.shape[1], None
         self.group = np.arange(n)
         square = float(np.vdot(values, values)) / n
         if centre is not None:
-            self.centre = np.append(centre, np.zeros(int(bias != "none")))
+            self.centre = np.append(centre, 0.0)
             square += centre @ (centre - 2 * np.asarray(X.mean(axis=0)).ravel())
-        self.square = max(square + (bias != "none"), 1e-300)
+        self.square = square + 1
         if merge and self.features:
             hashes = _hashes(X)
             order = np.argsort(hashes, kind="stable")
@@ -116,20 +100,17 @@ class DistinctRows:
             self.group[order] = place[np.cumsum(new) - 1]
             X = X[np.sort(first)]
         if self.is_sparse:
-            self.matrix = beside(X, np.ones((X.shape[0], int(bias != "none"))))
+            self.matrix = beside(X, np.ones((X.shape[0], 1)))
             self._transposed = self.matrix.T
         else:
             # Columns that lie together in memory make Xw and X'r up to twice as fast.
-            self.matrix = np.ones((X.shape[0], self.features + (bias != "none")), order="F")
+            self.matrix = np.ones((X.shape[0], self.features + 1), order="F")
             self.matrix[:, : self.features] = X
         self.shape = self.matrix.shape
 
     def regularisation(self, penalty):
         """Penalty of each coordinate of w, the bias last."""
-        l2 = np.full(self.shape[1], float(penalty))
-        if self.bias == "free":
-            l2[-1] = 0.0
-        return l2
+        return np.full(self.shape[1], float(penalty))
 
     def merge(self, costs):
         """Sum costs, shape (k, n), over equal rows: shape (k, distinct rows)."""
@@ -261,10 +242,7 @@ class Smooth:
 
     def lost(self, gradient):
         """What the dual value loses by a gradient that is not 0."""
-        l2 = self.step.regularisation
-        bounded = l2 > 0
-        loss = 0.5 * np.sum(gradient[bounded] ** 2 / l2[bounded])
-        return loss + np.abs(gradient[~bounded]).sum()
+        return 0.5 * np.sum(gradient**2 / self.step.regularisation)
 
     def near(self, f):
         """Rows with a hinge that may bend when the scores f move a little."""

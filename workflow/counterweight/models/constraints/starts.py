@@ -32,6 +32,8 @@ MOST_STARTS = 2
 #: Another start of so many times the least value does not come near in the steps that there are:
 #: it is as far as zero, which is begun from in any case.
 FAR = 1.5
+#: Steps of each setting of a sweep, begun at the solution of the next tighter one.
+PATH_STEPS = 3
 #: Tolerance of the steps before the last, in units of the last one's.
 EARLY = 10.0
 #: Of the objective's total cost: what a known rule may be better by.
@@ -93,7 +95,7 @@ class Found:
 
 def vector(rows, fit):
     """All coordinates of a fit, the bias last."""
-    return fit.coefficient if rows.bias == "none" else np.append(fit.coefficient, fit.intercept)
+    return np.append(fit.coefficient, fit.intercept)
 
 
 def pair(rows, w):
@@ -113,28 +115,23 @@ def repaired(rows, w, costs, penalty):
     score, its largest violation (0 where there is none), and its objective with the penalty.
     """
     f, l2 = rows.scores(w), rows.regularisation(penalty)
-    free = rows.bias != "none"
-    kept, bias = (np.append(w[:-1], 0.0), w[-1]) if free else (w, 0.0)
+    kept = np.append(w[:-1], 0.0)
     weight = l2 @ (kept * kept)
-    shifts, offsets = np.zeros(1), np.zeros(1)
-    if free:
-        shifts = np.append(0.0, np.quantile(f, np.linspace(0, 1, 33)[1:-1]))
-        offsets = np.array([0.0, 0.25, -0.25])
+    shifts = np.append(0.0, np.quantile(f, np.linspace(0, 1, 33)[1:-1]))
+    offsets = np.array([0.0, 0.25, -0.25])
     best = None
     for scale in SCALES[:9:2] * _unit(f):
         for place in np.unique((-scale * shifts[:, None] + offsets).ravel()):
             values = costs.values(ramp(scale * f + place))
             missed = values[1:].max(initial=0.0)
             cost = values[0] + scale**2 * weight / 2
-            if rows.bias == "regularised":
-                cost += l2[-1] / 2 * (scale * bias + place) ** 2
+            cost += l2[-1] / 2 * (scale * w[-1] + place) ** 2
             key = (max(missed, 1e-12), cost)
             if best is None or key < best[0]:
                 best = key, scale, place
     (missed, value), scale, place = best
     scaled = scale * w
-    if free:
-        scaled[-1] += place
+    scaled[-1] += place
     return scaled, max(missed - 1e-12, 0.0), value
 
 
@@ -146,7 +143,7 @@ def sharpened(rows, rule, costs, most):
     """
     f = rows.scores(rule.w)
     sign = costs.values(f > 0)[0]
-    offsets = (0.0,) if rows.bias == "none" else (0.0, 0.1, -0.1, 0.25, -0.25, 0.45, -0.45)
+    offsets = (0.0, 0.1, -0.1, 0.25, -0.25, 0.45, -0.45)
     for scale in SCALES * _unit(f):
         for offset in offsets:
             values = costs.values(ramp(scale * f + offset))
@@ -294,8 +291,7 @@ class Search:
         Gauss-Newton; rates of a coin are linear between kinks, so that it ends exactly.
         """
         rows, costs = self.rows, self.costs
-        if rows.bias != "none":
-            lines = [np.eye(1, len(w), len(w) - 1)[0], *lines]
+        lines = [np.eye(1, len(w), len(w) - 1)[0], *lines]
         along, f = np.array([rows.scores(line) for line in lines]), rows.scores(w)
         t, values = np.zeros(len(lines)), costs.values(ramp(f))[1:]
         for _ in range(LEVELLED):
@@ -406,8 +402,6 @@ class Search:
         no few moves do, or where they cost more than the coin's own rounding of decisions.
         """
         rows, costs = self.rows, self.costs
-        if rows.bias == "none":
-            return fit
         start = w = vector(rows, fit)
         one = np.zeros(len(w))
         one[-1] = 1.0
@@ -503,7 +497,7 @@ def fit_settings(models, data, rng):
         model, search = models[place], searches[place]
         found = model._solved(search, near)
         model._keep(found, search, scale, centre)
-        near = found if model.path_steps else None
+        near = found
         if not model.feasible_ and model.on_infeasible == "raise":
             refused = refused or model.infeasibility_
     if refused:
@@ -526,7 +520,7 @@ def _begin(search, texts, data, used, imitated):
 
 def _group_boxes(model, data, texts):
     """Groups that constraints name and a column tells; rows of tables of their own tell nothing."""
-    if model.group_features == "none" or model.bias == "none":
+    if model.group_features == "none":
         return told_boxes(data.X, [])
     parts = sets_in(texts)
     groups = [np.all([data.members[name] for name in part], axis=0)[data.main] for part in parts]

@@ -198,9 +198,9 @@ class Design:
     """Training rows as the oracle sees them: standardised features with an intercept.
 
     `first` is the number of groups of the first class, whose block of `Z` (n, K) sums to 1 in each
-    row; `ones` (K,) is 1 for them. `l2` is added to the diagonal of the Gram matrix per unit of weight,
-    1e-9 at least, since one-hot features are not of full rank; `depth` is that of trees, where
-    these are the `hypotheses`.
+    row; `ones` (K,) is 1 for them. `l2` is added to the diagonal of the Gram matrix per unit of
+    weight, 1e-9 at least, since one-hot features are not of full rank; `depth` is that of trees,
+    where these are the `hypotheses`.
     """
 
     def __init__(self, X, Z, first, *, l2, hypotheses="linear", depth=2):

@@ -43,10 +43,10 @@ class KnownRule:
 def known_rules(rows, w, costs, groups=(), tilts=()):
     """The best rules among thresholds of one score that meet the constraints, the best last.
 
-    `w` is the score, of `rows` (`DistinctRows`). The `groups` have no rows in common: pairs of a mask and of the direction that raises the scores
-    of its rows by 1 and leaves those of the others. `tilts` are directions that come near to groups
-    that no feature tells: the score is tilted along each, by several lengths, before the threshold
-    is sought.
+    `w` is the score, of `rows` (`DistinctRows`). The `groups` have no rows in common: pairs of a
+    mask and of the direction that raises the scores of its rows by 1 and leaves those of the
+    others. `tilts` are directions that come near to groups that no feature tells: the score is
+    tilted along each, by several lengths, before the threshold is sought.
     """
     f = rows.scores(w)
     found = []

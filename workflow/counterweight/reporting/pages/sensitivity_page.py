@@ -458,7 +458,7 @@ def _rehearsal_lines(numbers):
     target, whom = numbers.plan["targets"][0], {"unlabeled": "rows without an outcome"}
     if target == "general":
         whom[""] = "everyone"
-    if not numbers.get(REHEARSED, "rehearsed_held", target, part="unlabeled").known:
+    if not numbers.places("setting", REHEARSED, "rehearsed_held", target, part="unlabeled"):
         for setting, part in rehearsed_parts(numbers):
             label = f"{capital(scenario_of(setting, 0, LOGS_REHEARSED))}: {part}"
             yield Line(REHEARSED, label, {"setting": setting, "part": part})

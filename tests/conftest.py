@@ -9,10 +9,15 @@ from pathlib import Path
 
 import pytest
 
+#: Files that take longest, in this order; the first two make the runs that others look at.
+LONG = ("own", "edits", "docs", "run", "failed_runs", "docs_pages", "cluster", "estimators")
+LONG += ("collect", "kills", "rerun", "benchmark", "own_pages", "extending", "real", "pages")
+
 
 def pytest_collection_modifyitems(items):
     """Side by side, a process that is done early takes what is left, so long tests come first."""
-    items.sort(key=lambda item: "workflow" not in item.path.parts)
+    places = {f"test_{name}.py": at for at, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(item.path.name, len(LONG)))
 
 
 @pytest.fixture(scope="session")

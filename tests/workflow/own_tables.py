@@ -69,6 +69,7 @@ def config_of_all():
     # Fewer fits than a person would want.
     quick = {"model": "offer_logistic"}, {"model": "logitboost"}
     config["school"]["study"] = {"models": [*quick], "bootstrap": 5, "figures": ["curves"]}
+    config["hiring"]["study"] = {"repeats": 3}
     config["parts"] = {
         "table": "mine/parts",
         "reward": "clicked",

@@ -21,6 +21,7 @@ PAGES = {
     "budget": "subsampled_logs",
     "logs": "subsampled_logs",
     "offers": "offers",
+    "answers": "offers",
     "filters": "balanced_filters",
     "constraints": "constraints",
 }

@@ -1,13 +1,20 @@
 """The protocol policy_value: records, identities, both resamplings, files read in step."""
 
 import inspect
+import sys
 
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.log_values import log_values
 from counterweight.evaluation.policy_value import PolicyValue
-from counterweight.evaluation.resampled_logs import OPTIONS, ShortLogs, policy_value
+from counterweight.evaluation.resampled_logs import (
+    LIMIT_AT,
+    OPTIONS,
+    ShortLogs,
+    further,
+    policy_value,
+)
 from counterweight.tables import parquet
 from records import where
 
@@ -417,3 +424,77 @@ def test_users_with_a_keep_rate_are_those_of_a_log_of_ones_own():
         assert one.value == pytest.approx(other.value, rel=1e-12)
         assert one.standard_error == pytest.approx(other.standard_error, rel=1e-12)
         assert one.low == pytest.approx(other.low, rel=1e-6)
+
+
+def test_further_estimates_are_their_formulas():
+    rng = np.random.default_rng(4)
+    n = 2000
+    often = rng.random(n) < 0.97
+    rows = {
+        "reward": (rng.random(n) < 0.4).astype(float),
+        "propensity": np.where(often, 0.97, 0.03),
+        "target": np.where(often, 0.6, 0.4),
+        "q": rng.uniform(0.3, 0.5, n),
+        "v": rng.uniform(0.3, 0.5, n),
+        "draw": rng.random(n),
+    }
+    names = ("dm", "sndr", "clip", "switch", "shrink")
+    w = rows["target"] / rows["propensity"]
+    found = further(rows, 1.0, names)
+    rest = (w * (rows["reward"] - rows["q"])).sum() / w.sum()
+    expected = {
+        "dm": rows["v"].mean(),
+        "sndr": rows["v"].mean() + rest,
+        "clip": (np.minimum(w, LIMIT_AT) * rows["reward"]).mean(),
+        "switch": (np.where(w <= LIMIT_AT, w, 0) * rows["reward"]).mean(),
+        "shrink": (LIMIT_AT * w / (w**2 + LIMIT_AT) * rows["reward"]).mean(),
+    }
+    assert {name: one.value for name, one in found.items()} == pytest.approx(expected)
+    assert all(one.low < one.high for one in found.values())
+    # A kept row of reward 0 stands for as many as its rate says, and all rows are counted.
+    zero = rows["reward"] == 0
+    kept = ~zero | (rows["draw"] < 0.5)
+    k = np.where(zero, 2.0, 1.0)[kept]
+    half = further(rows, 0.5, names)
+    assert half["dm"].value == pytest.approx(np.average(rows["v"][kept], weights=k))
+    assert half["clip"].value == pytest.approx(expected["clip"])
+
+
+def test_a_reward_model_alone_has_the_error_of_its_model():
+    rng = np.random.default_rng(5)
+    n = 2000
+    rows = {"reward": (rng.random(n) < 0.3).astype(float), "propensity": np.full(n, 0.5)}
+    rows |= {"target": np.full(n, 0.5), "q": np.full(n, 0.8), "draw": np.zeros(n)}
+    rows["v"] = rows["q"] + 0.01 * rng.standard_normal(n)
+    found = further(rows, 1.0, ("dm", "sndr"))
+    # A model that says .8 where .3 is so: its own interval leaves the truth out, the corrected
+    # estimate does not.
+    assert found["dm"].low > 0.7 and found["sndr"].low < 0.3 < found["sndr"].high
+
+
+@pytest.mark.parametrize("resample", ["bootstrap", "split"])
+def test_further_estimators_stand_beside_the_others(study, resample):
+    alone = run(study, resample=resample, keep_rates=(1.0, 0.1))
+    found = run(study, resample=resample, keep_rates=(1.0, 0.1), also=("dm", "clip", "shrink"))
+    more = [one for one in found if one.get("measure") in ("dm", "clip", "shrink")]
+    assert [one for one in found if one not in more] == alone
+    assert {(one["measure"], one["keep_rate"], one["repeat"]) for one in more} == {
+        (name, rate, repeat)
+        for name in ("dm", "clip", "shrink")
+        for rate in (1.0, 0.1)
+        for repeat in range(12)
+    }
+    # No weight of this log is above the limit, so clipped weights are the weights.
+    clipped = [one["value"] for one in more if (one["measure"], one["metric"]) == ("clip", "value")]
+    plain = [
+        one["value"] for one in alone if (one.get("measure"), one["metric"]) == ("ips", "value")
+    ]
+    assert clipped == pytest.approx(plain)
+
+
+def test_a_package_that_is_missing_leaves_its_estimate_out(study, monkeypatch):
+    monkeypatch.setitem(sys.modules, "estimators.bandits", None)
+    found = run(study, resample="split", keep_rates=(1.0,), also=("vw",))
+    told = [one for one in found if one.get("measure") == "vw"]
+    assert {one["metric"] for one in told} == {"value", "error"}
+    assert all(np.isnan(one["value"]) for one in told)

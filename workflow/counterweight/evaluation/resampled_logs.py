@@ -12,10 +12,12 @@ Mineiro, P. (2010). The Unimportance of Zeroes. Machined Learnings.
 from collections import Counter
 
 import numpy as np
+from scipy.special import ndtri
 
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.log_values import LIMITED, Ratio, log_values
 from counterweight.evaluation.policy_value import PolicyValue
-from counterweight.fragments import LEVEL, RATES, Choice, Integer, Option
+from counterweight.fragments import LEVEL, RATES, Array, Choice, Integer, Option
 from counterweight.labeling.columns import CLUSTERS
 from counterweight.labeling.log_files import of_role, rows_in_step
 from counterweight.numerics.zero_rejection import row_uniforms
@@ -24,12 +26,18 @@ from counterweight.tables.parquet import read_columns
 from counterweight.tables.study_data import generator
 
 TASK = "log"
+#: Ways to limit weights that `further` has.
+LIMITS = ("clip", "switch", "shrink")
 OPTIONS = {
     "keep_rates": Option([1.0, 0.5, 0.1, 0.01], "Rates at which the zero-reward rows of the log are kept.", **RATES),
     "resamplings": Integer(200, "Number of resamplings of the log.", minimum=2),
     "resample": Choice("bootstrap", ["bootstrap", "split"],
         "bootstrap: draw the rows of the log anew with replacement (held in memory). split: cut the log into as many "
         "consecutive parts of equal size, read once and never held."),
+    "also": Array([],
+        "Further estimators, for which the rows of a resampling are held in memory. dm: the mean of the reward model; sndr: doubly "
+        "robust, self-normalised; clip, switch, shrink: IPS with weights limited at 10; vw: the empirical likelihood of vw-estimators.",
+        items={"enum": ["dm", "sndr", "clip", "switch", "shrink", "vw"]}),
     **LEVEL,
 }  # fmt: skip
 LABEL = "values of policies from logs"
@@ -39,6 +47,12 @@ VALUE_LABELS = {
         "ips_lost": "IPS without the count",
         "snips": "SNIPS",
         "dr": "Doubly robust",
+        "dm": "Reward model alone",
+        "sndr": "Doubly robust, self-normalised",
+        "clip": "IPS, weights clipped",
+        "switch": "IPS, switched off",
+        "shrink": "IPS, weights shrunk",
+        "vw": "vw-estimators, empirical likelihood",
     }
 }
 #: Rows of the short logs on which the bias of the ratio estimator is measured.
@@ -46,6 +60,8 @@ SHORT = (250, 500, 1000, 2000)
 #: At most so many short logs of the least length are kept, to bound the memory.
 MOST_SHORT = 8000
 BIAS_RATE = 0.1
+#: Weights are limited at this in `further`, as they are by default in logs of one's own.
+LIMIT_AT = 10.0
 BIAS_GROUPS = 20
 
 
@@ -60,6 +76,7 @@ def policy_value(
     keep_rates=(1.0, 0.5, 0.1, 0.01),
     resamplings=200,
     resample="bootstrap",
+    also=(),
     level=0.95,
 ):
     """Records of the value of one policy in one study, for ``tables.metrics_table``.
@@ -84,7 +101,8 @@ def policy_value(
     rates = sorted({float(rate) for rate in keep_rates}, reverse=True)
     log = LogReader(labels, predictions)
     run = split if resample == "split" else bootstrap
-    whole, short, records = run(log, rates, resamplings, level, known["value"], seed, stream)
+    told = resamplings, level, known["value"], seed, stream, tuple(also)
+    whole, short, records = run(log, rates, *told)
     records += whole_records(whole, known)
     records += ratio_bias(short, whole.all_rows.ips().value, seed, stream)
     return [{"target": "general"} | record for record in records]
@@ -178,7 +196,7 @@ def _truth(path, policy):
     return {key: table[key][line].item() for key in ("value", "standard_error", "rows")}
 
 
-def split(log, rates, resamplings, level, truth, seed, stream):
+def split(log, rates, resamplings, level, truth, seed, stream, also=()):
     """Disjoint consecutive parts of a log, each with its zero rows rejected by row key.
 
     One pass; memory does not grow with the rows. Up to ``resamplings - 1`` rows at the end belong
@@ -194,7 +212,7 @@ def split(log, rates, resamplings, level, truth, seed, stream):
     key = int(generator(seed, stream, 0, "zero rejection").integers(2**63))
     whole, short, counts = LogAtRates(log.estimators, rates, level), ShortLogs(), _Counts(rates)
     records = []
-    part, repeat, room = Resampling(log.estimators, rates, level), 0, size
+    part, repeat, room = Resampling(log.estimators, rates, level, also), 0, size
     for batch in log:
         ids = batch["row"]
         rows = {name: values for name, values in batch.items() if name != "row"}
@@ -213,12 +231,13 @@ def split(log, rates, resamplings, level, truth, seed, stream):
                 part.finish()
                 records += part.records(repeat, truth)
                 counts.add(part)
-                part, repeat, room = Resampling(log.estimators, rates, level), repeat + 1, size
+                part = Resampling(log.estimators, rates, level, also)
+                repeat, room = repeat + 1, size
     whole.finish()
     return whole, short, records + counts.records()
 
 
-def bootstrap(log, rates, resamplings, level, truth, seed, stream):
+def bootstrap(log, rates, resamplings, level, truth, seed, stream, also=()):
     """Rows of a log drawn with replacement, the zero rows among them then rejected.
 
     Where rows belong to users, users are drawn, each with all of its rows. The log is held in
@@ -239,7 +258,7 @@ def bootstrap(log, rates, resamplings, level, truth, seed, stream):
     users = _Users(rows["cluster"]) if "cluster" in rows else None
     for repeat in range(resamplings):
         rng = generator(seed, stream, repeat, "bootstrap of the log")
-        part = Resampling(log.estimators, rates, level)
+        part = Resampling(log.estimators, rates, level, also)
         if users is None:
             drawn, own = np.sort(rng.integers(len(draws), size=len(draws))), {}
         else:
@@ -319,14 +338,17 @@ class LogAtRates:
 class Resampling(LogAtRates):
     """One resampling of a log at every keep rate, with the checks that go with it."""
 
-    def __init__(self, estimators, rates, level):
+    def __init__(self, estimators, rates, level, also=()):
         super().__init__(estimators, rates, level)
+        self._also, self._held = also, []
         self.altered = PolicyValue(("ips",), level=level)
         self.missing = {(name, rate): 0 for rate in rates for name in estimators}
 
     def update(self, rows, draws):
         """Add rows as `LogAtRates.update`."""
         super().update(rows, draws)
+        if self._also:
+            self._held.append(rows | {"draw": draws})
         reward = rows["reward"]
         zero = reward == 0
         propensity, target = rows["propensity"], rows["target"]
@@ -359,6 +381,7 @@ class Resampling(LogAtRates):
                 records.append(place | error | {"metric": "value", "value": estimate.value})
                 records += [place | {"metric": key, "value": v} for key, v in values.items()]
             records += self._gaps(repeat, rate, log)
+            records += self._further(repeat, rate, truth)
         whole = self.all_rows.ips().value
         for metric, value in (
             ("drop_zero_change", self.rewarded.ips(self.all_rows.rows).value - whole),
@@ -367,6 +390,22 @@ class Resampling(LogAtRates):
             place = {"repeat": repeat, "rows": self.all_rows.rows}
             records.append(place | {"metric": metric, "value": value})
         return records
+
+    def _further(self, repeat, rate, truth):
+        """Records of the further estimates, from the rows that were held."""
+        if not self._also:
+            return
+        rows = {name: np.concatenate([one[name] for one in self._held]) for name in self._held[0]}
+        for name, found in further(rows, rate, self._also, self._level).items():
+            place = {
+                "repeat": repeat,
+                "measure": name,
+                "keep_rate": rate,
+                "rows": len(rows["draw"]),
+            }
+            values = {"value": found.value, "error": found.value - truth}
+            values |= {"covered": _holds(found, truth)} if not np.isnan(found.low) else {}
+            yield from (place | {"metric": key, "value": v} for key, v in values.items())
 
     def _gaps(self, repeat, rate, log):
         """How far the weighted means of the kept rows are from the means of all rows."""
@@ -382,6 +421,61 @@ class Resampling(LogAtRates):
                     "metric": "identity_gap",
                     "value": gap,
                 }
+
+
+def further(rows, rate, names, level=0.95):
+    """Further estimates of a policy's value from the rows of one log, whole in memory.
+
+    `rows` has arrays (n,) by ``reward, propensity, target``, ``q`` and ``v`` for ``dm`` and
+    ``sndr``, and ``draw``, numbers in [0, 1): a row of reward 0 is kept where its own is below
+    `rate`, and then stands for 1 / rate rows. Their number n is known. ``sndr`` and limited weights
+    are those of `log_values`. The interval of ``dm``, the mean of v, knows nothing of the error of
+    its model. ``vw`` takes whole logs only, and is NaN where its package is not installed. Without
+    q and v there is no ``dm`` and no ``sndr``.
+
+    Returns
+    -------
+    dict of str to Ratio
+    """
+    count, kept = len(rows["draw"]), (rows["reward"] != 0) | (rows["draw"] < rate)
+    part = {name: values[kept] for name, values in rows.items()}
+    k = np.where(part["reward"] == 0, 1 / rate, 1.0)
+    wide = {"target": "p", "q": "q", "v": "v"}
+    batch = {name: part[name] for name in ("reward", "propensity")}
+    batch |= {new: part[old][:, None] for old, new in wide.items() if old in part}
+    batch |= {"keep_rate": np.full(len(k), rate), "weight": np.ones(len(k))}
+    asked = {"level": level, "rows_before": count if rate < 1 else 0}
+    found = {}
+    if "dm" in names and "v" in part:
+        mean = np.average(part["v"], weights=k)
+        error = np.sqrt((k**2 * (part["v"] - mean) ** 2).sum()) / k.sum()
+        reach = ndtri((1 + level) / 2) * error
+        found["dm"] = Ratio(float(mean), float(error), mean - reach, mean + reach)
+    if "sndr" in names and "v" in part:
+        known = log_values(lambda: [batch], ["new"], modelled=True, **asked)
+        found["sndr"] = known.values["new", "sndr"]
+    for name in [name for name in LIMITS if name in names]:
+        known = log_values(lambda: [batch], ["new"], limit=name, limit_at=LIMIT_AT, **asked)
+        found[name] = known.values["new", LIMITED]
+    if "vw" in names and rate == 1:
+        found["vw"] = _likelihood(part, level)
+    return found
+
+
+def _likelihood(part, level):
+    """The estimate of the package vw-estimators by empirical likelihood (Karampatziakis et al.
+    2020); rewards are in [0, 1], and no weight is above 1 over the least propensity seen."""
+    try:
+        from estimators.bandits import cressieread
+    except ImportError:
+        return Ratio(*(float("nan"),) * 4)
+    bounds = 0, max(1 / float(part["propensity"].min()), 1.0 + 1e-9)
+    value, interval = cressieread.Estimator(*bounds), cressieread.Interval(*bounds)
+    columns = [part[name].tolist() for name in ("propensity", "reward", "target")]
+    for row in zip(*columns, strict=True):
+        value.add_example(*row)
+        interval.add_example(*row)
+    return Ratio(value.get(), float("nan"), *interval.get(alpha=1 - level))
 
 
 class _Counts:

@@ -8,8 +8,6 @@ import pandas as pd
 import pytest
 import yaml
 from counterweight.benchmark import Told, _measured
-from counterweight.errors import CounterweightError
-from counterweight.plan.benchmarks import studies_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = runpy.run_path(str(ROOT / "docs" / "benchmark.py"))
@@ -128,25 +126,6 @@ def test_claims_hold_fail_or_are_undecided_and_margins_count():
     assert found["near"]["median_change"] == pytest.approx(0.1)
     few = {name: part[:5] for name, part in table().items()}
     assert told(few, pairs={"one": pair}).pairs()[0]["verdict"] == "undecided"
-
-
-def test_words_stand_in_studies_and_an_unknown_one_is_refused():
-    benchmark = {
-        "study": {"dataset": "{set}", "outcome": {"rule": "equals", "value": "{positive}"}},
-        "sets": {"a": {"words": {"positive": 1}}, "b": {"study": {"outcome": {"rule": "other"}}}},
-        "conditions": {"c": {}, "d": {"study": {"repeats": 2}}},
-    }
-    found = [*studies_of("x", benchmark)]
-    assert [one[:2] for one in found] == [("a", "c"), ("a", "d"), ("b", "c"), ("b", "d")]
-    # A word that stands alone keeps its type; another rule begins with none of the old options.
-    assert found[0][2] == {"dataset": "a", "outcome": {"rule": "equals", "value": 1}}
-    assert found[3][2] == {"dataset": "b", "outcome": {"rule": "other"}, "repeats": 2}
-    # A condition has words, too.
-    spoken = benchmark | {"sets": {"b": {}}, "conditions": {"c": {"words": {"positive": 2}}}}
-    assert [*studies_of("x", spoken)][0][2]["outcome"] == {"rule": "equals", "value": 2}
-    benchmark["sets"]["b"] = {}
-    with pytest.raises(CounterweightError, match="data set b, condition c: '{positive}'"):
-        [*studies_of("x", benchmark)]
 
 
 @pytest.mark.parametrize("path", DOCS["pages"](), ids=lambda path: path.stem)

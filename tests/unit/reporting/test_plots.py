@@ -1,5 +1,7 @@
 """Figures for notebooks: what is drawn is where the data are, and says what it is."""
 
+import doctest
+
 import matplotlib
 
 matplotlib.use("agg")
@@ -12,6 +14,7 @@ from counterweight import CounterweightError, plots
 from counterweight.selection import Sample
 from matplotlib import pyplot
 from matplotlib.axes import Axes
+from matplotlib.text import Text
 
 
 @pytest.fixture(autouse=True)
@@ -207,3 +210,32 @@ def test_axes_of_ones_own_are_drawn_into_and_settings_stay():
 @pytest.mark.parametrize("name", counterweight.NAMES["plots"])
 def test_a_figure_is_declared_to_give_axes(name):
     assert getattr(plots, name).__annotations__["return"] == Axes.__name__
+
+
+def pixels(figure):
+    figure.canvas.draw()
+    return np.asarray(figure.canvas.buffer_rgba())[..., :3].astype(int)
+
+
+@pytest.mark.parametrize("name", counterweight.NAMES["plots"])
+def test_a_picture_shows_its_data_and_all_its_words(name):
+    pictures = []
+    for _ in range(2):
+        run = doctest.DocTestRunner(verbose=False)
+        said = getattr(plots, name).__doc__
+        run.run(doctest.DocTestParser().get_doctest(said, {}, name, "", 0))
+        pictures.append(pixels(pyplot.gcf()))
+    assert not run.failures and np.array_equal(*pictures)
+    figure, (ax,) = pyplot.gcf(), pyplot.gcf().axes
+    words = [text.get_text() for text in figure.findobj(Text) if text.get_text()]
+    assert len(words) > 4
+    # No word is cut at the edge of the picture (in inches).
+    held = figure.get_tightbbox()
+    assert held.min.min() > -0.02 and (held.max < figure.get_size_inches() + 0.02).all()
+    for mark in (*ax.lines, *ax.patches, *ax.collections):
+        mark.set_visible(False)
+    ((left, bottom), (right, top)) = ax.bbox.get_points().round().astype(int)
+    inside = (slice(-top, -bottom or None), slice(left, right))
+    moved = (pixels(figure)[inside] != pictures[-1][inside]).any(axis=-1)
+    # What is drawn stands in the middle of the Axes, and not in a corner of it.
+    assert moved.sum() > 30 and np.ptp(np.nonzero(moved)[1]) > 0.2 * (right - left)

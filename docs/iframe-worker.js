@@ -40,15 +40,3 @@ if (location.protocol === "file:") {
 document.addEventListener("DOMContentLoaded", () =>
   document.querySelectorAll('.md-search[role="dialog"]').forEach((one) => one.setAttribute("aria-label", "Search")),
 );
-// Each word of a query is sought as the beginning of words, so that "of" would find "offers": words of one or two letters say nothing.
-addEventListener("DOMContentLoaded", () => {
-  const prototype = window.Worker.prototype;
-  const send = prototype.postMessage;
-  prototype.postMessage = function (message, ...rest) {
-    if (message && message.type === 2 && typeof message.data === "string") {
-      const words = message.data.split(/\s+/).filter((word) => word.replace(/\W/g, "").length > 2);
-      if (words.length) message = { ...message, data: words.join(" ") };
-    }
-    return send.call(this, message, ...rest);
-  };
-});

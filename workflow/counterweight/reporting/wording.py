@@ -1,6 +1,7 @@
 """How numbers, lists and measures are told, in every table, claim and figure alike."""
 
 import math
+import re
 from typing import NamedTuple
 
 from counterweight.tables.parquet import setting_options
@@ -109,6 +110,11 @@ def listing(words):
 def joined_words(words, between=", "):
     """Words with a comma between them, empty ones left out."""
     return between.join(filter(None, words))
+
+
+def named(column):
+    """A name that people gave in a sentence: in quotation marks where it is more than a word."""
+    return column if re.fullmatch(r"[\w.-]+", column) else f"“{column}”"
 
 
 def capital(text):

@@ -592,10 +592,10 @@ class RepairedDecisions(NamedColumns):
                 "cannot keep all constraints in deterministic decisions: what is missed least is "
                 f"{listed(over, 20)}"
             )
-        return (
-            f"{who} {what}; the deterministic objective on the training rows goes from "
-            f"{done['cost_before']:.4g} to {done['cost']:.4g}."
-        )
+        # What is left of a sum that rounds to 0 is 0.
+        costs = [f"{round(done[key], 12) + 0.0:.4g}" for key in ("cost_before", "cost")]
+        moves = f"goes from {costs[0]} to {costs[1]}" if costs[0] != costs[1] else "does not change"
+        return f"{who} {what}; the deterministic objective on the training rows {moves}."
 
     def _thresholds_for(self, rows, samples):
         """The threshold of each row: a number, or (n,) where groups have their own."""

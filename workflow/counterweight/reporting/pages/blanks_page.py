@@ -27,6 +27,7 @@ from counterweight.reporting.wording import (
     capital,
     joined_words,
     listing,
+    named,
     number,
     percent,
     places_for,
@@ -160,12 +161,16 @@ class _People:
 
     @property
     def outcome(self):
-        return self.saved.get("outcome", "the outcome")
+        known = self.saved.get("outcome")
+        return named(known) if known else "the outcome"
 
     @property
     def event(self):
-        """The outcome and its value, of a class."""
-        return f"{self.outcome} = {self.saved['names'][1] if self.saved.get('names') else '1'}"
+        """The outcome and its value, of a class, as the table has it."""
+        value = (self.saved.get("classes") or self.saved.get("names") or ("0", "1"))[1]
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        return f"{self.outcome} = {value if isinstance(value, str) else f'{value:g}'}"
 
     @property
     def blank(self):
@@ -235,9 +240,9 @@ def _bounded(people):
         apart = f"{_rest(blank.mean)} of {people.blank} are like no row that has one"
     else:
         apart = f"{_rest(share)} of them are like no row that has an outcome"
-    free = "of those, none or all may have it"
+    free = "of which none or all may have it"
     if not people.binary:
-        free = "those may have any value from the least to the largest that is known"
+        free = "which may have any value from the least to the largest that is known"
     text, asked = _condition(people.saved), people.bounds("unlabeled worst", between=" and ")
     if asked:
         over = "of" if people.binary else "over"
@@ -245,7 +250,7 @@ def _bounded(people):
         text += f"; {over} {people.whom}, known outcomes and estimates together, between {worst}"
     else:
         text += people.say(people.whom, worst, "between ")
-    text += f": {apart}, and {free}"
+    text += f": {apart}, {free}"
     near = people.bounds("gamma=2")
     if near:
         text += f"; {near} if their odds are at most twice, and at least half, what the model says"
@@ -453,7 +458,7 @@ def _columns(*names, **place):
 
 def _question(numbers):
     saved = facts(numbers)
-    outcome = saved.get("outcome", "the outcome")
+    outcome = named(saved["outcome"]) if "outcome" in saved else "the outcome"
     if saved.get("for"):
         return f"What would {outcome} be among {saved['for']}?"
     return f"What would {outcome} be where it is blank?"

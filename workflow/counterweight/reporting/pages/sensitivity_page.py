@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from counterweight.evaluation.benchmark_columns import EITHER
 from counterweight.numerics.sensitivity import MOST, TWICE, turn_sentence
 from counterweight.reporting.numbers import Estimate
-from counterweight.reporting.sheets import Column, Line, Sheet, in_words
-from counterweight.reporting.wording import capital, joined_words, number, percent, places_for
+from counterweight.reporting.sheets import Column, Line, Sheet, digits_of, in_words
+from counterweight.reporting.wording import capital, joined_words, number, percent
 from counterweight.tables.parquet import setting_name, setting_options
 
 #: What is swept: metric, what it is called in a title, what hidden labels say of it elsewhere.
@@ -61,7 +61,7 @@ class Swept:
         """Values in the measure's unit, with as many digits as their sizes need."""
         unit, factor = (" %", 100) if self.measure.percent else ("", 1)
         unit = " points" if self.measure.unit == "points" and factor == 1 else unit
-        places = 1 if factor == 100 else places_for(values)
+        places = 1 if factor == 100 else digits_of(self.measure, map(Estimate, values))
         return " to ".join(number(factor * value, places) for value in values) + unit
 
     @property

@@ -1,0 +1,244 @@
+"""Pages of a log of one's own, by hand-made numbers: policies, what they rest on, predictions."""
+
+import pandas as pd
+import pytest
+import report_rates as rates
+from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.pages import own_logs_page as page
+from counterweight.reporting.sheets import Line
+from counterweight.tables.parquet import metrics_table
+
+#: A log that earned .04 a row.
+LOG = {"metric": "logged_value", "measure": "mean", "value": 0.04, "standard_error": 0.001}
+
+
+def ends(place, value, low, high):
+    """Records of a number with its interval."""
+    error = {"standard_error": (high - low) / 4}
+    return [
+        place | error | {"value": value},
+        place | {"variable": "low", "value": low},
+        place | {"variable": "high", "value": high},
+    ]
+
+
+def policy(value, gain, half, support=page.GOOD, weight=1.0, **pairs):
+    """Records of a policy: its value, what it gains, its support, its gaps to other policies."""
+    whole = {"keep_rate": 1.0, "measure": "ips", "target": "general"}
+    made = ends(whole | {"metric": "whole_value"}, value, value - 0.01, value + 0.01)
+    gaps = {"log": (gain, half)} | pairs
+    for part, (gap, width) in gaps.items():
+        place = whole | {"metric": "difference", "part": part}
+        made += ends(place, gap, gap - width, gap + width)
+    mean = {"metric": "mean_importance", "keep_rate": 1.0, "target": "general", "value": weight}
+    made += [mean, whole | {"metric": "support", "value": float(support)}]
+    made += [
+        whole | {"metric": name, "value": size}
+        for name, size in (("rows_rewarded", 30.0), ("rows_agreed", 900.0), ("effective_rows", 77))
+    ]
+    return made + [LOG | {"target": "general", "keep_rate": 1.0}]
+
+
+def numbers(plan=(), labels=(), **policies):
+    methods = [rates.method(name) for name in policies]
+    made = rates.study("A log", methods, {}, test_share=0.0, baseline=None) | dict(plan)
+    by_source = policies | ({"labels": labels} if labels else {})
+    frames = [metrics_table("mine", *one).to_pandas() for one in by_source.items()]
+    return StudyNumbers("mine", made, pd.concat(frames, ignore_index=True))
+
+
+def test_policies_stand_by_their_values_and_the_log_before_them():
+    known = numbers(worse=policy(0.03, -0.01, 0.005), better=policy(0.06, 0.02, 0.005))
+    assert [line.source for line in page.policies(known)] == ["better", "worse"]
+    lines = [*page._all_lines(known)]
+    assert [line.source for line in lines] == ["labels", "better", "worse"]
+    assert [line.mark for line in lines] == ["baseline", "main", ""]
+    assert page.value_of(known, lines[0]).mean == 0.04 == page.logged(known).mean
+    assert not page._gain(known, lines[0]).known
+    assert page.question(known).startswith("Which policy")
+    assert page.question(numbers(new=policy(0.06, 0.02, 0.005))).startswith("Would New earn")
+
+
+@pytest.mark.parametrize(
+    ("gain", "half", "told"),
+    [
+        (0.02, 0.005, "more than the log's own policy (50.0 % of what that earned)."),
+        (-0.02, 0.005, "less than the log's own policy (50.0 % of what that earned)."),
+        (0.02, 0.03, "so the question stays open."),
+        (0.5, 0.1, "more than the log's own policy."),
+    ],
+)
+def test_a_gain_is_told_by_its_interval_and_beside_what_the_log_earned(gain, half, told):
+    found = page.answer(numbers(new=policy(0.04 + gain, gain, half)))
+    assert found.sentence.startswith("New would earn 0.") and found.sentence.endswith(told)
+    assert "-" not in found.sentence.partition("[")[0]
+
+
+@pytest.mark.parametrize(
+    ("support", "weight", "told"),
+    [
+        (page.THIN, 1.0, "few rows of the log carry the value."),
+        (page.OUTSIDE, 0.75, "25.0 % of what it does is not in the log, or the propensities are"),
+        (page.DOUBTFUL, 1.25, "its weights average 1.25 and not 1, so the propensities are too"),
+    ],
+)
+def test_what_is_not_to_be_relied_on_is_said_and_stands_behind(support, weight, told):
+    known = numbers(
+        {"log": {"keep_rate": 0.1}},
+        high=policy(0.09, 0.05, 0.005, support, weight),
+        low=policy(0.05, 0.01, 0.005),
+    )
+    found = page.answer(known)
+    assert found.sentence.startswith("Low would earn")
+    assert f"Do not rely on it: {told}" in found.more[0]
+    assert ("or the keep rate is not right" in found.more[0]) == (support != page.THIN)
+    assert [card.label for card in found.cards][1:] == ["Low", "High"]
+
+
+def test_verdicts_go_before_values():
+    known = numbers(
+        open=policy(0.08, 0.04, 0.05),
+        less=policy(0.03, -0.01, 0.001),
+        more=policy(0.05, 0.01, 0.001),
+    )
+    cards = [card.label for card in page.answer(known).cards]
+    assert cards == ["The log's own policy", "More", "Open", "Less"]
+
+
+@pytest.mark.parametrize(
+    ("gap", "half", "told"),
+    [
+        (0.02, 0.005, "First would earn 0.0200 [0.0150, 0.0250] more than Second."),
+        (-0.02, 0.005, "First would earn 0.0200 [0.0150, 0.0250] less than Second."),
+        (0.02, 0.03, "are not told apart"),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_two_policies_are_compared_whichever_way_round_it_was_taken(gap, half, told, turned):
+    own = {"second": (gap, half)} if not turned else {}
+    other = {"first": (-gap, half)} if turned else {}
+    known = numbers(
+        first=policy(0.08, 0.04, 0.005, **own), second=policy(0.06, 0.02, 0.005, **other)
+    )
+    lines = page.policies(known)
+    (text,) = page._between(known, lines, known.measure("value"))
+    assert told in text
+    assert page._pair(known, *lines).mean == pytest.approx(gap)
+
+
+@pytest.mark.parametrize(("chance", "wrong"), [(0.0099, True), (0.01, False), (0.5, False)])
+def test_propensities_are_called_wrong_below_a_chance_of_one_in_a_hundred(chance, wrong):
+    place = {"target": "general", "part": "log", "variable": "a"}
+    labels = [place | {"metric": "propensity_p", "value": chance}]
+    labels += [place | {"metric": "propensity_mean", "value": 1.4}]
+    known = numbers(labels=labels, new=policy(0.06, 0.02, 0.005))
+    told = [*page._wrong_propensities(known)]
+    assert bool(told) == wrong and all("action a" in one and "1.4 times" in one for one in told)
+    assert page.answer(known).sentence.startswith("The propensities are not") == wrong
+
+
+def test_support_is_told_in_words_with_its_rows():
+    (text,) = page.rests_on(numbers(new=policy(0.06, 0.02, 0.005, page.THIN)))
+    assert text == (
+        "New: the support is thin. The policy may take the logged action in 900 rows, 30 of them "
+        "with a reward, which count as much as 77 rows of equal weight."
+    )
+    assert page.flag(numbers(new=policy(0.06, 0.02, 0.005)), Line("new", "")) == page.GOOD
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [
+        ({}, "that rows are independent"),
+        ({"user": "u"}, "that different values of 'u' are independent"),
+        ({"keep_rate": 0.1}, "that rows of reward 0 were kept at the rate 0.1 and that rows"),
+        ({"keep_rate": "r"}, "were kept at the rates in the column 'r' and that rows"),
+        (
+            {"keep_rate": 0.1, "kept_where": {"column": "way", "value": "web"}},
+            "with way = web were kept at the rate 0.1 and all others were kept",
+        ),
+    ],
+)
+def test_what_is_taken_for_granted_is_said(known, told):
+    found = numbers({"log": known}, new=policy(0.06, 0.02, 0.005))
+    (text,) = page.assumed(found)
+    assert "that the propensities are those by which" in text and told in text
+    assert ("kept" in " ".join(page.kept_at(found))) == ("keep_rate" in known)
+
+
+def predicted(auc, ratio=(1.0, 0.9, 1.1), top=(), **gaps):
+    """Records of a column of predictions."""
+    place = {"target": "general"}
+    made = ends(place | {"metric": "auc"}, auc, auc - 0.02, auc + 0.02)
+    made += ends(place | {"metric": page._RATIO}, *ratio)
+    for part, known in dict(top).items():
+        made += ends(place | {"metric": page._RATIO, "part": part}, *known)
+    for other, (gap, half) in gaps.items():
+        at = place | {"metric": "paired_difference", "measure": "auc", "part": other}
+        made += ends(at, gap, gap - half, gap + half)
+    return made
+
+
+AUC = {"columns": ["auc", "log_loss"]}
+
+
+def test_predictions_stand_by_the_first_measure():
+    known = numbers(AUC, old=predicted(0.7), new=predicted(0.8, old=(0.1, 0.02)))
+    assert [(line.source, line.mark) for line in page.ranked(known)] == [
+        ("new", "main"),
+        ("old", ""),
+    ]
+    first, second = page.ranked(known)
+    assert page._gap(known, first.source, second.source, "auc").mean == pytest.approx(0.1)
+    assert page._gap(known, second.source, first.source, "auc").mean == pytest.approx(-0.1)
+    found = page.ranking_answer(known)
+    assert found.sentence.startswith("New has AUC of 0.800") and "better than Old" in found.sentence
+    assert found.sentence.endswith("on the same rows.") and found.more[0].startswith("Old has AUC")
+    assert found.todo[0].startswith("Go by the first")
+    less = numbers({"columns": ["log_loss"]}, a=loss(0.6), b=loss(0.5))
+    assert [line.source for line in page.ranked(less)] == ["b", "a"]
+    assert page.ranking_question(known) == "Which predictions are better?"
+    assert page.ranking_question(less.__class__("mine", less.plan, less.metrics)) != ""
+
+
+def loss(value):
+    return [{"metric": "log_loss", "target": "general", "value": value}]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "told"),
+    [
+        ((1.3, 1.1, 1.5), "New is too high by the mean"),
+        ((0.7, 0.5, 0.9), "New is too low by the mean"),
+        ((1.3, 1.0, 1.6), None),
+        ((0.9, 0.8, 1.0), None),
+    ],
+)
+def test_predictions_are_off_where_the_interval_of_their_mean_leaves_1_out(ratio, told):
+    found = page.ranking_answer(numbers(AUC, new=predicted(0.8, ratio)))
+    assert any((told or "too ") in text for text in found.more) == bool(told)
+    assert found.todo[0].startswith("Calibrate" if told else "Go by the first")
+
+
+def test_the_highest_predictions_are_told_from_the_largest_share_on():
+    top = {"highest 0.001": (2.0, 1.5, 2.5), "highest 0.1": (0.5, 0.4, 0.6)}
+    known = numbers(AUC, new=predicted(0.8, top=top))
+    assert page._shares(known) == ["highest 0.1", "highest 0.001"]
+    first, second = page._miscalibrated(known, Line("new", ""))
+    assert first.startswith("The highest 10 % of New are too low by the mean")
+    assert second.startswith("The highest 0.1 % of New are too high by the mean")
+    assert [column.label for column in page._highest(known)] == ["Highest 10 %", "Highest 0.1 %"]
+
+
+def test_what_measures_rest_on_is_told_with_users_where_there_are_some():
+    log = {"target": "general", "part": "log"}
+    labels = [
+        {"metric": "rows_log", "target": "", "value": 1000.0},
+        log | {"metric": "rows_nonzero", "value": 50.0},
+        log | {"metric": "clusters", "value": 0.0},
+    ]
+    text, _ = page.ranking_assumed(numbers(AUC, labels=labels, new=predicted(0.8)))
+    assert text == "They rest on 1,000 rows, 50 of them with a reward."
+    labels[-1]["value"] = 400.0
+    text, _ = page.ranking_assumed(numbers(AUC, labels=labels, new=predicted(0.8)))
+    assert text == "They rest on 1,000 rows of about 400 users, 50 of them with a reward."

@@ -1,0 +1,163 @@
+"""Labels to buy and labels bought, on the page: by hand-made numbers."""
+
+import pandas as pd
+import pytest
+import report_rates as rates
+from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.pages import collected_page as page
+from counterweight.tables.parquet import metrics_table
+
+BLANK = {"target": "unlabeled"}
+
+
+def numbers(collect=(), delivered=()):
+    made = rates.study("A", [rates.method("svm")], {}, test_share=0.0)
+    by_source = {"collect": [BLANK | one for one in collect]}
+    by_source["delivered"] = [{"target": "general"} | one for one in delivered]
+    frames = [metrics_table("mine", *one).to_pandas() for one in by_source.items()]
+    return StudyNumbers("mine", made, pd.concat(frames, ignore_index=True))
+
+
+class People:
+    """What the page of blanks knows of its rows."""
+
+    target, binary, event, outcome = "general", True, "default = 1", "default"
+    blank, whom, metric = "the 300 rows without an outcome", "all", "target_rate"
+
+    def __init__(self, known, labels=60, refused=0, batches=1, wanted=None, binary=True):
+        self.numbers, self.binary = known, binary
+        told = {"labels": labels, "refused": refused, "batches": batches, "wanted": wanted}
+        self.saved = {"collected": told | {"waiting": 0}}
+
+    def get(self, metric, **place):
+        return self.numbers.get("delivered", metric, "general", **place)
+
+    def told(self, part=""):
+        return f"<{part}>"
+
+    def say(self, whom, told):
+        return f"of {whom} it is {told}"
+
+    def bounds(self, part, kind):
+        return f"[{part} {kind}]"
+
+
+PLAN = [
+    {"metric": "labels_planned", "value": 60.0},
+    {"metric": "labels_budget", "value": 60.0},
+    {"metric": "planned_points", "value": 4.2},
+    {"metric": "expected_points", "part": "60", "variable": "wrong", "value": 8.5},
+]
+SPAN = [
+    {"metric": "planned_points", "variable": end, "value": value}
+    for end, value in (("low", 2.6), ("high", 7.1))
+]
+
+
+def test_a_plan_tells_what_is_expected_of_it():
+    (text,) = page.planned(numbers(PLAN))
+    assert text.startswith("collect.csv lists 60 rows whose outcome to buy, drawn by design: ")
+    assert "±4.20 points" in text and "(±8.50 points if the estimates told nothing" in text
+    assert "anything from" not in text
+    (text,) = page.planned(numbers(PLAN + SPAN))
+    assert "anything from ±2.60 points to ±7.10 points may come of it" in text
+    (text,) = page.planned(numbers(PLAN + SPAN[:1]))
+    assert "anything from" not in text
+    cost = [{"metric": "labels_cost", "value": 1234.0}]
+    assert "to buy for 1,234" in next(page.planned(numbers(PLAN + cost)))
+    assert [*page.planned(numbers(PLAN[1:]))] == []
+
+
+@pytest.mark.parametrize(("bought", "refused", "left"), [(40, 5, 15), (60, 0, 0), (50, 10, 0)])
+def test_rows_that_are_still_to_be_labeled_are_counted(bought, refused, left):
+    people = People(numbers(PLAN), bought, refused)
+    (text,) = page.planned_next(people.numbers, people)
+    if left:
+        assert text.startswith("15 rows of collect.csv are still to be labeled")
+        assert text.endswith("expected to be 4.20 points.")
+    else:
+        assert text.startswith("A larger collect.budget lists the next rows")
+    assert [*page.planned_next(numbers(), people)] == []
+
+
+def reached(value, wanted, needed=None, binary=True):
+    kind = "points" if binary else "half_width"
+    more = [{"metric": "budget_needed", "value": needed}] if needed else []
+    known = numbers(more, [{"metric": f"reached_{kind}", "value": value}])
+    people = People(known, wanted=wanted, binary=binary)
+    return [*page._told(known, people, people.saved["collected"])][-1]
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "binary", "told"),
+    [
+        (1.9, 0.02, True, "2.00 points, is reached: it is 1.90 points."),
+        (2.0, 0.02, True, "2.00 points, is reached: it is 2.00 points."),
+        (2.1, 0.02, True, "2.00 points, is not reached: it is 2.10 points."),
+        (1.9, 2.0, False, "2.00, is reached: it is 1.90."),
+        (2.1, 2.0, False, "2.00, is not reached: it is 2.10."),
+    ],
+)
+def test_a_half_width_is_reached_up_to_what_was_wanted(value, wanted, binary, told):
+    assert reached(value, wanted, binary=binary).endswith(f"was wanted, {told}")
+
+
+def test_where_it_is_not_reached_the_budget_that_would_do_is_told():
+    text = reached(5.0, 0.02, needed=1234.0)
+    assert text.endswith("A budget of 1,234 in all is expected to do.")
+
+
+def test_rows_without_an_answer_have_bounds_and_looks_have_their_price():
+    known = numbers()
+    people = People(known, refused=7, batches=3)
+    first, second = page._told(known, people, people.saved["collected"])
+    assert "so that all 3 looks hold together" in first
+    assert second.startswith("7 rows that were drawn have no label")
+    assert "[gamma=2 rate_bounds_collected]" in second and "in [worst rate_bounds" in second
+    alone = People(known)
+    (only,) = page._told(known, alone, alone.saved["collected"])
+    assert "looks" not in only
+
+
+ODDS = [
+    {"metric": "odds_to_random", "value": 1.5, "standard_error": 0.1},
+    {"metric": "odds_to_random", "variable": "low", "value": 1.2},
+    {"metric": "odds_to_random", "variable": "high", "value": 1.9},
+    {"metric": "slope_to_random", "value": 0.87},
+]
+
+
+def test_odds_of_classes_and_shifts_of_numbers_are_held_against_missing_at_random():
+    (text,) = page._test(People(numbers(delivered=ODDS)))
+    assert "are 1.50 [1.20, 1.90] times those of rows that have one" in text
+    assert text.endswith("The slope of the estimates among them is 0.87 (at random 1).")
+    (text,) = page._test(People(numbers(delivered=ODDS[:3])))
+    assert text.endswith("at random it would be 1.")
+    shift = [{"metric": "shift_to_random", "value": 0.5}]
+    (text,) = page._test(People(numbers(delivered=shift)))
+    assert "default is higher by 0.5" in text and text.endswith("at random it would be 0.")
+    assert [*page._test(People(numbers()))] == []
+    labels, odds = page._cards(People(numbers(delivered=ODDS)), {"labels": 1200})
+    assert labels.value == "1,200" and odds.value.startswith("1.5")
+
+
+@pytest.mark.parametrize(
+    ("refuted", "told"),
+    [(1.0, "is refuted."), (0.0, "is not refuted."), (None, "at random had said <unlabeled at")],
+)
+def test_the_answer_says_whether_missing_at_random_is_refuted(refuted, told):
+    known = [] if refuted is None else [{"metric": "random_refuted", "value": refuted}]
+    known += [
+        {"metric": "target_rate", "part": part, "value": value}
+        for part, value in (("unlabeled", 0.3), ("unlabeled at random", 0.2))
+    ]
+    people = People(numbers(delivered=known))
+    found = page.bought_answer(people.numbers, people, ("More.",), ())
+    assert found.sentence.startswith("By 60 labels bought by design, of the 300 rows")
+    assert told in found.sentence and "of all, known outcomes and estimates" in found.sentence
+    assert [point[1].mean for point in found.points] == [30.0, 20.0]
+    assert found.rest == ("More.",) and found.todo == [page._NEXT]
+    numeric = People(people.numbers, binary=False)
+    made = page.bought_answer(numeric.numbers, numeric, (), ())
+    assert [point[1].mean for point in made.points] == [0.3, 0.2]
+    assert "estimates together, it is <>" in made.sentence

@@ -74,7 +74,7 @@ def test_ids_behind_an_apostrophe_are_those_of_the_table(tmp_path, table):
         (lambda frame: frame.drop(columns="y"), "has no column 'y'"),
         (lambda frame: frame.drop(columns="chance"), "has no column 'chance'"),
         (lambda frame: frame.assign(who=frame["who"].str.lstrip("0")), "put them back"),
-        (lambda frame: frame.assign(who="x" + frame["who"]), "that the table does not have"),
+        (lambda frame: frame.assign(who="x" + frame["who"]), "correct them, or take these rows"),
         (lambda frame: frame.assign(who=frame["who"].replace("021", "020")), "stood before"),
         (lambda frame: frame.assign(who=frame["who"].replace("021", "003")), "the table knows"),
         (lambda frame: frame.assign(y=["maybe", *frame["y"][1:]]), "does not know (first: 'maybe'"),

@@ -215,3 +215,11 @@ def test_text_is_told(name):
 def test_a_prediction_out_of_range_is_shown_as_a_number():
     with pytest.raises(CounterweightError, match=r"first: 2\.0\)"):
         metrics.metric_estimate("brier", [0, 1], [0.1, 2])
+
+
+def test_the_error_of_draws_is_that_of_their_sum():
+    # Of n draws with mean 0, the sum has the variance n s², s² with n - 1 below.
+    sums = np.array([1.0, -2.0, 0.5, 0.5])
+    _, error = metrics.shape_of_draws(sums, np.ones(4))
+    assert error == pytest.approx(np.sqrt(4 * np.var(sums, ddof=1)))
+    assert np.isnan(metrics.shape_of_draws(sums[:1], np.ones(1))[1])

@@ -270,3 +270,14 @@ def test_one_offer_for_all_is_near_the_one_that_earns_most():
         found = best_single(t, y, (1.0, -0.8))
         assert np.interp(found, grid, earned) > 0.98 * earned.max()
     assert best_single(t, y, (1.0, -0.8), np.array([0.1, 0.6])) == 0.6
+
+
+def test_many_columns_of_noise_do_not_make_random_offers_look_chosen():
+    """At most a third of the rows may be explained, so that enough are left to be wrong."""
+    rng = np.random.default_rng(11)
+    t = rng.random(60)
+    assert 0 <= chance_of_draws(rng.normal(size=(60, 100)), t) <= 1
+    chosen = rng.normal(size=(60, 1))
+    assert chance_of_draws(chosen, chosen[:, 0] + 0.1 * t) < 1e-6
+    # Fewer than ten rows, and columns that never vary, tell nothing.
+    assert chance_of_draws(chosen[:9], chosen[:9, 0]) == 1 == chance_of_draws(np.ones((60, 2)), t)

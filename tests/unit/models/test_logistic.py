@@ -162,3 +162,12 @@ def test_amounts_that_are_all_0_in_a_fit_have_no_log_link():
     X, y, _ = amounts(60, True)
     found = AmountModel(l2=1e-3).fit(X, np.zeros(60))
     assert found.link_ == "identity" and not found.predict(X).any()
+
+
+def test_the_scale_of_the_weights_does_not_matter_to_an_adapted_fit():
+    rng = np.random.default_rng(5)
+    X, w = rng.normal(size=(300, 2)), rng.uniform(0.5, 3, 300)
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    one, other = (AdaptedLogistic(penalty=0.1).fit(X, y, scale * w) for scale in (1.0, 7.0))
+    np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-6)
+    assert other.intercept_ == pytest.approx(one.intercept_, rel=1e-6)

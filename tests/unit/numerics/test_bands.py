@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.numerics.bands import CalibrationBand
+from counterweight.numerics.bands import CalibrationBand, _Windows
 from scipy.special import expit
 
 
@@ -174,3 +174,23 @@ def test_a_band_of_amounts_goes_by_no_unit_and_is_kept(rng):
         np.testing.assert_allclose(large, 1000 * end, rtol=1e-9, atol=1e-9)
     with pytest.raises(CounterweightError, match="from 0 up"):
         CalibrationBand("amount").fit([1.0, -1.0], [0.5, 0.5])
+
+
+@pytest.mark.parametrize("kind", ["binary", "number"])
+def test_rows_without_weight_have_no_say(kind, rng):
+    p = rng.uniform(0.1, 0.9, 500)
+    y = (rng.random(500) < p).astype(float) if kind == "binary" else p + rng.normal(0, 0.1, 500)
+    weight = np.where(rng.random(500) < 0.3, 0.0, rng.uniform(1, 2, 500))
+    whole = CalibrationBand(kind).fit(y, p, weight)
+    some = CalibrationBand(kind).fit(y[weight > 0], p[weight > 0], weight[weight > 0])
+    for one, other in zip(whole.interval(p[:50]), some.interval(p[:50]), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_windows_of_mirrored_scores_are_mirrored():
+    score = np.arange(-50.0, 51.0)
+    windows = _Windows(score, np.ones(len(score)))
+    np.testing.assert_allclose(windows.score, -windows.score[::-1], atol=1e-9)
+    np.testing.assert_array_equal(windows.start, len(score) - windows.stop[::-1])
+    # Kish's effective rows of equal weights are the rows.
+    np.testing.assert_allclose(windows.effective, windows.stop - windows.start)

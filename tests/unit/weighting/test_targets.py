@@ -220,3 +220,10 @@ def test_sums_over_blocks_are_those_of_all_rows(rng, monkeypatch):
     G, g = gram(Z, w)
     np.testing.assert_allclose(G, (Z * w[:, None]).T @ Z)
     np.testing.assert_allclose(g, w @ Z)
+
+
+@pytest.mark.parametrize("l2", [0.0, -1.0, np.inf, np.nan])
+def test_a_penalty_of_odds_is_a_number_above_0(tables, l2):
+    X, T = tables
+    with pytest.raises(CounterweightError, match="it must be a number above 0"):
+        targets.fit_odds(X, T, np.ones(len(X)), np.ones(len(T)), l2)

@@ -231,3 +231,20 @@ def test_weights_are_refused():
     X, y = _rows(100)
     with pytest.raises(CounterweightError, match="takes no sample weights"):
         BudgetedClassifier().fit(X, y, np.ones(100), rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("ones", "size", "counts"),
+    [
+        (3.0, 10, (7, 3)),
+        (3.5, 10, (6, 4)),
+        (0.0, 10, (9, 1)),  # one of each class at least
+        (10.0, 10, (1, 9)),
+        (50.0, 60, (40, 20)),  # not more than there are
+        (1.0, 105, (100, 5)),
+    ],
+)
+def test_a_set_has_both_classes_and_no_more_than_there_are(ones, size, counts):
+    pool = object.__new__(Pool)
+    pool.available = np.array([100, 20])
+    np.testing.assert_array_equal(pool.counts(ones, size), counts)

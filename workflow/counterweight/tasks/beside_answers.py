@@ -159,7 +159,7 @@ def asked_rehearsal(name, study, plan, scenarios, usual=1):
     asked = study.get("rehearse")
     if asked is None:
         return None
-    if "roles" not in plan["datasets"][study["dataset"]]:
+    if "roles" not in plan["datasets"].get(study["dataset"], ()):
         raise CounterweightError(
             f"studies.{name}.rehearse makes copies of a table of one's own, and the truth of "
             f"{study['dataset']} is known: leave rehearse out."

@@ -1,0 +1,59 @@
+"""What pages of offers say of limits and of the next experiment, by hand-made numbers."""
+
+import pytest
+import report_rates as rates
+from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.pages import own_offers as page
+from counterweight.tables.parquet import metrics_table
+
+
+def numbers(*records):
+    made = rates.study("A", [rates.method("svm")], {}, test_share=0.0)
+    known = [{"target": "general", "metric": name, "value": v, "part": p} for name, v, p in records]
+    return StudyNumbers("mine", made, metrics_table("mine", "delivered", known).to_pandas())
+
+
+def limit(name, **known):
+    return [(f"limit_{what}", value, name) for what, value in known.items()]
+
+
+@pytest.mark.parametrize(
+    ("value", "told"), [(0.0009, "below .001"), (0.001, ".001"), (0.0449, ".045"), (0.5, ".5")]
+)
+def test_small_chances_of_a_test_are_told_as_such(value, told):
+    assert page._p(value) == told
+
+
+@pytest.mark.parametrize(
+    ("free", "told"), [(200.0, ", 50.0 % less than without limits"), (100.0, None), (90.0, None)]
+)
+def test_what_limits_cost_is_a_share_of_the_best_offers(free, told):
+    known = numbers(("allotted_revenue", 100.0, ""), ("allotted_free", free, ""))
+    (text,) = page.within_limits(known)
+    assert (told or "expected to earn") in text and ("less than" in text) == bool(told)
+    assert "people get none" not in text and "best people first" not in text
+
+
+def test_limits_are_told_by_their_own_part_with_what_one_more_would_earn():
+    base = [("allotted_revenue", 100.0, ""), ("allotted_free", 120.0, "")]
+    base += [("allotted_greedy", 90.0, ""), ("allotted_none", 7.0, "")]
+    capacity = limit("capacity", used=50.0, bound=50.0, price=1.5, confidence=0.9)
+    quality = limit("quality", used=3.2, bound=3.0, price=0.5)
+    share = limit("share", used=0.4, bound=0.3, price=0.0)
+    known = numbers(*base, *capacity, *quality, *share)
+    assert page.limits_of(known) == ["capacity", "quality", "share"]
+    first, one, two, three = page.within_limits(known)
+    assert "the rule of the best people first would earn 90" in first and "; 7 people get" in first
+    assert "at most 50" in one and "kept with confidence 90 %" in one and "one more would" in one
+    assert "at least 3" in two and "one more" not in two and "changes nothing" not in two
+    assert three.endswith("were requested; it changes nothing.")
+    assert page.requested(known, "limit_used", "budget") is None
+
+
+def test_the_next_experiment_costs_a_share_of_the_best_levels():
+    known = numbers(
+        ("tried_revenue", 95.0, ""), ("level_revenue", 100.0, ""), ("tried_least_p", 0.05, "")
+    )
+    (text,) = page.within_limits(known)
+    assert "at least 0.05)" in text and "5.0 % less than the best levels" in text
+    assert [*page.within_limits(numbers())] == []

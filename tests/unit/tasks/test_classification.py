@@ -1,0 +1,90 @@
+"""Studies of classifiers: what goes together with rows that are rejected, and what is compared."""
+
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.plan import config
+from counterweight.plan.stages import Stages
+from counterweight.tasks import classification
+
+STUDY = {
+    "dataset": "adult",
+    "features": {"recipe": "adult_binary"},
+    "outcome": {"rule": "equals", "column": "income", "value": ">50K"},
+    "labeling": {"rule": "married"},
+    "selection": [{"selector": "logistic"}],
+    "weighting": [{"weighting": "lemma1"}],
+    "models": [
+        {"model": "logistic", "name": "plain"},
+        {"model": "logistic", "name": "weighed", "weights": "lemma1"},
+        {"model": "logistic", "name": "seeing", "oracle": True, "oracle_rows": "labeled"},
+    ],
+}
+
+
+def planned(**given):
+    return config.resolve({"results": "r", "data": "d", "studies": {"mine": STUDY | given}})
+
+
+def job(plan, stage, item):
+    return Stages(plan, "scripts").job(stage, "mine", item)
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.5])
+def test_chances_are_swept_where_all_test_rows_are_there(rate):
+    plan = planned(keep_rate=rate)
+    study = plan["studies"]["mine"]
+    whole = rate == 1
+    assert classification._reference(study) == ("plain" if whole else None)
+    assert ("gamma" in study["figures"]) == whole
+    plain, weighed = (job(plan, "evaluate", name) for name in ("plain", "weighed"))
+    assert bool(plain.inputs["reference"]) == whole == bool(weighed.inputs["reference"])
+    # The reference itself gains nothing over itself.
+    compared = [one.given.get("compared") for one in (plain, weighed)]
+    assert compared == ([False, True] if whole else [None, None])
+    assert bool(plain.inputs["rates"]) == (not whole) == classification._thinned(study)
+
+
+def test_a_model_that_begins_from_others_is_judged_beside_them_on_all_rows():
+    shifted = {"model": "shifted_mixture", "name": "shifted"}
+    models = [*STUDY["models"], shifted]
+    lemma2 = [*STUDY["weighting"], {"weighting": "lemma2"}]
+    for rate, begun in ((1.0, True), (0.5, False)):
+        plan = planned(models=models, weighting=lemma2, keep_rate=rate)
+        assert bool(job(plan, "evaluate", "shifted").given["begun"]) == begun
+
+
+def test_an_oracle_of_as_many_rows_says_so_to_its_job():
+    plan = planned()
+    assert job(plan, "train", "seeing").given["as_many_rows"]
+    assert "as_many_rows" not in job(plan, "train", "plain").given
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"keep_rate": 0.5, "evaluation": {"protocol": "ranking_resamples"}}, "rejects rows"),
+        ({"user": "native-country", "evaluation": {"protocol": "ranking_resamples"}}, "user"),
+        ({"rehearse": {"copies": 2}}, "the truth of adult is known: leave rehearse out"),
+        ({"keep_rate": 0.5, "deliver": {"method": "plain"}}, "keep_rate"),
+        ({"deliver": {"method": "seeing"}}, "sees what is hidden"),
+        ({"deliver": {"method": "plain", "setting": "l2=1"}}, "does not have: choose one of"),
+        ({"evaluation": {"protocol": "metrics", "against": "plane"}}, "none of its methods"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(given, told):
+    with pytest.raises(CounterweightError, match=told):
+        planned(**given)
+
+
+def test_a_method_is_compared_with_another_and_not_with_itself():
+    plan = planned(evaluation={"protocol": "metrics", "against": "plain"})
+    assert job(plan, "evaluate", "plain").given["asked"] == []
+    assert job(plan, "evaluate", "weighed").given["asked"] == ["compared_with"]
+
+
+def test_columns_are_metrics_that_are_asked_for():
+    given = {"results": "r", "data": "d", "metrics": ["accuracy", "brier"]}
+    plan = config.resolve(given | {"studies": {"mine": STUDY}})
+    assert plan["studies"]["mine"]["columns"] == ["accuracy", "brier"]
+    with pytest.raises(CounterweightError, match="columns shows auc, which metrics does not list"):
+        config.resolve(given | {"studies": {"mine": STUDY | {"columns": ["accuracy", "auc"]}}})

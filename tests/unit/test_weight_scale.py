@@ -62,7 +62,8 @@ def predictions(name, X, y, weight):
         return model.fit(encoded, y.astype(float), weight, rng=rng).predict(encoded)
     if hasattr(component, "SAMPLED"):
         sides = {"left": X[:, 1] < 0, "right": X[:, 1] >= 0}
-        samples = component.SAMPLED(X=X, y=y, weight=weight, members=sides)
+        told = {"members": sides, "deployed": X[:, 1]}
+        samples = component.SAMPLED(X=X, y=y, weight=weight, **told)
         grouped = {"samples": samples} if getattr(component, "GROUPED", False) else {}
         return model.fit(samples=samples, rng=rng).predict_proba(X, **grouped)[:, 1]
     extra = {"X_unlabeled": X[::-1] + 0.3} if getattr(component, "UNLABELED", False) else {}

@@ -68,6 +68,7 @@ CASES = {
         {"groups": ["men", "women"], "features": "fourier", "feature_count": 15},
     ],
     "shifted_threshold": [{"constraint": "coverage(everyone) <= 0.2"}],
+    "stabilised_svm": [{"constraint": "coverage(everyone) <= 0.6"}, {"anchor": 0.9}],
     "neyman_pearson": [{"target": 0.1}],
     "given_scores": [{"constraints": ["coverage(men) <= coverage(women) / kappa"], "kappa": 0.9}],
     "reductions": [
@@ -89,6 +90,7 @@ SWEPT = {
     "group_thresholds": [{"kappa": [0.8, 1.0]}],
     "given_scores": [{"kappa": [0.8, 1.0]}],
     "shifted_threshold": [{"constraint": ["coverage(men) <= 0.3", "coverage(men) >= 0.4"]}],
+    "stabilised_svm": [{"anchor": [0.2, 0.8]}],
     "neyman_pearson": [{"target": [0.1, 0.3]}],
     "reductions": [{"kappa": [0.8, 1.0]}],
     "exponentiated_gradient": [{"ratio": [0.8, 1.0]}],
@@ -122,7 +124,7 @@ def data():
     labels = {"repeat": np.zeros(ROWS, "int16"), "row": row, "role": role}
     labels |= {"selected": selected.astype("int8")}
     labels |= {f"y_{of}": np.where(selected & ~test, y, np.nan) for of in ("general", "unlabeled")}
-    labels |= {"in_men": men, "in_women": ~men}
+    labels |= {"in_men": men, "in_women": ~men, "deployed": 0.3 * x[:, 1]}
     return StudyData({"row": row, "a": x[:, 0], "b": x[:, 1], "m": men * 1.0}, labels)
 
 

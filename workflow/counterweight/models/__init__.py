@@ -33,6 +33,7 @@ MODELS = {
     "covariance_constraint": "counterweight.models.constraints.linear_svm:CovarianceConstraint",
     "group_thresholds": "counterweight.models.constraints.linear_svm:GroupThresholds",
     "shifted_threshold": "counterweight.models.constraints.linear_svm:ShiftedThreshold",
+    "stabilised_svm": "counterweight.models.constraints.linear_svm:StabilisedSvm",
     "neyman_pearson": "counterweight.models.constraints.linear_svm:NeymanPearsonSVM",
     "given_scores": "counterweight.models.constraints.thresholds:GivenScores",
     "chosen": "counterweight.models.constraints.chosen:ChosenClassifier",

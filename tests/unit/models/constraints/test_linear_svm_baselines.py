@@ -14,6 +14,8 @@ from counterweight.models.constraints.linear_svm import (
     GroupThresholds,
     HingeRows,
     ShiftedThreshold,
+    StabilisedSvm,
+    _stabilised,
 )
 from counterweight.models.constraints.thresholds import Cuts
 from counterweight.numerics.rates import DataSets, measure, parse_constraint
@@ -348,3 +350,50 @@ def test_a_baseline_is_cloned_and_predicts_by_its_probabilities(name):
     p = copy.predict_proba(data.X, **sets)[:, 1]
     assert np.array_equal(copy.predict(data.X, **sets), p > 0.5)
     assert copy.get_params() == model.get_params()
+
+
+def deployed_world(rows=600):
+    """Rows whose deployed model errs in a third of them, by a score of the first feature alone."""
+    data = world(rows, hidden=0.2)
+    return DataSets(data.X, data.y, None, data.members, data.X[:, 0] * 0.4 + 0.1)
+
+
+def churned(model, data):
+    return float(
+        ((model.decision_function(data.X) > model.threshold_) != (data.deployed > 0)).mean()
+    )
+
+
+def test_without_an_anchor_it_is_the_svm_of_the_labels():
+    data = deployed_world()
+    plain = ShiftedThreshold("coverage(everyone) <= 1").fit(samples=data)
+    found = StabilisedSvm(anchor=0.0).fit(samples=data)
+    np.testing.assert_allclose(found.coef_, plain.coef_, atol=1e-6)
+    assert found.objective_ == pytest.approx(plain.objective_, abs=2e-6)
+
+
+def test_churn_falls_as_the_deployed_model_has_more_say():
+    data = deployed_world()
+    churn = [churned(StabilisedSvm(anchor=a).fit(samples=data), data) for a in (0.0, 0.5, 0.9, 1.0)]
+    assert churn == sorted(churn, reverse=True) and churn[-1] < 0.5 * churn[0]
+
+
+def test_shares_are_labels_where_the_deployed_model_is_right_and_doubts_elsewhere():
+    y = np.array([True, False, True, False, True])
+    deployed = np.array([0.2, -2.0, -0.3, 0.3, np.nan])
+    np.testing.assert_allclose(_stabilised(y, deployed, 0.0), y)
+    np.testing.assert_allclose(_stabilised(y, deployed, 1.0), [0.7, 0.0, 0.5, 0.5, 0.5])
+    np.testing.assert_allclose(_stabilised(y, deployed, 0.5), [0.85, 0.0, 0.75, 0.25, 0.75])
+
+
+def test_the_constraint_of_a_stabilised_svm_is_met_by_its_threshold():
+    data = deployed_world()
+    model = StabilisedSvm(anchor=0.5, constraint="recall(everyone) >= 0.9").fit(samples=data)
+    predicted = model.decision_function(data.X) > model.threshold_
+    assert predicted[data.y == 1].mean() >= 0.9
+
+
+def test_a_stabilised_svm_needs_a_deployed_model():
+    with pytest.raises(CounterweightError, match="no scores of one are given"):
+        data = world(100)
+        StabilisedSvm().fit(samples=DataSets(data.X, data.y, None, data.members))

@@ -41,6 +41,13 @@ OPTIONS_BY_NAME = {
         **SVM_OPTIONS,
         **MAP_OPTIONS,
     },
+    "stabilised_svm": {
+        "anchor": Number(0.5, "Share of the deployed model in what is learned: 0 for the labels alone, 1 for nothing where both differ.", minimum=0, maximum=1),
+        "constraint": Text("coverage(everyone) <= 1", "What has to hold on the training rows, by a shift of the threshold."),
+        **PARAMETER_OPTIONS,
+        **SVM_OPTIONS,
+        **MAP_OPTIONS,
+    },
     "group_thresholds": {
         "kappa": Number(1.0, "The first group's rate is at most the second's divided by kappa.", above=0),
         **GROUP_OPTIONS,
@@ -67,6 +74,7 @@ OPTIONS_BY_NAME = {
 
 LABEL_BY_NAME = {
     "shifted_threshold": "Shifted SVM",
+    "stabilised_svm": "Stabilised SVM (Fard et al.)",
     "group_thresholds": "Group thresholds",
     "covariance_constraint": "Zafar et al.",
     "neyman_pearson": "Weighted SVM (Davenport et al.)",
@@ -427,6 +435,57 @@ class ShiftedThreshold(SvmBaseline, MappedScore):
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Probabilities (n, 2): max(0, min(1, 1/2 + f - threshold)) of a positive prediction."""
         return self._randomised(self.decision_function(X) - self.threshold_)
+
+
+@dataclass(eq=False, repr=False)
+class StabilisedSvm(ShiftedThreshold):
+    """An SVM that learns from labels and from the deployed model, its bias then shifted.
+
+    A stabilisation of Fard, Cormier, Canini & Gupta (2016), "Launch and iterate: reducing
+    prediction churn", which Goh et al. (2016) cite, for hinge losses: each labeled row is learned
+    from as a positive with weight s and as a negative with 1 - s. Where the deployed model is
+    right, s = (1 - a) y + a p, y being 0 or 1, a the `anchor` and p = max(0, min(1, 1/2 + its
+    score)); where it is wrong, and where it has no score, s = 1/2 + (1 - a)(y - 1/2), which is the
+    less sure the larger a is. Churn falls with a, and no value of it promises a churn rate.
+    The `constraint` is met as by `ShiftedThreshold`. Options: `OPTIONS_BY_NAME`.
+
+    Attributes
+    ----------
+    coef_, intercept_, objective_, gap_, penalty_, evaluations_, threshold_
+        See `ShiftedThreshold`.
+    """
+
+    constraint: str = "coverage(everyone) <= 1"
+    anchor: float = 0.5
+
+    _options = OPTIONS_BY_NAME["stabilised_svm"]
+
+    def _learn(self, samples, seen, rng, direction=None):
+        """Refuses rows without scores of a deployed model."""
+        if samples.deployed is None:
+            raise CounterweightError(
+                "stabilised_svm learns from a deployed model as well, and no scores of one are "
+                "given: label with the rule deployed, or give deployed."
+            )
+        self._draw_map(samples.X, rng)
+        rows, scale, centre = self._solver_rows(samples.X)
+        X, y, weight = rows[seen], samples.y[seen] == 1, samples.weight[seen]
+        penalty = best_penalty(X, y, weight, self.penalty, self.penalties, rng)
+        share = _stabilised(y, samples.deployed[seen], self.anchor)
+        hinges = HingeRows(X, y, weight, penalty)
+        total = weight / weight.sum()
+        hinges.above, hinges.below = hinges.rows.merge(
+            np.array([total * (1 - share), total * share])
+        )
+        self._keep_svm(hinges, hinges.solve(), scale, centre)
+
+
+def _stabilised(y, deployed, anchor):
+    """Shares (n,) of rows that count as positives; see `StabilisedSvm`."""
+    right = (deployed > 0) == y
+    right &= ~np.isnan(deployed)
+    p = np.clip(0.5 + np.where(right, deployed, 0.0), 0.0, 1.0)
+    return np.where(right, (1 - anchor) * y + anchor * p, 0.5 + (1 - anchor) * (y - 0.5))
 
 
 @dataclass(eq=False, repr=False)

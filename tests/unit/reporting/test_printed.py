@@ -1,6 +1,7 @@
 """Tables and figures of the papers beside ours, and what no paper says."""
 
 import copy
+import re
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +95,22 @@ def test_a_figure_is_near_within_two_deviations_or_to_its_digits(metrics, plan):
     table = beside_print([item()], [figure(value)], one, plan)
     assert np.isnan(table["departure"].iloc[0])
     assert "1 are within" in printed_page([item()], table, plan).blocks[0].text
+
+
+def test_a_figure_far_from_print_without_a_reason_is_no_figure_as_in_print(metrics, plan):
+    values = ours(metrics)
+    told = []
+    for away in (0.5, 3):
+        bare = item(reason="")
+        table = beside_print([bare], [figure(values.mean() + away * values.std())], metrics, plan)
+        told.append(printed_page([bare], table, plan).blocks[1].rows[0].cells[3].text)
+    assert told == ["as in print", "unknown, nothing tried"]
+
+
+def test_what_is_unknown_says_what_was_tried(declared):
+    for one in declared[0]:
+        if "unknown" in one["reason"]:
+            assert re.search(r"unknown[,:] tried|is unknown\.", one["reason"]), one
 
 
 def test_what_was_not_measured_has_no_number_and_stays_listed(metrics, plan):

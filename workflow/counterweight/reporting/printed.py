@@ -152,7 +152,9 @@ def _overview(item, own):
     far = far.loc[far.abs().idxmax()] if len(far) else math.nan
     yield Cell("–" if math.isnan(far) else number(far, 1, sign=True) + " sd")
     why = "in part unknown" if "unknown" in item["reason"] else "told"
-    yield Cell(why if item["reason"] else "as in print")
+    if not item["reason"]:
+        why = "as in print" if _near(both).all() else "unknown, nothing tried"
+    yield Cell(why)
 
 
 def _numbers(name, own, shown):

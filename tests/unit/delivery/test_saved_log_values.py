@@ -1,0 +1,78 @@
+"""What is given away of a log: tables of values, verdicts, what each rests on, new logs."""
+
+import logging
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from counterweight.delivery import saved_log_values as saved
+from counterweight.delivery.saved_log_values import SavedValues
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [(0.1, 0.3, "better"), (-0.3, -0.1, "worse"), (-0.1, 0.3, "open"), (0.0, 0.3, "open")],
+)
+def test_a_difference_is_better_or_worse_where_its_interval_leaves_0_out(low, high, told):
+    assert saved.verdict(SimpleNamespace(low=low, high=high)) == told
+    turned = {"better": "worse", "worse": "better", "open": "open"}[told]
+    assert saved.verdict(SimpleNamespace(low=-high, high=-low)) == turned
+
+
+def supported(flag, **known):
+    told = {"rows": 1000, "rows_agreed": 400, "rows_rewarded": 30, "effective_rows": 77.4}
+    told |= {"clusters": 0, "largest_share": 0.125, "flag": flag}
+    told["mean_weight"] = SimpleNamespace(value=known.pop("mean", 1.0))
+    return SimpleNamespace(**(told | known))
+
+
+def test_what_a_value_rests_on_is_told_by_its_flag():
+    good = saved.rests_on(supported("good"))
+    assert good == (
+        "30 rows with a reward among 400 of 1000 rows whose action the policy may take; as much as "
+        "77 rows that count alike"
+    )
+    assert saved.rests_on(supported("good"), True) == good
+    assert "1000 rows of about 60 users whose" in saved.rests_on(supported("good", clusters=60))
+    assert saved.rests_on(supported("thin")).endswith("one row alone 12.5% of it")
+    outside = saved.rests_on(supported("outside", mean=0.75))
+    assert "the weights average 0.75, so some 25% of what" in outside
+    doubtful = saved.rests_on(supported("doubtful", mean=1.5), True)
+    assert "average 1.5 and not 1" in doubtful and doubtful.endswith("the keep rate is not right")
+    assert "keep rate" not in saved.rests_on(supported("doubtful", mean=1.5))
+
+
+@pytest.fixture
+def question():
+    def asked(mean, error):
+        made = object.__new__(SavedValues)
+        made.facts = {"logged": [mean, error]}
+        return made
+
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "warned"),
+    # Both errors together are 0.05: four of them are 0.2.
+    [(0.5, 0.03, False), (0.3, 0.03, False), (0.299, 0.03, True), (0.71, 0.03, True)],
+)
+def test_a_log_that_earned_otherwise_than_chance_explains_is_told(
+    question, caplog, monkeypatch, mean, error, warned
+):
+    logged = SimpleNamespace(value=0.5, standard_error=0.04)
+    monkeypatch.setattr(saved.log, "propagate", True)
+    with caplog.at_level(logging.WARNING):
+        question(mean, error)._compare(SimpleNamespace(logged=logged))
+    assert ("more than chance explains" in caplog.text) == warned
+    caplog.clear()
+    certain = SimpleNamespace(value=0.5, standard_error=0.0)
+    question(0.1, 0.0)._compare(SimpleNamespace(logged=certain))
+    assert not caplog.text
+
+
+def test_columns_of_a_layout_are_filled_where_a_row_has_nothing():
+    layout = [("a", "string"), ("b", "float64"), ("c", "int64")]
+    found = saved._columns([{"a": "x", "c": 2}, {"b": 1.5}], layout)
+    assert found["a"] == ["x", ""] and found["c"] == [2, 0]
+    assert np.isnan(found["b"][0]) and found["b"][1] == 1.5

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.numerics.boosted_trees import end_nodes
 from counterweight.numerics.groups import leaf_table
 from counterweight.plan.components import options
 from counterweight.selection.group_proxies import RegressionProxy, TreeProxy, joint_cells
-from counterweight.selection.split_game import end_nodes
 from counterweight.selection.split_tree import SplitTreeProxy
 from counterweight.tables.parquet import model_arrays, model_table
 from sklearn.base import clone

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from counterweight.selection import split_game, split_growth
+from counterweight.numerics import boosted_trees
+from counterweight.selection import split_growth
 from counterweight.selection.split_growth import ROOT, Split
 
 NAN = float("nan")
@@ -104,5 +105,5 @@ def test_a_tree_to_read_adds_up_and_names_what_moves_it_most():
 def test_rows_end_where_a_tree_of_thresholds_sends_them():
     feature, threshold = np.array([0, -1, 1, -1, -1]), np.array([1.0, 0, -0.5, 0, 0])
     left, right = np.array([1, -1, 3, -1, -1]), np.array([2, -1, 4, -1, -1])
-    found = split_game.end_nodes(X, feature, threshold, left, right)
+    found = boosted_trees.end_nodes(X, feature, threshold, left, right)
     np.testing.assert_array_equal(found, [1, 3, 1, 4, 1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -49,8 +50,15 @@ SIZES = (10, 20, 30, 50, 75, 100, 150, 200)
 FEW_ROWS, FEW_LEAVES, MANY_LEAVES = 5000, (4, 16), (16, 31)
 
 
+@dataclass(eq=False, repr=False)
 class _Boosted:
     """What boosted trees of a class and of a number share."""
+
+    max_iter: int = 100
+    learning_rate: float = 0.1
+    max_leaf_nodes: int = 15
+    min_samples_leaf: int = 20
+    max_bins: int = 64
 
     #: Missing values are taken, and categories as codes.
     BLANKS = TYPED = converged_ = True
@@ -81,20 +89,6 @@ class _Boosted:
             scores.append(raw_predict(told, X))
             begun = size
         return self.answers(np.cumsum(scores, axis=0))
-
-    def __init__(
-        self,
-        max_iter: int = 100,
-        learning_rate: float = 0.1,
-        max_leaf_nodes: int = 15,
-        min_samples_leaf: int = 20,
-        max_bins: int = 64,
-    ) -> None:
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.max_bins = max_bins
 
     def _grown(self, X, y, weight, categorical, binary):
         options = self.get_params()
@@ -211,6 +205,7 @@ class BoostedClassifier(_Boosted, BinaryClassifier):
         return expit(self.raw(X))
 
 
+@dataclass(eq=False, repr=False)
 class SelectionAwareClassifier(BinaryClassifier):
     """p(y | x, s) or p(y | x), from labeled rows and the hidden labels of unlabeled ones.
 
@@ -234,19 +229,11 @@ class SelectionAwareClassifier(BinaryClassifier):
     UNLABELED = SELECTED = True
     converged_ = True
 
-    def __init__(
-        self,
-        max_iter=100,
-        learning_rate=0.1,
-        max_leaf_nodes=15,
-        min_samples_leaf=20,
-        selection=True,
-    ):
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.selection = selection
+    max_iter: int = 100
+    learning_rate: float = 0.1
+    max_leaf_nodes: int = 15
+    min_samples_leaf: int = 20
+    selection: bool = True
 
     def fit(self, X, y, unweighted=None, *, X_unlabeled, y_unlabeled=None, rng=None):
         """Fit on labeled rows (M, d) and unlabeled ones (N, d) with all their labels.

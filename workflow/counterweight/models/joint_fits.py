@@ -57,6 +57,7 @@ TARGETS = ("general", "unlabeled")
 TOLERANCE, STEPS = 1e-8, 500
 
 
+@dataclass(eq=False, repr=False)
 class JointClassifier(BinaryClassifier):
     """A linear classifier and the selection model of its weights, fitted together.
 
@@ -104,9 +105,8 @@ class JointClassifier(BinaryClassifier):
 
     UNLABELED = TARGETED = True
 
-    def __init__(self, l2: float = 1e-6, loss: str = "logistic") -> None:
-        self.l2 = l2
-        self.loss = loss
+    l2: float = 1e-6
+    loss: str = "logistic"
 
     def fit(
         self,

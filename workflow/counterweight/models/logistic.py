@@ -5,6 +5,7 @@ By costing, rejection sampling and averaging, any classifier honours weights.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -303,6 +304,7 @@ PENALTIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 TOLERANCE, STEPS = 1e-9, 100
 
 
+@dataclass(eq=False, repr=False)
 class AdaptedLogistic(BinaryClassifier):
     """Logistic regression of weighted rows, with a normal prior around a background model.
 
@@ -346,13 +348,10 @@ class AdaptedLogistic(BinaryClassifier):
     lot", on MAP adaptation; Sugiyama, Krauledat & Mueller (2007) on weighted cross-validation.
     """
 
-    def __init__(
-        self, l2: float = 1e-6, penalty: float | None = None, folds: int = 5, random_state: int = 0
-    ) -> None:
-        self.l2 = l2
-        self.penalty = penalty
-        self.folds = folds
-        self.random_state = random_state
+    l2: float = 1e-6
+    penalty: float | None = None
+    folds: int = 5
+    random_state: int = 0
 
     def fit(
         self,
@@ -492,6 +491,7 @@ def adapted(Z, y, weights, prior, penalty, start=None):
 CLASSIFIER = {"model": "logistic"}
 
 
+@dataclass(eq=False, repr=False)
 class CostingClassifier(BinaryClassifier):
     """The average of classifiers, each fitted without weights to rows accepted by their weight.
 
@@ -529,13 +529,10 @@ class CostingClassifier(BinaryClassifier):
     weighting", section 3: 10 to 200 samples there.
     """
 
-    def __init__(
-        self, classifier: object = None, models: int = 100, draw: int = 0, random_state: int = 0
-    ) -> None:
-        self.classifier = classifier
-        self.models = models
-        self.draw = draw
-        self.random_state = random_state
+    classifier: object = None
+    models: int = 100
+    draw: int = 0
+    random_state: int = 0
 
     def fit(
         self,

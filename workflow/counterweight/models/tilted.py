@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -187,6 +187,7 @@ VALUE_LABELS = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class TiltedClassifier(BinaryClassifier):
     """Outcome-dependent selection by one number: p of unlabeled rows is p of labeled ones, tilted.
 
@@ -242,19 +243,11 @@ class TiltedClassifier(BinaryClassifier):
     #: Kept of each setting of a sweep.
     SWEPT = ("delta", "rate_unlabeled", "gap_left")
 
-    def __init__(
-        self,
-        classifier: object = None,
-        selection: object = None,
-        delta: float | None = None,
-        folds: int = 10,
-        random_state: int = 0,
-    ) -> None:
-        self.classifier = classifier
-        self.selection = selection
-        self.delta = delta
-        self.folds = folds
-        self.random_state = random_state
+    classifier: object = None
+    selection: object = None
+    delta: float | None = None
+    folds: int = 10
+    random_state: int = 0
 
     def fit(
         self,

@@ -234,6 +234,21 @@ def raw_and_parts(arrays, X):
     return raw, trees.base, parts.T
 
 
+def end_nodes(X, feature, threshold, left, right):
+    """The node without children that each row ends in, (n,); left where feature <= threshold.
+
+    A node without children has no `left`, which is below 0.
+    """
+    at = np.zeros(len(X), np.int64)
+    inside = np.flatnonzero(left[at] >= 0)
+    while len(inside):
+        here = at[inside]
+        low = X[inside, feature[here]] <= threshold[here]
+        at[inside] = np.where(low, left[here], right[here])
+        inside = inside[left[at[inside]] >= 0]
+    return at
+
+
 def _check_width(features, X):
     if X.shape[1] != features:
         raise CounterweightError(

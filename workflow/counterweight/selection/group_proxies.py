@@ -14,6 +14,7 @@ section 5, proxies (1) and (2).
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Integer, Number
+from counterweight.numerics.boosted_trees import end_nodes
 from counterweight.numerics.checks import check_options
 from counterweight.numerics.estimator import Estimator, Parameters, one_column
 from counterweight.numerics.geometry import closest
@@ -33,7 +35,6 @@ from counterweight.numerics.groups import (
     leaf_table,
     memberships,
 )
-from counterweight.selection.split_game import end_nodes
 from counterweight.tables.parquet import blocks
 
 TASK = "filter"
@@ -179,6 +180,7 @@ class _AttributeProxy(Proxy):
         ]
 
 
+@dataclass(eq=False, repr=False)
 class RegressionProxy(_AttributeProxy):
     """Leaves are the groups that a multinomial logistic regression finds most probable.
 
@@ -206,10 +208,9 @@ class RegressionProxy(_AttributeProxy):
 
     options_ = OPTIONS_BY_NAME["regression_proxy"]
 
-    def __init__(self, l2: float = 1e-4, max_iter: int = 150, tol: float = 1e-6) -> None:
-        self.l2 = l2
-        self.max_iter = max_iter
-        self.tol = tol
+    l2: float = 1e-4
+    max_iter: int = 150
+    tol: float = 1e-6
 
     def _learn(self, X, cells, which):
         center, scale = X.mean(axis=0), X.std(axis=0)
@@ -295,6 +296,7 @@ def _multinomial(X, which, n_cells, l2, max_iter, tol):
     return coef, free[-1], int(fitted.nit), bool(fitted.success)
 
 
+@dataclass(eq=False, repr=False)
 class TreeProxy(_AttributeProxy):
     """Leaves are the groups that a decision tree (Gini, CART) predicts, as in the paper.
 
@@ -317,9 +319,8 @@ class TreeProxy(_AttributeProxy):
 
     options_ = OPTIONS_BY_NAME["tree_proxy"]
 
-    def __init__(self, max_depth: int = 20, min_weight_fraction_leaf: float = 0.0) -> None:
-        self.max_depth = max_depth
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+    max_depth: int = 20
+    min_weight_fraction_leaf: float = 0.0
 
     def _learn(self, X, cells, which):
         from sklearn.tree import DecisionTreeClassifier

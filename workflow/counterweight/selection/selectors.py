@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -44,6 +45,7 @@ class Selector(TwoClasses, ClassifierMixin, BaseEstimator):
     """A classifier of who is labeled (s = 1); its probabilities are not calibrated."""
 
 
+@dataclass(eq=False, repr=False)
 class LogisticSelector(Selector):
     """p(s = 1 | x) by logistic regression.
 
@@ -61,8 +63,7 @@ class LogisticSelector(Selector):
     converged_ : bool
     """
 
-    def __init__(self, l2: float = 1e-6) -> None:
-        self.l2 = l2
+    l2: float = 1e-6
 
     def fit(
         self,
@@ -80,6 +81,7 @@ class LogisticSelector(Selector):
         return logistic_probability(X, self.coef_, self.intercept_)
 
 
+@dataclass(eq=False, repr=False)
 class GradientBoostingSelector(Selector):
     """p(s = 1 | x) by histogram gradient boosting (scikit-learn).
 
@@ -90,17 +92,10 @@ class GradientBoostingSelector(Selector):
     max_leaf_nodes, min_samples_leaf : int
     """
 
-    def __init__(
-        self,
-        max_iter: int = 100,
-        learning_rate: float = 0.1,
-        max_leaf_nodes: int = 31,
-        min_samples_leaf: int = 20,
-    ) -> None:
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
+    max_iter: int = 100
+    learning_rate: float = 0.1
+    max_leaf_nodes: int = 31
+    min_samples_leaf: int = 20
 
     def fit(
         self,
@@ -120,6 +115,7 @@ class GradientBoostingSelector(Selector):
         return self.model_.predict_proba(X)[:, 1]
 
 
+@dataclass(eq=False, repr=False)
 class GaussianMixtureSelector(Selector):
     """p(s = 1 | x) by Bayes' rule from two Gaussian mixtures.
 
@@ -134,13 +130,10 @@ class GaussianMixtureSelector(Selector):
         Of the random starts, where ``fit`` is given no `rng`.
     """
 
-    def __init__(
-        self, components: int = 6, n_init: int = 5, tol: float = 1e-6, random_state: int = 0
-    ) -> None:
-        self.components = components
-        self.n_init = n_init
-        self.tol = tol
-        self.random_state = random_state
+    components: int = 6
+    n_init: int = 5
+    tol: float = 1e-6
+    random_state: int = 0
 
     def prepare(self, X, rng):
         """The mixture of p(x) that all folds start from."""

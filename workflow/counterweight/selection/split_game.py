@@ -14,6 +14,8 @@ coefficients of N. A round of the game is one n x K product.
 
 import numpy as np
 
+from counterweight.numerics.boosted_trees import end_nodes
+
 #: Cuts that are tried of a feature, at most.
 CUTS = 16
 
@@ -503,18 +505,3 @@ def proposals(leaf, limits, D, *, thresholds, rounds, epsilon, solver="program")
             mixtures[i] = mixtures[i] if again[0] is None else again
     size = len(leaf.sums)
     return [np.pad(p, (0, size - len(p))) for p, _, _ in mixtures if p is not None]
-
-
-def end_nodes(X, feature, threshold, left, right):
-    """The node without children that each row ends in, (n,); left where feature <= threshold.
-
-    A node without children has no `left`, which is below 0.
-    """
-    at = np.zeros(len(X), np.int64)
-    inside = np.flatnonzero(left[at] >= 0)
-    while len(inside):
-        here = at[inside]
-        low = X[inside, feature[here]] <= threshold[here]
-        at[inside] = np.where(low, left[here], right[here])
-        inside = inside[left[at[inside]] >= 0]
-    return at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -74,6 +75,7 @@ VALUE_LABELS = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class SplitTreeProxy(Proxy):
     """Trees that bring a balanced sample within reach and are alpha-disclosive.
 
@@ -113,37 +115,25 @@ class SplitTreeProxy(Proxy):
     Deng, Diana, Kearns & Roth (2023), Balanced Filtering via Non-Disclosive Proxies.
     """
 
-    def __init__(
-        self,
-        alphas: Sequence[float] = tuple(OPTIONS["alphas"]["default"]),
-        preset: str = "regularised",
-        hull: str = "convex",
-        splits: str = "randomised",
-        gamma: float = 0.1,
-        max_depth: int = 20,
-        max_leaf_nodes: int = 40,
-        tol: float | None = None,
-        min_decrease: float | None = None,
-        min_weight_fraction_leaf: float | None = None,
-        min_samples_leaf: int = 1,
-        thresholds: int = 5,
-        rounds: int = 8,
-        epsilon: float = 1e-4,
-        l2: float = 1e-6,
-        target: ArrayLike | None = None,
-        hypotheses: str = "linear",
-        hypothesis_depth: int = 2,
-        solver: str = "program",
-    ) -> None:
-        self.alphas, self.preset, self.hull, self.splits = alphas, preset, hull, splits
-        self.gamma, self.max_depth, self.max_leaf_nodes = gamma, max_depth, max_leaf_nodes
-        self.tol, self.min_decrease = tol, min_decrease
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_samples_leaf = min_samples_leaf
-        self.thresholds, self.rounds, self.epsilon = thresholds, rounds, epsilon
-        self.l2, self.target = l2, target
-        self.hypotheses, self.hypothesis_depth = hypotheses, hypothesis_depth
-        self.solver = solver
+    alphas: Sequence[float] = tuple(OPTIONS["alphas"]["default"])
+    preset: str = "regularised"
+    hull: str = "convex"
+    splits: str = "randomised"
+    gamma: float = 0.1
+    max_depth: int = 20
+    max_leaf_nodes: int = 40
+    tol: float | None = None
+    min_decrease: float | None = None
+    min_weight_fraction_leaf: float | None = None
+    min_samples_leaf: int = 1
+    thresholds: int = 5
+    rounds: int = 8
+    epsilon: float = 1e-4
+    l2: float = 1e-6
+    target: ArrayLike | None = None
+    hypotheses: str = "linear"
+    hypothesis_depth: int = 2
+    solver: str = "program"
 
     def fit(
         self,

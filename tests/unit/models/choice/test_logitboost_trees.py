@@ -8,7 +8,6 @@ from counterweight.models.choice.logitboost import (
     best_split,
     boosted,
     grow,
-    leaves,
 )
 from scipy.special import expit, logit
 
@@ -94,7 +93,7 @@ def test_rows_fall_into_the_leaf_that_their_values_say():
     X, t, y, _ = crossed(600)
     Z = np.column_stack([X, t])
     arrays = grow(Z, y, 3).arrays()
-    at = leaves(arrays, Z)
+    at = LogisticTree.ends(arrays, Z)
     assert (arrays["column"][at] == -1).all()
     for row in (0, 17, 599):
         node = 0

@@ -14,6 +14,7 @@ from counterweight.errors import CounterweightError
 from counterweight.fragments import Flag, Integer, Number
 from counterweight.models.choice.offer_model import OfferModel, checked_offers
 from counterweight.models.logistic import LogisticModel
+from counterweight.numerics.boosted_trees import end_nodes
 from counterweight.numerics.linear import fit_logistic
 
 log = logging.getLogger("counterweight")
@@ -324,6 +325,11 @@ class NodeTables:
 
     NODES, COUNTS = {"column": int, "threshold": float, "left": int, "right": int}, ()
 
+    @staticmethod
+    def ends(arrays, Z):
+        """The leaf that each row falls into, (n,)."""
+        return end_nodes(Z, *(arrays[name] for name in ("column", "threshold", "left", "right")))
+
     def _stacked(self, models):
         together = {name: np.concatenate([one[name] for one in models]) for name in self.NODES}
         counts = {name: np.array([one[name] for one in models]) for name in self.COUNTS}
@@ -336,19 +342,6 @@ class NodeTables:
         }
         parts |= {name: np.asarray(arrays[name], int) for name in self.COUNTS}
         return [{name: values[m] for name, values in parts.items()} for m in range(count)]
-
-
-def leaves(arrays, Z):
-    """Leaf of a tree that each row falls into, (n,)."""
-    at, rows = np.zeros(len(Z), dtype=int), np.arange(len(Z))
-    column, threshold = arrays["column"], arrays["threshold"]
-    while len(rows):
-        inner = column[at[rows]] >= 0
-        rows = rows[inner]
-        node = at[rows]
-        goes_left = Z[rows, column[node]] <= threshold[node]
-        at[rows] = np.where(goes_left, arrays["left"][node], arrays["right"][node])
-    return at
 
 
 @dataclass(eq=False, repr=False)
@@ -385,4 +378,4 @@ class OfferTree(NodeTables, OfferBaseline):
 
     def _probability(self, arrays, Z):
         # The tree cuts numbers of single precision.
-        return arrays["chance"][leaves(arrays, Z.astype(np.float32))]
+        return arrays["chance"][self.ends(arrays, Z.astype(np.float32))]

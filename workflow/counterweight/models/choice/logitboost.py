@@ -11,7 +11,6 @@ from counterweight.models.choice.baselines import (
     NodeTables,
     OfferBaseline,
     OfferDesign,
-    leaves,
     some_rows,
 )
 from counterweight.numerics.boosted_trees import fit_trees, raw_predict, trees_to_arrays
@@ -439,7 +438,7 @@ class LogisticTree(NodeTables, OfferBaseline):
         return tree.arrays() | {"iterations": 0, "leaves": 1}
 
     def _probability(self, arrays, Z):
-        at = leaves(arrays, Z)
+        at = self.ends(arrays, Z)
         return expit(np.einsum("np,np->n", Z, arrays["coef"][at]) + arrays["intercept"][at])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Integer
 from counterweight.models.classifier import BinaryClassifier
-from counterweight.numerics.boosted_trees import raw_predict, trees_to_arrays
+from counterweight.numerics.boosted_trees import end_nodes, raw_predict, trees_to_arrays
 from counterweight.numerics.checks import checked_labels, checked_rows, mean_one_weights
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 from counterweight.numerics.zero_rejection import key_order
@@ -253,17 +253,8 @@ class Tree(_Learner):
     def score(self, X, over_sampling=1.0):
         """Smoothed estimates, rows of class 0 counting `over_sampling` times."""
         leaf = (self.ones_ + 1.0) / (self.ones_ + over_sampling * self.zeros_ + 2.0)
-        return leaf[self._leaves(np.asarray(X, dtype=np.float32))]
-
-    def _leaves(self, X):
-        """Node at which each row ends, (n,); scikit-learn compares in single precision."""
-        node, moving = np.zeros(len(X), int), np.arange(len(X))
-        while len(moving):
-            at = node[moving]
-            moving, at = moving[self.left_[at] >= 0], at[self.left_[at] >= 0]
-            goes = X[moving, self.feature_[at]] <= self.threshold_[at]
-            node[moving] = np.where(goes, self.left_[at], self.right_[at])
-        return node
+        told = self.feature_, self.threshold_, self.left_, self.right_
+        return leaf[end_nodes(np.asarray(X, dtype=np.float32), *told)]
 
 
 class ConstantModel(_Learner):

@@ -4,6 +4,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.reporting.charts import forms
+from counterweight.reporting.pages import filters_page
 from counterweight.reporting.pages.filters_page import groups_of, plan_of, wanted
 from counterweight.reporting.sheets import Line
 from counterweight.reporting.wording import (
@@ -19,6 +20,10 @@ from counterweight.tables.parquet import model_arrays, numbers_of
 
 #: Text under each figure.
 CAPTION_BY_NAME = {
+    "groups": (
+        "Shares of the groups among all rows that were held out and among those that the filter "
+        "accepts; the red mark is the share that is wanted. Of many groups the rarest are drawn."
+    ),
     "frontier": (
         "Settings that no other setting of any filter beats both in disclosivity and in "
         "imbalance (large, joined by steps), by the means over repeats; all others are faint. "
@@ -441,3 +446,30 @@ def _leaf_texts(node, chance, base, groups):
     names = {k: groups[k].replace("=", ": ") if k < len(groups) else f"group {k}" for k in order}
     told = [f"{names[k]} {signs[k]}{abs(shift[k]):.1f}" for k in order]
     return [first, listing(told) if told else "shares as among all"]
+
+
+def draw_groups(study):
+    """Shares of groups among all, among the accepted, and as wanted, by the delivered filter."""
+    about, known = filters_page.shown_filter(study), []
+    for line in filters_page.group_lines(study):
+        first = study.get("labels", "group_share", "test", **line.place).times(100)
+        place = about.place | line.place
+        after = study.get(line.source, "group_share", "test", **place).times(100)
+        wanted = 100 * filters_page.wanted(study, line).mean
+        known.append((first.mean, line.place["part"].replace("=", ": "), first, after, wanted))
+    every = sorted(known, key=lambda one: one[0])
+    known = every[: forms.MOST_ROWS]
+    if not known:
+        return forms.blank("No filter of this study was measured.")
+    names = [name for _, name, *_ in known]
+    canvas, panel = forms.one_panel(names, "Share of the people, %")
+    for place, (_, _, first, after, wanted) in enumerate(known):
+        panel.link(place, (first.mean, after.mean))
+        panel.dot(place, "among all", first.mean, forms.BOUND, key=True)
+        panel.dot(place, "accepted", after, forms.MAIN, key=True)
+        panel.dot(place, "wanted", wanted, _WANTED, key=True, markersize=10)
+    panel.ax.set_xlim(left=0)
+    _, name, first, after, wanted = known[0]
+    title = f"{name}: {first.mean:.1f} % of all, {after.mean:.1f} % of the accepted"
+    title += f"; wanted {wanted:.1f} %{forms.of_all(every)}"
+    return canvas.drawing(title, "Shares of groups before and after")

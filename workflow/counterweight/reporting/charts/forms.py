@@ -273,6 +273,9 @@ class Look(NamedTuple):
 
 MAIN, BASELINE = Look(), Look(INK, "D")
 BOUND, OTHER = Look(GREY, "o", hollow=True), Look(ORDERED[1])
+LIMIT = Look(INK, "", DASHED)
+#: Rows of one panel at most.
+MOST_ROWS = 10
 _OTHERS = (ORANGE, GREEN, RED, PURPLE, SKY, GREY)
 #: Looks of series that have no role, in turn; the same with the main look first.
 TURNS = [
@@ -639,6 +642,20 @@ def row_height(count, labels=()):
     """Inches of a panel of rows: names above them, and names of two lines beside, take room."""
     two = any("\n" in _wrapped(label, BESIDE) for label in labels)
     return 0.35 + (0.34 if is_narrow() else 0.31 if two else 0.25) * count
+
+
+def one_panel(names, words):
+    """A canvas of one panel with a row for each name, and the panel."""
+    canvas = Canvas([""], row_height(len(names), names) + 0.2, words)
+    canvas.rows(names)
+    return canvas, canvas.all[0]
+
+
+def of_all(items):
+    """What the title says where not all are drawn."""
+    return f" ({MOST_ROWS} of {len(items)} drawn: the others stand in the tables)" * (
+        len(items) > MOST_ROWS
+    )
 
 
 #: Marks of a figure from which lines show no more values on hover.

@@ -3,11 +3,20 @@
 import numpy as np
 
 from counterweight.reporting.charts import forms
+from counterweight.reporting.pages import own_logs_page
 from counterweight.reporting.pages.logs_page import measured
 from counterweight.tables.parquet import numbers_of, setting_options
 
 #: Text under each figure.
 CAPTION_BY_NAME = {
+    "policies": (
+        "What a row earns with each policy, by the rows of the log, with 95 % intervals; the dashed "
+        "line is what the policy earned that made the log."
+    ),
+    "predictions": (
+        "How good each column of predictions is on the rows of the log, with 95 % intervals, a "
+        "panel for each of the first measures of the table."
+    ),
     "keep_rates": (
         "The headline measure on all test rows after training on zero rows kept at the rate l, "
         "one panel for each learner, mean over splits with 95 % intervals; the dashed line is "
@@ -349,3 +358,47 @@ def draw_value(study):
     said = ", ".join(f"{name} {sum(one)} of {len(one)}" for name, one in held.items())
     title = f"Intervals that hold the value to be found: {said}" if said else f"{unit} by keep rate"
     return canvas.drawing(title, "Estimated values of policies by keep rate and estimator")
+
+
+def draw_policies(study):
+    """The value of each policy beside what the log earned."""
+    lines = own_logs_page.policies(study)
+    values = [own_logs_page.value_of(study, line) for line in lines]
+    known = [pair for pair in zip(lines, values, strict=True) if pair[1].known]
+    shown = known[: forms.MOST_ROWS]
+    if not shown:
+        return forms.blank("No policy of this log has a value.")
+    names, base = [line.label for line, _ in shown], own_logs_page.logged(study)
+    measure = study.measure("value")
+    canvas, panel = forms.one_panel(names, "Reward a row")
+    if base.known:
+        panel.upright(base.mean, forms.LIMIT, "the log's own policy")
+    for place, (line, value) in enumerate(shown):
+        panel.dot(place, line.label, value, forms.OTHER if place else forms.MAIN)
+    panel.ax.margins(x=0.1)
+    title = f"{names[0]}: {forms.told(shown[0][1], measure)} a row; the log's own earned "
+    title += forms.told(base, measure) + forms.of_all(known)
+    return canvas.drawing(title, "Value of each policy with its interval, by the log")
+
+
+def draw_predictions(study):
+    """Each column of predictions by the first measures of the table."""
+    ranked = own_logs_page.ranked(study)
+    lines = ranked[: forms.MOST_ROWS]
+    metrics = [one for one in study.plan["columns"] if study.measured(one)][:3]
+    if not lines or not metrics:
+        return forms.blank("No predictions of this log were measured.")
+    names = [line.label for line in lines]
+    heads = [forms.axis_of(study.measure(metric)) for metric in metrics]
+    titles = [head for head, _ in heads]
+    canvas = forms.Canvas(titles, forms.row_height(len(names), names), sharey=True)
+    canvas.rows(names)
+    for panel, metric, (_, factor) in zip(canvas.all, metrics, heads, strict=True):
+        for place, line in enumerate(lines):
+            known = study.get(line.source, metric).times(factor)
+            panel.dot(place, line.label, known, forms.OTHER if place else forms.MAIN)
+        panel.ax.margins(x=0.1)
+    measure = study.measure(metrics[0])
+    said = forms.told(study.get(lines[0].source, metrics[0]), measure)
+    title = f"{names[0]} has {measure.label} {said}{forms.of_all(ranked)}"
+    return canvas.drawing(title, "Measures of each column of predictions, with intervals")

@@ -1,33 +1,14 @@
-"""Figures of tables of one's own (what leads their pages, answers for new rows) and of
-sections that components bring.
-"""
+"""Figures of answers for new rows, and of sections that components bring."""
 
 import numpy as np
 
 from counterweight.reporting import study_page
 from counterweight.reporting.charts import forms
-from counterweight.reporting.pages import filters_page, own_logs_page, promises_page
 from counterweight.reporting.sheets import declared_sheet
-from counterweight.reporting.wording import capital, count, number, percent, places_for, told_apart
+from counterweight.reporting.wording import capital, number, percent, places_for
 
 #: Text under each figure.
 CAPTION_BY_NAME = {
-    "policies": (
-        "What a row earns with each policy, by the rows of the log, with 95 % intervals; the dashed "
-        "line is what the policy earned that made the log."
-    ),
-    "predictions": (
-        "How good each column of predictions is on the rows of the log, with 95 % intervals, a "
-        "panel for each of the first measures of the table."
-    ),
-    "groups": (
-        "Shares of the groups among all rows that were held out and among those that the filter "
-        "accepts; the red mark is the share that is wanted. Of many groups the rarest are drawn."
-    ),
-    "kept": (
-        "By how much each promise is broken by decisions on rows that were held out, with 95 % "
-        "intervals: left of the dashed line it is kept. In points, where a promise is about shares."
-    ),
     "sections": (
         "Sections of the page that are drawn as well: means over repeats with their 95 % intervals, a "
         "panel for each column."
@@ -38,116 +19,8 @@ CAPTION_BY_NAME = {
 }
 #: What figures read beside measurements.
 READS_BY_NAME = {"new_rows": ["deliver", "apply"]}
-_LOG = forms.Look(forms.INK, "", forms.DASHED)
-_WANTED = forms.Look(forms.RED, "|", "none")
-#: Rows of a figure at most, and bars of a histogram.
-MOST, BINS = 10, 20
-
-
-def draw_policies(study):
-    """The value of each policy beside what the log earned."""
-    lines = own_logs_page.policies(study)
-    values = [own_logs_page.value_of(study, line) for line in lines]
-    known = [pair for pair in zip(lines, values, strict=True) if pair[1].known]
-    shown = known[:MOST]
-    if not shown:
-        return forms.blank("No policy of this log has a value.")
-    names, base = [line.label for line, _ in shown], own_logs_page.logged(study)
-    measure = study.measure("value")
-    canvas = forms.Canvas([""], forms.row_height(len(names), names) + 0.2, "Reward a row")
-    canvas.rows(names)
-    (panel,) = canvas.all
-    if base.known:
-        panel.upright(base.mean, _LOG, "the log's own policy")
-    for place, (line, value) in enumerate(shown):
-        panel.dot(place, line.label, value, forms.OTHER if place else forms.MAIN)
-    panel.ax.margins(x=0.1)
-    title = f"{names[0]}: {forms.told(shown[0][1], measure)} a row; the log's own earned "
-    title += forms.told(base, measure) + _of_all(known)
-    return canvas.drawing(title, "Value of each policy with its interval, by the log")
-
-
-def draw_predictions(study):
-    """Each column of predictions by the first measures of the table."""
-    ranked = own_logs_page.ranked(study)
-    lines = ranked[:MOST]
-    metrics = [one for one in study.plan["columns"] if study.measured(one)][:3]
-    if not lines or not metrics:
-        return forms.blank("No predictions of this log were measured.")
-    names = [line.label for line in lines]
-    heads = [forms.axis_of(study.measure(metric)) for metric in metrics]
-    titles = [head for head, _ in heads]
-    canvas = forms.Canvas(titles, forms.row_height(len(names), names), sharey=True)
-    canvas.rows(names)
-    for panel, metric, (_, factor) in zip(canvas.all, metrics, heads, strict=True):
-        for place, line in enumerate(lines):
-            known = study.get(line.source, metric).times(factor)
-            panel.dot(place, line.label, known, forms.OTHER if place else forms.MAIN)
-        panel.ax.margins(x=0.1)
-    measure = study.measure(metrics[0])
-    said = forms.told(study.get(lines[0].source, metrics[0]), measure)
-    title = f"{names[0]} has {measure.label} {said}{_of_all(ranked)}"
-    return canvas.drawing(title, "Measures of each column of predictions, with intervals")
-
-
-def draw_groups(study):
-    """Shares of groups among all, among the accepted, and as wanted, by the delivered filter."""
-    about, known = filters_page.shown_filter(study), []
-    for line in filters_page.group_lines(study):
-        first = study.get("labels", "group_share", "test", **line.place).times(100)
-        place = about.place | line.place
-        after = study.get(line.source, "group_share", "test", **place).times(100)
-        wanted = 100 * filters_page.wanted(study, line).mean
-        known.append((first.mean, line.place["part"].replace("=", ": "), first, after, wanted))
-    every = sorted(known, key=lambda one: one[0])
-    known = every[:MOST]
-    if not known:
-        return forms.blank("No filter of this study was measured.")
-    names = [name for _, name, *_ in known]
-    canvas = forms.Canvas([""], forms.row_height(len(names), names) + 0.2, "Share of the people, %")
-    canvas.rows(names)
-    (panel,) = canvas.all
-    for place, (_, _, first, after, wanted) in enumerate(known):
-        panel.link(place, (first.mean, after.mean))
-        panel.dot(place, "among all", first.mean, forms.BOUND, key=True)
-        panel.dot(place, "accepted", after, forms.MAIN, key=True)
-        panel.dot(place, "wanted", wanted, _WANTED, key=True, markersize=10)
-    panel.ax.set_xlim(left=0)
-    _, name, first, after, wanted = known[0]
-    title = f"{name}: {first.mean:.1f} % of all, {after.mean:.1f} % of the accepted"
-    title += f"; wanted {wanted:.1f} %{_of_all(every)}"
-    return canvas.drawing(title, "Shares of groups before and after")
-
-
-def draw_kept(study):
-    """By how much each promise is broken on rows that were held out."""
-    main = promises_page.main_of(study)
-    texts = promises_page.texts_of(study, main) if main else []
-    if not texts:
-        return forms.blank("No promise of this study was measured.")
-    names = told_apart(texts[:MOST], 60, 30)
-    canvas = forms.Canvas([""], forms.row_height(len(names), names) + 0.2, "Broken by, points")
-    canvas.rows(names)
-    (panel,) = canvas.all
-    panel.upright(0.0, _LOG, "the limit")
-    sources = [one for one in (main, study.baseline, *study.sources) if one in study.sources]
-    sources, looks = [*dict.fromkeys(sources)][:3], (forms.MAIN, *forms.TURNS)
-    kept = 0
-    for rank, (source, look) in enumerate(zip(sources, looks, strict=False)):
-        for place in range(len(names)):
-            known = promises_page.broken_by(study, source, place).times(100)
-            at = place + 0.18 * (rank - (len(sources) - 1) / 2)
-            panel.dot(at, study.label(source), known, look, key=True)
-            kept += rank == 0 and known.known and known.high < 0
-    panel.ax.margins(x=0.06)
-    title = f"{kept} of {count(len(texts), 'promise')} shown kept on rows that were held out"
-    title += _of_all(texts)
-    return canvas.drawing(title, "By how much promises are broken, with intervals")
-
-
-def _of_all(items):
-    """What the title says where not all are drawn."""
-    return f" ({MOST} of {len(items)} drawn: the others stand in the tables)" * (len(items) > MOST)
+#: Bars of a histogram.
+BINS = 20
 
 
 #: By the name of the file: the column that is drawn, its words, and its name in the title.
@@ -204,9 +77,7 @@ def _new_answers(new, old, words, name, table):
 def _new_accepted(new, old):
     rates = [float(table["accepted"].astype(bool).mean()) for table in (new, old)]
     names = ["new people", "people of the table"]
-    canvas = forms.Canvas([""], forms.row_height(2) + 0.2, "Accepted, %")
-    canvas.rows(names)
-    (panel,) = canvas.all
+    canvas, panel = forms.one_panel(names, "Accepted, %")
     panel.bars("accepted", range(2), [100 * rate for rate in rates], forms.ORDERED[1], 0.5, True)
     panel.ax.set_xlim(left=0)
     title = f"{percent(rates[0])} of the new people are accepted; of the table {percent(rates[1])}"
@@ -218,10 +89,8 @@ def _new_values(study, new, old, words):
     tables = {
         name: one.drop_duplicates("policy").set_index("policy") for name, one in tables.items()
     }
-    names = [*tables["new log"].index][:MOST]
-    canvas = forms.Canvas([""], forms.row_height(len(names), names) + 0.2, words)
-    canvas.rows(names)
-    (panel,) = canvas.all
+    names = [*tables["new log"].index][: forms.MOST_ROWS]
+    canvas, panel = forms.one_panel(names, words)
     for shift, (name, table), look in zip(
         (-0.14, 0.14), tables.items(), forms.SERIES, strict=False
     ):

@@ -7,11 +7,16 @@ import numpy as np
 from counterweight.evaluation.rates import RULES, requested_value
 from counterweight.models.constraints.convex_step import ramp, upper_ramp
 from counterweight.reporting.charts import forms
-from counterweight.reporting.wording import setting_label
+from counterweight.reporting.pages import promises_page
+from counterweight.reporting.wording import count, setting_label, told_apart
 from counterweight.tables.parquet import setting_options
 
 #: Text under each figure.
 CAPTION_BY_NAME = {
+    "kept": (
+        "By how much each promise is broken by decisions on rows that were held out, with 95 % "
+        "intervals: left of the dashed line it is kept. In points, where a promise is about shares."
+    ),
     "asked_ratio": (
         "Observed value against the requested value, mean over repeats with 95 % intervals; on "
         "the dashed diagonal both are the same. Dashed lines: randomised rule, of which the "
@@ -154,9 +159,7 @@ def draw_asked_ratio(study):
     bottom, top = min(low, *(p[1] for p in seen)), max(low, *(p[1] for p in seen))
     room, up = 0.04 * (high - low) or 0.1 * high, top - bottom or top
     for panel in canvas.all:
-        panel.line(
-            "as requested", [(low, low), (high, high)], forms.Look(forms.INK, "", forms.DASHED)
-        )
+        panel.line("as requested", [(low, low), (high, high)], forms.LIMIT)
         panel.ax.set(xlim=(low - room, high + room), ylim=(bottom - 0.06 * up, top + 0.1 * up))
     # Distances from what was asked, where the constraint binds in training.
     train, test = (
@@ -233,7 +236,7 @@ def draw_churn(study):
                 panel.level(f"{study.label(base)}, {place}", free, look)
         panel.ax.margins(x=0.05, y=0.08)
     ends = [(points.factor(bound) * value,) * 2 for value in (min(settings)[0], max(settings)[0])]
-    canvas.all[0].line("as requested", ends, forms.Look(forms.INK, "", forms.DASHED))
+    canvas.all[0].line("as requested", ends, forms.LIMIT)
     value, setting = (max if points.requested["form"] == "at_least" else min)(settings)
     known = points.get(main, bound, setting, RANDOMISED)
     told = forms.told(known, points.told(bound))
@@ -393,7 +396,7 @@ def draw_sequence(study):
         title = f"{len(lines[main])} models, one after the other"
         return canvas.drawing(title, "Models that follow each other, on test rows")
     ends = [(step, points.factor(bound) * wanted) for step, _ in (lines[main][1], lines[main][-1])]
-    canvas.all[0].line("as requested", ends, forms.Look(forms.INK, "", forms.DASHED))
+    canvas.all[0].line("as requested", ends, forms.LIMIT)
     known = forms.told(points.get(main, bound, last), points.told(bound))
     title = f"{forms.capital(study.named(bound))} against the model before: {known} at the end"
     return canvas.drawing(title, "Models that follow each other, on test rows")
@@ -414,10 +417,34 @@ def draw_promises(study):
     constant = study.get(of, "fit_constant")
     if constant.known:
         panel.level("looks at nobody", constant.times(100), forms.BASELINE)
-    panel.upright(0.0, forms.Look(forms.INK, "", forms.DASHED), "as asked")
+    panel.upright(0.0, forms.LIMIT, "as asked")
     panel.ax.margins(x=0.08, y=0.12)
     (near, cost, *_) = min(line, key=lambda point: (abs(max(point[0], 0)), point[1]))
     title = f"Promises as asked cost an error of {cost:.1f} %"
     if near > 0:
         title = f"Promises that are looser by {near:.0f} % cost an error of {cost:.1f} %"
     return canvas.drawing(title, "Error of rules by the bounds that they are shown to keep")
+
+
+def draw_kept(study):
+    """By how much each promise is broken on rows that were held out."""
+    main = promises_page.main_of(study)
+    texts = promises_page.texts_of(study, main) if main else []
+    if not texts:
+        return forms.blank("No promise of this study was measured.")
+    names = told_apart(texts[: forms.MOST_ROWS], 60, 30)
+    canvas, panel = forms.one_panel(names, "Broken by, points")
+    panel.upright(0.0, forms.LIMIT, "the limit")
+    sources = [one for one in (main, study.baseline, *study.sources) if one in study.sources]
+    sources, looks = [*dict.fromkeys(sources)][:3], (forms.MAIN, *forms.TURNS)
+    kept = 0
+    for rank, (source, look) in enumerate(zip(sources, looks, strict=False)):
+        for place in range(len(names)):
+            known = promises_page.broken_by(study, source, place).times(100)
+            at = place + 0.18 * (rank - (len(sources) - 1) / 2)
+            panel.dot(at, study.label(source), known, look, key=True)
+            kept += rank == 0 and known.known and known.high < 0
+    panel.ax.margins(x=0.06)
+    title = f"{kept} of {count(len(texts), 'promise')} shown kept on rows that were held out"
+    title += forms.of_all(texts)
+    return canvas.drawing(title, "By how much promises are broken, with intervals")

@@ -86,7 +86,7 @@ def draw_accuracy(study):
     for panel, target in zip(canvas.all, targets, strict=True):
         level = study.get(study.baseline, metric, target)
         if level.known:
-            panel.upright(factor * level.mean, forms.Look(forms.INK, "", forms.DASHED))
+            panel.upright(factor * level.mean, forms.LIMIT)
         for place, source in enumerate(roles):
             known = study.get(source, metric, target).times(factor)
             panel.dot(place, study.label(source), known, forms.role_look(study, source))
@@ -104,7 +104,7 @@ KNOWN_BOUNDARY_BY_NAME = {"boundary": True}
 READS_BY_NAME = {"boundary": ["train"]}
 _POINTS, _ALL = 600, "All labels seen"
 _LEARNED, _TRUE = forms.Look(forms.RED, ""), forms.Look(forms.INK, "")
-_REFERENCE = forms.Look(forms.INK, "", forms.DASHED)
+_REFERENCE = forms.LIMIT
 
 
 def draw_boundary(study):

@@ -5,13 +5,11 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.score_models import (
     CombinedModel,
-    centred,
     combined_out_of_fold,
-    factor_to,
-    fitted_factors,
     scores_of,
     through,
 )
+from counterweight.numerics.linear import centred, factor_to, fitted_factors
 from scipy.special import expit
 
 

@@ -17,19 +17,12 @@ from counterweight.evaluation.benchmark_columns import LOOKED_ROWS, strength_rec
 from counterweight.evaluation.cross_validation import better, losses, robust_records
 from counterweight.evaluation.hidden_labels import TargetRows, sensitivity_records
 from counterweight.evaluation.unlabeled_quality import unlabeled_records
-from counterweight.labeling.missing_outcomes import FOLD_ROWS, BlankData, OutOfFold
+from counterweight.labeling.missing_outcomes import BlankData, OutOfFold
 from counterweight.labeling.outcome_rules import classes_as_given
-from counterweight.models.score_models import (
-    CombinedModel,
-    EncodedModel,
-    centred,
-    digits_for,
-    factor_to,
-    scores_of,
-)
+from counterweight.models.score_models import CombinedModel, EncodedModel, digits_for, scores_of
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.numerics.estimate import Estimate, around, hidden_mean, t_interval
-from counterweight.numerics.linear import averaged
+from counterweight.numerics.linear import FOLD_ROWS, averaged, centred, factor_to
 from counterweight.numerics.sensitivity import TWICE, step_bounds
 from counterweight.numerics.tilt import tilted
 from counterweight.plan.components import configured, reference

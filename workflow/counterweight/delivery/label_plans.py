@@ -39,6 +39,7 @@ from counterweight.numerics.designs import (
     stopped_chances,
 )
 from counterweight.numerics.linear import expit, logit
+from counterweight.numerics.sensitivity import SPAN
 
 log = logging.getLogger("counterweight")
 
@@ -48,9 +49,6 @@ PURPOSE = "counterweight labels to buy"
 SMALL = 1e-9
 #: Budgets of the curve, in parts of the one that is asked for.
 PARTS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
-#: Odds of rows without an outcome over those that are foretold, up or down, that the range of a
-#: half-width goes over: who has an outcome may go by the outcome, and no label says so yet.
-SPAN = 3.0
 #: Times the mean size from which a row is drawn because it is hard to foretell.
 HARD = 1.0
 #: What is asked of a plan where it is not said.

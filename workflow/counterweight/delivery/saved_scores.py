@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -25,13 +24,12 @@ from counterweight.plan.components import reference
 from counterweight.tables.table_reader import row_batches
 from counterweight.weighting.overlap import Support
 
-if TYPE_CHECKING:
-    from counterweight.delivery.label_plans import LabelAnswers, LabelPlan
-
 #: Models of files of 1.0.0 by the names that they have now.
 OLD_NAMES = {"linear": "logistic", "boosting": "gradient_boosting"}
 #: The class of a tilt, which only jobs of studies with one load.
 TILT = "counterweight.models.score_tilt:ScoreTilt"
+#: Plans of labels to buy, which are made beside jobs.
+PLANS = "counterweight.delivery.label_plans"
 #: What to do where the new rows are not there.
 ABSENT = "correct the path under score"
 
@@ -223,7 +221,7 @@ class SavedScores(SavedPredictor):
         half_width: float | None = None,
         key: object = None,
         **options: object,
-    ) -> LabelPlan:
+    ) -> object:
         """Plan which rows of a frame to label, so that the answer rests on no assumption.
 
         Parameters
@@ -247,12 +245,10 @@ class SavedScores(SavedPredictor):
             ``frame`` are the rows to label; ``expected()`` what interval they will give;
             ``with_labels(labels)`` what they say.
         """
-        from counterweight.delivery.label_plans import LabelPlan
-
         told = {"budget": budget, "half_width": half_width} | options
-        return LabelPlan(self, frame, key=key, **told)
+        return reference(PLANS + ":LabelPlan")(self, frame, key=key, **told)
 
-    def with_labels(self, labels: pd.DataFrame, frame: pd.DataFrame) -> LabelAnswers:
+    def with_labels(self, labels: pd.DataFrame, frame: pd.DataFrame) -> object:
         """What labels bought by a plan say of the rows of a frame without an outcome.
 
         Parameters
@@ -267,9 +263,7 @@ class SavedScores(SavedPredictor):
         -------
         LabelAnswers
         """
-        from counterweight.delivery.label_plans import answers_with
-
-        return answers_with(self, frame, labels)
+        return reference(PLANS + ":answers_with")(self, frame, labels)
 
     def added(self, sums, more):
         return added(sums, more)

@@ -34,12 +34,10 @@ import numpy as np
 
 from counterweight.numerics.checks import checked_weights
 from counterweight.numerics.linear import expit, fit_logistic
-from counterweight.numerics.sensitivity import e_values, joint_gamma
+from counterweight.numerics.sensitivity import EITHER, e_values, joint_gamma
 
 #: Columns that are told of, the strongest.
 TOLD = 12
-#: What a column is called that is as strong as the strongest is of either factor.
-EITHER = "the strongest of either"
 #: Pairs of rows of which so many differ by less than a column's factor; points that stand for them.
 OF_PAIRS, POINTS = 0.95, 200
 #: Features up to which numbers are bent, and rows on each side that a fit takes.

@@ -13,7 +13,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.labeling.columns import forms_of, require, types_of
 from counterweight.labeling.encoding import DenseRows, TabularEncoder
-from counterweight.numerics.linear import HELD_ROWS
+from counterweight.numerics.linear import FOLD_ROWS, HELD_ROWS
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.tables.study_data import StudyData
 
@@ -32,8 +32,6 @@ FOLDS = 5
 #: How often folds are drawn, at most: as long as the rows of all draws are no more than so many.
 #: What a draw adds by chance falls as the rows grow.
 DRAWS, DRAWN_ROWS = 10, 50_000
-#: Most rows that fits learn from which are only tried: the first by content, as good as drawn.
-FOLD_ROWS = 200_000
 #: Part of a share below which a difference is rounding.
 ROUNDING = 1e-9
 #: Least labeled rows, and least of each class, to learn from.

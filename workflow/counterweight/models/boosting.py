@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from counterweight.errors import CounterweightError
 from counterweight.fragments import Flag, Integer
-from counterweight.labeling.missing_outcomes import FOLD_ROWS
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.boosted_trees import (
     TREES,
@@ -23,6 +22,7 @@ from counterweight.numerics.boosted_trees import (
 )
 from counterweight.numerics.checks import check_options, two_class_rows
 from counterweight.numerics.estimator import Estimator
+from counterweight.numerics.linear import FOLD_ROWS
 
 #: Of the models that learn from one table, not from two.
 BOOSTING = {

@@ -30,13 +30,13 @@ from counterweight.numerics.linear import (
     RIDGE,
     fit_logistic,
     fit_poisson,
+    folds,
     left_out_amounts,
     left_out_losses,
     left_out_squares,
     logistic_probability,
     standard_rows,
 )
-from counterweight.selection.crossfit import folds
 
 OPTIONS_BY_NAME = {
     "logistic": {

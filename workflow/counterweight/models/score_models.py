@@ -29,11 +29,11 @@ from counterweight.labeling.missing_outcomes import FOLDS
 from counterweight.models.boosting import BoostedClassifier
 from counterweight.models.classifier import class_within, positive, stored_within
 from counterweight.models.logistic import LogisticModel
-from counterweight.models.training import predicted
 from counterweight.numerics import linear
-from counterweight.numerics.linear import row_blocks
+from counterweight.numerics.linear import EDGE, fitted_factors, row_blocks
 from counterweight.plan.components import load
 from counterweight.tables.parquet import MODEL, model_table, stacked, write_table
+from counterweight.tables.study_data import predicted
 
 TASK_BY_NAME = {"given_predictions": "prediction_logs", "stacked": "missing_outcomes"}
 OPTIONS_BY_NAME = {
@@ -47,8 +47,6 @@ LABEL_BY_NAME = {"given_predictions": "{column}", "stacked": "Combined model"}
 #: How many columns are named beside a score, and what the columns of names are called.
 NAMED = 3
 TOP = tuple(f"top_feature_{k + 1}" for k in range(NAMED))
-#: Chances are kept this far from 0 and 1, so that their log odds are numbers.
-EDGE = 1e-12
 #: Learners of a class (or of a number) that other models hold, with their options.
 LEARNERS = {
     "linear": (LogisticModel, {"l2": 1.0, "per_row": False}),
@@ -260,8 +258,6 @@ def most_moved(parts, names, digits=2):
     return made | {title: np.full(len(every), "", object) for title in TOP[len(names) :]}
 
 
-#: What holds the factors near equal shares of 1: as much as so many rows would say.
-PRIOR_ROWS = 2.0
 #: Begins the names of the arrays of each part, with its number.
 PART = "part{}_"
 
@@ -271,73 +267,6 @@ def scores_of(p, binary, amounts=False):
     if binary:
         return linear.logit(np.clip(p, EDGE, 1 - EDGE))
     return np.maximum(p, 0.0) if amounts else np.asarray(p, float)
-
-
-def fitted_factors(scores, y, weight, binary, copies=1, amounts=False):
-    """Factors (K,) from 0 up and the constant of raw scores (M, K) with the least weighted loss.
-
-    The log loss of a class, the squared error of a number; near equal factors of sum 1 by
-    `PRIOR_ROWS`, times the `copies` of each row among the M. The constant is free, so that weighted
-    residuals sum to 0; of `amounts` it is from 0 up, and a factor of all does that.
-    """
-    from scipy.optimize import lsq_linear, minimize
-
-    parts = scores.shape[1]
-    prior, weight, held_by = 1.0 / parts, weight / weight.mean(), PRIOR_ROWS * copies
-    if amounts:
-        middle = np.average(y, weights=weight)
-        columns, root = np.column_stack([scores, np.full(len(y), middle)]), np.sqrt(weight)
-        size = np.sqrt(np.average((y - middle) ** 2, weights=weight)) or 1.0
-        held = np.sqrt(held_by) * size * np.eye(parts, parts + 1)
-        to = np.r_[root * y, held @ np.full(parts + 1, prior)]
-        found = lsq_linear(np.vstack([root[:, None] * columns, held]), to, bounds=(0, np.inf)).x
-        found *= factor_to(columns @ found, y, weight)
-        return found[:-1], float(found[-1] * middle)
-    if not binary:
-        share = weight / weight.sum()
-        centre, middle = share @ scores, share @ y
-        apart, root = scores - centre, np.sqrt(weight)[:, None]
-        size = np.sqrt(np.average((y - middle) ** 2, weights=weight)) or 1.0
-        held = np.sqrt(held_by) * size * np.eye(parts)
-        to = np.r_[root[:, 0] * (y - middle), held @ np.full(parts, prior)]
-        found = lsq_linear(np.vstack([root * apart, held]), to, bounds=(0, np.inf)).x
-        return found, float(middle - centre @ found)
-
-    def loss(told):
-        score = scores @ told[:-1] + told[-1]
-        off, drawn = weight * (expit(score) - y), told[:-1] - prior
-        value = weight @ (np.logaddexp(0, score) - y * score) + held_by / 2 * drawn @ drawn
-        return value, np.r_[off @ scores + held_by * drawn, off.sum()]
-
-    begun = np.r_[np.full(parts, prior), 0.0]
-    told = {"jac": True, "method": "L-BFGS-B", "bounds": [(0, None)] * parts + [(None, None)]}
-    found = minimize(loss, begun, options={"ftol": 1e-14, "gtol": 1e-9}, **told).x
-    return found[:-1], centred(scores @ found[:-1], y, weight, binary)
-
-
-def factor_to(score, y, weight):
-    """The factor that makes the weighted residuals of what is expected of amounts (M,) sum to 0."""
-    total = weight @ score
-    return float(weight @ y / total) if total > 0 else 1.0
-
-
-def centred(score, y, weight, binary):
-    """The constant that makes the weighted residuals of raw scores (M,) sum to 0."""
-    if not binary:
-        return float(np.average(y - score, weights=weight))
-    share = weight / weight.sum()
-    mean = float(np.clip(share @ y, EDGE, 1 - EDGE))
-    constant = 0.0
-    low, high = -50.0, 50.0
-    for _ in range(100):
-        p = expit(score + constant)
-        off, slope = share @ p - mean, share @ (p * (1 - p))
-        low, high = (low, constant) if off > 0 else (constant, high)
-        if abs(off) <= 1e-14:
-            break
-        step = constant - off / slope if slope > 1e-12 else low
-        constant = step if low < step < high else (low + high) / 2
-    return constant
 
 
 def combined_out_of_fold(scores, y, weight, fold, binary, amounts=False):

@@ -23,6 +23,7 @@ from counterweight.numerics.checks import (
     checked_rows,
 )
 from counterweight.numerics.emissions import Layout
+from counterweight.numerics.linear import folds
 from counterweight.numerics.tilt import (
     ESTIMATED,
     GIVEN,
@@ -32,7 +33,6 @@ from counterweight.numerics.tilt import (
     gap_left,
     tilted,
 )
-from counterweight.selection.crossfit import folds
 
 
 class Calibrated:

@@ -10,15 +10,8 @@ from counterweight.models.classifier import positive, sibling
 from counterweight.numerics.checks import features_named
 from counterweight.plan.components import declared, load
 from counterweight.tables.jobs import train_repeats
-from counterweight.tables.parquet import (
-    arrow_table,
-    constant,
-    model_table,
-    numbers_of,
-    read_models,
-    setting_name,
-)
-from counterweight.tables.study_data import generator
+from counterweight.tables.parquet import model_table, numbers_of, read_models, setting_name
+from counterweight.tables.study_data import generator, predicted
 
 #: Begins the names of the arrays of a feature map.
 MAP = "map_"
@@ -233,21 +226,6 @@ def seen_rows(component, data, repeat, target):
                 )
             told["y_unlabeled"] = hidden
     return X, y, weight, told
-
-
-def predicted(repeat, target, setting, rows, p, decided=None):
-    """Predictions as a table: of rows (m,) in a repeat, for a target, by a setting."""
-    told = {} if decided is None else {"decision": np.asarray(decided, "int8")}
-    return arrow_table(
-        {
-            "repeat": np.full(len(rows), repeat, "int16"),
-            "target": constant(target, len(rows)),
-            "setting": constant(setting, len(rows), "int16"),
-            "row": rows.astype("int32"),
-            "p": p,
-        }
-        | told
-    )
 
 
 def train_sampled(component, method, data, repeat, target, seed, study, measures, promises=None):

@@ -33,6 +33,19 @@ CHOICES = tuple(10.0 ** (k / 2) for k in range(6, -3, -1))
 ASKED_ROWS = 20_000
 
 
+#: Most rows that fits learn from which are only tried: the first by content, as good as drawn.
+FOLD_ROWS = 200_000
+
+
+def folds(s, count, rng):
+    """Fold of each row, with the share of ones alike in all, shape (n,)."""
+    fold = np.empty(len(s), dtype=int)
+    for value in (0, 1):
+        rows = np.flatnonzero(s == value)
+        fold[rng.permutation(rows)] = np.arange(len(rows)) % count
+    return fold
+
+
 def _warn_of(constant, rows):
     """Say which features (d,) have one value in the rows of a fit; of named ones each but once."""
     told = unsaid(np.flatnonzero(constant), len(constant))
@@ -352,3 +365,79 @@ def left_out_amounts(X, y, weight, penalties):
         answer = middle * np.exp(np.minimum(score, np.log(FARTHEST * relative.max())))
         losses.append(weight @ (answer - y) ** 2 / weight.sum())
     return np.array(losses)
+
+
+#: What holds the factors near equal shares of 1: as much as so many rows would say.
+PRIOR_ROWS = 2.0
+#: Chances are kept this far from 0 and 1, so that their log odds are numbers.
+EDGE = 1e-12
+
+
+def fitted_factors(scores, y, weight, binary, copies=1, amounts=False):
+    """Factors (K,) from 0 up and the constant of raw scores (M, K) with the least weighted loss.
+
+    The log loss of a class, the squared error of a number; near equal factors of sum 1 by
+    `PRIOR_ROWS`, times the `copies` of each row among the M. The constant is free, so that weighted
+    residuals sum to 0; of `amounts` it is from 0 up, and a factor of all does that.
+    """
+    from scipy.optimize import lsq_linear, minimize
+    from scipy.special import expit
+
+    parts = scores.shape[1]
+    prior, weight, held_by = 1.0 / parts, weight / weight.mean(), PRIOR_ROWS * copies
+    if amounts:
+        middle = np.average(y, weights=weight)
+        columns, root = np.column_stack([scores, np.full(len(y), middle)]), np.sqrt(weight)
+        size = np.sqrt(np.average((y - middle) ** 2, weights=weight)) or 1.0
+        held = np.sqrt(held_by) * size * np.eye(parts, parts + 1)
+        to = np.r_[root * y, held @ np.full(parts + 1, prior)]
+        found = lsq_linear(np.vstack([root[:, None] * columns, held]), to, bounds=(0, np.inf)).x
+        found *= factor_to(columns @ found, y, weight)
+        return found[:-1], float(found[-1] * middle)
+    if not binary:
+        share = weight / weight.sum()
+        centre, middle = share @ scores, share @ y
+        apart, root = scores - centre, np.sqrt(weight)[:, None]
+        size = np.sqrt(np.average((y - middle) ** 2, weights=weight)) or 1.0
+        held = np.sqrt(held_by) * size * np.eye(parts)
+        to = np.r_[root[:, 0] * (y - middle), held @ np.full(parts, prior)]
+        found = lsq_linear(np.vstack([root * apart, held]), to, bounds=(0, np.inf)).x
+        return found, float(middle - centre @ found)
+
+    def loss(told):
+        score = scores @ told[:-1] + told[-1]
+        off, drawn = weight * (expit(score) - y), told[:-1] - prior
+        value = weight @ (np.logaddexp(0, score) - y * score) + held_by / 2 * drawn @ drawn
+        return value, np.r_[off @ scores + held_by * drawn, off.sum()]
+
+    begun = np.r_[np.full(parts, prior), 0.0]
+    told = {"jac": True, "method": "L-BFGS-B", "bounds": [(0, None)] * parts + [(None, None)]}
+    found = minimize(loss, begun, options={"ftol": 1e-14, "gtol": 1e-9}, **told).x
+    return found[:-1], centred(scores @ found[:-1], y, weight, binary)
+
+
+def factor_to(score, y, weight):
+    """The factor that makes the weighted residuals of what is expected of amounts (M,) sum to 0."""
+    total = weight @ score
+    return float(weight @ y / total) if total > 0 else 1.0
+
+
+def centred(score, y, weight, binary):
+    """The constant that makes the weighted residuals of raw scores (M,) sum to 0."""
+    from scipy.special import expit
+
+    if not binary:
+        return float(np.average(y - score, weights=weight))
+    share = weight / weight.sum()
+    mean = float(np.clip(share @ y, EDGE, 1 - EDGE))
+    constant = 0.0
+    low, high = -50.0, 50.0
+    for _ in range(100):
+        p = expit(score + constant)
+        off, slope = share @ p - mean, share @ (p * (1 - p))
+        low, high = (low, constant) if off > 0 else (constant, high)
+        if abs(off) <= 1e-14:
+            break
+        step = constant - off / slope if slope > 1e-12 else low
+        constant = step if low < step < high else (low + high) / 2
+    return constant

@@ -34,6 +34,11 @@ GAMMAS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0)
 MOST = GAMMAS[-1]
 #: The value that sentences refer to: at equal features the odds are at most twice as large.
 TWICE = 2.0
+#: Odds of rows without an outcome over those that are foretold, up or down, that the range of a
+#: half-width goes over: who has an outcome may go by the outcome, and no label says so yet.
+SPAN = 3.0
+#: What a column is called that is as strong as the strongest is of either factor.
+EITHER = "the strongest of either"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from counterweight.numerics.checks import (
     features_named,
     labels_of,
 )
+from counterweight.numerics.linear import folds
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.plan.components import load
 from counterweight.tables import parquet
@@ -20,15 +21,6 @@ from counterweight.tables.jobs import over_repeats
 from counterweight.tables.study_data import generator
 
 CALIBRATIONS = ("isotonic", "isotonic_only", "none")
-
-
-def folds(s, count, rng):
-    """Fold of each row, with the labeled share alike in all, shape (n,)."""
-    fold = np.empty(len(s), dtype=int)
-    for value in (0, 1):
-        rows = np.flatnonzero(s == value)
-        fold[rng.permutation(rows)] = np.arange(len(rows)) % count
-    return fold
 
 
 def selection_probabilities(

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.tables.parquet import blocks, read_columns, read_facts
+from counterweight.tables.parquet import arrow_table, blocks, constant, read_columns, read_facts
 
 
 def generator(seed, study, repeat, purpose):
@@ -29,6 +29,21 @@ def by_repeat(columns):
         int(columns["repeat"][part][0]): {name: values[part] for name, values in columns.items()}
         for part in blocks(columns, "repeat")
     }
+
+
+def predicted(repeat, target, setting, rows, p, decided=None):
+    """Predictions as a table: of rows (m,) in a repeat, for a target, by a setting."""
+    told = {} if decided is None else {"decision": np.asarray(decided, "int8")}
+    return arrow_table(
+        {
+            "repeat": np.full(len(rows), repeat, "int16"),
+            "target": constant(target, len(rows)),
+            "setting": constant(setting, len(rows), "int16"),
+            "row": rows.astype("int32"),
+            "p": p,
+        }
+        | told
+    )
 
 
 def prediction_blocks(predictions):

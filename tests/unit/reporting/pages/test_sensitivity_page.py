@@ -3,8 +3,7 @@
 import pandas as pd
 import pytest
 import report_rates as rates
-from counterweight.evaluation.benchmark_columns import EITHER
-from counterweight.numerics.sensitivity import MOST
+from counterweight.numerics.sensitivity import EITHER, MOST
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages import sensitivity_page as page
 from counterweight.reporting.sheets import build

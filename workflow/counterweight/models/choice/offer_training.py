@@ -17,9 +17,8 @@ from counterweight.models.choice.offer_model import (
     searched_offers,
 )
 from counterweight.models.choice.pricing import REACH, pricer
-from counterweight.models.score_models import EDGE, fitted_factors
 from counterweight.numerics.emissions import Layout
-from counterweight.numerics.linear import expit, logit
+from counterweight.numerics.linear import EDGE, expit, fitted_factors, logit
 from counterweight.plan.components import load
 from counterweight.tables.parquet import constant, stacked
 from counterweight.tables.study_data import generator

@@ -34,9 +34,8 @@ from counterweight.models.constraints.thresholds import (
     repaired,
 )
 from counterweight.models.logistic import RidgeModel
-from counterweight.models.score_models import fitted_factors
 from counterweight.models.training import choices_of, held_out_answers, settings
-from counterweight.numerics.linear import expit, logit
+from counterweight.numerics.linear import expit, fitted_factors, logit
 from counterweight.numerics.rates.values import compile as compile_rates
 from counterweight.plan.components import load
 

@@ -1,7 +1,6 @@
 """Pages of tables with blanks whose labels are bought by design: before, and when they are back."""
 
-from counterweight.delivery.label_plans import SPAN
-from counterweight.numerics.sensitivity import TWICE
+from counterweight.numerics.sensitivity import SPAN, TWICE
 from counterweight.reporting import blocks
 from counterweight.reporting.sheets import Column, Line, Sheet, in_words, told
 from counterweight.reporting.study_page import Answer

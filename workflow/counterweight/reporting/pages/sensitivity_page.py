@@ -3,8 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from counterweight.evaluation.benchmark_columns import EITHER
-from counterweight.numerics.sensitivity import MOST, TWICE, turn_sentence
+from counterweight.numerics.sensitivity import EITHER, MOST, TWICE, turn_sentence
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet, digits_of, in_words
 from counterweight.reporting.wording import capital, joined_words, number, percent

@@ -356,7 +356,7 @@ CODE = {
     ),
     "a proxy, by its helper": (
         edited("selection/split_game"),
-        "* people*alpha_beta; * people*tree; d*_people; report",
+        "* people*alpha_beta; d*_people; report",
     ),
     "the weights of rows": (
         edited("weighting/importance_weights"),

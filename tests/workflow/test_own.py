@@ -247,11 +247,8 @@ EDITS = {
     ),
     "the linear score": (
         edited("models/score_models"),
-        # Rewards of policies are models of this module, too; what is chosen under promises, and
-        # what rivals of an offer model say, is combined as answers of lenders are.
+        # Rewards of policies are models of this module, too.
         "train lender *; evaluate lender *; *_lender; !prepare_lender; !columns_lender; "
-        "train hiring *; evaluate hiring *; *_hiring; !prepare_hiring; !columns_hiring; "
-        "train school *; evaluate school *; *_school; !prepare_school; !columns_school; "
         "train clicks new; evaluate clicks new; deliver_clicks; apply_clicks; "
         "train parts best_one; train parts new; evaluate parts best_one; evaluate parts new; "
         "deliver_parts; draw_clicks; draw_parts; page_studies; report",

@@ -31,7 +31,7 @@ from counterweight.delivery.saved_models import learned_encoder
 from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.evaluation.offer_value import chance_of_draws
 from counterweight.labeling.recipes import one_hot
-from counterweight.models.choice import offer_training
+from counterweight.models.choice import offer_model, offer_training
 from counterweight.models.choice.offer_model import optimal_offer
 from counterweight.tasks.offers import own_study
 from scipy.special import expit
@@ -138,7 +138,7 @@ def fitted(frame, price, bought, rng, among):
     encoder, X, categories, names = encoded(frame)
     offer = {"column": "price", "low": price.min(), "high": price.max(), "direction": "down"}
     offer |= {"revenue": None, "grid": None}
-    scaling = offer_training.scale_of(offer, price)
+    scaling = offer_model.scale_of(offer, price)
     told = partial(offer_training.told_categories, names=names, categories=categories)
     t = scaling[0].scaled(price)
     compared = offer_training.compared(X, t, bought, among, rng, told)

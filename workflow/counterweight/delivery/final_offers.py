@@ -20,12 +20,8 @@ from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.offered import answered_rows, offer_range
 from counterweight.labeling.split import prepared_rows
 from counterweight.models.choice.offer_limits import as_asked, columns_asked
-from counterweight.models.choice.offer_training import (
-    answer_loss,
-    compared,
-    scale_of,
-    told_categories,
-)
+from counterweight.models.choice.offer_model import scale_of
+from counterweight.models.choice.offer_training import answer_loss, compared, told_categories
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.tables.parquet import (
     by_setting,

@@ -16,8 +16,12 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.metrics import metric_estimate
 from counterweight.evaluation.offer_value import offer_density, offer_value, single_offer
 from counterweight.fragments import LEVEL, Choice, Integer, Number
-from counterweight.models.choice.offer_model import acceptance, optimal_offer, soft_optimal_offer
-from counterweight.models.choice.offer_training import scale_of
+from counterweight.models.choice.offer_model import (
+    acceptance,
+    optimal_offer,
+    scale_of,
+    soft_optimal_offer,
+)
 from counterweight.numerics.gaussian_mixture import Mixture
 from counterweight.tables.parquet import blocks, by_setting
 from counterweight.tables.study_data import by_repeat, generator
@@ -40,7 +44,7 @@ TESTING = ErrorNames("rmse_test", "rmse_component_test", "rmse_floor_test")
 class Repeat:
     """What is known of the rows of one repeat of a study of offers, the truth included.
 
-    `scaling` is from `offer_training.scale_of`, `density` the kind and bins of the offers' density;
+    `scaling` is from `offer_model.scale_of`, `density` the kind and bins of the offers' density;
     where people and offers are the same as those `like`, so is the density of the offers.
     """
 

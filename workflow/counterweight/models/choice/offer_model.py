@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import wrightomega
 
 from counterweight.errors import CounterweightError
+from counterweight.labeling.offered import OfferScale, offer_range
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.checks import number_table
 
@@ -259,6 +260,18 @@ def checked_bounds(low, high):
             f"Offers must have finite bounds in order, got {low} to {high}: check low and high."
         )
     return low, high
+
+
+def scale_of(offer, made=()):
+    """`OfferScale` of the labeling rule's options, and the scaled grid of possible offers.
+
+    `made` are offers of all rows, in the user's units, for ends that are null.
+    """
+    low, high = offer_range(offer, made)
+    names = ("direction", "revenue")
+    scale = OfferScale(low, high, **{name: offer[name] for name in names if name in offer})
+    grid = offer.get("grid")
+    return scale, None if grid is None else feasible(scale.scaled(grid), 0.0, 1.0)
 
 
 def feasible(grid, low, high):

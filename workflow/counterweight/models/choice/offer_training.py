@@ -7,13 +7,12 @@ import numpy as np
 import pyarrow as pa
 
 from counterweight.errors import CounterweightError
-from counterweight.labeling.offered import OfferScale, offer_range
 from counterweight.models.choice.logitboost import fold_numbers
 from counterweight.models.choice.offer_model import (
     acceptance,
     best_offers,
-    feasible,
     mixed_acceptance,
+    scale_of,
     searched_offers,
 )
 from counterweight.models.choice.pricing import REACH, pricer
@@ -39,18 +38,6 @@ COMPARED, FOLDS = 20_000, 3
 #: A method misses something that several together have less loss by so many standard errors, and
 #: those of such a factor are told of.
 MISSED, PART = 2.0, 0.1
-
-
-def scale_of(offer, made=()):
-    """`OfferScale` of the labeling rule's options, and the scaled grid of possible offers.
-
-    `made` are offers of all rows, in the user's units, for ends that are null.
-    """
-    low, high = offer_range(offer, made)
-    names = ("direction", "revenue")
-    scale = OfferScale(low, high, **{name: offer[name] for name in names if name in offer})
-    grid = offer.get("grid")
-    return scale, None if grid is None else feasible(scale.scaled(grid), 0.0, 1.0)
 
 
 def told_categories(kind, names, categories):

@@ -211,6 +211,44 @@ def trial(rng, rows=2400):
     return people, people[["applicant"]].assign(comes_from=comes.round(3))
 
 
+def transfers(rng, rows=6000):
+    """Transfers with the scores of two models for fraud, which is known of the few that were held.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        The logit of fraud is z - 3, with z normal of deviation 1.6; ``now`` sees z with noise and
+        says too much, ``new`` with less noise and is right. Held were, by chance, some of those
+        that ``now`` scores high.
+    truth : bool array (rows,)
+    """
+    z = 1.6 * rng.normal(size=rows)
+    fraud = rng.random(rows) < _chance(z - 3)
+    now = _chance(0.7 * z + 0.9 * rng.normal(size=rows) - 2)
+    new = _chance(z + 0.5 * rng.normal(size=rows) - 3.05)
+    held = rng.random(rows) < 0.5 * now**2
+    frame = pd.DataFrame({"transfer": np.arange(500_000, 500_000 + rows)})
+    return frame.assign(
+        now=now.round(4), new=new.round(4), fraud=np.where(held, np.where(fraud, "yes", "no"), "")
+    ), fraud
+
+
+def judged(rng, frame, truth, count=400):
+    """Labels of a judge: transfers without one, drawn with chances that rise with ``now``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``transfer``, ``fraud`` and ``chance``, that of being drawn.
+    """
+    blank = (frame["fraud"] == "").to_numpy()
+    size = np.sqrt(frame["now"] * (1 - frame["now"])) + 0.05
+    chance = np.minimum(1, count * size / size[blank].sum())
+    drawn = blank & (rng.random(len(frame)) < chance)
+    told = np.where(truth, "yes", "no")[drawn]
+    return frame.loc[drawn, ["transfer"]].assign(fraud=told, chance=chance[drawn].round(6))
+
+
 def write(folder=FOLDER, seed=7):
     """Write all tables to a folder."""
     folder = Path(folder)
@@ -227,6 +265,8 @@ def write(folder=FOLDER, seed=7):
     tables["next_year"], tables["answers"] = trial(rng)
     tables["loans"], _, truth = lender(rng, unseen=1.2)
     tables["bought_labels"] = bought_labels(rng, tables["loans"], truth)
+    tables["transfers"], fraud = transfers(rng)
+    tables["judged"] = judged(rng, tables["transfers"], fraud)
     for name, frame in tables.items():
         frame.to_csv(folder / f"{name}.csv", index=False)
 

@@ -17,6 +17,7 @@ from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
 from counterweight.plan.reading import with_listed_studies
 from counterweight.plan.stages import Stages
+from counterweight.plan.tasks import module_of
 from counterweight.tables.jobs import log
 from counterweight.tables.parquet import METRICS, metrics_table, write_table
 from delivering import OUTPUTS, SCRIPTS
@@ -102,10 +103,14 @@ class Studies:
         for name, study in plan["studies"].items():
             items = [("prepare", ""), ("columns", ""), ("label", ""), ("deliver", "")]
             items += [("apply", "")] if study.get("score") else []
+            items += [("collect", "")] if study.get("collect") else []
+            items += [("sum", part) for part in module_of(study).parts(plan, study)]
             items += [("select", one) for one in study.get("selectors", {})]
             items += [("weigh", one) for one in study.get("weightings", {})]
             items += [(stage, one) for one in study["methods"] for stage in ("train", "evaluate")]
             for stage, item in items:
+                if self.stages.job(stage, name, item) is None:
+                    continue  # predictions that a log holds are not learned
                 made = self.outputs(name, stage, item).values()
                 self.makers |= dict.fromkeys(made, (name, stage, item))
 
@@ -177,6 +182,15 @@ def test_a_trial_says_what_one_offer_for_all_would_have_brought(folder):
     own = values[values["policy"] == "the log's own"]["value"].item()
     came = answers.to_numpy() <= tried["tried_offer"]
     assert own == pytest.approx(((12 - tried["tried_offer"]) * came).mean(), rel=1e-12)
+
+
+def test_labels_of_a_judge_tell_which_model_ranks_better(folder):
+    place = folder / "results/transfers"
+    own = pd.read_csv(place / "comparisons.csv").set_index("metric")
+    assert own.loc["auc", "predictions"] == "new" and own.loc["auc", "low"] > 0
+    told = pd.read_csv(place / "measures.csv").query("metric == 'predicted_over_observed'")
+    now = told.query("predictions == 'now' and top == 1").squeeze()
+    assert now["low"] > 1  # it says too much
 
 
 @pytest.mark.parametrize("text", SHOWN)

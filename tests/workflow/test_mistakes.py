@@ -60,6 +60,7 @@ def laughing(form):
 MANY = str([number + 2 for number in range(130)])
 OFFER = "answer: y, offer: {column: a, direction: up, LOWHIGH}"
 LOG = "reward: r, propensity: p, policies: {new: q}"
+EVENTS = "id: a, reward: r, predictions: {p: p}, "
 
 #: Name of a mistake: what stands in the file, and words of the sentence.
 MISTAKES = {
@@ -351,6 +352,24 @@ MISTAKES = {
         own("id: a, outcome: y, collected: nowhere.csv"), "collected is 'nowhere.csv'"
     ),
     "labels of a log": (own(LOG + ", collected: mine.csv"), "collected is for tables whose"),
+    "highest of an outcome": (bought("budget: 20, for: top"), "of the highest predictions"),
+    "events without an id": (
+        own("reward: r, predictions: {a: p}, collect: {budget: 20}"), "needs the key id"
+    ),
+    "events that were dropped": (
+        own(EVENTS + "collect: {budget: 20}, keep_rate: 0.5"), "chances go by single events"
+    ),
+    "the mean of predictions": (
+        own(EVENTS + "collect: {budget: 20, for: mean}"), "it is auc, calibration or top"
+    ),
+    "cost of events": (
+        own(EVENTS + "collect: {budget: 20, cost: c}"), "collect.cost is for tables with"
+    ),
+    "no amount of events": (own(EVENTS + "collect: {for: auc}"), "give one of the two"),
+    "events with numbers": (
+        own("id: a, reward: {column: r, low: 0}, predictions: {a: p}, collect: {budget: 20}"),
+        "is for rewards of 0 and 1",
+    ),
     "release of the group": (own("balance: [r], release: [r]"), "keeps to itself"),
     "another table's study": (
         own("outcome: y, study: {dataset: adult}"), "this study is of the table"

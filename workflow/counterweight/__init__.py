@@ -95,8 +95,8 @@ TASKS = {
             "numerics.designs": "inclusion_chances expected_half_width budget_for draw "
             "stopped_chances look_levels anytime_interval",
             "evaluation.collected": "collected_mean collected_by_group collected_metric "
-            "collected_calibration refusal_bounds",
-            "evaluation.refutation": "refuted",
+            "collected_calibration collected_difference",
+            "evaluation.refutation": "refuted refusal_bounds",
             "models.combined_labels": "combined_model",
         },
     ),

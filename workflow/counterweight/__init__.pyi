@@ -21,9 +21,9 @@ from counterweight.delivery.saved_scores import SavedScores as SavedScores
 from counterweight.errors import CounterweightError as CounterweightError
 from counterweight.evaluation.collected import collected_by_group as collected_by_group
 from counterweight.evaluation.collected import collected_calibration as collected_calibration
+from counterweight.evaluation.collected import collected_difference as collected_difference
 from counterweight.evaluation.collected import collected_mean as collected_mean
 from counterweight.evaluation.collected import collected_metric as collected_metric
-from counterweight.evaluation.collected import refusal_bounds as refusal_bounds
 from counterweight.evaluation.metrics import compare_metrics as compare_metrics
 from counterweight.evaluation.metrics import compare_segments as compare_segments
 from counterweight.evaluation.metrics import grouped_estimate as grouped_estimate
@@ -33,6 +33,7 @@ from counterweight.evaluation.policy_value import doubly_robust as doubly_robust
 from counterweight.evaluation.policy_value import ips as ips
 from counterweight.evaluation.policy_value import snips as snips
 from counterweight.evaluation.policy_value import value_from_parquet as value_from_parquet
+from counterweight.evaluation.refutation import refusal_bounds as refusal_bounds
 from counterweight.evaluation.refutation import refuted as refuted
 from counterweight.models.boosting import BoostedClassifier as BoostedClassifier
 from counterweight.models.choice.additive import OfferAdditive as OfferAdditive

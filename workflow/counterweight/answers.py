@@ -35,6 +35,7 @@ FURTHER = ("labeled", "weight", "time", "group", "columns", "title", "question",
 #: Files that each stage makes besides those that its job names, by role: attributes or methods of
 #: the paths of the study.
 OUTPUTS = {
+    "sum": {"sums": "sums"},
     "label": {"features": "features", "labels": "labels", "truth": "truth"},
     "select": {"table": "selection", "model": "selection_model"},
     "weigh": {"table": "weights"},

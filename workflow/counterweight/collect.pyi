@@ -2,9 +2,10 @@ from counterweight.delivery.label_plans import LabelAnswers as LabelAnswers
 from counterweight.delivery.label_plans import LabelPlan as LabelPlan
 from counterweight.evaluation.collected import collected_by_group as collected_by_group
 from counterweight.evaluation.collected import collected_calibration as collected_calibration
+from counterweight.evaluation.collected import collected_difference as collected_difference
 from counterweight.evaluation.collected import collected_mean as collected_mean
 from counterweight.evaluation.collected import collected_metric as collected_metric
-from counterweight.evaluation.collected import refusal_bounds as refusal_bounds
+from counterweight.evaluation.refutation import refusal_bounds as refusal_bounds
 from counterweight.evaluation.refutation import refuted as refuted
 from counterweight.models.combined_labels import combined_model as combined_model
 from counterweight.numerics.designs import anytime_interval as anytime_interval

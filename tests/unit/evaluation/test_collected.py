@@ -7,7 +7,7 @@ import pytest
 from counterweight.delivery.label_plans import level_of
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.collected import (
-    _models,
+    assisting_model,
     bought_rows,
     collected_auc,
     collected_by_group,
@@ -15,9 +15,9 @@ from counterweight.evaluation.collected import (
     collected_log_loss,
     collected_mean,
     recalibration,
-    refusal_bounds,
 )
 from counterweight.evaluation.metrics import auc, log_loss
+from counterweight.evaluation.refutation import refusal_bounds
 from counterweight.numerics.designs import draw, inclusion_chances, stopped_chances
 
 
@@ -66,7 +66,7 @@ def test_a_cross_fitted_calibration_is_right_on_average_over_all_draws():
         bought = np.array([False, True, False, True, False, True, False])
         bought[own] = mask
         told = bought_rows(y, chances, bought, f)
-        model = _models(told, None, fold)
+        model = assisting_model(told, None, fold)
         left = (told.weight * (told.outcome - model.without))[fold[told.at] == 0]
         value, total = value + chance * (model.expected[own].sum() + left.sum()), total + chance
     assert total == pytest.approx(1)

@@ -62,8 +62,12 @@ class Bought:
             )
 
 
-def read_bought(path, given, data, frame):
-    """The `Bought` labels of a file, with the settings of a job, for the rows of a table."""
+def read_bought(path, given, data, frame, coded=None):
+    """The `Bought` labels of a file, with the settings of a job, for the rows of a table.
+
+    ``coded(path, table, column)`` gives outcomes (K,), NaN where blank, and as they are written; by
+    default as the table has them.
+    """
     person, outcome = given["id"], given["outcome"]["options"]["column"]
     path, names = str(path), column_names(person, outcome)
     table = read_columns(path, absent=ABSENT, nameless=True, reading=given["reading"])
@@ -78,7 +82,7 @@ def read_bought(path, given, data, frame):
         told = [re.sub(FORMULA_MARK, "", one) if isinstance(one, str) else one for one in told]
     ids = canonical_ids(told, column=person, people=f"labels in {path}")
     rows = _places(path, ids, person, frame, data)
-    y, shown = _outcomes(path, table, outcome, given, data, frame)
+    y, shown = (coded or _as_table(given, data, frame))(path, table, outcome)
     known = ~np.isnan(y)
     if known.sum() < LEAST:
         raise CounterweightError(
@@ -128,33 +132,48 @@ def _places(path, ids, person, frame, data):
     return rows
 
 
-def _outcomes(path, table, column, given, data, frame):
-    """Outcomes (K,) as the table's are, NaN where blank, and as they are written."""
-    values = _typed(path, table.select([column]), column, data, given["reading"])
-    shown = ["" if one is None else str(one) for one in table[column].to_pylist()]
-    values = values.to_numpy(dtype=object, na_value=None)
-    blank = np.array([one is None or one != one for one in values], bool)
-    y = np.full(len(values), np.nan)
-    if not data.binary:
-        y[~blank] = values[~blank].astype(float)
-        return y, shown
-    seen = frame[column].to_numpy(dtype=object, na_value=None)
-    for code in (0, 1):
-        own = {one for one in seen[data.labeled & (data.y == code)].tolist() if one is not None}
-        y[[one in own for one in values.tolist()]] = code
-    missing = given["outcome"]["options"].get("missing") or []
-    missing = {str(one) for one in (missing if isinstance(missing, list) else [missing])}
-    blank |= np.array([text.strip() in missing for text in shown], bool)
+def _as_table(given, data, frame):
+    """How outcomes are read as the table's are; see `read_bought`."""
+
+    def coded(path, table, column):
+        values = _typed(path, table.select([column]), column, data, given["reading"])
+        shown = written(table, column)
+        values = values.to_numpy(dtype=object, na_value=None)
+        blank = np.array([one is None or one != one for one in values], bool)
+        if not data.binary:
+            y = np.full(len(values), np.nan)
+            y[~blank] = values[~blank].astype(float)
+            return y, shown
+        seen, words = frame[column].to_numpy(dtype=object, na_value=None), {}
+        for code in (0, 1):
+            own = seen[data.labeled & (data.y == code)].tolist()
+            words |= {one: float(code) for one in own if one is not None}
+        missing = given["outcome"]["options"].get("missing") or []
+        missing = {str(one) for one in (missing if isinstance(missing, list) else [missing])}
+        blank |= np.array([text.strip() in missing for text in shown], bool)
+        return as_codes(path, column, values, words, blank, shown), shown
+
+    return coded
+
+
+def written(table, column):
+    """Values of a column as they are written, "" where there is none."""
+    return ["" if one is None else str(one) for one in table[column].to_pylist()]
+
+
+def as_codes(path, column, values, words, blank, shown):
+    """Numbers of outcomes (K,) by what they are called, NaN where blank."""
+    y = np.array([words.get(one, np.nan) for one in values], float)
     wrong = np.flatnonzero(np.isnan(y) & ~blank)
     if len(wrong):
-        known = sorted({str(one) for one in seen[data.labeled].tolist() if one is not None})
+        known = sorted({str(one) for one in words})
         raise CounterweightError(
             f"{path} has {len(wrong)} outcomes in {column!r} that the table does not know (first: "
             f"{shown[wrong[0]]!r}; it has {listed(known, 8)}): write one of those, or nothing "
             "where it could not be found out."
         )
     y[blank] = np.nan
-    return y, shown
+    return y
 
 
 def _typed(path, table, column, data, reading):

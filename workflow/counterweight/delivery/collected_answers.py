@@ -1,30 +1,39 @@
-"""Labels bought by design, of a table with blanks: which next, and what those there are say."""
+"""Labels bought by design, of a table with blanks or of a log whose predictions are judged: which
+to buy next, and what those that are there say."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 
-from counterweight.delivery.bought_file import read_bought
+from counterweight.delivery.bought_file import as_codes, read_bought, written
 from counterweight.delivery.final_scores import Fitted
 from counterweight.delivery.label_plans import (
+    SPAN,
     PlannedRows,
     asked_so_far,
     level_of,
+    moves_of_auc,
     planned,
     rows_to_label,
 )
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.collected import (
+    NEAREST,
     collected_by_group,
+    collected_difference,
     collected_mean,
     collected_metric,
+    over_share,
     recalibration,
-    refusal_bounds,
 )
-from counterweight.evaluation.refutation import refuted
+from counterweight.evaluation.refutation import refusal_bounds, refuted
 from counterweight.models.score_tilt import ScoreTilt, chance_of_outcome
 from counterweight.numerics.coins import canonical_ids, own_key
-from counterweight.numerics.estimate import Estimate
+from counterweight.numerics.designs import expected_half_width
+from counterweight.numerics.estimate import Estimate, share_interval
+from counterweight.numerics.linear import expit, logit
 from counterweight.numerics.sensitivity import TWICE
 from counterweight.tables.parquet import read_table
 
@@ -57,28 +66,17 @@ class CollectedAnswers:
         self.level = level_of(self.collect)
         self.file = file = read_bought(job.input.collected, given, fit.data, frame)
         self.blank = np.flatnonzero(~fit.data.labeled)
-        places = np.searchsorted(fit.data.rows[self.blank], file.rows)
-        size = len(self.blank)
-        self.predicted, self.outcome = fit.told[self.blank], np.full(size, np.nan)
-        self.outcome[places] = file.y
-        self.bought = ~np.isnan(self.outcome)
-        drawn = np.zeros(size, bool)
-        drawn[places] = True
-        chances = np.ones(size)
-        chances[places] = file.chance
-        self.group, self.waiting = None, 0
+        self.predicted, self.group = fit.told[self.blank], None
         if plan is None and job.input.plan:
             plan = read_table(job.input.plan)
-        if plan is not None:
-            file.check_plan(plan)
-            if self.collect["by"]:
-                self.group = plan["group"].to_numpy(dtype=object).astype(str)
-            if not self.collect["cost"]:
-                drawn, chances, self.waiting = asked_so_far(plan, drawn, self.bought, None)
-        self.drawn, self.asked = drawn, chances
-        self.refused = int((drawn & ~self.bought).sum())
+        if plan is not None and self.collect["by"]:
+            self.group = plan["group"].to_numpy(dtype=object).astype(str)
+        asked = asked_of(file, fit.data.rows[self.blank], plan, self.collect)
+        self.outcome, self.drawn, self.asked, self.waiting = asked
+        self.bought = ~np.isnan(self.outcome)
+        self.refused = int((self.drawn & ~self.bought).sum())
         # Who did not answer is taken to be like the others that were asked, at equal estimates.
-        self.chances = chances * (self.bought.sum() / drawn.sum())
+        self.chances = self.asked * (self.bought.sum() / self.drawn.sum())
         self.binary, self.target = fit.data.binary, given["target"]
         self._check_classes()
 
@@ -239,6 +237,26 @@ class CollectedAnswers:
         return made
 
 
+def asked_of(file, rows, plan, collect):
+    """Outcomes of the rows (N,) without one, who was asked, by what chances, and who waits.
+
+    `file` is what came back, `plan` the plan that drew it, None where there is none.
+    """
+    places = np.searchsorted(rows, file.rows)
+    outcome, drawn, chances = (
+        np.full(len(rows), np.nan),
+        np.zeros(len(rows), bool),
+        np.ones(len(rows)),
+    )
+    outcome[places], drawn[places], chances[places] = file.y, True, file.chance
+    if plan is None:
+        return outcome, drawn, chances, 0
+    file.check_plan(plan)
+    if collect["cost"]:
+        return outcome, drawn, chances, 0
+    return outcome, *asked_so_far(plan, drawn, ~np.isnan(outcome), None)
+
+
 def half_width(which, value, binary, **place):
     """A record of half of an interval: of a rate in points, of a mean in the outcome's own unit."""
     name, factor = ("points", 100) if binary else ("half_width", 1)
@@ -303,7 +321,7 @@ def _expected(plan, rows, budget, collect, first):
     """
     drawn, curves = plan["drawn"].to_numpy(), rows.curves(budget)
     made = [
-        half_width("expected", value, rows.binary, part=f"{at:g}", variable=which)
+        half_width("expected", value, rows.points, part=f"{at:g}", variable=which)
         for at, *values in curves[["budget", "plan", "wrong", "plain"]].itertuples(index=False)
         for which, value in zip(("plan", "wrong", "plain"), values, strict=True)
         if np.isfinite(value)
@@ -312,17 +330,352 @@ def _expected(plan, rows, budget, collect, first):
         # No label says yet how rows without an outcome differ: one number would promise too much.
         ends = zip(ENDS, rows.span(plan["chance"].to_numpy()), strict=True)
         made += [
-            half_width("planned", value, rows.binary, variable=end)
+            half_width("planned", value, rows.points, variable=end)
             for end, value in ends
             if np.isfinite(value)
         ]
     for name, count, value in rows.groups(drawn, plan["chance"].to_numpy()):
         made.append({"metric": "labels_planned", "part": name, "value": float(count)})
         if np.isfinite(value):
-            made.append(half_width("planned", value, rows.binary, part=name))
+            made.append(half_width("planned", value, rows.points, part=name))
     made.append({"metric": "labels_budget", "value": float(budget)})
     if collect["half_width"]:
         made.append({"metric": "budget_needed", "value": float(rows.enough(collect["half_width"]))})
     if collect["cost"]:
         made.append({"metric": "labels_cost", "value": float(rows.cost[drawn].sum())})
     return made
+
+
+# A log of predictions: which events a judge is to see.
+
+
+#: What chances are best for where that is not said: all of it.
+EVERYTHING = "all"
+#: Metrics of predictions that labels bought tell; those beside the first are of chances.
+JUDGED = ("auc", "log_loss", "brier")
+#: Part of a budget of labels for predictions that is spread by importance alone, where it is not
+#: said. Half of it costs little where predictions are right, and keeps what is rare in view.
+SPREAD = 0.5
+
+
+def rewards_read(texts, outcome, where):
+    """Rewards (n,) of texts, NaN where blank, by the options of ``logged_reward``."""
+    from counterweight.labeling.logs import logged_reward
+
+    texts = [str(one).strip() for one in texts]
+    known, y = np.array([one not in ("", "None", "nan") for one in texts], bool), None
+    said = [one for one, own in zip(texts, known, strict=True) if own]
+    if outcome.get("positive") is None:
+        words = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "True": 1.0, "False": 0.0}
+        return as_codes(where, outcome["column"], texts, words, ~known, texts)
+    y = np.full(len(texts), np.nan)
+    if said:
+        frame = pd.DataFrame({"row": np.flatnonzero(known), outcome["column"]: said})
+        y[known] = logged_reward(frame, np.ones(len(said), bool), **outcome)
+    return y
+
+
+def write_events(path, file, given):
+    """Write ids, rewards (NaN where blank) and predictions of a part of a log."""
+    from counterweight.evaluation.scored_log import predicted_of
+    from counterweight.labeling.log_files import frames_of
+    from counterweight.tables.parquet import write_table
+
+    outcome, columns = given["outcome"], list(given["predictions"].values())
+    needed = list(dict.fromkeys([given["id"], outcome["column"], *columns]))
+    types = dict.fromkeys(needed, "number") | dict.fromkeys(needed[:2], "text")
+    parts = []
+    for frame in frames_of(str(file), needed, types, {}, given["reading"], given["keys"]):
+        reward = frame[outcome["column"]].astype(object).where(frame[outcome["column"]].notna(), "")
+        told = {"id": frame[given["id"]].astype(object).to_numpy()}
+        told["reward"] = rewards_read(reward, outcome, str(file))
+        told |= {f"p{at}": predicted_of(frame, name) for at, name in enumerate(columns)}
+        parts.append(pd.DataFrame(told))
+    whole = pd.concat(parts, ignore_index=True)
+    layout = [("id", "string")] + [(name, "float64") for name in whole.columns[1:]]
+    write_table(path, whole, layout)
+    return len(whole)
+
+
+class Events:
+    """Events of a log: what is predicted of each, and whose reward is known.
+
+    Attributes
+    ----------
+    ids : list of str (N,)
+    reward : array (N,)
+        NaN where blank.
+    predicted : dict of str to array (N,)
+    chance : array (N,)
+        The first predictions that are chances, by which labels are drawn.
+    tops : dict of float to dict of str to bool array (N,)
+        Rows of the highest predictions by their share.
+    """
+
+    def __init__(self, job):
+        files, given = job.input.sums, job.given
+        files = [files] if isinstance(files, str) else list(files)
+        table = pd.concat([read_table(path) for path in files], ignore_index=True)
+        self.shown, self.reward = table["id"].to_numpy(object), table["reward"].to_numpy()
+        self.ids = canonical_ids(self.shown, column=given["id"], people="log")
+        names = list(given["predictions"])
+        self.predicted = {name: table[f"p{at}"].to_numpy() for at, name in enumerate(names)}
+        self.chances = [name for name, p in self.predicted.items() if ((p >= 0) & (p <= 1)).all()]
+        if not self.chances:
+            raise CounterweightError(
+                f"collect goes by how likely a reward is, and none of the predictions "
+                f"({', '.join(names)}) is a chance from 0 to 1 in all rows: add a column that is."
+            )
+        self.chance = self.predicted[self.chances[0]]
+        self.tops = {
+            share: {name: highest(p, share) for name, p in self.predicted.items()}
+            for share in given["top"]
+        }
+        self.blank = np.flatnonzero(np.isnan(self.reward))
+        if not len(self.blank):
+            raise CounterweightError(
+                f"collect is for events without a reward, and {given['outcome']['column']!r} is "
+                "filled in in all rows: leave collect and collected out."
+            )
+
+    def bought(self, job, plan=None):
+        """What labels bought say, `EventAnswers`."""
+        return EventAnswers(self, job, plan)
+
+
+def highest(p, share):
+    """Mask of the rows of the highest predictions: a share, rows of one prediction never parted."""
+    values, place, count = np.unique(p, return_inverse=True, return_counts=True)
+    below = np.concatenate([[0.0], np.cumsum(count)])[:-1]
+    first = np.flatnonzero(below <= (1 - share) * len(p) * (1 + 1e-12))[-1]
+    return place >= first
+
+
+class PlannedEvents(PlannedRows):
+    """Events without a reward: what each tells of each measure of each of the predictions.
+
+    A row's size for one measure is how far it moves it times the spread of its reward, in parts of
+    all rows; for several it is the root of their mean square, by which the sum of all variances,
+    each in parts of the least that it can be, is least (Chromy 1987 for such a sum).
+    """
+
+    def __init__(self, events, collect):
+        p, blank = events.chance, events.blank
+        known = np.where(np.isnan(events.reward), p, events.reward)
+        own, self.measures = p[blank], {}
+        truth = np.sqrt(own * (1 - own))
+        # Sums are over all rows, and half-widths in parts of those without a reward.
+        scale = len(blank) / len(p)
+        for name, score in events.predicted.items():
+            up, down = (one[blank] * scale for one in moves_of_auc(known, score))
+            aside = np.sqrt(own * up**2 + (1 - own) * down**2)
+            self.measures["auc", name, 0.0] = np.abs(up - down), aside
+            for share in (1.0, *events.tops):
+                inside = events.tops[share][name] if share < 1 else np.ones(len(p), bool)
+                # Of a ratio: what is foretold over what is observed, about its size.
+                told, rewards = score[inside].sum(), max(known[inside].sum(), 1e-9)
+                moves = inside[blank] * len(blank) * told / rewards**2
+                mean = known[inside].mean()
+                aside = moves * np.sqrt(own * (1 - mean) ** 2 + (1 - own) * mean**2)
+                self.measures["ratio", name, share] = moves, aside
+        wanted = self.measures_for(collect["for"])
+        shares = [moves / moves.sum() for moves, _ in wanted if moves.any()]
+        sizes = [moves * truth / (moves @ truth) for moves, _ in wanted if moves @ truth > 0]
+        importance = np.sqrt(np.mean(np.square(shares), axis=0))
+        # A row that moves nothing asked is still seen now and then: scores may be wrong of it.
+        importance = np.maximum(importance, 1e-3 * importance.mean())
+        size = np.sqrt(np.mean(np.square(sizes), axis=0)) if sizes else importance
+        collect = collect | {"floor": SPREAD if collect["floor"] is None else collect["floor"]}
+        ones, empty = np.ones(len(blank)), np.full(len(blank), "", object)
+        super().__init__(own, truth, size / importance, importance, ones, empty, True, collect)
+        self.moves, self._alone = wanted[0]
+        self.points, self.beyond = collect["for"] in (EVERYTHING, "auc"), True
+
+    def measures_for(self, what):
+        """Pairs of moves of the measures that are asked for, the one that is told first."""
+        fits = {
+            "auc": lambda kind, share: kind == "auc",
+            "calibration": lambda kind, share: share == 1.0,
+            "top": lambda kind, share: 0 < share < 1,
+        }.get(what, lambda kind, share: True)
+        return [own for (kind, _, share), own in self.measures.items() if fits(kind, share)]
+
+    @property
+    def alone(self):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(self.moves > 0, self._alone / self.moves, 0.0)
+
+    def span(self, chance, gamma=SPAN):
+        """As `PlannedRows.span`: of rewards whose odds are others than those foretold."""
+        odds = logit(np.clip(self.estimate, NEAREST, 1 - NEAREST))
+        told = {"level": self.level, "beyond": True}
+        least, most = [], []
+        for turned in np.linspace(-np.log(gamma), np.log(gamma), 7):
+            p = expit(odds + turned)
+            # What moves what is asked goes by how many rewards there are.
+            scale = self.estimate.mean() / p.mean()
+            even = np.full(len(p), np.sqrt(p.mean() * (1 - p.mean())))
+            for spread, ends in ((np.sqrt(p * (1 - p)), least), (even, most)):
+                ends.append(expected_half_width(chance, spread, moves=self.moves * scale, **told))
+        return min(least), max(most)
+
+    def groups(self, drawn, chance):
+        told = {"level": self.level, "binary": True, "beyond": True}
+        yield (
+            "",
+            int(drawn.sum()),
+            float(expected_half_width(chance, self.truth, moves=self.moves, **told)),
+        )
+
+    def each(self, chance):
+        """Records of the half-width to expect of every measure of every predictions."""
+        told = {"level": self.level, "binary": True, "beyond": True}
+        for (kind, name, share), (moves, _) in self.measures.items():
+            value = float(expected_half_width(chance, self.truth, moves=moves, **told))
+            place = {"part": name, "variable": f"top {share:g}" if 0 < share < 1 else ""}
+            if np.isfinite(value):
+                yield place | {"metric": f"planned_{kind}", "value": value}
+
+
+class EventAnswers:
+    """Measures of predictions over a log, by rewards that are known and labels bought by design.
+
+    A reward that the log has counts for itself, whatever led to it: its chance is 1.
+    """
+
+    def __init__(self, events, job, plan=None):
+        given, self.events = job.given, events
+        collect = given["collect"]
+        self.level = level_of(collect)
+        data = SimpleNamespace(rows=np.arange(len(events.ids)), labeled=~np.isnan(events.reward))
+        person = given["id"]
+        asked = {"id": person, "outcome": {"options": given["outcome"]}}
+        asked["reading"] = given["reading"]
+        self.file = read_bought(
+            job.input.collected,
+            asked,
+            data,
+            {person: events.shown},
+            lambda path, table, column: (
+                rewards_read(shown := written(table, column), given["outcome"], path),
+                shown,
+            ),
+        )
+        outcome, drawn, asked, self.waiting = asked_of(self.file, events.blank, plan, collect)
+        bought = ~np.isnan(outcome)
+        self.labels, self.refused = int(bought.sum()), int((drawn & ~bought).sum())
+        self.outcome, self.chances = events.reward.copy(), np.ones(len(events.ids))
+        self.outcome[events.blank] = outcome
+        # Who got no label is taken to be like the others that were asked, at equal predictions.
+        self.chances[events.blank] = np.minimum(asked * (bought.sum() / drawn.sum()), 1.0)
+        self.bought = ~np.isnan(self.outcome)
+        if not 0 < self.outcome[self.bought].mean() < 1:
+            raise CounterweightError(
+                f"All {int(self.bought.sum())} rewards that are known are alike, so nothing ranks: "
+                "buy more labels before they are used."
+            )
+
+    def told(self):
+        """What the functions of `counterweight.evaluation.collected` take first."""
+        return self.outcome, self.chances, self.bought, self.events.chance
+
+    def measures(self):
+        """Lists ``estimates`` and ``differences``, as `evaluation.scored_log.ScoredLog.merge`."""
+        told, base = {"level": self.level, "beyond": True}, self.told()[:3]
+        chance = told | {"chance": self.events.chance}
+        names, found, pairs = list(self.events.predicted), [], []
+        for name, p in self.events.predicted.items():
+            own = JUDGED if name in self.events.chances else JUDGED[:1]
+            made = {metric: (1.0, collected_metric(metric, *base, p, **chance)) for metric in own}
+            ratios = {1.0: np.ones(len(p), bool)} | {
+                share: inside[name] for share, inside in self.events.tops.items()
+            }
+            place = {"predictions": name}
+            found += [self._line(place, metric, *one) for metric, one in made.items()]
+            found += [
+                self._line(place, "predicted_over_observed", share, self._ratio(p, inside), inside)
+                for share, inside in ratios.items()
+            ]
+            for other in names[: names.index(name)]:
+                rival = self.events.predicted[other]
+                both = own if other in self.events.chances else JUDGED[:1]
+                pairs += [
+                    place
+                    | {"other": other, "metric": metric}
+                    | _ends(collected_difference(metric, *base, p, rival, **chance))
+                    for metric in both
+                ]
+        return {"estimates": found, "differences": pairs}
+
+    def _ratio(self, p, inside):
+        """What is predicted over what is observed among some rows, an `Estimate`."""
+        options = {"binary": True, "level": self.level, "beyond": True}
+        if inside.all():
+            return over_share(float(p.mean()), collected_mean(*self.told(), **options))
+        found = collected_by_group(*self.told(), inside, **options)[True]
+        # Few rows, some of them alike: their share goes by counts.
+        told = found.value, found.standard_error, found.rows, self.level
+        if np.isfinite(found.value):
+            found = replace(found, **dict(zip(ENDS, share_interval(*told), strict=True)))
+        return over_share(float(p[inside].mean()), found)
+
+    def _line(self, place, metric, share, found, inside=None):
+        inside = self.bought if inside is None else self.bought & inside
+        size = {"rows": int(inside.sum()), "nonzero": int(np.nansum(self.outcome[inside]))}
+        return place | {"metric": metric, "top": share} | _ends(found) | size
+
+
+def _ends(found):
+    """Numbers of an `Estimate`; JSON knows no NaN."""
+    told = {name: getattr(found, name) for name in ("value", "standard_error", *ENDS)}
+    return {name: float(one) if np.isfinite(one) else None for name, one in told.items()}
+
+
+def planned_events(job):
+    """As `planned_labels`, of the events of a log whose rewards are to be judged."""
+    given, collect, events = job.given, job.given["collect"], Events(job)
+    blank = events.blank
+    rows = PlannedEvents(events, collect)
+    plan, budget = planned(rows, [events.ids[at] for at in blank], own_key(given["key"]), collect)
+    plan.insert(1, "row", blank)
+    known, expected = None, rows
+    if job.input.collected:
+        bought = events.bought(job, plan)
+        expected = rows.after(bought)
+
+        def known(at):
+            return bought.file.texts(blank[at])
+
+    column = given["outcome"]["column"]
+    to_label = rows_to_label(plan, events.shown[blank], rows, given["id"], column, known)
+    job.log.info("%d of %d events without a reward are drawn", len(to_label), len(blank))
+    place = {"repeat": 0, "target": "unlabeled", "rows": len(blank)}
+    records = _expected(plan, expected, budget, collect, known is None)
+    ids = given["ids"]
+    records += [
+        one | {"part": ids[one["part"]]} for one in expected.each(plan["chance"].to_numpy())
+    ]
+    return to_label, plan, [place | one for one in records]
+
+
+def event_measures(job):
+    """What `evaluation.scored_log.ScoredLog.merge` tells, by labels bought; empty before any.
+
+    With it numbers of what was bought, by metric.
+    """
+    events = Events(job)
+    known = {"rows": len(events.ids), "binary": True, "clusters": 0}
+    told = {"rows_nonzero": float(np.nansum(events.reward)), "clusters": 0.0}
+    if not job.input.collected:
+        made = {"estimates": [], "differences": []}
+        return known | made | {"nonzero": int(told["rows_nonzero"])}, told
+    plan = read_table(job.input.plan) if job.input.plan else None
+    bought = events.bought(job, plan)
+    made = bought.measures()
+    told["rows_nonzero"] = float(np.nansum(bought.outcome))
+    told |= {"labels_bought": float(bought.labels), "labels_refused": float(bought.refused)}
+    told["labels_waiting"] = float(bought.waiting)
+    first = next(iter(made["estimates"]))
+    if first["low"] is not None:
+        told["reached_points"] = 50 * (first["high"] - first["low"])
+    return known | made | {"nonzero": int(told["rows_nonzero"])}, told

@@ -25,9 +25,8 @@ from counterweight.evaluation.collected import (
     collected_mean,
     collected_metric,
     recalibration,
-    refusal_bounds,
 )
-from counterweight.evaluation.refutation import refuted
+from counterweight.evaluation.refutation import refusal_bounds, refuted
 from counterweight.labeling.columns import free_name
 from counterweight.numerics.coins import Key, canonical_ids, key_of_seed, own_key
 from counterweight.numerics.designs import (
@@ -174,7 +173,11 @@ class PlannedRows:
 
     `truth` (N,) is the spread of the outcome in its own units, `spread` what chances go by beside
     `importance`, how much each row counts in what is asked; `group` are names, "" without.
+    `moves` (N,) say how far a row moves what is asked, in parts of how far it moves a mean, where
+    that is no mean; `beyond` whether outcomes could have come out otherwise.
     """
+
+    moves, beyond = None, False
 
     def __init__(self, estimate, truth, spread, importance, cost, group, binary, collect):
         self.estimate, self.truth, self.spread = estimate, truth, spread
@@ -182,7 +185,7 @@ class PlannedRows:
         self.asked = {"floor": collect["floor"], "importance": importance}
         if collect["cost"]:
             self.asked["cost"] = cost
-        self.level = level_of(collect)
+        self.level, self.points = level_of(collect), binary
 
     @classmethod
     def of(cls, estimate, band, binary, frame, collect):
@@ -194,7 +197,8 @@ class PlannedRows:
             truth = (high - low) / (2 * 1.959964)
         spread = truth
         if collect["for"] == "auc":
-            spread = truth * _moves_auc(estimate)
+            up, down = moves_of_auc(estimate)
+            spread = truth * np.abs(up - down)
         size = len(estimate)
         group, importance, cost = np.full(size, "", object), None, np.ones(size)
         if collect["by"]:
@@ -230,6 +234,7 @@ class PlannedRows:
     def enough(self, half_width):
         """The least budget of an interval of a half-width."""
         told = {"truth": self.truth, "level": self.level, "binary": self.binary}
+        told |= {"moves": self.moves, "beyond": self.beyond}
         return budget_for(half_width, self.spread, **self.asked, **told)
 
     @property
@@ -239,6 +244,12 @@ class PlannedRows:
         own = mean * (1 - mean) if self.binary else np.mean(self.truth**2) + self.estimate.var()
         return np.full(len(self.estimate), np.sqrt(own))
 
+    @property
+    def alone(self):
+        """Spread of the outcome about nothing but its mean, as a sample without predictions has it,
+        (N,)."""
+        return self.plain
+
     def curves(self, budget):
         """Half-widths to expect at several budgets, a frame: of the plan, if nothing of what is
         expected of the rows is worth anything (`wrong`), of a sample without predictions
@@ -246,6 +257,7 @@ class PlannedRows:
         total = float(self.cost.sum())
         budgets = sorted({min(max(round(part * budget), 1), total) for part in PARTS})
         told = {"level": self.level, "binary": self.binary}
+        told |= {"moves": self.moves, "beyond": self.beyond}
         alike = {"cost": self.asked["cost"]} if "cost" in self.asked else {}
         ones = np.ones(len(self.estimate))
         return pd.DataFrame(
@@ -254,7 +266,7 @@ class PlannedRows:
                 "plan": half_widths(self.spread, budgets, truth=self.truth, **self.asked, **told),
                 "wrong": half_widths(self.spread, budgets, truth=self.plain, **self.asked, **told),
                 "plain": half_widths(
-                    ones, budgets, truth=self.plain, parameters=0, floor=1.0, **alike, **told
+                    ones, budgets, truth=self.alone, parameters=0, floor=1.0, **alike, **told
                 ),
             }
         )
@@ -307,20 +319,19 @@ def span_of(chance, estimate, gamma=SPAN, level=0.95):
     return min(least), max(most)
 
 
-def _moves_auc(p):
-    """How far the outcome of a row moves the AUC of the estimates, (N,), up to a factor.
+def moves_of_auc(p, score=None):
+    """How far a row moves the AUC of scores as a positive and as a negative one, (N,) each.
 
-    The difference of the influence of a row as a positive and as a negative one, by the chances p
-    themselves (DeLong, DeLong & Clarke-Pearson 1988).
+    In parts of how far it moves a mean; by the chances p (N,), which are the scores by default
+    (DeLong, DeLong & Clarke-Pearson 1988).
     """
-    order = np.argsort(p, kind="stable")
-    values, place = np.unique(p[order], return_inverse=True)
-    ones, zeros = np.bincount(place, p[order]), np.bincount(place, 1 - p[order])
+    values, place = np.unique(p if score is None else score, return_inverse=True)
+    ones, zeros = np.bincount(place, p), np.bincount(place, 1 - p)
     below = (np.cumsum(zeros) - zeros / 2) / zeros.sum()
     above = 1 - (np.cumsum(ones) - ones / 2) / ones.sum()
     auc = float(ones @ below / ones.sum())
-    move = (below - auc) / ones.sum() - (above - auc) / zeros.sum()
-    return np.abs(move)[np.searchsorted(values, p)] * len(p)
+    up, down = (below - auc) / ones.sum(), (above - auc) / zeros.sum()
+    return up[place] * len(p), down[place] * len(p)
 
 
 def _costs(frame, column):

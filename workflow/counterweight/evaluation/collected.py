@@ -8,7 +8,6 @@ population.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,8 +20,6 @@ from counterweight.numerics.designs import fixed_parts
 from counterweight.numerics.estimate import UNBOUNDED, Estimate, mean_interval, shape_of
 from counterweight.numerics.linear import expit, logit
 from counterweight.numerics.ranking import placements
-from counterweight.numerics.sensitivity import step_bounds
-from counterweight.numerics.tilt import tilted
 
 #: Ways to use predictions, from none to a model of the outcome that is fitted to labels bought.
 HOW = ("calibrated", "difference", "ppi", "horvitz_thompson", "hajek")
@@ -39,8 +36,8 @@ PRIOR = 1.0
 class Bought(NamedTuple):
     """The rows that were bought, and what is known of all.
 
-    `outcome` (m,), `weight` (m,) 1 / chance, `pi` (m,), `at` (m,) their places, `predicted` (N,) or
-    None, `binary`, `stratum` (m,) of int.
+    `outcome` (m,), `weight` (m,) 1 / chance, `pi` (m,) by which variances go, `at` (m,) places,
+    `predicted` (N,) or None, `binary`, `stratum` (m,) of int.
     """
 
     outcome: np.ndarray
@@ -59,9 +56,19 @@ class Bought(NamedTuple):
 
 
 def bought_rows(
-    outcome, chances, bought, predicted=None, design="poisson", stratum=None, binary=None
+    outcome,
+    chances,
+    bought,
+    predicted=None,
+    design="poisson",
+    stratum=None,
+    binary=None,
+    beyond=False,
 ):
     """Checked arguments of the functions of this module, a `Bought`.
+
+    With `beyond` errors are also those of outcomes that could have come out otherwise in the same
+    rows: what is bought for certain then has one, too, as if its chance were 0 in each variance.
 
     Where `binary` does not say whether the outcome is a class, it is taken for one if all labels
     bought are 0 or 1 and all predictions are chances.
@@ -108,7 +115,8 @@ def bought_rows(
     place = np.zeros(len(at), int)
     if stratum is not None:
         place = np.unique(np.asarray(stratum).astype(str)[at], return_inverse=True)[1]
-    return Bought(y, 1 / pi, pi, at, predicted, binary, place, design, rows)
+    aside = np.zeros(len(pi)) if beyond else pi
+    return Bought(y, 1 / pi, aside, at, predicted, binary, place, design, rows)
 
 
 def collected_mean(
@@ -125,6 +133,7 @@ def collected_mean(
     power: float | None = None,
     binary: bool | None = None,
     level: float = 0.95,
+    beyond: bool = False,
 ) -> Estimate:
     """Mean outcome of a population of which some rows were bought by design.
 
@@ -160,6 +169,9 @@ def collected_mean(
         Of "ppi": lambda.
     binary : bool, optional
         Whether the outcome is a class; see `bought_rows`.
+    beyond : bool
+        Whether the interval is of the chances behind the outcomes of these rows, and not of the
+        outcomes that came: of later rows like them.
 
     Returns
     -------
@@ -177,7 +189,7 @@ def collected_mean(
         raise CounterweightError(f"There is no way {how!r}; choose one of {', '.join(HOW)}.")
     plain = how in ("horvitz_thompson", "hajek")
     told = bought_rows(
-        outcome, chances, bought, None if plain else predicted, design, stratum, binary
+        outcome, chances, bought, None if plain else predicted, design, stratum, binary, beyond
     )
     if not plain and predicted is None:
         raise CounterweightError(f"The way {how!r} needs predictions: give them, or use 'hajek'.")
@@ -196,7 +208,7 @@ def collected_mean(
     if how == "ppi":
         value, influence = _power_tuned(told, power)
         return _told(told, value, influence, level)
-    value, influence = _assisted(told, _models(told, group, folds))
+    value, influence = _assisted(told, assisting_model(told, group, folds))
     return _told(told, value, influence, level, centred=folds is not None)
 
 
@@ -220,17 +232,17 @@ def collected_by_group(
     """
     how, level = options.pop("how", "calibrated"), options.pop("level", 0.95)
     design, folds = options.pop("design", "poisson"), options.pop("folds", None)
-    binary = options.pop("binary", None)
+    binary, beyond = options.pop("binary", None), options.pop("beyond", False)
     if options:
         raise TypeError(f"collected_by_group takes no {', '.join(sorted(options))}")
     names, place = np.unique(np.asarray(group), return_inverse=True)
-    told = bought_rows(outcome, chances, bought, predicted, design, stratum, binary)
+    told = bought_rows(outcome, chances, bought, predicted, design, stratum, binary, beyond)
     y, w, own = told.outcome, told.weight, place[told.at]
     one_class = told.binary and np.ptp(y) == 0
     if how == "hajek" or one_class or predicted is None:
         expected, left, noise = np.zeros(told.rows), y, np.zeros(len(y))
     else:
-        model = _models(told, None, folds)
+        model = assisting_model(told, None, folds)
         expected, left = model.expected, y - model.without
         own_chance = expected[told.at]
         noise = (
@@ -246,7 +258,9 @@ def collected_by_group(
             found[key] = _one_class(told, float(y[mine][0]), level, mine)
             continue
         share = np.where(mine, w, 0.0) / w[mine].sum()
-        mean = float(share @ left)
+        # The mean goes by all that is left, so that with every label bought it is the truth; its
+        # error by what is left by a model without the row.
+        mean = float(share @ (y - expected[told.at]))
         value = float(expected[place == k].mean()) + mean
         expected_variance = float(((1 - told.pi) * share**2) @ noise)
         influence = share * (left - mean)
@@ -266,6 +280,7 @@ def collected_metric(
     design: str = "poisson",
     stratum: ArrayLike | None = None,
     level: float = 0.95,
+    beyond: bool = False,
 ) -> Estimate:
     """A metric of given predictions over a population of which some rows were bought by design.
 
@@ -273,7 +288,7 @@ def collected_metric(
     ----------
     metric : str or Metric
         Of `counterweight.evaluation.metrics`, one whose influence is known.
-    outcome, chances, bought, design, stratum, level
+    outcome, chances, bought, design, stratum, level, beyond
         As of `collected_mean`; outcomes are 0 and 1.
     predicted : array (N,)
         What is judged.
@@ -299,6 +314,45 @@ def collected_metric(
     & Clarke-Pearson (1988) for the AUC.
     """
     metric = metric_of(metric)
+    told = _judged(outcome, chances, bought, predicted, chance, how, design, stratum, beyond)
+    value, rows, moves = _stepped(metric, told, predicted, how)
+    bounds = metric.bounds
+    if bounds[0] is not None:
+        value = max(value, bounds[0])
+    if bounds[1] is not None:
+        value = min(value, bounds[1])
+    found = metric.interval, (level, bounds)
+    return _with_interval(told, value, rows, moves, *found)
+
+
+def collected_difference(
+    metric: str,
+    outcome: ArrayLike,
+    chances: ArrayLike,
+    bought: ArrayLike,
+    predicted: ArrayLike,
+    other: ArrayLike,
+    *,
+    chance: ArrayLike | None = None,
+    how: str = "calibrated",
+    level: float = 0.95,
+    beyond: bool = False,
+) -> Estimate:
+    """A metric of predictions minus that of others, by the same labels bought by design.
+
+    `other` (N,) are judged beside `predicted`; the rest is as of `collected_metric`. A row that
+    moves both alike adds nothing to the error, so it is less than those of two metrics apart.
+    """
+    metric = metric_of(metric)
+    told = _judged(outcome, chances, bought, predicted, chance, how, "poisson", None, beyond)
+    one, two = (_stepped(metric, told, judged, how) for judged in (predicted, other))
+    moves = None if one[2] is None else one[2] - two[2]
+    found = metric.interval, (level, None)
+    return _with_interval(told, one[0] - two[0], one[1] - two[1], moves, *found)
+
+
+def _judged(outcome, chances, bought, predicted, chance, how, design, stratum, beyond):
+    """The rows bought, with the chances that assist, of arguments of `collected_metric`."""
     assist = predicted if chance is None else chance
     if how not in ("calibrated", "hajek"):
         raise CounterweightError(f"A metric goes by 'calibrated' or 'hajek', not {how!r}.")
@@ -306,43 +360,50 @@ def collected_metric(
         raise CounterweightError(
             "The predictions are no chances, from 0 to 1: give `chance`, or how='hajek'."
         )
-    told = bought_rows(outcome, chances, bought, assist, design, stratum, True)
+    return bought_rows(outcome, chances, bought, assist, design, stratum, True, beyond)
+
+
+def _stepped(metric, told, predicted, how):
+    """A metric, the influences of rows bought (m,), and how far the outcome of each moves it."""
     judged = np.asarray(predicted, float)
     y, w = told.outcome, told.weight
     found = metric.influence(y, judged[told.at], w)
     if found is None:
         raise CounterweightError("Of this metric it is not known how far a row moves it.")
-    value, rows, expected = found.value, found.rows, None
-    if how == "calibrated" and 0 < y.mean() < 1:
-        model = _models(told, None, None)
-        if_1, if_0 = _moves(metric, y, judged, w, told.at, found)
-        between = if_1 - if_0
-        whole = if_0 + model.expected * between
-        value = value + float(whole.sum() - w @ whole[told.at])
-        own = between[told.at]
-        way = between @ model.derivative - (w * own) @ model.derivative[told.at]
-        left = y - model.without
-        moves = w * (own + model.pull @ way)
-        rows, g = moves * left, model.expected[told.at]
-        expected = float(((1 - told.pi) * moves**2) @ (g * (1 - g)))
-    bounds = metric.bounds
-    if bounds[0] is not None:
-        value = max(value, bounds[0])
-    if bounds[1] is not None:
-        value = min(value, bounds[1])
-    parts = np.sqrt(1 - told.pi) * rows
-    if design == "fixed":
+    if how != "calibrated" or not 0 < y.mean() < 1:
+        return found.value, found.rows, None
+    model = assisting_model(told)
+    if_1, if_0 = _moves(metric, y, judged, w, told.at, found)
+    between = if_1 - if_0
+    whole = if_0 + model.expected * between
+    value = found.value + float(whole.sum() - w @ whole[told.at])
+    own = between[told.at]
+    way = between @ model.derivative - (w * own) @ model.derivative[told.at]
+    moves = w * (own + model.pull @ way)
+    return value, moves * (y - model.without), moves
+
+
+def _with_interval(told, value, rows, moves, interval, asked):
+    """An `Estimate` of influences (m,); `moves` say what variance the assisting model expects."""
+    parts, drawn = np.sqrt(1 - told.pi) * rows, told.outcome[told.pi < 1]
+    # The rarer class carries what labels show of the variance.
+    count = int(min(drawn.sum(), len(drawn) - drawn.sum()))
+    if told.design == "fixed":
         lost = fixed_parts(rows, told.pi, told.stratum)
         parts = np.sign(parts) * np.sqrt(lost * (len(rows) - 1) / len(rows))
-    if expected is not None and parts.any():
+    if moves is not None and parts.any():
+        g = assisting_model(told).expected[told.at]
+        expected = float(((1 - told.pi) * moves**2) @ (g * (1 - g)))
         # As in `collected_by_group`: few labels may show less variance than the model has for them.
         shown = FEW * expected / float(parts @ parts)
-        parts = parts * np.sqrt((len(y) + shown) / (len(y) + FEW))
-    low, high, error = metric.interval(value, parts, np.zeros(len(parts)), level, metric.bounds)
+        parts = parts * np.sqrt((count + shown) / (count + FEW))
+    level, bounds = asked
+    low, high, error = interval(value, parts, np.zeros(len(parts)), level, bounds)
     low, high = (value if not np.isfinite(end) and error == 0 else end for end in (low, high))
+    w = told.weight
     effective = float(w.sum() ** 2 / (w @ w))
     ends = min(low, value), max(high, value)
-    return Estimate(value, error, *ends, len(y), effective, float(w.max()), level)
+    return Estimate(value, error, *ends, len(rows), effective, float(w.max()), level)
 
 
 def _moves(metric, y, judged, w, at, found):
@@ -386,7 +447,11 @@ def collected_calibration(
     is known; the share is that of `collected_mean`, whose options these are.
     """
     share = collected_mean(outcome, chances, bought, predicted, **options)
-    total = float(np.mean(predicted))
+    return over_share(float(np.mean(predicted)), share)
+
+
+def over_share(total, share):
+    """What is foretold over a share of 1, an `Estimate`, by that of the share."""
     if not share.value > 0:
         low = total / share.high if share.high > 0 else np.nan
         return replace(share, value=np.inf, standard_error=np.nan, low=low, high=np.inf)
@@ -395,73 +460,6 @@ def collected_calibration(
     low, high = ends
     error = value * share.standard_error / share.value
     return replace(share, value=value, standard_error=error, low=low, high=high)
-
-
-def refusal_bounds(
-    outcome: ArrayLike,
-    chances: ArrayLike,
-    bought: ArrayLike,
-    predicted: ArrayLike,
-    *,
-    gammas: Sequence[float] = (1.0, 2.0, np.inf),
-    anything: tuple[float, float] | None = None,
-    design: str = "poisson",
-    binary: bool | None = None,
-    level: float = 0.95,
-) -> dict[float, tuple[Estimate, Estimate]]:
-    """Bounds of the mean where some rows that were drawn have no outcome.
-
-    At equal predictions the odds of those who did not answer differ from those of the ones who did
-    by a factor of at most Γ; without end they may be anything. What they may be is filled in, and
-    the mean is that of all rows drawn.
-
-    Parameters
-    ----------
-    outcome : array (N,)
-        NaN where a row that was drawn did not answer.
-    chances, bought, predicted, design, binary, level
-        As of `collected_mean`; `bought` are all rows drawn.
-    gammas : sequence of float
-        From 1 up; 1 takes those who did not answer for the others.
-    anything : (float, float), optional
-        Least and largest outcome; (0, 1) of a class, of a number the least and largest seen.
-
-    Returns
-    -------
-    dict of gamma to (Estimate, Estimate)
-        The least and the largest mean: the bound with its interval goes from ``low`` of the first
-        to ``high`` of the second.
-
-    References
-    ----------
-    Manski (2003), and `counterweight.numerics.sensitivity` for Γ.
-    """
-    y, drawn = np.asarray(outcome, float), np.asarray(bought, bool)
-    answered = drawn & np.isfinite(y)
-    told = bought_rows(y, chances, answered, predicted, design, None, binary)
-    asked = {"design": design, "binary": told.binary, "level": level}
-    model = _models(told, None, None)
-    left = told.outcome - model.expected[told.at]
-    if anything is None:
-        anything = (0.0, 1.0) if told.binary else (told.outcome.min(), told.outcome.max())
-    finite = [gamma for gamma in gammas if np.isfinite(gamma)]
-    if finite and not told.binary:
-        low, high, *_ = step_bounds(left, told.weight, (1.0, *finite))
-    found = {}
-    for gamma in gammas:
-        ends = []
-        for side, end in zip((-1, 1), anything, strict=True):
-            if not np.isfinite(gamma):
-                filled = np.full(told.rows, float(end))
-            elif told.binary:
-                filled = tilted(model.expected, side * np.log(gamma))
-            else:
-                bound = low if side < 0 else high
-                filled = model.expected + bound[1 + finite.index(gamma)]
-            whole = np.where(answered, y, filled)
-            ends.append(collected_mean(whole, chances, drawn, predicted, **asked))
-        found[gamma] = tuple(ends)
-    return found
 
 
 class _Model(NamedTuple):
@@ -474,7 +472,7 @@ class _Model(NamedTuple):
     pull: np.ndarray | None = None
 
 
-def _models(told, group, folds):
+def assisting_model(told, group=None, folds=None):
     """The model of the outcome that is fitted to labels bought, a `_Model`."""
     design, offset = _design(told, group)
     if folds is None:
@@ -624,7 +622,8 @@ def _told(told, value, influence, level, mine=None, bounds=None, centred=True, v
         len(c), 1.0, float(squares.sum()), float(squares @ parts), float(squares @ squares)
     )
     if variance is not None:
-        second = (len(c) * second + EXPECTED * variance) / (len(c) + EXPECTED)
+        count = int((pi < 1).sum())
+        second = (count * second + EXPECTED * variance) / (count + EXPECTED)
     error = float(np.sqrt(second))
     effective = float(w.sum() ** 2 / (w @ w))
     low, high = mean_interval(
@@ -680,7 +679,7 @@ def recalibration(outcome, chances, bought, predicted):
     steep = 1 / spread if spread > 1e-9 * max(abs(centre), 1e-300) else 0.0
     # From (1, standardised score) to (1, score).
     turn = np.array([[1.0, -centre * steep], [0.0, steep]])
-    left = told.outcome - _models(told, None, None).without
+    left = told.outcome - assisting_model(told).without
     moved = (design[told.at] @ np.linalg.pinv(curvature, hermitian=True)) * (told.weight * left)[
         :, None
     ]

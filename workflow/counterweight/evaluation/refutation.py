@@ -1,18 +1,23 @@
 """What labels that were bought say of those that were there: whether they are missing at random.
 
 No data test it as long as the rows without a label have none. Some of them that were bought with
-known chances do, and say by how much the odds differ.
+known chances do, and say by how much the odds differ; and how far those who were asked and gave no
+answer could move the mean.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from counterweight.evaluation.collected import NEAREST, bought_rows
+from counterweight.evaluation.collected import NEAREST, assisting_model, bought_rows, collected_mean
+from counterweight.numerics.estimate import Estimate
 from counterweight.numerics.linear import expit, fit_logistic, logit
+from counterweight.numerics.sensitivity import step_bounds
+from counterweight.numerics.tilt import tilted
 
 
 @dataclass(frozen=True)
@@ -188,3 +193,70 @@ def _slope(f, y, w, binary):
     left = w * (y - p) / np.maximum(1 - leverage, 0.1)
     moved = (X @ inverse)[:, 1] * left
     return float(coefficient[0]), float(np.sqrt(moved @ moved))
+
+
+def refusal_bounds(
+    outcome: ArrayLike,
+    chances: ArrayLike,
+    bought: ArrayLike,
+    predicted: ArrayLike,
+    *,
+    gammas: Sequence[float] = (1.0, 2.0, np.inf),
+    anything: tuple[float, float] | None = None,
+    design: str = "poisson",
+    binary: bool | None = None,
+    level: float = 0.95,
+) -> dict[float, tuple[Estimate, Estimate]]:
+    """Bounds of the mean where some rows that were drawn have no outcome.
+
+    At equal predictions the odds of those who did not answer differ from those of the ones who did
+    by a factor of at most Γ; without end they may be anything. What they may be is filled in, and
+    the mean is that of all rows drawn.
+
+    Parameters
+    ----------
+    outcome : array (N,)
+        NaN where a row that was drawn did not answer.
+    chances, bought, predicted, design, binary, level
+        As of `collected_mean`; `bought` are all rows drawn.
+    gammas : sequence of float
+        From 1 up; 1 takes those who did not answer for the others.
+    anything : (float, float), optional
+        Least and largest outcome; (0, 1) of a class, of a number the least and largest seen.
+
+    Returns
+    -------
+    dict of gamma to (Estimate, Estimate)
+        The least and the largest mean: the bound with its interval goes from ``low`` of the first
+        to ``high`` of the second.
+
+    References
+    ----------
+    Manski (2003), and `counterweight.numerics.sensitivity` for Γ.
+    """
+    y, drawn = np.asarray(outcome, float), np.asarray(bought, bool)
+    answered = drawn & np.isfinite(y)
+    told = bought_rows(y, chances, answered, predicted, design, None, binary)
+    asked = {"design": design, "binary": told.binary, "level": level}
+    model = assisting_model(told)
+    left = told.outcome - model.expected[told.at]
+    if anything is None:
+        anything = (0.0, 1.0) if told.binary else (told.outcome.min(), told.outcome.max())
+    finite = [gamma for gamma in gammas if np.isfinite(gamma)]
+    if finite and not told.binary:
+        low, high, *_ = step_bounds(left, told.weight, (1.0, *finite))
+    found = {}
+    for gamma in gammas:
+        ends = []
+        for side, end in zip((-1, 1), anything, strict=True):
+            if not np.isfinite(gamma):
+                filled = np.full(told.rows, float(end))
+            elif told.binary:
+                filled = tilted(model.expected, side * np.log(gamma))
+            else:
+                bound = low if side < 0 else high
+                filled = model.expected + bound[1 + finite.index(gamma)]
+            whole = np.where(answered, y, filled)
+            ends.append(collected_mean(whole, chances, drawn, predicted, **asked))
+        found[gamma] = tuple(ends)
+    return found

@@ -92,7 +92,7 @@ class ScoredLog:
         types |= types_of_condition(labeling.get("kept_where") or {})
         rules = outcome, labeling | {"propensity": ""}, problems
         for frame, part in looked_at(rows, *rules, needed, types, {}, reading, keys):
-            p = np.stack([self._predicted(frame, name) for name in columns], axis=1)
+            p = np.stack([predicted_of(frame, name) for name in columns], axis=1)
             counted["binary"] &= bool(np.isin(part["reward"], (0, 1)).all())
             chances = ((p >= 0) & (p <= 1)).all(axis=0)
             counted["chances"] = [
@@ -104,18 +104,6 @@ class ScoredLog:
             counted["mass"] += float(weight.sum())
             cluster = part["cluster"] if labeling.get("user") else part["row"] % CLUSTERS
             yield {"reward": part["reward"], "weight": weight, "cluster": cluster, "p": p}
-
-    def _predicted(self, frame, column):
-        values = column_of(frame, column, "prediction")
-        refuse_outside(
-            values,
-            -np.inf,
-            np.inf,
-            rows=frame["row"].to_numpy(),
-            name=f"prediction {column!r}",
-            where="predictions",
-        )
-        return values
 
     def merge(self, files):
         """What all partitions (files from `sort`) say together, in plain numbers.
@@ -192,6 +180,20 @@ class ScoredLog:
         numbers = {"value": value, "standard_error": error, "low": low, "high": high}
         # JSON knows no NaN.
         return _plain(numbers)
+
+
+def predicted_of(frame, column):
+    """Predictions of a column (n,), each of them known."""
+    values = column_of(frame, column, "prediction")
+    refuse_outside(
+        values,
+        -np.inf,
+        np.inf,
+        rows=frame["row"].to_numpy(),
+        name=f"prediction {column!r}",
+        where="predictions",
+    )
+    return values
 
 
 def _plain(numbers):

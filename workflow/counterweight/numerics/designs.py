@@ -334,12 +334,14 @@ def expected_half_width(
     level: float = 0.95,
     parameters: int = PARAMETERS,
     binary: bool = True,
+    moves: ArrayLike | None = None,
+    beyond: bool = False,
 ) -> float:
     """Half the width of the interval of a mean that labels with these chances will give.
 
-    ``t (sum (1 / pi - 1) spread^2)^(1/2) / N``, with m labels expected, the number of parameters
-    that are fitted to them paid by m / (m - parameters), and t with the degrees of freedom by the
-    kurtosis that the answer will have.
+    ``t (sum (1 / pi - 1) (move spread)^2)^(1/2) / N``, with m labels expected, the number of
+    parameters that are fitted to them paid by m / (m - parameters), and t with the degrees of
+    freedom by the kurtosis that the answer will have.
 
     Parameters
     ----------
@@ -352,19 +354,27 @@ def expected_half_width(
     binary : bool
         Whether the outcome is a class: then its fourth moment is ``v (1 - 3 v)``, v being the
         square of the spread; else that of a normal variable.
+    moves : array (n,), optional
+        How far a row's outcome moves what is asked, in parts of how far it moves a mean; 1 by
+        default. Of another number than a mean, such as an AUC, it is its linearised variable.
+    beyond : bool
+        Whether the interval is also of outcomes that could have come out otherwise: ``1 / pi`` in
+        the place of ``1 / pi - 1``.
     """
     from scipy.special import stdtrit
 
     chances, spread = _checked_chances(chances), _numbers(spread, "spreads", len(chances))
     total, square = len(chances) if population is None else population, spread**2
-    variance = float((1 / chances - 1) @ square)
+    far = 1.0 if moves is None else np.asarray(moves, float) ** 2
+    certain = 0.0 if beyond else chances
+    variance = float(((1 - certain) / chances) @ (far * square))
     if not variance > 0:
         return 0.0
     rows = float(chances.sum())
     if rows <= parameters + 1:
         return float("nan")
     fourth = square * (1 - 3 * square) if binary else 3 * square**2
-    kurtosis = rows * float(((1 - chances) ** 2 / chances**3) @ np.maximum(fourth, 0))
+    kurtosis = rows * float(((1 - certain) ** 2 / chances**3) @ (far**2 * np.maximum(fourth, 0)))
     freedom = max(2 * rows / max(kurtosis / variance**2 - 1, 1e-12), 1.0)
     quantile = float(stdtrit(min(freedom, rows - 1), 0.5 + level / 2))
     return quantile * np.sqrt(variance * rows / (rows - parameters)) / total

@@ -573,3 +573,19 @@ def normal_interval(value, standard_error, level=0.95, bounds=UNBOUNDED):
 
     half = float(ndtri(0.5 + level / 2)) * standard_error
     return around(value, half, bounds)
+
+
+def share_interval(value, error, rows, level=0.95):
+    """Interval of a share of `rows` rows with a standard error, by as many rows as that is worth.
+
+    Clopper and Pearson's, of ``value (1 - value) / error^2`` rows of a simple sample, and no more
+    than there are: Korn & Graubard (1998), *Survey Methodology* 24. Its ends lie in [0, 1].
+    """
+    from scipy.special import betaincinv
+
+    least, inside = (1 - level) / 2, value * (1 - value)
+    worth = min(inside / error**2, rows) if error > 0 and inside > 0 else float(rows)
+    hits = value * worth
+    low = betaincinv(hits, worth - hits + 1, least) if hits > 0 else 0.0
+    high = betaincinv(hits + 1, worth - hits, 1 - least) if hits < worth else 1.0
+    return float(low), float(high)

@@ -272,9 +272,10 @@ def _made(name, entry, place):
     fit = {key: key in task.KEYS for key in ("tilt", "collect", "collected")}
     for key, fits in (fit | {"weights": targets}).items():
         if key in entry and not fits:
+            beside = ", or for predictions of a log" * key.startswith("collect")
             raise CounterweightError(
-                f"{place}{key} is for tables whose outcome has blanks, and this one asks for "
-                f"{task.ASKS}: leave {key} out."
+                f"{place}{key} is for tables whose outcome has blanks{beside}, and this one asks "
+                f"for {task.ASKS}: leave {key} out."
             )
     for key, said in entry.items():
         if isinstance(said, dict) and "negative" in said and "positive" not in said:

@@ -23,6 +23,46 @@ UNFIT = {
     "group": "chances go by single rows",
     "weights": "the answer goes by the chances of the bought labels",
 }
+#: The same of events of a log.
+EVENTS = DEFAULTS | {"for": "all"}
+_BY_EVENT = "chances go by single events, each of which counts once"
+UNFIT_EVENTS = dict.fromkeys(
+    ("weight", "keep_rate", "kept_where", "rows_before", "user", "group"), _BY_EVENT
+)
+
+
+def own_events(entry):
+    """Keys of a study of predictions of a log of ``collect`` and ``collected``, with its figure."""
+    collect, collected = entry.get("collect"), entry.get("collected")
+    if collect is None and collected is None:
+        return {"figures": []}
+    key = _refused(entry, UNFIT_EVENTS)
+    if collect is not None:
+        _check_budget(collect)
+        for name in ("cost", "by"):
+            if name in collect:
+                raise CounterweightError(
+                    f"collect.{name} is for tables with an outcome, and this one is a log of "
+                    "predictions: leave it out."
+                )
+        if collect.get("for") == "mean":
+            raise CounterweightError(
+                "collect.for is mean, and of predictions of a log it is auc, calibration or top: "
+                "choose one of them, or leave it out for all of them together."
+            )
+    reward = entry["reward"] if isinstance(entry["reward"], dict) else {}
+    for name in ("low", "high"):
+        if reward.get(name) is not None:
+            raise CounterweightError(
+                f"{key} is for rewards of 0 and 1, and reward.{name} is of numbers: leave one of "
+                "the two out."
+            )
+    return {"collect": collect, "collected": collected, "figures": ["collect"] * bool(collect)}
+
+
+def asked_plan(study, defaults=None):
+    """What is asked of a plan, spelled out; None where there is none."""
+    return study["collect"] and (defaults or DEFAULTS) | study["collect"]
 
 
 def own_collection(entry, roles):
@@ -33,17 +73,7 @@ def own_collection(entry, roles):
     collect, collected = entry.get("collect"), entry.get("collected")
     if collect is None and collected is None:
         return {"figures": ["gamma"]}
-    key = "collect" if collect is not None else "collected"
-    if "id" not in entry:
-        raise CounterweightError(
-            f"{key} needs the key id: by it a row is drawn, and its label is known again when it "
-            "comes back."
-        )
-    for other, why in UNFIT.items():
-        if entry.get(other) is not None:
-            raise CounterweightError(
-                f"{key} and {other} stand together, and {why}: leave one of the two out."
-            )
+    key = _refused(entry, UNFIT)
     if collected is not None and entry.get("rehearse") is not None:
         raise CounterweightError(
             "collected and rehearse stand together, and a rehearsal tries the answer that goes "
@@ -62,12 +92,37 @@ def own_collection(entry, roles):
     return {"collect": collect, "collected": collected, "figures": figures}
 
 
-def _check(collect, entry):
-    """Refuse what a plan is asked for where it does not fit together, or not the table."""
+def _refused(entry, unfit):
+    """The key that asks for labels, once those that do not go with it are refused."""
+    key = "collect" if entry.get("collect") is not None else "collected"
+    if "id" not in entry:
+        raise CounterweightError(
+            f"{key} needs the key id: by it a row is drawn, and its label is known again when it "
+            "comes back."
+        )
+    for other, why in unfit.items():
+        if entry.get(other) is not None:
+            raise CounterweightError(
+                f"{key} and {other} stand together, and {why}: leave one of the two out."
+            )
+    return key
+
+
+def _check_budget(collect):
     if len(collect.keys() & {"budget", "half_width"}) != 1:
         raise CounterweightError(
             "collect says how much to buy, by budget (how many labels, or what they may cost) or "
             "by half_width (of the interval that is wanted): give one of the two."
+        )
+
+
+def _check(collect, entry):
+    """Refuse what a plan is asked for where it does not fit together, or not the table."""
+    _check_budget(collect)
+    if collect.get("for") == "top":
+        raise CounterweightError(
+            "collect.for is top, which is of the highest predictions of a log, and this table has "
+            "an outcome: choose mean, auc or calibration."
         )
     told = DEFAULTS | collect
     outcome = entry["outcome"] if isinstance(entry["outcome"], dict) else {}
@@ -95,16 +150,12 @@ def _check(collect, entry):
             )
 
 
-def plan_collection(plan, study, at, inputs, given, uses):
+def plan_collection(plan, study, at, inputs, given, uses, run=f"{_HERE}:collect"):
     """The job of which labels to buy next, beside the files and settings of what is delivered."""
     dataset = plan["datasets"][study["dataset"]]
     collected = study["collected"] or []
     inputs = inputs | {"collected": collected}
-    told = {
-        "collect": DEFAULTS | study["collect"],
-        "id": dataset["roles"]["id"],
-        "key": plan["filter_key"],
-    }
+    told = {"collect": asked_plan(study), "id": dataset["roles"]["id"], "key": plan["filter_key"]}
     told["reading"] = dataset.get("reading", {})
     outputs = {
         "metrics": at.metrics("collect"),
@@ -112,17 +163,28 @@ def plan_collection(plan, study, at, inputs, given, uses):
         "plan": f"{at.folder}/plan.parquet",
     }
     own = (collected,) if collected else ()
-    run, key = f"{_HERE}:collect", plan["filter_key"]
-    return Job(run, inputs, given | told, uses, outputs, own=own, key=key)
+    key = plan["filter_key"]
+    return Job(run, inputs, told | given, uses, outputs, own=own, key=key)
 
 
 def collect(job):
     """Write which labels to buy, with the chances of all rows, and what they will tell."""
     from counterweight.delivery.collected_answers import planned_labels
+
+    _write(job, *planned_labels(job))
+
+
+def collect_events(job):
+    """As `collect`, of the events of a log of predictions."""
+    from counterweight.delivery.collected_answers import planned_events
+
+    _write(job, *planned_events(job))
+
+
+def _write(job, rows, plan, records):
     from counterweight.tables.parquet import METRICS, metrics_table, write_table
     from counterweight.tables.saved_form import write_csv
 
-    rows, plan, records = planned_labels(job)
     write_csv(job.output.csv, rows)
     write_table(job.output.plan, plan)
     table = metrics_table(job.given["study"], "collect", records)
@@ -135,8 +197,7 @@ def with_collected(plan, study, at, job):
     inputs = job.inputs | {"collected": study["collected"], "plan": []}
     if study["collect"]:
         inputs["plan"] = f"{at.folder}/plan.parquet"
-    asked = study["collect"] and DEFAULTS | study["collect"]
-    given = job.given | {"collect": asked, "reading": dataset.get("reading", {})}
+    given = job.given | {"collect": asked_plan(study), "reading": dataset.get("reading", {})}
     modules = (*job.modules, "counterweight.models.score_tilt")
     own = (*job.own, study["collected"])
     run = f"{job.run}_collected"

@@ -11,11 +11,12 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.logs import roles_of
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, protocol_of
+from counterweight.tasks.beside_answers import EVENTS, asked_plan, own_events, plan_collection
 from counterweight.tasks.logs import files_of_parts, identities, merged_sizes, part_job, part_of
 from counterweight.tasks.own_studies import checked_reward, kept_by, refuse_columns
 
 WORDS = "studies of predictions that a log holds"
-KEYS = frozenset()
+KEYS = frozenset({"collect", "collected"})
 ROLES = ("reward", "predictions")
 ASKS = "how good predictions of a log are"
 TAKES = {"outcome": "log"}
@@ -42,11 +43,12 @@ def own_study(entry):
     labeling = {"rule": "scored_log"} | kept_by(entry)
     labeling |= {key: entry[key] for key in given if key in entry}
     names = list(entry["predictions"])
+    bought = own_events(entry)
     return {
         "features": {"recipe": "no_features"},
         "outcome": {"rule": "logged_reward"} | reward,
         "labeling": labeling,
-        "figures": ["predictions"],
+        "figures": [*bought.pop("figures"), "predictions"],
         "evaluation": {"protocol": "score_metrics"}
         | ({"top": list(entry["top"])} if "top" in entry else {}),
         "models": [
@@ -56,7 +58,7 @@ def own_study(entry):
         ],
         "roles": roles_of(reward, labeling)
         | {f"predictions {name}": entry["predictions"][name] for name in names},
-    }
+    } | bought
 
 
 def question_of(study):
@@ -80,8 +82,40 @@ def parts(plan, study):
     return {"log": (path, {})} if not os.path.isdir(path) else files_of_parts(plan, study)
 
 
+def _bought(study):
+    """Whether labels of its events are bought by design."""
+    return bool(study["collect"] or study["collected"])
+
+
+def _asked(plan, study):
+    """What is asked of events, and the settings by which labels of them are bought."""
+    dataset = plan["datasets"][study["dataset"]]
+    given = question_of(study) | {
+        "top": study["evaluation"]["options"]["top"],
+        "ids": {one["label"]: name for name, one in study["methods"].items()},
+        "id": dataset["roles"]["id"],
+        "reading": dataset.get("reading", {}),
+        "collect": asked_plan(study, EVENTS),
+    }
+    return given
+
+
 def plan_sum(plan, study, part, at):
+    if _bought(study):
+        question = question_of(study) | {"id": plan["datasets"][study["dataset"]]["roles"]["id"]}
+        return part_job(f"{_HERE}:read_events", plan, study, parts(plan, study)[part], question)
     return part_job(f"{_HERE}:sort", plan, study, parts(plan, study)[part], question_of(study))
+
+
+def read_events(job):
+    """Ids, rewards and predictions of one partition."""
+    from counterweight.delivery.collected_answers import write_events
+
+    with part_of(job) as file:
+        if not Path(file).exists():
+            raise CounterweightError(f"{file} is not there: correct the path of the table.")
+        rows = write_events(job.output.sums, file, job.given)
+    job.log.info("%s: %d rows", file, rows)
 
 
 def sort(job):
@@ -98,6 +132,13 @@ def sort(job):
 
 def plan_label(plan, study, at):
     sums = {"sums": [at.sums(one) for one in parts(plan, study)]}
+    if _bought(study):
+        files = study["collected"] or []
+        sums |= {"collected": files, "plan": []}
+        if study["collect"] and files:
+            sums["plan"] = f"{at.folder}/plan.parquet"
+        own = (files,) if files else ()
+        return Job(f"{_HERE}:measure_events", sums, _asked(plan, study), own=own)
     top = {"top": study["evaluation"]["options"]["top"]}
     return Job(f"{_HERE}:merge", sums, question_of(study) | top)
 
@@ -112,6 +153,24 @@ def merge(job):
     write_saved(job.output.labels, MERGED, merged, {})
     told = {"rows_nonzero": merged["nonzero"], "clusters": float(merged["clusters"])}
     return merged_sizes(job, merged["rows"], told)
+
+
+def measure_events(job):
+    """Measures by labels bought, as of `merge`; metric records of what they rest on."""
+    from counterweight.delivery.collected_answers import event_measures
+    from counterweight.tables.saved_form import write_saved
+
+    merged, told = event_measures(job)
+    write_saved(job.output.labels, MERGED, merged, {})
+    return merged_sizes(job, merged["rows"], told)
+
+
+def plan_collect(plan, study, at):
+    if not study["collect"]:
+        return None
+    inputs = {"sums": [at.sums(one) for one in parts(plan, study)]}
+    run, given = "counterweight.tasks.beside_answers:collect_events", _asked(plan, study)
+    return plan_collection(plan, study, at, inputs, given | {"study": study["id"]}, (), run)
 
 
 def plan_train(plan, study, method, at):

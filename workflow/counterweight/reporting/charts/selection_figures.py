@@ -30,10 +30,10 @@ CAPTION_BY_NAME = {
         "weights. Labels of grey points are hidden."
     ),
     "collect": (
-        "Half of the 95 % interval of the rate, or mean, of the rows without an outcome, by how much "
-        "is spent on labels: as planned; of a plain random sample that uses no estimates; and as "
-        "planned if the estimates told nothing of single rows, which is the cost of being wrong about "
-        "them. The cross is what the labels that were bought have reached."
+        "Half of the 95 % interval of what is asked (the rate or mean of the rows without an outcome, "
+        "the AUC or the calibration of predictions), by how much is spent on labels: as planned; of a "
+        "plain random sample that uses no estimates; and as planned if the estimates told nothing of "
+        "single rows, which is the cost of being wrong about them. The cross is what the labels that were bought have reached."
     ),
     "gamma": (
         "What the rows without a label could make of a number where, at equal features, the "
@@ -522,9 +522,13 @@ def draw_collect(study):
     budget = study.get(_SOURCE, "labels_budget", _TARGET).mean
     panel.upright(budget, forms.Look(forms.INK, "", forms.DOTTED), "the plan")
     target = study.plan["targets"][0]
-    reached = study.get("delivered", f"reached_{kind}", target)
+    # Where labels tell of predictions they are counted with the rows of the log.
+    source, place = "delivered", {}
+    if not study.get(source, f"reached_{kind}", target).known:
+        source, place = "labels", {"part": "log"}
+    reached = study.get(source, f"reached_{kind}", target, **place)
     if reached.known and not spent:
-        at = study.get("delivered", "labels_bought", target).mean
+        at = study.get(source, "labels_bought", target, **place).mean
         panel.line("reached", [(at, reached.mean)], _REACHED, bars=False, markersize=7)
     panel.ax.set_xlim(left=0)
     panel.ax.set_ylim(bottom=0)

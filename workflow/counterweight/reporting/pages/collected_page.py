@@ -23,21 +23,18 @@ def _half(numbers, which, source, target, **place):
     return ""
 
 
-def planned(numbers):
-    """Sentences on the plan of labels to buy, where there is one."""
+def planned(numbers, what="the rate or mean of the rows without an outcome", label="outcome"):
+    """Sentences on the plan of labels, where there is one: what they tell, what is bought."""
     count = numbers.get(_PLAN, "labels_planned", _BLANK)
     if not count.known:
         return
     expected = _half(numbers, "planned", _PLAN, _BLANK)
     cost = numbers.get(_PLAN, "labels_cost", _BLANK)
     price = f" for {number(cost.mean, places_for([cost.mean]))}" if cost.known else ""
-    rows = f"{number(count.mean, 0)} rows whose outcome to buy{price}"
+    rows = f"{number(count.mean, 0)} rows whose {label} to buy{price}"
     text = f"collect.csv lists {rows}, drawn by design"
     if expected:
-        text += (
-            f": the rate or mean of the rows without an outcome is then expected to be known to "
-            f"±{expected}, whoever had an outcome before"
-        )
+        text += f": {what} is then expected to be known to ±{expected}, whoever had one before"
         ends = [_half(numbers, "planned", _PLAN, _BLANK, variable=end) for end in ENDS]
         if all(ends):
             text += (
@@ -49,7 +46,7 @@ def planned(numbers):
     wrong = _half(numbers, "expected", _PLAN, _BLANK, part=f"{budget:g}", variable="wrong")
     if wrong:
         text += f" (±{wrong} if the estimates told nothing of single rows)"
-    yield f"{text}. Fill in its outcome column and name the file under collected."
+    yield f"{text}. Fill in its {label} column and name the file under collected."
 
 
 def bought_answer(numbers, people, more, cards):
@@ -224,5 +221,76 @@ BY_BOUGHT = Sheet(
     _quality,
     _quality_columns,
     first="Told by",
+    best=False,
+)
+
+
+# The same of the events of a log, by whose labels predictions are judged.
+
+
+def planned_of_log(numbers):
+    """Sentences on the events to label."""
+    first = numbers.plan["methods"][0]["label"] if numbers.plan.get("methods") else ""
+    known = numbers.get(_PLAN, "planned_points", _BLANK).known
+    of = f"{first}" if first else "the predictions"
+    yield from planned(numbers, f"the {'AUC' if known else 'calibration'} of {of}", "reward")
+
+
+def bought_of_log(numbers):
+    """Sentences on what the measures of predictions rest on, where labels were bought."""
+    place = {"part": "log"}
+    bought, refused, waiting = (
+        numbers.get("labels", f"labels_{name}", **place).mean
+        for name in ("bought", "refused", "waiting")
+    )
+    if not bought > 0:
+        return
+    text = (
+        f"{number(bought, 0)} labels were bought by design: each row had a known chance to be one"
+    )
+    yield (
+        f"{text}, rewards that the log had count for themselves, and nothing is assumed of who had "
+        "one. Intervals count that rewards of the same rows could have come out otherwise."
+    )
+    if refused > 0:
+        yield (
+            f"{number(refused, 0)} rows that were drawn have no label, and are taken to be like "
+            "the others at equal predictions."
+        )
+    if waiting > 0:
+        yield f"{number(waiting, 0)} rows of collect.csv are still to be labeled."
+
+
+def _each(numbers):
+    for one in numbers.sources:
+        if numbers.get(_PLAN, "planned_auc", _BLANK, part=one).known:
+            yield Line(_PLAN, capital(numbers.label(one)), {"part": one})
+
+
+def _each_columns(numbers):
+    yield Column("planned_auc", "AUC, ±", target=_BLANK, show="mean")
+    parts = {
+        at
+        for one in numbers.sources
+        for at in numbers.places("variable", _PLAN, "planned_ratio", _BLANK)
+    }
+    for at in ("", *sorted(parts - {""}, key=lambda at: -float(at.split()[-1]))):
+        share = f"highest {100 * float(at.split()[-1]):g} %" if at else "all rows"
+        yield Column(
+            "planned_ratio",
+            f"Predicted over observed, {share}, ±",
+            target=_BLANK,
+            place={"variable": at},
+            show="mean",
+        )
+
+
+#: What the labels of a plan are expected to tell of each column of predictions.
+EXPECTED = Sheet(
+    "What the labels in collect.csv are expected to tell",
+    _each,
+    _each_columns,
+    first="Predictions",
+    note="Half of a 95 % interval, if predictions are right on average.",
     best=False,
 )

@@ -4,6 +4,7 @@ import math
 
 from counterweight.labeling.columns import condition_in_words
 from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.pages.collected_page import EXPECTED, bought_of_log, planned_of_log
 from counterweight.reporting.pages.selection_page import gap_column
 from counterweight.reporting.pages.sensitivity_page import REHEARSAL, rehearsed_parts
 from counterweight.reporting.sheets import (
@@ -358,8 +359,9 @@ def ranking_question(numbers):
 def ranking_answer(numbers):
     """Which predictions are best by the first measure, whether that holds, and how calibrated."""
     metric, lines = numbers.headline, ranked(numbers)
-    if metric is None:
-        return None
+    to_buy = [*planned_of_log(numbers)]
+    if metric is None or not lines:
+        return Answer(to_buy[0], to_buy[1:]) if to_buy else None
     measure, said, more = numbers.measure(metric), [], []
     for line in lines:
         size = in_words(numbers.get(line.source, metric), measure)
@@ -373,7 +375,7 @@ def ranking_answer(numbers):
     todo = ["Go by the first where they differ; where they do not, by the one that costs least."]
     if more:
         todo = ["Calibrate predictions that are too high or too low before their size is used."]
-    more = (*(f"{text}." for text in said[1:]), *more)
+    more = (*(f"{text}." for text in said[1:]), *bought_of_log(numbers), *more)
     return Answer(f"{said[0]}.", more, *cards, todo=todo)
 
 
@@ -424,6 +426,8 @@ def ranking_assumed(numbers):
     all_rows = numbers.get("labels", "rows_log", "").mean
     of = f" of about {number(users, 0)} users" if users else ""
     yield f"They rest on {number(all_rows, 0)} rows{of}, {number(rows, 0)} of them with a reward."
+    if any(bought_of_log(numbers)) or any(planned_of_log(numbers)):
+        return
     yield f"The intervals take for granted {listing(kept_at(numbers))}."
 
 
@@ -461,7 +465,7 @@ RANKED_PAIRS = Sheet(
 )
 PREDICTIONS = StudyPage(
     answer=ranking_answer,
-    sheets=(MEASURED, HIGHEST, RANKED_PAIRS),
+    sheets=(MEASURED, HIGHEST, RANKED_PAIRS, EXPECTED),
     trust=(ranking_assumed,),
     question=ranking_question,
 )

@@ -1,0 +1,206 @@
+"""Labels bought for predictions of a log: which events; measures that are right over draws."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.delivery.collected_answers import (
+    EventAnswers,
+    Events,
+    PlannedEvents,
+    event_measures,
+    highest,
+    planned_events,
+    rewards_read,
+    write_events,
+)
+from counterweight.delivery.label_plans import SMALL, chances_by_place
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.metrics import auc, brier
+from counterweight.evaluation.scored_log import ScoredLog
+from counterweight.numerics.estimate import share_interval
+from counterweight.numerics.linear import expit
+from counterweight.tasks.beside_answers import EVENTS
+
+OUTCOME = {"column": "fraud"}
+PREDICTIONS = {"now": "now", "new": "new"}
+ROWS = 1200
+
+
+def a_log(rng, rows=ROWS):
+    """Events, chances of fraud that one of two predictions knows, and the fraud that came."""
+    z = rng.normal(size=rows)
+    p = expit(1.4 * z - 1)
+    frame = pd.DataFrame({"event": [f"e{k}" for k in range(rows)], "fraud": ""})
+    frame["now"] = expit(z + rng.normal(size=rows))
+    return frame.assign(new=p), p
+
+
+def job(folder, frame, collect=None, labels=None):
+    """The job of a plan, or of measures, of a log in one file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    frame.to_csv(folder / "log.csv", index=False)
+    given = {"id": "event", "outcome": OUTCOME, "predictions": PREDICTIONS, "keys": {}}
+    given |= {"reading": {}, "top": [0.1], "ids": {"now": "now", "new": "new"}}
+    given |= {"key": str(folder / "key"), "collect": collect and EVENTS | collect}
+    write_events(folder / "sums.parquet", folder / "log.csv", given)
+    paths = {"sums": str(folder / "sums.parquet"), "collected": [], "plan": []}
+    if labels is not None:
+        labels.to_csv(folder / "labels.csv", index=False)
+        paths["collected"] = str(folder / "labels.csv")
+    log = SimpleNamespace(info=lambda *told: None)
+    return SimpleNamespace(input=SimpleNamespace(**paths), given=given, log=log)
+
+
+def drawn(events, rows, budget, turn):
+    """Chances and mask of a plan by the coins of a turn."""
+    size = rows.chances(SMALL * len(events.ids))
+    place = np.random.default_rng([5, turn]).random(len(size)) / size
+    bought = np.zeros(len(size), bool)
+    bought[np.argsort(place)[:budget]] = True
+    return chances_by_place(place, size, budget), bought
+
+
+def answers(events, chances, bought, y):
+    made = EventAnswers.__new__(EventAnswers)
+    made.events, made.level, made.chances, made.bought = events, 0.95, chances, bought
+    made.outcome = np.where(bought, y, np.nan)
+    return {
+        (one["predictions"], one["metric"], one.get("top"), one.get("other")): one
+        for several in made.measures().values()
+        for one in several
+    }
+
+
+def test_measures_are_right_over_draws_and_their_intervals_hold(tmp_path):
+    rng = np.random.default_rng(2)
+    frame, p = a_log(rng)
+    events = Events(job(tmp_path, frame))
+    rows = PlannedEvents(events, EVENTS | {"budget": 200})
+    again = [(rng.random(ROWS) < p).astype(float) for _ in range(40)]
+    inside = events.tops[0.1]["now"]
+    areas = {name: np.mean([auc(y, frame[name])[0] for y in again]) for name in PREDICTIONS}
+    truth = {
+        ("now", "auc", 1.0, None): areas["now"],
+        ("now", "predicted_over_observed", 1.0, None): frame["now"].mean() / p.mean(),
+        ("now", "predicted_over_observed", 0.1, None): frame["now"][inside].mean()
+        / p[inside].mean(),
+        ("new", "auc", None, "now"): areas["new"] - areas["now"],
+    }
+    found = []
+    for turn in range(60):
+        y = (rng.random(ROWS) < p).astype(float)
+        chances, bought = drawn(events, rows, 200, turn)
+        found.append(answers(events, chances, bought, y))
+    for key, value in truth.items():
+        told = np.array([[one[key][end] for end in ("value", "low", "high")] for one in found])
+        error = told[:, 0].std() / np.sqrt(len(told))
+        # The ratio's own bend, of the order of its variance, is allowed for.
+        assert abs(told[:, 0].mean() - value) < 4 * error + told[:, 0].var() / value
+        held = np.mean((told[:, 1] <= value) & (value <= told[:, 2]))
+        assert held >= 0.87, key  # 60 draws of .95: below by chance in 1 of 100
+
+
+def test_with_every_label_measures_are_those_of_a_log_without_blanks(tmp_path):
+    rng = np.random.default_rng(3)
+    frame, p = a_log(rng, 400)
+    y = (rng.random(400) < p).astype(int)
+    labels = frame[["event"]].assign(fraud=y, chance=1.0)
+    made, told = event_measures(job(tmp_path, frame, labels=labels))
+    assert told["labels_bought"] == 400 and told["rows_nonzero"] == y.sum()
+    facts = {"predictions": PREDICTIONS, "outcome": OUTCOME, "top": [0.1]}
+    log = ScoredLog(facts | {"labeling": {"keep_rate": 1.0, "rows_before": 0}})
+    log.sort(tmp_path / "run.parquet", frame.assign(fraud=y))
+    whole = log.merge([tmp_path / "run.parquet"])
+    for kind in ("estimates", "differences"):
+        keys = ("predictions", "other", "metric", "top")
+        want = {tuple(one.get(key) for key in keys): one for one in whole[kind]}
+        for one in made[kind]:
+            key = tuple(one.get(name) for name in keys)
+            assert one["value"] == pytest.approx(want[key]["value"], rel=1e-9), key
+            if one.get("top") == 1.0 and one["metric"] in ("auc", "brier"):
+                error = want[key]["standard_error"]
+                assert one["standard_error"] == pytest.approx(error, rel=0.15)
+
+
+def test_rewards_that_the_log_has_count_for_themselves(tmp_path):
+    rng = np.random.default_rng(4)
+    frame, p = a_log(rng, 300)
+    y = (rng.random(300) < p).astype(int)
+    held = frame["now"] > 0.6  # whatever led to them
+    frame.loc[held, "fraud"] = y[held].astype(str)
+    labels = frame.loc[~held, ["event"]].assign(fraud=y[~held], chance=1.0)
+    made, told = event_measures(job(tmp_path, frame, labels=labels))
+    first = made["estimates"][0]
+    assert told["labels_bought"] == (~held).sum() and first["rows"] == 300
+    assert first["value"] == pytest.approx(auc(y, frame["now"])[0], rel=1e-9)
+    squared = next(one for one in made["estimates"] if one["metric"] == "brier")
+    assert squared["value"] == pytest.approx(brier(y, frame["now"])[0], rel=1e-9)
+    again = labels.assign(event=frame.loc[held, "event"].iloc[0]).head(1)
+    with pytest.raises(CounterweightError, match="whose outcome the table knows"):
+        event_measures(job(tmp_path, frame, labels=pd.concat([labels, again])))
+
+
+def test_a_plan_draws_where_labels_tell_and_a_larger_one_goes_on(tmp_path):
+    frame, p = a_log(np.random.default_rng(5))
+    first, plan, records = planned_events(job(tmp_path, frame, {"budget": 60, "for": "top"}))
+    top = highest(frame["now"].to_numpy(), 0.1) | highest(frame["new"].to_numpy(), 0.1)
+    share = plan["chance"].to_numpy()
+    assert share[top].mean() > 3 * share[~top].mean() and (share > 0).all()
+    more = planned_events(job(tmp_path, frame, {"budget": 90, "for": "top"}))[0]
+    assert more["event"].tolist()[:60] == first["event"].tolist() and len(more) == 90
+    told = {(one["metric"], one.get("part"), one.get("variable")): one["value"] for one in records}
+    assert told["labels_planned", "", None] == 60 and told["planned_auc", "new", ""] > 0
+    assert told["planned_half_width", None, "low"] <= told["planned_half_width", "", None]
+    labels = first.assign(fraud=(np.arange(60) % 3 == 0).astype(int))
+    back = planned_events(job(tmp_path, frame, {"budget": 90, "for": "top"}, labels))[0]
+    assert back["fraud"].astype(str).tolist()[:60] == labels["fraud"].astype(str).tolist()
+    assert (back["fraud"][60:] == "").all()
+    labels.loc[0, "event"] = plan.loc[~plan["drawn"], "id"].iloc[-1]
+    with pytest.raises(CounterweightError, match="rows that the plan does not have"):
+        planned_events(job(tmp_path, frame, {"budget": 60, "for": "top"}, labels))
+
+
+def test_what_is_expected_is_what_is_reached(tmp_path):
+    rng = np.random.default_rng(6)
+    frame, p = a_log(rng, 3000)
+    frame["now"] = p  # right, so that what is expected may be
+    events = Events(job(tmp_path, frame))
+    rows = PlannedEvents(events, EVENTS | {"budget": 400, "for": "auc"})
+    expected = next(one for _, count, one in rows.groups(np.ones(3000, bool), rows.chances(400)))
+    reached = []
+    for turn in range(12):
+        y = (rng.random(3000) < p).astype(float)
+        own = answers(events, *drawn(events, rows, 400, turn), y)["now", "auc", 1.0, None]
+        reached.append((own["high"] - own["low"]) / 2)
+    assert expected == pytest.approx(np.mean(reached), rel=0.15)
+    low, high = rows.span(rows.chances(400))
+    assert low < expected < high
+
+
+def test_what_cannot_be_planned_is_told(tmp_path):
+    frame, p = a_log(np.random.default_rng(7), 60)
+    with pytest.raises(CounterweightError, match="is a chance from 0 to 1"):
+        Events(job(tmp_path, frame.assign(now=frame["now"] * 9, new=-3.0)))
+    with pytest.raises(CounterweightError, match="filled in in all rows"):
+        Events(job(tmp_path, frame.assign(fraud=1)))
+    with pytest.raises(CounterweightError, match="outcomes in 'fraud' that the table does not"):
+        Events(job(tmp_path, frame.assign(fraud="maybe")))
+    labels = frame[["event"]].assign(fraud=0, chance=1.0)
+    with pytest.raises(CounterweightError, match="so nothing ranks"):
+        event_measures(job(tmp_path, frame, labels=labels))
+
+
+def test_rewards_are_read_as_they_are_written():
+    texts = ["yes", " no", "", None, "yes"]
+    known = rewards_read(texts, OUTCOME | {"positive": "yes"}, "here")
+    np.testing.assert_array_equal(known, [1, 0, np.nan, np.nan, 1])
+    np.testing.assert_array_equal(rewards_read(["1", "0.0", ""], OUTCOME, "here"), [1, 0, np.nan])
+
+
+def test_a_share_of_few_rows_has_the_interval_of_a_count():
+    # Clopper and Pearson of 27 of 30, and of none of 10.
+    low, high = share_interval(0.9, np.sqrt(0.9 * 0.1 / 30), 30)
+    assert (low, high) == (pytest.approx(0.7347, abs=1e-4), pytest.approx(0.9789, abs=1e-4))
+    assert share_interval(0.0, 0.0, 10) == (0.0, pytest.approx(1 - 0.025**0.1))

@@ -59,10 +59,9 @@ const probes = {
   settled: () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))),
   height: () => document.documentElement.scrollHeight,
 
-  // Serious and critical findings of axe-core: rule, what it asks for, where.
+  // Findings of axe-core: rule, what it asks for, where.
   async axe() {
     const {violations} = await axe.run({resultTypes: ["violations"]});
-    return violations.filter(v => ["serious", "critical"].includes(v.impact)).map(v =>
-      `${v.id} (${v.help}): ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join("; ")}`);
+    return violations.map(v => `${v.id} (${v.help}): ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join("; ")}`);
   },
 };

@@ -1,5 +1,6 @@
 """The pages of the docs in a real browser: opened as files, without a network."""
 
+import itertools
 import re
 
 import pages
@@ -165,7 +166,7 @@ def test_every_page_can_be_read_by_all(shown, site):
         page.evaluate(pages._axe())
         for name, text in texts.items():
             page.evaluate("html => document.querySelector('article').innerHTML = html", text)
-            for theme, width in (("light", 390), ("dark", 1440)):
+            for theme, width in itertools.product(pages.THEMES, (390, 1440)):
                 page.emulate_media(color_scheme=theme)
                 page.set_viewport_size({"width": width, "height": 900})
                 pages.ask(page, "settled")

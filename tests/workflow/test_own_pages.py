@@ -19,9 +19,9 @@ from counterweight.reporting.wording import amount, interval, number, percent
 from own_tables import FILES, MINE, placed, tables
 
 sys.path[:0] = [str(ROOT / "tests" / "browser")]
-from pages import links_wrong  # noqa: E402
+from pages import browser, check_page, links_wrong, missing  # noqa: E402
 
-OTHERS = {"loans": "loans", "scored": "scored"}
+OTHERS = {"loans": "loans", "scored": "scored", "kept": "scored"}
 #: Kinds, and the file of each.
 KINDS = {name: files[0] for name, files in FILES.items()} | OTHERS
 
@@ -48,6 +48,7 @@ def write_tables(folder):
     config["loans"] |= {"table": "mine/loans.csv", "collected": "mine/labels.csv"}
     config["scored"] = {"table": "mine/scored.csv", "reward": "clicked", "keep_rate": 0.1}
     config["scored"]["predictions"] = {"new": "new model", "old": "old model"}
+    config["kept"] = {"table": "mine/scored.csv", "outcome": "clicked", "keep_rate": 0.1}
     (folder / "mine.yaml").write_text(yaml.safe_dump({"tables": config, "one_file": True}))
 
 
@@ -153,6 +154,19 @@ def test_no_link_is_dead_in_pages_or_in_one_file(run, one):
         links = re.findall(r'<a\b[^>]*? href="([^"]*)"', page.read_text())
         assert len(links) > 5
         assert links_wrong(map(html.unescape, links), page) == [], page.name
+
+
+@pytest.fixture(scope="module")
+def seen():
+    if missing():
+        pytest.skip(missing())
+    with browser() as shown:
+        yield shown
+
+
+def test_everybody_can_read_it_on_a_phone_and_a_desk_light_and_dark(seen, kind):
+    _, page = kind
+    assert check_page(seen, page.path, (390, 1440)) == []
 
 
 def test_figures_show_their_values_and_can_be_taken_away(run, kind):
@@ -279,6 +293,17 @@ def test_predictions_are_one_number_a_name(run):
         told = f"{number(one.value, 3)} {interval(one.low, one.high, 3)}"
         assert any(value.startswith(told) for _, value in page.cards)
     assert number(known["value"].max(), 3) in page.answer
+
+
+def test_a_log_that_dropped_zeros_is_one_number_a_name(run):
+    page, log = Shown(run, "kept"), pd.read_csv(run("kept").folder / "mine/scored.csv")
+    ones = log["clicked"].sum()
+    share = percent(ones / (ones + 10 * (len(log) - ones)))
+    assert f"{share} have clicked = 1" in page.answer
+    place = {"variable": "", "part": "", "target": "general"}
+    for name, label in (("boosting", "Gradient boosting"), ("logistic", "Logistic regression")):
+        told = number(measured(run, "kept", name, "auc", **place), 3)
+        assert page.card(label).startswith(told) and f"{told} [" in page.answer
 
 
 def test_promises_are_one_number_a_name(run):

@@ -179,7 +179,7 @@ def test_the_index_has_one_finding_a_family_and_counts_claims_of_papers_that_wer
     cards = sections["claims"].blocks[0].cards
     claims = pages[blocks.CLAIMS].blocks[0].claims
     assert sum(int(card.value) for card in cards) == len(claims) > 10
-    assert "not told apart from it" in render(index, blocks.site_of(example.plan()))
+    assert "not significantly different from it" in render(index, blocks.site_of(example.plan()))
 
 
 def test_ones_own_study_alone_says_nothing_of_papers(metrics):

@@ -58,7 +58,7 @@ def test_the_main_method_is_compared_with_the_baseline_on_the_same_repeats():
         (-0.3, -0.1, "less", "better than"),
         (-0.1, 0.3, "more", "not significantly different from"),
         (0.1, 0.3, "", "] from"),
-        (np.nan, np.nan, "more", "without an interval, from"),
+        (np.nan, np.nan, "more", "(no interval) against"),
     ],
 )
 def test_a_difference_is_better_only_where_its_interval_says_so(low, high, better, told):

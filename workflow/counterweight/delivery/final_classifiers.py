@@ -81,7 +81,7 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
 def shown_records(model):
     """What a classifier under constraints is given away with, as metric records of `delivered`.
 
-    ``fit_cost`` is its objective beside that of the best rule that looks at nobody and keeps the
+    ``fit_cost`` is its objective beside that of the best rule that uses no columns and keeps the
     constraints (``fit_constant``, with the ``_chance`` of its yes and whether it ``_keeps`` them)
     or keeps nothing (``fit_free``), on the rows that judge, else of the fit. Of a confidence:
     ``fit_confidence``, ``fit_certified``, ``fit_held_out`` (the share), ``fit_shown`` (the least

@@ -378,7 +378,7 @@ def which_method():
         rows.append(blocks.Row(one.condition, cells, one.benchmark * (one.benchmark != group)))
         group = one.benchmark
     caption = "Best mean rank over the data sets of make benchmark, and not those of this run"
-    head = map(blocks.Head, ("when", "best", "not told apart from it"))
+    head = map(blocks.Head, ("when", "best", "not significantly different from it"))
     return (blocks.Table(caption, tuple(head), tuple(rows)),)
 
 

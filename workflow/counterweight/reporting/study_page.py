@@ -131,7 +131,7 @@ def difference_in_words(gap, measure):
     """``0.4 points [0.1, 0.7] better than``; says so where the interval holds 0."""
     size = gap_in_words(gap, measure)
     if not gap.bounded:
-        return f"{size}, without an interval, from"
+        return f"{size} (no interval) against"
     if not gap.beyond_chance:
         return f"{size}, not significantly different from"
     if not measure.better:

@@ -150,7 +150,7 @@ def chances(entry):
         ],
         "main": "boosting",
         "baseline": "logistic",
-        "figures": [],
+        "figures": ["predictions"],
         "deliver": {"method": "boosting"},
     }
 

@@ -193,7 +193,7 @@ def test_a_rule_behind_one_that_looks_at_nobody_is_never_given_unsaid(caplog):
         assert one.rule.keeps and one.rule.chance == pytest.approx(0.9, abs=1e-3)
         assert one.rule.cost == pytest.approx(0.9 * (y == 0).mean() + 0.1 * y.mean(), abs=0.02)
         if one.behind:
-            (told,) = [said for said in model.warnings_ if "looks at nobody" in said]
+            (told,) = [said for said in model.warnings_ if "uses no columns" in said]
             assert f"{one.cost:.3g}" in told and f"{one.rule.cost:.3g}" in told
             assert told in caplog.text
     # One that tells them is not behind.

@@ -110,7 +110,7 @@ def test_verdicts_go_before_values():
     [
         (0.02, 0.005, "First would earn 0.0200 [0.0150, 0.0250] more than Second."),
         (-0.02, 0.005, "First would earn 0.0200 [0.0150, 0.0250] less than Second."),
-        (0.02, 0.03, "are not told apart"),
+        (0.02, 0.03, "do not differ significantly"),
     ],
 )
 @pytest.mark.parametrize("turned", [False, True])

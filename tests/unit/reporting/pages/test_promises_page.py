@@ -176,7 +176,7 @@ def test_a_rule_behind_one_that_looks_at_nobody_is_the_first_sentence_of_the_pag
         numbers = StudyNumbers("mine", plan, pd.concat([metrics, own], ignore_index=True))
         found = PAGE.answer(numbers)
         said = (
-            "The classifier with promises is no better than a rule that looks at nobody: on rows "
+            "The classifier with promises is no better than a rule that uses no columns: on rows "
             "that judged it its error is 62.1 %, and a yes to 0.45 of the people, drawn at random, "
             "which keeps all promises, too, has 47.2 %. "
         )
@@ -338,7 +338,7 @@ def test_costs_stand_beside_rules_that_look_at_nobody():
     cards, behind = promises_page._costs(numbers, "ramp")
     # One rule is both, so it has one card.
     assert behind == "" and [card.value for card in cards[1:]] == ["40.0 %"]
-    assert cards[1].note == "Looks at nobody, breaks promises"
+    assert cards[1].note == "Uses no columns, breaks promises"
     numbers, _ = delivered(**known | {"behind": 1.0})
     assert "on the rows of its fit its error is 20.0 %" in promises_page._costs(numbers, "ramp")[1]
     numbers, _ = delivered()

@@ -45,7 +45,7 @@ def test_ranges_are_in_the_unit_of_what_is_swept():
     )
     ends = {1.0: (1234.0, 1234.0), 2.0: (1000.0, 1500.0)}
     (mean,) = page.swept_of(numbers(delivered=CHOSEN + swept("swept_mean", ends)))
-    assert mean.range(2.0) == "1,000.00 to 1,500.00" and not mean.common
+    assert mean.range(2.0) == "1,000 to 1,500" and not mean.common
     assert list(mean.ends("most")) == ["gamma=1.0", "gamma=2.0"]
 
 
@@ -92,16 +92,16 @@ def test_of_classifiers_the_model_of_the_chances_is_named_and_the_truth_beside_t
     told = [*page.how_wrong(known)]
     assert told[1].startswith("Swept are the chances that Svm learns from labeled rows.")
     assert told[-1].endswith(
-        "rate of outcome = 1, everyone is 31.0 %; the bounds hold it from Γ = 2.5 on."
+        "rate of outcome = 1, everyone is 31.0 %; the bounds contain it from Γ = 2.5 on."
     )
 
 
 @pytest.mark.parametrize(
     ("gamma", "told"),
     [
-        (1.0, "the bounds hold it at Γ = 1 already."),
-        (1.005, "the bounds hold it at Γ = 1 already."),
-        (1.1, "the bounds hold it from Γ = 1.1 on."),
+        (1.0, "the bounds contain it at Γ = 1 already."),
+        (1.005, "the bounds contain it at Γ = 1 already."),
+        (1.1, "the bounds contain it from Γ = 1.1 on."),
         (MOST, f"it lies outside the bounds even at Γ = {MOST:g}."),
     ],
 )

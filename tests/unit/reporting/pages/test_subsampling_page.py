@@ -116,7 +116,7 @@ def test_the_best_way_to_spend_a_budget_is_told_by_each_measure():
     )
     answer = subsampling_page.answer(numbers)
     assert "With 1,000 training rows, by AUC, balanced is best: 0.760" in (answer.sentence)
-    assert "+5.0 points, without an interval, from natural" in answer.sentence
+    assert "+5.0 points (no interval) against natural" in answer.sentence
     assert "Beyond the budget, all has 0.800" in answer.sentence
     assert answer.more[0].startswith("By accuracy, natural is best: 91.0 %")
     assert list(subsampling_page.spent(numbers)) == [

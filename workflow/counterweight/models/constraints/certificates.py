@@ -65,7 +65,7 @@ BEYOND = 1.05
 
 
 class Trivial(NamedTuple):
-    """The best rule that looks at nobody beside a classifier of an objective, on some rows.
+    """The best rule that uses no columns beside a classifier of an objective, on some rows.
 
     `rule` keeps the constraints, where any such rule does; `free` is the best of all.
     """

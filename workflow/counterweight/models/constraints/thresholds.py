@@ -511,13 +511,13 @@ class RepairedDecisions(NamedColumns):
 
     @property
     def trivial_told_(self):
-        """What a rule that looks at nobody would do, where the classifier is no better; else ""."""
+        """What a rule that uses no columns would do, where the classifier is no better; else ""."""
         one = self.trivial_
         if one is None or not one.behind:
             return ""
         keeps = "which keeps all constraints, too," if one.rule.keeps else "which breaks some,"
         return (
-            f"The classifier is no better than a rule that looks at nobody: its {self.objective} "
+            f"The classifier is no better than a rule that uses no columns: its {self.objective} "
             f"on the {one.rows} rows is {one.cost:.3g}, and {one.rule.words}, {keeps} has "
             f"{one.rule.cost:.3g}."
         )

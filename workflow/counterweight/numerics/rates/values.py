@@ -142,7 +142,7 @@ def deployed_value(rate, data):
 
 
 class Constant(NamedTuple):
-    """The best rule that looks at nobody: a yes with one chance for all; what it costs."""
+    """The best rule that uses no columns: a yes with one chance for all; what it costs."""
 
     chance: float
     cost: float

@@ -14,8 +14,8 @@ CAPTION_BY_NAME = {
         "line is what the policy earned that made the log."
     ),
     "predictions": (
-        "How good each column of predictions is on the rows of the log, with 95 % intervals, a "
-        "panel for each of the first measures of the table."
+        "How good predictions are on rows of the log, with 95 % intervals: a line for each column or "
+        "method, a panel for each of the first measures of the table."
     ),
     "keep_rates": (
         "The headline measure on all test rows after training on zero rows kept at the rate l, "
@@ -382,7 +382,7 @@ def draw_policies(study):
 
 
 def draw_predictions(study):
-    """Each column of predictions by the first measures of the table."""
+    """Each column of predictions, or each method, by the first measures of the table."""
     ranked = own_logs_page.ranked(study)
     lines = ranked[: forms.MOST_ROWS]
     metrics = [one for one in study.plan["columns"] if study.measured(one)][:3]

@@ -50,7 +50,7 @@ CAPTION_BY_NAME = {
         "What promises cost: each point is a rule on the way from careful to bold, on rows that "
         "did not fit it. Across: by how much its promises are looser than asked (below 0: "
         "stricter) where these rows show them kept, at the confidence, by this rule alone. Up: "
-        "its error. Dashed: promises as asked; grey: the best rule that looks at nobody and "
+        "its error. Dashed: promises as asked; grey: the best rule that uses no columns and "
         "keeps them."
     ),
     "sequence": (
@@ -416,7 +416,7 @@ def draw_promises(study):
     panel.line("rules that were looked at", line, forms.MAIN, bars=False)
     constant = study.get(of, "fit_constant")
     if constant.known:
-        panel.level("looks at nobody", constant.times(100), forms.BASELINE)
+        panel.level("uses no columns", constant.times(100), forms.BASELINE)
     panel.upright(0.0, forms.LIMIT, "as asked")
     panel.ax.margins(x=0.08, y=0.12)
     (near, cost, *_) = min(line, key=lambda point: (abs(max(point[0], 0)), point[1]))

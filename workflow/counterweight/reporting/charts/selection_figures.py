@@ -39,9 +39,9 @@ CAPTION_BY_NAME = {
         "What the rows without a label could make of a number where, at equal features, the "
         "odds of having none differ between outcomes by a factor of Γ at most: in the band each "
         "row takes the end that is worst, along the dashed lines all rows have the same factor; blue "
-        "dots, where they are, add the sampling error of the band's ends. "
-        "At Γ = 1 labels are missing at random, or as a tilt of the config says. The dotted "
-        "line sees hidden labels, which nobody has in practice."
+        "dotted lines, where there are some, add the sampling error of the band's ends. "
+        "At Γ = 1 labels are missing at random, or as a tilt of the config says. Hidden "
+        "labels, where the legend names them, are known in studies of public data alone."
     ),
     "likelihood": (
         "Log-likelihood of the unlabeled rows, per row and relative to the start, after each "

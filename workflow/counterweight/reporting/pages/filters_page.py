@@ -22,6 +22,7 @@ from counterweight.reporting.wording import (
     count,
     joined_words,
     listing,
+    named,
     number,
     percent,
     setting_label,
@@ -153,6 +154,10 @@ EVERYONE = "everyone"
 TARGETS = ("train", "test")
 #: Columns that are named which set new people apart.
 MOST_COLUMNS = 5
+#: Why one's own page has two numbers of what a filter tells.
+DRAWN_ONCE = (
+    " Disclosivity is over all draws of a person's leaf; the card above and filter.md draw it once."
+)
 #: Groups that a first sentence tells of.
 MOST_GROUPS = 3
 #: Metrics of the table, in its order; the first is the headline. The last ones are by group.
@@ -290,6 +295,8 @@ def start_note(numbers):
         "any filter that tells no more than the setting allows; one that tells more on test rows "
         "than on its own can be below it. Way: how far from no filter to the floor. A method "
         "without a limit is shown as it was trained."
+        + DRAWN_ONCE
+        * (numbers.plan["source"] == "own")
     )
 
 
@@ -462,7 +469,7 @@ def of_delivered(numbers, about):
         groups.append((first, line, share, wanted(numbers, line).mean))
     # The rarest groups are what a filter is for.
     groups = [
-        f"{percent(share)} are {line.label} ({percent(first)} of all, {percent(aim)} wanted)"
+        f"{percent(share)} are {named(line.label)} ({percent(first)} of all, {percent(aim)} wanted)"
         for first, line, share, aim in sorted(groups, key=lambda one: one[0])[:MOST_GROUPS]
     ]
     sentence = f"Of the people whom the filter accepts {listing(groups)}"
@@ -484,7 +491,12 @@ def of_delivered(numbers, about):
             "",
             f"what a leaf may tell about anybody's group, for new people; {level}",
         ),
-        Card("Told on held-out rows", number(shown, 3), "", "the largest shift of a group's share"),
+        Card(
+            "Told on held-out rows",
+            number(shown, 3),
+            "",
+            "the largest shift of a group's share, each person's leaf drawn once",
+        ),
     ]
     asked = plan_of(numbers, "given").get("certified") or plan_of(numbers, "given").get("chosen")
     limit = f" ({asked['alpha']:g} was the limit that was asked for)" if asked else ""

@@ -17,7 +17,7 @@ from counterweight.reporting.sheets import (
     pairs,
 )
 from counterweight.reporting.study_page import Answer, StudyPage, difference_in_words, of_methods
-from counterweight.reporting.wording import capital, listing, number, percent
+from counterweight.reporting.wording import capital, listing, named, number, percent
 
 _LOG = "labels"
 _OWN = "the log's own policy"
@@ -80,7 +80,7 @@ def flag(numbers, line):
 
 def policies(numbers):
     """A line for each policy, the best first, those without a value last."""
-    lines = [Line(source, capital(numbers.label(source))) for source in numbers.sources]
+    lines = [Line(source, capital(named(numbers.label(source)))) for source in numbers.sources]
     values = {line.source: value_of(numbers, line) for line in lines}
     order = {source: -one.mean if one.known else math.inf for source, one in values.items()}
     return sorted(lines, key=lambda line: order[line.source])
@@ -95,7 +95,7 @@ def _all_lines(numbers):
 def question(numbers):
     if len(numbers.sources) > 1:
         return "Which policy would earn more than the one that made the log?"
-    return f"Would {numbers.label(numbers.sources[0])} earn more than the one that made the log?"
+    return f"Would {named(numbers.label(numbers.sources[0]))} earn more than the one that made the log?"
 
 
 def answer(numbers):
@@ -155,7 +155,7 @@ def _said(numbers, line, base, measure):
     verdict, share = _verdict(gain), gain.mean / abs(base.mean) if base.mean else math.nan
     text = f"{line.label} would earn {in_words(value_of(numbers, line), measure)} a row"
     if verdict == "open":
-        text += f", not told apart from {_OWN}: the difference is "
+        text += f", not significantly different from {_OWN}: the difference is "
         text += f"{in_words(gain, measure, sign=True)}, so the question stays open"
     else:
         size = in_words(gain if verdict == "more" else gain.times(-1), measure)
@@ -180,7 +180,7 @@ def _between(numbers, lines, measure):
         gap = _pair(numbers, first, second)
         if gap.known and gap.low <= 0 <= gap.high:
             yield (
-                f"{first.label} and {second.label} are not told apart: the difference is "
+                f"{first.label} and {second.label} do not differ significantly: the difference is "
                 f"{in_words(gap, measure, sign=True)}."
             )
         elif gap.known:

@@ -315,7 +315,7 @@ def _delivered(numbers, name):
 
 
 def _costs(numbers, main):
-    """Cards of the error beside that of rules that look at nobody, and a sentence if it is behind.
+    """Cards of the error beside that of rules that use no columns, and a sentence if it is behind.
 
     The error is that of test rows, where the study measures one.
     """
@@ -338,15 +338,15 @@ def _costs(numbers, main):
     cards += [
         blocks.Card(f"{capital(what)} of {rule.words}", percent(rule.cost), note=note)
         for rule, note in (
-            (constant, capital(f"looks at nobody, {keeps}")),
-            (free, "Looks at nobody, whatever it breaks"),
+            (constant, capital(f"uses no columns, {keeps}")),
+            (free, "Uses no columns, whatever it breaks"),
         )
         if rule is constant or rule.chance != constant.chance
     ]
     if not _delivered(numbers, "behind"):
         return cards, ""
     return cards, (
-        f"{capital(inline(numbers, main))} is no better than a rule that looks at nobody: on "
+        f"{capital(inline(numbers, main))} is no better than a rule that uses no columns: on "
         f"{seen} its {what} is {percent(cost)}, and {constant.words}, which {keeps}, has "
         f"{percent(constant.cost)}. "
     )

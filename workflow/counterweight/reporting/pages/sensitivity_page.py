@@ -176,9 +176,9 @@ def how_wrong(numbers):
     for one in shown:
         known = numbers.get(one.source, "gamma_of_truth", one.target, part=one.metric)
         if known.known and one.metric in ("swept_rate", "swept_accuracy"):
-            size = f"the bounds hold it from Γ = {number(known.mean, 1)} on"
+            size = f"the bounds contain it from Γ = {number(known.mean, 1)} on"
             if known.mean <= 1.005:
-                size = "the bounds hold it at Γ = 1 already"
+                size = "the bounds contain it at Γ = 1 already"
             elif known.least >= MOST:
                 size = f"it lies outside the bounds even at Γ = {MOST:g}"
             yield (

@@ -350,9 +350,47 @@ def ranking_answer(numbers):
 # The page.
 
 
+def chances_answer(numbers):
+    """Of one's own log that dropped zeros: how many ones it had, and how good the chances are."""
+    share, metric = numbers.get("labels", "positive_share", part="all"), numbers.headline
+    main = numbers.delivered[0] or numbers.main
+    if not (own(numbers) and share.known and main and numbers.get(main, metric).known):
+        return None
+    measure, known = numbers.measure(metric), numbers.get(main, metric)
+    others = [one for one in numbers.sources if one != main and numbers.get(one, metric).known]
+    beside = listing(
+        f"those of {numbers.label(one)} {in_words(numbers.get(one, metric), measure)}"
+        for one in others
+    )
+    text = (
+        f"Of all rows of the log, those that were dropped included, {percent(share.mean)} have "
+        f"{numbers.plan['outcome']}; on rows held out the chances of {numbers.label(main)} have "
+        f"{measure.label} {in_words(known, measure)}"
+    )
+    todo = ["Take the chance of each row from scores.csv, and name new rows under score."]
+    for one in others:
+        if numbers.get(one, metric).ends[0] > known.mean and measure.better == "more":
+            todo.append(
+                f"{numbers.label(one)} did better here: study: {{deliver: {{method: {one}}}}} "
+                "gives its chances instead."
+            )
+    text += f", {beside}." if beside else "."
+    return Answer(text, (), *of_methods(numbers, [main, *others], metric), todo=tuple(todo[::-1]))
+
+
+def own(numbers):
+    return numbers.plan["source"] == "own"
+
+
+def question(numbers):
+    """What is asked of one's own log; studies have a question of their own."""
+    return f"How likely is {numbers.plan['outcome']} in a row?" if own(numbers) else ""
+
+
 def answer(numbers):
     """Of each part that the study has; else the main method against the baseline."""
-    made = [part(numbers) for part in (ranking_answer, training_answer, budget_answer)]
+    parts = (chances_answer, ranking_answer, training_answer, budget_answer)
+    made = [part(numbers) for part in parts]
     first, *rest = [part for part in made if part] or [plain_answer(numbers)]
     if first is None:
         return None
@@ -371,6 +409,7 @@ def _unbought(numbers):
 
 PAGE = StudyPage(
     answer=answer,
+    question=question,
     sheets=(
         *(AUCS, COSTS, TOPS, COMPARED, BUDGET),
         replace(results_sheet("general"), lines=_unbought),

@@ -68,19 +68,24 @@ const load = () => {
 };
 input.onfocus = load;
 find.hidden = false;
-// Exact names and titles first, then titles that begin so or hold all words, then what stands in the text.
+// Exact names and titles first, then by how many of the words stand in a title, as the beginning of a word, or in the text; small
+// words say nothing, and endings count for little.
+const small = new Set("a all an and are as at be by can could do does for from how i in is it its me much my of on or that the these this to used was were what when where which who why with".split(" "));
+const sought = q => {
+  const all = q.replace(/(\w)[?!.,]+(?=\s|$)/g, "$1").split(/\s+/).filter(Boolean), said = all.filter(w => !small.has(w));
+  return (said.length ? said : all).map(w => w.length > 4 ? w.replace(/(ies|ed|ing|es|s)$/, "") : w);
+};
 const rank = (p, q, words) => {
   if (p.low === q || p.names.includes(q)) return p.low === q && p.note === "term" ? 0 : 1;
   if (p.low.startsWith(q)) return 2;
   const starts = (text, w) => text.startsWith(w) || text.includes(" " + w);
-  if (words.every(w => starts(p.low, w))) return 3;
-  if (words.every(w => p.low.includes(w))) return 4;
-  if (words.every(w => starts(p.low, w) || starts(p.words, w))) return words.some(w => starts(p.low, w)) ? 5 : 6;
-  return words.every(w => p.low.includes(w) || p.words.includes(w)) ? 7 : 9;
+  const worth = w => starts(p.low, w) ? 1 : p.low.includes(w) ? .8 : starts(p.words, w) ? .4 : p.words.includes(w) ? .2 : 0;
+  const each = words.map(worth), mean = each.reduce((a, b) => a + b, 0) / words.length;
+  return 2 * each.filter(Boolean).length >= words.length ? 8 - 5 * mean : 9;
 };
 input.oninput = () => {
   load();
-  const q = input.value.toLowerCase().trim(), words = q.split(/\s+/).filter(Boolean);
+  const q = input.value.toLowerCase().trim(), words = sought(q);
   const found = !words.length ? [] : places.map(p => [rank(p, q, words), p.title.length, p]).filter(r => r[0] < 9).sort((a, b) => a[0] - b[0] || a[1] - b[1]).slice(0, 20).map(r => r[2]);
   find.classList.toggle("busy", words.length > 0);
   hits.replaceChildren(...found.map(p => {

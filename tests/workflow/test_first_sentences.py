@@ -1,0 +1,182 @@
+"""First sentences of made-up tables with odd names: the asked quantity, for the asked people.
+
+Jobs run one after the other in this process, without figures.
+"""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ROOT
+from counterweight.answers import run_jobs
+from counterweight.plan.config import resolve
+from counterweight.plan.reading import with_own_tables
+from counterweight.plan.stages import Stages
+from counterweight.reporting.wording import amount, number, percent
+from counterweight.tables.parquet import read_table
+from test_own_pages import scored, tables
+
+FIGURE = r"(−?\d[\d,]*\.?\d*)"
+PLAIN = {"models": [{"model": "logistic", "l2": 1.0, "per_row": False}]}
+
+
+def jobs_of(name, study):
+    """Stages of a study in the order in which they run, to its page."""
+    yield from ((stage, name) for stage in ("prepare", "columns"))
+    yield "label", name
+    for stage, items in {"select": "selectors", "weigh": "weightings", "train": "methods"}.items():
+        yield from ((stage, name, one) for one in study.get(items) or ())
+    yield from (("evaluate", name, one) for one in study["methods"])
+    yield from (
+        (stage, name) for stage in ("deliver", "apply") if study.get("score") or stage != "apply"
+    )
+    yield "page", study["family"]
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch):
+    """What is said of a table: a function of a frame and the keys of its entry."""
+    monkeypatch.chdir(tmp_path)
+
+    def say(frame, sep=",", **entry):
+        frame.to_csv("odd.csv", index=False, sep=sep, decimal="," if sep == ";" else ".")
+        given = {"results": "results", "data": "data", "seed": 5, "table": "odd.csv"} | entry
+        plan = resolve(with_own_tables(given, given))
+        (name,), stages = plan["only"], Stages(plan, ROOT / "scripts")
+        study = plan["studies"][name]
+        run_jobs(stages, name, jobs_of(name, study))
+        found = read_table(stages.job("page", study["family"]).outputs["findings"]).iloc[0]
+        for value, *ends in re.findall(rf"{FIGURE}(?: %)? \[{FIGURE}, {FIGURE}\]", found["answer"]):
+            low, mean, high = (
+                float(one.replace("−", "-").replace(",", "")) for one in (ends[0], value, ends[1])
+            )
+            assert low <= mean <= high
+        return found["question"], found["answer"]
+
+    return say
+
+
+def answers(file):
+    return pd.read_csv(f"results/odd/{file}.csv")
+
+
+GERMAN = {"customer": "Kundennummer", "income": "Einkommen", "default": "Zahlung ausgefallen?"}
+
+
+@pytest.mark.parametrize("target", ["everyone", "unlabeled"])
+def test_blanks_in_another_language_have_its_words(told, target):
+    frame, _, _ = tables.lender(np.random.default_rng(1), 500)
+    frame = frame.rename(columns=GERMAN).drop(columns=["notes", "approved"])
+    name = GERMAN["default"]
+    frame[name] = frame[name].map({0: "nein", 1: "ja"})
+    question, answer = told(
+        frame,
+        sep=";",
+        id="Kundennummer",
+        outcome={"column": name, "positive": "ja"},
+        target=target,
+        study=PLAIN,
+    )
+    blank = frame[name].isna().to_numpy()
+    estimate = answers("scores")["estimate"]
+    asked = f"of the {blank.sum()} rows without an outcome, an estimated "
+    assert question == f"What would “{name}” be where it is blank?"
+    assert f"{asked}{percent(estimate[blank].mean())} [" in answer and f"“{name}” = ja" in answer
+    everyone = f"of all {len(frame)} rows, known outcomes and estimates together, "
+    assert (everyone in answer) == (target == "everyone")
+    assert target != "everyone" or everyone + percent(estimate.mean()) in answer
+
+
+def test_a_number_with_a_unit_is_told_with_one_number_of_digits(told):
+    rng = np.random.default_rng(2)
+    frame, _, _ = tables.lender(rng, 500)
+    frame["loss in EUR"] = (rng.gamma(2, 500, len(frame)) + 3 * frame["debt"]).round(2)
+    frame.loc[frame["approved"] == "no", "loss in EUR"] = np.nan
+    frame = frame.drop(columns=["notes", "approved", "default"])
+    models = {"models": [{"model": "logistic", "l2": 1.0}]}
+    outcome = {"column": "loss in EUR", "kind": "number"}
+    _, answer = told(frame, id="customer", outcome=outcome, study=models)
+    blank = frame["loss in EUR"].isna()
+    mean = answers("scores")["estimate"][blank].mean()
+    asked = f"over the {blank.sum()} rows without an outcome, “loss in EUR” is an estimated "
+    assert asked + number(mean, 0 if mean >= 1000 else 2) in answer
+    places = {
+        len(one.partition(".")[2]) for one in re.findall(FIGURE, answer.partition(" if, ")[0])
+    }
+    assert places - {0} in (set(), {2})
+
+
+def test_prices_lead_with_what_they_bring(told):
+    frame, _ = tables.school(np.random.default_rng(3), 400)
+    frame = frame.rename(columns={"aid": "Preis in €", "came": "gekauft"})
+    frame["Preis in €"] = (13 - frame["Preis in €"]).round(1)
+    frame["gekauft"] = frame["gekauft"].map({"yes": "ja", "no": "nein"})
+    _, answer = told(
+        frame,
+        sep=";",
+        id="applicant",
+        offer={"column": "Preis in €"},
+        answer={"column": "gekauft", "positive": "ja"},
+        study={"models": [{"model": "offer_logistic"}], "bootstrap": 5},
+    )
+    best = answers("offers")["best_revenue"]
+    assert f"a person is expected to bring {amount(best.mean())}, and all {len(best)}" in answer
+
+
+def test_groups_of_several_words_stand_in_quotation_marks(told):
+    frame, _ = tables.panel(np.random.default_rng(4), 1500)
+    frame["region"] = frame["region"].map({"north": "ev.", "south": "r. k.", "east": "keine"})
+    frame = frame.rename(columns={"region": "Konfession"})
+    _, answer = told(frame, id="person", balance=["Konfession"], alpha=0.3, certified=False)
+    assert "% are “r. k.” (" in answer and "% are keine (" in answer
+    assert "the imbalance falls from" in answer and "is asked for Konfession" in answer
+
+
+def test_a_policy_of_several_words_stands_in_quotation_marks(told):
+    rng = np.random.default_rng(5)
+    log, _ = tables.clicks(rng, 4000)
+    log["revenue ($)"] = (log["clicked"] * rng.gamma(2, 5, len(log))).round(2)
+    log["old rule"] = "a"
+    policies = {"always a": {"column": "old rule", "action": "item"}}
+    reward = {"column": "revenue ($)", "low": 0, "high": 90}
+    question, answer = told(
+        log, reward=reward, propensity="p_logged", policies=policies, keep_rate=0.1
+    )
+    value = answers("values").query("policy == 'always a' and estimator == 'ips'").iloc[0]
+    assert question == "Would “always a” earn more than the one that made the log?"
+    assert answer.startswith(f"“always a” would earn {amount(value['value'], 3)} [")
+
+
+def test_a_log_that_dropped_zeros_says_how_many_ones_there_were(told):
+    log = scored(np.random.default_rng(6)).drop(columns="old model")
+    question, answer = told(log, outcome="clicked", keep_rate=0.1)
+    ones = log["clicked"].sum()
+    share = ones / (ones + 10 * (len(log) - ones))
+    assert question == "How likely is clicked = 1 in a row?"
+    start = "Of all rows of the log, those that were dropped included, "
+    assert answer.startswith(f"{start}{percent(share)} have clicked = 1; on rows held out")
+
+
+def test_promises_are_counted_and_the_price_is_told(told):
+    frame, _ = tables.hiring(np.random.default_rng(7), 500)
+    frame = frame.rename(columns={"did well": "a réussi", "sex": "sexe"})
+    _, answer = told(
+        frame,
+        id="candidate",
+        outcome={"column": "a réussi", "positive": "yes"},
+        groups={"femmes": {"sexe": "Female"}},
+        promises=["recall(femmes) >= 0.5"],
+        study={
+            "repeats": 1,
+            "models": [
+                {
+                    "model": "chosen",
+                    "name": "promised",
+                    "candidates": [{"model": "logistic"}],
+                    "constraints": ["recall(femmes) >= 0.5"],
+                }
+            ],
+        },
+    )
+    assert re.search(r"keeps? (1|0) of 1 promise", answer), answer

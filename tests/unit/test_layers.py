@@ -1,6 +1,7 @@
 """Who imports whom: stages in the order of the flow, on floors that know nothing of them."""
 
 import ast
+import functools
 import re
 import shutil
 import statistics
@@ -73,7 +74,10 @@ def imported(source, known):
     return {name for name in names if name.split(".")[0] == "counterweight"}
 
 
-IMPORTS = {name: imported(path.read_text(), set(MODULES)) for name, path in MODULES.items()}
+@functools.cache
+def all_imports():
+    """What each module imports; not where tests are collected, which every process does."""
+    return {name: imported(path.read_text(), set(MODULES)) for name, path in MODULES.items()}
 
 
 def room(module):
@@ -103,19 +107,19 @@ def cycle(imports):
 @pytest.mark.parametrize("package", ALLOWED)
 def test_nothing_is_imported_from_a_later_stage_or_by_a_floor_from_above(package):
     modules = [name for name in MODULES if room(name) == package and name != COMPOSER]
-    wrong = {name: misplaced(name, IMPORTS[name]) for name in modules}
+    wrong = {name: misplaced(name, all_imports()[name]) for name in modules}
     assert {name: names for name, names in wrong.items() if names} == {}
 
 
 def test_only_the_plan_imports_the_kinds_of_study():
-    users = {name for name, names in IMPORTS.items() if "tasks" in map(room, names)}
+    users = {name for name, names in all_imports().items() if "tasks" in map(room, names)}
     assert {name for name in users if room(name) not in ("tasks", "plan")} == set()
-    assert [name for name, names in IMPORTS.items() if COMPOSER in names] == [CALL, *WHOLE]
-    assert [name for name, names in IMPORTS.items() if CALL in names] == WHOLE
+    assert [name for name, names in all_imports().items() if COMPOSER in names] == [CALL, *WHOLE]
+    assert [name for name, names in all_imports().items() if CALL in names] == WHOLE
 
 
 def test_no_modules_import_each_other_in_a_circle():
-    assert cycle(IMPORTS) == []
+    assert cycle(all_imports()) == []
 
 
 def test_a_later_stage_a_floor_from_above_and_a_circle_would_be_found():

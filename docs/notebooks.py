@@ -18,7 +18,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
 #: Dots an inch of the figures that are kept.
 DPI = 80
 #: What a table stands in: it can be scrolled by keys.
-SHOWN = '<div class="shown" role="region" aria-label="Output" tabindex="0">'
+SHOWN = '<div class="shown" role="group" aria-label="Output" tabindex="0">'
 
 
 def read(path):
@@ -107,6 +107,7 @@ def pages():
                 elif "text/html" in data:
                     # No line is left blank: Markdown would end the table there.
                     text = "".join(data["text/html"]).replace("\n\n", "\n")
+                    text = text.replace("<th></th>", "<td></td>")  # a heading says something
                     lines.append(f"{SHOWN}\n{text}\n</div>")
                 else:
                     lines.append(f"```text\n{''.join(data['text/plain'])}\n```")

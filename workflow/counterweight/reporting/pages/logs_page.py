@@ -188,8 +188,8 @@ def answer(numbers):
             if logged.known:
                 gap = apart(known, logged)
                 word = "more than" if gap.low > 0 else "less than" if gap.high < 0 else ""
-                text += f": {word or 'not significantly different from'} the {in_words(logged, measure)} that"
-                text += " the log itself earned"
+                word = word or "not significantly different from"
+                text += f": {word} the {in_words(logged, measure)} that the log itself earned"
             said.append(f"{text}. {note}")
         shown.append((line.label, known, note, not own))
     if said:

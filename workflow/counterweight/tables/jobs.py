@@ -30,9 +30,10 @@ def logged(path, where=()):
     """Log to the file `path` while the block runs; warnings and errors to the terminal, too.
 
     On the terminal, where many jobs write, a warning begins with `where` it comes from, such as
-    ``{"study": "adult", "method": "logistic"}``. What ends the block (see `_told`) is logged and
-    ends the process with status 1; a request to stop (SIGTERM, SIGINT) is logged with the memory
-    used. Where the disk is full the log ends early; the terminal has the sentence.
+    ``{"study": "adult", "method": "logistic"}``, and what each repeat says is told once. What ends
+    the block (see `_told`) is logged and ends the process with status 1; a request to stop
+    (SIGTERM, SIGINT) is logged with the memory used. Where the disk is full the log ends early; the
+    terminal has the sentence.
     """
     place = ", ".join(f"{name} {value}" for name, value in dict(where).items())
     try:
@@ -44,9 +45,14 @@ def logged(path, where=()):
             "its folder writable, then run again."
         )
 
+    told = set()
+
     def placed(record):
         record.place = f"{place}: " if place and record.levelno == logging.WARNING else ""
-        return True
+        text = record.getMessage()
+        again = text in told
+        told.add(text)
+        return not again
 
     handlers[1].addFilter(placed)
     handlers[1].setLevel(logging.WARNING)

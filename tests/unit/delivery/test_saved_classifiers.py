@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight import LogisticModel
-from counterweight.delivery.saved_classifiers import SavedClassifier
+from counterweight.delivery.saved_classifiers import SavedClassifier, _typed
 from counterweight.delivery.saved_models import load
+from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import fitted_encoder
 
 
@@ -56,3 +57,15 @@ def test_a_file_is_answered_in_batches_as_in_one(saved, tmp_path):
     pd.testing.assert_frame_equal(*made)
     assert list(made[0]["row"]) == list(range(41))
     np.testing.assert_allclose(made[0]["estimate"], model.predict_proba(frame)[:, 1])
+
+
+def test_numbers_of_groups_that_are_written_as_text_are_read_and_words_are_refused():
+    frame = pd.DataFrame({"age": ["3", "", None, " true "], "city": [1, 2, 3, 4]})
+    typed = _typed(frame, {"age": "number", "city": "text"}, 10)
+    np.testing.assert_array_equal(typed["age"], [3.0, np.nan, np.nan, 1.0])
+    assert typed["city"].tolist() == ["1", "2", "3", "4"]
+    frame.loc[2, "age"] = "old"
+    with pytest.raises(CounterweightError, match=r"in 1 rows \(first: row 12, 'old'"):
+        _typed(frame, {"age": "number"}, 10)
+    with pytest.raises(CounterweightError, match="has no column 'sex'"):
+        _typed(frame, {"sex": "text"}, 0)

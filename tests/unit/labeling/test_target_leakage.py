@@ -11,6 +11,7 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.column_report import column_report, report_table, secrets_of
 from counterweight.labeling.split import tell_leaks
 from counterweight.labeling.target_leakage import (
+    FIRST_ROWS,
     _compared,
     _plane_share,
     _Told,
@@ -300,3 +301,14 @@ def test_a_level_tells_by_its_share_and_not_by_its_rows():
     ones, zeros = np.bincount(codes, y), np.bincount(codes, 1 - y)
     area = (ones[1] * zeros[0] + 0.5 * (ones * zeros).sum()) / (ones.sum() * zeros.sum())
     assert _Told(y).alone(codes) == pytest.approx(area, abs=0.01)
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_a_first_look_is_at_few_rows_of_every_value(classes):
+    """Of a class as many of either as there can be, of a number rows over all of it."""
+    rows = np.arange(5.0 * FIRST_ROWS)
+    first = _Told(rows % 2 if classes else rows / 7).first
+    assert len(first.y) == FIRST_ROWS and first.classes == classes
+    assert first.at.min() < 10 and first.at.max() > len(rows) - 20
+    assert not classes or first.counts.tolist() == [FIRST_ROWS / 2] * 2
+    assert _Told(rows[: 2 * FIRST_ROWS]).first is None

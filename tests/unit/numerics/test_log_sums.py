@@ -1,6 +1,7 @@
 """Sums of a log: exact and running sums, products of columns, moments, support, merging."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -220,3 +221,22 @@ def test_many_policies_need_a_second_pass_and_no_row_has_no_moments():
     empty = Products(Columns(1), zeros=True)
     assert empty.count == 0
     assert LogSums(Columns(1)).moments(np.zeros((4, 1))).of(0)[:3] == (0, 0, 0)
+
+
+def test_a_further_reward_is_typical_of_those_seen_with_the_largest_once_more():
+    class Sums(log_sums.LogSums):
+        def __init__(self, rewards):
+            self.rewards = np.asarray(rewards, float)
+            moments = len(rewards), self.rewards.sum(), (self.rewards**2).sum()
+            self._sums = SimpleNamespace(value=np.array([[[0.0]] * 3, [[one] for one in moments]]))
+
+        def rewards_of(self):
+            return 0
+
+        def largest(self, column, at):
+            return self.rewards.max(initial=0.0)
+
+    rewards = [1.0, 2.0, 5.0]
+    assert Sums(rewards).further(9.0) == pytest.approx((1 + 4 + 25 + 25) / (1 + 2 + 5 + 5))
+    # Where none was seen, the most that there can be.
+    assert Sums([]).further(-9.0) == 9.0

@@ -7,6 +7,7 @@ from counterweight.weighting.importance_weights import (
     cap_weights,
     describe_weights,
     effective_sample_size,
+    from_odds,
     general_weights,
     unlabeled_weights,
     weighted_mean,
@@ -116,3 +117,10 @@ def test_balance_is_zero_when_weights_rebuild_the_target():
     assert records["balance_after"] == pytest.approx(0, abs=1e-12)
     assert records["balance_before"] == pytest.approx((0.5 - 0.75) / target.std())
     assert records["mean_weight"] == 1
+
+
+def test_odds_give_what_their_propensities_give():
+    p, share = np.array([0.1, 0.4, 0.5, 0.9]), 0.3
+    odds = (1 - p) / p
+    for target, weigh in (("unlabeled", unlabeled_weights), ("general", general_weights)):
+        np.testing.assert_allclose(from_odds(odds, share, target), weigh(p, share))

@@ -69,12 +69,12 @@ def test_blanks_in_another_language_have_its_words(told, target):
     frame, _, _ = tables.lender(np.random.default_rng(1), 500)
     frame = frame.rename(columns=GERMAN).drop(columns=["notes", "approved"])
     name = GERMAN["default"]
-    frame[name] = frame[name].map({0: "nein", 1: "ja"})
+    frame[name] = frame[name].map({0: "nein", 1: "ja, ganz"})
     question, answer = told(
         frame,
         sep=";",
         id="Kundennummer",
-        outcome={"column": name, "positive": "ja"},
+        outcome={"column": name, "positive": "ja, ganz"},
         target=target,
         study=PLAIN,
     )
@@ -82,7 +82,10 @@ def test_blanks_in_another_language_have_its_words(told, target):
     estimate = answers("scores")["estimate"]
     asked = f"of the {blank.sum()} rows without an outcome, an estimated "
     assert question == f"What would “{name}” be where it is blank?"
-    assert f"{asked}{percent(estimate[blank].mean())} [" in answer and f"“{name}” = ja" in answer
+    assert (
+        f"{asked}{percent(estimate[blank].mean())} [" in answer
+        and f"“{name}” = “ja, ganz”" in answer
+    )
     everyone = f"of all {len(frame)} rows, known outcomes and estimates together, "
     assert (everyone in answer) == (target == "everyone")
     assert target != "everyone" or everyone + percent(estimate.mean()) in answer

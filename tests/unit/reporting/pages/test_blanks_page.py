@@ -167,7 +167,7 @@ def test_before_a_label_is_bought_a_range_is_told_and_after_it_a_number(answer, 
     records = rated(0.318, 0.29, 0.35, "unlabeled") + swept("unlabeled")
     found = answer("unlabeled", records, collect=labels_to_buy(*ends))
     (said,) = [text for text in found.more if text.startswith("collect.csv lists 200 rows")]
-    assert "expected to be known to ±4.40 points, whoever had an outcome before" in said
+    assert "expected to be known to ±4.40 points, whoever had one before" in said
     assert ("anything from ±2.60 points to ±7.10 points may come of it" in said) == bool(ends)
 
 

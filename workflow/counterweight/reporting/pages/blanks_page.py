@@ -170,7 +170,7 @@ class _People:
         value = (self.saved.get("classes") or self.saved.get("names") or ("0", "1"))[1]
         if isinstance(value, bool):
             value = "yes" if value else "no"
-        return f"{self.outcome} = {value if isinstance(value, str) else f'{value:g}'}"
+        return f"{self.outcome} = {named(value) if isinstance(value, str) else f'{value:g}'}"
 
     @property
     def blank(self):

@@ -148,3 +148,13 @@ def test_penalties_that_are_null_are_those_of_the_stages_by_rows_left_out(loss, 
     np.testing.assert_allclose(n * made.l2, square * np.r_[0, first, first, 0, second, second])
     X, y, hidden = sample()
     assert JointClassifier(l2=None, loss=loss).fit(X, y, X_unlabeled=hidden).converged_
+
+
+def test_where_features_are_counted_from_does_not_matter():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    one = JointClassifier().fit(X[:150], y[:150], X_unlabeled=X[150:])
+    moved = JointClassifier().fit(X[:150] + 50, y[:150], X_unlabeled=X[150:] + 50)
+    np.testing.assert_allclose(moved.coef_, one.coef_, rtol=1e-5)
+    np.testing.assert_allclose(moved.predict_proba(X + 50), one.predict_proba(X), atol=1e-6)

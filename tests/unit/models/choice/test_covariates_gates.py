@@ -5,6 +5,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.choice.covariates import (
     as_choices,
+    discriminant,
     fit_gates,
     gate_design,
     gate_parameters,
@@ -169,3 +170,18 @@ def _stored(saved):
 
     _, facts, arrays = saved.to_saved()
     return SimpleNamespace(facts=facts, arrays=arrays)
+
+
+def test_gates_of_known_members_are_those_of_linear_discriminant_analysis():
+    rng = np.random.default_rng(6)
+    own = np.arange(90) % 3
+    rows = np.column_stack([np.ones(90), rng.normal(size=(90, 2)) + 2.0 * own[:, None]])
+    gates = discriminant(rows, np.eye(3)[own].T)
+    means = np.array([rows[own == j, 1:].mean(axis=0) for j in range(3)])
+    left = rows[:, 1:] - means[own]
+    within = left.T @ left / 90 + 1e-2 * np.eye(2)
+    slopes = np.linalg.solve(within, means.T).T
+    # Gates are told apart by their differences alone.
+    np.testing.assert_allclose(gates[:, 1:] - gates[0, 1:], slopes - slopes[0], atol=1e-10)
+    heights = np.log(1 / 3) - 0.5 * (slopes * means).sum(axis=1)
+    np.testing.assert_allclose(gates[:, 0] - gates[0, 0], heights - heights[0], atol=1e-10)

@@ -46,7 +46,11 @@ def read(name, role):
 
 
 def labels(benchmark):
-    """Names in print of methods, those of a setting too."""
+    """Names in print of methods, or of estimators."""
+    if benchmark.get("estimators"):
+        from counterweight.evaluation.resampled_logs import VALUE_LABELS
+
+        return VALUE_LABELS["measure"]
     return {one["name"]: one.get("label", one["name"]) for one in benchmark["study"]["models"]}
 
 

@@ -48,11 +48,11 @@ VALUE_LABELS = {
         "snips": "SNIPS",
         "dr": "Doubly robust",
         "dm": "Reward model alone",
-        "sndr": "Doubly robust, self-normalised",
-        "clip": "IPS, weights clipped",
-        "switch": "IPS, switched off",
-        "shrink": "IPS, weights shrunk",
-        "vw": "vw-estimators, empirical likelihood",
+        "sndr": "Self-normalised doubly robust",
+        "clip": "IPS with clipped weights",
+        "switch": "IPS with weights switched off",
+        "shrink": "IPS with shrunk weights",
+        "vw": "Empirical likelihood (vw-estimators)",
     }
 }
 #: Rows of the short logs on which the bias of the ratio estimator is measured.

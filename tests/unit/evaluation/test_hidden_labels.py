@@ -1,12 +1,14 @@
 """How wrong answers could be where labels are missing: tilts of one's own table, sweeps, words."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.benchmark_columns import EITHER
-from counterweight.evaluation.hidden_labels import sweep_predictions
+from counterweight.evaluation.hidden_labels import sweep_predictions, sweep_records
 from counterweight.numerics.sensitivity import swept
 from counterweight.numerics.tilt import tilted
 from counterweight.plan.config import resolve
@@ -339,3 +341,19 @@ def test_a_method_is_compared_with_the_reference():
     turns = {(r["part"], r["variable"]): r["value"] for r in records if r["metric"] == "turns_at"}
     assert turns["reference", "above"] == 1.0 and turns["reference", "below"] > 2
     assert not any(r["metric"] == "swept_rate" for r in records)
+
+
+@pytest.mark.parametrize("least", [0.0, -np.inf])
+def test_of_outcomes_that_are_not_negative_no_end_by_gamma_is(least):
+    """On the log scale: of 2 with an error of 1 the ends are 2 times and over exp(.98)."""
+    two, one = np.full(1, 2.0), np.ones(1)
+    ends = {end: two for end in ("low", "high", "fewer", "more")}
+    errors = {f"{end}_error": one for end in ("low", "high")}
+    sweep = SimpleNamespace(gamma=one, **ends, **errors)
+    made = sweep_records("swept_mean", sweep, True, (least, np.inf))
+    told = {(record["metric"], record["variable"]): record["value"] for record in made}
+    assert told["swept_mean", "least"] == told["swept_mean", "more"] == 2.0
+    assert (("swept_mean_low", "least") in told) == (least == 0)
+    if least == 0:
+        assert told["swept_mean_low", "most"] == pytest.approx(2 * np.exp(-1.959964 / 2))
+        assert told["swept_mean_high", "least"] == pytest.approx(2 * np.exp(1.959964 / 2))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.numerics.estimate import around
 from counterweight.numerics.sensitivity import (
     MOST,
     TWICE,
@@ -23,8 +24,8 @@ from counterweight.numerics.tilt import Calibration
 from counterweight.tables.parquet import setting_name
 from counterweight.tables.study_data import by_repeat, found_rows, prediction_blocks
 
-#: Least rows on each side for a sweep to say anything.
-LEAST = 20
+#: Least rows on each side for a sweep to say anything; 97.5 % quantile of the normal law.
+LEAST, NORMAL = 20, 1.959964
 
 
 #: Variables of the records by what they are of a sweep.
@@ -44,7 +45,16 @@ def sweep_records(metric, sweep, errors=False, bounds=(-np.inf, np.inf)):
             if np.isfinite(value):
                 error = getattr(sweep, f"{end}_error", None) if errors else None
                 known = {} if error is None else {"standard_error": float(error[at])}
-                records.append(place | {"variable": variable, "value": value} | known)
+                place["variable"] = variable
+                records.append(place | {"value": value} | known)
+                if known and np.isfinite(bounds[0]) and not np.isfinite(bounds[1]):
+                    # Of outcomes that are not negative no end is.
+                    ends = around(value, NORMAL * known["standard_error"], bounds)
+                    records += [
+                        place | {"metric": f"{metric}_{name}", "value": float(end)}
+                        for name, end in zip(("low", "high"), ends, strict=True)
+                        if np.isfinite(end)
+                    ]
     return records
 
 

@@ -140,6 +140,21 @@ def test_a_rate_that_is_given_is_not_told_as_an_estimate(answer):
     assert "of the 300 rows without an outcome, 31.8 % have default = 1; " in found.sentence
     assert "which meets the rate that is given" in found.sentence
     assert "estimated" not in found.sentence
+    assert [(card.value, card.interval) for card in found.cards[:2]] == [
+        ("31.8 %", ""),
+        ("25.0 %", ""),
+    ]
+
+
+def test_the_range_of_a_mean_is_from_end_to_end_on_the_scale_of_its_bounds(answer):
+    records = rated(1.0, 0.8, 1.3, "general", "target_mean")
+    records += swept("general", "swept_mean", error=0.2)
+    place = {"target": "general", "setting": "gamma=2.0"}
+    for variable, low, high in (("least", 0.02, 1.58), ("most", 0.06, 1.15)):
+        for end, value in (("low", low), ("high", high)):
+            records.append(place | {"metric": f"swept_mean_{end}", "variable": variable})
+            records[-1]["value"] = value
+    assert "or 0.02 to 1.15 if" in answer("general", records, names=[]).sentence
 
 
 @pytest.mark.parametrize("weights", [None, "lemma2", "rosset", "rosset_label_only"])

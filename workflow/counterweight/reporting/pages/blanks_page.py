@@ -146,10 +146,14 @@ class _People:
 
     def told(self, **place):
         """The mean outcome with its interval, in print; "" where it was not measured."""
-        known = self.get(self.metric, **place)
-        if known.low == known.high:  # what a config says has no chance error
-            known = known._replace(low=math.nan, high=math.nan)
+        known = self.mean(**place)
         return in_words(known, self.measure) if known.known else ""
+
+    def mean(self, **place):
+        """The mean outcome, an `Estimate`; what a config says has no chance error."""
+        known = self.get(self.metric, **place)
+        given = known.low == known.high
+        return known._replace(low=math.nan, high=math.nan) if given else known
 
     @property
     def measure(self):
@@ -314,15 +318,15 @@ def _headline_cards(people, swept):
         share = people.supported.mean
         note = f"{people.whom}; {percent(share, 0)} rest on data"
         yield blocks.Card(label("bounds"), people.bounds("worst"), "", note)
-        known = people.get(people.metric, part="supported")
+        known = people.mean(part="supported")
         if known.known:
             note = "of those that rest on data"
             yield blocks.Card(label("estimated"), *told(known, people.measure), note)
         return
-    asked = people.get(people.metric, part="unlabeled")
+    asked = people.mean(part="unlabeled")
     if people.target == "general" and asked.known and people.sizes["unlabeled"]:
         yield blocks.Card(label("estimated"), *told(asked, people.measure), people.blank)
-    known, note = people.get(people.metric), joined_words([people.whom, gamma], "; ")
+    known, note = people.mean(), joined_words([people.whom, gamma], "; ")
     yield blocks.Card(label("estimated"), *told(known, people.measure), note)
 
 

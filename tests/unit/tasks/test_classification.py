@@ -88,3 +88,16 @@ def test_columns_are_metrics_that_are_asked_for():
     assert plan["studies"]["mine"]["columns"] == ["accuracy", "brier"]
     with pytest.raises(CounterweightError, match="columns shows auc, which metrics does not list"):
         config.resolve(given | {"studies": {"mine": STUDY | {"columns": ["accuracy", "auc"]}}})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"deliver": {"method": "plain"}},
+        {"evaluation": {"protocol": "ranking_resamples"}},
+        {"labeling": {"rule": "kept_log", "keep_rate": 0.1}, "selection": [], "weighting": []}
+        | {"models": STUDY["models"][:1], "targets": ["general"]},
+    ],
+)
+def test_what_rejected_rows_forbid_is_allowed_where_all_are_there(given):
+    assert planned(**given)["studies"]["mine"]["keep_rate"] == 1

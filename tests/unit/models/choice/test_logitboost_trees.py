@@ -93,7 +93,7 @@ def test_rows_fall_into_the_leaf_that_their_values_say():
     X, t, y, _ = crossed(600)
     Z = np.column_stack([X, t])
     arrays = grow(Z, y, 3).arrays()
-    at = LogisticTree.ends(arrays, Z)
+    at = LogisticTree._ends(arrays, Z)
     assert (arrays["column"][at] == -1).all()
     for row in (0, 17, 599):
         node = 0

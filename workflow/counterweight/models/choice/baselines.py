@@ -326,7 +326,7 @@ class NodeTables:
     NODES, COUNTS = {"column": int, "threshold": float, "left": int, "right": int}, ()
 
     @staticmethod
-    def ends(arrays, Z):
+    def _ends(arrays, Z):
         """The leaf that each row falls into, (n,)."""
         return end_nodes(Z, *(arrays[name] for name in ("column", "threshold", "left", "right")))
 
@@ -378,4 +378,4 @@ class OfferTree(NodeTables, OfferBaseline):
 
     def _probability(self, arrays, Z):
         # The tree cuts numbers of single precision.
-        return arrays["chance"][self.ends(arrays, Z.astype(np.float32))]
+        return arrays["chance"][self._ends(arrays, Z.astype(np.float32))]

@@ -438,7 +438,7 @@ class LogisticTree(NodeTables, OfferBaseline):
         return tree.arrays() | {"iterations": 0, "leaves": 1}
 
     def _probability(self, arrays, Z):
-        at = self.ends(arrays, Z)
+        at = self._ends(arrays, Z)
         return expit(np.einsum("np,np->n", Z, arrays["coef"][at]) + arrays["intercept"][at])
 
 

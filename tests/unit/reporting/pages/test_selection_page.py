@@ -6,7 +6,7 @@ import pytest
 import report_rates as rates
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages import selection_page as page
-from counterweight.reporting.sheets import Line
+from counterweight.reporting.sheets import Line, given
 from counterweight.tables.parquet import metrics_table
 
 ORACLE = {"role": "bound", "oracle": True}
@@ -194,3 +194,12 @@ def test_swept_methods_are_left_to_the_figure_that_shows_them():
         known = numbers({"methods": swept, "figures": figures}, **told)
         found = page.table(known, "general", lambda *_: "")
         assert sources <= {*found["method"]} and ("other" in {*found["method"]}) == (not figures)
+
+
+def test_what_is_recovered_is_told_of_neither_the_baseline_nor_the_bound():
+    known = numbers(**accuracies(svm=SVM, ramp=WEIGHTED, seeing=SEEING))
+    columns = given(page.results_sheet("general").columns, known)
+    (column,) = [one for one in columns if one.label == "Recovered"]
+    of = {name: column.value(known, Line(name, "")) for name in ("svm", "ramp", "seeing")}
+    assert not of["svm"].known and not of["seeing"].known
+    assert of["ramp"].mean == pytest.approx(page.recovered(known, "accuracy")[0])

@@ -146,3 +146,35 @@ def test_names_of_study_and_columns_decide_nothing(bought, copied):
         columns={new: old for old, new in names.items()}
     )
     pd.testing.assert_frame_equal(other, bought.plan_of)
+
+
+def test_a_judge_is_told_which_events_of_a_log_to_look_at(copied):
+    copy = copied()
+    (copy.folder / "mine").mkdir()
+    frame, fraud = tables.transfers(np.random.default_rng(5), 1500)
+    frame.to_csv(copy.folder / "mine/transfers.csv", index=False)
+    entry = yaml.safe_load((ROOT / "examples" / "transfers.yaml").read_text())
+    entry |= {"table": "mine/transfers.csv", "collect": {"budget": 150}}
+    del entry["collected"]
+    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(entry))
+    run = copy.run(*MINE)
+    assert run.status == 0, run.output
+    place = copy.results / "transfers"
+    labels = pd.read_csv(place / "collect.csv")
+    assert len(labels) == 150 and labels["fraud"].isna().all()
+    page = (place / "report/transfers.html").read_text()
+    assert "150 rows whose reward to buy" in page and "The interval to expect" in page
+    truth = pd.Series(np.where(fraud, "yes", "no"), frame["transfer"])
+    labels.assign(fraud=labels["transfer"].map(truth)).to_csv(
+        copy.folder / "mine/labels.csv", index=False
+    )
+    (copy.folder / "mine/mine.yaml").write_text(
+        yaml.safe_dump(entry | {"collected": "mine/labels.csv"})
+    )
+    run = copy.run(*MINE)
+    assert run.status == 0 and not run.opened, run.output
+    told = pd.read_csv(place / "measures.csv").query("metric == 'auc'").set_index("predictions")
+    assert (told["low"] < told["value"]).all() and (told["value"] < told["high"]).all()
+    assert (told["rows"] == 150 + (frame["fraud"] != "").sum()).all()
+    assert "150 labels were bought by design" in (place / "report/transfers.html").read_text()
+    assert not copy.plan(*MINE)

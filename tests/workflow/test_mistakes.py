@@ -60,6 +60,7 @@ def laughing(form):
 MANY = str([number + 2 for number in range(130)])
 OFFER = "answer: y, offer: {column: a, direction: up, LOWHIGH}"
 LOG = "reward: r, propensity: p, policies: {new: q}"
+EXPLORE = "explore: {share: 0.1, monthly: 9}"
 EVENTS = "id: a, reward: r, predictions: {p: p}, "
 
 #: Name of a mistake: what stands in the file, and words of the sentence.
@@ -370,6 +371,27 @@ MISTAKES = {
         own("id: a, reward: {column: r, low: 0}, predictions: {a: p}, collect: {budget: 20}"),
         "is for rewards of 0 and 1",
     ),
+    # Decisions by chance.
+    "exploring without an id": (own("outcome: y, " + EXPLORE), "explore needs the key id"),
+    "exploring beside a plan": (
+        bought("budget: 20", EXPLORE), "explore and collect stand together"
+    ),
+    "exploring without a share": (
+        own("id: a, outcome: y, explore: {monthly: 9}"), "lacks the key 'share'"
+    ),
+    "exploring everybody twice": (
+        own("id: a, outcome: y, explore: {share: 2, monthly: 9}"), "share is 2"
+    ),
+    "shares of no strata": (
+        own("id: a, outcome: y, explore: {share: {north: 0.1}, monthly: 9}"), "explore.by"
+    ),
+    "a gain without a loss": (
+        own("id: a, outcome: y, explore: {share: 0.1, monthly: 9, gain: 3}"), "give both"
+    ),
+    "strata of no column": (
+        own("id: a, outcome: y, explore: {share: 0.1, monthly: 9, by: z}"), "which explore.by names"
+    ),
+    "exploring a log": (own(LOG + ", " + EXPLORE), "explore is for tables whose outcome"),
     "release of the group": (own("balance: [r], release: [r]"), "keeps to itself"),
     "another table's study": (
         own("outcome: y, study: {dataset: adult}"), "this study is of the table"

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from counterweight.delivery.bought_file import rewards_read, write_events
 from counterweight.delivery.collected_answers import (
     EventAnswers,
     Events,
@@ -12,8 +13,6 @@ from counterweight.delivery.collected_answers import (
     event_measures,
     highest,
     planned_events,
-    rewards_read,
-    write_events,
 )
 from counterweight.delivery.label_plans import SMALL, chances_by_place
 from counterweight.errors import CounterweightError

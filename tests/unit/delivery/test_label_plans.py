@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
-from counterweight.delivery.label_plans import _moves_auc, span_of
+from counterweight.delivery.label_plans import PlannedRows, explored, moves_of_auc, span_of
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.collected import collected_mean
+from counterweight.numerics.coins import key_of_seed
 from counterweight.numerics.designs import expected_half_width
 from delivering import delivered, people
 
@@ -205,4 +207,83 @@ def test_a_rows_outcome_moves_the_auc_by_the_pairs_that_it_is_in():
         up = auc(p + more, 1 - p - more)
         down = auc(p - more, 1 - p + more)
         moved.append(abs(up - down) / (2 * step) * 40)
-    assert _moves_auc(p) == pytest.approx(moved, rel=1e-5)
+    assert np.abs(np.subtract(*moves_of_auc(p))) == pytest.approx(moved, rel=1e-5)
+
+
+EXPLORE = {"share": 0.1, "monthly": 400, "months": 6, "loss": 900.0, "gain": 100.0, "by": None}
+ASKED = {"floor": None, "cost": None, "batches": 1}
+
+
+def refused(p, group=""):
+    """Rows that would be refused, with the chances `p` of the outcome."""
+    own = np.full(len(p), group, object) if isinstance(group, str) else group
+    ones = np.ones(len(p))
+    return PlannedRows(p, np.sqrt(p * (1 - p)), ones, None, ones, own, True, ASKED)
+
+
+def test_decisions_by_chance_have_the_chances_that_were_said_and_go_on():
+    rng = np.random.default_rng(3)
+    p, group = rng.uniform(0.1, 0.6, 400), np.array(["far", "near"] * 200, object)
+    rows, ids = refused(p, group), [f"r{k}" for k in range(400)]
+    shares, y = {"far": 0.3, "near": 0.1}, (rng.random(400) < p).astype(float)
+    drawn, found = np.zeros(400), []
+    for seed in range(200):
+        plan, _ = explored(rows, ids, key_of_seed(seed), EXPLORE | {"share": shares, "by": "g"})
+        mask, chance = plan["drawn"].to_numpy(), plan["chance"].to_numpy()
+        drawn += mask
+        if seed < 100:
+            found.append(collected_mean(y, chance, mask, p))
+    for name, share in shares.items():
+        seen = drawn[group == name].mean() / 200
+        assert seen == pytest.approx(share, abs=4 * np.sqrt(share / 40_000))
+    # What comes back is a sample with known chances: no assumption on who was refused.
+    values = np.array([one.value for one in found])
+    assert values.mean() == pytest.approx(y.mean(), abs=4 * values.std() / 10)
+    assert np.mean([one.low <= y.mean() <= one.high for one in found]) >= 0.88
+    less, more = (
+        explored(rows, ids, key_of_seed(1), EXPLORE | {"share": share})[0]["drawn"]
+        for share in (0.1, 0.2)
+    )
+    assert (more | ~less).all() and more.sum() > less.sum()
+    with pytest.raises(CounterweightError, match="no share for far"):
+        explored(rows, ids, key_of_seed(1), EXPLORE | {"share": {"near": 0.1}, "by": "g"})
+
+
+def test_what_exploring_costs_and_teaches_is_what_its_chances_say():
+    p = np.full(500, 0.3)
+    months = explored(refused(p), [f"r{k}" for k in range(500)], key_of_seed(1), EXPLORE)[
+        1
+    ].set_index("month")
+    assert months.loc[3, "labels"] == pytest.approx(0.1 * 400 * 3)
+    assert months.loc[3, "events"] == pytest.approx(0.1 * 400 * 3 * 0.3)
+    assert months.loc[3, "cost"] == pytest.approx(0.1 * 400 * 3 * (0.3 * 900 - 0.7 * 100))
+    odds = 3 * 0.3 / 0.7
+    worse = odds / (1 + odds)
+    assert months.loc[1, "most"] == pytest.approx(40 * (worse * 900 - (1 - worse) * 100))
+    # Of 240 rows in six months, about as a simple sample of them.
+    assert months.loc[6, "half_width"] == pytest.approx(1.97 * np.sqrt(0.21 / 240), rel=0.02)
+    assert (np.diff(months["half_width"]) < 0).all()
+    free = explored(
+        refused(p), [f"r{k}" for k in range(500)], key_of_seed(1), EXPLORE | {"loss": None}
+    )[1]
+    assert free["cost"].isna().all()
+
+
+def test_a_saved_model_explores_and_takes_the_outcomes_that_come(study):
+    saved, frame, truth = study
+    if not saved.binary:
+        return
+    plan = saved.explore(frame, 0.4, 100, key=SEED, loss=5)
+    assert plan.people["drawn"].sum() == len(plan.frame) > 20
+    assert (plan.frame["chance"] == 0.4).all() and (plan.months["cost"] > 0).all()
+    bought = plan.with_labels(filled(plan, truth))
+    rate = (truth == saved.classes_[1]).mean()
+    assert bought.refused == 0 and bought.mean.low < rate < bought.mean.high
+
+
+def test_the_workflow_explores_by_the_same_coins(tmp_path):
+    frame = people(300, 5)
+    own, files = delivered(tmp_path, frame, explore={"share": 0.3, "monthly": 50})
+    told = pd.read_csv(own.run("collect")["csv"], dtype={"who": str})
+    plan = load(files["model"]).explore(frame, 0.3, 50, key=tmp_path / "filter.key")
+    assert list(plan.frame["who"]) == list(told["who"]) and (told["chance"] == 0.3).all()

@@ -1,10 +1,12 @@
-"""The file of rows to label as it comes back: whose outcome was bought, by what chance."""
+"""The file of rows to label as it comes back: whose outcome was bought, by what chance; and the
+events of a log whose rewards may be blank."""
 
 import contextlib
 import re
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from counterweight.datasets.own_table import typed_like, typed_table
 from counterweight.delivery.label_plans import LEAST, column_names
@@ -205,3 +207,42 @@ def _chances(path, table, name):
             "leave that column as it was in collect.csv."
         )
     return chance
+
+
+def rewards_read(texts, outcome, where):
+    """Rewards (n,) of texts, NaN where blank, by the options of ``logged_reward``."""
+    from counterweight.labeling.logs import logged_reward
+
+    texts = [str(one).strip() for one in texts]
+    known, y = np.array([one not in ("", "None", "nan") for one in texts], bool), None
+    said = [one for one, own in zip(texts, known, strict=True) if own]
+    if outcome.get("positive") is None:
+        words = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "True": 1.0, "False": 0.0}
+        return as_codes(where, outcome["column"], texts, words, ~known, texts)
+    y = np.full(len(texts), np.nan)
+    if said:
+        frame = pd.DataFrame({"row": np.flatnonzero(known), outcome["column"]: said})
+        y[known] = logged_reward(frame, np.ones(len(said), bool), **outcome)
+    return y
+
+
+def write_events(path, file, given):
+    """Write ids, rewards (NaN where blank) and predictions of a part of a log."""
+    from counterweight.evaluation.scored_log import predicted_of
+    from counterweight.labeling.log_files import frames_of
+    from counterweight.tables.parquet import write_table
+
+    outcome, columns = given["outcome"], list(given["predictions"].values())
+    needed = list(dict.fromkeys([given["id"], outcome["column"], *columns]))
+    types = dict.fromkeys(needed, "number") | dict.fromkeys(needed[:2], "text")
+    parts = []
+    for frame in frames_of(str(file), needed, types, {}, given["reading"], given["keys"]):
+        reward = frame[outcome["column"]].astype(object).where(frame[outcome["column"]].notna(), "")
+        told = {"id": frame[given["id"]].astype(object).to_numpy()}
+        told["reward"] = rewards_read(reward, outcome, str(file))
+        told |= {f"p{at}": predicted_of(frame, name) for at, name in enumerate(columns)}
+        parts.append(pd.DataFrame(told))
+    whole = pd.concat(parts, ignore_index=True)
+    layout = [("id", "string")] + [(name, "float64") for name in whole.columns[1:]]
+    write_table(path, whole, layout)
+    return len(whole)

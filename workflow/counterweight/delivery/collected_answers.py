@@ -7,12 +7,16 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from counterweight.delivery.bought_file import as_codes, read_bought, written
+from counterweight.delivery.bought_file import read_bought, rewards_read, written
 from counterweight.delivery.final_scores import Fitted
 from counterweight.delivery.label_plans import (
+    DEFAULTS,
+    REFITTED,
     SPAN,
     PlannedRows,
     asked_so_far,
+    column_names,
+    explored,
     level_of,
     moves_of_auc,
     planned,
@@ -274,24 +278,30 @@ def _of(metric, found, **place):
     return made + [place | {"variable": end, "value": getattr(found, end)} for end in known]
 
 
-def planned_labels(job):
-    """Rows to label, the plan of all rows without an outcome, and records of what to expect."""
-    given, collect = job.given, job.given["collect"]
+def _without_outcome(job, key):
+    """The fit, the table, the places of rows without an outcome, these rows, and their ids."""
     fit, frame = Fitted.of(job), read_table(job.input.table)
     blank = np.flatnonzero(~fit.data.labeled)
     if not len(blank):
         raise CounterweightError(
-            "collect is for rows without an outcome, and there is none: leave collect out."
+            f"{key} is for rows without an outcome, and there is none: leave {key} out."
         )
+    people = frame.iloc[blank]
+    shown = people[job.given["id"]].to_numpy()
+    ids = canonical_ids(shown, column=job.given["id"], people="table")
+    return fit, frame, blank, people, shown, ids
+
+
+def planned_labels(job):
+    """Rows to label, the plan of all rows without an outcome, and records of what to expect."""
+    given, collect = job.given, job.given["collect"]
+    fit, frame, blank, people, shown, ids = _without_outcome(job, "collect")
     if collect["for"] != "mean" and not fit.data.binary:
         raise CounterweightError(
             f"collect.for is {collect['for']}, which is of a class, and the outcome is a number: "
             "leave collect.for out."
         )
     person, outcome = given["id"], given["outcome"]["options"]["column"]
-    people = frame.iloc[blank]
-    shown = people[person].to_numpy()
-    ids = canonical_ids(shown, column=person, people="table")
     rows = PlannedRows.of(fit.told[blank], fit.band, fit.data.binary, people, collect)
     plan, budget = planned(rows, ids, own_key(given["key"]), collect)
     plan.insert(1, "row", fit.data.rows[blank])
@@ -312,6 +322,36 @@ def planned_labels(job):
         plan,
         [place | one for one in _expected(plan, expected, budget, collect, known is None)],
     )
+
+
+def explored_labels(job):
+    """As `planned_labels`, of decisions by chance: who of the rows without an outcome, and records
+    of what that costs and teaches by month."""
+    given, explore = job.given, job.given["explore"]
+    fit, _, blank, people, shown, ids = _without_outcome(job, "explore")
+    if not fit.data.binary:
+        raise CounterweightError(
+            "explore is for an outcome of two classes, and this one is a number: leave explore out."
+        )
+    person, outcome = given["id"], given["outcome"]["options"]["column"]
+    asked = DEFAULTS | {"by": explore["by"]}
+    rows = PlannedRows.of(fit.told[blank], fit.band, True, people, asked)
+    plan, months = explored(rows, ids, own_key(given["key"]), explore)
+    plan.insert(1, "row", fit.data.rows[blank])
+    place = {"repeat": 0, "target": "unlabeled", "rows": len(blank)}
+    made = [{"metric": "explore_drawn", "value": float(plan["drawn"].sum())}]
+    for line in months.to_dict("records"):
+        at = {"part": f"{line['month']:.0f}"}
+        made.append(half_width("explore", line["half_width"], True, **at))
+        for name in ("labels", "events", "cost", "most"):
+            made.append(at | {"metric": f"explore_{name}", "value": line[name]})
+    enough = months.loc[months["events"] >= REFITTED, "month"]
+    if len(enough):
+        made.append({"metric": "explore_refit", "value": float(enough.iloc[0])})
+    listed = rows_to_label(plan, shown, rows, person, outcome)
+    listed[column_names(person, outcome)["reason"]] = "decided by chance"
+    job.log.info("%d of %d rows without an outcome are decided by chance", len(listed), len(blank))
+    return listed, plan, [place | one for one in made if np.isfinite(one["value"])]
 
 
 def _expected(plan, rows, budget, collect, first):
@@ -356,45 +396,6 @@ JUDGED = ("auc", "log_loss", "brier")
 #: Part of a budget of labels for predictions that is spread by importance alone, where it is not
 #: said. Half of it costs little where predictions are right, and keeps what is rare in view.
 SPREAD = 0.5
-
-
-def rewards_read(texts, outcome, where):
-    """Rewards (n,) of texts, NaN where blank, by the options of ``logged_reward``."""
-    from counterweight.labeling.logs import logged_reward
-
-    texts = [str(one).strip() for one in texts]
-    known, y = np.array([one not in ("", "None", "nan") for one in texts], bool), None
-    said = [one for one, own in zip(texts, known, strict=True) if own]
-    if outcome.get("positive") is None:
-        words = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "True": 1.0, "False": 0.0}
-        return as_codes(where, outcome["column"], texts, words, ~known, texts)
-    y = np.full(len(texts), np.nan)
-    if said:
-        frame = pd.DataFrame({"row": np.flatnonzero(known), outcome["column"]: said})
-        y[known] = logged_reward(frame, np.ones(len(said), bool), **outcome)
-    return y
-
-
-def write_events(path, file, given):
-    """Write ids, rewards (NaN where blank) and predictions of a part of a log."""
-    from counterweight.evaluation.scored_log import predicted_of
-    from counterweight.labeling.log_files import frames_of
-    from counterweight.tables.parquet import write_table
-
-    outcome, columns = given["outcome"], list(given["predictions"].values())
-    needed = list(dict.fromkeys([given["id"], outcome["column"], *columns]))
-    types = dict.fromkeys(needed, "number") | dict.fromkeys(needed[:2], "text")
-    parts = []
-    for frame in frames_of(str(file), needed, types, {}, given["reading"], given["keys"]):
-        reward = frame[outcome["column"]].astype(object).where(frame[outcome["column"]].notna(), "")
-        told = {"id": frame[given["id"]].astype(object).to_numpy()}
-        told["reward"] = rewards_read(reward, outcome, str(file))
-        told |= {f"p{at}": predicted_of(frame, name) for at, name in enumerate(columns)}
-        parts.append(pd.DataFrame(told))
-    whole = pd.concat(parts, ignore_index=True)
-    layout = [("id", "string")] + [(name, "float64") for name in whole.columns[1:]]
-    write_table(path, whole, layout)
-    return len(whole)
 
 
 class Events:

@@ -44,6 +44,7 @@ log = logging.getLogger("counterweight")
 
 #: What coins are drawn for, so that a key has others for everything else.
 PURPOSE = "counterweight labels to buy"
+EXPLORED = "counterweight decisions by chance"
 #: Part of all rows by whose budget sizes are told: so small that no chance is 1.
 SMALL = 1e-9
 #: Budgets of the curve, in parts of the one that is asked for.
@@ -358,6 +359,66 @@ def _word(value):
     return str(value)
 
 
+#: What is asked of exploring where it is not said.
+EXPLORING = {"share": None, "monthly": None, "by": None, "months": 12, "loss": None, "gain": None}
+#: Explored rows of the rarer outcome that a constant and a slope need: ten each (Peduzzi 1996).
+REFITTED = 20
+
+
+def explored_chances(share, group):
+    """Chance of each row (N,) to be decided by chance: one for all, or one by stratum."""
+    if not isinstance(share, dict):
+        return np.full(len(group), float(share))
+    known = {str(name): float(one) for name, one in share.items()}
+    if strange := sorted({*group} - known.keys()):
+        raise CounterweightError(
+            f"explore.share names no share for {listed(strange, 5)}, which explore.by has: give "
+            "one for each stratum."
+        )
+    return np.array([known[name] for name in group])
+
+
+def explored(rows, ids, key, explore):
+    """Who is decided by chance, and what that costs and teaches by month.
+
+    Each row has its own coin, a keyed hash of its id. Months are like the rows that are there.
+
+    Returns
+    -------
+    plan : pandas.DataFrame
+        As `planned`, of all rows (N,).
+    months : pandas.DataFrame
+        By ``month``: ``labels`` and ``events`` (of the rarer outcome) expected so far,
+        ``half_width`` of the 95 % interval of the mean of such rows; with a ``loss``, ``cost`` so
+        far, and ``most``, if their odds are `SPAN` times those foretold.
+    """
+    chance = explored_chances(explore["share"], rows.group)
+    coins = keyed_uniforms(ids, key, EXPLORED)
+    place = coins / chance
+    order = np.empty(len(place), "int32")
+    order[np.argsort(place, kind="stable")] = np.arange(1, len(place) + 1)
+    plan = {"id": ids, "estimate": rows.estimate, "spread": rows.truth, "size": chance}
+    plan |= {"place": place, "order": order, "chance": chance, "drawn": coins < chance}
+    plan |= {"group": rows.group, "plan": _digest(ids, chance, key)}
+    p, per, told = rows.estimate, float(explore["monthly"]), {"month": [], "labels": []}
+    told |= {name: [] for name in ("events", "half_width", "cost", "most")}
+    loss, gain = explore["loss"], explore["gain"] or 0.0
+    worse = expit(logit(np.clip(p, NEAREST, 1 - NEAREST)) + np.log(SPAN))
+    rare = min(chance @ p, chance @ (1 - p)) / len(p)
+    for month in range(1, explore["months"] + 1):
+        count = max(int(per * month), 1)
+        at = (np.arange(count) * len(p)) // count if count < len(p) else np.arange(count) % len(p)
+        half = expected_half_width(chance[at], rows.truth[at], level=rows.level, beyond=True)
+        price = [
+            np.nan if loss is None else chance @ (q * loss - (1 - q) * gain) for q in (p, worse)
+        ]
+        price = [per * month * one / len(p) for one in price]
+        made = (month, per * month * chance.mean(), per * month * rare, half, *price)
+        for name, value in zip(told, made, strict=True):
+            told[name].append(value)
+    return pd.DataFrame(plan), pd.DataFrame(told)
+
+
 class LabelPlan:
     """Which rows of a frame to label, as `counterweight.SavedScores.collect` plans it.
 
@@ -368,15 +429,27 @@ class LabelPlan:
         ``plan``. A larger budget with the same frame and key has these rows first.
     budget : float
         As asked, or the least for the half-width asked.
+    months : pandas.DataFrame
+        Of decisions by chance (`counterweight.SavedScores.explore`): costs and half-widths.
     people : pandas.DataFrame
         The plan of all rows without an outcome, with ``estimate``, ``chance`` and ``drawn``; its
         index is that of the frame.
     """
 
     def __init__(
-        self, saved: object, frame: pd.DataFrame, *, key: object = None, **collect: object
+        self,
+        saved: object,
+        frame: pd.DataFrame,
+        *,
+        key: object = None,
+        explore: dict | None = None,
+        **collect: object,
     ) -> None:
-        self._saved = saved
+        self._saved, self._own_coins = saved, explore is not None
+        if explore is not None:
+            explore = EXPLORING | explore
+            # Each row has its own coin, as with costs: all that are drawn are asked.
+            collect = {"budget": 1, "by": explore["by"]}
         for strange in collect.keys() - DEFAULTS.keys():
             raise CounterweightError(
                 f"collect has no {strange!r}; it has {', '.join(sorted(DEFAULTS))}: correct it."
@@ -406,7 +479,11 @@ class LabelPlan:
         self._rows = PlannedRows.of(estimate, saved.band, saved.binary, people, self.collect)
         shown = people[self.person].to_numpy()
         ids = canonical_ids(shown, column=self.person, people="frame")
-        plan, self.budget = planned(self._rows, ids, _key(key), self.collect)
+        if explore is None:
+            plan, self.budget = planned(self._rows, ids, _key(key), self.collect)
+        else:
+            plan, self.months = explored(self._rows, ids, _key(key), explore)
+            self.budget = float(plan["chance"].sum())
         self.people = plan.set_axis(people.index)
         self.frame = rows_to_label(plan, shown, self._rows, self.person, self.outcome)
 
@@ -446,7 +523,7 @@ class LabelPlan:
         y = np.full(size, np.nan)
         y[at] = outcome
         drawn, chances, waiting = asked_so_far(
-            self.people, drawn, np.isfinite(y), self.collect["cost"]
+            self.people, drawn, np.isfinite(y), self.collect["cost"] or self._own_coins
         )
         level = self._rows.level if level is None else level
         estimate = self.people["estimate"].to_numpy()

@@ -248,6 +248,39 @@ class SavedScores(SavedPredictor):
         told = {"budget": budget, "half_width": half_width} | options
         return reference(PLANS + ":LabelPlan")(self, frame, key=key, **told)
 
+    def explore(
+        self,
+        frame: pd.DataFrame,
+        share: object,
+        monthly: float,
+        *,
+        key: object = None,
+        **options: object,
+    ) -> object:
+        """Whom to decide by chance, and what that costs and teaches by month.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            As of `collect`: the rows without an outcome are such as will be refused.
+        share : float or dict
+            Chance of each of them; by stratum with ``by``.
+        monthly : float
+            How many such rows come a month.
+        key : int, bytes, path or Key, optional
+            As of `collect`.
+        **options
+            ``by`` (column of strata), ``months``, ``loss`` and ``gain``, as under ``explore``.
+
+        Returns
+        -------
+        LabelPlan
+            ``frame`` are the rows decided by chance, ``months`` costs and half-widths; labels come
+            back by ``with_labels``.
+        """
+        told = {"share": share, "monthly": monthly} | options
+        return reference(PLANS + ":LabelPlan")(self, frame, key=key, explore=told)
+
     def with_labels(self, labels: pd.DataFrame, frame: pd.DataFrame) -> object:
         """What labels bought by a plan say of the rows of a frame without an outcome.
 

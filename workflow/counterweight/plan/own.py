@@ -269,7 +269,7 @@ def _made(name, entry, place):
         raise CounterweightError(
             f"{place}a target of its own is for tables with an outcome: leave target out."
         )
-    fit = {key: key in task.KEYS for key in ("tilt", "collect", "collected")}
+    fit = {key: key in task.KEYS for key in ("tilt", "collect", "collected", "explore")}
     for key, fits in (fit | {"weights": targets}).items():
         if key in entry and not fits:
             beside = ", or for predictions of a log" * key.startswith("collect")

@@ -20,6 +20,7 @@ OWN_KEYS = {
     "rehearse": None,
     "collect": None,
     "collected": None,
+    "explore": None,
     "samples": {},
     "test_rows": None,
     "keep_rate": 1.0,

@@ -9,6 +9,7 @@ FIGURES = {
     "gamma": "counterweight.reporting.charts.selection_figures:draw_gamma",
     "rehearsal": "counterweight.reporting.charts.selection_figures:draw_rehearsal",
     "collect": "counterweight.reporting.charts.selection_figures:draw_collect",
+    "explore": "counterweight.reporting.charts.selection_figures:draw_explore",
     "policies": "counterweight.reporting.charts.logs_figures:draw_policies",
     "predictions": "counterweight.reporting.charts.logs_figures:draw_predictions",
     "groups": "counterweight.reporting.charts.filters_figures:draw_groups",

@@ -23,6 +23,9 @@ UNFIT = {
     "group": "chances go by single rows",
     "weights": "the answer goes by the chances of the bought labels",
 }
+#: What is asked of decisions by chance where it is not said.
+EXPLORING = {"share": None, "monthly": None, "by": None, "months": 12}
+EXPLORING |= {"loss": None, "gain": None}
 #: The same of events of a log.
 EVENTS = DEFAULTS | {"for": "all"}
 _BY_EVENT = "chances go by single events, each of which counts once"
@@ -65,14 +68,47 @@ def asked_plan(study, defaults=None):
     return study["collect"] and (defaults or DEFAULTS) | study["collect"]
 
 
+def asked_explore(entry):
+    """What is asked of decisions by chance, checked; None where nothing is."""
+    explore = entry.get("explore")
+    if explore is None:
+        return None
+    for other in ("collect", "tilt", "weight", "group", "weights", "rehearse"):
+        if entry.get(other) is not None:
+            raise CounterweightError(
+                f"explore and {other} stand together, and rows have one chance each, their share: "
+                "leave one of the two out."
+            )
+    if "id" not in entry:
+        raise CounterweightError("explore needs the key id: by it a decision is drawn.")
+    if isinstance(entry.get("target"), dict):
+        raise CounterweightError(
+            "explore decides rows of the table by chance, and target names other people: leave one "
+            "of the two out."
+        )
+    if isinstance(explore["share"], dict) and not explore.get("by"):
+        raise CounterweightError(
+            "explore.share has a share by stratum, and nothing says which: name the column of "
+            "strata as explore.by, or give one share."
+        )
+    if explore.get("gain") is not None and explore.get("loss") is None:
+        raise CounterweightError(
+            "explore.gain is what a row without the outcome brings, and explore.loss, what one "
+            "with it costs, is missing: give both."
+        )
+    return explore
+
+
 def own_collection(entry, roles):
     """Keys of a study of a table's ``collect`` and ``collected``, with the figures that lead it.
 
     What a label costs becomes a role in `roles`.
     """
     collect, collected = entry.get("collect"), entry.get("collected")
+    explore = asked_explore(entry)
     if collect is None and collected is None:
-        return {"figures": ["gamma"]}
+        figures = ["explore"] * (explore is not None)
+        return {"figures": [*figures, "gamma"], "explore": explore}
     key = _refused(entry, UNFIT)
     if collected is not None and entry.get("rehearse") is not None:
         raise CounterweightError(
@@ -88,8 +124,10 @@ def own_collection(entry, roles):
         _check(collect, entry)
         if "cost" in collect:
             roles["collect.cost"] = collect["cost"]
-    figures = ["collect"] * (collect is not None) + ["gamma"] * (collected is None)
-    return {"collect": collect, "collected": collected, "figures": figures}
+    figures = ["collect"] * (collect is not None) + ["explore"] * (explore is not None)
+    figures += ["gamma"] * (collected is None)
+    asked = {"collect": collect, "collected": collected, "explore": explore}
+    return asked | {"figures": figures}
 
 
 def _refused(entry, unfit):
@@ -167,6 +205,23 @@ def plan_collection(plan, study, at, inputs, given, uses, run=f"{_HERE}:collect"
     return Job(run, inputs, told | given, uses, outputs, own=own, key=key)
 
 
+def plan_exploring(plan, study, at, inputs, given, uses):
+    """The job of who is decided by chance, beside files and settings of what is delivered."""
+    told = {"explore": EXPLORING | study["explore"], "key": plan["filter_key"]}
+    told["id"] = plan["datasets"][study["dataset"]]["roles"]["id"]
+    outputs = {"metrics": at.metrics("collect"), "csv": f"{at.folder}/explore.csv"}
+    outputs["plan"] = f"{at.folder}/plan.parquet"
+    run, key = f"{_HERE}:explore", plan["filter_key"]
+    return Job(run, inputs, given | told, uses, outputs, key=key)
+
+
+def explore(job):
+    """Write who is decided by chance, and what that costs and teaches."""
+    from counterweight.delivery.collected_answers import explored_labels
+
+    _write(job, *explored_labels(job))
+
+
 def collect(job):
     """Write which labels to buy, with the chances of all rows, and what they will tell."""
     from counterweight.delivery.collected_answers import planned_labels
@@ -208,7 +263,7 @@ def with_collected(plan, study, at, job):
 REHEARSED = {"copies": 50, "gamma": 2.0}
 #: Keys of a study that say nothing of how its answer is computed.
 UNTOLD = ("title", "question", "family", "rehearse", "figures", "score", "columns", "labels")
-UNTOLD += ("collect", "collected")
+UNTOLD += ("collect", "collected", "explore")
 
 
 def asked_rehearsal(name, study, plan, scenarios, usual=1):

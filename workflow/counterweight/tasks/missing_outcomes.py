@@ -15,6 +15,7 @@ from counterweight.tasks.beside_answers import (
     own_collection,
     plan_collection,
     plan_copy,
+    plan_exploring,
     with_collected,
 )
 from counterweight.tasks.beside_answers import copies as rehearsals
@@ -27,7 +28,7 @@ ROLES = ("outcome",)
 #: Roles whose columns new rows need besides the features.
 NEW_ROWS_NEED = ("id",)
 KEYS = frozenset({"selection", "weighting", "deliver", "score", "tilt", "rehearse"})
-KEYS |= {"collect", "collected"}
+KEYS |= {"collect", "collected", "explore"}
 #: Components of another kind that fit as well.
 TAKES = {"selector": "classification", "weighting": "classification", "model": "classification"}
 ITEM_KEYS = {
@@ -414,6 +415,8 @@ def evaluate(job):
 
 
 def plan_collect(plan, study, at):
+    if study["explore"]:
+        return plan_exploring(plan, study, at, *_fits(study, at))
     return plan_collection(plan, study, at, *_fits(study, at)) if study["collect"] else None
 
 

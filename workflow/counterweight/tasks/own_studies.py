@@ -470,6 +470,8 @@ def _named(dataset, study):
         if told := (study.get("collect") or {}).get(key):
             found.pop(f"collect.{key}", None)
             found[f"collect.{key}"] = [told]
+    if told := (study.get("explore") or {}).get("by"):
+        found["explore.by"] = [told]
     released = (study.get("filter") or {}).get("release") or []
     return found | {"release": [name for name in released if name not in DECIDED]}
 

@@ -109,7 +109,7 @@ def plan_sum(plan, study, part, at):
 
 def read_events(job):
     """Ids, rewards and predictions of one partition."""
-    from counterweight.delivery.collected_answers import write_events
+    from counterweight.delivery.bought_file import write_events
 
     with part_of(job) as file:
         if not Path(file).exists():

@@ -35,6 +35,11 @@ CAPTION_BY_NAME = {
         "plain random sample that uses no estimates; and as planned if the estimates told nothing of "
         "single rows, which is the cost of being wrong about them. The cross is what the labels that were bought have reached."
     ),
+    "explore": (
+        "Half of the 95 % interval of the rate of rows such as those without an outcome, by months in "
+        "which a share of them is decided by chance; and what that is expected to cost until then, "
+        "with the cost if their odds are three times those that are estimated."
+    ),
     "gamma": (
         "What the rows without a label could make of a number where, at equal features, the "
         "odds of having none differ between outcomes by a factor of Γ at most: in the band each "
@@ -538,4 +543,34 @@ def draw_collect(study):
     return canvas.drawing(
         f"With {count} labels the interval is expected to be ±{size}",
         "Expected half-width of the interval by number of labels",
+    )
+
+
+def draw_explore(study):
+    """What exploring teaches and costs, by month."""
+    months = study.places("part", _SOURCE, "explore_points", _TARGET)
+    if not months:
+        return forms.blank("Nothing is explored in this study.")
+    priced = study.measured("explore_cost", _TARGET)
+    heads = ["What it teaches", *["What it costs"] * priced]
+    words, _ = forms.axis_of(study.measure("explore_points"))
+    canvas = forms.Canvas(heads, 2.6, "Months", words)
+
+    def points(metric):
+        return [(float(at), study.get(_SOURCE, metric, _TARGET, part=at).mean) for at in months]
+
+    first = canvas.all[0]
+    first.line("half-width", points("explore_points"), LINES["plan"][1], bars=False)
+    refit = study.get(_SOURCE, "explore_refit", _TARGET)
+    if refit.known:
+        first.upright(refit.mean, forms.Look(forms.INK, "", forms.DOTTED), "refit")
+    first.ax.set_ylim(bottom=0)
+    if priced:
+        canvas.all[1].line("as estimated", points("explore_cost"), LINES["plan"][1], bars=False)
+        canvas.all[1].line("at three times the odds", points("explore_most"), _REACHED, bars=False)
+    last = study.get(_SOURCE, "explore_points", _TARGET, part=months[-1]).mean
+    size = number(last, places_for([last], 1))
+    return canvas.drawing(
+        f"After {months[-1]} months the rate is expected to be known to ±{size} points",
+        "What exploring teaches, and costs, by month",
     )

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from counterweight.errors import CounterweightError
 from counterweight.numerics.sensitivity import TWICE
 from counterweight.reporting import blocks
-from counterweight.reporting.pages.collected_page import BY_BOUGHT, BY_GROUP, bought_answer, planned
+from counterweight.reporting.pages.collected_page import (
+    BY_BOUGHT,
+    BY_GROUP,
+    bought_answer,
+    explored,
+    planned,
+)
 from counterweight.reporting.pages.selection_page import SELECTORS, WEIGHTS, fits
 from counterweight.reporting.pages.sensitivity_page import (
     BY_COLUMN,
@@ -70,6 +76,7 @@ def answer(numbers):
         "" if people.supported.known else _apart(numbers, target),
         *rehearsed(numbers),
         *planned(numbers),
+        *explored(numbers),
     )
     rest = (
         *_wrong(numbers, saved, target, swept),
@@ -95,6 +102,7 @@ def _by_bought(numbers, people, quality, known):
     more = (
         f"On held-out rows that had an outcome, {_delivered(numbers, people.saved)} has "
         f"{quality.label} {in_words(known, quality)}, before it was fitted to the labels bought.",
+        *explored(numbers),
     )
     about = (
         f"scores.csv has an answer for each of the {number(people.sizes['all'], 0)} rows: known "

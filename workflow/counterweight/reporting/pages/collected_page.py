@@ -49,6 +49,39 @@ def planned(numbers, what="the rate or mean of the rows without an outcome", lab
     yield f"{text}. Fill in its {label} column and name the file under collected."
 
 
+def explored(numbers):
+    """Sentences on decisions by chance: who, what they teach, when to refit, what they cost."""
+    count = numbers.get(_PLAN, "explore_drawn", _BLANK)
+    if not count.known:
+        return
+    months = numbers.places("part", _PLAN, "explore_points", _BLANK)
+
+    def of(metric, month):
+        return numbers.get(_PLAN, f"explore_{metric}", _BLANK, part=month)
+
+    ends = [number(of("points", at).mean, 1) for at in (months[0], months[-1])]
+    text = (
+        f"explore.csv lists {number(count.mean, 0)} rows to be decided by chance. The rate of such "
+        f"rows is then expected to be known to ±{ends[0]} points after one month, and to "
+        f"±{ends[1]} after {months[-1]}, by {number(of('labels', months[-1]).mean, 0)} rows, "
+        "whatever decided before"
+    )
+    cost = of("cost", months[0])
+    if cost.known:
+        most = of("most", months[0]).mean
+        text += (
+            f"; it is expected to cost {number(cost.mean, 0)} a month, and {number(most, 0)} if "
+        )
+        text += "their odds are three times those estimated"
+    refit = numbers.get(_PLAN, "explore_refit", _BLANK)
+    text += (
+        f". The estimates can be fitted to explored rows after month {number(refit.mean, 0)}"
+        if refit.known
+        else ". In these months too few outcomes come to fit the estimates to them"
+    )
+    yield f"{text}. Fill in the outcome column as outcomes come, and name the file under collected."
+
+
 def bought_answer(numbers, people, more, cards):
     """The `Answer` of a table whose labels were bought; `more` are sentences behind, cards last."""
     bought = people.saved["collected"]

@@ -29,6 +29,7 @@ NOT_FOR_USERS |= {"LinearScore", "BoostedScore"}
 NOT_FOR_USERS |= {"SeenGroupsClassifier"}  # a bound of filters: it asks the groups of all rows
 NOT_FOR_USERS |= {"ChosenClassifier"}  # of people's tables: folds go by rows, not by their weights
 NOT_FOR_USERS |= {"SelectionAwareClassifier"}  # an oracle: it asks hidden labels
+NOT_FOR_USERS |= {"StabilisedSvm"}  # a baseline of churn: it asks a deployed model's scores
 EVERY_MODULE = """
 import importlib, pkgutil, counterweight
 print(counterweight.__file__)

@@ -94,7 +94,7 @@ def test_a_table_of_many_rows_in_blocks_has_the_answers_of_the_whole(tmp_path, m
     y = rng.random(600) < 1 / (1 + np.exp(1 - x[:, 0] - (town == "north")))
     frame = pd.DataFrame({"who": np.arange(600), "a": x[:, 0], "b": x[:, 1], "town": town})
     frame["y"] = np.where(rng.random(600) < 1 / (1 + np.exp(x[:, 0])), np.nan, y)
-    monkeypatch.setattr(missing_outcomes, "DRAWS", 1)
+    monkeypatch.setattr(missing_outcomes, "FITS", 10)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     whole.mkdir()
     parts.mkdir()

@@ -11,8 +11,9 @@ from counterweight.labeling import missing_outcomes
 from counterweight.labeling.encoding import DenseRows
 from counterweight.labeling.labeling_rules import answered, present
 from counterweight.labeling.missing_outcomes import (
-    FOLDS,
+    FEWER_FOLDS,
     BlankData,
+    _drawn,
     content_order,
     describe_blanks,
     folds,
@@ -100,15 +101,15 @@ def test_weights_that_are_none_are_told(column, sentence):
 def test_folds_hold_classes_alike_and_every_row_once():
     y = (np.arange(1000) % 10 == 0).astype(float)
     fold = folds(y, True, None, np.full(1000, -1), np.random.default_rng(0))
-    assert set(fold) == set(range(FOLDS))
-    assert all(abs(y[fold == k].mean() - 0.1) < 0.005 for k in range(FOLDS))
+    assert set(fold) == set(range(FEWER_FOLDS))
+    assert all(abs(y[fold == k].mean() - 0.1) < 0.005 for k in range(FEWER_FOLDS))
 
 
 def test_groups_stay_together():
     group = np.repeat(np.arange(40), 25)
     fold = folds(np.arange(1000.0), False, None, group, np.random.default_rng(0))
     assert all(len(set(fold[group == g])) == 1 for g in range(40))
-    assert len(set(fold)) == FOLDS
+    assert len(set(fold)) == FEWER_FOLDS
 
 
 def test_by_time_methods_are_tried_on_later_rows():
@@ -116,7 +117,7 @@ def test_by_time_methods_are_tried_on_later_rows():
     time = rng.random(900)
     fold = folds(rng.random(900), False, time, np.full(900, -1), rng)
     assert fold.min() == -1, "the first rows are learned from only"
-    edges = [time[fold == k] for k in range(-1, FOLDS)]
+    edges = [time[fold == k] for k in range(-1, FEWER_FOLDS)]
     assert all(a.max() <= b.min() for a, b in zip(edges[:-1], edges[1:], strict=True))
 
 
@@ -260,7 +261,9 @@ def test_folds_of_a_number_have_its_thirds_alike():
     y = np.random.default_rng(3).exponential(size=150)
     fold = folds(y, False, None, np.full(150, -1), np.random.default_rng(0))
     third = np.searchsorted(np.quantile(y, [1 / 3, 2 / 3]), y)
-    counts = np.array([[(fold[third == t] == k).sum() for k in range(FOLDS)] for t in range(3)])
+    counts = np.array(
+        [[(fold[third == t] == k).sum() for k in range(FEWER_FOLDS)] for t in range(3)]
+    )
     assert (counts == 10).all()
 
 
@@ -270,6 +273,31 @@ def test_times_of_three_blocks_suffice_and_of_two_do_not():
     assert len(np.unique(three)) == 3 and three[0] == -1
     with pytest.raises(CounterweightError, match="too few different values"):
         folds(np.zeros(60), True, np.repeat([1.0, 2.0], 30), group, rng)
+
+
+@pytest.mark.parametrize(
+    ("rows", "groups", "by_time", "draws", "count"),
+    [
+        (49, 0, False, 10, 5),
+        (50, 0, False, 5, 10),
+        (5000, 0, False, 5, 10),
+        (5001, 0, False, 9, 5),
+        (25_000, 0, False, 2, 5),
+        (60_000, 0, False, 1, 5),
+        (500, 10, False, 5, 10),
+        (500, 9, False, 10, 5),
+        (500, 0, True, 1, 5),
+    ],
+)
+def test_few_rows_are_in_ten_folds(rows, groups, by_time, draws, count):
+    """As many fits as five folds drawn ten times; by time, and of few groups, folds are five."""
+    rng, known = np.random.default_rng(0), np.ones(rows, bool)
+    y, order = np.tile([0.0, 1.0], rows)[:rows], np.arange(rows)
+    group = order % groups if groups else np.full(rows, -1)
+    time = np.arange(float(rows)) if by_time else None
+    found = _drawn(y, known, order, True, time, group, rng)
+    assert len(found) == draws
+    assert all(set(fold[fold >= 0]) == set(range(count)) for fold in found)
 
 
 def test_sizes_and_the_weighted_mean_of_the_labeled_are_told():
@@ -291,10 +319,10 @@ def test_sizes_and_the_weighted_mean_of_the_labeled_are_told():
 
 def test_as_many_groups_as_folds_suffice_and_one_fewer_does_not():
     rng, y = np.random.default_rng(0), np.zeros(60)
-    fold = folds(y, True, None, np.repeat(np.arange(FOLDS), 60 // FOLDS), rng)
-    assert sorted(np.unique(fold)) == list(range(FOLDS))
+    fold = folds(y, True, None, np.repeat(np.arange(FEWER_FOLDS), 60 // FEWER_FOLDS), rng)
+    assert sorted(np.unique(fold)) == list(range(FEWER_FOLDS))
     with pytest.raises(CounterweightError, match="There are 4 groups among the labeled rows"):
-        folds(y, True, None, np.repeat(np.arange(FOLDS - 1), 15), rng)
+        folds(y, True, None, np.repeat(np.arange(FEWER_FOLDS - 1), 15), rng)
 
 
 def test_rows_without_a_group_are_each_their_own():
@@ -362,7 +390,7 @@ def test_folds_go_by_content():
     other = frame.iloc[order].reset_index(drop=True).assign(row=np.arange(ROWS, dtype="int32"))
     again = labeled(other)[1]
     drawn = [name for name in labels if name.startswith("fold")]
-    assert len(drawn) == 10
+    assert len(drawn) == 5
     for name in drawn:
         assert (again[name] == labels[name][order]).all()
     assert (labels["fold"] != labels["fold_1"]).any()

@@ -28,10 +28,12 @@ LABELS = (
     ("group", "int32"),
     ("order", "int32"),
 )
-FOLDS = 5
-#: How often folds are drawn, at most: as long as the rows of all draws are no more than so many.
-#: What a draw adds by chance falls as the rows grow.
-DRAWS, DRAWN_ROWS = 10, 50_000
+#: Folds at most: a repeat is ``1 + FOLDS * draw + fold``. Of few rows, fits to four fifths tell an
+#: AUC that is too low: so many labeled rows as `FEW` says are in ten folds, if nothing forbids it.
+FOLDS, FEWER_FOLDS, FEW = 10, 5, (50, 5000)
+#: Fits at most, and how often folds are drawn for them: as long as the rows of all draws are no
+#: more than so many. What a draw adds by chance falls as the rows grow.
+FITS, DRAWN_ROWS = 50, 50_000
 #: Part of a share below which a difference is rounding.
 ROUNDING = 1e-9
 #: Least labeled rows, and least of each class, to learn from.
@@ -146,10 +148,14 @@ def _drawn(y, labeled, order, binary, time, group, rng):
     rows = rows[np.argsort(order[rows])]
     if time is not None:
         time = time[np.argsort(order[labeled])]
-    made = []
-    for _ in range(1 if time is not None else min(DRAWS, max(1, DRAWN_ROWS // len(rows)))):
+    few = FEW[0] <= len(rows) <= FEW[1] and time is None
+    groups = np.unique(group[rows])
+    few = few and (groups[0] < 0 or len(groups) >= FOLDS)
+    count, made = FOLDS if few else FEWER_FOLDS, []
+    draws = 1 if time is not None else min(FITS // count, max(1, DRAWN_ROWS // len(rows)))
+    for _ in range(draws):
         fold = np.full(len(y), -1, "int16")
-        fold[rows] = folds(y[rows], binary, time, group[rows], rng)
+        fold[rows] = folds(y[rows], binary, time, group[rows], rng, count)
         made.append(fold)
     return made
 
@@ -225,7 +231,7 @@ def _time(frame, roles, labeled):
     return time
 
 
-def folds(y, binary, time, group, rng, count=FOLDS):
+def folds(y, binary, time, group, rng, count=FEWER_FOLDS):
     """Fold of each labeled row, (M,).
 
     By time: blocks of about equal size in order, the first of which (-1) is only learned from.

@@ -233,6 +233,22 @@ def test_what_the_support_is_told_by():
     assert share == pytest.approx(weight[rare].sum() / weight.sum())
 
 
+def test_support_is_thin_where_few_rows_make_the_error():
+    """A fifth of the sum of weights in 6 rows or in 60: none of them is much of it."""
+
+    def flag(heavy, rows=6000):
+        weight = np.where(np.arange(rows) < heavy, rows / 5 / heavy, 0.8 * rows / (rows - heavy))
+        batch = {"reward": np.arange(rows) % 2.0, "propensity": 0.004 / weight}
+        batch |= {name: np.ones(rows) for name in ("keep_rate", "weight")}
+        batch |= {"cluster": np.arange(rows), "p": np.full((rows, 1), 0.004)}
+        known = log_values(lambda: [batch], ["new"]).support["new", "snips"]
+        assert known.mean_weight.value == pytest.approx(1.0)
+        assert known.effective_rows > 100 and known.largest_share < 0.1
+        return known.flag
+
+    assert flag(6) == "thin" and flag(60) == "good"
+
+
 def test_a_keep_rate_that_is_not_right_is_told():
     frame = a_log(40_000, np.random.default_rng(12), keep_rate=0.1)
     right, wrong = (values_of(frame, keep_rate) for keep_rate in (0.1, 0.5))

@@ -154,7 +154,7 @@ def rests_on(support, subsampled=False):
         said
         + {
             "good": "",
-            "thin": f": few carry it, one row alone {support.largest_share:.1%} of it",
+            "thin": f": few carry it or its error, one row alone {support.largest_share:.1%} of it",
             "outside": f": the weights average {weight:.3g}, so some {1 - weight:.0%} of what the "
             f"policy does is not in the log (or the propensities are too high{rate})",
             "doubtful": f": the weights average {weight:.3g} and not 1, so the propensities are "

@@ -78,7 +78,8 @@ _WHOLE = ("snips", *MODELLED)
 #: Name of the policy that made the log.
 LOGGED = ""
 #: Below these the support is called thin: effective rows, and (`FEW_REWARDS`) effective rewards and
-#: rows with a reward that the policy may have taken; and above this: share of one row in a sum.
+#: rows with a reward that the policy may have taken; and above this: share of one row in a sum, or
+#: of a row in the squared error, by its size (``sum c^4 / (sum c^2)^2`` of the influences c).
 FEW_ROWS, LARGE_SHARE = 100, 0.1
 #: How far weights may average from 1 before it is told: absolutely, and in standard errors, which
 #: chance exceeds in one log of a thousand.
@@ -108,8 +109,8 @@ class Support:
     w`` of SNIPS, or the terms ``k w |r|`` of IPS; ``largest_share`` is that of one row in ``sum
     u``, ``largest_weight`` the largest w. ``mean_weight`` is ``sum k w / sum k``, 1 where all is
     right, and ``thin_share`` the share of ``sum k w`` in rows whose propensity is below the option
-    `thin`. ``flag`` is ``good``, ``thin`` (few rows carry the value), ``outside`` (the policy does
-    what the log does not show) or ``doubtful`` (weights average more than 1, which right
+    `thin`. ``flag`` is ``good``, ``thin`` (few rows carry the value or its standard error),
+    ``outside`` (the policy does what the log does not show) or ``doubtful`` (weights average more than 1, which right
     propensities do not).
     """
 
@@ -206,14 +207,16 @@ def values_of_sums(
     moments = sums.moments(np.stack(matrix, axis=1), batches)
     few = {name for place, name in enumerate(policies) if sums.few(place)}
     few |= {LOGGED} if sums.few() else set()
-    made = {}
+    made, crowded = {}, set()
     for number, key in enumerate(asked):
-        one = _ratio(key, parts[key], totals, moments.of(number), moments.count, bounds, level)
+        own = moments.of(number)
+        one = _ratio(key, parts[key], totals, own, moments.count, bounds, level)
+        if own[2] > LARGE_SHARE * own[0] ** 2:
+            crowded.add(key[1:])
         if anytime:
             one = _sequence(one, key, moments.count, anytime, level, bounds)
         elif few.intersection(key[1:-1]) and not math.isnan(one.value):
-            squares = moments.of(number)[0]
-            one = _of_few(one, key, parts[key], squares, sums, policies, bounds, level)
+            one = _of_few(one, key, parts[key], own[0], sums, policies, bounds, level)
         gone = alone and (key[0] == "weight" or key[-1] in _WHOLE)
         made[key] = Ratio(*[math.nan] * 4) if gone else one
     lost = {key[1]: one for key, one in made.items() if key[0] == "lost"}
@@ -234,7 +237,9 @@ def values_of_sums(
         lifts=told("lift"),
         lost=lost,
         support={
-            (name, key): _support(sums, policy, key, made["weight", name], users)
+            (name, key): _support(
+                sums, policy, key, made["weight", name], users, (name, key) in crowded
+            )
             for policy, name in enumerate(policies)
             for key in names
         },
@@ -384,8 +389,11 @@ def _with_bias(made, biases, bounds):
     return made
 
 
-def _support(sums, policy, estimator, mean_weight, clusters):
-    """The `Support` of one policy: of all rows in the sum and of those with a reward the worse."""
+def _support(sums, policy, estimator, mean_weight, clusters, crowded):
+    """The `Support` of one policy: of all rows in the sum and of those with a reward the worse.
+
+    `crowded`: whether few rows make the error of the estimate.
+    """
     name = LIMITED if estimator == LIMITED else "earned" if estimator == "ips" else "weight"
     known = sums.carried(policy, sums.columns.place(name, policy))
     gap, right = mean_weight.value - 1, mean_weight.low <= 1 <= mean_weight.high
@@ -394,7 +402,7 @@ def _support(sums, policy, estimator, mean_weight, clusters):
     else:
         # Limited weights are judged by themselves.
         names = (LIMITED,) if estimator == LIMITED else ("weight", "earned")
-        few = known["rows_rewarded"] < FEW_REWARDS
+        few = crowded or known["rows_rewarded"] < FEW_REWARDS
         few |= estimator != LIMITED and sums.effective_rewards(policy) < FEW_REWARDS
         for one in names:
             own = sums.carried(policy, sums.columns.place(one, policy))

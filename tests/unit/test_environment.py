@@ -99,6 +99,7 @@ def test_each_dependency_is_a_range_that_is_explained_and_holds_the_pinned_versi
 
 #: Names that packages have in Python, where they are others.
 IMPORTED = {"scikit-learn": "sklearn", "pyyaml": "yaml", "imbalanced-learn": "imblearn"}
+IMPORTED["vw-estimators"] = "estimators"
 
 
 def test_what_the_library_imports_is_a_dependency_and_nothing_else_is():
@@ -112,8 +113,9 @@ def test_what_the_library_imports_is_a_dependency_and_nothing_else_is():
             elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_imported":
                 imported.add(node.args[0].value.partition(".")[0])
     needed = imported - set(sys.stdlib_module_names) - {"counterweight"}
-    # Queries are read where their packages are there.
-    assert needed - names(EXTRAS["sql"]) == {
+    # Queries are read, and peers compared with, where their packages are there.
+    beside = {IMPORTED.get(name, name) for name in names(EXTRAS["sql"] + EXTRAS["peers"])}
+    assert needed - beside == {
         IMPORTED.get(name, name) for name in names(PROJECT["dependencies"])
     }
 

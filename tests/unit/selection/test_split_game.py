@@ -29,7 +29,7 @@ def world(seed, n=600, groups_=3):
 
 
 def leaf_of(X, Z, hypotheses="linear", weight=None):
-    design = Design(X, Z, Z.shape[1], weighted=True, l2=1e-6, hypotheses=hypotheses)
+    design = Design(X, Z, Z.shape[1], l2=1e-6, hypotheses=hypotheses)
     leaf = Leaf(design, ROOT, 0, np.ones(len(X)) if weight is None else weight)
     leaf.prepare()
     return leaf

@@ -151,7 +151,7 @@ def world(n=400):
 
 
 def searching(X, Z, hypotheses="linear", **given):
-    design = Design(X, Z, Z.shape[1], weighted=True, l2=1e-6, hypotheses=hypotheses)
+    design = Design(X, Z, Z.shape[1], l2=1e-6, hypotheses=hypotheses)
     levels = {"thresholds": 3, "rounds": 4, "epsilon": 1e-4, "solver": "program"}
     rules = {"cone": False, "deterministic": False, "least": 1.0, "min_decrease": 0.01}
     rules |= {"tol": 0.002, "max_depth": 20, "max_leaf_nodes": 40}

@@ -132,16 +132,19 @@ def test_the_best_response_is_the_paired_regression_of_the_costs():
     X, Z = world(9, n=300)
     rng = np.random.default_rng(9)
     w = rng.random(300)
-    design = Design(X, Z, 4, weighted=False, l2=0)
+    design = Design(X, Z, 4, l2=0)
     leaf = Leaf(design, split_growth.ROOT, 0, w)
     leaf.prepare()
     g = rng.normal(size=4)
-    cost = w * (Z @ g)
+    cost, root = Z @ g, np.sqrt(w)
     full = np.column_stack([X, np.ones(300)])
     full[:, :-1] = (X - X.mean(axis=0)) / X.std(axis=0)
     # Costs of the two labels, split at will: only their difference counts.
     of_one = rng.normal(size=300)
-    predicted = [full @ np.linalg.lstsq(full, c, rcond=None)[0] for c in (of_one, of_one + cost)]
+    predicted = [
+        full @ np.linalg.lstsq(full * root[:, None], c * root, rcond=None)[0]
+        for c in (of_one, of_one + cost)
+    ]
     assert leaf.oracle.scores @ g == pytest.approx(predicted[1] - predicted[0], abs=1e-6)
 
 
@@ -149,7 +152,7 @@ def test_the_lagrangian_of_the_rows_is_linear_in_the_group_sums():
     X, Z = world(10, n=400)
     rng = np.random.default_rng(10)
     w, h, r, alpha = rng.random(400), rng.random(400), Z.mean(axis=0), 0.07
-    leaf = Leaf(Design(X, Z, 4, weighted=True, l2=0), split_growth.ROOT, 0, w)
+    leaf = Leaf(Design(X, Z, 4, l2=0), split_growth.ROOT, 0, w)
     limits = Limits(leaf, r, alpha, 4.0)
     N = (w * h) @ Z / leaf.mass
     over, under = Z - r - alpha, r - Z - alpha
@@ -162,7 +165,7 @@ def test_the_lagrangian_of_the_rows_is_linear_in_the_group_sums():
 
 def test_the_mixture_is_optimal_and_its_multipliers_prove_it():
     X, Z = world(11)
-    leaf = Leaf(Design(X, Z, 4, weighted=True, l2=1e-6), split_growth.ROOT, 0, np.ones(len(X)))
+    leaf = Leaf(Design(X, Z, 4, l2=1e-6), split_growth.ROOT, 0, np.ones(len(X)))
     leaf.prepare()
     r = Z.mean(axis=0)
     limits = Limits(leaf, r, 0.05, 15.0)

@@ -110,8 +110,8 @@ class Support:
     u``, ``largest_weight`` the largest w. ``mean_weight`` is ``sum k w / sum k``, 1 where all is
     right, and ``thin_share`` the share of ``sum k w`` in rows whose propensity is below the option
     `thin`. ``flag`` is ``good``, ``thin`` (few rows carry the value or its standard error),
-    ``outside`` (the policy does what the log does not show) or ``doubtful`` (weights average more than 1, which right
-    propensities do not).
+    ``outside`` (the policy does what the log does not show) or ``doubtful`` (weights average more
+    than 1, which right propensities do not).
     """
 
     rows: int

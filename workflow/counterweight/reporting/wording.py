@@ -66,8 +66,8 @@ def chance_text(value):
 
 
 def interval(low, high, places=2):
-    """``[low, high]``, or nothing where there is no interval."""
-    if math.isnan(low) or math.isnan(high):
+    """``[low, high]``, or nothing where there is no interval, or no width but that of rounding."""
+    if not high - low > 1e-12 * max(abs(low), abs(high)):
         return ""
     return f"[{number(low, places)}, {number(high, places)}]"
 

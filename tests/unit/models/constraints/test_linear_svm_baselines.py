@@ -281,7 +281,6 @@ def test_unusable_input_is_told_in_a_sentence(name):
         ],
         "exponentiated_gradient": [
             ("ratio", 0.0, "ratio must be a number above 0"),
-            ("base", "tree", "base must be"),
             ("rate", "parity", "rate must be"),
         ],
         "threshold_optimizer": [("rate", "parity", "rate must be")],

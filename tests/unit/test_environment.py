@@ -115,9 +115,7 @@ def test_what_the_library_imports_is_a_dependency_and_nothing_else_is():
     needed = imported - set(sys.stdlib_module_names) - {"counterweight"}
     # Queries are read, and peers compared with, where their packages are there.
     beside = {IMPORTED.get(name, name) for name in names(EXTRAS["sql"] + EXTRAS["peers"])}
-    assert needed - beside == {
-        IMPORTED.get(name, name) for name in names(PROJECT["dependencies"])
-    }
+    assert needed - beside == {IMPORTED.get(name, name) for name in names(PROJECT["dependencies"])}
 
 
 def test_hooks_before_a_commit_use_the_pinned_versions():

@@ -51,6 +51,15 @@ def test_a_failed_method_does_not_stop_the_others(again):
     assert again.plan() == set()
 
 
+def test_what_two_methods_fail_by_is_told_once(again):
+    again.config = with_method(with_method(again.config, TOO_MANY), TOO_MANY | {"name": "as_many"})
+    run = again.run("--quiet", "host", "--logger", "counterweight")
+    assert run.status != 0
+    assert run.output.count("ERROR: study twin, method ") == 1
+    assert all(f"FAILED train twin {name}" in run.output for name in ("too_many", "as_many"))
+    assert "1 more like those above: see the logs in results/logs." in run.output
+
+
 def test_taking_a_failed_method_out_again_gives_the_report_from_before(again):
     whole = again.text("results/report.html")
     before = again.digests(".parquet", ".svg")

@@ -513,6 +513,26 @@ def test_wrong_new_rows_are_told_in_a_sentence_and_leave_nothing(again):
         assert "model.parquet" in files or "filter.parquet" in files
 
 
+def test_the_terminal_has_few_lines_and_a_failure_once(copied, drawn):
+    copy, config = copied(), example("lender") | {"study": {"models": [{"model": "logistic"}]}}
+    del config["score"]
+    frame, said = drawn[0]["lender"], ("--quiet", "host", "--logger", "counterweight")
+    with_tables(copy.folder / "mine", config, *drawn[:2])
+    run = copy.run(*said, *MINE)
+    assert run.status == 0, run.output
+    lines = run.output.splitlines()
+    assert len(lines) <= 25
+    assert "have default = 1" in lines[-3] and lines[-2].startswith("Files: ")
+    assert lines[-1].startswith("Done: open results/applicants/report.html.")
+
+    few = frame.assign(default=frame["default"].where(frame["default"].cumsum() <= 1))
+    few.to_csv(copy.folder / "mine/applicants.csv", index=False)
+    run = copy.run(*said, *MINE)
+    assert run.status != 0 and len(run.output.splitlines()) <= 6
+    assert run.output.count("rows are labeled, and 20 are needed") == 1
+    assert run.output.count("FAILED") == 1
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [

@@ -8,8 +8,10 @@ and one job spec from there.
 import contextlib
 import json
 import logging
+import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -24,7 +26,7 @@ os.environ.update(
 
 from counterweight.errors import CounterweightError
 from counterweight.tables.fork_server import Forks, known_scripts, tell
-from counterweight.tables.jobs import largest_memory
+from counterweight.tables.jobs import TOLD, largest_memory, repeats_told
 from counterweight.tables.parquet import read_table, replacing, swept
 from counterweight.plan.benchmarks import Benchmarks
 from counterweight.plan.own import TABLES, tables_to_keep
@@ -232,6 +234,7 @@ def started():
             path.write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")
     # A log that cannot be written, as on a full disk, is told once, by what else fails there.
     logging.raiseExceptions = False
+    os.environ[TOLD] = tempfile.mkdtemp(prefix="counterweight-told-")
     submit_without_limit()
     fork_jobs()
     if not says_little():
@@ -344,6 +347,7 @@ def stop_once(forks):
 
 def what_was_made():
     """How a run ends: the answers of tables of one's own, their files, the page."""
+    tell_repeats()
     made = "filtered.csv" if applying_only() else "report.html"
     said = [] if applying_only() or tables_to_keep(PLAN) is None else [*own_answers()]
     if STORE:
@@ -356,6 +360,15 @@ def what_was_made():
         print(f"{path} is of an earlier run: nothing that is asked now makes it anew.")
     done = f"Done: open {RESULTS}/{made}. Time and memory by rule: {RESULTS}/{COSTS}"
     return "\n".join([*said, done])
+
+
+def tell_repeats():
+    """Say how many warnings and errors the terminal was spared, since it had their like."""
+    if not (folder := os.environ.pop(TOLD, None)):  # a dry run
+        return
+    if more := repeats_told(folder):
+        print(f"{more} more like those above: see the logs in {RESULTS}/logs.")
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def own_answers():
@@ -375,6 +388,7 @@ def own_answers():
 
 def report_what_is_there():
     """Make one page of its own name from what is there; what earlier runs made stays."""
+    tell_repeats()
     if applying_only():
         # A mistake in a table of new rows says nothing about the studies.
         return

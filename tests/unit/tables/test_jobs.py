@@ -13,7 +13,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.tables.jobs import Running, largest_memory, logged, over_repeats, train_repeats
+from counterweight.tables.jobs import (
+    TOLD,
+    Running,
+    largest_memory,
+    log,
+    logged,
+    over_repeats,
+    repeats_told,
+    train_repeats,
+)
 from counterweight.tables.parquet import arrow_table, model_table, read_columns, read_models
 
 
@@ -25,6 +34,28 @@ def test_a_warning_on_the_shared_terminal_says_which_job_it_is_of(tmp_path, caps
     assert capsys.readouterr().err == "WARNING: study adult, method svm: Few rows: 7.\n"
     kept = "INFO: repeat 1 of 2 done\n" + 3 * "WARNING: Few rows: 7.\n"
     assert (tmp_path / "job.log").read_text() == kept
+
+
+def test_jobs_of_a_run_say_once_what_differs_in_numbers_only(tmp_path, capfd, monkeypatch):
+    (folder := tmp_path / "told").mkdir()
+    monkeypatch.setenv(TOLD, str(folder))
+
+    def part(repeat):
+        log.warning("%d rows of 9 are far by x5.", repeat)
+
+    for study, method in (("adult", "svm"), ("adult", "logistic"), ("bank", "svm")):
+        path = tmp_path / f"{study}_{method}.log"
+        with pytest.raises(SystemExit), logged(path, {"study": study, "method": method}):
+            over_repeats(part, range(3), 2)
+            log.warning("3 rows of 9 are far by x6.")
+            raise CounterweightError("No row is labeled.")
+        assert path.read_text().count("WARNING") == 4
+    adult, by_6, failed, bank, _ = capfd.readouterr().err.splitlines()
+    assert adult.startswith("WARNING: study adult, method svm: ") and "by x5" in adult
+    assert by_6 == "WARNING: study adult, method svm: 3 rows of 9 are far by x6."
+    assert failed == "ERROR: study adult, method svm: No row is labeled."
+    assert bank.startswith("WARNING: study bank, method svm: ") and "by x5" in bank
+    assert repeats_told(folder) == 15 - 5
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,8 @@ def allowed(path, job):
     within = any(f"{path}/".startswith(f"{root}/") for root in roots)
     if path in searched or within:
         return True
+    # Where jobs note what the terminal was told.
+    within |= folder == os.environ.get("COUNTERWEIGHT_TOLD")
     # Folders of what is declared may be listed: those of tables in parts.
     return any(one == path or one.startswith(f"{path}/") for one in declared(job))
 

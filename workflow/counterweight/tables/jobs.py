@@ -3,8 +3,10 @@
 import contextlib
 import ctypes
 import errno
+import hashlib
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -23,6 +25,33 @@ log = logging.getLogger("counterweight")
 
 #: Variable that names the process with which a job ends, where one began it on this machine.
 PARENT = "COUNTERWEIGHT_PARENT"
+#: Variable that names the folder in which the jobs of a run note what the terminal was told.
+TOLD = "COUNTERWEIGHT_TOLD"
+#: Numbers of a sentence; not those in names or quotes.
+NUMBER = re.compile(r"(?<![\w'\"])-?\d[\d.,]*(e-?\d+)?")
+
+
+def told_before(text, told):
+    """Whether a text was given to this function before: by this run (`TOLD`), else in `told`.
+
+    Who is not the first is counted: see `repeats_told`.
+    """
+    if not (folder := os.environ.get(TOLD)):
+        again = text in told
+        told.add(text)
+        return again
+    path = os.path.join(folder, hashlib.sha256(text.encode()).hexdigest())
+    try:
+        with open(path, "ab", buffering=0) as file:
+            file.write(b".")
+            return file.tell() > 1
+    except OSError:  # rather twice than not at all
+        return False
+
+
+def repeats_told(folder):
+    """How many texts of a run's jobs the terminal was spared, as `told_before` noted them."""
+    return sum(entry.stat().st_size - 1 for entry in os.scandir(folder))
 
 
 @contextlib.contextmanager
@@ -30,10 +59,11 @@ def logged(path, where=()):
     """Log to the file `path` while the block runs; warnings and errors to the terminal, too.
 
     On the terminal, where many jobs write, a warning begins with `where` it comes from, such as
-    ``{"study": "adult", "method": "logistic"}``, and what each repeat says is told once. What ends
-    the block (see `_told`) is logged and ends the process with status 1; a request to stop
-    (SIGTERM, SIGINT) is logged with the memory used. Where the disk is full the log ends early; the
-    terminal has the sentence.
+    ``{"study": "adult", "method": "logistic"}``. It is told once a run of the first name there
+    (the study) where only numbers differ, as between repeats and methods; an error is told once
+    where no word differs. What ends the block (see `_told`) is logged and ends the process with
+    status 1; a request to stop (SIGTERM, SIGINT) is logged with the memory used. Where the disk is
+    full the log ends early; the terminal has the sentence.
     """
     place = ", ".join(f"{name} {value}" for name, value in dict(where).items())
     try:
@@ -48,11 +78,11 @@ def logged(path, where=()):
     told = set()
 
     def placed(record):
-        record.place = f"{place}: " if place and record.levelno == logging.WARNING else ""
-        text = record.getMessage()
-        again = text in told
-        told.add(text)
-        return not again
+        warns, text = record.levelno == logging.WARNING, record.getMessage()
+        record.place = f"{place}: " if place and warns else ""
+        of = next(iter(dict(where).values()), "") if warns else ""
+        text = NUMBER.sub("", text) if warns else text.removeprefix(f"{place}: ")
+        return not told_before(f"{of}: {text}", told)
 
     handlers[1].addFilter(placed)
     handlers[1].setLevel(logging.WARNING)

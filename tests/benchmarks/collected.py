@@ -1,8 +1,8 @@
 """How good answers from labels bought by design are, on tables whose outcomes are all known.
 
     COUNTERWEIGHT_MIRROR=DATA PYTHONPATH=workflow python tests/benchmarks/collected.py \\
-        [coverage] [worth] [refuted] [looks] [--repeats 400] [--tables hmeq,adult,bank,mixed]
-        [--budgets 50,200,1000] [--rows 6000]
+        [coverage] [worth] [refuted] [looks] [events] [--repeats 400]
+        [--tables hmeq,adult,bank,mixed] [--budgets 50,200,1000] [--rows 6000]
 
 Prints a table in Markdown for each part. Tables of real people are read from the folder that the
 variable names (as `one_answer.py` does) and sampled once; without it the generated ones are used.
@@ -19,7 +19,9 @@ whose half-width lies in the range that is told before any label.
 ``refuted``: how often missing at random is refuted by 300 labels where it holds, and where the odds
 of those without a label are three times as high (``thrice``), over labelings and draws. ``looks``:
 batches of 50 up to 400 labels, stopped where the half-width is as wanted: coverage of the intervals
-of planned looks, of plain ones, and of those for any time.
+of planned looks, of plain ones, and of those for any time. ``events``: AUC of the predictions of a
+generated log, right or badly calibrated: coverage, and the half-width expected before any label and
+by those bought over the one reached; the share of repeats whose half-width is in the range told.
 """
 
 import os
@@ -29,21 +31,25 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse  # noqa: E402
 from functools import cached_property  # noqa: E402
+from types import SimpleNamespace  # noqa: E402
 
 import numpy as np  # noqa: E402
 import one_answer  # noqa: E402
 import pandas as pd  # noqa: E402
-from counterweight.delivery.label_plans import span_of  # noqa: E402
+from counterweight.delivery.bought_file import Events  # noqa: E402
+from counterweight.delivery.collected_answers import PlannedEvents  # noqa: E402
+from counterweight.delivery.label_plans import SMALL, chances_by_place, span_of  # noqa: E402
 from counterweight.evaluation.collected import (  # noqa: E402
     collected_auc,
     collected_by_group,
     collected_calibration,
     collected_mean,
+    collected_metric,
     recalibration,
 )
 from counterweight.evaluation.metrics import auc  # noqa: E402
 from counterweight.evaluation.refutation import refuted  # noqa: E402
-from counterweight.numerics.designs import (  # noqa: E402  # noqa: E402
+from counterweight.numerics.designs import (  # noqa: E402
     anytime_interval,
     draw,
     expected_half_width,
@@ -51,6 +57,7 @@ from counterweight.numerics.designs import (  # noqa: E402  # noqa: E402
     look_levels,
     stopped_chances,
 )
+from counterweight.tasks.beside_answers import EVENTS  # noqa: E402
 from scipy.special import expit, logit  # noqa: E402
 from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: E402
 from sklearn.model_selection import cross_val_predict  # noqa: E402
@@ -278,9 +285,53 @@ def looks(worlds, repeats, batch=50, most=400):
             )
 
 
+def log_of(kind, rows=4000):
+    """Predictions of the events of a log whose rewards are all blank, and the rewards."""
+    rng = np.random.default_rng(3)
+    score = 1.5 * rng.normal(size=rows) - 2
+    y = (rng.random(rows) < expit(score)).astype(float)
+    said = {"right": score, "too high": score + 1.5, "too low": score - 1.5}
+    said |= {"too steep": 2.5 * score + 2, "too flat": 0.4 * score - 1}
+    events = Events.__new__(Events)
+    events.reward, events.blank = np.full(rows, np.nan), np.arange(rows)
+    events.chance = expit(said[kind])
+    events.predicted, events.tops = {"now": events.chance}, {}
+    return events, y
+
+
+def of_events(budgets, repeats):
+    print("\n| predictions | labels | coverage | expected/reached | by labels | in the range |")
+    print("| --- " * 6 + "|")
+    for kind in ("right", "too high", "too low", "too steep", "too flat"):
+        events, y = log_of(kind)
+        rows, p = PlannedEvents(events, EVENTS | {"for": "auc"}), events.chance
+        truth, size = auc(y, p)[0], rows.chances(SMALL * len(y))
+        for budget in budgets:
+            held, half, later = [], [], []
+            for turn in range(repeats):
+                place = np.random.default_rng([5, turn]).random(len(y)) / size
+                mask = np.argsort(np.argsort(place)) < budget
+                pi = chances_by_place(place, size, budget)
+                if not 2 <= y[mask].sum() <= budget - 2:
+                    continue
+                found = collected_metric("auc", y, pi, mask, p, beyond=True)
+                held.append(holds(found, truth))
+                half.append((found.high - found.low) / 2)
+                if turn < 50:
+                    told = SimpleNamespace(told=lambda own=(y, pi, mask, p): own)
+                    later += [one for *_, one in rows.after(told).groups(mask, pi)]
+            (expected,), (low, high) = [one for *_, one in rows.groups(mask, pi)], rows.span(pi)
+            told = [np.mean(held), expected / np.mean(half), np.median(later) / np.mean(half)]
+            told.append(np.mean([low <= one <= high for one in half]))
+            shown = " | ".join(f"{one:.3f}" for one in told)
+            print(f"| {kind} | {budget} | {shown} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("parts", nargs="*", default=["coverage", "worth", "refuted", "looks"])
+    parser.add_argument(
+        "parts", nargs="*", default=["coverage", "worth", "refuted", "looks", "events"]
+    )
     parser.add_argument("--repeats", type=int, default=400)
     parser.add_argument("--tables", default=",".join(TABLES))
     parser.add_argument("--settings", default=",".join(SETTINGS))
@@ -291,7 +342,7 @@ def main():
     names = [
         name for name in asked.tables.split(",") if name not in REAL or one_answer.DATA.exists()
     ]
-    settings = asked.settings.split(",") if {*asked.parts} != {"refuted"} else []
+    settings = asked.settings.split(",") if {*asked.parts} - {"refuted", "events"} else []
     worlds = [World(name, setting, asked.rows) for name in names for setting in settings]
     if "coverage" in asked.parts:
         coverage(worlds, budgets, asked.repeats)
@@ -301,6 +352,8 @@ def main():
         refutation(names, asked.rows, asked.repeats)
     if "looks" in asked.parts:
         looks(worlds, max(asked.repeats // 4, 50))
+    if "events" in asked.parts:
+        of_events(budgets, asked.repeats)
 
 
 if __name__ == "__main__":

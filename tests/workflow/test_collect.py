@@ -178,3 +178,39 @@ def test_a_judge_is_told_which_events_of_a_log_to_look_at(copied):
     assert (told["rows"] == 150 + (frame["fraud"] != "").sum()).all()
     assert "150 labels were bought by design" in (place / "report/transfers.html").read_text()
     assert not copy.plan(*MINE)
+
+
+def test_decisions_by_chance_come_back_with_the_chances_they_were_made_by(copied):
+    copy = copied()
+    (copy.folder / "mine").mkdir()
+    applicants, _, truth = tables.lender(np.random.default_rng(12), 900)
+    applicants.to_csv(copy.folder / "mine/applicants.csv", index=False)
+    shares = {"office": 0.3, "trade": 0.1, "public": 0.2, "none": 1}
+    explore = {"share": shares, "by": "job", "monthly": 400, "months": 6, "loss": 900}
+    asked(copy, explore=explore, study={"figures": ["explore"]})
+    run = copy.run(*MINE)
+    assert run.status == 0, run.output
+    place = copy.results / "applicants"
+    listed = pd.read_csv(place / "explore.csv")
+    job = listed["customer"].map(applicants.set_index("customer")["job"])
+    assert listed["chance"].tolist() == job.map(shares).tolist()
+    blank = applicants.loc[applicants["default"].isna()]
+    refused = blank.loc[blank["job"] == "none", "customer"]
+    assert {*refused} <= {*listed["customer"]} <= {*blank["customer"]}
+    told = metrics(copy, "collect")
+    monthly = 400 * blank["job"].map(shares).mean()
+    assert told["explore_labels", "6", ""] == pytest.approx(6 * monthly)
+    assert 0 < told["explore_cost", "6", ""] < told["explore_most", "6", ""]
+    assert told["explore_points", "6", ""] < told["explore_points", "1", ""]
+    assert "rows to be decided by chance" in (place / "report/applicants.html").read_text()
+    known = listed["customer"].map(truth.set_index("customer")["default"])
+    listed.assign(default=known).to_csv(copy.folder / "mine/labels.csv", index=False)
+    asked(copy, explore=explore, collected="mine/labels.csv", study={"figures": ["explore"]})
+    run = copy.run(*MINE)
+    assert run.status == 0 and not run.opened, run.output
+    told = metrics(copy, "delivered")
+    assert told["labels_bought", "", ""] == len(listed)
+    rate = truth.set_index("customer")["default"].loc[blank["customer"]].mean()
+    ends = [told["target_rate", "unlabeled", end] for end in ("low", "high")]
+    assert ends[0] < rate < ends[1]
+    assert not copy.plan(*MINE)

@@ -391,6 +391,12 @@ MISTAKES = {
     "strata of no column": (
         own("id: a, outcome: y, explore: {share: 0.1, monthly: 9, by: z}"), "which explore.by names"
     ),
+    "strata of the id": (
+        own("id: a, outcome: y, explore: {share: 0.1, monthly: 9, by: a}"), "is the outcome or the"
+    ),
+    "exploring numbers": (
+        own("id: a, outcome: {column: y, kind: number}, " + EXPLORE), "outcome.kind is number"
+    ),
     "exploring a log": (own(LOG + ", " + EXPLORE), "explore is for tables whose outcome"),
     "release of the group": (own("balance: [r], release: [r]"), "keeps to itself"),
     "another table's study": (

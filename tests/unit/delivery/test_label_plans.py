@@ -4,7 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
-from counterweight.delivery.label_plans import PlannedRows, explored, moves_of_auc, span_of
+from counterweight.delivery.label_plans import (
+    PlannedRows,
+    asked_to_explore,
+    explored,
+    moves_of_auc,
+    span_of,
+)
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.collected import collected_mean
 from counterweight.numerics.coins import key_of_seed
@@ -245,8 +251,9 @@ def test_decisions_by_chance_have_the_chances_that_were_said_and_go_on():
         for share in (0.1, 0.2)
     )
     assert (more | ~less).all() and more.sum() > less.sum()
-    with pytest.raises(CounterweightError, match="no share for far"):
-        explored(rows, ids, key_of_seed(1), EXPLORE | {"share": {"near": 0.1}, "by": "g"})
+    wrong = {"share": {"near": 0.1, "fra": 0.3}, "by": "g"}
+    with pytest.raises(CounterweightError, match="no share for far.*It names fra, which no such"):
+        explored(rows, ids, key_of_seed(1), EXPLORE | wrong)
 
 
 def test_what_exploring_costs_and_teaches_is_what_its_chances_say():
@@ -272,6 +279,8 @@ def test_what_exploring_costs_and_teaches_is_what_its_chances_say():
 def test_a_saved_model_explores_and_takes_the_outcomes_that_come(study):
     saved, frame, truth = study
     if not saved.binary:
+        with pytest.raises(CounterweightError, match="two classes, and this one is a number"):
+            saved.explore(frame, 0.4, 100, key=SEED)
         return
     plan = saved.explore(frame, 0.4, 100, key=SEED, loss=5)
     assert plan.people["drawn"].sum() == len(plan.frame) > 20
@@ -279,6 +288,21 @@ def test_a_saved_model_explores_and_takes_the_outcomes_that_come(study):
     bought = plan.with_labels(filled(plan, truth))
     rate = (truth == saved.classes_[1]).mean()
     assert bought.refused == 0 and bought.mean.low < rate < bought.mean.high
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"share": 2}, "share is 2: give a number above 0 and up to 1"),
+        ({"months": 0}, "months is 0"),
+        ({"monthly": -1}, "monthly is -1"),
+        ({"share": {"a": 0.1}}, "name the column of strata"),
+        ({"month": 3}, "explore has no 'month'"),
+    ],
+)
+def test_exploring_without_a_config_is_checked_alike(wrong, match):
+    with pytest.raises(CounterweightError, match=match):
+        asked_to_explore(EXPLORE | wrong, True)
 
 
 def test_the_workflow_explores_by_the_same_coins(tmp_path):

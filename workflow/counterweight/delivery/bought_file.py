@@ -1,5 +1,5 @@
-"""The file of rows to label as it comes back: whose outcome was bought, by what chance; and the
-events of a log whose rewards may be blank."""
+"""Rows to label as they come back, in a file or in a frame: whose outcome was bought, by what
+chance; and the events of a log whose rewards may be blank."""
 
 import contextlib
 import re
@@ -9,14 +9,24 @@ import numpy as np
 import pandas as pd
 
 from counterweight.datasets.own_table import typed_like, typed_table
-from counterweight.delivery.label_plans import LEAST, column_names
 from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.columns import free_name
 from counterweight.numerics.coins import canonical_ids
+from counterweight.tables.parquet import read_table
 from counterweight.tables.saved_form import FORMULA
 from counterweight.tables.table_reader import read_columns
 
+#: Columns of rows to label beside the id and the outcome.
+COLUMNS = ("order", "chance", "reason", "plan")
+#: Labels below which nothing is said.
+LEAST = 10
 #: What to do where the file is not there.
 ABSENT = "correct the path under collected"
+
+
+def column_names(person, outcome):
+    """Names of `COLUMNS` beside an id and an outcome of these names."""
+    return {name: free_name(name, (person, outcome)) for name in COLUMNS}
 
 
 @dataclass
@@ -209,6 +219,77 @@ def _chances(path, table, name):
     return chance
 
 
+def word(value):
+    """A group as it is told: whole numbers without a point."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def needed_frame(given, what):
+    if not isinstance(given, pd.DataFrame):
+        raise CounterweightError(
+            f"The {what} are of the type {type(given).__name__}: give a data frame of pandas."
+        )
+    return given
+
+
+def without_outcome(frame, person, outcome):
+    """Rows of a frame that have no outcome; all where it has no such column."""
+    frame = needed_frame(frame, "people")
+    if person not in frame.columns:
+        raise CounterweightError(
+            f"The frame has no column {person!r}, which says who its rows are; it has "
+            f"{listed(frame.columns, 20)}."
+        )
+    found = frame[frame[outcome].isna()] if outcome in frame.columns else frame
+    if not len(found):
+        raise CounterweightError(
+            "Labels are bought for rows without an outcome, and there is none: leave collect out."
+        )
+    return found
+
+
+def filled_in(saved, labels, ids):
+    """Places (K,) of labels among the ids of rows, and their outcomes, NaN where blank."""
+    person, outcome = saved.facts["id"], saved.facts["outcome"]
+    for name in (person, outcome):
+        if name not in needed_frame(labels, "labels").columns:
+            raise CounterweightError(
+                f"The labels have no column {name!r}; they have {listed(labels.columns, 20)}: give "
+                "the frame of the plan with its outcome column filled in."
+            )
+    texts = canonical_ids(labels[person].to_numpy(), column=person, people="labels")
+    places = dict(zip(ids.tolist(), range(len(ids)), strict=True))
+    strange = [text for text in texts if text not in places]
+    if strange:
+        raise CounterweightError(
+            f"The labels have {len(strange)} ids in {person!r} that no row without an outcome has "
+            f"(first: {strange[0]!r}): correct them, or take these rows out."
+        )
+    values = labels[outcome].astype(object)
+    blank = (values.isna() | values.map(lambda one: str(one).strip() == "")).to_numpy()
+    y = np.full(len(values), np.nan)
+    if saved.binary:
+        words = [str(one) for one in saved.classes_]
+        codes = values[~blank].map(lambda one: word(one).strip())
+        y[~blank] = codes.map(dict(zip(map(word, words), (0.0, 1.0), strict=True)))
+        wrong = np.flatnonzero(np.isnan(y) & ~blank)
+        if len(wrong):
+            raise CounterweightError(
+                f"The labels have {len(wrong)} outcomes that the model does not know (first: "
+                f"{values.iloc[wrong[0]]!r}; it knows {' and '.join(words)}): correct them, or "
+                "leave blank what could not be found out."
+            )
+    else:
+        y[~blank] = pd.to_numeric(values[~blank], errors="coerce")
+    if np.isfinite(y).sum() < LEAST:
+        raise CounterweightError(
+            f"There are {int(np.isfinite(y).sum())} labels, and {LEAST} are needed at least."
+        )
+    return np.array([places[text] for text in texts], int), y
+
+
 def rewards_read(texts, outcome, where):
     """Rewards (n,) of texts, NaN where blank, by the options of ``logged_reward``."""
     from counterweight.labeling.logs import logged_reward
@@ -246,3 +327,53 @@ def write_events(path, file, given):
     layout = [("id", "string")] + [(name, "float64") for name in whole.columns[1:]]
     write_table(path, whole, layout)
     return len(whole)
+
+
+class Events:
+    """Events of a log: what is predicted of each, and whose reward is known.
+
+    Attributes
+    ----------
+    ids : list of str (N,)
+    reward : array (N,)
+        NaN where blank.
+    predicted : dict of str to array (N,)
+    chance : array (N,)
+        The first predictions that are chances, by which labels are drawn.
+    tops : dict of float to dict of str to bool array (N,)
+        Rows of the highest predictions by their share.
+    """
+
+    def __init__(self, job):
+        files, given = job.input.sums, job.given
+        files = [files] if isinstance(files, str) else list(files)
+        table = pd.concat([read_table(path) for path in files], ignore_index=True)
+        self.shown, self.reward = table["id"].to_numpy(object), table["reward"].to_numpy()
+        self.ids = canonical_ids(self.shown, column=given["id"], people="log")
+        names = list(given["predictions"])
+        self.predicted = {name: table[f"p{at}"].to_numpy() for at, name in enumerate(names)}
+        self.chances = [name for name, p in self.predicted.items() if ((p >= 0) & (p <= 1)).all()]
+        if not self.chances:
+            raise CounterweightError(
+                f"collect goes by how likely a reward is, and none of the predictions "
+                f"({', '.join(names)}) is a chance from 0 to 1 in all rows: add a column that is."
+            )
+        self.chance = self.predicted[self.chances[0]]
+        self.tops = {
+            share: {name: highest(p, share) for name, p in self.predicted.items()}
+            for share in given["top"]
+        }
+        self.blank = np.flatnonzero(np.isnan(self.reward))
+        if not len(self.blank):
+            raise CounterweightError(
+                f"collect is for events without a reward, and {given['outcome']['column']!r} is "
+                "filled in in all rows: leave collect and collected out."
+            )
+
+
+def highest(p, share):
+    """Mask of the rows of the highest predictions: a share, rows of one prediction never parted."""
+    values, place, count = np.unique(p, return_inverse=True, return_counts=True)
+    below = np.concatenate([[0.0], np.cumsum(count)])[:-1]
+    first = np.flatnonzero(below <= (1 - share) * len(p) * (1 + 1e-12))[-1]
+    return place >= first

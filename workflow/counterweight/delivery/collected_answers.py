@@ -5,9 +5,14 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 
-from counterweight.delivery.bought_file import read_bought, rewards_read, written
+from counterweight.delivery.bought_file import (
+    Events,
+    column_names,
+    read_bought,
+    rewards_read,
+    written,
+)
 from counterweight.delivery.final_scores import Fitted
 from counterweight.delivery.label_plans import (
     DEFAULTS,
@@ -15,7 +20,7 @@ from counterweight.delivery.label_plans import (
     SPAN,
     PlannedRows,
     asked_so_far,
-    column_names,
+    asked_to_explore,
     explored,
     level_of,
     moves_of_auc,
@@ -329,10 +334,7 @@ def explored_labels(job):
     of what that costs and teaches by month."""
     given, explore = job.given, job.given["explore"]
     fit, _, blank, people, shown, ids = _without_outcome(job, "explore")
-    if not fit.data.binary:
-        raise CounterweightError(
-            "explore is for an outcome of two classes, and this one is a number: leave explore out."
-        )
+    explore = asked_to_explore(explore, fit.data.binary)
     person, outcome = given["id"], given["outcome"]["options"]["column"]
     asked = DEFAULTS | {"by": explore["by"]}
     rows = PlannedRows.of(fit.told[blank], fit.band, True, people, asked)
@@ -396,60 +398,9 @@ JUDGED = ("auc", "log_loss", "brier")
 #: Part of a budget of labels for predictions that is spread by importance alone, where it is not
 #: said. Half of it costs little where predictions are right, and keeps what is rare in view.
 SPREAD = 0.5
-
-
-class Events:
-    """Events of a log: what is predicted of each, and whose reward is known.
-
-    Attributes
-    ----------
-    ids : list of str (N,)
-    reward : array (N,)
-        NaN where blank.
-    predicted : dict of str to array (N,)
-    chance : array (N,)
-        The first predictions that are chances, by which labels are drawn.
-    tops : dict of float to dict of str to bool array (N,)
-        Rows of the highest predictions by their share.
-    """
-
-    def __init__(self, job):
-        files, given = job.input.sums, job.given
-        files = [files] if isinstance(files, str) else list(files)
-        table = pd.concat([read_table(path) for path in files], ignore_index=True)
-        self.shown, self.reward = table["id"].to_numpy(object), table["reward"].to_numpy()
-        self.ids = canonical_ids(self.shown, column=given["id"], people="log")
-        names = list(given["predictions"])
-        self.predicted = {name: table[f"p{at}"].to_numpy() for at, name in enumerate(names)}
-        self.chances = [name for name, p in self.predicted.items() if ((p >= 0) & (p <= 1)).all()]
-        if not self.chances:
-            raise CounterweightError(
-                f"collect goes by how likely a reward is, and none of the predictions "
-                f"({', '.join(names)}) is a chance from 0 to 1 in all rows: add a column that is."
-            )
-        self.chance = self.predicted[self.chances[0]]
-        self.tops = {
-            share: {name: highest(p, share) for name, p in self.predicted.items()}
-            for share in given["top"]
-        }
-        self.blank = np.flatnonzero(np.isnan(self.reward))
-        if not len(self.blank):
-            raise CounterweightError(
-                f"collect is for events without a reward, and {given['outcome']['column']!r} is "
-                "filled in in all rows: leave collect and collected out."
-            )
-
-    def bought(self, job, plan=None):
-        """What labels bought say, `EventAnswers`."""
-        return EventAnswers(self, job, plan)
-
-
-def highest(p, share):
-    """Mask of the rows of the highest predictions: a share, rows of one prediction never parted."""
-    values, place, count = np.unique(p, return_inverse=True, return_counts=True)
-    below = np.concatenate([[0.0], np.cumsum(count)])[:-1]
-    first = np.flatnonzero(below <= (1 - share) * len(p) * (1 + 1e-12))[-1]
-    return place >= first
+#: Least importance of an event, in parts of the mean: an AUC has rows that it does not go by, and
+#: which they are goes by how many events there are, of which predictions may be wrong.
+LEAST_MOVED = 0.3
 
 
 class PlannedEvents(PlannedRows):
@@ -461,30 +412,16 @@ class PlannedEvents(PlannedRows):
     """
 
     def __init__(self, events, collect):
-        p, blank = events.chance, events.blank
-        known = np.where(np.isnan(events.reward), p, events.reward)
-        own, self.measures = p[blank], {}
-        truth = np.sqrt(own * (1 - own))
-        # Sums are over all rows, and half-widths in parts of those without a reward.
-        scale = len(blank) / len(p)
-        for name, score in events.predicted.items():
-            up, down = (one[blank] * scale for one in moves_of_auc(known, score))
-            aside = np.sqrt(own * up**2 + (1 - own) * down**2)
-            self.measures["auc", name, 0.0] = np.abs(up - down), aside
-            for share in (1.0, *events.tops):
-                inside = events.tops[share][name] if share < 1 else np.ones(len(p), bool)
-                # Of a ratio: what is foretold over what is observed, about its size.
-                told, rewards = score[inside].sum(), max(known[inside].sum(), 1e-9)
-                moves = inside[blank] * len(blank) * told / rewards**2
-                mean = known[inside].mean()
-                aside = moves * np.sqrt(own * (1 - mean) ** 2 + (1 - own) * mean**2)
-                self.measures["ratio", name, share] = moves, aside
+        own, blank = events.chance[events.blank], events.blank
+        self.events, self.asked_for = events, collect["for"]
+        self.measures, truth = self.moved(own), np.sqrt(own * (1 - own))
         wanted = self.measures_for(collect["for"])
         shares = [moves / moves.sum() for moves, _ in wanted if moves.any()]
         sizes = [moves * truth / (moves @ truth) for moves, _ in wanted if moves @ truth > 0]
         importance = np.sqrt(np.mean(np.square(shares), axis=0))
-        # A row that moves nothing asked is still seen now and then: scores may be wrong of it.
-        importance = np.maximum(importance, 1e-3 * importance.mean())
+        # A row that moves nothing by what is foretold moves something if that is off; with a chance
+        # of next to nothing it would then be rare and heavy.
+        importance = np.maximum(importance, LEAST_MOVED * importance.mean())
         size = np.sqrt(np.mean(np.square(sizes), axis=0)) if sizes else importance
         collect = collect | {"floor": SPREAD if collect["floor"] is None else collect["floor"]}
         ones, empty = np.ones(len(blank)), np.full(len(blank), "", object)
@@ -492,14 +429,47 @@ class PlannedEvents(PlannedRows):
         self.moves, self._alone = wanted[0]
         self.points, self.beyond = collect["for"] in (EVERYTHING, "auc"), True
 
-    def measures_for(self, what):
+    def moved(self, own):
+        """How far each event without a reward moves each measure, where chances of 1 are `own`.
+
+        A dict of (measure, predictions, share) to moves (N,), in parts of how far a row moves a
+        mean, and how far its reward alone moves it where nothing is foretold, (N,).
+        """
+        events, found = self.events, {}
+        blank, known = events.blank, events.reward.copy()
+        known[blank] = own
+        # Sums are over all rows, and half-widths in parts of those without a reward.
+        scale = len(blank) / len(known)
+        for name, score in events.predicted.items():
+            up, down = (one[blank] * scale for one in moves_of_auc(known, score))
+            aside = np.sqrt(own * up**2 + (1 - own) * down**2)
+            found["auc", name, 0.0] = np.abs(up - down), aside
+            for share in (1.0, *events.tops):
+                inside = events.tops[share][name] if share < 1 else np.ones(len(known), bool)
+                # Of a ratio: what is foretold over what is observed, about its size.
+                told, rewards = score[inside].sum(), max(known[inside].sum(), 1e-9)
+                moves = inside[blank] * len(blank) * told / rewards**2
+                mean = known[inside].mean()
+                aside = moves * np.sqrt(own * (1 - mean) ** 2 + (1 - own) * mean**2)
+                found["ratio", name, share] = moves, aside
+        return found
+
+    def after(self, answers):
+        """As `PlannedRows.after`; how far events move what is asked goes by how many have a 1."""
+        made = super().after(answers)
+        made.measures = self.moved(made.estimate)
+        made.moves, made._alone = made.measures_for(self.asked_for)[0]
+        return made
+
+    def measures_for(self, what, measures=None):
         """Pairs of moves of the measures that are asked for, the one that is told first."""
+        measures = self.measures if measures is None else measures
         fits = {
             "auc": lambda kind, share: kind == "auc",
             "calibration": lambda kind, share: share == 1.0,
             "top": lambda kind, share: 0 < share < 1,
         }.get(what, lambda kind, share: True)
-        return [own for (kind, _, share), own in self.measures.items() if fits(kind, share)]
+        return [own for (kind, _, share), own in measures.items() if fits(kind, share)]
 
     @property
     def alone(self):
@@ -513,11 +483,11 @@ class PlannedEvents(PlannedRows):
         least, most = [], []
         for turned in np.linspace(-np.log(gamma), np.log(gamma), 7):
             p = expit(odds + turned)
-            # What moves what is asked goes by how many rewards there are.
-            scale = self.estimate.mean() / p.mean()
-            even = np.full(len(p), np.sqrt(p.mean() * (1 - p.mean())))
-            for spread, ends in ((np.sqrt(p * (1 - p)), least), (even, most)):
-                ends.append(expected_half_width(chance, spread, moves=self.moves * scale, **told))
+            even = np.full(len(p), p.mean())
+            for own, ends in ((p, least), (even, most)):
+                spread = np.sqrt(own * (1 - own))
+                moves, _ = self.measures_for(self.asked_for, self.moved(own))[0]
+                ends.append(expected_half_width(chance, spread, moves=moves, **told))
         return min(least), max(most)
 
     def groups(self, drawn, chance):
@@ -641,7 +611,7 @@ def planned_events(job):
     plan.insert(1, "row", blank)
     known, expected = None, rows
     if job.input.collected:
-        bought = events.bought(job, plan)
+        bought = EventAnswers(events, job, plan)
         expected = rows.after(bought)
 
         def known(at):
@@ -671,7 +641,7 @@ def event_measures(job):
         made = {"estimates": [], "differences": []}
         return known | made | {"nonzero": int(told["rows_nonzero"])}, told
     plan = read_table(job.input.plan) if job.input.plan else None
-    bought = events.bought(job, plan)
+    bought = EventAnswers(events, job, plan)
     made = bought.measures()
     told["rows_nonzero"] = float(np.nansum(bought.outcome))
     told |= {"labels_bought": float(bought.labels), "labels_refused": float(bought.refused)}

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from counterweight.delivery.bought_file import column_names, filled_in, without_outcome, word
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.collected import (
     NEAREST,
@@ -27,7 +28,6 @@ from counterweight.evaluation.collected import (
     recalibration,
 )
 from counterweight.evaluation.refutation import refusal_bounds, refuted
-from counterweight.labeling.columns import free_name
 from counterweight.numerics.coins import Key, canonical_ids, key_of_seed, own_key
 from counterweight.numerics.designs import (
     budget_for,
@@ -54,17 +54,8 @@ HARD = 1.0
 #: What is asked of a plan where it is not said.
 DEFAULTS = {"budget": None, "half_width": None, "cost": None, "by": None}
 DEFAULTS |= {"for": "mean", "floor": None, "batches": 1}
-#: Columns of rows to label beside the id and the outcome.
-COLUMNS = ("order", "chance", "reason", "plan")
 #: File of the key of plans that are made from Python.
 KEY_FILE = "collect.key"
-#: Labels below which nothing is said.
-LEAST = 10
-
-
-def column_names(person, outcome):
-    """Names of `COLUMNS` beside an id and an outcome of these names."""
-    return {name: free_name(name, (person, outcome)) for name in COLUMNS}
 
 
 def level_of(collect):
@@ -204,7 +195,7 @@ class PlannedRows:
         group, importance, cost = np.full(size, "", object), None, np.ones(size)
         if collect["by"]:
             values = frame[collect["by"]]
-            group = values.astype(object).where(values.notna(), "not known").map(_word).to_numpy()
+            group = values.astype(object).where(values.notna(), "not known").map(word).to_numpy()
             # The sum of the variances of all groups' means is what becomes least.
             _, place, count = np.unique(group, return_inverse=True, return_counts=True)
             importance = 1 / count[place]
@@ -352,13 +343,6 @@ def _costs(frame, column):
     return cost
 
 
-def _word(value):
-    """A group as it is told: whole numbers without a point."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
-
-
 #: What is asked of exploring where it is not said.
 EXPLORING = {"share": None, "monthly": None, "by": None, "months": 12, "loss": None, "gain": None}
 #: Explored rows of the rarer outcome that a constant and a slope need: ten each (Peduzzi 1996).
@@ -369,11 +353,15 @@ def explored_chances(share, group):
     """Chance of each row (N,) to be decided by chance: one for all, or one by stratum."""
     if not isinstance(share, dict):
         return np.full(len(group), float(share))
-    known = {str(name): float(one) for name, one in share.items()}
-    if strange := sorted({*group} - known.keys()):
+    known, found = {word(name): float(one) for name, one in share.items()}, {*group}
+    if absent := sorted(found - known.keys()):
+        strange = sorted(known.keys() - found)
+        blank = ' "not known" is a stratum too, of blank cells.' * ("not known" in absent)
         raise CounterweightError(
-            f"explore.share names no share for {listed(strange, 5)}, which explore.by has: give "
-            "one for each stratum."
+            f"explore.share names no share for {listed(absent, 5)}, which explore.by has in rows "
+            f"without an outcome: give one for each stratum.{blank}"
+            + f" It names {listed(strange, 5)}, which no such row has."
+            * bool(strange)
         )
     return np.array([known[name] for name in group])
 
@@ -419,6 +407,30 @@ def explored(rows, ids, key, explore):
     return pd.DataFrame(plan), pd.DataFrame(told)
 
 
+def asked_to_explore(explore, binary):
+    """What is asked of decisions by chance, spelled out and checked, where no config was."""
+    for strange in explore.keys() - EXPLORING.keys():
+        raise CounterweightError(
+            f"explore has no {strange!r}; it has {', '.join(EXPLORING)}: correct it."
+        )
+    told = EXPLORING | explore
+    if not binary:
+        raise CounterweightError(
+            "explore is for an outcome of two classes, and this one is a number: leave explore out."
+        )
+    shares = told["share"]
+    if isinstance(shares, dict) and not told["by"]:
+        raise CounterweightError(
+            "explore.share has a share by stratum, and nothing says which: name the column of "
+            "strata as explore.by, or give one share."
+        )
+    for one in shares.values() if isinstance(shares, dict) else [shares]:
+        _positive("share", one, "explore", 1)
+    for name, most in (("monthly", np.inf), ("months", 60)):
+        _positive(name, told[name], "explore", most)
+    return told | {"months": int(told["months"])}
+
+
 class LabelPlan:
     """Which rows of a frame to label, as `counterweight.SavedScores.collect` plans it.
 
@@ -447,7 +459,7 @@ class LabelPlan:
     ) -> None:
         self._saved, self._own_coins = saved, explore is not None
         if explore is not None:
-            explore = EXPLORING | explore
+            explore = asked_to_explore(explore, saved.binary)
             # Each row has its own coin, as with costs: all that are drawn are asked.
             collect = {"budget": 1, "by": explore["by"]}
         for strange in collect.keys() - DEFAULTS.keys():
@@ -511,7 +523,7 @@ class LabelPlan:
             Of the intervals: of a look that was planned that of `counterweight.look_levels`. By
             default all ``batches`` that were told together have 95 %.
         """
-        at, outcome = _filled_in(self._saved, labels, self.people["id"])
+        at, outcome = filled_in(self._saved, labels, self.people["id"])
         size, drawn = len(self.people), self.people["drawn"].to_numpy()
         strange = np.flatnonzero(~drawn[at])
         if len(strange):
@@ -602,7 +614,7 @@ def answers_with(saved, frame, labels):
     person, outcome = saved.facts["id"], saved.facts["outcome"]
     people = without_outcome(frame, person, outcome)
     ids = canonical_ids(people[person].to_numpy(), column=person, people="frame")
-    at, told = _filled_in(saved, labels, pd.Series(ids))
+    at, told = filled_in(saved, labels, pd.Series(ids))
     name = column_names(person, outcome)["chance"]
     if name not in labels.columns:
         raise CounterweightError(
@@ -615,75 +627,12 @@ def answers_with(saved, frame, labels):
     return LabelAnswers(saved, estimate, y, drawn, chances)
 
 
-def _positive(name, value):
-    """Refuse what is no number above 0 where one may be given."""
+def _positive(name, value, key="collect", most=np.inf):
+    """Refuse what is no number above 0, and up to `most`, where one may be given."""
     right = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if value is not None and not (right and np.isfinite(value) and value > 0):
-        raise CounterweightError(f"collect.{name} is {value!r}: give a number above 0.")
-
-
-def _frame(given, what):
-    if not isinstance(given, pd.DataFrame):
-        raise CounterweightError(
-            f"The {what} are of the type {type(given).__name__}: give a data frame of pandas."
-        )
-    return given
-
-
-def without_outcome(frame, person, outcome):
-    """Rows of a frame that have no outcome; all where it has no such column."""
-    frame = _frame(frame, "people")
-    if person not in frame.columns:
-        raise CounterweightError(
-            f"The frame has no column {person!r}, which says who its rows are; it has "
-            f"{listed(frame.columns, 20)}."
-        )
-    found = frame[frame[outcome].isna()] if outcome in frame.columns else frame
-    if not len(found):
-        raise CounterweightError(
-            "Labels are bought for rows without an outcome, and there is none: leave collect out."
-        )
-    return found
-
-
-def _filled_in(saved, labels, ids):
-    """Places (K,) of labels among the ids of rows, and their outcomes, NaN where blank."""
-    person, outcome = saved.facts["id"], saved.facts["outcome"]
-    for name in (person, outcome):
-        if name not in _frame(labels, "labels").columns:
-            raise CounterweightError(
-                f"The labels have no column {name!r}; they have {listed(labels.columns, 20)}: give "
-                "the frame of the plan with its outcome column filled in."
-            )
-    texts = canonical_ids(labels[person].to_numpy(), column=person, people="labels")
-    places = dict(zip(ids.tolist(), range(len(ids)), strict=True))
-    strange = [text for text in texts if text not in places]
-    if strange:
-        raise CounterweightError(
-            f"The labels have {len(strange)} ids in {person!r} that no row without an outcome has "
-            f"(first: {strange[0]!r}): correct them, or take these rows out."
-        )
-    values = labels[outcome].astype(object)
-    blank = (values.isna() | values.map(lambda one: str(one).strip() == "")).to_numpy()
-    y = np.full(len(values), np.nan)
-    if saved.binary:
-        words = [str(one) for one in saved.classes_]
-        codes = values[~blank].map(lambda one: _word(one).strip())
-        y[~blank] = codes.map(dict(zip(map(_word, words), (0.0, 1.0), strict=True)))
-        wrong = np.flatnonzero(np.isnan(y) & ~blank)
-        if len(wrong):
-            raise CounterweightError(
-                f"The labels have {len(wrong)} outcomes that the model does not know (first: "
-                f"{values.iloc[wrong[0]]!r}; it knows {' and '.join(words)}): correct them, or "
-                "leave blank what could not be found out."
-            )
-    else:
-        y[~blank] = pd.to_numeric(values[~blank], errors="coerce")
-    if np.isfinite(y).sum() < LEAST:
-        raise CounterweightError(
-            f"There are {int(np.isfinite(y).sum())} labels, and {LEAST} are needed at least."
-        )
-    return np.array([places[text] for text in texts], int), y
+    if value is not None and not (right and np.isfinite(value) and 0 < value <= most):
+        upto = f" and up to {most:g}" if np.isfinite(most) else ""
+        raise CounterweightError(f"{key}.{name} is {value!r}: give a number above 0{upto}.")
 
 
 def _key(key):

@@ -91,6 +91,13 @@ def asked_explore(entry):
             "explore.share has a share by stratum, and nothing says which: name the column of "
             "strata as explore.by, or give one share."
         )
+    _check_column("explore.by", explore.get("by"), entry)
+    outcome = entry["outcome"] if isinstance(entry["outcome"], dict) else {}
+    if outcome.get("kind") == "number":
+        raise CounterweightError(
+            "explore is for an outcome of two classes, and outcome.kind is number: leave explore "
+            "out."
+        )
     if explore.get("gain") is not None and explore.get("loss") is None:
         raise CounterweightError(
             "explore.gain is what a row without the outcome brings, and explore.loss, what one "
@@ -175,17 +182,23 @@ def _check(collect, entry):
             f"collect.for is {told['for']}, and collect.{other} is of the mean: leave one of the "
             "two out."
         )
-    column = entry["outcome"] if isinstance(entry["outcome"], str) else outcome.get("column")
     for key in ("cost", "by"):
-        if told[key] in (column, entry.get("id")):
-            raise CounterweightError(
-                f"collect.{key} is {told[key]!r}, which is the outcome or the id: name another "
-                "column."
-            )
-        if told[key] in ((entry.get("columns") or {}).get("ignore") or ()):
-            raise CounterweightError(
-                f"collect.{key} is {told[key]!r}, which columns.ignore names: keep one of the two."
-            )
+        _check_column(f"collect.{key}", told[key], entry)
+
+
+def _check_column(key, name, entry):
+    """Refuse a column that cannot tell rows without an outcome apart, or that is not read."""
+    if name is None:
+        return
+    outcome = entry["outcome"]
+    if name in (outcome if isinstance(outcome, str) else outcome.get("column"), entry["id"]):
+        raise CounterweightError(
+            f"{key} is {name!r}, which is the outcome or the id: name another column."
+        )
+    if name in ((entry.get("columns") or {}).get("ignore") or ()):
+        raise CounterweightError(
+            f"{key} is {name!r}, which columns.ignore names: keep one of the two."
+        )
 
 
 def plan_collection(plan, study, at, inputs, given, uses, run=f"{_HERE}:collect"):

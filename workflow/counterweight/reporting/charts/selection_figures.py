@@ -560,16 +560,19 @@ def draw_explore(study):
         return [(float(at), study.get(_SOURCE, metric, _TARGET, part=at).mean) for at in months]
 
     first = canvas.all[0]
-    first.line("half-width", points("explore_points"), LINES["plan"][1], bars=False)
+    first.line("half-width", points("explore_points"), forms.MAIN, bars=False)
     refit = study.get(_SOURCE, "explore_refit", _TARGET)
     if refit.known:
         first.upright(refit.mean, forms.Look(forms.INK, "", forms.DOTTED), "refit")
     first.ax.set_ylim(bottom=0)
     if priced:
-        canvas.all[1].line("as estimated", points("explore_cost"), LINES["plan"][1], bars=False)
-        canvas.all[1].line("at three times the odds", points("explore_most"), _REACHED, bars=False)
-    last = study.get(_SOURCE, "explore_points", _TARGET, part=months[-1]).mean
-    size = number(last, places_for([last], 1))
+        cost = canvas.all[1]
+        cost.measures, _ = forms.axis_of(study.measure("explore_cost"))
+        cost.ax.set_ylabel(cost.measures)
+        most = forms.Look(forms.RED, "X", forms.DASHED)
+        cost.line("as estimated", points("explore_cost"), forms.BASELINE, bars=False)
+        cost.line("at three times the odds", points("explore_most"), most, bars=False)
+    size = number(study.get(_SOURCE, "explore_points", _TARGET, part=months[-1]).mean, 1)
     return canvas.drawing(
         f"After {months[-1]} months the rate is expected to be known to ±{size} points",
         "What exploring teaches, and costs, by month",

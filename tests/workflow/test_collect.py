@@ -210,6 +210,8 @@ def test_decisions_by_chance_come_back_with_the_chances_they_were_made_by(copied
     assert run.status == 0 and not run.opened, run.output
     told = metrics(copy, "delivered")
     assert told["labels_bought", "", ""] == len(listed)
+    page = (place / "report/applicants.html").read_text()
+    assert "fill in more outcomes as they come" in page and "A plan of more labels" not in page
     rate = truth.set_index("customer")["default"].loc[blank["customer"]].mean()
     ends = [told["target_rate", "unlabeled", end] for end in ("low", "high")]
     assert ends[0] < rate < ends[1]

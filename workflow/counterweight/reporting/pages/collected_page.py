@@ -13,6 +13,11 @@ _NEXT = (
     "a half-width) makes its interval narrower."
 )
 
+_EXPLORE_ON = (
+    "Go by this answer, and not by that at random. Keep deciding the rows of explore.csv by chance, "
+    "and fill in more outcomes as they come: that makes its interval narrower."
+)
+
 
 def _half(numbers, which, source, target, **place):
     """``5.1 points``: half of an interval in print; "" where it was not measured."""
@@ -101,7 +106,8 @@ def bought_answer(numbers, people, more, cards):
         text += f"; missing at random had said {at_random}"
     text = f"By {number(bought['labels'], 0)} labels bought by design, {text}."
     test, told = [*_test(people)], [*_told(numbers, people, bought)]
-    todo = [*planned_next(numbers, people)] or [_NEXT]
+    exploring = numbers.get(_PLAN, "explore_drawn", _BLANK).known
+    todo = [*planned_next(numbers, people)] or [_EXPLORE_ON if exploring else _NEXT]
     points = [
         ("by bought labels", people.get(people.metric, part="unlabeled"), "main"),
         ("if missing at random", people.get(people.metric, part="unlabeled at random"), ""),

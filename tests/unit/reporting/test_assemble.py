@@ -268,6 +268,12 @@ def test_the_plan_of_the_shipped_studies_has_all_that_pages_need():
     assert all(page.lead for path, page in pages.items() if path != blocks.GLOSSARY)
 
 
+def test_long_lists_of_methods_wrap_on_the_index(html):
+    cells = re.findall(r"<td><span( class=\"long\")?>([^<]+)</span>", html[blocks.INDEX])
+    lengths = {kind: [len(text) for mark, text in cells if bool(mark) == kind] for kind in (0, 1)}
+    assert len(lengths[1]) > 10 and max(lengths[0]) < 60 < max(lengths[1])
+
+
 def test_findings_go_through_their_file(tmp_path, pages):
     from counterweight.tables.parquet import read_table, write_table
 

@@ -111,11 +111,14 @@ def test_the_best_way_to_spend_a_budget_is_told_by_each_measure():
         tree__balanced=at("auc", [0.75, 0.76, 0.77])
         + at("accuracy", [0.80, 0.91, 0.81])
         + at("rows_bought", [1000.0] * 3)
+        + at("chosen_share", [0.3, 0.4, 0.5])
         + at("budget_excess", [0.0, -3.0, 2.0]),
         tree__all=at("auc", [0.8, 0.8, 0.8]) + at("rows_bought", [5000.0] * 3),
     )
     answer = subsampling_page.answer(numbers)
-    assert "With 1,000 training rows, by AUC, balanced is best: 0.760" in (answer.sentence)
+    assert "With 1,000 training rows, by AUC, balanced is best, with 40.0 % positives: 0.760" in (
+        answer.sentence
+    )
     assert "+5.0 points (no interval) against natural" in answer.sentence
     assert "Beyond the budget, all has 0.800" in answer.sentence
     assert answer.more[0].startswith("By accuracy, natural is best: 91.0 %")

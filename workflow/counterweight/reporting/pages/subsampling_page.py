@@ -221,7 +221,11 @@ def budget_answer(numbers):
         if best is None:
             continue
         known, line = best
-        text = f"by {measure.label}, {_named(numbers, line)} is best: {in_words(known, measure)}"
+        share = numbers.get(line.source, "chosen_share", **line.place)
+        what = f"{_named(numbers, line)} is best"
+        told = share.known and not line.place  # a setting says it
+        what += f", with {percent(share.mean)} positives" if told else ""
+        text = f"by {measure.label}, {what}: {in_words(known, measure)}"
         if numbers.baseline and line.source != numbers.baseline:
             gap = numbers.against(numbers.baseline, line.source, metric, **line.place)
             text += f", {difference_in_words(gap, measure)} {numbers.label(numbers.baseline)}"

@@ -17,39 +17,64 @@ from counterweight.evaluation.policy_value import ips
 
 ACTIONS = 5
 #: Rows, rewards a row.
-SIZES = {"480 rows, 15 rewards": (480, 0.031), "4,000 rows, 60 rewards": (4_000, 0.015)}
-WORLDS = ("uniform", "softmax", "greedy", "uniform money", "softmax money", "greedy money")
+SIZES = {
+    "480 rows, 15 rewards": (480, 0.031),
+    "4,000 rows, 60 rewards": (4_000, 0.015),
+    "500 rows, 250 rewards": (500, 0.5),
+    "5,000 rows, 2,500 rewards": (5_000, 0.5),
+}
+#: Rewards that come rarely, and worlds of heavy weights with those that come often.
+WORLDS = (
+    "uniform",
+    "softmax",
+    "greedy",
+    "hardly",
+    "uniform money",
+    "softmax money",
+    "greedy money",
+)
 
 
 def a_log(world, rows, rate, rng):
-    """Rewards (n,), weights (n, 2) of two policies.
+    """Rewards (n,), propensities (n,), weights (n, 2) of two policies.
 
     uniform: actions at random, policies that take one each (weights 0 and 5). softmax: policies of
     chances unlike the log's. greedy: the log takes its best action in .84, and the first policy
-    another one in a fifth of the rows, with weight 22. money: rewards are log-normal.
+    another one in a fifth of the rows, with weight 22. hardly: the log takes its best action but in
+    a twentieth, the first policy another one in two fifths, with weight 100. money: rewards are
+    log-normal.
     """
     x, every = rng.normal(size=rows), np.arange(rows)
     if world.startswith("uniform"):
         action, best = rng.integers(ACTIONS, size=rows), np.abs(3 * x).astype(int) % ACTIONS
         own = action[:, None] == np.stack([best, (best + 1) % ACTIONS], axis=1)
+        p_logged = np.full(rows, 1 / ACTIONS)
         weights, chance = ACTIONS * own, rate * (1 + own[:, 0]) / 1.2
     elif world.startswith("softmax"):
         tilts = np.exp(np.array([0.6, -0.4, 0.2])[:, None, None] * np.outer(x, np.arange(-2, 3)))
         policies = tilts / tilts.sum(axis=2, keepdims=True)
         action = _drawn(policies[0], rng)
-        p = policies[:, every, action]
-        weights, chance = (p[1:] / p[0]).T, rate * (1 + 0.3 * (action - 2) * np.sign(x)) / 1.2
+        p_logged, *p = policies[:, every, action]
+        weights, chance = (p / p_logged).T, rate * (1 + 0.3 * (action - 2) * np.sign(x)) / 1.2
+    elif world == "hardly":
+        chances, best = np.full((rows, ACTIONS), 0.01), (x > 0).astype(int)
+        chances[every, best] = 0.96
+        action = _drawn(chances, rng)
+        new = np.where(rng.random(rows) < 0.6, best, 2)
+        own = np.stack([action == new, action == 3], axis=1)
+        p_logged = chances[every, action]
+        weights, chance = own / p_logged[:, None], rate * (0.6 + own[:, 0])
     else:
         chances, best = np.full((rows, ACTIONS), 0.04), (x > 0).astype(int)
         chances[every, best] = 0.84
         action = _drawn(chances, rng)
-        own = action == (x > -0.5)
+        own, p_logged = action == (x > -0.5), chances[every, action]
         weights = np.stack([np.where(own, 0.9, 0.025), np.full(rows, 0.2)], axis=1)
-        weights, chance = weights / chances[every, action][:, None], rate * (0.8 + 0.4 * own)
+        weights, chance = weights / p_logged[:, None], rate * (0.8 + 0.4 * own)
     reward = (rng.random(rows) < chance).astype(float)
     if world.endswith("money"):
         reward *= 20 * rng.lognormal(size=rows)
-    return reward, weights.astype(float)
+    return reward, p_logged, weights.astype(float)
 
 
 def _drawn(chances, rng):
@@ -61,20 +86,15 @@ def truth_of(world, rate, rows=8_000_000, step=400_000):
     """Values of the log and of both policies."""
     total = np.zeros(3)
     for part in range(rows // step):
-        reward, weights = a_log(world, step, rate, np.random.default_rng([part, 7]))
+        reward, _, weights = a_log(world, step, rate, np.random.default_rng([part, 7]))
         total += [reward.mean(), *(reward @ weights / step)]
     return total * step / rows
 
 
-def estimates(reward, weights, low, high):
+def estimates(reward, propensity, weights, low, high):
     """Estimates of one log by name, in the order of the truth's differences."""
-    # Probabilities of which w is the ratio.
-    least = 1 / max(weights.max(), 1.0)
-    batch = {
-        "reward": reward,
-        "propensity": np.full(len(reward), least),
-        "p": weights[:, ::-1] * least,
-    }
+    p = (weights * propensity[:, None])[:, ::-1]
+    batch = {"reward": reward, "propensity": propensity, "p": p}
     batch |= {"keep_rate": np.ones(len(reward)), "weight": np.ones(len(reward))}
     known = log_values(lambda: [batch], ["other", "new"], reward_range=(low, high))
     first = {"ips()": ips(reward, batch["propensity"], batch["p"][:, 1])}
@@ -90,9 +110,9 @@ def judged(world, rows, rate, logs):
     own, values, truth = {}, {}, truth_of(world, rate)
     places = {"log": truth[0], "gain": truth[1] - truth[0], "difference": truth[1] - truth[2]}
     for number in range(logs):
-        reward, weights = a_log(world, rows, rate, np.random.default_rng([number, 11]))
+        log = a_log(world, rows, rate, np.random.default_rng([number, 11]))
         high = None if world.endswith("money") else 1.0
-        for name, one in estimates(reward, weights, None, high).items():
+        for name, one in estimates(*log, None, high).items():
             true = places.get(name.split()[0], truth[1])
             own.setdefault(name, []).append((one.low > true, one.high < true, one.high - one.low))
             values.setdefault(name, []).append(one.value)

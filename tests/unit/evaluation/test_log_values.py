@@ -9,10 +9,12 @@ import pytest
 from counterweight.delivery.saved_log_values import tables_of
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.log_values import log_values
-from counterweight.evaluation.policy_value import PolicyValue
+from counterweight.evaluation.policy_value import PolicyValue, ips
 from counterweight.labeling import log_files
 from counterweight.labeling.columns import CLUSTERS, clusters
 from counterweight.models.given_policy import GivenPolicy
+from counterweight.numerics.estimate import ratio_mean
+from counterweight.numerics.log_sums import begun
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages.logs_page import table
 from counterweight.reporting.pages.own_logs_page import PAGE
@@ -517,6 +519,77 @@ def test_a_new_log_of_other_people_is_warned_of(study, caplog):
     richer = study[1].assign(clicked=1)
     counterweight.load(study[0]).values(richer)
     assert "more than chance explains" in caplog.text
+
+
+def hardly_explored(rng, rows=500, actions=5, explored=0.05, agreed=0.6, right=0.8):
+    """A log that takes its own action but in `explored` of its rows, and a policy whose action is
+    another one in many: it is worth `right`, and every other action .3."""
+    same, rare = rng.random(rows) < agreed, explored / actions
+    often = 1 - explored + rare
+    propensity = np.where(same, often, rare)
+    taken = rng.random(rows) < propensity
+    # The log's own action where the policy's is another one, and all others.
+    other = np.where(~same & (rng.random(rows) < often / (1 - rare)), often, rare)
+    return {
+        "reward": (rng.random(rows) < np.where(taken, right, 0.3)).astype(float),
+        "propensity": np.where(taken, propensity, other),
+        "p": taken.astype(float)[:, None],
+        "keep_rate": np.ones(rows),
+        "weight": np.ones(rows),
+    }
+
+
+@pytest.mark.filterwarnings("ignore:The policy never takes")
+def test_a_hardly_explored_log_is_not_told_more_surely_than_it_knows():
+    rng, held, narrow = np.random.default_rng(3), [], []
+    for _ in range(200):
+        log = hardly_explored(rng)
+        known = log_values(lambda log=log: [log], ["new"], reward_range=(0, 1))
+        told = known.values["new", "snips"], known.values["new", "ips"]
+        gain = known.differences["new", "", "snips"]
+        assert known.support["new", "snips"].flag != "good"
+        # One value, one interval; the value by IPS can lie above every reward.
+        assert told[0].low == pytest.approx(min(told[0].value, told[1].low))
+        one = ips(log["reward"], log["propensity"], log["p"][:, 0], reward_range=(0, 1))
+        assert (one.low, one.high) == pytest.approx((told[1].low, told[1].high), abs=1e-12)
+        truth = 0.8, 0.8 - (0.3 + 0.5 * (0.6 * 0.96 + 0.4 * 0.01))
+        held.append([one.low <= truth[0] <= one.high for one in told])
+        held[-1].append(gain.low <= truth[1] <= gain.high)
+        narrow.append(told[0].high - told[0].low < 1)
+    # It was 64 to 74 % by the rows that were seen alone.
+    assert np.mean(held, axis=0).min() >= 0.95 and np.mean(narrow) > 0.9
+
+
+def test_weights_that_many_rows_carry_leave_intervals_as_they_are():
+    rng = np.random.default_rng(5)
+    log = hardly_explored(rng, rows=20_000, explored=0.5)
+    sums = begun(1)
+    sums.add(log)
+    known = log_values(lambda: [log], ["new"], reward_range=(0, 1))
+    one = known.values["new", "snips"]
+    assert not sums.heavy(0) and known.support["new", "snips"].flag == "good"
+    w, r = log["p"][:, 0] / log["propensity"], log["reward"]
+    mine = ratio_mean(r, w, bounds=(0, 1))
+    # Rows of weight 0 are no draws there: its n / (n - 1) is another.
+    assert (one.low, one.high) == pytest.approx((mine.low, mine.high), rel=1e-6)
+
+
+def test_the_weight_of_a_row_that_could_have_been():
+    ones = np.ones(4)
+    seen = {"reward": np.array([1.0, 0, 0, 1]), "keep_rate": ones, "weight": ones}
+    sums = begun(1)
+    sums.add(seen | {"propensity": np.array([0.5, 0.5, 0.5, 0.02]), "p": ones[:, None] / 2})
+    # Weights 1, 1, 1 and 25 average 7: none is missing, and the largest seen is taken.
+    place = sums.columns.place
+    made = sums.unseen(0, 1.0)
+    assert made[place("weight")] == made[place("earned")] == 25 and made[0] == made[3 - 1] == 1
+    sums = begun(1)
+    sums.add(seen | {"propensity": np.array([0.9, 0.9, 0.9, 0.02]), "p": 0.09 * ones[:, None]})
+    sums.add({name: np.repeat(values[:1], 400, axis=0) for name, values in seen.items()}
+        | {"propensity": np.full(400, 0.9), "p": np.full((400, 1), 0.45)})  # fmt: skip
+    # Weights of .5 and one of 4.5 average .51: what is missing could weigh .45 / .02.
+    assert sums.unseen(0, 0.0)[place("weight")] == pytest.approx(22.5)
+    assert sums.unseen(0, 0.0)[place("earned")] == 0
 
 
 def test_rewards_of_any_size_and_words(tmp_path):

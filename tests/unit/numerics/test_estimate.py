@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.estimate import (
+    controlled_interval,
     from_moments,
     hidden_mean,
     mean_interval,
     ratio_mean,
     shape_of,
 )
+from scipy.stats import t
 
 
 @pytest.fixture(scope="module")
@@ -229,3 +231,46 @@ def test_a_mean_of_hidden_rows_by_hand():
     assert mean == pytest.approx(0.5) and error == pytest.approx(
         np.sqrt(learned + 0.25 * (1 + 9) / 16)
     )
+
+
+def test_weights_that_average_one_do_what_a_regression_on_them_does():
+    import statsmodels.api as sm
+
+    rng = np.random.default_rng(4)
+    w, r = rng.gamma(2.0, 0.5, 400), rng.random(400)
+    rows = len(w)
+    of_value, of_weight = (w * r - (w * r).mean()) / rows, (w - w.mean()) / rows
+    moments = (
+        of_value @ of_value,
+        np.array([of_value @ of_weight]),
+        np.array([[of_weight @ of_weight]]),
+    )
+    nothing = [(0.0, np.zeros(1))]
+    low, high, share = controlled_interval(
+        (w * r).mean(), moments, np.array([w.mean() - 1]), nothing, rows
+    )
+    fit = sm.OLS(w * r, sm.add_constant(w)).fit()
+    known = fit.get_prediction([[1.0, 1.0]])
+    assert share == 0
+    assert (low + high) / 2 == pytest.approx(known.predicted_mean[0], abs=1e-12)
+    # One counts the residuals' degrees of freedom, the other the rows.
+    assert (high - low) / np.diff(known.conf_int())[0, 0] == pytest.approx(1, abs=0.005)
+    # Weights that are all alike tell nothing: the interval is that of t.
+    alone = np.zeros(1), np.zeros((1, 1))
+    low, high, _ = controlled_interval(0.5, (0.01**2, *alone), np.zeros(1), nothing, rows)
+    assert (high - 0.5, 0.5 - low) == pytest.approx((0.01 * t.isf(0.025, rows - 1),) * 2)
+
+
+def test_a_row_that_could_have_been_only_widens_an_interval():
+    rng = np.random.default_rng(6)
+    value, off = 0.4, np.array([-0.2])
+    moments = 0.02**2, np.array([0.5e-4]), np.array([[0.01**2]])
+    ends = [np.inf, -np.inf]
+    rows, shares = [(0.0, np.zeros(1))], []
+    for _ in range(20):
+        low, high, share = controlled_interval(value, moments, off, rows, 300)
+        assert low <= value <= high and low <= ends[0] and high >= ends[1]
+        assert not shares or share >= shares[-1]
+        ends, shares = [low, high], [*shares, share]
+        rows.append((rng.normal(0, 0.1), rng.normal(0, 0.1, 1)))
+    assert 0 < shares[-1] < 1

@@ -40,7 +40,7 @@ from counterweight.numerics.estimate import (
     mean_interval,
     value_interval,
 )
-from counterweight.numerics.log_sums import FEW_REWARDS, begun
+from counterweight.numerics.log_sums import FEW_REWARDS, LARGE_SHARE, begun
 from counterweight.tables import parquet
 
 TASK = "log"
@@ -75,12 +75,14 @@ MODELLED = ("sndr", "dr")
 LIMITED = "limited"
 #: Estimators that need rows of reward 0.
 _WHOLE = ("snips", *MODELLED)
+#: The estimator, linear in the rows, of which another is the self-normalised form.
+_LINEAR = {"snips": "ips", "ips": "ips", "sndr": "dr", "dr": "dr"}
 #: Name of the policy that made the log.
 LOGGED = ""
 #: Below these the support is called thin: effective rows, and (`FEW_REWARDS`) effective rewards and
-#: rows with a reward that the policy may have taken; and above this: share of one row in a sum, or
-#: of a row in the squared error, by its size (``sum c^4 / (sum c^2)^2`` of the influences c).
-FEW_ROWS, LARGE_SHARE = 100, 0.1
+#: rows with a reward that the policy may have taken; and above `LARGE_SHARE`: share of one row in a
+#: sum, or of a row in the squared error, by its size.
+FEW_ROWS = 100
 #: How far weights may average from 1 before it is told: absolutely, and in standard errors, which
 #: chance exceeds in one log of a thousand.
 OFF, FAR = 0.02, 3.3
@@ -207,15 +209,20 @@ def values_of_sums(
     moments = sums.moments(np.stack(matrix, axis=1), batches)
     few = {name for place, name in enumerate(policies) if sums.few(place)}
     few |= {LOGGED} if sums.few() else set()
+    heavy = {name for place, name in enumerate(policies) if sums.heavy(place)}
     made, crowded = {}, set()
-    for number, key in enumerate(asked):
-        own = moments.of(number)
+    known = {key: (parts[key], moments.of(number)) for number, key in enumerate(asked)}
+    for key, (_, own) in known.items():
         one = _ratio(key, parts[key], totals, own, moments.count, bounds, level)
         if own[2] > LARGE_SHARE * own[0] ** 2:
             crowded.add(key[1:])
+        linear = not alone and key[-1] in _LINEAR and not math.isnan(one.value)
+        rare = bool(few.intersection(key[1:-1])) and not math.isnan(one.value)
         if anytime:
             one = _sequence(one, key, moments.count, anytime, level, bounds)
-        elif few.intersection(key[1:-1]) and not math.isnan(one.value):
+        elif linear and (not rare or heavy.intersection(key[1:-1])):
+            one = _of_heavy(one, key, known, sums, policies, bounds, level)
+        elif rare:
             one = _of_few(one, key, parts[key], own[0], sums, policies, bounds, level)
         gone = alone and (key[0] == "weight" or key[-1] in _WHOLE)
         made[key] = Ratio(*[math.nan] * 4) if gone else one
@@ -354,6 +361,26 @@ def _of_few(one, key, parts, squares, sums, policies, bounds, level):
         return one
     rest = max(squares - influence @ influence, 0.0)
     low, high = counted_interval(one.value, influence, rest, further, level)
+    if key[0] == "value":
+        low, high = max(low, min(bounds[0], one.value)), min(high, max(bounds[1], one.value))
+    return replace(one, low=low, high=high)
+
+
+def _of_heavy(one, key, known, sums, policies, bounds, level):
+    """The estimate, with the interval of few heavy weights where these carry it or could.
+
+    Estimates that are self-normalised have that of the others: both are of one value.
+    """
+    parts, moments = known[(*key[:-1], _LINEAR[key[-1]])]
+    lift, names = key[0] == "lift", [name for name in key[1:-1] if name != LOGGED]
+    value = sum(sign * mine for sign, mine, *_ in parts[: len(parts) - lift]) - lift
+    own = sum(sign * part for sign, *_, part in parts)
+    weights = [(policies.index(name), *known["weight", name]) for name in names]
+    weights = [(place, part[0][-1], told) for place, part, told in weights]
+    ends = sums.heavy_interval(value, own, moments, weights, bounds, level)
+    if ends is None:
+        return one
+    low, high = min(ends[0], one.value), max(ends[1], one.value)
     if key[0] == "value":
         low, high = max(low, min(bounds[0], one.value)), min(high, max(bounds[1], one.value))
     return replace(one, low=low, high=high)

@@ -427,7 +427,10 @@ class PolicyValue:
         low, high = value_interval(
             value, error, shape, draws, self.level, self.reward_range, weighted=weighted
         )
-        low, high = self._of_few(value, own, powers[0], 1 / below) or (low, high)
+        few = self._of_few(value, own, powers[0], 1 / below)
+        if few is None or sums.heavy(0):
+            few = self._of_heavy(value, robust, rows) or few
+        low, high = few or (low, high)
         weight, first = at("weight"), 0 if robust or weighted else 1
         return Estimate(
             value=value,
@@ -451,6 +454,31 @@ class PolicyValue:
         influence = own @ self._sums.rewarded()
         rest, further = max(squares - influence @ influence, 0.0), (share * reward * weight, 0.0)
         low, high = counted_interval(value, influence, rest, further, self.level)
+        return max(low, min(least, value)), min(high, max(most, value))
+
+    def _of_heavy(self, value, robust, rows):
+        """The interval where few heavy weights carry the value, or could; None elsewhere.
+
+        Zero-reward rows must be there, or a sample of them.
+        """
+        sums, at = self._sums, self._sums.columns.place
+        if not self._weighted or not (self.subsampled or rows is None or rows == self.rows):
+            return None
+        totals, own = sums.totals, np.zeros((2, sums.columns.count))
+        below = float(rows or totals[0])
+        top = [at(name) for name in (("mean", "rest") if robust else ("earned",))]
+        linear, mean = float(totals[top].sum()) / below, totals[at("weight")] / totals[0]
+        own[0, top], own[1, at("weight")], own[1, 0] = 1 / below, 1 / totals[0], -mean / totals[0]
+        own[0, 0] = -linear / below if below == totals[0] else 0.0
+        moments = sums.moments(own.T)
+        weights = [(0, own[1], moments.of(1))]
+        least, most = self.reward_range or (sums.least, sums.most)
+        ends = sums.heavy_interval(
+            linear, own[0], moments.of(0), weights, (least, most), self.level
+        )
+        if ends is None:
+            return None
+        low, high = min(ends[0], value), max(ends[1], value)
         return max(low, min(least, value)), min(high, max(most, value))
 
     def _count(self, rows):

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from counterweight.numerics.estimate import influence_shape
+from counterweight.numerics.estimate import controlled_interval, influence_shape
 
 #: Rows whose columns are held at once: they stay in a processor's cache.
 STEP = 1 << 14
@@ -27,8 +27,13 @@ MOST_COLUMNS = 24
 MOST_HELD = 1 << 14
 #: Below this many effective rewards intervals are those of counts; see `LogSums.few`.
 FEW_REWARDS = 30
-_ARRAYS = ("_largest", "_weight", "_agreed", "_rewarded")
-_NUMBERS = ("rows", "nonzero", "least", "most", "subsampled", "_heaviest")
+#: Above this share of the squared error, by their size (``sum c^4 / (sum c^2)^2`` of the influences
+#: c), few rows carry an estimate.
+LARGE_SHARE = 0.1
+#: Below this many effective rows, by the error of the mean weight, heavy weights are few.
+FEW_HEAVY = 6
+_ARRAYS = ("_largest", "_weight", "_chance", "_agreed", "_rewarded")
+_NUMBERS = ("rows", "nonzero", "least", "most", "subsampled", "_heaviest", "_rarest")
 
 
 def limited_weights(weight, limit, at):
@@ -338,6 +343,8 @@ class LogSums:
         self.least, self.most, self.subsampled = 0.0, -math.inf, False
         self._agreed, self._rewarded = np.zeros((2, policies), int)
         self._weight, self._heaviest = np.zeros(policies), 0.0
+        #: Largest probability that each policy gives to a logged action, and least propensity.
+        self._chance, self._rarest = np.zeros(policies), 1.0
 
     def add(self, batch):
         """Add a batch of `counterweight.evaluation.log_values`."""
@@ -349,6 +356,8 @@ class LogSums:
         self.rows += len(reward)
         self.least, self.most = min(self.least, reward.min()), max(self.most, reward.max())
         self._heaviest = max(self._heaviest, float(batch["weight"].max()))
+        self._rarest = min(self._rarest, float(batch["propensity"].min()))
+        self._chance = np.maximum(self._chance, batch["p"].max(axis=0))
         sums = np.zeros((2, 3, self.columns.count))
         for zeros, part, k in _halves(batch):
             columns, weight = self.columns.of(part, k, zeros)
@@ -386,7 +395,7 @@ class LogSums:
         """Add the sums of other rows."""
         self._sums.add(other._sums.value)
         self._mass.add(other._mass.value)
-        for name in ("_largest", "_weight"):
+        for name in ("_largest", "_weight", "_chance"):
             setattr(self, name, np.maximum(getattr(self, name), getattr(other, name)))
         if self.groups is not None:
             self.groups += other.groups
@@ -396,6 +405,7 @@ class LogSums:
         self.subsampled |= other.subsampled
         self.least, self.most = min(self.least, other.least), max(self.most, other.most)
         self._heaviest = max(self._heaviest, other._heaviest)
+        self._rarest = min(self._rarest, other._rarest)
         self.products += other.products
 
     def to_arrays(self):
@@ -498,6 +508,69 @@ class LogSums:
         (_, k, squares), (_, size, own) = rows[:, 0], rows[:, self.columns.place("weight", policy)]
         return float(own / size * k / squares) if size > 0 else 0.0
 
+    def heavy(self, policy):
+        """Whether the weights of a policy, with the one more of `unseen`, are worth few rows."""
+        at = self.columns.place("weight", policy)
+        more, (total, _, squares) = self.unseen(policy, 1.0)[at], self._sums.value[:, :, at].sum(0)
+        return (total + more) ** 2 < FEW_REWARDS * (squares + more**2)
+
+    def heavy_interval(self, value, own, moments, weights, bounds, level):
+        """Interval of few heavy weights; None where these do not carry the estimate and the mean
+        weight, and could not.
+
+        Of an estimate that is linear in the rows: its value, influence (columns,) and moments
+        (`Moments.of`); the same of the mean weight of each policy in it, as ``(policy, influence,
+        moments)``; least and largest reward.
+        """
+        policies, of_weights, known = zip(*weights, strict=True)
+        of_weights, totals = np.stack(of_weights), self.totals
+        squares, _, fourth, cross = moments
+        products = of_weights @ np.stack([one[-1] for one in known], axis=1)
+        rewards = sorted({bounds[0], 0.0, self.further(bounds[1])})
+        rows = [self.unseen(policy, reward) for policy in policies for reward in rewards]
+        mean = totals[[self.columns.place("weight", policy) for policy in policies]] / totals[0]
+        low, high, share = controlled_interval(
+            value,
+            (squares, of_weights @ cross, products),
+            mean - 1,
+            [(float(own @ row), of_weights @ row) for row in rows],
+            self.draws,
+            level,
+        )
+        crowded = [_crowd(fourth, squares), share**2]
+        of_mean = [
+            _crowd(told[2] + more**4, told[0] + more**2)
+            for place, told in enumerate(known)
+            for more in [max(abs(weight @ row) for row in rows for weight in [of_weights[place]])]
+        ]
+        return (low, high) if max(crowded) > LARGE_SHARE and max(of_mean) > 1 / FEW_HEAVY else None
+
+    @property
+    def draws(self):
+        """Independent draws at hand: rows, or clusters with one."""
+        return self.rows if self.groups is None else int(self.groups.any(axis=0).sum())
+
+    def unseen(self, policy, reward):
+        """Columns (columns,) of a row that the log could have had, and that counts most.
+
+        It has the largest weight that was seen. Where the weights average less than 1 by more than
+        three such rows would bring, heavier ones exist: then the policy's largest probability over
+        the least propensity. A reward model tells it nothing. It stands for as many rows as one of
+        its kind does.
+        """
+        at, totals, weight = self.columns.place, self._sums.value[:, 0], float(self._weight[policy])
+        if self.totals[at("weight", policy)] + 3 * weight < self.totals[0]:
+            weight = float(self._chance[policy] / self._rarest)
+        k = totals[0, 0] / max(self.rows - self.nonzero, 1) if reward == 0 else 1.0
+        made = np.zeros(self.columns.count)
+        made[0], made[at("weight", policy)] = k, k * weight
+        made[at("reward")], made[at("earned", policy)] = k * reward, k * weight * reward
+        if self.columns.modelled:
+            mean = totals[:, at("mean", policy)].sum() / totals[:, 0].sum()
+            made[at("mean", policy)] = k * mean
+            made[at("rest", policy)] = k * weight * (reward - mean)
+        return made
+
     def further(self, most):
         """Size of a typical further reward, ``sum r^2 / sum r`` with the largest one once more;
         `most` where none was seen."""
@@ -534,6 +607,11 @@ class LogSums:
             "largest_share": self.largest(column) / size if size > 0 else 1.0,
             "thin_share": float(self._mass.value[policy] / total) if total > 0 else 0.0,
         }
+
+
+def _crowd(fourth, squares):
+    """Share of one draw in a squared error, by its size; 0 where there is no error."""
+    return fourth / squares**2 if squares else 0.0
 
 
 def _halves(batch):

@@ -556,8 +556,8 @@ def test_a_hardly_explored_log_is_not_told_more_surely_than_it_knows():
         held.append([one.low <= truth[0] <= one.high for one in told])
         held[-1].append(gain.low <= truth[1] <= gain.high)
         narrow.append(told[0].high - told[0].low < 1)
-    # It was 64 to 74 % by the rows that were seen alone.
-    assert np.mean(held, axis=0).min() >= 0.95 and np.mean(narrow) > 0.9
+    # It was 64 to 74 % by the rows that were seen alone; two standard errors of 200 logs are .03.
+    assert np.mean(held, axis=0).min() >= 0.92 and np.mean(narrow) > 0.9
 
 
 def test_weights_that_many_rows_carry_leave_intervals_as_they_are():

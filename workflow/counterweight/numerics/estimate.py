@@ -360,8 +360,8 @@ def controlled_interval(value, moments, controls, unseen, rows, level=0.95):
     1: what they lack or have too much is told by their mean, and taken out by regression on it
     (a control variate). A row that the log could have had, of the largest weight, is put to those
     that were seen, once with each reward of the range: the interval is from the least end to the
-    greatest. This is what empirical likelihood with a divergence of chi-squared does (Karampatziakis
-    et al. 2020), by sums alone.
+    greatest. This is what empirical likelihood with a divergence of chi-squared does, by sums alone
+    (Karampatziakis et al. 2020).
 
     Parameters
     ----------

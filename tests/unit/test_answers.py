@@ -106,7 +106,7 @@ BEGINS = {
     ),
     "margins": (
         {"target": {"margins": {"the rate %": {"a": 0.2, "b": 0.8}}}},
-        'If the outcomes of people with the given margins of "the rate %" are like those of '
+        "If the outcomes of people with the given margins of “the rate %” are like those of "
         "labeled rows with the same features, an estimated ",
         "] of them have out.1 = 1, or ",
     ),

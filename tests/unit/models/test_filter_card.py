@@ -65,7 +65,7 @@ def test_shares_of_the_accepted_are_those_of_the_leaves_where_nothing_was_held_o
     text = card(plain)
     after = plain.acceptance * plain.mass @ plain.shares / (plain.acceptance @ plain.mass)
     for name, *shares in zip(GROUPS, plain.base, after, plain.target, strict=True):
-        row = " | ".join([name, *(f"{100 * share:.3g} %" for share in shares)])
+        row = " | ".join([name, *(f"{100 * share:.1f} %" for share in shares)])
         assert f"| {row} |" in text
     assert "Shares among rows that it was fitted on." in text and "No promise" in text
 
@@ -88,7 +88,7 @@ def test_candidates_needed_are_quantiles_of_the_negative_binomial(plain):
     plain.acceptance = plain.acceptance / plain.rate / 4
     low, high = (100 + nbinom.ppf(share, 100, 0.25) for share in (0.025, 0.975))
     assert f"| 100 | 400 | {low:,.0f} | {high:,.0f} |" in card(plain)
-    assert "It accepts 25 % of the people: one of 4." in card(plain)
+    assert "It accepts 25.0 % of the people: one of 4." in card(plain)
     plain.acceptance = np.zeros(14)
     with np.errstate(invalid="ignore"):
         assert "Too few are accepted to say." in card(plain)

@@ -141,7 +141,7 @@ def test_known_margins_are_met_and_their_mean_is_right(people, tmp_path):
     known = records.loc["target_mean"]
     assert abs(known["value"] - population["spend"].mean()) < 2.5 * known["standard_error"]
     facts = read_saved(files["model"]).facts
-    assert facts["for"] == 'people with the given margins of "woman", "region" and "age"'
+    assert facts["for"] == "people with the given margins of “woman”, “region” and “age”"
 
 
 def test_design_weights_are_where_the_weights_begin(people, tmp_path):

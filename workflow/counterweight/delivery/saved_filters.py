@@ -141,9 +141,9 @@ class SavedFilter(SavedModel):
     def shown(self) -> dict:
         aims = zip(self.groups, self.base, self.target, strict=True)
         shares = {
-            name: f"{100 * own:.3g} % of all, aim {100 * aim:.3g} %" for name, own, aim in aims
+            name: f"{100 * own:.1f} % of all, aim {100 * aim:.1f} %" for name, own, aim in aims
         }
-        return {"accepted": f"{100 * self.rate:.3g} %"} | shares
+        return {"accepted": f"{100 * self.rate:.1f} %"} | shares
 
     def memberships(self, X):
         """Probability of each leaf for rows of features, (n, L)."""

@@ -67,7 +67,7 @@ def _promise(saved):
         )
     rows, level = held["rows", "value", -1], held["level", "value", -1]
     bound = held["disclosivity", "bound", -1]
-    measured = f"by {rows:,.0f} rows that did not fit it, with confidence {_percent(level)}"
+    measured = f"by {rows:,.0f} rows that did not fit it, with confidence {100 * level:g} %"
     if "alpha" in saved.facts:
         return (
             f"**Certified at alpha {saved.facts['alpha']:g}.** For new people like these no leaf's "
@@ -121,7 +121,7 @@ def _distorted(saved):
         "like the group. So many of them would have to be others for them to be spread over the "
         f"leaves as the group is, of the group where it is most: {' and '.join(parts)}. "
         + (
-            f"At most {_percent(limit)} were asked for, on the rows that it was fitted on."
+            f"At most {100 * limit:g} % were asked for, on the rows that it was fitted on."
             if limit is not None
             else "No limit was asked for (`max_distortion`)."
         )
@@ -148,7 +148,7 @@ def _told(saved, name, at=-1):
     values = [saved.held.get((name, kind, at)) for kind in ("value", "low", "high")]
     if None in values:
         return None
-    value, low, high = (f"{100 * one:.3g}" for one in values)
+    value, low, high = (f"{100 * one:.1f}" for one in values)
     return f"{value} % ({low} to {high})"
 
 
@@ -285,4 +285,4 @@ def _number(value):
 
 
 def _percent(share):
-    return "withheld" if np.isnan(share) else f"{100 * share:.3g} %"
+    return "withheld" if np.isnan(share) else f"{100 * share:.1f} %"

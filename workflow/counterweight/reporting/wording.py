@@ -113,8 +113,8 @@ def joined_words(words, between=", "):
 
 
 def named(column):
-    """A name that people gave in a sentence: in quotation marks where it is more than a word."""
-    return column if re.fullmatch(r"[\w.-]+", column) else f"“{column}”"
+    """A name that people gave in a sentence: in quotation marks but where it is one word."""
+    return column if re.fullmatch(r"[\w.-]*[^\W\d][\w.-]*", column) else f"“{column}”"
 
 
 def capital(text):
@@ -203,8 +203,8 @@ def told(known, measure=None, sign=False, places=None, unit=""):
     """
     factor = 1.0
     if measure is not None:
-        unit, factor = measure.told if sign else ("", axis_of(measure)[1])
-        unit = unit if sign else "%" if factor == 100 else measure.unit.replace("share", "")
+        own = "%" if axis_of(measure)[1] == 100 else measure.unit.replace("share", "")
+        unit, factor = measure.told if sign else (own, axis_of(measure)[1])
     known = known.times(factor)
     if places is None:
         places = 1 if factor == 100 else places_for([known.mean], 2)

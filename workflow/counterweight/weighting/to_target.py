@@ -49,7 +49,7 @@ def words_for(table, margins):
     """Whom the weights stand for, in print."""
     if table:
         return f"the people of {Path(table).name.removesuffix('.parquet')}"
-    *others, last = (f'"{column}"' for column in margins)
+    *others, last = (f"“{column}”" for column in margins)
     named = f"{', '.join(others)} and {last}" if others else last
     return f"people with the given margins of {named}"
 

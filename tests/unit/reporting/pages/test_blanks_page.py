@@ -91,6 +91,21 @@ def test_the_rows_without_an_outcome_come_first_then_everyone(answer):
     assert "over all is 22.5 % (with" in " ".join(found.files)
 
 
+@pytest.mark.parametrize(
+    ("outcome", "classes", "event"),
+    [
+        ("left", ["stayed", "left"], "the outcome left"),
+        ("1", [0, 1], "“1” = 1"),
+        ("y2", ["no", "2"], "y2 = 2"),
+        ("y2", [0.0, -1.5], "y2 = -1.5"),
+    ],
+)
+def test_odd_names_of_outcomes_and_classes_are_told_apart(answer, outcome, classes, event):
+    records = rated(0.318, 0.29, 0.35, "unlabeled")
+    told = answer("unlabeled", records, outcome=outcome, classes=classes).sentence
+    assert told.endswith(f"31.8 % [29.0, 35.0] have {event}.")
+
+
 @pytest.mark.parametrize("error", [None, 0.01])
 def test_the_range_at_twice_the_odds_is_one_number_everywhere(answer, error):
     """In the first sentence, the card, what it rests on and the figure's title."""

@@ -182,7 +182,10 @@ class _People:
         value = (self.saved.get("classes") or self.saved.get("names") or ("0", "1"))[1]
         if isinstance(value, bool):
             value = "yes" if value else "no"
-        return f"{self.outcome} = {named(value) if isinstance(value, str) else f'{value:g}'}"
+        if value == self.saved.get("outcome"):
+            return f"the outcome {named(value)}"
+        plain = f"{value:g}" if not isinstance(value, str) else value if value.isdecimal() else ""
+        return f"{self.outcome} = {plain or named(value)}"
 
     @property
     def blank(self):

@@ -1,7 +1,8 @@
 """How good one answer about blank outcomes is: other names, peers, cuts, many columns.
 
     COUNTERWEIGHT_MIRROR=DATA PYTHONPATH=workflow python tests/benchmarks/one_answer.py \\
-        [names] [seeds] [cuts] [alarms] [--rows 1000] [--runs 5] [--tables hmeq,adult] [--jobs 2]
+        [names] [seeds] [cuts] [alarms] [experiment] \\
+        [--rows 1000] [--runs 5] [--tables hmeq,adult] [--jobs 2]
 
 Prints a table in Markdown for each part. Tables of real people are read from the folder that the
 variable names (``practice/hmeq.csv``, ``adult/adult.data``, ``bank_marketing/bank-full.csv``) and
@@ -16,6 +17,9 @@ with the hidden ones the shares of tenths in their bands (see `held`: a tenth of
 rate that is off by .03, as much as the band of 15,000 labels is wide).
 ``cuts``: labels hidden beyond a cut of one column. ``alarms``: new rows of the law of the labeled
 ones, ten draws a run of `--runs`, by `Support` alone (chances of a label flag none at random).
+``experiment``: the mean outcome of a randomised arm, whose outcomes are hidden, from people who
+chose the treatment by their features: is it in the interval; 100 by
+``experiment --runs 100 --rows 240``.
 """
 
 import os
@@ -39,10 +43,24 @@ from scipy.special import expit  # noqa: E402
 DATA = Path(os.environ.get("COUNTERWEIGHT_MIRROR") or "absent")
 #: Column that is cut, and whether those above it are without a label, by table.
 CUTS = {
-    "hmeq": [("DEBTINC", True), ("LOAN", False), ("CLAGE", False), ("DELINQ", True)],
-    "adult": [("age", False), ("education_num", False), ("hours", True)],
-    "mixed": [("x0", True), ("x1", True), ("x2", False)],
+    "hmeq": [
+        ("DEBTINC", True),
+        ("LOAN", False),
+        ("CLAGE", False),
+        ("DELINQ", True),
+        ("VALUE", True),
+    ],
+    "adult": [
+        ("age", False),
+        ("education_num", False),
+        ("hours", True),
+        ("gain", True),
+        ("loss", True),
+    ],
+    "mixed": [("x0", True), ("x1", True), ("x2", False), ("x3", False), ("x4", True)],
 }
+#: Labeled rows of the normal law of which false alarms are counted.
+ALARM_ROWS = 570
 
 
 #: Of generated tables the chance of each row, which nobody is shown.
@@ -252,7 +270,7 @@ def one_cut(table, rows, column, above):
     }
 
 
-def one_alarm(columns, draws, rows=500, new=2000):
+def one_alarm(columns, draws, rows=ALARM_ROWS, new=2000):
     """Rows of the same normal law without a label: whom are they said not to be like.
 
     Power: the same of rows whose first column is 6 standard deviations more.
@@ -273,6 +291,36 @@ def one_alarm(columns, draws, rows=500, new=2000):
         "standard error": alarm.std(ddof=1) / np.sqrt(draws),
         "most of a draw": alarm.max(),
         "of rows moved by 6 in a column": power.mean(),
+    }
+
+
+def one_experiment(rows, seed):
+    """Those who chose a treatment by their features answer for a randomised arm, a second table.
+
+    The arm has half as many people as the table, of another mix, and the outcome goes by the
+    features alone: by a product of two and the size of one, too.
+    """
+    rng = np.random.default_rng([29, seed])
+    chose, arm = rng.normal(size=(rows, 4)), rng.normal(size=(rows // 2, 4)) + [0.4, 0, 0, 0]
+
+    def outcomes(X):
+        score = X[:, 0] - 0.7 * X[:, 1] + 0.5 * X[:, 0] * X[:, 2] + 0.4 * np.abs(X[:, 3]) - 0.6
+        return (rng.random(len(X)) < expit(score)).astype(float)
+
+    names = [f"x{k}" for k in range(4)]
+    table, others = pd.DataFrame(chose, columns=names), pd.DataFrame(arm, columns=names)
+    treated = rng.random(rows) < expit(0.8 * chose[:, 1] - 0.5 * chose[:, 0])
+    table["y"] = pd.Series(outcomes(chose)).where(treated)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = missing_outcomes(table, "y", 1, target=others)
+    truth, answer = outcomes(arm).mean(), found.answer
+    return {
+        "truth": truth,
+        "of those who chose": table["y"].mean(),
+        "answer": answer.value,
+        "covered": answer.low <= truth <= answer.high,
+        "half-width": (answer.high - answer.low) / 2,
     }
 
 
@@ -359,10 +407,21 @@ def part_alarms(asked):
     draws = 10 * asked.runs
     items = [(columns, "one_alarm", columns, draws) for columns in (20, 50, 100, 200, 300)]
     rows = [{"columns": key} | one for key, one in results(items, asked.jobs)]
-    printed("New rows of the same law, 500 labeled", rows)
+    printed(f"New rows of the same law, {ALARM_ROWS} labeled", rows)
 
 
-PARTS = {"seeds": part_seeds, "names": part_names, "cuts": part_cuts, "alarms": part_alarms}
+def part_experiment(asked):
+    seeds = range(asked.first, asked.first + asked.runs)
+    items = [(seed, "one_experiment", asked.rows, seed) for seed in seeds]
+    made = pd.DataFrame([one for _, one in results(items, asked.jobs)]).astype(float)
+    off = {f"RMSE: {name}": made[name] - made["truth"] for name in ("answer", "of those who chose")}
+    errors = {name: float(np.sqrt(np.mean(value**2))) for name, value in off.items()}
+    row = made.mean()[["covered", "half-width"]].to_dict() | errors
+    printed(f"A randomised arm hidden, {asked.runs} repeats of {asked.rows} rows", [row])
+
+
+PARTS = {"seeds": part_seeds, "names": part_names, "cuts": part_cuts}
+PARTS |= {"alarms": part_alarms, "experiment": part_experiment}
 
 
 def main(arguments):

@@ -102,7 +102,8 @@ def test_asked_odds_are_told_with_the_rate_that_they_make():
 def test_an_asked_rate_is_that_of_the_rows_without_an_outcome_and_of_no_other():
     data, tested = rows_of([0, 1, 1], 3)
     told = {"target": "unlabeled", "event": "1", "selection": None}
-    tilt, facts, _ = fitted_tilt({"rate": 0.3}, data, tested, P, P, **told)
+    tilt, facts, sentences = fitted_tilt({"rate": 0.3}, data, tested, P, P, **told)
+    assert sentences[1].startswith("That rate is taken as exact, so that neither it nor the rate ")
     assert tilt.moved(None, P, P, P)[0].mean() == pytest.approx(0.3, abs=1e-12)
     assert (facts["rate_error"], facts["rate_low"], facts["rate_high"]) == pytest.approx(
         (0, 0.3, 0.3)

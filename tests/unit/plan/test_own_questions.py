@@ -96,6 +96,13 @@ def test_keys_of_a_study_take_the_place_of_what_is_chosen():
         (LENDER | {"name": "Bad Name"}, "A table is called 'Bad Name': begin with a small letter"),
         (LENDER | {"name": "adult"}, "so is a data set of the library: set name"),
         (LENDER | {"target": "me"}, "target is 'me', which is not a choice"),
+        (LENDER | {"weights": "heckman"}, "weights lacks the key 'exclusion'"),
+        (
+            {"tables": {"a": LENDER | {"weights": {"weighting": "shimodaira", "exponent": -3}}}},
+            "tables.a.weights.exponent is -3",
+        ),
+        (LENDER | {"weights": {"weighting": "bickel", "depth": 2}}, "Unknown key weights.depth"),
+        (LENDER | {"tilt": {"rate": float("nan")}}, "tilt.rate is nan: give a number"),
         ({"tables": {}}, "tables must be a mapping of names to tables"),
         ({"tables": {"a": {"table": "a.csv"}}}, "tables.a: the table has no question yet"),
         ({"tables": {"a": LENDER | {"score": 3}}}, "tables.a.score must be of type text"),

@@ -182,6 +182,12 @@ def fitted_tilt(asked, data, tested, prediction, blank, *, target, event, select
         "the same features that have one, the same factor at all features. Nothing in the table "
         "can show that it is so."
     ]
+    if "rate" in asked:
+        sentences.append(
+            "That rate is taken as exact, so that neither it nor the rate of everyone, known "
+            "outcomes and it together, has an interval: where it is not sure, ask with the lowest "
+            "and the highest that it may be."
+        )
     if "gap" in facts:
         sentences += _of_estimate(delta, facts)
     rate = SweptMean(calibration(blank), weight=weight).at(delta)[0]

@@ -96,6 +96,13 @@ def _of_options(value, node, path):
     return [one for part in parts for one in _of_options(*part)]
 
 
+def weighting_mistakes(asked, path):
+    """Sentences for a weighting and its options, as studies list them, that stands at `path`."""
+    study = schema()["properties"]["studies"]["additionalProperties"]
+    item = study["properties"]["weighting"]["items"]
+    return told(item, asked, path) or _of_options(asked, item, path)
+
+
 def _key_of(name, own, plain, given):
     """The key of a config that names a file: of a table of one's own, or of a study."""
     given = given or {}

@@ -138,10 +138,13 @@ def unseen_in(config):
     return found
 
 
-def odd_values(config):
-    """Sentences for what no schema refuses: names that are no text or too long, NaN, infinity."""
+def odd_values(config, at=()):
+    """Sentences for what no schema refuses: names that are no text or too long, NaN, infinity.
+
+    Of the config, or of the part of it that stands `at` a place.
+    """
     found = []
-    for part, path in _parts(config):
+    for part, path in _parts(config, at):
         place = where_in(path)
         if isinstance(part, float) and not math.isfinite(part):
             found.append(f"{place} is {part}: give a number, or null where there is none.")

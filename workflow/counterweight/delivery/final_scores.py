@@ -433,19 +433,15 @@ def _means(saved, data, tested, scores, held_out, given):
     if not data.binary:
         noise = np.average(residual**2, weights=weight)
     told = residual, weight, expected, design[blank], noise, tested.group
-    hidden, error, freedom = hidden_mean(*told)
-    of_weights = None
-    if given["influence"]:
-        _, own, _ = hidden_mean(0 * residual, *told[1:])
-        of_weights = _error_of_weights(data, tested, held_out, given["influence"])
-        error = np.hypot(own, of_weights)
-    low, high = t_interval(hidden, error, freedom, _bounds(tested))
+    influence = given["influence"]
+    of_weights = _error_of_weights(data, tested, held_out, influence) if influence else None
+    of_some = mean_of_some(*told, _bounds(tested), of_weights)
+    hidden, error, low, high = of_some(np.ones(len(expected), bool))
     if tilt is not None:
         error, low, high = (tilt[f"rate_{part}"] for part in ("error", *ENDS))
     on, hidden_rows = scores["supported"].to_numpy()[blank], data.encoded.take(blank)
     seen = tested.y, residual, weight
     ends = ends_of(saved, hidden_rows, expected, on, design[blank], seen)
-    of_some = mean_of_some(*told, _bounds(tested), of_weights)
     metric = "target_rate" if data.binary else "target_mean"
     size = int(blank.sum()), effective_sample_size(weight), float(weight.max())
     of_blank, worst = identified_records(ends, 0.0, 1.0, of_some, metric)

@@ -39,6 +39,7 @@ from counterweight.numerics.estimate import (
     influence_shape,
     mean_interval,
     value_interval,
+    within_range,
 )
 from counterweight.numerics.log_sums import FEW_REWARDS, LARGE_SHARE, begun
 from counterweight.tables import parquet
@@ -209,23 +210,23 @@ def values_of_sums(
     moments = sums.moments(np.stack(matrix, axis=1), batches)
     few = {name for place, name in enumerate(policies) if sums.few(place)}
     few |= {LOGGED} if sums.few() else set()
-    heavy = {name for place, name in enumerate(policies) if sums.heavy(place)}
     made, crowded = {}, set()
     known = {key: (parts[key], moments.of(number)) for number, key in enumerate(asked)}
+    heavy_ends = {}
+    if not (anytime or alone):
+        heavy_ends = _heavy_ends(known, sums, policies, few, bounds, moments.count, level)
     for key, (_, own) in known.items():
         one = _ratio(key, parts[key], totals, own, moments.count, bounds, level)
         if own[2] > LARGE_SHARE * own[0] ** 2:
             crowded.add(key[1:])
-        linear = not alone and key[-1] in _LINEAR and not math.isnan(one.value)
-        rare = bool(few.intersection(key[1:-1])) and not math.isnan(one.value)
-        by_weights = None
-        if linear and not anytime and (not rare or heavy.intersection(key[1:-1])):
-            by_weights = _of_heavy(one, key, known, sums, policies, bounds, level)
+        ends = heavy_ends.get((*key[:-1], _LINEAR.get(key[-1])))
         if anytime:
             one = _sequence(one, key, moments.count, anytime, level, bounds)
-        elif by_weights is not None:
-            one = by_weights
-        elif rare:
+        elif math.isnan(one.value):
+            pass
+        elif ends is not None:
+            one = _of_heavy(one, key, ends, bounds)
+        elif few.intersection(key[1:-1]):
             one = _of_few(one, key, parts[key], own[0], sums, policies, bounds, level)
         gone = alone and (key[0] == "weight" or key[-1] in _WHOLE)
         made[key] = Ratio(*[math.nan] * 4) if gone else one
@@ -365,27 +366,41 @@ def _of_few(one, key, parts, squares, sums, policies, bounds, level):
     rest = max(squares - influence @ influence, 0.0)
     low, high = counted_interval(one.value, influence, rest, further, level)
     if key[0] == "value":
-        low, high = max(low, min(bounds[0], one.value)), min(high, max(bounds[1], one.value))
+        low, high = within_range(low, high, one.value, bounds)
     return replace(one, low=low, high=high)
 
 
-def _of_heavy(one, key, known, sums, policies, bounds, level):
-    """The estimate with the interval of few heavy weights; None where they do not carry it.
+def _heavy_ends(known, sums, policies, few, bounds, draws, level):
+    """Ends of the intervals of few heavy weights, by the keys of linear estimates that have one.
+
+    Where rewards are `few`, too, only weights that are worth few rows are asked.
+    """
+    heavy = {name for place, name in enumerate(policies) if sums.heavy(place)}
+    found = {}
+    for key, (parts, moments) in known.items():
+        names = [name for name in key[1:-1] if name != LOGGED]
+        rare = few.intersection(key[1:-1]) and not heavy.intersection(names)
+        if rare or key[-1] not in _LINEAR.values():
+            continue
+        lift = key[0] == "lift"
+        value = sum(sign * mine for sign, mine, *_ in parts[: len(parts) - lift]) - lift
+        if math.isnan(value):
+            continue
+        own = sum(sign * part for sign, *_, part in parts)
+        weights = [(policies.index(name), *known["weight", name]) for name in names]
+        weights = [(place, part[0][-1], told) for place, part, told in weights]
+        found[key] = sums.heavy_interval(value, own, moments, weights, bounds, draws, level)
+    return found
+
+
+def _of_heavy(one, key, ends, bounds):
+    """The estimate with the interval of few heavy weights, which it lies in.
 
     Estimates that are self-normalised have that of the others: both are of one value.
     """
-    parts, moments = known[(*key[:-1], _LINEAR[key[-1]])]
-    lift, names = key[0] == "lift", [name for name in key[1:-1] if name != LOGGED]
-    value = sum(sign * mine for sign, mine, *_ in parts[: len(parts) - lift]) - lift
-    own = sum(sign * part for sign, *_, part in parts)
-    weights = [(policies.index(name), *known["weight", name]) for name in names]
-    weights = [(place, part[0][-1], told) for place, part, told in weights]
-    ends = sums.heavy_interval(value, own, moments, weights, bounds, level)
-    if ends is None:
-        return None
     low, high = min(ends[0], one.value), max(ends[1], one.value)
     if key[0] == "value":
-        low, high = max(low, min(bounds[0], one.value)), min(high, max(bounds[1], one.value))
+        low, high = within_range(low, high, one.value, bounds)
     return replace(one, low=low, high=high)
 
 

@@ -33,6 +33,7 @@ from counterweight.numerics.estimate import (
     counted_interval,
     influence_shape,
     value_interval,
+    within_range,
 )
 from counterweight.numerics.log_sums import Columns, ExactSum, LogSums, ProductMoments
 from counterweight.numerics.zero_rejection import checked_rates
@@ -454,7 +455,7 @@ class PolicyValue:
         influence = own @ self._sums.rewarded()
         rest, further = max(squares - influence @ influence, 0.0), (share * reward * weight, 0.0)
         low, high = counted_interval(value, influence, rest, further, self.level)
-        return max(low, min(least, value)), min(high, max(most, value))
+        return within_range(low, high, value, (least, most))
 
     def _of_heavy(self, value, robust, rows):
         """The interval where few heavy weights carry the value, or could; None elsewhere.
@@ -472,14 +473,12 @@ class PolicyValue:
         own[0, 0] = -linear / below if below == totals[0] else 0.0
         moments = sums.moments(own.T)
         weights = [(0, own[1], moments.of(1))]
-        least, most = self.reward_range or (sums.least, sums.most)
-        ends = sums.heavy_interval(
-            linear, own[0], moments.of(0), weights, (least, most), self.level
-        )
+        bounds = self.reward_range or (sums.least, sums.most)
+        told = linear, own[0], moments.of(0), weights, bounds, moments.count, self.level
+        ends = sums.heavy_interval(*told)
         if ends is None:
             return None
-        low, high = min(ends[0], value), max(ends[1], value)
-        return max(low, min(least, value)), min(high, max(most, value))
+        return within_range(min(ends[0], value), max(ends[1], value), value, bounds)
 
     def _count(self, rows):
         if rows is None:

@@ -408,6 +408,11 @@ def controlled_interval(value, moments, controls, unseen, rows, level=0.95):
     return min(ends), max(ends), share
 
 
+def within_range(low, high, value, bounds):
+    """Ends of an interval within a range, or as far as the value itself lies beyond it."""
+    return max(low, min(bounds[0], value)), min(high, max(bounds[1], value))
+
+
 def anytime_interval(value, standard_error, draws, at, level=0.95):
     """An interval that may be looked at after every row: an asymptotic confidence sequence.
 

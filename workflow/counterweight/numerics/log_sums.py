@@ -514,41 +514,38 @@ class LogSums:
         more, (total, _, squares) = self.unseen(policy, 1.0)[at], self._sums.value[:, :, at].sum(0)
         return (total + more) ** 2 < FEW_REWARDS * (squares + more**2)
 
-    def heavy_interval(self, value, own, moments, weights, bounds, level):
+    def heavy_interval(self, value, own, moments, weights, bounds, draws, level):
         """Interval of few heavy weights; None where these do not carry the estimate and the mean
         weight, and could not.
 
         Of an estimate that is linear in the rows: its value, influence (columns,) and moments
         (`Moments.of`); the same of the mean weight of each policy in it, as ``(policy, influence,
-        moments)``; least and largest reward.
+        moments)``; least and largest reward; number of independent draws.
         """
         policies, of_weights, known = zip(*weights, strict=True)
-        of_weights, totals = np.stack(of_weights), self.totals
-        squares, _, fourth, cross = moments
-        products = of_weights @ np.stack([one[-1] for one in known], axis=1)
+        of_weights = np.stack(of_weights)
         rewards = sorted({bounds[0], 0.0, self.further(bounds[1])})
         rows = [self.unseen(policy, reward) for policy in policies for reward in rewards]
+        of_rows = [of_weights @ row for row in rows]
+        more = np.abs(of_rows).max(axis=0)
+        if not any(
+            _crowd(told[2] + one**4, told[0] + one**2) > 1 / FEW_HEAVY
+            for told, one in zip(known, more, strict=True)
+        ):
+            return None
+        squares, _, fourth, cross = moments
+        products = of_weights @ np.stack([one[-1] for one in known], axis=1)
+        totals = self.totals
         mean = totals[[self.columns.place("weight", policy) for policy in policies]] / totals[0]
         low, high, share = controlled_interval(
             value,
             (squares, of_weights @ cross, products),
             mean - 1,
-            [(float(own @ row), of_weights @ row) for row in rows],
-            self.draws,
+            [(float(own @ row), more) for row, more in zip(rows, of_rows, strict=True)],
+            draws,
             level,
         )
-        crowded = [_crowd(fourth, squares), share**2]
-        of_mean = [
-            _crowd(told[2] + more**4, told[0] + more**2)
-            for place, told in enumerate(known)
-            for more in [max(abs(weight @ row) for row in rows for weight in [of_weights[place]])]
-        ]
-        return (low, high) if max(crowded) > LARGE_SHARE and max(of_mean) > 1 / FEW_HEAVY else None
-
-    @property
-    def draws(self):
-        """Independent draws at hand: rows, or clusters with one."""
-        return self.rows if self.groups is None else int(self.groups.any(axis=0).sum())
+        return (low, high) if max(_crowd(fourth, squares), share**2) > LARGE_SHARE else None
 
     def unseen(self, policy, reward):
         """Columns (columns,) of a row that the log could have had, and that counts most.

@@ -342,6 +342,8 @@ CODES = {
         "-9, 999 stand in 89 of 400 rows, and all others are from 18 to 90: if that means "
         "unknown, say columns: {missing: [{x: [-9, 999]}]}",
     ),
+    "-1 in a few": (np.where(np.arange(400) % 50, AGES, -1), "-1 stands in 8 of 400 rows, and all"),
+    "steps from -1 up": (np.resize(np.arange(-1.0, 20), 400), ""),
     "a class and 9": (np.resize([0.0, 1, 1, 9], 400), "9 stands in 100 of 400"),
     "answers from 1 to 9": (np.resize(np.arange(1.0, 10), 400), ""),
     "a scale around 0": (np.resize([-1.0, 0, 1], 400), ""),

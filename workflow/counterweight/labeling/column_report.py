@@ -154,8 +154,8 @@ def _codes(column, role):
     """What looks like a code of unknown among the values, "" where nothing does.
 
     Of numbers: -9, 99, -999 and the like that stand beyond all others, at a distance of their
-    whole range, as the only ones below 0, or far more often than others. Of groups: a word for
-    unknown.
+    whole range, as the only ones below 0 and well apart, or far more often than others. Of groups:
+    a word for unknown.
     """
     rows = column.rows
     if column.type == "text":
@@ -198,6 +198,8 @@ def _apart(values, counts, at, low, high, rows):
         return False
     gap = least - value if value < least else value - most
     if gap >= max(most - least, 5):
+        return True
+    if value < 0 <= least and gap >= 5 * np.median(np.diff(values[others])):
         return True
     often = counts[at] >= max(0.02 * rows, 5 * np.median(counts[others]))
     return bool(often and len(others) > 4 and (value > most or least >= 0 > value))

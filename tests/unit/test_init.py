@@ -95,6 +95,38 @@ def test_columns_beyond_sixty_are_counted(tmp_path, more, told):
     assert told == [f"#   and {more} more"] * (more > 0)
 
 
+def test_columns_stand_in_the_questions_in_which_they_could_have_a_part(tmp_path):
+    """By what they hold: renamed columns stand at the same places."""
+    rng = np.random.default_rng(5)
+    price, chance = rng.choice([3.0, 4, 5, 6], 600), rng.choice([0.2, 0.5, 0.9], 600)
+    frame = pd.DataFrame(
+        {"age": rng.integers(20, 60, 600), "price: asked": price, "chance": chance}
+    )
+    frame["said yes"] = (rng.random(600) < 1 - price / 8).astype(int)
+    frame["spent"] = np.where(frame["said yes"], rng.gamma(2, 3, 600).round(2), 0)
+    frame["belief"] = np.append(0.0, rng.random(599).round(3))
+    frame["region"] = rng.choice(["north", "south"], 600)
+    text = begun(tmp_path, frame)
+    assert "# outcome: {column: said yes, positive: 1}   # has no blanks: for promises" in text
+    assert "# offer: {column: 'price: asked', direction: down}   # or age " in text
+    assert "\n# answer: said yes\n" in text
+    assert "# reward: said yes   # or spent\n# propensity: chance\n" in text
+    assert "# predictions: {old: chance, new: belief}" in text
+    assert "# balance: ['price: asked']   # or chance, said yes, region" in text
+    assert "# groups: {first: {'price: asked': 3}, second: {'price: asked': 4}}" in text
+    names = {name: f"c{at}" for at, name in enumerate(frame)}
+    renamed = begun(tmp_path, frame.rename(columns=names))
+    assert "# offer: {column: c1, direction: down}   # or c0 " in renamed
+    assert "# reward: c3   # or c4\n# propensity: c2\n" in renamed
+    assert "# balance: [c1]   # or c2, c3, c6" in renamed
+
+
+def test_without_such_columns_words_stand_for_them(tmp_path):
+    text = begun(tmp_path, pd.DataFrame({"a": np.arange(400) % 71, "b": np.arange(400) % 31}))
+    assert "# offer: {column: price, direction: down}" in text and "# answer: bought" in text
+    assert "# groups: {first: {sex: Female}, second: {sex: Male}}" in text
+
+
 def fact(**given):
     known = {"column": "c", "type": "number", "distinct": 1200, "missing": 0.0, "made": ""}
     known |= {"use": "feature", "why": "", "doubt": ""}

@@ -1,12 +1,14 @@
 """``python -m counterweight.init my.csv > mine.yaml``: begins the config of a table of one's own.
 
-It reads the table, writes what each column looks like, and leaves the questions open.
+It reads the table, writes what each column looks like, and leaves the questions open. Columns that
+could have a part in a question stand in its lines, by what they hold and never by their names.
 """
 
 import argparse
 import sys
 from pathlib import Path
 
+import numpy as np
 import yaml
 
 from counterweight.errors import CounterweightError, listed
@@ -30,26 +32,26 @@ QUESTIONS = """
 # score: new.csv                        # new rows, answered too
 
 # Which offer earns most from each person? (offers that were made, answers to them)
-# offer: {{column: price, direction: down}}
-# answer: bought
+# offer: {{column: {offer}, direction: down}}{offers}   # up: more say yes the more it is
+# answer: {answer}{answers}
 
 # Which policy would earn more than the logged one? (rewards, chances of what was done)
-# reward: clicked
-# propensity: p
+# reward: {reward}{rewards}
+# propensity: {propensity}{propensities}
 # policies: {{new: p_new}}
 # keep_rate: 0.01                       # if rows without reward were kept at a rate
 
 # How good are predictions of a reward that the table holds? (rewards, and predictions of them)
-# reward: clicked
-# predictions: {{old: p_old, new: p_new}}
+# reward: {reward}
+# predictions: {{old: {old}, new: {new}}}
 
 # How to collect a sample that is balanced over groups, without asking for them?
-# balance: [sex]
+# balance: [{balance}]{balances}
 # alpha: 0.1
 
 # A classifier that keeps promises about groups (with outcome above):
-# groups: {{women: {{sex: Female}}, men: {{sex: Male}}}}
-# promises: ["coverage(women) >= 0.8 * coverage(men)"]
+# groups: {{first: {{{group}: {first}}}, second: {{{group}: {second}}}}}
+# promises: ["coverage(first) >= 0.8 * coverage(second)"]
 
 # Roles that you may add: weight (design weights), time and group (for honest splits).
 # columns: {{ignore: [], keep: [], text: [], numbers: [], dates: [], missing: []}}
@@ -71,13 +73,55 @@ def beginning(path):
         path=_yaml(str(path)),
         id=f"id: {_yaml(ids[0])}" if ids else "# id: the column that says who a row is",
     )
-    asked = _outcomes(table, report) or ["# outcome: {column: default, positive: 1}"]
+    parts = _parts(table.frame, report)
+    whole = [fact for fact in report if _yaml(fact.column) == parts["answer"]]
+    said = [_outcome(fact, table.frame[fact.column]) for fact in whole]
+    asked = [f"# outcome: {one}   # has no blanks: for promises, below" for one in said]
+    asked = _outcomes(table, report) or asked or ["# outcome: {column: default, positive: 1}"]
     lines = [_line(fact) for fact in report[:MOST]]
     if len(report) > MOST:
         lines.append(f"#   and {len(report) - MOST} more")
-    return (
-        head + "# Columns:\n" + "\n".join(lines) + "\n" + QUESTIONS.format(blank="\n".join(asked))
-    )
+    questions = QUESTIONS.format(blank="\n".join(asked), **parts)
+    return head + "# Columns:\n" + "\n".join(lines) + "\n" + questions
+
+
+def _parts(frame, report):
+    """Words of the questions: columns that could have each part, or words that stand for one.
+
+    An answer is 0 or 1, a propensity above 0 and at most 1, a reward often 0 and never below; a
+    group has few values. Of offers the one that tells the first answer most comes first.
+    """
+    full = [fact for fact in report if fact.use == "feature" and not fact.missing]
+    numbers = [fact for fact in full if fact.type in ("number", "boolean")]
+    values = {fact.column: frame[fact.column].to_numpy(float) for fact in numbers}
+    answers = [name for name, column in values.items() if set(column) == {0, 1}]
+    shares, rewards, tells = [], [], {}
+    for name, column in values.items():
+        if name in answers or (column.min() >= 0 and np.mean(column == 0) >= 0.3):
+            rewards.append(name)
+        if column.min() >= 0 and column.max() <= 1 and name not in answers:
+            shares.append(name)
+    for fact in numbers if answers else []:
+        if 3 <= fact.distinct <= max(len(frame) / 10, 3) and fact.column not in shares:
+            tells[fact.column] = np.corrcoef(values[fact.column], values[answers[0]])[0, 1] ** 2
+    offers = sorted(tells, key=tells.get, reverse=True)
+    groups = [fact.column for fact in full if 2 <= fact.distinct <= 9]
+    levels = sorted(frame[groups[0]].unique().tolist()) if groups else ["Female", "Male"]
+    levels = [int(one) if isinstance(one, float) and one.is_integer() else one for one in levels]
+    chances = [name for name in shares if (values[name] > 0).all()]
+    made = {}
+    for one, many, found, absent in (
+        ("offer", "offers", offers, "price"),
+        ("answer", "answers", answers, "bought"),
+        ("reward", "rewards", rewards, "clicked"),
+        ("propensity", "propensities", chances, "p"),
+        ("balance", "balances", groups, "sex"),
+    ):
+        others = listed([_yaml(name) for name in found[1:PROPOSED]])
+        made |= {one: _yaml(found[0] if found else absent), many: others and f"   # or {others}"}
+    old, new = (shares + ["p_old", "p_new"])[:2] if len(shares) != 1 else (shares[0], "p_new")
+    made |= {"old": _yaml(old), "new": _yaml(new), "group": made["balance"]}
+    return made | {"first": _yaml(levels[0]), "second": _yaml(levels[1])}
 
 
 def _outcomes(table, report):

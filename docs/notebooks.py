@@ -82,7 +82,8 @@ def write(path):
     for cell in told["cells"]:
         if cell["cell_type"] == "code":
             cell["outputs"] = next(made)
-    path.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def pages():

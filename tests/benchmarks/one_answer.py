@@ -1,7 +1,7 @@
 """How good one answer about blank outcomes is: other names, peers, cuts, many columns.
 
     COUNTERWEIGHT_MIRROR=DATA PYTHONPATH=workflow python tests/benchmarks/one_answer.py \\
-        [names] [seeds] [cuts] [alarms] [experiment] \\
+        [names] [seeds] [cuts] [alarms] [experiment] [instrument] [moments] \\
         [--rows 1000] [--runs 5] [--tables hmeq,adult] [--jobs 2]
 
 Prints a table in Markdown for each part. Tables of real people are read from the folder that the
@@ -20,6 +20,13 @@ ones, ten draws a run of `--runs`, by `Support` alone (chances of a label flag n
 ``experiment``: the mean outcome of a randomised arm, whose outcomes are hidden, from people who
 chose the treatment by their features: is it in the interval; 100 by
 ``experiment --runs 100 --rows 240``.
+``instrument``: the rate of those without an outcome by ``weights: heckman``, in tables where all
+that it supposes is so: whether the bounds, or the interval where there are none, hold it, and the
+interval of the part that rests on data the rate of that part. 40 by
+``instrument --runs 40 --rows 600``.
+``moments``: the rate of those without an outcome by weights of Rosset's moments with one feature
+named, and how often the run stops since the table speaks against them; 200 tables each by
+``moments --runs 200 --rows 1000``.
 """
 
 import os
@@ -37,6 +44,9 @@ from pathlib import Path  # noqa: E402
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 from counterweight import missing_outcomes  # noqa: E402
+from counterweight.errors import CounterweightError  # noqa: E402
+from counterweight.weighting.importance_weights import Rows  # noqa: E402
+from counterweight.weighting.outcome_selection import moment_weights, refuse_refuted  # noqa: E402
 from counterweight.weighting.overlap import Support  # noqa: E402
 from scipy.special import expit  # noqa: E402
 
@@ -324,6 +334,70 @@ def one_experiment(rows, seed):
     }
 
 
+def one_instrument(rows, seed):
+    """An unseen cause that outcome and label share, and a column that has to do with labels alone.
+
+    How strong it is, how far causes are shared and the share of labels differ from table to table.
+    """
+    rng = np.random.default_rng([6, seed])
+    strength, shared = rng.uniform(0.3, 1.5), rng.uniform(-0.8, 0.8)
+    X, far = rng.normal(size=(rows, 3)), rng.normal(size=rows)
+    cause, unseen = rng.multivariate_normal([0, 0], [[1, shared], [shared, 1]], rows).T
+    y = (rng.uniform(-0.5, 0.5) + X @ [0.8, -0.5, 0.3] + cause > 0).astype(float)
+    labeled = rng.uniform(-0.5, 0.5) + X @ [0.3, 0.3, -0.3] + strength * far + unseen > 0
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(3)]).assign(far=far, y=y)
+    frame["y"] = frame["y"].where(labeled)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            told = {"weights": {"weighting": "heckman", "exclusion": "far"}}
+            found = missing_outcomes(frame, "y", 1, target="unlabeled", **told)
+        except CounterweightError as error:
+            return {"strength": strength, "shared": shared, "refused": str(error)}
+    on = found.scores["supported"][~labeled].to_numpy()
+    part = found.metrics.query("part == 'supported' and metric == 'target_rate'")
+    part = dict(zip(part["variable"].fillna(""), part["value"], strict=True))
+    low, high = found.bounds or (found.answer.low, found.answer.high)
+    truth, inner = y[~labeled].mean(), y[~labeled][on].mean()
+    made = {"strength": strength, "shared": shared, "truth": truth}
+    made |= {"of those with one": y[labeled].mean(), "bounds": found.bounds is not None}
+    made |= {"low": low, "high": high, "held": low <= truth <= high}
+    made |= {"rests on data": on.mean(), "inner": inner, "answer": found.answer.value}
+    if part:
+        made |= {"inner low": part["low"], "inner high": part["high"]}
+        made |= {"inner held": part["low"] <= inner <= part["high"]}
+    return made
+
+
+#: How the chance of a label goes by features (n, d) and outcome, and whether moments suppose that.
+SELECTIONS = {
+    "the outcome and the feature named": lambda X, y: 0.2 - y + 0.5 * X[:, 0],
+    "two other features": lambda X, y: 0.6 - 0.8 * X[:, 1] + 0.6 * X[:, 3] + 0.5 * X[:, 0],
+    "the outcome and another feature": lambda X, y: 0.2 - y + 0.7 * X[:, 3] + 0.5 * X[:, 0],
+}
+
+
+def one_moments(rows, columns, selection, draws):
+    """Weights by moments with the first feature named."""
+    off, stopped = [], []
+    for draw in range(draws):
+        rng = np.random.default_rng([draw, columns, rows])
+        X = rng.normal(size=(rows, columns))
+        X[:, 1], X[:, 2] = rng.exponential(size=rows), rng.random(rows) < 0.3
+        score = X[:, :5] @ [0.5, 0.8, -1.0, 0.6, 0.3] - 0.8
+        y = (rng.random(rows) < expit(score)).astype(float)
+        s = rng.random(rows) < expit(SELECTIONS[selection](X, y))
+        made = Rows(X[s], y[s], X[~s], names=tuple(f"x{k}" for k in range(columns)))
+        weight = moment_weights(made, target="unlabeled", features=["x0"])
+        off.append(np.average(y[s], weights=weight) - y[~s].mean())
+        try:
+            refuse_refuted(made, "rosset", features=["x0"])
+            stopped.append(False)
+        except CounterweightError:
+            stopped.append(True)
+    return {"stopped": np.mean(stopped), "off by": float(np.sqrt(np.mean(np.square(off))))}
+
+
 def done(item):
     logging.disable(logging.WARNING)
     key, function, *told = item
@@ -420,8 +494,45 @@ def part_experiment(asked):
     printed(f"A randomised arm hidden, {asked.runs} repeats of {asked.rows} rows", [row])
 
 
+def part_instrument(asked):
+    seeds = range(asked.first, asked.first + asked.runs)
+    items = [(seed, "one_instrument", asked.rows, seed) for seed in seeds]
+    made = pd.DataFrame([one for _, one in results(items, asked.jobs)])
+    answered, refused = made[made["truth"].notna()], made["truth"].isna().sum()
+    rows = []
+    for bounds, part in answered.groupby("bounds"):
+        inner = part["inner held"].dropna() if "inner held" in part else part["held"]
+        rows.append(
+            {
+                "told by": "bounds" if bounds else "interval",
+                "tables": len(part),
+                "held": f"{int(part['held'].sum())} of {len(part)}",
+                "mean width": (part["high"] - part["low"]).mean(),
+                "rests on data": part["rests on data"].mean(),
+                "the part on data is held": f"{int(inner.sum())} of {len(inner)}",
+                "RMSE of the estimate": np.sqrt(np.mean((part["answer"] - part["truth"]) ** 2)),
+                "of those with an outcome": np.sqrt(
+                    np.mean((part["of those with one"] - part["truth"]) ** 2)
+                ),
+            }
+        )
+    printed(f"An instrument, {len(made)} tables of {asked.rows} rows, {refused} refused", rows)
+
+
+def part_moments(asked):
+    items = [
+        ((columns, selection), "one_moments", asked.rows, columns, selection, asked.runs)
+        for columns in (5, 20, 60)
+        for selection in SELECTIONS
+    ]
+    made = results(items, asked.jobs)
+    rows = [dict(zip(("columns", "labels go by"), key, strict=True)) | one for key, one in made]
+    printed(f"Weights by moments, {asked.runs} tables of {asked.rows} rows", rows)
+
+
 PARTS = {"seeds": part_seeds, "names": part_names, "cuts": part_cuts}
 PARTS |= {"alarms": part_alarms, "experiment": part_experiment}
+PARTS |= {"instrument": part_instrument, "moments": part_moments}
 
 
 def main(arguments):

@@ -4,6 +4,7 @@ A table of each kind, in two runs, with all pages in one file beside them.
 """
 
 import html
+import json
 import re
 import shutil
 import sys
@@ -12,6 +13,7 @@ from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from conftest import ROOT, Copy, Run
@@ -132,6 +134,37 @@ def test_every_kind_has_answer_files_figure_and_next_step(run, kind):
     given += [path for path in (run.results / name).glob("*.parquet") if path.stem == "model"]
     linked = re.findall(rf'href="\.\./{name}/([^"/]+)"', page.raw)
     assert given and {path.name for path in given} <= {*linked}
+
+
+def strict(text):
+    """What a text of JSON says; NaN and infinity, which JSON does not have, are a ValueError."""
+
+    def refused(word):
+        raise ValueError(word)
+
+    return json.loads(text, parse_constant=refused)
+
+
+def test_nothing_given_away_has_nan_or_infinity(mine, others):
+    for run in (mine, others):
+        tables, texts = [*run.results.rglob("*.csv")], [*run.results.rglob("*.html")]
+        read = [strict(path.read_text()) for path in run.results.rglob("*.json")]
+        for path in run.results.rglob("*.parquet"):
+            kept = pq.read_metadata(path).metadata or {}
+            read += [strict(kept[b"facts"])] if b"facts" in kept else []
+            if path.stem == "model":
+                facts = pd.read_parquet(path).query("part == 'fact'")["text"]
+                read += [strict(text) for text in facts]
+        for path in texts:
+            text = path.read_text()
+            found = re.findall('<script type="application/json"[^>]*>(.*?)</script>', text)
+            read += [strict(one) for one in found]
+            main = text_of(text.partition("<main")[2].partition("</main>")[0])
+            assert not re.search(r"\b(nan|inf)\b", main), path
+        for path in tables:
+            for line in path.read_text().splitlines():
+                assert not re.search(r"(^|,)-?(nan|inf)(,|$)", line, re.IGNORECASE), (path, line)
+        assert tables and texts and read
 
 
 def test_every_page_says_what_it_was_made_from(run, kind):

@@ -27,7 +27,7 @@ os.environ.update(
 from counterweight.errors import CounterweightError
 from counterweight.tables.fork_server import Forks, known_scripts, tell
 from counterweight.tables.jobs import TOLD, largest_memory, repeats_told
-from counterweight.tables.parquet import read_table, replacing, swept
+from counterweight.tables.parquet import as_json, read_table, replacing, swept
 from counterweight.plan.benchmarks import Benchmarks
 from counterweight.plan.own import TABLES, tables_to_keep
 from counterweight.plan.reading import planned
@@ -231,7 +231,7 @@ def started():
         )
     if (tables := tables_to_keep(PLAN)) is not None:
         with replacing(Path(RESULTS, TABLES)) as path:
-            path.write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")
+            path.write_text(as_json(tables, indent=1) + "\n", encoding="utf-8")
     # A log that cannot be written, as on a full disk, is told once, by what else fails there.
     logging.raiseExceptions = False
     os.environ[TOLD] = tempfile.mkdtemp(prefix="counterweight-told-")

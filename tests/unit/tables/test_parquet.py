@@ -1,6 +1,8 @@
 """Files are whole or absent, the same every time, and refused with a reason."""
 
 import errno
+import json
+import math
 import os
 import re
 import signal
@@ -72,6 +74,18 @@ def test_a_column_missing_from_the_layout_is_refused(tmp_path):
         parquet.write_table(
             tmp_path / "t", {"study": ["a"]}, (("study", "string"), ("value", "float64"))
         )
+
+
+def test_json_is_strict_and_what_is_not_known_is_null(tmp_path):
+    def refused(word):
+        raise AssertionError(f"{word} is no JSON")
+
+    facts = {"a": [np.nan, (np.float64("inf"), -math.inf)], "b": {"c": 0.5, "d": None, "e": "NaN"}}
+    text = parquet.as_json(facts)
+    told = json.loads(text, parse_constant=refused)
+    assert told == {"a": [None, [None, None]], "b": {"c": 0.5, "d": None, "e": "NaN"}}
+    parquet.write_table(tmp_path / "a.parquet", {"x": [1]}, facts=facts)
+    assert parquet.read_facts(tmp_path / "a.parquet") == told
 
 
 def test_model_arrays_come_back():

@@ -36,9 +36,16 @@ def test_the_same_saved_model_has_the_same_bytes(tmp_path):
 
 
 def test_facts_that_json_has_no_form_for_leave_nothing_behind(tmp_path):
-    with pytest.raises(ValueError):
-        write_saved(tmp_path / "model.parquet", "scores", {"x": float("nan")}, {})
+    with pytest.raises(TypeError):
+        write_saved(tmp_path / "model.parquet", "scores", {"x": {1, 2}}, {})
     assert not list(tmp_path.iterdir())
+
+
+def test_facts_that_are_no_finite_numbers_come_back_as_none(tmp_path):
+    facts = {"x": [np.nan, -np.inf, 1.5], "y": {"z": np.float64("inf")}}
+    write_saved(tmp_path / "model.parquet", "scores", facts, {})
+    told = read_saved(tmp_path / "model.parquet").facts
+    assert told == {"x": [None, None, 1.5], "y": {"z": None}}
 
 
 def test_another_form_is_refused_in_a_sentence(tmp_path, monkeypatch):
@@ -224,3 +231,15 @@ def test_answers_come_in_batches_and_true_is_yes(tmp_path):
             write({"id": [start, start + 1], "ok": np.array([True, False])})
     assert files[1].read_text() == 'id,ok\n0,"yes"\n1,"no"\n2,"yes"\n3,"no"\n'
     assert pd.read_parquet(files[0])["ok"].tolist() == [True, False] * 2
+
+
+def test_numbers_that_are_not_finite_are_blank_in_csv_files(tmp_path):
+    columns = {"a": np.array([1.0, np.nan, np.inf, -np.inf]), "b": np.arange(4)}
+    for name, made in {"dict": columns, "frame": pd.DataFrame(columns)}.items():
+        files = tmp_path / f"{name}.parquet", tmp_path / f"{name}.csv"
+        saved_form.write_answers(*files, made)
+        assert files[1].read_text() == "a,b\n1,0\n,1\n,2\n,3\n"
+        kept = pd.read_parquet(files[0])["a"]
+        assert kept.isna().tolist() == [False, True, False, False] and np.isinf(kept[2:]).all()
+    saved_form.write_csv(tmp_path / "small.csv", columns)
+    assert (tmp_path / "small.csv").read_text() == "a,b\n1.0,0\n,1\n,2\n,3\n"

@@ -5,10 +5,12 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.weighting.importance_weights import Rows
 from counterweight.weighting.outcome_selection import (
+    _moment_fit,
     label_only_influence,
     label_only_weights,
     moment_influence,
     moment_weights,
+    refuse_refuted,
 )
 from scipy.special import expit
 
@@ -138,3 +140,55 @@ def test_the_error_of_weights_by_moments_has_that_of_the_moments_in_it():
     # Where selection may go by a feature, too, the outcome's effect is less sure.
     (beside,) = moment_influence(alone, residual, design, most=50.0, features=["a"])
     assert beside @ beside > parts @ parts
+
+
+def refused(rows, called="rosset", **options):
+    try:
+        refuse_refuted(rows, called, **options)
+    except CounterweightError as error:
+        return str(error)
+    return ""
+
+
+def by_features(n, seed):
+    """As `world`, with three features more; who has a label goes by the second and fourth."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6))
+    y = (rng.random(n) < expit(X @ [0.5, 1.5, -1.0, 0.5, 0, 0] - 0.3)).astype(float)
+    s = rng.random(n) < expit(0.3 - 0.8 * X[:, 1] + 0.6 * X[:, 3])
+    names = tuple("abcdef")
+    return Rows(X[s], y[s], X[~s], names=names), y[~s].mean()
+
+
+def test_moments_that_no_weights_meet_refute_them():
+    told, off = [], []
+    for seed in range(20):
+        rows, truth = by_features(1000, seed)
+        weight = moment_weights(rows, target="unlabeled", features=["a"])
+        off.append(abs(np.average(rows.y_labeled, weights=weight) - truth))
+        told.append(refused(rows, features=["a"]))
+    assert np.mean(off) > 0.1 and all(told)
+    assert "goes by the outcome and a alone, and the table speaks against it" in told[0]
+    # Named, they are no assumption; by the outcome alone there is another one to refute.
+    assert not refused(rows, features=["b", "d"])
+    label = refused(rows, "rosset_label_only")
+    assert label.startswith("weights: rosset_label_only supposes") and "the outcome alone" in label
+
+
+def test_moments_refute_nothing_where_selection_is_as_they_suppose():
+    chances, held = [], []
+    for seed in range(400):
+        X, y, s, _ = world(1500, -1.0, 0.5, seed)
+        rows = rows_of(X, y, s)
+        chances.append(_moment_fit(rows, ["chosen"], "squares").tested()[1])
+        held.append(refused(rows, features=["chosen"], moments="squares"))
+    # The chance of as much is one: it is below a tenth in a tenth of the tables.
+    assert np.mean(np.array(chances) < 0.1) == pytest.approx(0.1, abs=3 * 0.015)
+    assert np.mean([bool(one) for one in held]) <= 0.01
+
+
+def test_as_many_moments_as_unknowns_test_nothing():
+    X, y, s, _ = world(1000, 0.0, 1.0, 7)
+    rows = Rows(X[s, :2], y[s], X[~s, :2], names=NAMES[:2])
+    assert np.isnan(_moment_fit(rows, ["chosen"], "means").tested()[1])
+    assert not refused(rows, features=["chosen"])

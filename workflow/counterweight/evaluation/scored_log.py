@@ -18,7 +18,6 @@ memory grows with the number of runs and not with the rows.
 """
 
 import contextlib
-import json
 import math
 
 import numpy as np
@@ -32,7 +31,7 @@ from counterweight.labeling.log_files import looked_at
 from counterweight.labeling.logs import LogProblems, column_of, roles_of
 from counterweight.numerics.estimate import counted_interval, normal_interval
 from counterweight.numerics.zero_rejection import keep_weights
-from counterweight.tables.parquet import read_facts, replacing
+from counterweight.tables.parquet import as_json, read_facts, replacing
 
 TASK = "prediction_logs"
 OPTIONS = {
@@ -291,7 +290,7 @@ def write_runs(path, batches, facts):
                 count = -(-len(score) // GROUP)
                 runs.append([place, groups, groups + count])
                 groups += count
-        file.add_key_value_metadata({"facts": json.dumps({"runs": runs} | facts())})
+        file.add_key_value_metadata({"facts": as_json({"runs": runs} | facts())})
 
 
 def _collected(batches):

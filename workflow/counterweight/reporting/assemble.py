@@ -56,7 +56,14 @@ from counterweight.reporting.wording import (
     unpacked,
 )
 from counterweight.tables.jobs import log
-from counterweight.tables.parquet import METRICS, read_table, replacing, sha256, write_table
+from counterweight.tables.parquet import (
+    METRICS,
+    finite_or_blank,
+    read_table,
+    replacing,
+    sha256,
+    write_table,
+)
 
 #: Layout of the findings of a family, for the index.
 FINDINGS = tuple(
@@ -184,7 +191,7 @@ def page(job):
     for name, table in tables.items():
         write_table(results / "tables" / f"{name}.parquet", table, TABLE)
         with replacing(results / "tables" / f"{name}.csv") as path:
-            table.to_csv(path, index=False)
+            finite_or_blank(table).to_csv(path, index=False)
     # The family's own page stands first.
     for name, one in zip(findings, pages[1:], strict=True):
         write_text(results / "tables" / f"{name}.tex", latex(one))
@@ -213,9 +220,9 @@ def report(job):
     if hasattr(job.output, "claims"):
         write_table(job.output.claims, decided, LAYOUT)
         with replacing(job.output.claims_csv) as path:
-            decided.to_csv(path, index=False)
+            finite_or_blank(decided).to_csv(path, index=False)
         with replacing(job.output.printed_csv) as path:
-            beside.to_csv(path, index=False)
+            finite_or_blank(beside).to_csv(path, index=False)
     answers = {path: sha256(path) for path in job.input.answers}
     own = {"own_files": job.content | answers}
     write_settings(job.output.provenance, job.given["rests_on"] | own)

@@ -510,7 +510,7 @@ def _decide_claim(claim, metrics, plan, failures):
         "detail": detail,
         **{key: first.get(key, value) for key, value in none.items()},
         "data": data if outcomes else "",
-        "rules": json.dumps([_plain(outcome) for outcome in outcomes]),
+        "rules": json.dumps([_plain(outcome) for outcome in outcomes], allow_nan=False),
         "same": same,
     }
 

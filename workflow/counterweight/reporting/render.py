@@ -39,6 +39,8 @@ _TAKEN = ("main", "contents", "side", "find", "list", "theme", "places", "tip")
 _WORDS = 1500
 #: Characters that a table of three columns or fewer may have beside its labels on a phone.
 _SLIM = 22
+#: JSON of pages: strict, and short.
+STRICT = {"ensure_ascii": False, "allow_nan": False, "separators": (",", ":")}
 
 
 def slug(text):
@@ -250,7 +252,7 @@ class _Shell:
             "pages": entries,
         }
         told["files"] = [] if self.anchors else [self.href(path) for path in self.site.searches]
-        return htmlsafe_json_dumps(told, ensure_ascii=False, separators=(",", ":"))
+        return htmlsafe_json_dumps(told, **STRICT)
 
 
 @functools.cache
@@ -301,7 +303,7 @@ def rendered(page, site):
 
 def search_file(entries):
     """A script that hands over what the search finds: read from a disk, too, where JSON is not."""
-    told = htmlsafe_json_dumps(entries, ensure_ascii=False, separators=(",", ":"))
+    told = htmlsafe_json_dumps(entries, **STRICT)
     return f"(self.found=self.found||[]).push(...{told});\n"
 
 

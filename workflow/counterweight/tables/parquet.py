@@ -114,6 +114,24 @@ def swept(folders):
     return len(left)
 
 
+def as_json(value, **how):
+    """JSON text in the strict form, which every reader takes: what is not finite is null."""
+
+    def known(value):
+        if isinstance(value, dict):
+            return {key: known(one) for key, one in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [known(one) for one in value]
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    return json.dumps(known(value), allow_nan=False, **how)
+
+
+def finite_or_blank(frame):
+    """A frame whose infinite numbers are NaN, which CSV files leave blank."""
+    return frame.replace([math.inf, -math.inf], math.nan)
+
+
 def write_table(path, columns, layout=None, facts=None):
     """Write one Parquet file, whole or not at all.
 
@@ -135,7 +153,7 @@ def write_table(path, columns, layout=None, facts=None):
         table = table if table.schema.equals(wanted) else table.cast(wanted)
     with replacing(path) as temporary:
         pq.write_table(
-            table.replace_schema_metadata({"facts": json.dumps(facts)} if facts else None),
+            table.replace_schema_metadata({"facts": as_json(facts)} if facts else None),
             temporary,
             row_group_size=ROW_GROUP,
             # Arrow writes metadata only with its own form of the schema.

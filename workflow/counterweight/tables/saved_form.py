@@ -33,8 +33,10 @@ from counterweight.tables.parquet import (
     addressed,
     arrow_schema,
     arrow_table,
+    as_json,
     blocks,
     coded,
+    finite_or_blank,
     places,
     read_arrow,
     replacing,
@@ -82,8 +84,8 @@ def versions():
 def write_saved(path, kind, facts, arrays):
     """Write a saved model, whole or not at all: its kind, JSON-able facts, arrays by name.
 
-    Numbers keep all their digits. Facts that JSON has no form for, and an array of more than three
-    dimensions, are a ValueError.
+    Numbers keep all their digits; facts that are not finite are null. Facts that JSON has no form
+    for are a TypeError, and an array of more than three dimensions is a ValueError.
     """
     parts = {name: [] for name, _ in LAYOUT}
 
@@ -97,7 +99,7 @@ def write_saved(path, kind, facts, arrays):
         parts["value"].append(values)
 
     for name, fact in {"kind": kind, "format": FORMAT, "facts": facts}.items():
-        add("fact", name, json.dumps(fact, ensure_ascii=False, allow_nan=False))
+        add("fact", name, as_json(fact, ensure_ascii=False))
     for name, version in versions().items():
         add("version", name, version)
     for name, values in arrays.items():
@@ -276,7 +278,8 @@ def writing_answers(parquet, csv):
 
     Yields ``write(columns)``, which takes a dict of arrays by name, or a data frame, of the same
     columns each time. In the CSV file true and false become yes and no, numbers keep all their
-    digits, and texts that a spreadsheet would compute are escaped, see `as_cell`.
+    digits, those that are not finite are blank, and texts that a spreadsheet would compute are
+    escaped, see `as_cell`.
     """
     from pyarrow import csv as arrow
 
@@ -316,6 +319,10 @@ def _as_words(table):
         if pa.types.is_boolean(column.type):
             table = table.set_column(at, name, pc.if_else(column, "yes", "no"))
             continue
+        if pa.types.is_floating(column.type):
+            known = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
+            table = table.set_column(at, name, known)
+            continue
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
@@ -345,11 +352,14 @@ def as_cell(value):
 
 
 def write_csv(path, columns):
-    """Write a small table (a frame or lists by name) as CSV, whole or not at all; see `as_cell`."""
+    """Write a small table (a frame or lists by name) as CSV, whole or not at all; see `as_cell`.
+
+    Numbers that are not finite are blank.
+    """
     import pandas as pd
 
     frame = pd.DataFrame(columns)
     texts = frame.select_dtypes(["object", "str", "category"]).columns
     frame = frame.assign(**{name: frame[name].map(as_cell) for name in texts})
     with replacing(path) as temporary:
-        frame.rename(columns=as_cell).to_csv(temporary, index=False)
+        finite_or_blank(frame).rename(columns=as_cell).to_csv(temporary, index=False)

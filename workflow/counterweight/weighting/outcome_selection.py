@@ -49,12 +49,14 @@ ASSUMES_BY_NAME = {
         "If who has an outcome goes by the outcome alone",
         "Who has an outcome is taken to go by the outcome alone, so that, among rows of the same "
         "outcome, features are distributed alike with and without one (label shift). Nothing in "
-        "the table can show that they are.",
+        "the table can show that they are; where means of features clearly speak against it, the "
+        "run stops.",
     ),
     "rosset": (
         "If who has an outcome goes by the outcome{features} alone, in logistic form",
         "Who has an outcome is taken to go by the outcome{features} alone, by a logistic "
-        "function of them. Nothing in the table can show that it does.",
+        "function of them. Nothing in the table can show that it does; where means of further "
+        "features clearly speak against it, the run stops.",
     ),
     "heckman": (
         'If "{exclusion}" has no part in the outcome given the other columns, and the unseen '
@@ -74,6 +76,9 @@ INFLUENCE_BY_NAME = {
 #: Least rows of a class that label-only moments may give the unlabeled, and the largest effect of
 #: a standard deviation that is looked for, in log odds.
 LEAST, LARGEST = 0.5, 10.0
+#: Share of the gap of feature means that weights by moments may leave, and the chance below which
+#: what they leave is no accident; as of a tilt that is estimated.
+MOST_LEFT, CHANCE = 1 / 3, 0.001
 
 
 def label_only_weights(rows, *, target="general"):
@@ -107,7 +112,7 @@ def moment_weights(rows, *, target="general", features=(), moments="means"):
     of w over the number of unlabeled rows. It needs features that tell y and that selection does
     not go by: the chosen ones must leave enough moments. Where the form of p is wrong, or nothing
     but the chosen features tells y, the weights are wrong; ``moments_left`` is what least squares
-    could not meet, and shows that where moments are many.
+    could not meet, and `refuse_refuted` tells whether it is more than chance.
 
     Returns
     -------
@@ -116,6 +121,77 @@ def moment_weights(rows, *, target="general", features=(), moments="means"):
 
     Rosset, Zhu, Zou & Hastie (2005), equation 3.
     """
+    found = _moment_fit(rows, features, moments)
+    way = np.linalg.pinv(found.slope)
+    error = np.sqrt((way @ found.noise @ way.T)[0, 0])
+    spread = np.asarray(rows.y_labeled, float).std()
+    rows.facts["label_effect"] = (found.theta[0] / spread, error / spread)
+    rows.facts["moments_left"] = float(np.sqrt(found.gap @ found.gap))
+    return from_odds(found.share * len(rows.X_unlabeled), rows.share, target)
+
+
+def refuse_refuted(rows, called, features=(), moments="means"):
+    """Refuse weights by moments where the table speaks against what they suppose.
+
+    More moments than unknowns are a test: at the right weights all are met but for noise. What is
+    left, by the inverse of its variance, is Hansen's J; it goes by the F distribution with the
+    effective rows of the smaller sample (Hotelling), as moments may be many. Refused is what, as
+    with a tilt that is estimated, leaves much of the difference and more than chance would.
+
+    Parameters
+    ----------
+    rows : Rows
+    called : str
+        The weighting, as a config names it.
+    features, moments
+        As of `moment_weights`.
+
+    Hansen (1982), *Econometrica* 50; Hotelling (1931).
+    """
+    found = _moment_fit(rows, features, moments)
+    left, chance = found.tested()
+    if left > MOST_LEFT and chance < CHANCE:
+        named = f" and {listed(list(features))}" if len(features) else ""
+        raise CounterweightError(
+            f"weights: {called} supposes that who has an outcome goes by the outcome{named} alone, "
+            f"and the table speaks against it: {100 * left:.0f} % of the difference in feature "
+            "means between rows with and without an outcome remains after weighting, and by chance "
+            "alone nearly nothing would: leave weights out, or name the features that it goes by "
+            "(weighting rosset)."
+        )
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """What least squares of the moments found: of all d moments the means of labeled rows before
+    weighting, what is left of them after it, its slope in theta and its variance."""
+
+    theta: np.ndarray
+    share: np.ndarray
+    before: np.ndarray
+    gap: np.ndarray
+    slope: np.ndarray
+    noise: np.ndarray
+    rows: int
+
+    def tested(self):
+        """Share of the gap that is left, and the chance of as much; NaN where nothing tests it."""
+        from scipy.special import fdtrc
+
+        left = float(np.abs(self.gap).mean() / np.abs(self.before).mean())
+        free = len(self.gap) - len(self.theta)
+        effective = min(1 / (self.share @ self.share), self.rows)
+        if not 0 < free < effective - 1:
+            return left, np.nan
+        across = np.linalg.qr(self.slope, mode="complete")[0][:, len(self.theta) :]
+        rest = across.T @ self.gap
+        found = rest @ np.linalg.solve(across.T @ self.noise @ across, rest)
+        scale = (effective - free) / (free * (effective - 1))
+        return left, float(fdtrc(free, effective - free, found * scale))
+
+
+def _moment_fit(rows, features, moments):
+    """Least squares of the moments of `moment_weights`, as `_Moments`."""
     X, X0 = checked_rows(rows.X_labeled), checked_rows(rows.X_unlabeled)
     y = np.asarray(rows.y_labeled, float)
     strange = [name for name in features if name not in rows.names]
@@ -129,7 +205,8 @@ def moment_weights(rows, *, target="general", features=(), moments="means"):
     center, scale = X0.mean(axis=0), X0.std(axis=0)
     varies = scale > 1e-12 * (1 + np.abs(center))
     X, X0 = ((table[:, varies] - center[varies]) / scale[varies] for table in (X, X0))
-    chosen = [rows.names[k] in features for k in np.flatnonzero(varies)]
+    own = [k for k, name in enumerate(rows.names) if name in features]
+    chosen = np.isin(np.flatnonzero(varies), own)
     U = np.column_stack([(y - y.mean()) / y.std(), X[:, chosen]])
     g, g0 = _distinct(*(_moments(table, moments == "squares") for table in (X, X0)))
     if g.shape[1] < U.shape[1]:
@@ -141,11 +218,7 @@ def moment_weights(rows, *, target="general", features=(), moments="means"):
     theta = _solution(U, g)
     share, gap, slope = _weighted(theta, U, g)
     noise = (g - gap).T @ ((g - gap) * share[:, None] ** 2) + g0.T @ g0 / len(g0) ** 2
-    way = np.linalg.pinv(slope)
-    error = np.sqrt((way @ noise @ way.T)[0, 0])
-    rows.facts["label_effect"] = (theta[0] / y.std(), error / y.std())
-    rows.facts["moments_left"] = float(np.sqrt(gap @ gap))
-    return from_odds(share * len(g0), rows.share, target)
+    return _Moments(theta, share, g.mean(axis=0), gap, slope, noise, len(g0))
 
 
 def _moments(X, squared):
@@ -284,12 +357,14 @@ def heckman_influence(rows, residual, design, *, exclusion, most=None):
 
 
 def moment_influence(rows, residual, design, *, most=None, **options):
-    """As `heckman_influence`, of `moment_weights`; see `_left_out`."""
+    """As `heckman_influence`, of `moment_weights`; see `_left_out` and `refuse_refuted`."""
+    refuse_refuted(rows, "rosset", **options)
     return (_left_out(moment_weights, rows, residual, design, most, options),)
 
 
 def label_only_influence(rows, residual, design, *, most=None, **options):
-    """As `heckman_influence`, of `label_only_weights`; see `_left_out`."""
+    """As `heckman_influence`, of `label_only_weights`; see `_left_out` and `refuse_refuted`."""
+    refuse_refuted(rows, "rosset_label_only")
     return (_left_out(label_only_weights, rows, residual, design, most, options),)
 
 

@@ -42,7 +42,7 @@ from counterweight.reporting.wording import (  # noqa: F401  (figures find their
     told,
 )
 from counterweight.tables.jobs import log
-from counterweight.tables.parquet import read_table, replacing, write_table
+from counterweight.tables.parquet import finite_or_blank, read_table, replacing, write_table
 
 #: Okabe and Ito's palette, told apart under all common forms of colour blindness.
 BLUE, ORANGE, GREEN = "#0072B2", "#E69F00", "#009E73"
@@ -221,7 +221,9 @@ def draw_study(study, folder, figures=None):
         # As many digits as a reader can use; columns that say nothing are left out.
         blank = wide.points.isna() | (wide.points == "")
         points = wide.points.loc[:, ~blank.all()]
-        points = points.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+        points = finite_or_blank(points).to_csv(
+            index=False, float_format="%.6g", lineterminator="\n"
+        )
         texts = svg_text(wide.figure), svg_text(narrow.figure), points
         for end, text in zip(ENDINGS, texts, strict=True):
             with replacing(folder / f"{name}{end}") as temporary:

@@ -225,13 +225,20 @@ def told_findings(findings, metrics, shown):
 
 
 def told_answers(answers, metrics, shown):
-    """First sentences of studies by study: those of which all numbers are there in this run."""
+    """First sentences of studies by study: those of which all numbers are there in this run.
+
+    Of an answer with ``nearest``, names in print by label, that of the number nearest to 0 stands
+    in place of the word nearest in braces.
+    """
     measured, told = Measurements(metrics), {}
     for answer in answers:
         if answer["study"] in shown["studies"]:
             outcomes = [decide_rule(rule, measured, shown, ()) for rule in answer["values"]]
             if not any(outcome["verdict"] in ("cannot", "nothing") for outcome in outcomes):
                 said = {one["label"]: _told(one) for one in outcomes}
+                away = {one["label"]: abs(one["effect"]) for one in outcomes}
+                names = answer.get("nearest", {})
+                said |= {"nearest": names[min(names, key=away.get)]} if names else {}
                 told[answer["study"]] = answer["says"].format(**said)
     return told
 

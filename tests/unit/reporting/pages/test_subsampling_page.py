@@ -76,11 +76,11 @@ def test_less_of_a_score_that_should_be_high_is_a_cost():
 
 def test_the_least_bad_way_is_named_with_what_it_costs():
     answer = subsampling_page.answer(swept())
-    assert answer.sentence.startswith(
+    assert answer.sentence.startswith("No way stays within 1 % of the Brier score on all rows")
+    assert answer.more[0].startswith(
         "Trained on 90 instead of 900 rows (l = 0.01), SGD, weights has a Brier score of 0.120 ["
     )
-    assert "+0.0200 [" in answer.sentence and "(+20.0 %)" in answer.sentence
-    assert answer.more[-1].startswith("No way stays within 1 % of all rows")
+    assert "+0.0200 [" in answer.more[0] and "(+20.0 %)" in answer.more[0]
 
 
 def test_safe_means_safe_at_all_milder_rates():
@@ -91,11 +91,15 @@ def test_safe_means_safe_at_all_milder_rates():
             for one in at("brier", [value] * 2, setting=f"keep_rate={rate}")
         ]
         settings = subsampled.swept_study("A sweep", test_share=0.0)
-        return subsampling_page.answer(numbers_of(settings, sgd__weights=records)).more[-1]
+        return subsampling_page.answer(numbers_of(settings, sgd__weights=records))
 
-    assert safe(levels=(0.1, 0.2, 0.1)).startswith("No way")
-    assert "SGD, weights to l = 0.1." in safe(levels=(0.1, 0.1, 0.2))
-    assert "SGD, weights to l = 0.01." in safe(levels=(0.1, 0.1, 0.1))
+    none = safe(levels=(0.1, 0.2, 0.1)).sentence
+    assert none.startswith("No way") and "once 90.0 % of the rows without" in none
+    for levels, share, rate in (((0.1, 0.1, 0.2), "90.0", 0.1), ((0.1, 0.1, 0.1), "99.0", 0.01)):
+        answer = safe(levels=levels)
+        assert answer.sentence.startswith(f"With SGD, weights, {share} % of the rows without ")
+        assert f"can be dropped (l = {rate}) before the Brier score" in answer.sentence
+        assert f"SGD, weights to l = {rate}." in answer.more[-1]
 
 
 # Budgets.

@@ -435,11 +435,12 @@ def answer(numbers):
         cards.append(Card("Change of accuracy", *card, "points, of a classifier of the accepted"))
     return Answer(
         f"{capital(about.label)} {moves} the imbalance on test rows from {before} to "
-        f"{in_words(reached, DISTANCE)}{sure}; the least that a filter within the limit of "
-        f"its setting could reach is {least}.",
+        f"{in_words(reached, DISTANCE)}{sure}, and its leaves tell up to "
+        f"{in_words(shown, DISTANCE)} about anybody's group there ({promise}"
+        f"{words.get(verdict, '')}).",
         (
-            "What its leaves tell about anybody's group (disclosivity) is up to "
-            f"{in_words(shown, DISTANCE)} on test rows; {promise}{words.get(verdict, '')}.",
+            f"The least imbalance that a filter within the limit of its setting could reach is "
+            f"{least}.",
             f"It accepts {percent(rate)}: {size}.",
             *_given(numbers, about),
         ),

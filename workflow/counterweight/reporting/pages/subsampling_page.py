@@ -147,7 +147,7 @@ def _best(numbers, entries, metric):
 
 
 def training_answer(numbers):
-    """The best way and the main one at a harsh rate, and how far each way is safe."""
+    """How many rows without the outcome can be dropped; the best way and the main one at a harsh rate."""
     lost = [fit for fit in trained(numbers) if fit.rated and cost(numbers, fit).known]
     if not lost:
         return None
@@ -156,30 +156,54 @@ def training_answer(numbers):
     ways = [(level(numbers, fit), fit) for fit in lost if fit.rate == harsh]
     first = _best(numbers, ways, metric)[1]
     shown = dict.fromkeys([first, *(fit for _, fit in ways if numbers.main == fit.source)])
-    said = [
-        f"{numbers.label(fit.source)} has a {measure.label} of "
-        f"{in_words(level(numbers, fit), measure)}, "
-        f"{difference_in_words(cost(numbers, fit, False), measure)} the same learner on all rows "
-        f"({in_words(Estimate(cost(numbers, fit).mean), _COST, True)})."
-        for fit in shown
-    ]
+    said = [_fit_in_words(numbers, fit, measure) for fit in shown]
     few, all_rows = (
         level(numbers, fit, "rows_trained").mean
         for fit in (first, on_all_rows(numbers, first.learner))
     )
     fewer = f"{number(few, 0)} instead of {number(all_rows, 0)}" if few < all_rows else "fewer"
-    # Down to which rate each way is safe, at all milder rates too.
+    said[0] = f"Trained on {fewer} rows (l = {harsh:g}), {said[0]}"
+    cards = of_methods(numbers, [fit.source for fit in shown], metric, setting=first.setting)
+    zeros = f"the rows without {numbers.plan.get('outcome') or 'the outcome'}"
+    safe = _safe(numbers, lost)
+    if not safe:
+        lead = (
+            f"No way stays within {percent(_SAFE, 0)} of the {measure.label} on all rows once "
+            f"{percent(1 - max(fit.rate for fit in lost))} of {zeros} are dropped."
+        )
+        return Answer(lead, map(capital, said), *cards)
+    most = min(safe, key=lambda fit: (fit.rate, cost(numbers, fit).mean))
+    lead = (
+        f"With {numbers.label(most.source)}, {percent(1 - most.rate)} of {zeros} can be dropped "
+        f"(l = {most.rate:g}) before the {measure.label} is more than "
+        f"{percent(_SAFE, 0)} worse than on all rows: it is "
+        f"{in_words(level(numbers, most), measure)} "
+        f"({in_words(Estimate(cost(numbers, most).mean), _COST, True)})."
+    )
+    last = listing(f"{numbers.label(fit.source)} to l = {fit.rate:g}" for fit in safe)
+    last = f"On average within {percent(_SAFE, 0)} of all rows: {last}."
+    return Answer(lead, (*map(capital, said), last), *cards)
+
+
+def _fit_in_words(numbers, fit, measure):
+    """What a fit has, and how much that is from the same learner on all rows."""
+    return (
+        f"{numbers.label(fit.source)} has a {measure.label} of "
+        f"{in_words(level(numbers, fit), measure)}, "
+        f"{difference_in_words(cost(numbers, fit, False), measure)} the same learner on all rows "
+        f"({in_words(Estimate(cost(numbers, fit).mean), _COST, True)})."
+    )
+
+
+def _safe(numbers, lost):
+    """The `Fit` of each way at the least rate down to which it is safe, at all milder rates too."""
     safe, failed = {}, set()
     for fit in sorted(lost, key=lambda fit: -fit.rate):
         if cost(numbers, fit).mean > _SAFE:
             failed.add(fit.source)
         elif fit.source not in failed:
-            safe[fit.source] = f"{numbers.label(fit.source)} to l = {fit.rate:g}"
-    last = "No way stays within 1 % of all rows, at any rate below 1."
-    last = f"On average within 1 % of all rows: {listing(safe.values())}." if safe else last
-    cards = of_methods(numbers, [fit.source for fit in shown], metric, setting=first.setting)
-    lead = f"Trained on {fewer} rows (l = {harsh:g}), {said[0]}"
-    return Answer(lead, (*map(capital, said[1:]), last), *cards)
+            safe[fit.source] = fit
+    return list(safe.values())
 
 
 # A budget of training rows.

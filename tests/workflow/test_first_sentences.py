@@ -6,32 +6,24 @@ Jobs run one after the other in this process, without figures.
 import re
 
 import numpy as np
-import pandas as pd
+import odd_tables
 import pytest
-from conftest import ROOT
-from counterweight.answers import run_jobs
-from counterweight.plan.config import resolve
-from counterweight.plan.reading import with_own_tables
-from counterweight.plan.stages import Stages
 from counterweight.reporting.wording import amount, number, percent
-from counterweight.tables.parquet import read_table
+from odd_tables import PLAIN, Told, answers
 from test_own_pages import scored, tables
 
 FIGURE = r"(−?\d[\d,]*\.?\d*)"
-PLAIN = {"models": [{"model": "logistic", "l2": 1.0, "per_row": False}]}
 
 
-def jobs_of(name, study):
-    """Stages of a study in the order in which they run, to its page."""
-    yield from ((stage, name) for stage in ("prepare", "columns"))
-    yield "label", name
-    for stage, items in {"select": "selectors", "weigh": "weightings", "train": "methods"}.items():
-        yield from ((stage, name, one) for one in study.get(items) or ())
-    yield from (("evaluate", name, one) for one in study["methods"])
-    yield from (
-        (stage, name) for stage in ("deliver", "apply") if study.get("score") or stage != "apply"
-    )
-    yield "page", study["family"]
+def in_order(text, shares=True):
+    """Each interval holds its number, and those of shares lie between 0 and 100 %."""
+    found = re.findall(rf"(?<![\d.]){FIGURE}( %)? (?:\w+ )?\[{FIGURE}, {FIGURE}\]", text)
+    for value, unit, *ends in found:
+        low, mean, high = (
+            float(one.replace("−", "-").replace(",", "")) for one in (ends[0], value, ends[1])
+        )
+        assert low <= mean <= high, (value, ends)
+        assert not (shares and unit) or 0 <= low <= high <= 100, (value, ends)
 
 
 @pytest.fixture
@@ -40,25 +32,26 @@ def told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def say(frame, sep=",", **entry):
-        frame.to_csv("odd.csv", index=False, sep=sep, decimal="," if sep == ";" else ".")
-        given = {"results": "results", "data": "data", "seed": 5, "table": "odd.csv"} | entry
-        plan = resolve(with_own_tables(given, given))
-        (name,), stages = plan["only"], Stages(plan, ROOT / "scripts")
-        study = plan["studies"][name]
-        run_jobs(stages, name, jobs_of(name, study))
-        found = read_table(stages.job("page", study["family"]).outputs["findings"]).iloc[0]
-        for value, *ends in re.findall(rf"{FIGURE}(?: %)? \[{FIGURE}, {FIGURE}\]", found["answer"]):
-            low, mean, high = (
-                float(one.replace("−", "-").replace(",", "")) for one in (ends[0], value, ends[1])
-            )
-            assert low <= mean <= high
-        return found["question"], found["answer"]
+        found = Told(frame, sep, **entry)
+        in_order(found.answer)
+        return found.question, found.answer
 
     return say
 
 
-def answers(file):
-    return pd.read_csv(f"results/odd/{file}.csv")
+@pytest.mark.parametrize("name", odd_tables.MADE)
+def test_odd_tables_are_told_what_was_asked(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    frame, entry, said = odd_tables.MADE[name](np.random.default_rng(3))
+    found = Told(frame, **entry)
+    for text in said(frame, answers):
+        assert text in found.answer
+    # One number a name: a card says it as the sentence does, and the page as the terminal.
+    told = [re.search(rf"{FIGURE}(?: %)?(?: \[.*?\])?", value)[0] for _, value in found.cards[:2]]
+    assert any(figure in found.answer for figure in told)
+    assert "".join(found.answer.split()) in "".join(found.page.split())
+    in_order(found.answer)
+    in_order(found.page, shares=False)  # relative changes have no bounds
 
 
 GERMAN = {"customer": "Kundennummer", "income": "Einkommen", "default": "Zahlung ausgefallen?"}

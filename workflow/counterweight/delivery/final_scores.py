@@ -233,6 +233,7 @@ def _facts(given, data, tested, frame, name, model, why):
         "combined": [[part["model"], part["options"]] for part in parts],
         "parts": shares,
         "answers for": given["target"],
+        "designed": bool(np.ptp(data.weight) > 0),
         "method": method["label"],
         "weighted": any(
             part["weights"] and share > 0 for part, (_, share) in zip(parts, shares, strict=True)

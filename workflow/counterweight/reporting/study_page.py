@@ -39,6 +39,7 @@ from counterweight.reporting.wording import (
     percent,
     places_for,
     told_apart,
+    total,
 )
 from counterweight.tables.parquet import read_table
 
@@ -480,7 +481,7 @@ def _offers(table):
         f"{number(len(table), 0)} new people: the best offer is {number(middle, places)} at the "
         f"median, and {number(low, places)} to {number(high, places)} for the middle half; it is "
         f"expected to bring {number(revenue.mean(), places_for([revenue.mean()]))} a person, "
-        f"{number(revenue.sum(), 0)} in all"
+        f"{total(revenue.sum())} in all"
     )
 
 

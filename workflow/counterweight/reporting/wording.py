@@ -50,6 +50,11 @@ def amount(value, figures=4, sign=False):
     return text.replace("-", MINUS)
 
 
+def total(value):
+    """A sum of amounts: whole, but where it is small."""
+    return number(value, 0) if abs(value) >= 100 else amount(value)
+
+
 def percent(value, places=1):
     return "–" if value is None or math.isnan(value) else number(100 * value, places) + " %"
 

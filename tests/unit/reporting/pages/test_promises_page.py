@@ -117,7 +117,8 @@ def test_a_page_begins_with_each_promise():
     found = PAGE.answer(numbers)
     assert found.sentence == (
         "By its decisions the classifier with promises keeps 2 of 2 promises by the estimates of "
-        f"test rows, and 1 of 2 can be shown kept at 95 % (undecided: {texts[1]})."
+        f"test rows, and 1 of 2 can be shown kept at 95 % (undecided: {texts[1]}); they err in "
+        "20.1 % [19.9, 20.3] of the test rows."
     )
     assert [card.value for card in found.cards[:4]] == ["2 of 2"] * 4
     assert found.cards[2].note == "1 can be shown kept at 95 %, 1 undecided"

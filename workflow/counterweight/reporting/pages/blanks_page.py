@@ -242,9 +242,15 @@ def _estimated(people, swept):
             if not people.binary:
                 text = f"{first}; over {people.whom}, known outcomes and estimates together, "
                 text += f"it is {people.told()}"
+    text = _designed(people) + text
     if not swept:
         return text
     return _condition(people.saved) + text + _range(swept[0], people)
+
+
+def _designed(people):
+    """That rows count by weights of their own, where they do."""
+    return "weighted by design, " if people.saved.get("designed") else ""
 
 
 def _bounded(people):
@@ -258,7 +264,8 @@ def _bounded(people):
     free = "of which none or all may have it"
     if not people.binary:
         free = "which may have any value from the least to the largest that is known"
-    text, asked = _condition(people.saved), people.bounds("unlabeled worst", between=" and ")
+    text = _condition(people.saved) + _designed(people)
+    asked = people.bounds("unlabeled worst", between=" and ")
     if asked:
         over = "of" if people.binary else "over"
         text += people.say(people.blank, asked, "between ")

@@ -470,7 +470,7 @@ def of_delivered(numbers, about):
         groups.append((first, line, share, wanted(numbers, line).mean))
     # The rarest groups are what a filter is for.
     groups = [
-        f"{percent(share)} are {named(line.label)} ({percent(first)} of all, {percent(aim)} wanted)"
+        f"{percent(share)} {_are(numbers, line)} ({percent(first)} of all, {percent(aim)} wanted)"
         for first, line, share, aim in sorted(groups, key=lambda one: one[0])[:MOST_GROUPS]
     ]
     sentence = f"Of the people whom the filter accepts {listing(groups)}"
@@ -513,6 +513,14 @@ def of_delivered(numbers, about):
     rest = (f"It is {about.label}, fitted on one half of the rows; the other half judged it.",)
     points = [("among all", Estimate(before), ""), ("accepted", Estimate(reached), "main")]
     return Answer(sentence, more, cards, points, rest, todo)
+
+
+def _are(numbers, line):
+    """``are north``; of a group whose name is no word ``have region = 3``."""
+    if any(letter.isalpha() for letter in line.label):
+        return f"are {named(line.label)}"
+    (first, *others), part = plan_of(numbers, "group"), line.place["part"]
+    return f"have {named(part.partition('=')[0] if others else first)} = {line.label}"
 
 
 def _given(numbers, about):

@@ -146,6 +146,13 @@ def _wrong_propensities(numbers):
             )
 
 
+def _same(numbers, line):
+    """Whether a policy is that of the log: no row's weight is another than 1."""
+    gain, weight = _gain(numbers, line), _mean_weight(numbers, line)
+    most = _of("largest_weight")(numbers, line).mean
+    return gain.mean == 0 and gain.low == gain.high == 0 and most == weight.mean == 1
+
+
 def _verdict(gain):
     return "more" if gain.low > 0 else "less" if gain.high < 0 else "open"
 
@@ -155,7 +162,9 @@ def _said(numbers, line, base, measure):
     gain = _gain(numbers, line)
     verdict, share = _verdict(gain), gain.mean / abs(base.mean) if base.mean else math.nan
     text = f"{line.label} would earn {in_words(value_of(numbers, line), measure)} a row"
-    if verdict == "open":
+    if _same(numbers, line):
+        text += f", as much as {_OWN}: it is the same policy, so the gain is exactly 0"
+    elif verdict == "open":
         text += f", not significantly different from {_OWN}: the difference is "
         text += f"{in_words(gain, measure, sign=True)}, so the question stays open"
     else:
@@ -339,7 +348,7 @@ def ranked(numbers):
     names = sorted(known, key=lambda name: sign * known[name])
     marks = ["main", *[""] * len(names)]
     return [
-        Line(name, capital(numbers.label(name)), mark=mark)
+        Line(name, capital(named(numbers.label(name))), mark=mark)
         for name, mark in zip(names, marks, strict=False)
     ]
 
@@ -354,7 +363,7 @@ def _gap(numbers, first, second, metric):
 def ranking_question(numbers):
     if len(numbers.sources) > 1:
         return "Which predictions are better?"
-    return f"How good are the predictions {numbers.label(numbers.sources[0])}?"
+    return f"How good are the predictions {named(numbers.label(numbers.sources[0]))}?"
 
 
 def ranking_answer(numbers):
@@ -371,7 +380,7 @@ def ranking_answer(numbers):
     if len(lines) > 1:
         gap = _gap(numbers, lines[0].source, lines[1].source, metric)
         told = difference_in_words(gap, measure)
-        said[0] += f": {told} {numbers.label(lines[1].source)} on the same rows"
+        said[0] += f": {told} {named(numbers.label(lines[1].source))} on the same rows"
     cards = of_methods(numbers, [line.source for line in lines], metric)
     todo = ["Go by the first where they differ; where they do not, by the one that costs least."]
     if more:
@@ -388,7 +397,7 @@ def _miscalibrated(numbers, line):
             continue
         word, size = "high" if ratio.mean > 1 else "low", in_words(ratio, numbers.measure(_RATIO))
         if part:
-            of = f"{_share(part)} of {numbers.label(line.source)}"
+            of = f"{_share(part)} of {named(numbers.label(line.source))}"
             yield f"The highest {of} are too {word} by the mean: {size} times."
         else:
             yield f"{line.label} is too {word} by the mean: {size} times."

@@ -9,7 +9,7 @@ import math
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet
-from counterweight.reporting.wording import amount, capital, number, percent, places_for
+from counterweight.reporting.wording import amount, capital, number, percent, places_for, total
 from counterweight.tables.parquet import read_table
 
 _ENDS = ("", "_low", "_high")
@@ -30,21 +30,26 @@ def in_total(numbers):
     sentence = (
         f"With the best offer for each person (median {number(middle, places_for([middle]))}) a "
         f"person is expected to bring {told(best)}, and all {number(size, 0)} people "
-        f"{number(size * best, 0)}"
+        f"{total(size * best)}"
     )
     if priced.all():
-        sentence += f"; with past offers it is {told(past)} a person and {number(size * past, 0)}"
+        sentence += f"; with past offers it is {told(past)} a person and {total(size * past)}"
         sentence += " in all"
-    cards = [Card("Revenue a person", told(best), "", f"{number(size * best, 0)} in all, expected")]
+    cards = [Card("Revenue a person", told(best), "", f"{total(size * best)} in all, expected")]
     if priced.all():
-        note = f"{number(size * past, 0)} in all, expected with past offers"
+        note = f"{total(size * past)} in all, expected with past offers"
         cards.append(Card("With past offers", told(past), "", note))
     levels = {part: requested(numbers, "uniform_revenue", part) for part in level_names(numbers)}
     if levels:
         at = max(levels, key=levels.get)
-        note = f"{number(size * levels[at], 0)} in all, with {at} for everybody"
+        note = f"{total(size * levels[at])} in all, with {_offer(float(at))} for everybody"
         cards.append(Card("Best of one offer for all", told(levels[at]), "", note))
     return f"{sentence}.", cards
+
+
+def _offer(value):
+    """An offer in four figures, without zeros behind them."""
+    return f"{value:.4g}" if abs(value) < 10_000 else number(value, 0)
 
 
 def level_names(numbers):

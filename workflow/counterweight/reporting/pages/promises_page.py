@@ -31,7 +31,7 @@ from counterweight.numerics.rates.values import (
 )
 from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate
-from counterweight.reporting.sheets import Column, Line, Sheet
+from counterweight.reporting.sheets import Column, Line, Sheet, gap_in_words, in_words
 from counterweight.reporting.sheets import told as told_as
 from counterweight.reporting.wording import Measure, capital, count, listing, number, percent
 from counterweight.tables.parquet import setting_options
@@ -291,9 +291,24 @@ def promise_answer(numbers, main):
     return (
         f"{behind}By its decisions {inline(numbers, main)} keeps {kept} of "
         f"{count(len(texts), 'promise')} by the estimates of test rows, and {new.count('kept')} of "
-        f"{len(texts)} can be shown kept at 95 %{f' ({others})' if others else ''}.{own}"
-        f"{_certified(numbers, texts)}",
+        f"{len(texts)} can be shown kept at 95 %{f' ({others})' if others else ''}"
+        f"{_price(numbers, main)}.{own}{_certified(numbers, texts)}",
         [*costs, *cards],
+    )
+
+
+def _price(numbers, main):
+    """The error of the decisions on test rows, and what of it the promises cost, as a clause."""
+    error = numbers.get(main, RULES[0], measure="error")
+    if not error.known:
+        return ""
+    style, base = numbers.measure(RULES[0], "error"), numbers.baseline
+    text = f"; they err in {in_words(error, style)} of the test rows"
+    gap = Estimate()
+    if base not in (None, main):
+        gap = numbers.against(base, main, RULES[0], measure="error")
+    return text + (
+        f", {gap_in_words(gap, style)} from {inline(numbers, base)}" if gap.known else ""
     )
 
 

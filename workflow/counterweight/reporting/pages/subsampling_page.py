@@ -147,7 +147,7 @@ def _best(numbers, entries, metric):
 
 
 def training_answer(numbers):
-    """How many rows without the outcome can be dropped; the best way and the main one at a harsh rate."""
+    """How many zero rows can be dropped; the best way and the main one at a harsh rate."""
     lost = [fit for fit in trained(numbers) if fit.rated and cost(numbers, fit).known]
     if not lost:
         return None

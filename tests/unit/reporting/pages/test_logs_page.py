@@ -92,6 +92,15 @@ def test_a_failed_policy_keeps_a_row_in_the_table_and_on_the_page(log_plan):
     assert (row.label, row.mark, row.reason) == ("Broken", "failed", "no rows")
 
 
+def test_an_interval_of_all_that_is_possible_is_no_agreement(log_plan):
+    records = [
+        one | ({"value": float(one["metric"] == "whole_high")} if "whole_" in one["metric"] else {})
+        for one in log_records()
+    ]
+    answer = logs_page.answer(numbers_of(log_plan, policy=records))
+    assert "this log does not tell it" in answer.sentence and "agree" not in answer.sentence
+
+
 def test_the_answer_says_what_a_policy_is_worth_beside_the_log_and_the_truth(logged):
     answer = logs_page.answer(logged)
     assert "Policy is worth 0.610 [0.550, 0.700] a row, as IPS estimates it: more than" in (

@@ -82,6 +82,12 @@ def test_nothing_is_said_where_nothing_was_swept():
     assert [*page.how_wrong(numbers(svm=[{"metric": "auc", "value": 0.7}]))] == []
 
 
+def test_without_the_method_whose_chances_are_swept_a_gain_is_told_alone():
+    known = numbers(ramp=swept("swept_gain", {1.0: (1.5, 1.5), 2.0: (-0.5, 3.25)}))
+    told = [*page.how_wrong(known)]
+    assert told and not any(text.startswith("Swept are") for text in told)
+
+
 def test_of_classifiers_the_model_of_the_chances_is_named_and_the_truth_beside_the_bounds():
     truth = [
         {"metric": "swept_rate", "variable": "truth", "value": 0.31},

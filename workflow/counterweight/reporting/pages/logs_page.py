@@ -199,6 +199,8 @@ def answer(numbers):
 
 def _true(known, truth, measure):
     """Whether an estimate agrees with the truth."""
+    if (known.low, known.high) == (0.0, 1.0):
+        return "Its interval is all that a share can be: this log does not tell it."
     if not truth.known:
         return "Its true value is not known, so nothing can be said about errors."
     gap = apart(known, truth)

@@ -164,10 +164,10 @@ def how_wrong(numbers):
         f"of rows without a label. Γ = 1 is {around}; Γ = {TWICE:g}, odds at most twice or half "
         "as large, is a point of reference and no estimate: no data tell Γ."
     )
-    if shown[0].source != GIVEN:
-        label = numbers.label(reference_of(numbers))
+    reference = reference_of(numbers)
+    if shown[0].source != GIVEN and reference:
         yield (
-            f"Swept are the chances that {label} learns from labeled rows. Where its form is wrong "
+            f"Swept are the chances that {numbers.label(reference)} learns from labeled rows. Where its form is wrong "
             "for rows of other kinds than those, numbers are off at Γ = 1, though labels be "
             "missing at random."
         )

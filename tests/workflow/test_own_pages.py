@@ -23,7 +23,7 @@ from own_tables import FILES, MINE, placed, tables
 sys.path[:0] = [str(ROOT / "tests" / "browser")]
 from pages import browser, check_page, links_wrong, missing  # noqa: E402
 
-OTHERS = {"loans": "loans", "scored": "scored", "kept": "scored"}
+OTHERS = {"loans": "loans", "scored": "scored", "kept": "scored", "soil": "soil", "tried": "tried"}
 #: Kinds, and the file of each.
 KINDS = {name: files[0] for name, files in FILES.items()} | OTHERS
 
@@ -51,6 +51,15 @@ def write_tables(folder):
     config["scored"] = {"table": "mine/scored.csv", "reward": "clicked", "keep_rate": 0.1}
     config["scored"]["predictions"] = {"new": "new model", "old": "old model"}
     config["kept"] = {"table": "mine/scored.csv", "outcome": "clicked", "keep_rate": 0.1}
+    tables.plots(rng, 500)[0].to_csv(folder / "soil.csv", index=False)
+    config["soil"] = yaml.safe_load((ROOT / "examples" / "plots.yaml").read_text())
+    config["soil"] |= {"table": "mine/soil.csv", "collect": {"budget": 2000, "cost": "price"}}
+    tables.school(rng, 400)[0].to_csv(folder / "tried.csv", index=False)
+    config["tried"] = yaml.safe_load((ROOT / "examples" / "trial.yaml").read_text())["tables"][
+        "aid"
+    ]
+    config["tried"].pop("score")
+    config["tried"]["table"] = "mine/tried.csv"
     (folder / "mine.yaml").write_text(yaml.safe_dump({"tables": config, "one_file": True}))
 
 

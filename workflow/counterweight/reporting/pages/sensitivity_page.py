@@ -167,9 +167,9 @@ def how_wrong(numbers):
     reference = reference_of(numbers)
     if shown[0].source != GIVEN and reference:
         yield (
-            f"Swept are the chances that {numbers.label(reference)} learns from labeled rows. Where its form is wrong "
-            "for rows of other kinds than those, numbers are off at Γ = 1, though labels be "
-            "missing at random."
+            f"Swept are the chances that {numbers.label(reference)} learns from labeled rows. "
+            "Where its form is wrong for rows of other kinds than those, numbers are off at Γ = 1, "
+            "though labels be missing at random."
         )
     yield from (f"{one.sentence}." for one in shown)
     yield from conclusions(numbers, shown[0].target)

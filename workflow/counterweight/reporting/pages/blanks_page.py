@@ -115,9 +115,10 @@ def _by_bought(numbers, people, quality, known):
 
 def _todo(numbers):
     """What somebody who has this answer does next."""
-    folder, new = numbers.within, numbers.plan.get("new_rows")
+    new = numbers.plan.get("new_rows")
+    file = "scores.csv" if numbers.within == "." else f"{numbers.within}/scores.csv"
     yield (
-        f"Take single answers from {folder}/scores.csv with their intervals, and look at rows that "
+        f"Take single answers from {file} with their intervals, and look at rows that "
         "are flagged before you decide on them"
         + ("." if new else "; name a file of people who come later under score.")
     )

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from counterweight.errors import CounterweightError
 from counterweight.numerics.estimate import paired_interval
 from counterweight.reporting.numbers import Estimate, StudyNumbers, results_table
-from counterweight.tables.parquet import metrics_table
+from counterweight.tables.parquet import metrics_table, model_table, write_table
 
 SHARE = 0.25
 
@@ -142,3 +143,16 @@ def test_roles_and_what_is_delivered():
     given = values("delivered", [1.0], "delivered", part="y", setting="k=1")
     assert study(given, plan).delivered == ("y", "k=1") and study(given, plan).main == "y"
     assert study(values("y", [1.0]), plan | {"main": "x"}).main == "x"
+
+
+def test_a_fitted_model_is_found_by_its_method_repeat_and_target(tmp_path):
+    (tmp_path / "models").mkdir()
+    fits = [model_table({"beta": np.array([1.0, n])}, n, "general").to_pandas() for n in range(2)]
+    frame = pd.concat(fits, ignore_index=True)
+    write_table(tmp_path / "models" / "a.parquet", frame)
+    numbers = study([("a", "m", 0, 1.0)])
+    numbers.folder = tmp_path
+    assert numbers.model("a", 1)["beta"].tolist() == [1.0, 1.0]
+    assert numbers.model("a")["beta"].tolist() == [1.0, 0.0]
+    with pytest.raises(CounterweightError, match="no model of repeat 2 for the target 'general'"):
+        numbers.model("a", 2)

@@ -85,6 +85,15 @@ def test_departures_are_in_standard_deviations_over_repeats(metrics, plan):
     assert (table["ours"], table["sd"]) == pytest.approx((values.mean(), values.std()))
 
 
+@pytest.mark.parametrize(("figures", "folded"), [(10, ""), (11, "Table 1 (11 figures)")])
+def test_more_figures_than_ten_of_a_table_are_folded(metrics, plan, figures, folded):
+    printed = [figure(70 + n, where="Table 1") for n in range(figures)]
+    table = beside_print([item()], printed, metrics, plan)
+    (paper,) = printed_page([item()], table, plan).sections
+    (own,) = [one for one in paper.blocks[0].blocks if isinstance(one, blocks.Table)]
+    assert (len(own.rows), own.fold) == (figures, folded)
+
+
 def test_a_figure_is_near_within_two_deviations_or_to_its_digits(metrics, plan):
     values = ours(metrics)
     shown = []

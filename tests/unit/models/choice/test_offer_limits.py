@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.offer_limits import Limit, allot
+from counterweight.models.choice.offer_limits import Limit, _Programme, allot
 from scipy.optimize import linprog
 from scipy.sparse import coo_matrix, csr_matrix, kron, vstack
 from scipy.special import expit
@@ -126,3 +126,14 @@ def test_where_everybody_ties_what_limits_leave_is_given_to_others(seed):
     assert found.value >= found.dual - len(limits) * (p * worth).max()
     for limit in limits:
         assert found.used[limit.name] <= limit.bound + 1e-6 * max(limit.bound, 1)
+
+
+def test_people_whose_offers_differ_between_assignments_that_tie_are_shared_out_by_their_chances():
+    """Half of those who differ get each one's offer, those of little chance the first one's."""
+    limits = [Limit("capacity", 1.0, 1.0, 2.0), Limit("budget", 1.0, np.arange(2.0), 2.0)]
+    first, second = np.array([0, 0, 0, 0, 0, 1]), np.array([1, 0, 1, 1, 1, 1])
+    p = np.array([[0.9], [0.1], [0.2], [0.8], [0.4], [0.7]]).repeat(2, axis=1)
+    programme = _Programme(p, np.ones(2), np.zeros(2), limits, skip=False)
+    cuts = [(0.0, np.zeros(2), first), (0.0, np.zeros(2), second)]
+    made = programme._rounded(cuts, np.array([0.5, 0.5]), np.array([2.0, 2.0]), np.zeros(2))
+    assert made.tolist() == [1, 0, 0, 1, 0, 1]

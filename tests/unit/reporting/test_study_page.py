@@ -183,7 +183,7 @@ def test_the_small_chart_has_marks_in_proportion():
     assert 'viewBox="0 0 260 44"' in text and re.findall(r' y="([\d.]+)"', text) == ["15.0", "37.0"]
     assert page.small_chart(points[:1]) == "" == page.small_chart([("a", Estimate(), True)] * 2)
     same = [(name, Estimate(1.0), False) for name in "ab"]
-    assert re.findall(r'cx="([\d.]+)"', page.small_chart(same)) == ["118.0", "118.0"]
+    assert re.findall(r'cx="([\d.]+)"', page.small_chart(same)) == ["176.0", "176.0"]
 
 
 def test_files_are_told_once_with_their_twins_and_models_last():

@@ -351,7 +351,7 @@ def _counted(numbers):
             yield Sentence(f"{capital(measure.label)}: {listing(some)}.", "quiet")
 
 
-def small_chart(points, width=260, row=22, room=110):
+def small_chart(points, width=330, row=22, room=168):
     """A few values with their intervals (see `Answer`) as a small SVG, the labels left of them."""
     ends = [value for _, one, _ in points for value in (one.mean, one.low, one.high)]
     ends = [value for value in ends if math.isfinite(value)]
@@ -364,7 +364,7 @@ def small_chart(points, width=260, row=22, room=110):
         return f"{room + 8 + scale * (value - least):.1f}"
 
     parts = []
-    names = told_apart([label for label, _, _ in points], 19, 9)
+    names = told_apart([label for label, _, _ in points], 28, 13)
     for place, (label, (_, one, mark)) in enumerate(zip(names, points, strict=True)):
         y, colour = row * place + row / 2, BLUE if mark else GREY
         if one.bounded:

@@ -59,6 +59,8 @@ def made():
             metrics = module._metrics(plan, 0) if module is example else module.metrics(plan)
             if name in DELIVERED:
                 metrics = pd.concat([metrics, delivered.metrics(name)], ignore_index=True)
+            if name == STUDIES["certificate"][1]:
+                metrics = pd.concat([metrics, delivered.people_to_ask(name)], ignore_index=True)
             known[name] = dressed(module, name), metrics
         plan, metrics = known[name]
         return copy.deepcopy(plan), metrics[metrics["study"] == name]

@@ -28,7 +28,7 @@ STUDIES = {
     **dict.fromkeys(filters.FIGURES, (filters, "bank_filter")),
     "boundary": (example, "curved"),
     "promises": (rates, "fairness_sex"),
-    "groups": (filters, "bank_filter"),
+    **dict.fromkeys(("groups", "certificate"), (filters, "bank_filter")),
     "kept": (delivered.Promised, "promised"),
 }
 

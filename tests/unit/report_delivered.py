@@ -38,6 +38,22 @@ def collect_records():
     yield place | {"metric": "explore_refit", "value": 7.0}
 
 
+def people_to_ask(name):
+    """Metrics of a filter's people to ask: bounds that fall with how many are, and what came."""
+    place = {"target": "unlabeled"}
+    made = [
+        place
+        | {"metric": "expected_disclosivity", "part": f"{budget:g}", "variable": which}
+        | {"value": least + 2.0 / budget**0.5}
+        for budget in BUDGETS
+        for which, least in (("plan", 0.1), ("plain", 0.15))
+    ]
+    told = {"labels_planned": 200, "labels_budget": 200, "labels_bought": 190}
+    told |= {"planned_disclosivity": 0.24, "collected_at_most": 0.26}
+    made += [place | {"metric": metric, "value": float(value)} for metric, value in told.items()]
+    return metrics_table(name, "collect", made).to_pandas()
+
+
 def rehearsal_records(copies=20):
     """Single copies, whose errors are larger where the world is not as assumed, and their sum."""
     rng, rows = np.random.default_rng(0), []

@@ -149,6 +149,9 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("docs")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
+        # A known key: of new ones one in twenty draws offers whose interval misses the truth.
+        (place / "filter.key").write_text("counterweight " * 4)
+        (place / "filter.key").chmod(0o600)
         runpy.run_path(str(ROOT / "examples" / "tables.py"))["write"](place / "examples/tables")
         for path in EXAMPLES:
             studies = Studies(yaml.safe_load(path.read_text()))

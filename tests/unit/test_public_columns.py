@@ -29,6 +29,7 @@ NO_FEATURES = {
     "combined_model",
     # Tried by columns in their own test: what comes of a frame is asked by its index.
     *("missing_outcomes", "Answers", "LabelPlan", "LabelAnswers"),
+    *("GroupPlan", "GroupAnswers", "OfferPlan", "TriedAnswers"),
 }
 
 

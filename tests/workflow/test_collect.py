@@ -39,8 +39,8 @@ def fill_in(copy, truth, rows=BUDGET):
     return labels
 
 
-def metrics(copy, source):
-    table = pd.read_parquet(copy.results / f"applicants/metrics/{source}.parquet")
+def metrics(copy, source, study="applicants"):
+    table = pd.read_parquet(copy.results / f"{study}/metrics/{source}.parquet")
     return table.fillna({"part": "", "variable": ""}).set_index(["metric", "part", "variable"])[
         "value"
     ]
@@ -210,7 +210,10 @@ def test_decisions_by_chance_come_back_with_the_chances_they_were_made_by(copied
     assert told["explore_labels", "6", ""] == pytest.approx(6 * monthly)
     assert 0 < told["explore_cost", "6", ""] < told["explore_most", "6", ""]
     assert told["explore_points", "6", ""] < told["explore_points", "1", ""]
-    assert "rows to be decided by chance" in (place / "report/applicants.html").read_text()
+    page = (place / "report/applicants.html").read_text()
+    assert "rows to be decided by chance" in page
+    # What to do next goes with it: collect does not.
+    assert "Decide the rows of explore.csv by chance" in page and "budget: 200" not in page
     known = listed["customer"].map(truth.set_index("customer")["default"])
     listed.assign(default=known).to_csv(copy.folder / "mine/labels.csv", index=False)
     asked(copy, explore=explore, collected="mine/labels.csv", study={"figures": ["explore"]})
@@ -263,3 +266,109 @@ def test_numbers_that_cost_are_bought_by_group_and_the_answer_holds_the_truth(co
         assert told[at] == pytest.approx(own.mean(), abs=4 * errors[at])
     page = (place / "report/plots.html").read_text()
     assert "is lower by" in page and "By group, of the rows without an outcome" in page
+
+
+def test_people_are_asked_for_their_group_and_a_filter_has_a_bound_for_them(copied):
+    copy, rng = copied(), np.random.default_rng(6)
+    (copy.folder / "mine").mkdir()
+    with_one_key(copy)
+    frame, _ = tables.panel(rng, 6000)
+    truth = frame.set_index("person")["region"]
+    # Who is in the east tells it less often: those who told none are others.
+    silent = rng.random(len(frame)) < np.where(frame["region"] == "east", 0.6, 0.3)
+    frame["region"] = frame["region"].mask(silent)
+    frame.to_csv(copy.folder / "mine/people.csv", index=False)
+    entry = {"table": "mine/people.csv", "id": "person", "balance": ["region"], "alpha": 0.25}
+    entry |= {"collect": {"budget": 300}, "study": {"figures": ["certificate", "groups"]}}
+    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(entry))
+    run = copy.run(*MINE)
+    assert run.status == 0, run.output
+    place = copy.results / "people"
+    listed = pd.read_csv(place / "collect.csv")
+    assert len(listed) == 300 and listed["region"].isna().all()
+    assert {*listed["person"]} <= {*frame.loc[silent, "person"]}
+    told = metrics(copy, "collect", "people")
+    assert 0 < told["planned_disclosivity", "", "low"] < told["planned_disclosivity", "", "high"]
+    assert told["expected_disclosivity", "75", "plan"] > told["planned_disclosivity", "", ""]
+    page = (place / "report/people.html").read_text()
+    assert "300 of the people who told no group" in page and "The bound to expect" in page
+    labels = listed.assign(region=listed["person"].map(truth))
+    labels.to_csv(copy.folder / "mine/labels.csv", index=False)
+    asked = entry | {"collected": "mine/labels.csv"}
+    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(asked))
+    run = copy.run(*MINE)
+    assert run.status == 0 and not run.opened, run.output
+    assert run.jobs == {"collect_people", "draw_people", "page_studies", "report"}
+    told = metrics(copy, "collect", "people")
+    assert told["labels_bought", "", ""] == 300 and told["labels_refused", "", ""] == 0
+    share = truth.loc[frame.loc[silent, "person"]].eq("east").mean()
+    ends = [told["share_before_collected", "east", end] for end in ("low", "high")]
+    assert ends[0] < share < ends[1]
+    plan = pd.read_parquet(place / "plan.parquet").set_index("id")
+    groups = pd.crosstab(plan["group"], truth.loc[plan.index], normalize="index")
+    base = truth.loc[plan.index].value_counts(normalize=True)
+    assert told["collected_at_most", "", ""] >= (groups - base).abs().to_numpy().max()
+    assert told["imbalance_collected", "", ""] < told["imbalance_before_collected", "", ""]
+    page = (place / "report/people.html").read_text()
+    assert "300 of them who were asked by design" in page
+    # By the file alone, without the plan: the same shares by the chances in it.
+    alone = {key: one for key, one in asked.items() if key != "collect"}
+    alone["study"] = {"figures": ["groups"]}
+    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(alone))
+    run = copy.run(*MINE)
+    assert run.status == 0 and not run.opened, run.output
+    again = metrics(copy, "collect", "people")
+    key = "collected_at_most", "", ""
+    assert again[key] == pytest.approx(told[key], rel=1e-9)
+
+
+def test_people_are_made_offers_and_their_answers_say_what_offers_earn(copied):
+    copy, rng = copied(), np.random.default_rng(7)
+    (copy.folder / "mine").mkdir()
+    with_one_key(copy)
+    survey, new = tables.school(rng, 2500)
+    everybody = pd.concat([survey, new], ignore_index=True)
+    everybody.to_csv(copy.folder / "mine/survey.csv", index=False)
+    entry = yaml.safe_load((ROOT / "examples" / "school.yaml").read_text())
+    del entry["score"]
+    study = {"models": [{"model": "offer_logistic"}], "bootstrap": 0, "figures": ["collect"]}
+    entry |= {"table": "mine/survey.csv", "collect": {"budget": 200}, "study": study}
+    entry |= {"experiment": {"levels": 5, "least": 0.05}}
+    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(entry))
+    run = copy.run(*MINE)
+    assert run.status == 0, run.output
+    place = copy.results / "survey"
+    listed = pd.read_csv(place / "collect.csv")
+    assert list(listed)[:4] == ["applicant", "order", "aid", "came"] and len(listed) == 200
+    assert {*listed["applicant"]} <= {*new["applicant"]} and listed["came"].isna().all()
+    # The same offers stand beside everybody: there is one draw.
+    beside = pd.read_csv(place / "offers.csv").set_index("applicant").loc[listed["applicant"]]
+    np.testing.assert_allclose(beside["tried_offer"], listed["aid"], rtol=1e-9)
+    assert (listed["chance"].to_numpy() <= beside["propensity"].to_numpy() + 1e-12).all()
+    told = metrics(copy, "collect", "survey")
+    assert 0 < told["planned_half_width", "", ""] < told["expected_half_width", "50", "plan"]
+    page = (place / "report/survey.html").read_text()
+    assert "200 people without an answer" in page and "The interval to expect" in page
+    # They come where the aid is what they need: as the survey's people did.
+    home = new.set_index("applicant").loc[listed["applicant"]]
+    needed = 4 + 2 * home["grade"] + home["home"].map({"near": -2.0, "far": 0.5, "abroad": 2.0})
+    chance = 1 / (1 + np.exp(-0.9 * (listed["aid"].to_numpy() - needed.to_numpy())))
+    came = np.where(rng.random(200) < chance, "yes", "no")
+    labels = listed.assign(came=came)
+    labels.loc[190:, "came"] = None
+    labels.to_csv(copy.folder / "mine/labels.csv", index=False)
+    asked = entry | {"collected": "mine/labels.csv"}
+    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(asked))
+    run = copy.run(*MINE)
+    assert run.status == 0 and not run.opened, run.output
+    assert run.jobs == {"collect_survey", "draw_survey", "page_studies", "report"}
+    told = metrics(copy, "collect", "survey")
+    assert told["labels_bought", "", ""] == 190 and told["labels_waiting", "", ""] == 10
+    low, high = (told["revenue_collected", "best", end] for end in ("low", "high"))
+    assert low < told["collected_claim", "best", ""] < high
+    page = (place / "report/survey.html").read_text()
+    assert "By 190 answers to offers that were drawn" in page and "10 offers of collect.csv" in page
+    labels["aid"] = 0.5
+    labels.to_csv(copy.folder / "mine/labels.csv", index=False)
+    run = copy.run(*MINE)
+    assert run.status != 0 and "offers that are not those of the plan" in run.output

@@ -59,6 +59,7 @@ def laughing(form):
 
 MANY = str([number + 2 for number in range(130)])
 OFFER = "answer: y, offer: {column: a, direction: up, LOWHIGH}"
+FEES = OFFER.replace("LOWHIGH", "low: 1, high: 5")
 LOG = "reward: r, propensity: p, policies: {new: q}"
 EXPLORE = "explore: {share: 0.1, monthly: 9}"
 EVENTS = "id: a, reward: r, predictions: {p: p}, "
@@ -371,6 +372,27 @@ MISTAKES = {
         own("id: a, reward: {column: r, low: 0}, predictions: {a: p}, collect: {budget: 20}"),
         "is for rewards of 0 and 1",
     ),
+    # Groups to ask for.
+    "groups without an id": (own("balance: [r], collect: {budget: 20}"), "needs the key id"),
+    "groups of two columns": (
+        own("id: a, balance: [r, b], collect: {budget: 20}"), "for the groups of one column"
+    ),
+    "a cost of groups": (
+        own("id: a, balance: [r], collect: {budget: 20, cost: c}"), "collect.cost is for tables"
+    ),
+    "a width of groups": (
+        own("id: a, balance: [r], collect: {half_width: 0.1}"), "collect.half_width is for tables"
+    ),
+    "no amount of groups": (own("id: a, balance: [r], collect: {batches: 2}"), "give it; the page"),
+    "groups that weigh": (
+        own("id: a, balance: [r], weight: w, collected: mine.csv"), "each of whom counts once"
+    ),
+    # Offers to make.
+    "offers without an id": (own(FEES + ", collect: {budget: 20}"), "needs the key id"),
+    "a cost of offers": (
+        own("id: a, " + FEES + ", collect: {budget: 20, cost: c}"), "this one is of offers"
+    ),
+    "no amount of offers": (own("id: a, " + FEES + ", collect: {floor: 0.5}"), "give one of the"),
     # Decisions by chance.
     "exploring without an id": (own("outcome: y, " + EXPLORE), "explore needs the key id"),
     "exploring beside a plan": (

@@ -92,6 +92,8 @@ TASKS = {
         "Labels bought by design: chances, answers, what they refute.",
         {
             "delivery.label_plans": "LabelPlan LabelAnswers",
+            "delivery.group_plans": "GroupPlan GroupAnswers",
+            "delivery.offer_plans": "OfferPlan TriedAnswers",
             "numerics.designs": "inclusion_chances expected_half_width budget_for draw "
             "stopped_chances look_levels anytime_interval",
             "evaluation.collected": "collected_mean collected_by_group collected_metric "

@@ -8,8 +8,12 @@ from counterweight import plots as plots
 from counterweight import selection as selection
 from counterweight.answers import Answers as Answers
 from counterweight.answers import missing_outcomes as missing_outcomes
+from counterweight.delivery.group_plans import GroupAnswers as GroupAnswers
+from counterweight.delivery.group_plans import GroupPlan as GroupPlan
 from counterweight.delivery.label_plans import LabelAnswers as LabelAnswers
 from counterweight.delivery.label_plans import LabelPlan as LabelPlan
+from counterweight.delivery.offer_plans import OfferPlan as OfferPlan
+from counterweight.delivery.offer_plans import TriedAnswers as TriedAnswers
 from counterweight.delivery.saved_classifiers import SavedClassifier as SavedClassifier
 from counterweight.delivery.saved_filters import SavedFilter as SavedFilter
 from counterweight.delivery.saved_filters import apply_filter as apply_filter

@@ -1,5 +1,9 @@
+from counterweight.delivery.group_plans import GroupAnswers as GroupAnswers
+from counterweight.delivery.group_plans import GroupPlan as GroupPlan
 from counterweight.delivery.label_plans import LabelAnswers as LabelAnswers
 from counterweight.delivery.label_plans import LabelPlan as LabelPlan
+from counterweight.delivery.offer_plans import OfferPlan as OfferPlan
+from counterweight.delivery.offer_plans import TriedAnswers as TriedAnswers
 from counterweight.evaluation.collected import collected_by_group as collected_by_group
 from counterweight.evaluation.collected import collected_calibration as collected_calibration
 from counterweight.evaluation.collected import collected_difference as collected_difference

@@ -132,13 +132,15 @@ def test_half_of_an_interval_is_told_in_points_of_a_rate_and_in_the_unit_of_a_nu
 
 
 def test_what_is_not_known_of_an_estimate_is_not_told():
-    told = collected_answers._of("m", Estimate(1.0, np.nan, np.nan, 2.0, 5, 5.0, np.nan), part="p")
+    told = collected_answers.estimate_records(
+        "m", Estimate(1.0, np.nan, np.nan, 2.0, 5, 5.0, np.nan), part="p"
+    )
     assert told == [
         {"metric": "m", "rows": 5, "part": "p", "value": 1.0},
         {"metric": "m", "rows": 5, "part": "p", "variable": "high", "value": 2.0},
     ]
     nothing = Estimate(np.nan, 0.1, 0.0, 2.0, 5, 5.0, np.nan)
-    assert collected_answers._of("m", nothing) == []
+    assert collected_answers.estimate_records("m", nothing) == []
 
 
 @dataclass
@@ -209,7 +211,7 @@ class Rows:
 def test_what_is_expected_of_a_plan_is_told_by_budget_and_group():
     plan = pd.DataFrame({"drawn": [True, False, True, False], "chance": 0.5})
     collect = {"half_width": 0.02, "cost": "price"}
-    told = pd.DataFrame(collected_answers._expected(plan, Rows(), 20, collect, True))
+    told = pd.DataFrame(collected_answers.expected_records(plan, Rows(), 20, collect, True))
     told = told.fillna({"part": "", "variable": ""})
     value = told.set_index(["metric", "part", "variable"])["value"]
     assert value["expected_points", "10", "wrong"] == 20.0
@@ -222,5 +224,5 @@ def test_what_is_expected_of_a_plan_is_told_by_budget_and_group():
     assert value["labels_planned", "b", ""] == 0 and ("planned_points", "b", "") not in value
     assert value["labels_budget", "", ""] == 20 and value["budget_needed", "", ""] == 2
     assert value["labels_cost", "", ""] == 4.0
-    later = collected_answers._expected(plan, Rows(), 20, collect, False)
+    later = collected_answers.expected_records(plan, Rows(), 20, collect, False)
     assert not [one for one in later if one["metric"] == "planned_points" and "part" not in one]

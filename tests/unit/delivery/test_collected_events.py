@@ -174,6 +174,10 @@ def test_what_is_expected_is_what_is_reached(tmp_path):
     assert expected == pytest.approx(np.mean(reached), rel=0.15)
     low, high = rows.span(rows.chances(400))
     assert low <= expected < high
+    # A range goes by the measure that is told first: it alone is worked out.
+    (key,), alone = [*rows.moved(p, rows.wanted[:1])], rows.moved(p)
+    assert key == ("auc", "now", 0.0) and len(alone) == 6
+    np.testing.assert_array_equal(rows.moved(p, [key])[key], alone[key])
 
 
 @pytest.mark.parametrize("turn", [lambda s: s + 1.5, lambda s: s - 2.5, lambda s: 2.5 * s + 2])

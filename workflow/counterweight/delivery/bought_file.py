@@ -148,7 +148,7 @@ def _as_table(given, data, frame):
     """How outcomes are read as the table's are; see `read_bought`."""
 
     def coded(path, table, column):
-        values = _typed(path, table.select([column]), column, data, given["reading"])
+        values = typed_as_table(path, table.select([column]), column, data, given["reading"])
         shown = written(table, column)
         values = values.to_numpy(dtype=object, na_value=None)
         blank = np.array([one is None or one != one for one in values], bool)
@@ -188,7 +188,7 @@ def as_codes(path, column, values, words, blank, shown):
     return y
 
 
-def _typed(path, table, column, data, reading):
+def typed_as_table(path, table, column, data, reading):
     """Values of a column as the table's; numbers also where a spreadsheet wrote them otherwise."""
     types, told = {column: data.types[column]}, {"needed": [column], "forms": data.forms}
     try:
@@ -253,20 +253,7 @@ def without_outcome(frame, person, outcome):
 def filled_in(saved, labels, ids):
     """Places (K,) of labels among the ids of rows, and their outcomes, NaN where blank."""
     person, outcome = saved.facts["id"], saved.facts["outcome"]
-    for name in (person, outcome):
-        if name not in needed_frame(labels, "labels").columns:
-            raise CounterweightError(
-                f"The labels have no column {name!r}; they have {listed(labels.columns, 20)}: give "
-                "the frame of the plan with its outcome column filled in."
-            )
-    texts = canonical_ids(labels[person].to_numpy(), column=person, people="labels")
-    places = dict(zip(ids.tolist(), range(len(ids)), strict=True))
-    strange = [text for text in texts if text not in places]
-    if strange:
-        raise CounterweightError(
-            f"The labels have {len(strange)} ids in {person!r} that no row without an outcome has "
-            f"(first: {strange[0]!r}): correct them, or take these rows out."
-        )
+    at = places_in(labels, (person, outcome), ids.tolist())
     values = labels[outcome].astype(object)
     blank = (values.isna() | values.map(lambda one: str(one).strip() == "")).to_numpy()
     y = np.full(len(values), np.nan)
@@ -287,7 +274,29 @@ def filled_in(saved, labels, ids):
         raise CounterweightError(
             f"There are {int(np.isfinite(y).sum())} labels, and {LEAST} are needed at least."
         )
-    return np.array([places[text] for text in texts], int), y
+    return at, y
+
+
+def places_in(labels, columns, ids):
+    """Places (K,) of the rows of a frame of labels among the ids of those that may be asked.
+
+    `columns` are the names of its id and of what is filled in.
+    """
+    for name in columns:
+        if name not in needed_frame(labels, "labels").columns:
+            raise CounterweightError(
+                f"The labels have no column {name!r}; they have {listed(labels.columns, 20)}: give "
+                "the frame of the plan with its outcome column filled in."
+            )
+    person, places = columns[0], dict(zip(ids, range(len(ids)), strict=True))
+    texts = canonical_ids(labels[person].to_numpy(), column=person, people="labels")
+    strange = [text for text in texts if text not in places]
+    if strange:
+        raise CounterweightError(
+            f"The labels have {len(strange)} ids in {person!r} that no row without an outcome has "
+            f"(first: {strange[0]!r}): correct them, or take these rows out."
+        )
+    return np.array([places[text] for text in texts], int)
 
 
 def rewards_read(texts, outcome, where):

@@ -173,7 +173,7 @@ class CollectedAnswers:
             {"metric": "labels_waiting", "value": float(self.waiting)},
         ]
         for part, found in at_random:
-            made += _of(metric, found, part=f"{part} at random".strip())
+            made += estimate_records(metric, found, part=f"{part} at random".strip())
         hidden = self.mean()
         made.append(half_width("reached", (hidden.high - hidden.low) / 2, self.binary))
         if self.refused:
@@ -183,11 +183,11 @@ class CollectedAnswers:
         if self.binary and 0 < self.outcome[self.bought].mean() < 1:
             for name in METRICS:
                 found = collected_metric(name, *self.told(), level=self.level)
-                made += _of(f"{name}_collected", found)
+                made += estimate_records(f"{name}_collected", found)
             expected = float(self.predicted.mean())
             ratio = {end: getattr(hidden, end) / expected for end in ("value", *ENDS)}
             error = hidden.standard_error / expected
-            made += _of(
+            made += estimate_records(
                 "calibration_ratio_collected", replace(hidden, standard_error=error, **ratio)
             )
         return made + self._refutation()
@@ -217,7 +217,7 @@ class CollectedAnswers:
         for name, one in found.items():
             expected = float(self.predicted[self.group == name].mean())
             place = {"part": str(name)}
-            made += _of(f"{self.kind}_by_group_collected", one, **place)
+            made += estimate_records(f"{self.kind}_by_group_collected", one, **place)
             made.append(place | {"metric": f"{self.kind}_by_group_at_random", "value": expected})
             count = float(self.bought[self.group == name].sum())
             made.append(place | {"metric": "labels_bought", "value": count})
@@ -237,7 +237,7 @@ class CollectedAnswers:
             metric = "odds_to_random" if self.binary else "shift_to_random"
             error = one.error * (one.gamma if self.binary else 1)
             told = Estimate(value, error, *ends, one.rows, float(one.rows), np.nan)
-            made += _of(metric, told, **place)
+            made += estimate_records(metric, told, **place)
             made.append(place | {"metric": "random_refuted", "value": float(one.refuted)})
             if np.isfinite(one.slope):
                 error = one.slope_error
@@ -272,7 +272,7 @@ def half_width(which, value, binary, **place):
     return place | {"metric": f"{which}_{name}", "value": factor * float(value)}
 
 
-def _of(metric, found, **place):
+def estimate_records(metric, found, **place):
     """Records of an `Estimate` with its interval, where it is known."""
     if not np.isfinite(found.value):
         return []
@@ -325,7 +325,7 @@ def planned_labels(job):
     return (
         to_label,
         plan,
-        [place | one for one in _expected(plan, expected, budget, collect, known is None)],
+        [place | one for one in expected_records(plan, expected, budget, collect, known is None)],
     )
 
 
@@ -356,7 +356,7 @@ def explored_labels(job):
     return listed, plan, [place | one for one in made if np.isfinite(one["value"])]
 
 
-def _expected(plan, rows, budget, collect, first):
+def expected_records(plan, rows, budget, collect, first):
     """Records of half-widths by budget and by group, and of what is drawn.
 
     `first` says that no label was bought yet.
@@ -415,7 +415,7 @@ class PlannedEvents(PlannedRows):
         own, blank = events.chance[events.blank], events.blank
         self.events, self.asked_for = events, collect["for"]
         self.measures, truth = self.moved(own), np.sqrt(own * (1 - own))
-        wanted = self.measures_for(collect["for"])
+        wanted = [self.measures[key] for key in self.wanted]
         shares = [moves / moves.sum() for moves, _ in wanted if moves.any()]
         sizes = [moves * truth / (moves @ truth) for moves, _ in wanted if moves @ truth > 0]
         importance = np.sqrt(np.mean(np.square(shares), axis=0))
@@ -429,47 +429,59 @@ class PlannedEvents(PlannedRows):
         self.moves, self._alone = wanted[0]
         self.points, self.beyond = collect["for"] in (EVERYTHING, "auc"), True
 
-    def moved(self, own):
+    @property
+    def every(self):
+        """Measures, as (measure, predictions, share), that of the first predictions first."""
+        shares = (1.0, *self.events.tops)
+        for name in self.events.predicted:
+            yield "auc", name, 0.0
+            yield from (("ratio", name, share) for share in shares)
+
+    def moved(self, own, only=None):
         """How far each event without a reward moves each measure, where chances of 1 are `own`.
 
-        A dict of (measure, predictions, share) to moves (N,), in parts of how far a row moves a
-        mean, and how far its reward alone moves it where nothing is foretold, (N,).
+        A dict of (measure, predictions, share), all or those of `only`, to moves (N,), in parts of
+        how far a row moves a mean, and how far its reward alone moves it where nothing is foretold,
+        (N,).
         """
         events, found = self.events, {}
         blank, known = events.blank, events.reward.copy()
         known[blank] = own
         # Sums are over all rows, and half-widths in parts of those without a reward.
         scale = len(blank) / len(known)
-        for name, score in events.predicted.items():
-            up, down = (one[blank] * scale for one in moves_of_auc(known, score))
-            aside = np.sqrt(own * up**2 + (1 - own) * down**2)
-            found["auc", name, 0.0] = np.abs(up - down), aside
-            for share in (1.0, *events.tops):
-                inside = events.tops[share][name] if share < 1 else np.ones(len(known), bool)
-                # Of a ratio: what is foretold over what is observed, about its size.
-                told, rewards = score[inside].sum(), max(known[inside].sum(), 1e-9)
-                moves = inside[blank] * len(blank) * told / rewards**2
-                mean = known[inside].mean()
-                aside = moves * np.sqrt(own * (1 - mean) ** 2 + (1 - own) * mean**2)
-                found["ratio", name, share] = moves, aside
+        for key in self.every if only is None else only:
+            kind, name, share = key
+            score = events.predicted[name]
+            if kind == "auc":
+                up, down = (one[blank] * scale for one in moves_of_auc(known, score))
+                aside = np.sqrt(own * up**2 + (1 - own) * down**2)
+                found[key] = np.abs(up - down), aside
+                continue
+            inside = events.tops[share][name] if share < 1 else np.ones(len(known), bool)
+            # Of a ratio: what is foretold over what is observed, about its size.
+            told, rewards = score[inside].sum(), max(known[inside].sum(), 1e-9)
+            moves = inside[blank] * len(blank) * told / rewards**2
+            mean = known[inside].mean()
+            aside = moves * np.sqrt(own * (1 - mean) ** 2 + (1 - own) * mean**2)
+            found[key] = moves, aside
         return found
 
     def after(self, answers):
         """As `PlannedRows.after`; how far events move what is asked goes by how many have a 1."""
         made = super().after(answers)
         made.measures = self.moved(made.estimate)
-        made.moves, made._alone = made.measures_for(self.asked_for)[0]
+        made.moves, made._alone = made.measures[self.wanted[0]]
         return made
 
-    def measures_for(self, what, measures=None):
-        """Pairs of moves of the measures that are asked for, the one that is told first."""
-        measures = self.measures if measures is None else measures
+    @property
+    def wanted(self):
+        """Those of `every` that are asked for, the one that is told first."""
         fits = {
             "auc": lambda kind, share: kind == "auc",
             "calibration": lambda kind, share: share == 1.0,
             "top": lambda kind, share: 0 < share < 1,
-        }.get(what, lambda kind, share: True)
-        return [own for (kind, _, share), own in measures.items() if fits(kind, share)]
+        }.get(self.asked_for, lambda kind, share: True)
+        return [key for key in self.every if fits(key[0], key[2])]
 
     @property
     def alone(self):
@@ -479,14 +491,14 @@ class PlannedEvents(PlannedRows):
     def span(self, chance, gamma=SPAN):
         """As `PlannedRows.span`: of rewards whose odds are others than those foretold."""
         odds = logit(np.clip(self.estimate, NEAREST, 1 - NEAREST))
-        told = {"level": self.level, "beyond": True}
+        told, first = {"level": self.level, "beyond": True}, self.wanted[0]
         least, most = [], []
         for turned in np.linspace(-np.log(gamma), np.log(gamma), 7):
             p = expit(odds + turned)
             even = np.full(len(p), p.mean())
             for own, ends in ((p, least), (even, most)):
                 spread = np.sqrt(own * (1 - own))
-                moves, _ = self.measures_for(self.asked_for, self.moved(own))[0]
+                moves, _ = self.moved(own, [first])[first]
                 ends.append(expected_half_width(chance, spread, moves=moves, **told))
         return min(least), max(most)
 
@@ -621,7 +633,7 @@ def planned_events(job):
     to_label = rows_to_label(plan, events.shown[blank], rows, given["id"], column, known)
     job.log.info("%d of %d events without a reward are drawn", len(to_label), len(blank))
     place = {"repeat": 0, "target": "unlabeled", "rows": len(blank)}
-    records = _expected(plan, expected, budget, collect, known is None)
+    records = expected_records(plan, expected, budget, collect, known is None)
     ids = given["ids"]
     records += [
         one | {"part": ids[one["part"]]} for one in expected.each(plan["chance"].to_numpy())

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from counterweight.delivery.saved_models import learned_encoder
-from counterweight.delivery.saved_offers import SavedOffers, tell_offers
+from counterweight.delivery.saved_offers import SavedOffers, drawn_by, tell_offers
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.offer_value import (
     RANDOM_P,
@@ -19,9 +19,10 @@ from counterweight.evaluation.offer_value import (
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.offered import answered_rows, offer_range
 from counterweight.labeling.split import prepared_rows
-from counterweight.models.choice.offer_limits import as_asked, columns_asked
+from counterweight.models.choice.offer_limits import columns_asked
 from counterweight.models.choice.offer_model import scale_of
 from counterweight.models.choice.offer_training import answer_loss, compared, told_categories
+from counterweight.models.choice.offers_to_try import as_asked, coins_of_offers
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.tables.parquet import (
     by_setting,
@@ -66,8 +67,10 @@ def final_offers(job):
     table = saved.named(people) | saved.priced(X)
     if given["id"] not in table:
         table["row"] = people["row"].to_numpy("int64")
-    rng = generator(given["seed"], given["stream"], 0, "experiment")
-    asked = given.get("limits"), given.get("experiment"), rng
+    coins = None
+    if given.get("experiment") is not None:
+        coins = coins_of_offers(saved, people, drawn_by(job, "experiment"))
+    asked = given.get("limits"), given.get("experiment"), coins
     columns, records = as_asked(saved, X, people.reset_index(drop=True), *asked)
     # What was offered to people, and what the model says of it; null where nothing was.
     offers = layout["offer"][people.index.to_numpy()]

@@ -97,7 +97,7 @@ def planned(rows, ids, key, collect):
             "chance": chance,
             "drawn": drawn,
             "group": rows.group,
-            "plan": _digest(ids, size, key),
+            "plan": digest_of(ids, size, key),
         }
     ), budget
 
@@ -116,7 +116,7 @@ def _drawn(place, size, rows, budget, cost):
     return drawn, chances_by_place(place, size, count)
 
 
-def _digest(ids, size, key):
+def digest_of(ids, size, key):
     """Tells plans apart: rows, sizes and the key, whatever the budget and the order of rows."""
     made = hashlib.sha256(key.digest.encode())
     for text, one in sorted(zip(ids, size, strict=True)):
@@ -387,7 +387,7 @@ def explored(rows, ids, key, explore):
     order[np.argsort(place, kind="stable")] = np.arange(1, len(place) + 1)
     plan = {"id": ids, "estimate": rows.estimate, "spread": rows.truth, "size": chance}
     plan |= {"place": place, "order": order, "chance": chance, "drawn": coins < chance}
-    plan |= {"group": rows.group, "plan": _digest(ids, chance, key)}
+    plan |= {"group": rows.group, "plan": digest_of(ids, chance, key)}
     p, per, told = rows.estimate, float(explore["monthly"]), {"month": [], "labels": []}
     told |= {name: [] for name in ("events", "half_width", "cost", "most")}
     loss, gain = explore["loss"], explore["gain"] or 0.0
@@ -425,9 +425,9 @@ def asked_to_explore(explore, binary):
             "strata as explore.by, or give one share."
         )
     for one in shares.values() if isinstance(shares, dict) else [shares]:
-        _positive("share", one, "explore", 1)
+        check_positive("share", one, "explore", 1)
     for name, most in (("monthly", np.inf), ("months", 60)):
-        _positive(name, told[name], "explore", most)
+        check_positive(name, told[name], "explore", most)
     return told | {"months": int(told["months"])}
 
 
@@ -472,7 +472,7 @@ class LabelPlan:
                 "collect goes by budget or by half_width: give one of the two."
             )
         for name in ("budget", "half_width", "floor"):
-            _positive(name, self.collect[name])
+            check_positive(name, self.collect[name])
         self.person, self.outcome = saved.facts["id"], saved.facts["outcome"]
         if not self.person:
             raise CounterweightError(
@@ -492,9 +492,9 @@ class LabelPlan:
         shown = people[self.person].to_numpy()
         ids = canonical_ids(shown, column=self.person, people="frame")
         if explore is None:
-            plan, self.budget = planned(self._rows, ids, _key(key), self.collect)
+            plan, self.budget = planned(self._rows, ids, key_of_plan(key), self.collect)
         else:
-            plan, self.months = explored(self._rows, ids, _key(key), explore)
+            plan, self.months = explored(self._rows, ids, key_of_plan(key), explore)
             self.budget = float(plan["chance"].sum())
         self.people = plan.set_axis(people.index)
         self.frame = rows_to_label(plan, shown, self._rows, self.person, self.outcome)
@@ -627,7 +627,7 @@ def answers_with(saved, frame, labels):
     return LabelAnswers(saved, estimate, y, drawn, chances)
 
 
-def _positive(name, value, key="collect", most=np.inf):
+def check_positive(name, value, key="collect", most=np.inf):
     """Refuse what is no number above 0, and up to `most`, where one may be given."""
     right = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if value is not None and not (right and np.isfinite(value) and 0 < value <= most):
@@ -635,7 +635,7 @@ def _positive(name, value, key="collect", most=np.inf):
         raise CounterweightError(f"{key}.{name} is {value!r}: give a number above 0{upto}.")
 
 
-def _key(key):
+def key_of_plan(key):
     """The `Key` of a plan: of a seed, of bytes, of a file; of `KEY_FILE` where it is None."""
     if isinstance(key, Key):
         return key

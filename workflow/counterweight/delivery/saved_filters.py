@@ -20,7 +20,7 @@ from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.numerics.coins import Key, canonical_ids, key_of_seed, person_uniforms, read_key
 from counterweight.numerics.geometry import interpolated_rows
 from counterweight.numerics.groups import drawn_parts
-from counterweight.plan.components import load
+from counterweight.plan.components import load, reference
 from counterweight.tables.parquet import addressed
 from counterweight.tables.saved_form import read_sealed, whole, write_sealed
 
@@ -170,6 +170,31 @@ class SavedFilter(SavedModel):
             The id, ``accepted``, and what else is released, with the index of `frame`.
         """
         return as_frame(self.released(frame, apply_filter(frame, self, key)), frame)
+
+    def collect(
+        self, frame: pd.DataFrame, budget: float, *, key: object = None, **options: object
+    ) -> object:
+        """Plan whose group to ask for, so that what the filter tells rests on no assumption.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            As of `accept`, with the column of the groups, blank where they are not known.
+        budget : float
+            People to ask in all.
+        key : optional
+            As `apply_filter`: people are drawn by it with their ids.
+        **options
+            ``floor`` and ``batches``, as under ``collect`` in a config.
+
+        Returns
+        -------
+        GroupPlan
+            ``frame`` are the people to ask; ``expected()`` what bound they will give;
+            ``with_labels(labels)`` what they say.
+        """
+        plan = reference("counterweight.delivery.group_plans:GroupPlan")
+        return plan(self, frame, key=key, budget=budget, **options)
 
     def save(self, path: str | Path) -> None:
         """Write the filter as one Parquet table."""
@@ -467,9 +492,7 @@ def decided(frame, saved, key=None):
             f"are drawn by it. It has {listed(frame.columns, 30)}: name it as in the study."
         )
     ids = canonical_ids(frame[person], column=person)
-    if not isinstance(key, Key):
-        seed = isinstance(key, int) and not isinstance(key, bool)
-        key = key_of_seed(key) if seed else read_key(KEY_FILE if key is None else key)
+    key = key_of_filter(key)
     if key.digest != saved.facts["key"]:
         raise CounterweightError(
             f"The key (digest {key.digest}) is not the one that the filter of the study "
@@ -493,6 +516,14 @@ def decided(frame, saved, key=None):
         "leaf": leaf,
         "unlike": unlike,
     }
+
+
+def key_of_filter(key):
+    """The `Key` of a seed or a file; see `apply_filter`."""
+    if isinstance(key, Key):
+        return key
+    seed = isinstance(key, int) and not isinstance(key, bool)
+    return key_of_seed(key) if seed else read_key(KEY_FILE if key is None else key)
 
 
 def tell_drift(saved, leaves):

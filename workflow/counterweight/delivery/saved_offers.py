@@ -18,10 +18,12 @@ from counterweight.delivery.saved_models import (
 )
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.offered import OfferScale
-from counterweight.models.choice.offer_limits import allotted, as_asked, columns_asked, experiment
+from counterweight.models.choice.offer_limits import allotted, columns_asked
 from counterweight.models.choice.offer_training import told_categories
+from counterweight.models.choice.offers_to_try import as_asked, coins_of_offers, experiment
 from counterweight.models.choice.pricing import FAR, Kinds, beyond, offers_made, pricer, quantiles
-from counterweight.plan.components import load
+from counterweight.numerics.coins import own_key
+from counterweight.plan.components import load, reference
 from counterweight.tables.saved_form import writing_answers
 from counterweight.tables.study_data import generator
 from counterweight.tables.table_reader import row_batches
@@ -254,7 +256,7 @@ class SavedOffers(SavedModel):
         rng : numpy.random.Generator
         **asked
             ``how``, ``levels``, ``spread``, ``least``: see
-            `counterweight.models.choice.offer_limits.experiment`.
+            `counterweight.models.choice.offers_to_try`.
 
         Returns
         -------
@@ -262,8 +264,45 @@ class SavedOffers(SavedModel):
             The id, ``tried_offer``, ``propensity`` (its chance), ``best_level``, and expected
             revenues: ``tried_revenue`` of the experiment, ``level_revenue`` of the best level.
         """
-        made = experiment(self, self.encoded(frame), rng, **asked)
+        made = experiment(self, self.encoded(frame), rng.random(len(frame)), **asked)
         return as_frame(self.named(frame) | made, frame)
+
+    def collect(
+        self,
+        frame: pd.DataFrame,
+        budget: float | None = None,
+        *,
+        half_width: float | None = None,
+        key: object = None,
+        experiment: dict | None = None,
+        **options: object,
+    ) -> object:
+        """Plan whom to make which offer next, so that what offers earn rests on no model.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            People to make offers to, with their id.
+        budget : float, optional
+            How many get one.
+        half_width : float, optional
+            In place of it: of the interval that is wanted of what a person brings.
+        key : int, bytes, path or Key, optional
+            What people and offers are drawn by; by default the file ``collect.key``.
+        experiment : dict, optional
+            ``how``, ``levels``, ``spread``, ``least``, as `experiment` takes them.
+        **options
+            ``floor`` and ``batches``, as under ``collect`` in a config.
+
+        Returns
+        -------
+        OfferPlan
+            ``frame`` are the offers to make; ``expected()`` what interval they will give;
+            ``with_labels(labels)`` what their answers say.
+        """
+        told = {"budget": budget, "half_width": half_width} | options
+        plan = reference("counterweight.delivery.offer_plans:OfferPlan")
+        return plan(self, frame, key=key, experiment=experiment, **told)
 
     def encoded(self, frame):
         """Features (n, d) of a whole table, encoded batch by batch."""
@@ -437,6 +476,13 @@ def tell_offers(log, table, offer):
         log.info("%d of %d people: %s", count, len(table), reason)
 
 
+def drawn_by(job, purpose):
+    """What offers to try are drawn by; see `coins_of_offers`."""
+    given = job.given
+    told = {"rng": generator(given["seed"], given["stream"], 0, purpose)}
+    return told | ({"key": own_key(given["key"])} if given.get("key") else {})
+
+
 def price_file(job):
     """Price new people, batch by batch, and say how they differ from those of the fit."""
     saved = SavedOffers.read(job.input.model)
@@ -463,10 +509,11 @@ def price_file(job):
         if waiting:
             offers, X, own = zip(*waiting, strict=True)
             offers, own = (pd.concat(parts, ignore_index=True) for parts in (offers, own))
-            rng = None
+            coins = None
             if tried:
-                rng = generator(job.given["seed"], job.given["stream"], 0, "new experiment")
-            columns, records = as_asked(saved, np.concatenate(X), own, limits, tried, rng)
+                drawn = drawn_by(job, "new experiment")
+                coins = coins_of_offers(saved, offers, drawn)
+            columns, records = as_asked(saved, np.concatenate(X), own, limits, tried, coins)
             write(offers.assign(**columns))
             for one in records:
                 name = " ".join(str(one[key]) for key in ("metric", "part") if key in one)

@@ -73,7 +73,7 @@ def sensitive(frame, *, group, missing="refuse", stratified=False):
                 f"labeling.group names the column {column!r}, which the data set does not "
                 f"have{hint}; it has {listed(known, 20)}."
             )
-        values, gone = _texts(frame[column])
+        values, gone = group_texts(frame[column])
         if gone.any() and missing == "refuse":
             raise CounterweightError(
                 f"The sensitive column {column!r} is missing in {int(gone.sum())} of {len(frame)} "
@@ -107,7 +107,7 @@ def sensitive(frame, *, group, missing="refuse", stratified=False):
     return {"groups": groups, "kept": kept, "stratified": stratified}
 
 
-def _texts(column):
+def group_texts(column):
     """Values as text, whole numbers without a point; and where they are missing."""
     blank = column.isna().to_numpy()
     values = np.full(len(column), "", dtype=object)

@@ -306,6 +306,67 @@ def disclosure(counts, classes, level=0.95):
     return Disclosure(float(shift.max()), float(bounds.max()), level, int(n), bounds)
 
 
+def disclosure_by_design(shares, rows, mass, level=0.95, lost=0.0):
+    """As `disclosure`, of people whose parts are known, and some of whom were asked their group.
+
+    Each part has a sample of its own, with chances that are known. Part j's shift is ``A_jk - sum_l
+    m_l A_lk`` with known m, a sum over parts of what is estimated apart: its bound is made of the
+    exact limits of all shares by adding their squares, each times its factor (Zou & Donner 2008).
+    Nothing is assumed of who had told a group before.
+
+    Parameters
+    ----------
+    shares : array (..., L, K)
+        Of the groups in each part among those asked, weighted by one over their chances; of parts
+        of which nobody was asked they say nothing.
+    rows : array (..., L)
+        Rows that these are worth: those asked where chances within a part are alike, else ``(sum
+        w)^2 / sum w^2``; infinite where everybody's group is known.
+    mass : array (L,)
+        Share of the people in each part.
+    level : float
+        Of each bound alone, and so of the largest.
+    lost : array (..., L), optional
+        Rows that were asked and did not answer, in the unit of `rows`: the bounds then hold
+        whatever their groups are.
+
+    Returns
+    -------
+    value, bound : array (...)
+        Largest shift of a part of which somebody was asked, and its upper bound.
+    """
+    shares, rows, mass = (np.asarray(one, dtype=float) for one in (shares, rows, mass))
+    lost = np.broadcast_to(np.asarray(lost, dtype=float), rows.shape)[..., None]
+    known, held = rows[..., None] > 0, mass > 0
+    n = np.where(np.isfinite(rows), rows, 0.0)[..., None]
+    low = exact_interval(shares * n, n + lost, 2 * (1 - level))[0]
+    high = exact_interval(shares * n + lost, n + lost, 2 * (1 - level))[1]
+    every = np.isinf(rows)[..., None]
+    low, high = np.where(every, shares, low), np.where(every, shares, high)
+    low, high = np.where(known, low, 0.0), np.where(known, high, 1.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        least = np.where(every, shares, np.where(known, shares * n / (n + lost), 0.0))
+        most = np.where(every, shares, np.where(known, (shares * n + lost) / (n + lost), 1.0))
+    m = mass[:, None]
+
+    def largest(own, own_end, other, other_end):
+        """Bound of A_j less the mean of all, from ends of j and of the others."""
+        away, spread = m * other, (m * (other - other_end)) ** 2
+        shift = (1 - m) * own - (away.sum(axis=-2, keepdims=True) - away)
+        squares = ((1 - m) * (own_end - own)) ** 2
+        squares += spread.sum(axis=-2, keepdims=True) - spread
+        return shift + np.sqrt(squares)
+
+    more, less = largest(most, high, least, low), largest(1 - least, 1 - low, 1 - most, 1 - high)
+    bounds = np.where(known, np.minimum(np.maximum(more, less), 1.0), 1.0)[..., held, :]
+    weight = mass * known[..., 0]
+    middle = np.where(known, shares, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = (weight[..., None] * middle).sum(axis=-2) / weight.sum(axis=-1)[..., None]
+    shift = np.where(known, np.abs(middle - mean[..., None, :]), 0.0)[..., held, :]
+    return shift.max(axis=(-2, -1)), bounds.max(axis=(-2, -1))
+
+
 def exact_interval(hits, rows, miss):
     """Clopper-Pearson interval of shares, which each misses with probability `miss` at most.
 

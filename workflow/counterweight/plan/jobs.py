@@ -301,9 +301,11 @@ class Paths:
             if spec["reported"]:
                 measured = step("evaluate", method, at.metrics(method))
                 yield chain(method, trained[method] + [measured])
-        steps, planned_by = labeled, {"collect": task.plan_collect}
-        planned_by |= {"deliver": task.plan_deliver, "apply": task.plan_apply}
-        for stage, planned in planned_by.items():
+        steps, order = labeled, ["collect", "deliver", "apply"]
+        if task.COLLECTS_LAST:
+            order = ["deliver", "collect", "apply"]
+        for stage in order:
+            planned = getattr(task, f"plan_{stage}")
             job = planned(self.plan, study, at)
             if not job or (stage == "apply" and not study["score"]):
                 continue

@@ -278,7 +278,7 @@ def _made(name, entry, place):
     fit = {key: key in task.KEYS for key in ("tilt", "collect", "collected", "explore")}
     for key, fits in (fit | {"weights": targets}).items():
         if key in entry and not fits:
-            beside = ", or for predictions of a log" * key.startswith("collect")
+            beside = ", predictions of a log, filters and offers" * key.startswith("collect")
             raise CounterweightError(
                 f"{place}{key} is for tables whose outcome has blanks{beside}, and this one asks "
                 f"for {task.ASKS}: leave {key} out."

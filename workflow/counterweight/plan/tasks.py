@@ -50,6 +50,7 @@ LEFT_OUT = {
     "rehearsals": lambda study: (),
     "plan_rehearsed": lambda plan, study, at: None,
     "plan_collect": lambda plan, study, at: None,
+    "COLLECTS_LAST": False,
     "shown": lambda study: {},
 }
 

@@ -12,6 +12,7 @@ FIGURES = {
     "explore": "counterweight.reporting.charts.selection_figures:draw_explore",
     "policies": "counterweight.reporting.charts.logs_figures:draw_policies",
     "predictions": "counterweight.reporting.charts.logs_figures:draw_predictions",
+    "certificate": "counterweight.reporting.charts.filters_figures:draw_certificate",
     "groups": "counterweight.reporting.charts.filters_figures:draw_groups",
     "kept": "counterweight.reporting.charts.rates_figures:draw_kept",
     "new_rows": "counterweight.reporting.charts.own_figures:draw_new_rows",

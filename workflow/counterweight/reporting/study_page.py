@@ -389,7 +389,7 @@ HOLDS = {
     "measures": "How good each column of predictions is.",
     "comparisons": "Every two of them, on the same rows.",
     "accepted": "Who is accepted.",
-    "collect": "The rows whose outcome to buy, each with the chance by which it was drawn.",
+    "collect": "The rows whose label to buy, each with the chance by which it was drawn.",
     "explore": "The rows that are decided by chance, each with its chance.",
     "filter": "The filter itself, for new people (docs/filter_format.md).",
     "model": "The saved model: counterweight.load reads it.",

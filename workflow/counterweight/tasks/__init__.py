@@ -48,6 +48,8 @@ And what it may leave out where there is nothing of the sort (`counterweight.pla
 ``plan_apply(plan, study, at)``
     The job of which labels to buy next, of what a study delivers, and of its use on new rows, with
     their outputs, as many as the task likes; None for a study that has none.
+``COLLECTS_LAST``
+    Whether which labels to buy goes by what is delivered, and not the other way round.
 ``rehearsals(study)``, ``plan_rehearse(plan, study, copy, at)``, ``plan_rehearsed(plan, study, at)``
     Names of the synthetic copies of its table on which its answer is made again, the job of each,
     and the job that sums them up; none by default.

@@ -1,13 +1,13 @@
 """What a study may be asked beside its answer: which labels to buy, and to rehearse the answer.
 
-The keys `collect` and `collected` of tables with blank outcomes (`tasks.missing_outcomes`), and
-`rehearse` of every task that has copies of its table with known truth
-(`counterweight.rehearsal`).
+The keys `collect` and `collected` of tables with blank outcomes (`tasks.missing_outcomes`), of
+predictions of a log and of filters, and `rehearse` of every task that has copies of its table with
+known truth (`counterweight.rehearsal`).
 """
 
 from dataclasses import replace
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, Paths, columns_job, draws
 from counterweight.plan.tasks import jobs_of_answer, module_of
@@ -32,6 +32,55 @@ _BY_EVENT = "chances go by single events, each of which counts once"
 UNFIT_EVENTS = dict.fromkeys(
     ("weight", "keep_rate", "kept_where", "rows_before", "user", "group"), _BY_EVENT
 )
+
+
+#: Settings of a plan that are of an outcome: a filter asks for as many people of each leaf.
+OF_OUTCOMES = ("half_width", "cost", "by", "for", "floor")
+UNFIT_OFFERS = {"weight": "offers are made to people, each of whom counts once"}
+UNFIT_GROUPS = {"weight": "what a filter tells is of people, each of whom counts once"}
+
+
+def own_groups(entry, groups):
+    """Keys of a study of a filter of ``collect`` and ``collected``, with the figure of a plan."""
+    collect, collected = entry.get("collect"), entry.get("collected")
+    if collect is None and collected is None:
+        return {"figures": []}
+    key = _refused(entry, UNFIT_GROUPS)
+    if len(groups) > 1:
+        raise CounterweightError(
+            f"{key} is for the groups of one column, and balance names {listed(groups)}: leave "
+            f"{key} out, or balance one column."
+        )
+    for name in OF_OUTCOMES:
+        if name in (collect or ()):
+            raise CounterweightError(
+                f"collect.{name} is for tables with an outcome, and this one asks for a filter: "
+                "leave it out."
+            )
+    if collect is not None and "budget" not in collect:
+        raise CounterweightError(
+            "collect says how many people to ask for their group by budget: give it; the page "
+            "says at which budget a certificate may be expected."
+        )
+    figures = ["certificate"] * (collect is not None)
+    return {"collect": collect, "collected": collected, "figures": figures}
+
+
+def own_offers(entry):
+    """Keys of a study of offers of ``collect`` and ``collected``, with the figure of a plan."""
+    collect, collected = entry.get("collect"), entry.get("collected")
+    if collect is None and collected is None:
+        return {"figures": []}
+    _refused(entry, UNFIT_OFFERS)
+    if collect is not None:
+        _check_budget(collect)
+        for name in ("cost", "by", "for"):
+            if name in collect:
+                raise CounterweightError(
+                    f"collect.{name} is for tables with an outcome, and this one is of offers: "
+                    "leave it out."
+                )
+    return {"collect": collect, "collected": collected, "figures": ["collect"] * bool(collect)}
 
 
 def own_events(entry):
@@ -208,11 +257,10 @@ def plan_collection(plan, study, at, inputs, given, uses, run=f"{_HERE}:collect"
     inputs = inputs | {"collected": collected}
     told = {"collect": asked_plan(study), "id": dataset["roles"]["id"], "key": plan["filter_key"]}
     told["reading"] = dataset.get("reading", {})
-    outputs = {
-        "metrics": at.metrics("collect"),
-        "csv": f"{at.folder}/collect.csv",
-        "plan": f"{at.folder}/plan.parquet",
-    }
+    outputs = {"metrics": at.metrics("collect")}
+    if study["collect"]:
+        outputs["csv"] = f"{at.folder}/collect.csv"
+        outputs["plan"] = f"{at.folder}/plan.parquet"
     own = (collected,) if collected else ()
     key = plan["filter_key"]
     return Job(run, inputs, told | given, uses, outputs, own=own, key=key)
@@ -249,12 +297,27 @@ def collect_events(job):
     _write(job, *planned_events(job))
 
 
+def collect_groups(job):
+    """As `collect`, of people whose group is to be asked for, with what those asked say."""
+    from counterweight.delivery.group_plans import planned_groups
+
+    _write(job, *planned_groups(job))
+
+
+def collect_offers(job):
+    """As `collect`, of offers to make, with what answers to those made say."""
+    from counterweight.delivery.offer_plans import planned_offers
+
+    _write(job, *planned_offers(job))
+
+
 def _write(job, rows, plan, records):
     from counterweight.tables.parquet import METRICS, metrics_table, write_table
     from counterweight.tables.saved_form import write_csv
 
-    write_csv(job.output.csv, rows)
-    write_table(job.output.plan, plan)
+    if plan is not None:
+        write_csv(job.output.csv, rows)
+        write_table(job.output.plan, plan)
     table = metrics_table(job.given["study"], "collect", records)
     write_table(job.output.metrics, table, METRICS)
 
@@ -277,6 +340,16 @@ REHEARSED = {"copies": 50, "gamma": 2.0}
 #: Keys of a study that say nothing of how its answer is computed.
 UNTOLD = ("title", "question", "family", "rehearse", "figures", "score", "columns", "labels")
 UNTOLD += ("collect", "collected", "explore")
+
+
+def check_own_table(name, study, plan):
+    """Refuse to buy labels of a data set of the library, whose rows nobody can ask."""
+    asked = next((key for key in ("collect", "collected") if study[key] is not None), None)
+    if asked and "roles" not in plan["datasets"].get(study["dataset"], ()):
+        raise CounterweightError(
+            f"studies.{name}.{asked} is of people who can be asked, in a table of one's own, and "
+            f"{study['dataset']} is a data set of the library: leave {asked} out."
+        )
 
 
 def asked_rehearsal(name, study, plan, scenarios, usual=1):

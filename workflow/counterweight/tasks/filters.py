@@ -8,7 +8,12 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
 from counterweight.plan.mistakes import nearest
-from counterweight.tasks.beside_answers import asked_rehearsal, plan_copy
+from counterweight.tasks.beside_answers import (
+    asked_rehearsal,
+    check_own_table,
+    plan_collection,
+    plan_copy,
+)
 from counterweight.tasks.beside_answers import copies as rehearsals
 from counterweight.tasks.beside_answers import plan_summed_up as plan_rehearsed
 from counterweight.tasks.own_studies import balanced as own_study
@@ -17,7 +22,9 @@ WORDS = "studies of balanced filters"
 ASKS = "a filter that balances groups"
 ROLES = ("balance",)
 KEYS = frozenset({"selection", "weighting", "target", "filter", "paired_with", "score"})
-KEYS |= {"rehearse"}
+KEYS |= {"rehearse", "collect", "collected"}
+#: Whose group to ask for goes by the filter that is delivered.
+COLLECTS_LAST = True
 #: Roles whose columns new rows need besides the features.
 NEW_ROWS_NEED = ("id",)
 PAGE = {
@@ -33,6 +40,7 @@ LIMIT = "alpha"
 def complete(name, study, plan):
     study |= {"targets": ["general"], "columns": ["imbalance"]}
     study["rehearse"] = asked_rehearsal(name, study, plan, ("assumed",))
+    check_own_table(name, study, plan)
 
 
 def finish(name, study):
@@ -552,6 +560,16 @@ def apply(job):
         table = metrics_table(job.given["study"], "new rows", new_records(saved, found))
         write_table(job.output.metrics, table, METRICS)
     write_answers(job.output.table, job.output.csv, saved.released(frame, found))
+
+
+def plan_collect(plan, study, at):
+    if not (study["collect"] or study["collected"]):
+        return None
+    inputs = {"table": at.table, "columns": at.columns, "model": f"{at.folder}/filter.parquet"}
+    run, given = "counterweight.tasks.beside_answers:collect_groups", {"study": study["id"]}
+    used = [study["filter"]["method"], *_others(study["filter"])]
+    uses = dict.fromkeys(("selector", _chain(study, one)[1]["selector"]) for one in used)
+    return plan_collection(plan, study, at, inputs, given, tuple(uses), run)
 
 
 def plan_rehearse(plan, study, copy, at):

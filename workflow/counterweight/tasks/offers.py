@@ -8,13 +8,21 @@ import itertools
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
-from counterweight.tasks.beside_answers import asked_rehearsal, plan_copy
+from counterweight.tasks.beside_answers import (
+    asked_rehearsal,
+    check_own_table,
+    own_offers,
+    plan_collection,
+    plan_copy,
+)
 from counterweight.tasks.beside_answers import copies as rehearsals
 from counterweight.tasks.beside_answers import plan_summed_up as plan_rehearsed
 
 WORDS = "studies of offers and answers"
 KEYS = frozenset({"paired_with", "deliver", "score", "limits", "experiment", "bootstrap"})
-KEYS |= {"rehearse"}
+KEYS |= {"rehearse", "collect", "collected"}
+#: Which offers to try goes by the model that is delivered.
+COLLECTS_LAST = True
 PAGE = {
     "table": "counterweight.reporting.pages.offers_page:table",
     "page": "counterweight.reporting.pages.offers_page:PAGE",
@@ -42,7 +50,7 @@ def own_study(entry):
         raise CounterweightError(
             f"offer.low is {low} and offer.high {high}: low must be below high."
         )
-    plain = {"model": "offer_logistic", "l2": None}
+    plain, bought = {"model": "offer_logistic", "l2": None}, own_offers(entry)
     return {
         "roles": {"offer": told["offer"], "answer": answer},
         "features": {"recipe": "one_hot", "least_rows": None},
@@ -61,10 +69,11 @@ def own_study(entry):
             {"model": "offer_boosting"},
         ],
         "figures": [
+            *bought.pop("figures"),
             *["rehearsal"] * ("rehearse" in entry),
             *("curves", "profiles", "enrolment", "model_order"),
         ],
-    }
+    } | bought
 
 
 def _check_points(name, study):
@@ -107,6 +116,7 @@ def complete(name, study, plan):
     # Errors are of chances where these are known, else answers judge.
     study |= {"targets": ["general"], "columns": ["rmse", "log_loss"]}
     study["rehearse"] = asked_rehearsal(name, study, plan, ("assumed",))
+    check_own_table(name, study, plan)
     # Each repeat of a simulated data set is a world of its own, so nothing is shared.
     if components.declared("dataset", study["dataset"], "SIMULATED", False):
         study["test_share"] = 0.0
@@ -320,6 +330,8 @@ def plan_deliver(plan, study, at):
         "id": roles.get("roles", {}).get("id"),
     }
     given |= roles | asked
+    key = _key_of(plan, study)
+    given |= {"key": key} if key else {}
     outputs = {
         "model": f"{at.folder}/model.parquet",
         "offers": f"{at.folder}/offers.parquet",
@@ -328,7 +340,14 @@ def plan_deliver(plan, study, at):
     if own or many or asked:
         outputs["metrics"] = at.metrics("delivered")
     uses += _models(candidates)
-    return Job(f"{_HERE}:deliver", inputs, parts | given | draws(plan, study), uses, outputs)
+    told = parts | given | draws(plan, study)
+    return Job(f"{_HERE}:deliver", inputs, told, uses, outputs, key=key)
+
+
+def _key_of(plan, study):
+    """The key that offers to try are drawn by, of people of one's own table; "" without any."""
+    person = plan["datasets"][study["dataset"]].get("roles", {}).get("id")
+    return plan["filter_key"] if person and study["experiment"] is not None else ""
 
 
 def _asked(study):
@@ -354,14 +373,26 @@ def plan_apply(plan, study, at):
     reading = plan["datasets"][study["dataset"]].get("reading", {})
     given = {"study": study["id"], "reading": reading} | _asked(study)
     given |= draws(plan, study) if "experiment" in given else {}
+    key = _key_of(plan, study)
+    given |= {"key": key} if key else {}
     uses = _models(_candidates(study))
-    return Job(f"{_HERE}:apply", inputs, given, uses, outputs, own=(study["score"],))
+    return Job(f"{_HERE}:apply", inputs, given, uses, outputs, own=(study["score"],), key=key)
 
 
 def apply(job):
     from counterweight.delivery.saved_offers import price_file
 
     price_file(job)
+
+
+def plan_collect(plan, study, at):
+    if not (study["collect"] or study["collected"]):
+        return None
+    inputs = {"table": at.table, "columns": at.columns, "model": f"{at.folder}/model.parquet"}
+    given = {"study": study["id"], "outcome": study["outcome"]["options"]}
+    given["experiment"] = study["experiment"]
+    run = "counterweight.tasks.beside_answers:collect_offers"
+    return plan_collection(plan, study, at, inputs, given, _models(_candidates(study)), run)
 
 
 def plan_rehearse(plan, study, copy, at):

@@ -16,6 +16,7 @@ from counterweight.numerics.rates.language import (
 from counterweight.plan import components
 from counterweight.plan.mistakes import condition_mistakes, nearest, refuse_all
 from counterweight.plan.tasks import module_of
+from counterweight.tasks.beside_answers import own_groups
 
 #: Words of a condition that is written out; see `counterweight.labeling.columns`.
 WRITTEN_OUT = ("column", "all")
@@ -362,6 +363,7 @@ def balanced(entry):
     given["min_cell_count"] = entry.get("min_cell_count", LEAST_CELL)
     given |= {name: entry[name] for name in ("epsilon",) if name in entry}
     limit = {"alpha": alpha, "level": entry.get("confidence", 0.95), "among": others}
+    bought = own_groups(entry, groups)
     given["certified" if certified else "chosen"] = limit
     return {
         # The columns of the groups are no features: nobody needs to tell them later.
@@ -375,9 +377,9 @@ def balanced(entry):
         "selection": proxies,
         "weighting": [{"weighting": "quadratic"} | limits],
         "models": [model | {"classifier": "none"} for model in models],
-        "figures": ["groups", *["rehearsal"] * ("rehearse" in entry)],
+        "figures": [*bought.pop("figures"), "groups", *["rehearsal"] * ("rehearse" in entry)],
         "filter": given,
-    }
+    } | bought
 
 
 def condition_of(told):

@@ -7,7 +7,8 @@ from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.policy_value import ips, snips
 from counterweight.labeling.encoding import fitted_encoder
-from counterweight.models.choice.offer_limits import choices, experiment, levels_of
+from counterweight.models.choice.offer_limits import choices, levels_of
+from counterweight.models.choice.offers_to_try import experiment
 from counterweight.reporting.pages.offers_page import within_limits
 from delivering import Own
 from scipy.special import expit
@@ -110,7 +111,8 @@ def test_thompson_counts_the_draws_of_segments_as_of_lines():
     frame = shop(600)
     saved = saved_of(frame, "predictive_choice", "soft")
     X = saved.encoded(frame)
-    made = experiment(saved, X, np.random.default_rng(0), how="thompson", levels=6, least=0.02)
+    coins = np.random.default_rng(0).random(len(X))
+    made = experiment(saved, X, coins, how="thompson", levels=6, least=0.02)
     assert (made["propensity"] >= 0.02 - 1e-12).all() and (made["propensity"] <= 1).all()
     offers = levels_of(saved, 6)
     p, fits = choices(saved, X, offers)

@@ -163,3 +163,55 @@ def test_the_answer_says_whether_missing_at_random_is_refuted(refuted, told):
     made = page.bought_answer(numeric.numbers, numeric, (), ())
     assert [point[1].mean for point in made.points] == [0.3, 0.2]
     assert "estimates together, it is <>" in made.sentence
+
+
+def of(**told):
+    return [{"metric": name, "value": float(value)} for name, value in told.items()]
+
+
+def test_people_to_ask_for_their_group_are_told_and_what_came_of_it():
+    plan = of(labels_planned=300, planned_disclosivity=0.21, planned_certified=0.53)
+    plan += [
+        {"metric": "planned_disclosivity", "variable": end, "value": value}
+        for end, value in (("low", 0.18), ("high", 0.31))
+    ]
+    (text,) = page.planned_of_filter(numbers(plan))
+    assert "collect.csv lists 300 of the people who told no group" in text
+    assert "at most 0.210" in text and "0.180 to 0.310" in text and "the chance 53 %" in text
+    assert [*page.planned_of_filter(numbers())] == [*page.bought_of_filter(numbers())] == []
+    found = of(labels_bought=290, labels_refused=6, labels_waiting=4, confidence_collected=0.95)
+    found += of(disclosivity_collected=0.15, collected_at_most=0.24, collected_at_worst=0.29)
+    found += of(imbalance_before_collected=0.3, imbalance_collected=0.1)
+    first, groups, silent, left = page.bought_of_filter(numbers(found + of(certified_collected=1)))
+    assert first.startswith("Certified for people who told no group, too: by 290 of them")
+    assert "at most 0.240" in first and "(found: 0.150)" in first and "95.0 %" in first
+    assert "0.300, and 0.100 among those" in groups and "6 people" in silent and "0.290" in silent
+    assert left.startswith("4 people of collect.csv are still to be asked")
+    first, *_ = page.bought_of_filter(numbers(found + of(certified_collected=0)))
+    assert first.startswith("Not certified for people who told no group: by 290 of them")
+    first, *_ = page.bought_of_filter(numbers(found))
+    assert first.startswith("By 290 of them")
+
+
+def test_offers_to_make_are_told_and_what_their_answers_say():
+    plan = of(labels_planned=200, labels_budget=200, planned_half_width=0.27)
+    plan += [
+        {"metric": "expected_half_width", "part": "200", "variable": which, "value": value}
+        for which, value in (("wrong", 0.41), ("plain", 0.74))
+    ]
+    (text,) = page.planned_of_offers(numbers(plan))
+    assert "lists 200 people without an answer and the offer to make to each" in text
+    assert "±0.270" in text and "(±0.410 if" in text and "±0.740 if offers and people" in text
+    found = of(labels_bought=180, labels_refused=5, labels_waiting=15)
+    first, silent, left, then = page.bought_of_offers(numbers(found))
+    assert first.startswith("180 answers came back, too few") and then.startswith("Put the offers")
+    assert silent.startswith("5 people") and left.startswith("15 offers of collect.csv are still")
+    for name, value in (("best", 5.4), ("6", 5.13), ("10", 3.0)):
+        place = {"metric": "revenue_collected", "part": name}
+        found += [place | {"value": value, "standard_error": 0.1}]
+        found += [{"metric": "collected_claim", "part": name, "value": 5.3}]
+    first, *_ = page.bought_of_offers(numbers(found))
+    assert "bring 5.40 [5.20, 5.60] each" in first and "which had said 5.3" in first
+    assert "of one offer for all 6 brings most, 5.13 [4.93, 5.33]" in first
+    lines = [line.label for line in page.TRIED.lines(numbers(found))]
+    assert lines == ["The best offer for each", "6 for everybody", "10 for everybody"]

@@ -77,6 +77,18 @@ def test_the_answer_says_what_is_promised_for_new_people(small):
     assert page.answer(numbers).sentence.startswith("Alpha_beta, α = 0.2")
 
 
+def test_people_who_told_no_group_are_to_be_asked_once(small):
+    settings = filters.settings_of(given=GIVEN)
+    assert [*page._next_to_ask(numbers_of(small, settings))] == []
+    left_out = filters.measured(labels=filters.at("rows_dropped", [40.0, 40.0]))
+    dropped = pd.concat([small, left_out])
+    (text,) = page._next_to_ask(numbers_of(dropped, settings))
+    assert text.startswith("40 people told no group") and "collect: {budget: 300}" in text
+    plan = {"target": "unlabeled", "metric": "labels_planned", "value": 9.0}
+    plan = metrics_table("s", "collect", [plan]).to_pandas()
+    assert [*page._next_to_ask(numbers_of(pd.concat([dropped, plan]), settings))] == []
+
+
 def test_the_answer_is_of_the_filter_that_is_given_away(small):
     told = page.answer(numbers_of(small, filters.settings_of(given=GIVEN | {"repeat": 1})))
     assert "which is not a significant change" in told.sentence, "two repeats cannot tell"

@@ -1,6 +1,6 @@
-"""What deciders ask of saved offers beyond the best one for each: limits, and the next experiment.
+"""Limits that saved offers keep together.
 
-Both choose among a few offers: those of the grid, or points evenly over what was made. Nobody gets
+They choose among a few offers: those of the grid, or points evenly over what was made. Nobody gets
 one outside what was made to people like them.
 
 Limits: each person i gets one of some offers g, or none; it is accepted with chance p_ig, earns
@@ -321,8 +321,6 @@ def _first(marks):
 
 #: By how much ends may differ, in widths of the range of offers.
 MARGIN = 1e-6
-#: Ways to draw the next offers.
-WAYS = ("around", "thompson")
 #: Limits of a mean among those who accept.
 MEAN_LIMITS = ("quality", "share")
 
@@ -448,137 +446,6 @@ def _by_draws(saved, X, choice, offers):
             p = np.vstack([p, np.repeat(others, -(-len(p) // len(others)), axis=0)])
         means, spreads = means + p.sum(axis=1), spreads + (p * (1 - p)).sum(axis=1)
     return means, spreads
-
-
-def experiment(saved, X, rng, *, how="around", levels=7, spread=0.1, least=0.02):
-    """Offers drawn at random near the best ones, each with the chance with which it was drawn.
-
-    Once people have answered, the table is a log of decisions with known chances, by which any
-    rule that chooses among these offers can be valued without a model.
-
-    Parameters
-    ----------
-    how : {"around", "thompson"}
-        around: chances fall with the distance from the best offer as a normal density does.
-        thompson: the chance of an offer is the share of bootstrap draws in which it is best.
-    levels : int
-        Offers to choose from, where there is no grid.
-    spread : float
-        Standard deviation of around, as a share of the range of offers.
-    least : float
-        Chance, at least, of every offer that was made to such people.
-
-    Returns
-    -------
-    dict of str to array (n,)
-        ``tried_offer``; its ``propensity``; ``best_level``, the offer among these that earns
-        most in expectation; ``tried_revenue``, what the experiment is expected to earn of each,
-        and ``level_revenue``, what the best levels are.
-
-    Raises
-    ------
-    CounterweightError
-        Where the least chances leave nothing to chance, or the model has no draws.
-    """
-    if how not in WAYS:
-        raise CounterweightError(
-            f"An experiment by {how!r} is not known: choose {' or '.join(WAYS)}."
-        )
-    if not (levels >= 2 and 0 < spread < np.inf and 0 < least < 1):
-        raise CounterweightError(
-            f"An experiment needs two levels at least, a spread above 0 and a least chance between "
-            f"0 and 1, not {levels}, {spread} and {least}."
-        )
-    offers = levels_of(saved, levels)
-    p, fits = choices(saved, X, offers)
-    if least * fits.sum(axis=1).max() >= 1.0:
-        raise CounterweightError(
-            f"An experiment with {len(offers)} offers cannot give each a chance of {least:g}: "
-            "lower least, or take fewer levels."
-        )
-    earned = np.where(fits, p * saved.scale.revenue(offers), -np.inf)
-    best, count = earned.argmax(axis=1), fits.sum(axis=1)[:, None]
-    if how == "thompson":
-        weights = _draws_best(saved, X, offers)
-    else:
-        away = (offers - offers[best][:, None]) / (spread * saved.scale.width)
-        weights = np.exp(-0.5 * np.minimum(away**2, 1e3))
-    weights = np.where(fits, weights, 0.0)
-    total = weights.sum(axis=1, keepdims=True)
-    weights = np.where(total > 0, weights / np.maximum(total, 1e-300), fits / count)
-    chances = np.where(fits, least + (1 - least * count) * weights, 0.0)
-    running = chances.cumsum(axis=1)
-    drawn = (rng.random(len(X))[:, None] * running[:, -1:] >= running).sum(axis=1)
-    drawn, rows = np.minimum(drawn, len(offers) - 1), np.arange(len(X))
-    return {
-        "tried_offer": offers[drawn],
-        "propensity": chances[rows, drawn],
-        "best_level": offers[best],
-        "tried_revenue": (chances * np.where(fits, earned, 0.0)).sum(axis=1),
-        "level_revenue": earned[rows, best],
-    }
-
-
-def _draws_best(saved, X, offers):
-    """Share (n, m) of the bootstrap draws in which each offer earns most."""
-    own = saved._pricer
-    if not own.has_draws:
-        raise CounterweightError(
-            f"{saved.facts['model']} has no bootstrap draws to choose by: take how: around, or "
-            "deliver another method (deliver)."
-        )
-    scaled = saved.scale.scaled(offers)
-    order = np.argsort(scaled)
-    ends = np.sort(np.clip(saved.scale.scaled(saved.arrays["made"]), 0.0, 1.0), axis=1)
-    grid = scaled[order]
-
-    def shares(best):
-        place = np.abs(best[..., None] - grid).argmin(axis=-1)
-        return np.stack([(place == at).mean(axis=0) for at in range(len(grid))])
-
-    def of(at):
-        about = own.about(X[at])
-        asked = about, saved.kinds_of(about, X[at])[0], ends, saved.scale.scaled_revenue(), grid
-        return {"shares": own.ends(*asked, saved.part("draw"), shares).T}
-
-    found = np.empty((len(X), len(offers)))
-    found[:, order] = saved._by_parts(of, len(X))["shares"]
-    return found
-
-
-def as_asked(saved, X, frame, limits=None, tried=None, rng=None):
-    """Columns of people, and records for the page, of a config's ``limits`` and ``experiment``."""
-    columns, records = {}, []
-
-    def add(metric, value, **more):
-        records.append({"metric": metric, "value": float(value), **more, "rows": len(X)})
-
-    if limits:
-        own, found = allotted(saved, X, frame, **limits)
-        columns |= {f"allotted_{name}": values for name, values in own.items()}
-        facts = {"revenue": found.value, "bound": found.dual, "free": found.free}
-        facts |= {"greedy": found.greedy, "none": (found.choice < 0).sum()}
-        for name, value in facts.items():
-            if np.isfinite(value):
-                add(f"allotted_{name}", value)
-        for name, used in found.used.items():
-            bound = limits[name]
-            if name in MEAN_LIMITS:
-                # A mean is told as such, among those who accept.
-                bound = bound["least"]
-                used = bound - used / max(float(own["p"].sum()), 1e-300)
-            add("limit_used", used, part=name)
-            add("limit_price", found.multipliers[name], part=name)
-            add("limit_bound", bound, part=name)
-        if (sure := limits.get("confidence")) is not None:
-            add("limit_confidence", sure, part="capacity")
-    if tried:
-        own = experiment(saved, X, rng, **tried)
-        for name in ("tried_revenue", "level_revenue"):
-            add(name, own.pop(name).sum())
-        columns |= own
-        add("tried_least_p", own["propensity"].min())
-    return columns, records
 
 
 def columns_asked(limits):

@@ -12,6 +12,7 @@ from counterweight.reporting.wording import (
     chance_text,
     count,
     listing,
+    number,
     setting_label,
     shortened,
     told_apart,
@@ -23,6 +24,12 @@ CAPTION_BY_NAME = {
     "groups": (
         "Shares of the groups among all rows that were held out and among those that the filter "
         "accepts; the red mark is the share that is wanted. Of many groups the rarest are drawn."
+    ),
+    "certificate": (
+        "Bound of what a leaf of the filter tells about the group of people who had told none, by "
+        "how many of them are asked: what one in two samples stays below if groups are like those "
+        "of people who told, as planned and of a simple random sample. The dashed line is the limit "
+        "that the filter keeps for people like those who told."
     ),
     "frontier": (
         "Settings that no other setting of any filter beats both in disclosivity and in "
@@ -55,6 +62,8 @@ CAPTION_BY_NAME = {
 
 
 TARGETS = {"train": "Training rows", "test": "Test rows"}
+#: Lines of the bound to expect, by how people are drawn.
+ASKED = {"plan": ("as planned", forms.MAIN), "plain": ("a plain random sample", forms.BASELINE)}
 
 
 class Filters:
@@ -473,3 +482,40 @@ def draw_groups(study):
     title = f"{name}: {first.mean:.1f} % of all, {after.mean:.1f} % of the accepted"
     title += f"; wanted {wanted:.1f} %{forms.of_all(every)}"
     return canvas.drawing(title, "Shares of groups before and after")
+
+
+def draw_certificate(study):
+    """The bound to expect by how many people are asked, and the one that came of those asked."""
+    source, target, metric = "collect", "unlabeled", "expected_disclosivity"
+    budgets = study.places("part", source, metric, target)
+    if not budgets:
+        return forms.blank("Nobody's group is asked for in this study.")
+    words, _ = forms.axis_of(study.measure(metric))
+    canvas = forms.Canvas(["The bound to expect"], 2.6, "People asked in all", words)
+    panel = canvas.all[0]
+    for variable, (name, look) in ASKED.items():
+        points = [
+            (float(at), study.get(source, metric, target, part=at, variable=variable).mean)
+            for at in budgets
+        ]
+        panel.line(name, points, look, bars=False)
+    budget = study.get(source, "labels_budget", target).mean
+    panel.upright(budget, forms.Look(forms.INK, "", forms.DOTTED), "the plan")
+    given = plan_of(study, "given")
+    alpha = (given.get("certified") or given.get("chosen") or {}).get("alpha")
+    if alpha is not None:
+        ends = [(float(at), alpha) for at in (budgets[0], budgets[-1])]
+        panel.line("limit", ends, forms.LIMIT, bars=False)
+    found = study.get(source, "collected_at_most", target)
+    if found.known:
+        at = study.get(source, "labels_bought", target).mean
+        look = forms.Look(forms.RED, "X", "none")
+        panel.line("reached", [(at, found.mean)], look, bars=False, markersize=7)
+    panel.ax.set_xlim(left=0)
+    panel.ax.set_ylim(bottom=0)
+    count = number(study.get(source, "labels_planned", target).mean, 0)
+    planned = number(study.get(source, "planned_disclosivity", target).mean, 3)
+    return canvas.drawing(
+        f"With {count} people asked the bound is expected to be {planned}",
+        "Expected bound of what the filter tells, by number of people asked",
+    )

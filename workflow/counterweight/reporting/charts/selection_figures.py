@@ -527,10 +527,11 @@ def draw_collect(study):
     budget = study.get(_SOURCE, "labels_budget", _TARGET).mean
     panel.upright(budget, forms.Look(forms.INK, "", forms.DOTTED), "the plan")
     target = study.plan["targets"][0]
-    # Where labels tell of predictions they are counted with the rows of the log.
-    source, place = "delivered", {}
-    if not study.get(source, f"reached_{kind}", target).known:
-        source, place = "labels", {"part": "log"}
+    # Where labels tell of predictions they are counted with the rows of the log, of offers with
+    # the plan.
+    told = (("delivered", target, {}), ("labels", target, {"part": "log"}), (_SOURCE, _TARGET, {}))
+    known = (one for one in told if study.get(one[0], f"reached_{kind}", one[1], **one[2]).known)
+    source, target, place = next(known, told[0])
     reached = study.get(source, f"reached_{kind}", target, **place)
     if reached.known and not spent:
         at = study.get(source, "labels_bought", target, **place).mean

@@ -122,8 +122,16 @@ def _todo(numbers):
         "are flagged before you decide on them"
         + ("." if new else "; name a file of people who come later under score.")
     )
-    planned = numbers.get("collect", "labels_planned", "unlabeled").known
-    if numbers.plan.get("at_random", True) and not planned:
+    planned, exploring = (
+        numbers.get("collect", name, "unlabeled").known
+        for name in ("labels_planned", "explore_drawn")
+    )
+    if exploring:
+        yield (
+            "Decide the rows of explore.csv by chance, fill in their outcomes as they come, and "
+            "name the file under collected: by them the answer needs no assumption."
+        )
+    elif numbers.plan.get("at_random", True) and not planned:
         yield (
             "Whether labels are missing at random no table can show. Outcomes of some rows without "
             "one can: collect: {budget: 200} lists those to buy."

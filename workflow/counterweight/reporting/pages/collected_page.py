@@ -4,7 +4,7 @@ from counterweight.numerics.sensitivity import SPAN, TWICE
 from counterweight.reporting import blocks
 from counterweight.reporting.sheets import Column, Line, Sheet, in_words, told
 from counterweight.reporting.study_page import Answer
-from counterweight.reporting.wording import capital, number, places_for
+from counterweight.reporting.wording import amount, capital, number, percent, places_for
 
 _PLAN, _GIVEN, _BLANK = "collect", "delivered", "unlabeled"
 ENDS = ("low", "high")
@@ -333,5 +333,181 @@ EXPECTED = Sheet(
     first="Predictions",
     note="Half of a 95 % interval, if predictions are right on average, once labels that are there "
     "have put them right.",
+    best=False,
+)
+
+
+# The same of a filter: whose group to ask for.
+
+
+def planned_of_filter(numbers):
+    """Sentences on the people to ask for their group."""
+    known = {
+        name: numbers.get(_PLAN, name, _BLANK)
+        for name in ("labels_planned", "planned_disclosivity", "planned_certified")
+    }
+    if not known["labels_planned"].known:
+        return
+    low, high = (
+        number(numbers.get(_PLAN, "planned_disclosivity", _BLANK, variable=end).mean, 3)
+        for end in ENDS
+    )
+    count = number(known["labels_planned"].mean, 0)
+    yield (
+        f"collect.csv lists {count} of the people who told no group, drawn by design: by them a "
+        "leaf of the filter is expected to be shown to tell at most "
+        f"{number(known['planned_disclosivity'].mean, 3)} about people like those who told none "
+        f"(eight of ten samples: {low} to {high}), and to keep its limit for them with the chance "
+        f"{percent(known['planned_certified'].mean, 0)}, if they are like those who told. Fill in "
+        "its group column and name the file under collected."
+    )
+
+
+def bought_of_filter(numbers):
+    """Sentences on what people who were asked for their group say of the filter."""
+
+    def of(metric):
+        return numbers.get(_PLAN, metric, _BLANK).mean
+
+    bought = numbers.get(_PLAN, "labels_bought", _BLANK)
+    if not bought.known:
+        return
+    certified, kept = numbers.get(_PLAN, "certified_collected", _BLANK), ""
+    if certified.known:
+        sure = certified.mean == 1
+        kept = "Certified for people who told no group, too: " if sure else ""
+        kept = kept or "Not certified for people who told no group: "
+    text = (
+        f"{kept}by {number(bought.mean, 0)} of them who were asked by design a leaf of the filter "
+        f"tells at most {number(of('collected_at_most'), 3)} about anybody's group (found: "
+        f"{number(of('disclosivity_collected'), 3)}), with confidence "
+        f"{percent(of('confidence_collected'), 1)}. It rests on the known chances by which they "
+        "were drawn, and on nothing that is assumed of who told."
+    )
+    yield capital(text)
+    before, after = of("imbalance_before_collected"), of("imbalance_collected")
+    yield (
+        f"Among them the imbalance is {number(before, 3)}, and {number(after, 3)} among those of "
+        "them whom the filter accepts."
+    )
+    if of("labels_refused") > 0:
+        yield (
+            f"{number(of('labels_refused'), 0)} people who were asked gave no group, and are taken "
+            "to be like the others of their leaf; whatever their groups are, a leaf tells at most "
+            f"{number(of('collected_at_worst'), 3)}."
+        )
+    if of("labels_waiting") > 0:
+        yield f"{number(of('labels_waiting'), 0)} people of collect.csv are still to be asked."
+
+
+def _untold(numbers):
+    for name in numbers.places("part", _PLAN, "share_before_collected", _BLANK):
+        yield Line(_PLAN, str(name), {"part": name})
+
+
+#: Groups of people who had told none, by those of them who were asked.
+UNTOLD = Sheet(
+    "The groups of people who had told none, by those of them who were asked",
+    _untold,
+    (
+        Column("share_before_collected", target=_BLANK),
+        Column("share_after_collected", target=_BLANK),
+    ),
+    first="Group",
+    best=False,
+)
+
+
+# The same of offers: which to make next.
+
+
+def planned_of_offers(numbers):
+    """Sentences on the offers to make."""
+    count = numbers.get(_PLAN, "labels_planned", _BLANK)
+    if not count.known:
+        return
+    expected = _half(numbers, "planned", _PLAN, _BLANK)
+    budget = numbers.get(_PLAN, "labels_budget", _BLANK).mean
+    wrong, plain = (
+        _half(numbers, "expected", _PLAN, _BLANK, part=f"{budget:g}", variable=which)
+        for which in ("wrong", "plain")
+    )
+    yield (
+        f"collect.csv lists {number(count.mean, 0)} people without an answer and the offer to make "
+        "to each, drawn near the best one with a known chance: what a person brings with the best "
+        f"offers is then expected to be known to ±{expected}, whatever the model is worth "
+        f"(±{wrong} if it told nothing of single people, ±{plain} if offers and people were drawn "
+        "alike). "
+        "Fill in its answer column and name the file under collected."
+    )
+
+
+def bought_of_offers(numbers):
+    """Sentences on what answers to offers that were drawn say."""
+
+    def of(metric):
+        return numbers.get(_PLAN, metric, _BLANK).mean
+
+    if not numbers.get(_PLAN, "labels_bought", _BLANK).known:
+        return
+    best = numbers.get(_PLAN, "revenue_collected", _BLANK, part="best")
+    if best.known:
+        claimed = numbers.get(_PLAN, "collected_claim", _BLANK, part="best").mean
+        singles = {
+            name: numbers.get(_PLAN, "revenue_collected", _BLANK, part=name)
+            for name in _offers(numbers)
+            if name != "best"
+        }
+        text = (
+            f"By {number(of('labels_bought'), 0)} answers to offers that were drawn, people "
+            "without an answer bring "
+            f"{in_words(best, numbers.measure('revenue_collected'))} each with the offer that the "
+            f"model has for the best of those tried, which had said {amount(claimed)}"
+        )
+        if singles:
+            name = max(singles, key=lambda one: singles[one].mean)
+            told = in_words(singles[name], numbers.measure("revenue_collected"))
+            text += f"; of one offer for all {name} brings most, {told}"
+        yield f"{text}. It rests on the known chances of offers, and on no model."
+    else:
+        yield (
+            f"{number(of('labels_bought'), 0)} answers came back, too few of them to the best "
+            "offers to say what these earn."
+        )
+    if of("labels_refused") > 0:
+        yield (
+            f"{number(of('labels_refused'), 0)} people who were made an offer gave no answer, and "
+            "are taken to be like the others."
+        )
+    if of("labels_waiting") > 0:
+        yield f"{number(of('labels_waiting'), 0)} offers of collect.csv are still to be made."
+    yield (
+        "Put the offers and answers into the table, and the model learns from them; their file "
+        "stays a log with known chances, by which any rule can be valued."
+    )
+
+
+def _offers(numbers):
+    """The best offers, then each to everybody, from the least."""
+    parts = numbers.places("part", _PLAN, "revenue_collected", _BLANK)
+    return sorted(parts, key=lambda one: (one != "best", 0.0 if one == "best" else float(one)))
+
+
+def _tried(numbers):
+    for name in _offers(numbers):
+        label = "The best offer for each" if name == "best" else f"{name} for everybody"
+        yield Line(_PLAN, label, {"part": name})
+
+
+#: What offers earn by answers to those that were drawn.
+TRIED = Sheet(
+    "What offers earn a person, by answers to those in collect.csv",
+    _tried,
+    (
+        Column("revenue_collected", target=_BLANK),
+        Column("collected_claim", target=_BLANK, show="mean"),
+    ),
+    first="Offers",
+    note="Of people without an answer in the table. The best offer for each is of those tried.",
     best=False,
 )

@@ -4,6 +4,7 @@ import math
 
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
+from counterweight.reporting.pages.collected_page import UNTOLD, bought_of_filter, planned_of_filter
 from counterweight.reporting.pages.sensitivity_page import REHEARSAL
 from counterweight.reporting.sheets import (
     Bound,
@@ -505,10 +506,13 @@ def of_delivered(numbers, about):
         f"{'Certified' if certified == 1 else 'Not certified'}: for new people like these a leaf "
         f"of the filter tells at most {number(bound, 3)} about anybody's group{limit}, with "
         f"{level}. Rows that did not fit it say so.",
+        *bought_of_filter(numbers),
+        *planned_of_filter(numbers),
     )
     todo = (
         "Give people who apply to the filter: snakemake apply --config candidates=people.csv "
         f"filter_study={numbers.name}, or name their file under score. It needs no {columns}.",
+        *_next_to_ask(numbers),
     )
     rest = (f"It is {about.label}, fitted on one half of the rows; the other half judged it.",)
     points = [("among all", Estimate(before), ""), ("accepted", Estimate(reached), "main")]
@@ -521,6 +525,20 @@ def _are(numbers, line):
         return f"are {named(line.label)}"
     (first, *others), part = plan_of(numbers, "group"), line.place["part"]
     return f"have {named(part.partition('=')[0] if others else first)} = {line.label}"
+
+
+def _next_to_ask(numbers):
+    """What to do about people who told no group, where there are some and nobody was asked."""
+    untold, columns = numbers.get("labels", "rows_dropped", "").mean, plan_of(numbers, "group")
+    known = any(
+        numbers.get("collect", name, "unlabeled").known
+        for name in ("labels_planned", "labels_bought")
+    )
+    if untold > 0 and not known and (isinstance(columns, str) or len(columns) == 1):
+        yield (
+            f"{number(untold, 0)} people told no group, and may be others than those who told. "
+            "collect: {budget: 300} says whom of them to ask, so that the bound is one for them."
+        )
 
 
 def _given(numbers, about):
@@ -622,7 +640,7 @@ def newcomers(numbers):
 PAGE = StudyPage(
     answer=answer,
     question=question,
-    sheets=(OVERVIEW, EQUAL, GROUPS, CLASSIFIERS),
+    sheets=(UNTOLD, OVERVIEW, EQUAL, GROUPS, CLASSIFIERS),
     trust=(*REHEARSAL, newcomers, trust),
     details=(OTHERS, BOUNDS, PROXIES),
 )

@@ -10,6 +10,7 @@ import pandas as pd
 
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
+from counterweight.reporting.pages.collected_page import TRIED, bought_of_offers, planned_of_offers
 from counterweight.reporting.pages.own_offers import (
     DRAWN,
     LEVELS,
@@ -170,7 +171,8 @@ def answer(numbers):
     paid, totals = in_total(numbers)
     if paid:  # a table of one's own: what its file of offers is expected to bring leads
         texts = (*warnings, paid, first, *random)
-    said = [text for text in (*texts, *within_limits(numbers)) if text]
+    bought = (*bought_of_offers(numbers), *planned_of_offers(numbers))
+    said = [text for text in (*texts, *bought, *within_limits(numbers)) if text]
     rest = (*earned, compared) if paid else ()
     todo = tuple(next_steps(numbers)) if paid else ()
     return Answer(said[0], said[1:], totals or cards, points, rest, todo) if said else None
@@ -513,7 +515,7 @@ def table(numbers, target, reason_of):
 
 PAGE = StudyPage(
     answer=answer,
-    sheets=(LEVELS, EARNINGS, DRAWN, LIMITS, ACCURACY, SUPPORT, SINGLE),
+    sheets=(TRIED, LEVELS, EARNINGS, DRAWN, LIMITS, ACCURACY, SUPPORT, SINGLE),
     trust=(*REHEARSAL, segments, at_the_end),
     details=(TOTALS, CLAIMS, COMPONENTS, REGRESSIONS, EXPLAINED),
     question=lambda numbers: "What should each person be offered, and what would that earn?",

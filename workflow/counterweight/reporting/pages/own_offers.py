@@ -64,10 +64,12 @@ def next_steps(numbers):
         f"Make new people the offers of {new}, and pass over those that are flagged: nothing like "
         "their best offer was tried."
     )
-    if not numbers.measured("tried_revenue"):
+    planned = numbers.get("collect", "labels_planned", "unlabeled").known
+    if not (planned or numbers.measured("tried_revenue")):
         yield (
-            "These are expectations of a model. Make some of the next offers at random "
-            "(experiment: {}), and their answers tell what each offer earns without one."
+            "These are expectations of a model. Make some of the next offers at random, and their "
+            "answers tell what offers earn without one: collect: {budget: 200} says which to make "
+            "to whom, of people in the table without an answer."
         )
 
 

@@ -1,0 +1,413 @@
+"""Whom to make which offer next, so that what offers earn is known by answers alone.
+
+An offer is drawn for each person near the best one, with a chance that is told; a person is asked
+with a chance, too. A rule that would have made the same offer has that answer with the product of
+both: what the rule earns is the mean of a sample with known chances, as any label bought by design.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from counterweight.delivery.bought_file import (
+    LEAST,
+    places_in,
+    read_bought,
+    typed_as_table,
+    word,
+    written,
+)
+from counterweight.delivery.collected_answers import estimate_records, expected_records, half_width
+from counterweight.delivery.label_plans import (
+    DEFAULTS,
+    PARTS,
+    PlannedRows,
+    asked_so_far,
+    check_positive,
+    digest_of,
+    key_of_plan,
+    planned,
+    rows_to_label,
+)
+from counterweight.delivery.saved_offers import SavedOffers
+from counterweight.errors import CounterweightError, listed
+from counterweight.evaluation.collected import collected_mean
+from counterweight.labeling.columns import forms_of, types_of
+from counterweight.labeling.outcome_rules import accepts
+from counterweight.models.choice.offers_to_try import TRYING, offers_to_try
+from counterweight.numerics.coins import canonical_ids, own_key
+from counterweight.numerics.designs import expected_half_width, keyed_uniforms
+from counterweight.tables.parquet import read_table
+
+#: Settings of a plan of labels that are of an outcome, and of no offers.
+UNFIT = ("cost", "by", "for")
+#: The rule that makes each person the offer that is expected to earn most.
+BEST = "best"
+
+
+class PlannedOffers(PlannedRows):
+    """People to make offers to: which one each would get, and what is told by it.
+
+    `estimate` is what the best offer is expected to bring, `follow` the chance that it is the one
+    that is drawn. Chances to be asked go by how uncertain that is.
+    """
+
+    def __init__(self, made, drawn, collect):
+        self.made, self.drawn, at = made, drawn, np.arange(len(drawn))
+        best = made.best
+        self.follow, self.own = made.chances[at, best], made.chances[at, drawn]
+        p, mean = made.p[at, best], made.earned[at, best]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            worth = np.where(p > 0, mean / p, 0.0)
+        truth = np.abs(worth) * np.sqrt(p * (1 - p))
+        squares, ones = float(np.mean(worth**2 * p)), np.ones(len(p))
+        self._plain = np.sqrt(max(squares - float(mean.mean()) ** 2, 0.0))
+        # A rule's variance is that of its answers over the chance that one of them is drawn.
+        spread = truth / np.sqrt(self.follow)
+        group = np.full(len(p), "", object)
+        super().__init__(mean, truth, spread, None, ones, group, False, collect)
+
+    @property
+    def plain(self):
+        return np.full(len(self.estimate), self._plain)
+
+    def half(self, chance, truth=None, follow=None, **told):
+        """Half-width to expect of what the best offers bring a person."""
+        follow = self.follow if follow is None else follow
+        truth = self.truth if truth is None else truth
+        told = {"level": self.level, "binary": False} | told
+        return float(expected_half_width(chance * follow, truth, **told))
+
+    def enough(self, half_width):
+        low, high = 0, len(self.estimate)
+        while high - low > 1:
+            middle = (low + high) // 2
+            reached = self.half(self.chances(middle)) <= half_width
+            low, high = (low, middle) if reached else (middle, high)
+        return high
+
+    def curves(self, budget):
+        """As `PlannedRows.curves`; ``plain`` is of people and offers drawn alike for all."""
+        people, made = len(self.estimate), []
+        alike = 1 / (self.made.chances > 0).sum(axis=1)
+        for at in sorted({int(min(max(round(part * budget), 1), people)) for part in PARTS}):
+            chance, even = self.chances(at), np.full(people, at / people)
+            plain = self.half(even, self.plain, alike, parameters=0)
+            made.append((at, self.half(chance), self.half(chance, self.plain), plain))
+        return pd.DataFrame(made, columns=["budget", "plan", "wrong", "plain"])
+
+    def groups(self, drawn, chance):
+        yield "", int(drawn.sum()), self.half(chance)
+
+    def reasons(self, at, chance):
+        texts, offers = [], self.made.offers
+        for row, own in zip(at.tolist(), self.own[at].tolist(), strict=True):
+            drawn, best = offers[self.drawn[row]], offers[self.made.best[row]]
+            why = "the best of those to choose from" if drawn == best else f"best is {best:g}"
+            texts.append(f"{drawn:g} was drawn with the chance {own:.2g}: {why}")
+        return texts
+
+    def planned(self, ids, key, collect):
+        """The plan of all people, a frame with ``offer`` and ``offer_chance``, and its budget."""
+        plan, budget = planned(self, ids, key, collect)
+        plan["offer"], plan["offer_chance"] = self.made.offers[self.drawn], self.own
+        # Other offers, or other chances of them, are another plan.
+        plan["plan"] = digest_of(ids, plan["size"] * self.own * (1 + self.drawn), key)
+        return plan, budget
+
+    def to_make(self, plan, shown, names, known=None):
+        """Offers to make in their order; `names` are the columns of id, offer and answer."""
+        person, offer, answer = names
+        told = plan.assign(chance=plan["chance"] * plan["offer_chance"])
+        made = rows_to_label(told, shown, self, person, answer, known)
+        at = plan.index[plan["drawn"]].to_numpy()
+        at = at[np.argsort(plan["order"].to_numpy()[at])]
+        if offer in made:
+            raise CounterweightError(
+                f"The offer's column is called {offer!r}, as one of collect.csv is: rename it."
+            )
+        made.insert(2, offer, plan["offer"].to_numpy()[at])
+        return made
+
+
+class TriedAnswers:
+    """What answers to offers that were drawn say of what offers earn.
+
+    Attributes
+    ----------
+    revenue : dict of str to Estimate
+        What a person brings, with its 95 % interval: ``best``, by the offer for each that the model
+        says earns most; and by each offer to everybody, by its size, as far as ten answers tell.
+    claimed : dict of str to float
+        The same as the model has it, which has seen none of these answers.
+    answers, refused, waiting : int
+        People who answered; who were made an offer and did not; who are still to be made one.
+    """
+
+    def __init__(
+        self,
+        made: object,
+        revenue: Callable,
+        offer: ArrayLike,
+        answer: ArrayLike,
+        drawn: ArrayLike,
+        chances: ArrayLike,
+        waiting: int,
+        level: float,
+    ) -> None:
+        known = ~np.isnan(answer)
+        self.answers, self.waiting = int(known.sum()), waiting
+        self.refused, self.level = int((drawn & ~known).sum()), level
+        # Who did not answer is taken to be like the others that were made an offer.
+        chances = np.minimum(chances * (known.sum() / max(drawn.sum(), 1)), 1.0)
+        rows, self.revenue, self.claimed = np.arange(len(answer)), {}, {}
+        bought = known & (offer == made.offers[made.best])
+        expected = made.earned[rows, made.best]
+        if bought.sum() >= LEAST:
+            earned = np.where(bought, answer * revenue(np.where(bought, offer, 0.0)), np.nan)
+            told = {"binary": False, "level": level}
+            self.revenue[BEST] = collected_mean(earned, chances, bought, expected, **told)
+            self.claimed[BEST] = float(expected.mean())
+        for at, one in enumerate(made.offers):
+            bought, earns = known & (offer == one), float(revenue(np.array([one]))[0])
+            # Of people to whom it was never made no chance is known.
+            if bought.sum() < LEAST or not (made.chances[:, at] > 0).all():
+                continue
+            told = np.where(bought, answer, np.nan), chances, bought, made.p[:, at]
+            found = collected_mean(*told, binary=True, level=level)
+            self.revenue[f"{one:g}"] = _times(found, earns)
+            self.claimed[f"{one:g}"] = earns * float(made.p[:, at].mean())
+
+    def records(self) -> list[dict]:
+        """What it says, as metric records."""
+        told = {"labels_bought": self.answers, "labels_refused": self.refused}
+        told["labels_waiting"] = self.waiting
+        made = [{"metric": name, "value": float(value)} for name, value in told.items()]
+        for name, one in self.revenue.items():
+            made += estimate_records("revenue_collected", one, part=name)
+            claimed = {"metric": "collected_claim", "part": name}
+            made.append(claimed | {"value": self.claimed[name]})
+        if BEST in self.revenue:
+            best = self.revenue[BEST]
+            made.append(half_width("reached", (best.high - best.low) / 2, False))
+        return [one for one in made if np.isfinite(one["value"])]
+
+
+def _times(found, factor):
+    """An `Estimate` of a share, times what each brings."""
+    ends = sorted((factor * found.low, factor * found.high))
+    error = abs(factor) * found.standard_error
+    told = {"value": factor * found.value, "standard_error": error}
+    return replace(found, low=ends[0], high=ends[1], **told)
+
+
+def tried(saved, X, ids, key, collect, experiment):
+    """`PlannedOffers` of people with these features, each offer drawn by a keyed coin of the id."""
+    made = offers_to_try(saved, X, **(experiment or {}))
+    return PlannedOffers(made, made.drawn(keyed_uniforms(ids, key, TRYING)), collect)
+
+
+class OfferPlan:
+    """Whom to make which offer next, as `counterweight.SavedOffers.collect` plans it.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        People in their order: id, ``order``, the offer to make, the answer to fill in, ``chance``
+        (to be asked, and of this offer), ``reason``, ``plan``. A larger budget with the same
+        frame, model and key has these first.
+    people : pandas.DataFrame
+        The plan of all of them; its index is that of the frame.
+    """
+
+    def __init__(
+        self,
+        saved: object,
+        frame: pd.DataFrame,
+        *,
+        key: object = None,
+        experiment: dict | None = None,
+        **collect: object,
+    ) -> None:
+        strange = [name for name in collect if name not in DEFAULTS or name in UNFIT]
+        if strange:
+            known = [name for name in DEFAULTS if name not in UNFIT]
+            raise CounterweightError(
+                f"collect of offers has no {strange[0]!r}; it has {listed(known)}: correct it."
+            )
+        collect = DEFAULTS | collect
+        if (collect["budget"] is None) == (collect["half_width"] is None):
+            raise CounterweightError(
+                "collect goes by budget or by half_width: give one of the two."
+            )
+        for name in ("budget", "half_width", "floor", "batches"):
+            check_positive(name, collect[name])
+        person = saved.facts["id"]
+        if not person:
+            raise CounterweightError(
+                "The model was fitted without an id, by which offers are drawn and answers known "
+                "again: fit it with one."
+            )
+        named = saved.named(frame)[person]
+        ids = canonical_ids(named, column=person, people="people")
+        key, self._collect = key_of_plan(key), collect
+        self._saved = saved
+        self._rows = tried(saved, saved.encoded(frame), ids, key, collect, experiment)
+        plan, self.budget = self._rows.planned(ids, key, collect)
+        self._names = person, saved.facts["offer"]["column"] or "offer", "answer"
+        self.frame = self._rows.to_make(plan, np.asarray(named), self._names)
+        self.people = plan.set_axis(frame.index)
+
+    def expected(self) -> pd.DataFrame:
+        """Half-widths of the 95 % interval to expect of what a person brings with the best offers,
+        at several budgets, a frame.
+
+        Columns: ``budget``; ``plan``, if the model is right; ``wrong``, if what it says of single
+        people is worth nothing; ``plain``, of people and offers drawn alike, without a model.
+        """
+        return self._rows.curves(self.budget)
+
+    def with_labels(self, labels: pd.DataFrame) -> TriedAnswers:
+        """What answers say, `TriedAnswers`.
+
+        `labels` are `frame` with the column ``answer`` filled in by 0 and 1, or no and yes, as far
+        as it is: blank of who gave none, or was not asked yet.
+        """
+        person, offer, answer = self._names
+        at = places_in(labels, (person, answer), self.people["id"].tolist())
+        _check_offers("The table of labels", self.people, at, labels.get(offer))
+        values = labels[answer].astype(object)
+        blank = values.isna() | values.map(lambda one: str(one).strip() == "")
+        words = values.map(word).where(~blank, None).to_numpy()
+        said = pd.DataFrame({"row": np.arange(len(labels)), answer: words})
+        told = accepts(said, np.ones(len(said), bool), column=answer, blanks="unanswered")
+        return _answers(self._saved, self._rows, self.people, at, np.asarray(told, float))
+
+
+def _check_offers(path, plan, at, offers):
+    """Refuse people who are not drawn, or who were made other offers than the plan's."""
+    drawn = plan["drawn"].to_numpy()[at]
+    if not drawn.all():
+        first = plan["id"].iloc[at[np.argmin(drawn)]]
+        raise CounterweightError(
+            f"{path} has {int((~drawn).sum())} people that the plan does not have (first: "
+            f"{first!r}): nobody can be chosen by hand, so take them out, or raise the budget "
+            "where an earlier plan was larger."
+        )
+    made = pd.to_numeric(offers, errors="coerce").to_numpy(float) if offers is not None else 0
+    wrong = ~np.isclose(plan["offer"].to_numpy()[at], made, rtol=1e-9)
+    if wrong.any():
+        first = plan["id"].iloc[at[np.argmax(wrong)]]
+        raise CounterweightError(
+            f"{path} has {int(wrong.sum())} offers that are not those of the plan (first: of "
+            f"{first!r}): make the offers of collect.csv, or give a file of others with their "
+            "chances, without collect."
+        )
+
+
+def _answers(saved, rows, plan, at, answer):
+    """`TriedAnswers` of places (K,) of a plan, which may stop anywhere."""
+    size = len(plan)
+    found, drawn = np.full(size, np.nan), np.zeros(size, bool)
+    found[at], drawn[at] = answer, True
+    if (~np.isnan(found)).sum() < LEAST:
+        count = int((~np.isnan(found)).sum())
+        raise CounterweightError(f"There are {count} answers, and {LEAST} are needed at least.")
+    drawn, chances, waiting = asked_so_far(plan, drawn, ~np.isnan(found), None)
+    offer, chances = plan["offer"].to_numpy(), chances * plan["offer_chance"].to_numpy()
+    told = rows.made, saved.scale.revenue, offer, found, drawn, chances, waiting, rows.level
+    return TriedAnswers(*told)
+
+
+def planned_offers(job):
+    """Offers to make and the plan of all who have no answer, None without one; records.
+
+    With what answers that came back say of what offers earn.
+    """
+    given, key = job.given, own_key(job.given["key"])
+    saved, frame = SavedOffers.read(job.input.model), read_table(job.input.table)
+    person, answer = given["id"], given["outcome"]["column"]
+    options = given["outcome"] | {"blanks": "unanswered"}
+    known = ~np.isnan(np.asarray(accepts(frame, np.ones(len(frame), bool), **options), float))
+    blank = np.flatnonzero(~known)
+    if not len(blank):
+        raise CounterweightError(
+            f"collect is for people whose {answer} is blank, to whom offers are to be made, and "
+            "there is none: add them to the table, or leave collect out."
+        )
+    people = frame.iloc[blank]
+    shown = people[person].to_numpy()
+    ids, collect = canonical_ids(shown, column=person, people="table"), given["collect"]
+    asking = DEFAULTS | (collect or {"budget": 1})
+    rows = tried(saved, saved.encoded(people), ids, key, asking, given.get("experiment"))
+    names = person, saved.facts["offer"]["column"], answer
+    plan = to_make = texts = None
+    made = []
+    if collect:
+        plan, budget = rows.planned(ids, key, asking)
+        plan.insert(1, "row", blank)
+    if job.input.collected:
+        file, offers = _read(job, frame, known, names)
+        at = np.searchsorted(blank, file.rows)
+        if plan is None:
+            told = _by_file(saved, rows, at, offers, file)
+        else:
+            file.check_plan(plan)
+            _check_offers(file.path, plan, at, pd.Series(offers))
+            told = _answers(saved, rows, plan, at, file.y)
+        made += told.records()
+        job.log.info("%d answers to offers that were drawn", told.answers)
+
+        def texts(places):
+            return file.texts(blank[places])
+
+    if plan is not None:
+        to_make = rows.to_make(plan, shown, names, texts)
+        made += expected_records(plan, rows, budget, asking, False)
+        job.log.info("%d of %d people without an answer are drawn", len(to_make), len(blank))
+    place = {"repeat": 0, "target": "unlabeled", "rows": len(blank)}
+    return to_make, plan, [place | one for one in made]
+
+
+def _by_file(saved, rows, at, offers, file):
+    """`TriedAnswers` by the offers and the chances of a file alone."""
+    size = len(rows.estimate)
+    found, drawn, made = np.full(size, np.nan), np.zeros(size, bool), np.full(size, np.nan)
+    chances = np.ones(size)
+    found[at], drawn[at], made[at], chances[at] = file.y, True, offers, file.chance
+    told = rows.made, saved.scale.revenue, made, found, drawn, chances, 0, rows.level
+    return TriedAnswers(*told)
+
+
+def _read(job, frame, known, names):
+    """The `Bought` answers of a file that came back, and the offers (K,) that stand in it."""
+    report, (person, offer, answer) = read_table(job.input.columns), names
+    data = SimpleNamespace(rows=np.arange(len(frame)), labeled=known)
+    data.types, data.forms = types_of(report), forms_of(report)
+    asked = {"id": person, "outcome": {"options": {"column": answer}}}
+    asked["reading"], offers = job.given["reading"], []
+
+    def coded(path, table, column):
+        if offer not in table.column_names:
+            raise CounterweightError(
+                f"{path} has no column {offer!r}, the offer that was made: give the file "
+                "collect.csv with its answers filled in, other columns as they are."
+            )
+        told = asked["reading"]
+        offers.append(typed_as_table(path, table.select([offer]), offer, data, told))
+        values = typed_as_table(path, table.select([column]), column, data, told)
+        # With the answers of the table, so that all words are known.
+        both = pd.concat([frame.loc[known, column], values], ignore_index=True)
+        both = pd.DataFrame({"row": np.arange(len(both)), column: both})
+        options = job.given["outcome"] | {"blanks": "unanswered"}
+        found = np.asarray(accepts(both, np.ones(len(both), bool), **options), float)
+        return found[len(both) - table.num_rows :], written(table, column)
+
+    file = read_bought(job.input.collected, asked, data, frame, coded)
+    return file, offers[0].to_numpy(float)

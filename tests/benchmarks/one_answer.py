@@ -362,10 +362,9 @@ def one_instrument(rows, seed):
     made = {"strength": strength, "shared": shared, "truth": truth}
     made |= {"of those with one": y[labeled].mean(), "bounds": found.bounds is not None}
     made |= {"low": low, "high": high, "held": low <= truth <= high}
-    made |= {"rests on data": on.mean(), "inner": inner, "answer": found.answer.value}
+    made |= {"rests on data": on.mean(), "answer": found.answer.value, "inner held": None}
     if part:
-        made |= {"inner low": part["low"], "inner high": part["high"]}
-        made |= {"inner held": part["low"] <= inner <= part["high"]}
+        made["inner held"] = part["low"] <= inner <= part["high"]
     return made
 
 
@@ -501,7 +500,7 @@ def part_instrument(asked):
     answered, refused = made[made["truth"].notna()], made["truth"].isna().sum()
     rows = []
     for bounds, part in answered.groupby("bounds"):
-        inner = part["inner held"].dropna() if "inner held" in part else part["held"]
+        inner = part["inner held"].dropna().astype(bool)
         rows.append(
             {
                 "told by": "bounds" if bounds else "interval",

@@ -5,6 +5,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.bands import CalibrationBand, _Windows
 from scipy.special import expit
+from scipy.stats import binomtest
 
 
 @pytest.fixture
@@ -123,6 +124,14 @@ def test_one_class_and_one_score_will_do(y):
     low, high = band.interval([0.5, 0.1], contain=False)
     assert (low <= y[0]).all() and (y[0] <= high).all()
     assert 0.05 < (high - low)[0] < 0.3
+
+
+@pytest.mark.parametrize(("ones", "rows"), [(100, 400), (3, 60), (0, 30)])
+def test_of_one_score_the_band_is_the_interval_of_wilson(ones, rows):
+    y = np.arange(rows) < ones
+    low, high = CalibrationBand().fit(y, np.full(rows, 0.3)).interval([0.3], contain=False)
+    known = binomtest(ones, rows).proportion_ci(method="wilson")
+    np.testing.assert_allclose([low[0], high[0]], known, atol=1e-12)
 
 
 def test_mistakes_are_told():

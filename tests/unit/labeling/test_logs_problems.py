@@ -24,3 +24,17 @@ def test_rewards_alone_tell_how_many_rows_there_were_only_if_none_was_dropped(ra
         return problems.tell()
     with pytest.raises(CounterweightError, match=told):
         problems.tell()
+
+
+def test_counts_of_partitions_add_up_to_those_of_the_whole():
+    parts = [rows(0.0, 0.1), rows(2.0, 0.5), rows(0.0, 0.25)]
+    whole, sums = LogProblems(ROLES), LogProblems(ROLES)
+    for part in parts:
+        whole.look(part)
+        one = LogProblems(ROLES)
+        one.look(part)
+        sums.add(one.state())
+    assert sums.state() == whole.state()
+    assert (sums.rows, sums.nonzero, type(sums.rows)) == (12, 4, int)
+    # Rows of reward 0 stand for 1 / rate each, the others for themselves.
+    assert sums.state()["_stand_for"] == 4 / 0.1 + 4 + 4 / 0.25

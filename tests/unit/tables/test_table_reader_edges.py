@@ -80,6 +80,7 @@ def test_a_quote_left_open_at_the_end_of_a_table_of_one_column_is_refused(tmp_pa
         ("a,b\n1,2\n".encode("utf-16") + b"3", "is not UTF-16 text"),
         (b"PK\x03\x04", "is a spreadsheet or an archive"),
         (b"<!DOCTYPE html>", "is a web page"),
+        (bytes(range(256)), "line 1 holds a byte 0"),
         (gzip.compress(b"a,b\n1,2\n", mtime=0)[:-9], "is no whole gzip file"),
         (b'"a,b\n1,2\n', "does not close (in the row that begins in line 1)"),
     ],
@@ -87,6 +88,13 @@ def test_a_quote_left_open_at_the_end_of_a_table_of_one_column_is_refused(tmp_pa
 def test_what_is_no_table_is_told_by_its_first_bytes_or_its_line(tmp_path, content, told):
     path = write(tmp_path / "t.csv", content)
     assert told in refused(path) or told.lower() in refused(path).lower()
+
+
+def test_bytes_of_no_text_are_no_names_of_columns(tmp_path):
+    """Also where the header alone is read: they would be printed to a terminal."""
+    path = write(tmp_path / "t.csv", b"\0\x1b[2J" + bytes(range(128, 256)) + b"\n1\n")
+    with pytest.raises(CounterweightError, match="line 1 holds a byte 0"):
+        header_of(path, absent="")
 
 
 def test_utf_16_is_seen_without_its_mark_and_a_separator_may_be_said(tmp_path):

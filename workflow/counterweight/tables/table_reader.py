@@ -236,7 +236,8 @@ def header(path, reading=None):
                 text = Text(path, tried, separator or ",", [])
                 with text.lines() as lines:
                     text.separator = separator or _separator(next(lines, ""))
-                if names := next(text.records(), (0, []))[1]:
+                names = next(text.records(), (0, []))[1]
+                if names and "\0" not in "".join(names):
                     return [name.strip() for name in names]
             except (LookupError, csv.Error):
                 pass

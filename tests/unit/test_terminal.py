@@ -41,6 +41,17 @@ def test_a_line_moves_where_it_can_and_comes_once_a_minute_elsewhere(capsys):
     assert say(capsys, "3 of 9 steps", told=61, **event).startswith("3 of 9 jobs done")
 
 
+def test_where_lines_cannot_move_progress_is_told_ten_times_at_most(capsys):
+    handler = LogHandler(SimpleNamespace(verbose=False, dryrun=False), None)
+    handler.moves = False
+    for done in range(1, 1207):
+        handler.told -= 61
+        handler.emit(
+            logging.makeLogRecord({"event": LogEvent.PROGRESS, "done": done, "total": 1206})
+        )
+    assert 5 < len(capsys.readouterr().err.splitlines()) <= 10
+
+
 def test_what_snakemake_says_of_itself_is_left_to_its_log(capsys):
     assert say(capsys, "Select jobs to execute...") == ""
     assert say(capsys, "Finished jobid: 3", event=LogEvent.JOB_FINISHED) == ""

@@ -12,7 +12,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 #: Where a line cannot move, one on the time that is left: after so many seconds at least, and so
 #: many of the jobs.
-TOLD_EVERY, TOLD_SHARE = 60, 0.05
+TOLD_EVERY, TOLD_SHARE = 60, 0.1
 #: A failed job says itself why, in a line of its own, and the end of the run says which failed:
 #: these are Snakemake's ways to say it again.
 AGAIN = (

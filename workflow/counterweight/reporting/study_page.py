@@ -390,6 +390,7 @@ HOLDS = {
     "comparisons": "Every two of them, on the same rows.",
     "accepted": "Who is accepted.",
     "collect": "The rows whose label to buy, each with the chance by which it was drawn.",
+    "plan": "The plan of these labels, for when they are back.",
     "explore": "The rows that are decided by chance, each with its chance.",
     "filter": "The filter itself, for new people (docs/filter_format.md).",
     "model": "The saved model: counterweight.load reads it.",

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 
 from counterweight.reporting.charts import forms
 from counterweight.reporting.numbers import Estimate
@@ -458,6 +458,7 @@ def draw_weights(study):
     ]
     left.bars("effective share", range(len(names)), shares, forms.BLUE, 0.5, rows=True)
     left.ax.set(xlim=(0, 112), xticks=[0, 25, 50, 75, 100])
+    drawn = []
     for place, (name, share) in enumerate(zip(names, shares, strict=True)):
         left.ax.text(share + 1.5, place, f"{share:.0f}", va="center", fontsize=7.5)
         largest, uncapped = (
@@ -467,10 +468,13 @@ def draw_weights(study):
             right.link(place, [largest, uncapped])
             right.dot(place, "before the cap", uncapped, forms.MAIN._replace(hollow=True))
         right.dot(place, "largest weight", largest, forms.MAIN)
-    right.ax.set_xscale("log")
+        drawn += [largest, max(largest, uncapped)]
     right.ax.margins(x=0.12)
-    right.ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
-    right.ax.minorticks_off()
+    right.ax.xaxis.set_major_locator(MaxNLocator(4))
+    if max(drawn) > 10 * min(drawn) > 0:  # less than a decade has too few ticks
+        right.ax.set_xscale("log")
+        right.ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
+        right.ax.minorticks_off()
     right.ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     inside = [
         _balance(panel, study, s, features)

@@ -298,18 +298,16 @@ def promise_answer(numbers, main):
 
 
 def _price(numbers, main):
-    """The error of the decisions on test rows, and what of it the promises cost, as a clause."""
+    """The error of the decisions on test rows, and how far without promises, as a clause."""
     error = numbers.get(main, RULES[0], measure="error")
     if not error.known:
         return ""
-    style, base = numbers.measure(RULES[0], "error"), numbers.baseline
-    text = f"; they err in {in_words(error, style)} of the test rows"
-    gap = Estimate()
-    if base not in (None, main):
+    style, gap = numbers.measure(RULES[0], "error"), Estimate()
+    base = next((one for one in numbers.sources if not texts_of(numbers, one)), None)
+    if base:
         gap = numbers.against(base, main, RULES[0], measure="error")
-    return text + (
-        f", {gap_in_words(gap, style)} from {inline(numbers, base)}" if gap.known else ""
-    )
+    than = f", {gap_in_words(gap, style)} from {inline(numbers, base)}" if gap.known else ""
+    return f"; they err in {in_words(error, style)} of the test rows{than}"
 
 
 def next_steps(numbers, main):

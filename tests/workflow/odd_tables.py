@@ -250,7 +250,7 @@ def chosen(rng, rows=500, column="did well", **more):
     entry |= {"groups": {"women": {"gender": "Female"}, "men": {"gender": "Male"}}} | more
     entry |= {"promises": promises, "study": {"repeats": 2, "models": models}}
     many = f"of {len(promises)} promise{'s' * (len(promises) > 1)}"
-    return frame, entry, lambda frame, answers: [many]
+    return frame, entry, lambda frame, answers: [many, "they err in "]
 
 
 @made

@@ -354,3 +354,6 @@ def test_promises_are_one_number_a_name(run):
     assert f"{percent(yes)} are decided yes" in page.text
     kept = page.card("Promises kept by decisions, held-out rows")
     assert re.search(r"keeps (\d) of 3 promises", page.answer)[1] == kept[0]
+    price = r"they err in ([\d.]+ %).*, [+−]?[\d.]+ points .*Logistic regression without promises"
+    error = page.card("Error by decisions, held-out rows")
+    assert error.startswith(re.search(price, page.answer)[1])

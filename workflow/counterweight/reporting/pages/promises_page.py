@@ -303,7 +303,8 @@ def _price(numbers, main):
     if not error.known:
         return ""
     style, gap = numbers.measure(RULES[0], "error"), Estimate()
-    base = next((one for one in numbers.sources if not texts_of(numbers, one)), None)
+    free = [one["id"] for one in numbers.methods() if (one["options"] or {}).get(TEXTS[1]) == []]
+    base = next((one for one in free if one != main), None)
     if base:
         gap = numbers.against(base, main, RULES[0], measure="error")
     than = f", {gap_in_words(gap, style)} from {inline(numbers, base)}" if gap.known else ""

@@ -90,7 +90,7 @@ wildcard_constraints:
     selector="[A-Za-z][A-Za-z0-9_]*",
     rehearsal="[a-z]+_[0-9]+",
     weighting="[A-Za-z][A-Za-z0-9_-]*",
-    method=r"(?!labels(?:\.|$)|delivered(?:\.|$)|rehearsal(?:\.|$)|new_rows(?:\.|$)|selection_|weights_)[A-Za-z][A-Za-z0-9_.-]*",
+    method=r"(?!collect(?:\.|$)|labels(?:\.|$)|delivered(?:\.|$)|rehearsal(?:\.|$)|new_rows(?:\.|$)|selection_|weights_)[A-Za-z][A-Za-z0-9_.-]*",
 
 
 #: What an item of a study is called in the files of a stage.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.offer_evaluation import OPTIONS, drawn, evaluate_offers
+from counterweight.evaluation.offer_evaluation import OPTIONS, Repeat, drawn, evaluate_offers
 from counterweight.evaluation.offer_value import offer_density, offer_value
 from counterweight.models.choice.offer_model import acceptance, expected_revenue, optimal_offer
 from counterweight.numerics.gaussian_mixture import Mixture
@@ -353,3 +353,19 @@ def test_what_steeper_curves_change_is_measured_at_the_bound_of_slopes():
     fitted, steep = steeper(eta, np.array([30.0, 30.0, 12.0]), t)
     assert fitted[0] == steep[0] == 0.5 and fitted[2] == steep[2]
     assert steep[1] == pytest.approx(1 / (1 + np.exp(-6.0))) and fitted[1] < steep[1]
+
+
+@pytest.mark.parametrize(("shift", "refused"), [(0, False), (1, True), (-1, True)])
+def test_components_are_numbered_from_0_as_the_mixture_has_them(shift, refused):
+    features, labels, truth = world(200)
+    truth["component"] = truth["component"] + shift
+    X = np.column_stack([features["x1"], features["x2"]])
+    scaling = (1.0, np.linspace(0, 1, 11))
+    rows = Repeat(labels, truth, X, scaling, mixture(), ("uniform", 10))
+    if refused:
+        with pytest.raises(CounterweightError, match="numbered from 0"):
+            rows.posterior()
+    else:
+        chances, curves = rows.posterior()
+        assert chances.sum(axis=1) == pytest.approx(np.ones(200))
+        assert curves == pytest.approx(np.column_stack([ETA, K]))

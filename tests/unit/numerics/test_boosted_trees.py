@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.numerics.boosted_trees import fit_trees, raw_predict, trees_to_arrays
+from counterweight.numerics.boosted_trees import (
+    fit_trees,
+    raw_and_parts,
+    raw_predict,
+    trees_to_arrays,
+)
 from counterweight.tables.saved_form import read_saved, write_saved
 from scipy.special import expit
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -59,6 +64,24 @@ def test_predictions_are_those_of_scikit_learn_to_the_last_bit(categorical, leav
     assert np.array_equal(raw, model.decision_function(fresh))
     assert np.array_equal(expit(raw), model.predict_proba(fresh)[:, 1])
     assert np.array_equal(raw > 0, model.predict(fresh))
+
+
+@pytest.mark.parametrize("leaves", [2, 31, 150])
+def test_what_features_contribute_adds_up(leaves):
+    """Of a tree of one split it is the step from the mean of the rows to that of the leaf."""
+    rng = np.random.default_rng(leaves)
+    X = table(rng, 3000)
+    y = np.nan_to_num(X[:, 0]) ** 2 + np.nan_to_num(X[:, 2]) % 4 + rng.normal(size=3000)
+    model = HistGradientBoostingRegressor(max_iter=8, max_leaf_nodes=leaves).fit(X, y)
+    arrays = trees_to_arrays(model)
+    raw, base, parts = raw_and_parts(arrays, X)
+    assert np.array_equal(raw, raw_predict(arrays, X))
+    np.testing.assert_allclose(base + parts.sum(axis=1), raw, atol=1e-10)
+    assert base == pytest.approx(raw.mean())
+    only = HistGradientBoostingRegressor(max_iter=1, max_leaf_nodes=2).fit(X[:, [0]], y)
+    raw, base, parts = raw_and_parts(trees_to_arrays(only), X[:, [0]])
+    np.testing.assert_allclose(parts[:, 0], raw - base, atol=1e-12)
+    assert len(np.unique(parts)) == 2
 
 
 def test_a_split_on_what_is_missing_alone():

@@ -668,11 +668,14 @@ def test_shuffled_propensities_are_the_first_sentence(tmp_path):
     assert answers[1].startswith("The propensities are not those of the logged actions")
 
 
-def test_a_policy_that_does_worse_or_is_open_is_told_so(tmp_path):
+@pytest.mark.parametrize(
+    ("moved", "told"), [(0.1, "stays open"), (0.0, "the same policy, so the gain is exactly 0")]
+)
+def test_a_policy_that_does_worse_or_is_open_is_told_so(tmp_path, moved, told):
     rng = np.random.default_rng(9)
     frame = a_log(20_000, rng)
-    entry = ENTRY | {"policies": {"old": "p_same", "worst": "p_bad"}}
-    frame["p_same"] = frame["p_logged"]
+    entry = ENTRY | {"policies": {"old": "p_near", "worst": "p_bad"}}
+    frame["p_near"] = frame["p_logged"] * rng.uniform(1 - moved, 1, len(frame))
     frame["p_bad"] = np.where(frame["clicked"] == 1, 0.02, frame["p_logged"])
     metrics, tables = run_study(tmp_path, frame, entry)
     verdicts = tables["comparisons"].set_index(["policy", "other", "estimator"])["verdict"]
@@ -681,5 +684,5 @@ def test_a_policy_that_does_worse_or_is_open_is_told_so(tmp_path):
     plan, resolved = planned(entry)
     numbers = StudyNumbers("mine", study_plan(resolved, plan["metrics"]), metrics, tmp_path)
     answer = PAGE.answer(numbers)
-    assert "stays open" in answer.sentence
+    assert told in answer.sentence
     assert "less than the log's own policy" in answer.more[0]

@@ -125,6 +125,9 @@ def test_without_such_columns_words_stand_for_them(tmp_path):
     text = begun(tmp_path, pd.DataFrame({"a": np.arange(400) % 71, "b": np.arange(400) % 31}))
     assert "# offer: {column: price, direction: down}" in text and "# answer: bought" in text
     assert "# groups: {first: {sex: Female}, second: {sex: Male}}" in text
+    # A column that has the name of such a word is not taken for it.
+    text = begun(tmp_path, pd.DataFrame({"bought": np.arange(400) % 3, "a": np.arange(400) % 71}))
+    assert "# outcome: {column: default, positive: 1}\n" in text
 
 
 def fact(**given):

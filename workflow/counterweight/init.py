@@ -73,19 +73,25 @@ def beginning(path):
         path=_yaml(str(path)),
         id=f"id: {_yaml(ids[0])}" if ids else "# id: the column that says who a row is",
     )
-    parts = _parts(table.frame, report)
-    whole = [fact for fact in report if _yaml(fact.column) == parts["answer"]]
-    said = [_outcome(fact, table.frame[fact.column]) for fact in whole]
+    answers = _answers(table.frame, report)
+    said = [_outcome(fact, table.frame[fact.column]) for fact in answers[:1]]
     asked = [f"# outcome: {one}   # has no blanks: for promises, below" for one in said]
     asked = _outcomes(table, report) or asked or ["# outcome: {column: default, positive: 1}"]
     lines = [_line(fact) for fact in report[:MOST]]
     if len(report) > MOST:
         lines.append(f"#   and {len(report) - MOST} more")
-    questions = QUESTIONS.format(blank="\n".join(asked), **parts)
+    questions = QUESTIONS.format(blank="\n".join(asked), **_parts(table.frame, report, answers))
     return head + "# Columns:\n" + "\n".join(lines) + "\n" + questions
 
 
-def _parts(frame, report):
+def _answers(frame, report):
+    """Columns of 0 and 1 without blanks."""
+    numbers = (fact for fact in report if fact.type in ("number", "boolean"))
+    full = (fact for fact in numbers if fact.use == "feature" and not fact.missing)
+    return [fact for fact in full if set(frame[fact.column]) == {0, 1}]
+
+
+def _parts(frame, report, answers):
     """Words of the questions: columns that could have each part, or words that stand for one.
 
     An answer is 0 or 1, a propensity above 0 and at most 1, a reward often 0 and never below; a
@@ -94,7 +100,7 @@ def _parts(frame, report):
     full = [fact for fact in report if fact.use == "feature" and not fact.missing]
     numbers = [fact for fact in full if fact.type in ("number", "boolean")]
     values = {fact.column: frame[fact.column].to_numpy(float) for fact in numbers}
-    answers = [name for name, column in values.items() if set(column) == {0, 1}]
+    answers = [fact.column for fact in answers]
     shares, rewards, tells = [], [], {}
     for name, column in values.items():
         if name in answers or (column.min() >= 0 and np.mean(column == 0) >= 0.3):

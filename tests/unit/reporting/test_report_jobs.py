@@ -45,8 +45,3 @@ def test_claims_name_studies_that_are_listed():
 def test_a_candidate_is_told_by_its_model_and_choices_that_are_not_the_usual(entry, told):
     text = jobs._candidate(entry)
     assert told in text and ", {" not in text and "l2" not in text
-
-
-@pytest.mark.parametrize(("value", "told"), [(True, "yes"), (False, "no"), (1, 1), ("sí", "sí")])
-def test_a_yes_of_a_config_is_told_as_it_was_written(value, told):
-    assert jobs._as_written(value) == told and type(jobs._as_written(value)) is type(told)

@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 from counterweight.reporting import wording
 from counterweight.reporting.wording import (
     MINUS,
@@ -98,3 +99,8 @@ def test_a_packed_plan_is_unpacked_to_what_it_was():
     assert packed["measures"] == {"m": one, "n": one}
     assert packed["studies"]["b"]["measures"] == {"m": other, "n": None}
     assert wording.unpacked(packed)["studies"] == shown["studies"]
+
+
+@pytest.mark.parametrize(("value", "told"), [(True, "yes"), (False, "no"), (1, 1), ("sí", "sí")])
+def test_a_yes_of_a_config_is_told_as_it_was_written(value, told):
+    assert wording.as_written(value) == told and type(wording.as_written(value)) is type(told)

@@ -190,8 +190,7 @@ def page(job):
     )
     for name, table in tables.items():
         write_table(results / "tables" / f"{name}.parquet", table, TABLE)
-        with replacing(results / "tables" / f"{name}.csv") as path:
-            finite_or_blank(table).to_csv(path, index=False)
+        write_text(results / "tables" / f"{name}.csv", finite_or_blank(table).to_csv(index=False))
     # The family's own page stands first.
     for name, one in zip(findings, pages[1:], strict=True):
         write_text(results / "tables" / f"{name}.tex", latex(one))
@@ -219,10 +218,8 @@ def report(job):
     write_table(results / "tables" / "metrics.parquet", metrics, METRICS)
     if hasattr(job.output, "claims"):
         write_table(job.output.claims, decided, LAYOUT)
-        with replacing(job.output.claims_csv) as path:
-            finite_or_blank(decided).to_csv(path, index=False)
-        with replacing(job.output.printed_csv) as path:
-            finite_or_blank(beside).to_csv(path, index=False)
+        write_text(job.output.claims_csv, finite_or_blank(decided).to_csv(index=False))
+        write_text(job.output.printed_csv, finite_or_blank(beside).to_csv(index=False))
     answers = {path: sha256(path) for path in job.input.answers}
     own = {"own_files": job.content | answers}
     write_settings(job.output.provenance, job.given["rests_on"] | own)

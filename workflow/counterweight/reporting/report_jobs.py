@@ -22,7 +22,7 @@ from counterweight.reporting.blocks import (
     search_of,
     site_of,
 )
-from counterweight.reporting.wording import named, option_name, packed
+from counterweight.reporting.wording import as_written, named, option_name, packed
 
 _ASSEMBLE = "counterweight.reporting.assemble"
 #: Parts of the plan that `RUN` and the files of studies leave out: studies have a file each, and
@@ -284,7 +284,7 @@ def study_plan(study, metrics=()):
     shown["dataset_title"] = components.declared("dataset", study["dataset"], "TITLE", "")
     rule, given = study["labeling"]["rule"], (study.get("outcome") or {}).get("options") or {}
     ones = (given[key] for key in ("positive", "value") if given.get(key) is not None)
-    shown["outcome"] = f"{named(given.get('column', 'outcome'))} = {_as_written(next(ones, 1))}"
+    shown["outcome"] = f"{named(given.get('column', 'outcome'))} = {as_written(next(ones, 1))}"
     shown["labeling"] = components.declared("labeling", rule, "LABEL", rule.replace("_", " "))
     shown["captions"] = {
         figure: components.declared("figure", figure, "CAPTION", "") for figure in study["figures"]
@@ -313,11 +313,6 @@ def study_plan(study, metrics=()):
         {"target": target, "title": study["tables"].get(target, "")} for target in study["targets"]
     ]
     return shown
-
-
-def _as_written(value):
-    """A value of a config as tables have it: what YAML takes for true was a yes."""
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
 
 def _method_plan(name, method, study):

@@ -50,6 +50,11 @@ def amount(value, figures=4, sign=False):
     return text.replace("-", MINUS)
 
 
+def as_written(value):
+    """A value as tables have it: what YAML takes for true was a yes."""
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+
+
 def total(value):
     """A sum of amounts: whole, but where it is small."""
     return number(value, 0) if abs(value) >= 100 else amount(value)

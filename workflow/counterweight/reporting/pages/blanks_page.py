@@ -30,6 +30,7 @@ from counterweight.reporting.pages.sensitivity_page import (
 from counterweight.reporting.sheets import Column, Sheet, each_method, in_words, told
 from counterweight.reporting.study_page import Answer, StudyPage
 from counterweight.reporting.wording import (
+    as_written,
     capital,
     joined_words,
     listing,
@@ -188,9 +189,7 @@ class _People:
     @property
     def event(self):
         """The outcome and its value, of a class, as the table has it."""
-        value = (self.saved.get("classes") or self.saved.get("names") or ("0", "1"))[1]
-        if isinstance(value, bool):
-            value = "yes" if value else "no"
+        value = as_written((self.saved.get("classes") or self.saved.get("names") or ("0", "1"))[1])
         if value == self.saved.get("outcome"):
             return f"the outcome {named(value)}"
         plain = f"{value:g}" if not isinstance(value, str) else value if value.isdecimal() else ""

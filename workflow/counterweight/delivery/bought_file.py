@@ -64,14 +64,8 @@ class Bought:
                 f"table, its models and the key make now ({digest}): leave collect out to have the "
                 "answer by the chances in the file, or go back to the table and the key of then."
             )
-        drawn = set(plan.loc[plan["drawn"], "row"].tolist())
-        strange = [at for at, row in enumerate(self.rows.tolist()) if row not in drawn]
-        if strange:
-            raise CounterweightError(
-                f"{self.path} has {len(strange)} rows that the plan does not have (first: "
-                f"{self.ids[strange[0]]!r}): rows cannot be chosen by hand, so take them out, or "
-                "raise collect.budget where an earlier plan was larger."
-            )
+        drawn = np.isin(self.rows, plan.loc[plan["drawn"], "row"])
+        refuse_undrawn(f"{self.path} has", self.ids, drawn, "rows", "collect.budget")
 
 
 def read_bought(path, given, data, frame, coded=None):
@@ -275,6 +269,18 @@ def filled_in(saved, labels, ids):
             f"There are {int(np.isfinite(y).sum())} labels, and {LEAST} are needed at least."
         )
     return at, y
+
+
+def refuse_undrawn(where, ids, drawn, what="people", budget="the budget"):
+    """Refuse labels (K,) that the plan did not draw; `where` begins the sentence."""
+    strange = np.flatnonzero(~np.asarray(drawn, bool))
+    if len(strange):
+        by_hand = {"people": "nobody can", "rows": "rows cannot"}[what]
+        raise CounterweightError(
+            f"{where} {len(strange)} {what} that the plan does not have (first: "
+            f"{list(ids)[strange[0]]!r}): {by_hand} be chosen by hand, so take them out, or raise "
+            f"{budget} where an earlier plan was larger."
+        )
 
 
 def places_in(labels, columns, ids):

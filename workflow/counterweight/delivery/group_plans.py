@@ -17,16 +17,17 @@ from counterweight.delivery.bought_file import (
     as_codes,
     places_in,
     read_bought,
+    refuse_undrawn,
     typed_as_table,
     written,
 )
 from counterweight.delivery.collected_answers import estimate_records
 from counterweight.delivery.label_plans import (
-    DEFAULTS,
-    PARTS,
     PlannedRows,
     asked_so_far,
+    budgets_about,
     check_positive,
+    fitting,
     planned,
     rows_to_label,
 )
@@ -100,7 +101,7 @@ class PlannedGroups(PlannedRows):
         below, ``certified`` is the chance that the plan's is within alpha.
         """
         people, made = len(self.leaf), []
-        for at in sorted({int(min(max(round(part * budget), 1), people)) for part in PARTS}):
+        for at in budgets_about(budget, people):
             bounds = self.sampled(self.by_leaf(self.chances(at)))
             plain = self.sampled(np.random.default_rng(1).multinomial(at, self.mass, DRAWS))
             sure = float((bounds <= self.alpha).mean())
@@ -308,13 +309,7 @@ class GroupPlan:
     def __init__(
         self, saved: object, frame: pd.DataFrame, *, key: object = None, **collect: object
     ) -> None:
-        strange = [name for name in collect if name not in DEFAULTS or name in UNFIT]
-        if strange:
-            known = [name for name in DEFAULTS if name not in UNFIT]
-            raise CounterweightError(
-                f"collect of a filter has no {strange[0]!r}; it has {listed(known)}: correct it."
-            )
-        collect = DEFAULTS | collect
+        collect = fitting(collect, UNFIT, "a filter")
         for name in ("budget", "batches"):
             check_positive(name, collect[name])
         if collect["budget"] is None:
@@ -345,13 +340,7 @@ class GroupPlan:
         own, person = self._untold, self._untold.saved.facts["id"]
         at = places_in(labels, (person, own.column), own.ids)
         drawn = self.people["drawn"].to_numpy()
-        if (~drawn[at]).any():
-            first = own.ids[at[np.argmin(drawn[at])]]
-            raise CounterweightError(
-                f"The labels have {int((~drawn[at]).sum())} people that the plan does not have "
-                f"(first: {first!r}): nobody can be chosen by hand, so take them out, or raise the "
-                "budget where an earlier plan was larger."
-            )
+        refuse_undrawn("The labels have", [own.ids[one] for one in at], drawn[at])
         values, blank = group_texts(labels[own.column])
         codes = _codes("The table of labels", own, values, blank, values.tolist())
         return own.answers(at, codes, plan=self.people)

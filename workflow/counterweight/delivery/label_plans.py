@@ -17,7 +17,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from counterweight.delivery.bought_file import column_names, filled_in, without_outcome, word
+from counterweight.delivery.bought_file import (
+    column_names,
+    filled_in,
+    refuse_undrawn,
+    without_outcome,
+    word,
+)
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.collected import (
     NEAREST,
@@ -247,7 +253,7 @@ class PlannedRows:
         expected of the rows is worth anything (`wrong`), of a sample without predictions
         (`plain`)."""
         total = float(self.cost.sum())
-        budgets = sorted({min(max(round(part * budget), 1), total) for part in PARTS})
+        budgets = budgets_about(budget, total)
         told = {"level": self.level, "binary": self.binary}
         told |= {"moves": self.moves, "beyond": self.beyond}
         alike = {"cost": self.asked["cost"]} if "cost" in self.asked else {}
@@ -525,13 +531,7 @@ class LabelPlan:
         """
         at, outcome = filled_in(self._saved, labels, self.people["id"])
         size, drawn = len(self.people), self.people["drawn"].to_numpy()
-        strange = np.flatnonzero(~drawn[at])
-        if len(strange):
-            raise CounterweightError(
-                f"The labels have {len(strange)} rows that the plan does not have (first: "
-                f"{self.people['id'].iloc[at[strange[0]]]!r}): rows cannot be chosen by hand, so "
-                "take them out, or raise the budget where an earlier plan was larger."
-            )
+        refuse_undrawn("The labels have", self.people["id"].iloc[at], drawn[at], "rows")
         y = np.full(size, np.nan)
         y[at] = outcome
         drawn, chances, waiting = asked_so_far(
@@ -625,6 +625,22 @@ def answers_with(saved, frame, labels):
     y[at], drawn[at], chances[at] = told, True, labels[name].to_numpy(dtype=float)
     estimate = saved.scored(saved.typed(people), reasons=False)["estimate"]
     return LabelAnswers(saved, estimate, y, drawn, chances)
+
+
+def budgets_about(budget, total):
+    """Budgets of a curve about one, up to what all that may be bought costs."""
+    return sorted({min(max(round(part * budget), 1), total) for part in PARTS})
+
+
+def fitting(collect, unfit, whom):
+    """Settings of a plan of labels of `whom`, spelled out; those that do not fit are refused."""
+    known = [name for name in DEFAULTS if name not in unfit]
+    strange = [name for name in collect if name not in known]
+    if strange:
+        raise CounterweightError(
+            f"collect of {whom} has no {strange[0]!r}; it has {listed(known)}: correct it."
+        )
+    return DEFAULTS | collect
 
 
 def check_positive(name, value, key="collect", most=np.inf):

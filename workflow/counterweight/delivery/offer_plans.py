@@ -19,6 +19,7 @@ from counterweight.delivery.bought_file import (
     LEAST,
     places_in,
     read_bought,
+    refuse_undrawn,
     typed_as_table,
     word,
     written,
@@ -26,17 +27,18 @@ from counterweight.delivery.bought_file import (
 from counterweight.delivery.collected_answers import estimate_records, expected_records, half_width
 from counterweight.delivery.label_plans import (
     DEFAULTS,
-    PARTS,
     PlannedRows,
     asked_so_far,
+    budgets_about,
     check_positive,
     digest_of,
+    fitting,
     key_of_plan,
     planned,
     rows_to_label,
 )
 from counterweight.delivery.saved_offers import SavedOffers
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import CounterweightError
 from counterweight.evaluation.collected import collected_mean
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.outcome_rules import accepts
@@ -96,7 +98,7 @@ class PlannedOffers(PlannedRows):
         """As `PlannedRows.curves`; ``plain`` is of people and offers drawn alike for all."""
         people, made = len(self.estimate), []
         alike = 1 / (self.made.chances > 0).sum(axis=1)
-        for at in sorted({int(min(max(round(part * budget), 1), people)) for part in PARTS}):
+        for at in budgets_about(budget, people):
             chance, even = self.chances(at), np.full(people, at / people)
             plain = self.half(even, self.plain, alike, parameters=0)
             made.append((at, self.half(chance), self.half(chance, self.plain), plain))
@@ -235,13 +237,7 @@ class OfferPlan:
         experiment: dict | None = None,
         **collect: object,
     ) -> None:
-        strange = [name for name in collect if name not in DEFAULTS or name in UNFIT]
-        if strange:
-            known = [name for name in DEFAULTS if name not in UNFIT]
-            raise CounterweightError(
-                f"collect of offers has no {strange[0]!r}; it has {listed(known)}: correct it."
-            )
-        collect = DEFAULTS | collect
+        collect = fitting(collect, UNFIT, "offers")
         if (collect["budget"] is None) == (collect["half_width"] is None):
             raise CounterweightError(
                 "collect goes by budget or by half_width: give one of the two."
@@ -292,14 +288,7 @@ class OfferPlan:
 
 def _check_offers(path, plan, at, offers):
     """Refuse people who are not drawn, or who were made other offers than the plan's."""
-    drawn = plan["drawn"].to_numpy()[at]
-    if not drawn.all():
-        first = plan["id"].iloc[at[np.argmin(drawn)]]
-        raise CounterweightError(
-            f"{path} has {int((~drawn).sum())} people that the plan does not have (first: "
-            f"{first!r}): nobody can be chosen by hand, so take them out, or raise the budget "
-            "where an earlier plan was larger."
-        )
+    refuse_undrawn(f"{path} has", plan["id"].iloc[at], plan["drawn"].to_numpy()[at])
     made = pd.to_numeric(offers, errors="coerce").to_numpy(float) if offers is not None else 0
     wrong = ~np.isclose(plan["offer"].to_numpy()[at], made, rtol=1e-9)
     if wrong.any():

@@ -51,12 +51,7 @@ def own_groups(entry, groups):
             f"{key} is for the groups of one column, and balance names {listed(groups)}: leave "
             f"{key} out, or balance one column."
         )
-    for name in OF_OUTCOMES:
-        if name in (collect or ()):
-            raise CounterweightError(
-                f"collect.{name} is for tables with an outcome, and this one asks for a filter: "
-                "leave it out."
-            )
+    _check_settings(collect, OF_OUTCOMES, "asks for a filter")
     if collect is not None and "budget" not in collect:
         raise CounterweightError(
             "collect says how many people to ask for their group by budget: give it; the page "
@@ -74,12 +69,7 @@ def own_offers(entry):
     _refused(entry, UNFIT_OFFERS)
     if collect is not None:
         _check_budget(collect)
-        for name in ("cost", "by", "for"):
-            if name in collect:
-                raise CounterweightError(
-                    f"collect.{name} is for tables with an outcome, and this one is of offers: "
-                    "leave it out."
-                )
+        _check_settings(collect, ("cost", "by", "for"), "is of offers")
     return {"collect": collect, "collected": collected, "figures": ["collect"] * bool(collect)}
 
 
@@ -91,12 +81,7 @@ def own_events(entry):
     key = _refused(entry, UNFIT_EVENTS)
     if collect is not None:
         _check_budget(collect)
-        for name in ("cost", "by"):
-            if name in collect:
-                raise CounterweightError(
-                    f"collect.{name} is for tables with an outcome, and this one is a log of "
-                    "predictions: leave it out."
-                )
+        _check_settings(collect, ("cost", "by"), "is a log of predictions")
         if collect.get("for") == "mean":
             raise CounterweightError(
                 "collect.for is mean, and of predictions of a log it is auc, calibration or top: "
@@ -200,6 +185,15 @@ def _refused(entry, unfit):
                 f"{key} and {other} stand together, and {why}: leave one of the two out."
             )
     return key
+
+
+def _check_settings(collect, unfit, this):
+    """Refuse settings of a plan that are of an outcome; `this` says what the table is."""
+    for name in unfit:
+        if name in (collect or ()):
+            raise CounterweightError(
+                f"collect.{name} is for tables with an outcome, and this one {this}: leave it out."
+            )
 
 
 def _check_budget(collect):

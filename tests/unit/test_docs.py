@@ -30,6 +30,7 @@ from sklearn.metrics import (
     average_precision_score,
     roc_auc_score,
 )
+from snakemake.utils import update_config
 
 ROOT = SCRIPTS.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
@@ -521,7 +522,8 @@ def test_the_page_of_studies_lists_every_part_and_who_uses_it():
     alone = text[text.index("In no study of the papers") :]
     files = (ROOT / "config.yaml", ROOT / "workflow" / "overlays" / "paper.yaml")
     config, overlay = (yaml.safe_load(file.read_text(encoding="utf-8")) for file in files)
-    given = with_listed_studies(config | overlay, overlay, ROOT / "workflow" / "studies")
+    update_config(config, overlay)
+    given = with_listed_studies(config, overlay, ROOT / "workflow" / "studies")
     used = words(resolve(given)["studies"])
     kinds = ("labeling", "outcome", "features", "selector", "weighting", "model", "protocol")
     for kind in (*kinds, "dataset"):

@@ -282,6 +282,52 @@ def plots(rng, rows=1800):
     return frame, frame[["plot"]].assign(carbon=carbon.round(1))
 
 
+def members(rng, rows=6000):
+    """Members of a club, of whom some told their region; those in the east less often.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        ``region`` is blank of who did not tell it.
+    regions : pandas.DataFrame
+        ``member`` and ``region`` of all: what they say when they are asked.
+    """
+    people, _ = panel(rng, rows * 4 // 3)
+    people = people.rename(columns={"person": "member"})
+    silent = rng.random(len(people)) < np.where(people["region"] == "east", 0.6, 0.3)
+    frame = people.assign(region=people["region"].mask(silent))
+    return frame, people[["member", "region"]]
+
+
+def visitors(rng, rows=2500):
+    """Visitors of a museum who were shown a fee, and those to whom one is to be shown.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        ``fee`` and ``came`` are blank of one in three.
+    willing : pandas.DataFrame
+        ``visitor`` and ``pays_up_to``, the highest fee with which each comes. It is 9 and 3 more
+        from abroad, 4 less with children, .08 a kilometre less, with logistic noise of scale 2.
+    """
+    abroad, children = rng.random(rows) < 0.3, rng.random(rows) < 0.4
+    distance = rng.gamma(2, 10, rows).round(1)
+    worth = 9 + 3 * abroad - 4 * children - 0.08 * distance + rng.logistic(0, 2, rows)
+    fee = (rng.integers(2, 41, rows) / 2).round(1)
+    shown = rng.random(rows) < 2 / 3
+    frame = pd.DataFrame(
+        {
+            "visitor": [f"V{number:04d}" for number in rng.permutation(rows)],
+            "from": np.where(abroad, "abroad", "here"),
+            "children": np.where(children, "yes", "no"),
+            "distance": distance,
+            "fee": np.where(shown, fee, np.nan),
+            "came": np.where(shown, np.where(worth >= fee, "yes", "no"), ""),
+        }
+    )
+    return frame, frame[["visitor"]].assign(pays_up_to=worth.round(3))
+
+
 def write(folder=FOLDER, seed=7):
     """Write all tables to a folder."""
     folder = Path(folder)
@@ -301,6 +347,8 @@ def write(folder=FOLDER, seed=7):
     tables["transfers"], fraud = transfers(rng)
     tables["judged"] = judged(rng, tables["transfers"], fraud)
     tables["plots"], tables["laboratory"] = plots(rng)
+    tables["members"], tables["regions"] = members(rng)
+    tables["visitors"], tables["willing"] = visitors(rng)
     for name, frame in tables.items():
         frame.to_csv(folder / f"{name}.csv", index=False)
 

@@ -4,6 +4,7 @@ import ast
 import doctest
 import re
 import runpy
+from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -256,15 +257,45 @@ def tilted(got):
     )
 
 
-def filled_in(got):
-    back = pd.read_csv("labels.csv")
-    assert len(back) == len(got["plan"]) > 0 and back["carbon"].notna().all()
-    assert back["plot"].tolist() == got["plan"]["plot"].tolist()
+#: Examples of a plan: the file of what came back, its column.
+CAME_BACK = {"plots": ("labels.csv", "carbon"), "members": ("regions.csv", "region")}
+CAME_BACK |= {"visitors": ("answers.csv", "came")}
+
+
+def answered(got):
+    """Each plan is filled in, and its answer holds what is true of those who are asked about."""
+    told, truth = {}, {}
+    for name, (file, column) in CAME_BACK.items():
+        back, plan = pd.read_csv(file), pd.read_csv(f"results/{name}/collect.csv")
+        assert len(back) == len(plan) > 0 and back[column].notna().all()
+        assert back.iloc[:, 0].tolist() == plan.iloc[:, 0].tolist()
+        entry = yaml.safe_load((ROOT / "examples" / f"{name}.yaml").read_text())
+        studies = Studies(entry | {"collected": file})
+        studies.make(name, "deliver")
+        studies.make(name, "collect")
+        paths = [f"results/{name}/metrics/{stage}.parquet" for stage in ("delivered", "collect")]
+        made = pd.concat([pd.read_parquet(path) for path in paths if Path(path).exists()])
+        made = made.fillna({"part": "", "variable": ""})
+        told[name] = made.set_index(["metric", "part", "variable"])["value"]
+        people = pd.read_csv(f"examples/tables/{name}.csv")
+        truth[name] = people[people[column].isna()][[people.columns[0]]]
+    carbon = truth["plots"].merge(pd.read_csv("examples/tables/laboratory.csv"))["carbon"].mean()
+    low, high = (told["plots"]["target_mean", "unlabeled", end] for end in ("low", "high"))
+    assert low < carbon < high
+    shares = truth["members"].merge(pd.read_csv("examples/tables/regions.csv"))["region"]
+    for region, share in shares.value_counts(normalize=True).items():
+        place = "share_before_collected", region
+        assert told["members"][*place, "low"] < share < told["members"][*place, "high"]
+    offers = pd.read_csv("results/visitors/offers.csv")[["visitor", "best_offer"]]
+    offers = truth["visitors"].merge(offers).merge(pd.read_csv("examples/tables/willing.csv"))
+    earned = (offers["best_offer"] * (offers["best_offer"] <= offers["pays_up_to"])).mean()
+    low, high = (told["visitors"]["revenue_collected", "best", end] for end in ("low", "high"))
+    assert low < earned < high
 
 
 #: What holds after the Python of a page.
 AFTER = {
-    "examples": filled_in,
+    "examples": answered,
     "README": scored,
     "python": scored,
     "collect": planned_by_design,

@@ -1,5 +1,6 @@
 """Labels that are bought: from a config to rows to label, filled in, to the answer by them."""
 
+import re
 import shutil
 import sys
 
@@ -310,7 +311,25 @@ def test_people_are_asked_for_their_group_and_a_filter_has_a_bound_for_them(copi
     assert told["collected_at_most", "", ""] >= (groups - base).abs().to_numpy().max()
     assert told["imbalance_collected", "", ""] < told["imbalance_before_collected", "", ""]
     page = (place / "report/people.html").read_text()
-    assert "300 of them who were asked by design" in page
+    assert "300 of them who were asked by design" in page and 'href="../filter.md"' in page
+    # The page, the figure's CSV and the card of the filter say the same of them.
+    card = (place / "filter.md").read_text().partition("## People who had told no group")[2]
+    drawn = pd.read_csv(place / "figures/certificate.csv").set_index("series").loc["reached"]
+    (bound,) = re.findall(r"is further than ([\d.]+) from", card)
+    assert bound == f"{drawn['value']:.3f}" and drawn["at"] == 300
+    (found,) = re.findall(r"\(found: ([\d.]+)\)", card)
+    assert f"tells at most {bound} about anybody" in page and f"(found: {found})" in page
+    before, after = re.findall(r"is ([\d.]+), and ([\d.]+) among those", card)[0]
+    assert f"the imbalance is {before}, and {after} among those of them" in page
+    assert ("**Certified" in card) == (told["certified_collected", "", ""] == 1)
+    assert ("Certified for people who told no group" in page) == ("**Certified" in card)
+    groups = re.findall(r"^\| (\w+) \| ([\d.]+) % .*?\| ([\d.]+) % ", card, re.MULTILINE)
+    text = re.sub("<[^>]+>", " ", page)
+    for group, *shares in groups:
+        for when, share in zip(("before", "after"), shares, strict=True):
+            assert share == f"{100 * told[f'share_{when}_collected', group, '']:.1f}"
+            assert f"{share} %" in text
+    assert len(groups) == 3
     # By the file alone, without the plan: the same shares by the chances in it.
     alone = {key: one for key, one in asked.items() if key != "collect"}
     alone["study"] = {"figures": ["groups"]}

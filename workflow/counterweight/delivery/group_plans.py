@@ -356,14 +356,13 @@ def _codes(path, own, values, blank, shown):
 
 
 def planned_groups(job):
-    """People to ask and the plan of all whose group is not known, None without one; records.
-
-    With what groups that came back say of the filter.
+    """The filter; people to ask and the plan of all whose group is not known, None without one;
+    records, with what groups that came back say of the filter; these as `GroupAnswers`, or None.
     """
     given, key = job.given, own_key(job.given["key"])
     saved, frame = SavedFilter.read(job.input.model), read_table(job.input.table)
     own = Untold(saved, frame, key, given["collect"])
-    rows = plan = asked = known = None
+    rows = plan = asked = known = answers = None
     if given["collect"]:
         rows, plan, budget = own.planned(key)
         plan.insert(1, "row", own.at)
@@ -389,7 +388,7 @@ def planned_groups(job):
         made += rows.records(plan, budget)
         job.log.info("%d of %d people without a group are drawn", len(asked), len(own.at))
     place = {"repeat": 0, "target": "unlabeled", "rows": len(own.at)}
-    return asked, plan, [place | one for one in made]
+    return saved, asked, plan, [place | one for one in made], answers
 
 
 def _read(job, own, frame):

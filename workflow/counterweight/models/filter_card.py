@@ -10,8 +10,12 @@ WANTED = (100, 1000, 10000)
 LEAVES = 12
 
 
-def card(saved):
-    """The card of a `SavedFilter` as Markdown."""
+def card(saved, answers=None):
+    """The card of a `SavedFilter` as Markdown.
+
+    `answers` are those of people who had told no group and were asked by design, a
+    `counterweight.delivery.group_plans.GroupAnswers`.
+    """
     facts, columns = saved.facts, [escape(name) for name in dict.fromkeys(saved.classes)]
     setting, noise = facts["setting"] or "its only setting", facts["eta"]
     manner = "It does not predict anybody's group."
@@ -40,6 +44,7 @@ def card(saved):
         _released(saved),
         _disclosure(saved),
         _leaves(saved),
+        _asked(saved, answers) if answers is not None else "",
         "## Limits",
         _limits(saved, columns),
         "## How to apply it",
@@ -146,8 +151,10 @@ def _groups(saved):
 def _told(saved, name, at=-1):
     """A figure of the held-out rows with its interval, or None."""
     values = [saved.held.get((name, kind, at)) for kind in ("value", "low", "high")]
-    if None in values:
-        return None
+    return None if None in values else _share(*values)
+
+
+def _share(*values):
     value, low, high = (f"{100 * one:.1f}" for one in values)
     return f"{value} % ({low} to {high})"
 
@@ -244,6 +251,40 @@ def _leaves(saved):
     left = len(saved.mass) - len(order)
     others = f"\n\n{left} further leaves, of fewer accepted rows, are in `filter.parquet`."
     return table + (others if left else "")
+
+
+def _asked(saved, answers):
+    """What people who were asked for their group say, of all who had told none."""
+    verdict, limit = "", saved.facts.get("alpha", saved.facts.get("chosen"))
+    if answers.certified is not None:
+        verdict = "Certified" if answers.certified else "Not certified"
+        verdict = f"**{verdict} at alpha {limit:g} for people who had told no group.** "
+    text = (
+        f"{verdict}By {answers.labels:,} of them who were asked by design no leaf's share of any "
+        f"group is further than {answers.bound:.3f} from the share among all of them (found: "
+        f"{answers.value:.3f}), with confidence {_percent(answers.level)}. It rests on the known "
+        "chances by which they were drawn, and on nothing that is assumed of who told."
+    )
+    if answers.refused:
+        text += (
+            f" {answers.refused:,} who were asked gave no group, and are taken to be like the "
+            f"others of their leaf; whatever their groups are, it is at most {answers.worst:.3f}."
+        )
+    text += (
+        f"\n\nAmong them the distance of the groups' shares from the target is "
+        f"{answers.imbalance_before:.3f}, and {_number(answers.imbalance)} among those of them "
+        "whom the filter accepts."
+    )
+    rows = [
+        (name, *(_estimate(found.get(own)) for found in (answers.before, answers.accepted)))
+        for own, name in zip(saved.groups, _names(saved), strict=True)
+    ]
+    table = _table(("group", "share of them", "share of the accepted of them"), rows)
+    return f"## People who had told no group\n\n{text}\n\n{table}"
+
+
+def _estimate(found):
+    return "not measured" if found is None else _share(found.value, found.low, found.high)
 
 
 def _limits(saved, columns):

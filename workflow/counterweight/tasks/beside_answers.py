@@ -292,10 +292,18 @@ def collect_events(job):
 
 
 def collect_groups(job):
-    """As `collect`, of people whose group is to be asked for, with what those asked say."""
-    from counterweight.delivery.group_plans import planned_groups
+    """As `collect`, of people whose group is to be asked for, with what those asked say.
 
-    _write(job, *planned_groups(job))
+    With the card of the filter, which says it, too.
+    """
+    from counterweight.delivery.group_plans import planned_groups
+    from counterweight.models.filter_card import card
+    from counterweight.tables.parquet import replacing
+
+    saved, asked, plan, records, answers = planned_groups(job)
+    with replacing(job.output.card) as path:
+        path.write_text(card(saved, answers), encoding="utf-8")
+    _write(job, asked, plan, records)
 
 
 def collect_offers(job):

@@ -4,6 +4,8 @@ Protocol: see `counterweight.tasks`. The sensitive groups of the test rows are w
 selection models are proxies, and the weights are the acceptance of their leaves.
 """
 
+from dataclasses import replace
+
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
@@ -461,8 +463,9 @@ def plan_deliver(plan, study, at):
     if given["refit"]:
         told["selector"] = selector
         told["weighting"] = {key: weighting[key] for key in ("weighting", "options")}
-    outputs = {"filter": f"{at.folder}/filter.parquet", "card": f"{at.folder}/filter.md"}
-    outputs["metrics"] = at.metrics("delivered")
+    outputs = {"filter": f"{at.folder}/filter.parquet", "metrics": at.metrics("delivered")}
+    if not _asks(study):  # else it is written once it is known what those who were asked say
+        outputs["card"] = f"{at.folder}/filter.md"
     # For people of one's own table: who of them is accepted, and no more than is released.
     person = plan["datasets"][study["dataset"]].get("roles", {}).get("id")
     told["person"] = given["id"] or person or "id"
@@ -485,8 +488,9 @@ def deliver(job):
     frame = parquet.read_table(job.input.table)
     saved = final_filter(job, frame, key)
     saved.save(job.output.filter)
-    with parquet.replacing(job.output.card) as path:
-        path.write_text(card(saved), encoding="utf-8")
+    if hasattr(job.output, "card"):
+        with parquet.replacing(job.output.card) as path:
+            path.write_text(card(saved), encoding="utf-8")
     records = delivered_records(saved)
     table = parquet.metrics_table(given["study"], "delivered", records)
     parquet.write_table(job.output.metrics, table, parquet.METRICS)
@@ -562,14 +566,20 @@ def apply(job):
     write_answers(job.output.table, job.output.csv, saved.released(frame, found))
 
 
+def _asks(study):
+    """Whether people are asked for their group, or have answered."""
+    return bool(study["collect"] or study["collected"])
+
+
 def plan_collect(plan, study, at):
-    if not (study["collect"] or study["collected"]):
+    if not _asks(study):
         return None
     inputs = {"table": at.table, "columns": at.columns, "model": f"{at.folder}/filter.parquet"}
     run, given = "counterweight.tasks.beside_answers:collect_groups", {"study": study["id"]}
     used = [study["filter"]["method"], *_others(study["filter"])]
     uses = dict.fromkeys(("selector", _chain(study, one)[1]["selector"]) for one in used)
-    return plan_collection(plan, study, at, inputs, given, tuple(uses), run)
+    job = plan_collection(plan, study, at, inputs, given, tuple(uses), run)
+    return replace(job, outputs=job.outputs | {"card": f"{at.folder}/filter.md"})
 
 
 def plan_rehearse(plan, study, copy, at):

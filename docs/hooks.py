@@ -37,6 +37,8 @@ PAGES = (
 )
 #: Labels and meanings of measures, which reports read, too.
 MEASURES = "workflow/counterweight/reporting/measures.csv"
+#: Stems and terms that say the same, which the search of reports knows, too.
+WORDS = [f"workflow/counterweight/reporting/templates/{name}.js" for name in ("same", "words")]
 KINDS = {"own_table": "own.schema.yaml", "config": "config.schema.yaml"}
 #: How much a page counts in the search, by the beginning of its path: the first that fits.
 BOOSTS = {"docs/own_table/": 1.3, "docs/families/": 1.3, "docs/tutorials/": 1.2}
@@ -94,6 +96,9 @@ def lay_out(folder):
         place = folder / path.relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, place)
+    own = folder / "docs/search.js"
+    texts = [path.read_text(encoding="utf-8") for path in (*map(ROOT.joinpath, WORDS), own)]
+    own.write_text("".join(texts), encoding="utf-8")
     made = {f"reference/{name}.md": text for name, text in reference().items()} | notebooks.pages()
     for name, text in made.items():
         path = folder / name

@@ -1,14 +1,8 @@
 // Search of the docs, in place of the theme's worker: it gives the theme the same answers by other marks. A section counts by how much of
-// the query it holds, rare words before common ones, and by how much of its heading the query says; then by its page as a whole.
-const EMPTY = new Set(("a an and any are as at be been but by can could did do does for from get had has have how i if in into is it its me more my no not of on or " +
-  "our should so than that the their them then there these they this to use used using want was we what when where which who whose why will with would you your").split(" "));
-const HEAD = 2.2, OF_PAGE = 1.1, WHOLE = 1.6, FIRST = 1.25, BENT = 0.8, BEGUN = 0.55, LONG = 120;
+// the query it holds, rare words before common ones, and by how much of its heading the query says; then by its page as a whole. A page
+// that says what it is also called is found by that as by its heading. `words.js` and `same.js` of the reports have stems and terms that say the same.
+const HEAD = 2.2, OF_PAGE = 1.1, WHOLE = 1.6, FIRST = 1.25, BENT = 0.8, BEGUN = 0.55, LONG = 120, CALLED = 0.8, PHRASE = 0.35, OTHER = 0.85;
 
-const stem = (word) => {
-  if (word.length < 5 || /[_\d]/.test(word)) return word.length > 3 ? word.replace(/([^su])s$/, "$1") : word;
-  const one = word.replace(/ies$|ied$/, "y").replace(/([^su])e?s$/, "$1").replace(/(\w{3,})(ing|ed|ly)$/, "$1");
-  return one.replace(/([bdfgmnprt])\1$/, "$1").replace(/(\w{3,})e$/, "$1");
-};
 const plain = (html) => html.replace(/<[^>]+>/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&").replace(/&\w+;|&#\d+;/g, " ");
 const split = (text) => {
   const found = [];
@@ -19,6 +13,8 @@ const split = (text) => {
   }
   return found;
 };
+// What a page says that it is also called, a text each.
+const called = (html) => plain((html.match(/<em>Also called<\/em>:(.*?)<\/p>/s) || ["", ""])[1]).split(/[,.;:()]/).filter((one) => /\w/.test(one));
 const counted = (words) => words.reduce((all, word) => all.set(word, (all.get(word) || 0) + 1), new Map());
 
 let sections, known, parents, vocabulary;
@@ -28,6 +24,10 @@ const build = (docs) => {
     const home = doc.location.split("#")[0];
     const one = { doc, home, text: plain(doc.text), head: counted(split(plain(doc.title))), as: plain(doc.title).toLowerCase().split(/[^\p{L}\p{N}_]+/u) };
     one.words = counted(split(one.text));
+    const names = called(doc.text);
+    one.called = counted(split(names.join(" ")));
+    one.names = [plain(doc.title), ...names].map((name) => joined(stems(name)));
+    one.flat = joined(stems(one.text));
     one.size = [...one.words.values()].reduce((sum, n) => sum + n, 0);
     if (!parents.has(home)) parents.set(home, one);
     new Set([...one.words.keys(), ...one.head.keys()]).forEach((word) => known.set(word, (known.get(word) || 0) + 1));
@@ -52,9 +52,20 @@ const best = (found, counts, value = () => 1) => {
   return most;
 };
 
-const search = (query) => {
+// How much of the query stands word by word in a heading, in what a page is also called, or in the text: 0 to 1.
+const phrase = (one, query) => {
+  const words = stems(query), whole = joined(words);
+  if (words.length < 2) return one.names.includes(whole) ? 1 : 0;
+  if (one.names.some((name) => name.includes(whole))) return 1;
+  if (one.flat.includes(whole)) return 0.6;
+  const said = words.filter((word) => !SMALL.has(word));
+  const pairs = said.slice(1).map((word, k) => joined([said[k], word])), all = [...one.names, one.flat];
+  return 0.4 * pairs.filter((pair) => all.some((text) => text.includes(pair))).length / (pairs.length || 1);
+};
+
+const ranked = (query) => {
   const all = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}_]+/gu) || [])];
-  const said = all.filter((word) => !EMPTY.has(word));
+  const said = all.filter((word) => !SMALL.has(word));
   const asked = (said.length ? said : all).map(meant), total = asked.reduce((sum, one) => sum + one.worth, 0);
   if (!asked.length) return [];
   const pages = new Map();
@@ -64,7 +75,7 @@ const search = (query) => {
     asked.forEach(({ word, own, found, worth }) => {
       const said = (other) => best(found, other.head) * (other.as.includes(word) ? 1 : BENT);
       const text = best(found, one.words, (n) => n / (n + 0.4 + one.size / LONG));
-      const head = said(one), above = page === one ? 0 : said(page);
+      const head = Math.max(said(one), CALLED * best(found, one.called)), above = page === one ? 0 : said(page);
       terms[own] = text + head + above > 0;
       score += worth * (text + HEAD * head + OF_PAGE * above);
       held += worth * Math.max(head, above, text && best(found, one.words));
@@ -72,8 +83,9 @@ const search = (query) => {
     });
     if (!score) return;
     let long = 0;
-    one.head.forEach((n, word) => { if (!EMPTY.has(word)) long += rare(word); });
+    one.head.forEach((n, word) => { if (!SMALL.has(word)) long += rare(word); });
     if (one === page) score *= FIRST;
+    score *= (1 + PHRASE * phrase(one, query)) / total;
     score *= (held / total) ** 2 * (1 + WHOLE * Math.min(1, headed / (long || 1)) * (headed / total));
     const at = pages.get(one.home) || { hits: [], held: new Map(), boost: 1 };
     at.hits.push({ ...one.doc, score: score * (page.doc.boost || 1), terms });
@@ -89,7 +101,17 @@ const search = (query) => {
     if (!shown.some((hit) => hit.location === doc.location)) shown.push({ ...doc, score: 0, terms: hits[0].terms });
     return { score, shown };
   });
-  return answers.sort((a, b) => b.score - a.score).slice(0, 30).map(({ shown }) => shown.map((hit) => ({ ...hit, text: shortly(hit.text, asked) })));
+  return answers.map(({ score, shown }) => ({ score, shown, asked }));
+};
+// A query, and the same in other terms of the field, which count a little less.
+const search = (query) => {
+  const found = new Map();
+  variants(query.toLowerCase()).forEach((one, k) => ranked(one).forEach((answer) => {
+    const score = answer.score * (k ? OTHER : 1), { location } = answer.shown[0], home = location.split("#")[0];
+    if (score > (found.get(home) || { score: 0 }).score) found.set(home, { ...answer, score });
+  }));
+  const answers = [...found.values()].sort((a, b) => b.score - a.score).slice(0, 30);
+  return answers.map(({ shown, asked }) => shown.map((hit) => ({ ...hit, text: shortly(hit.text, asked) })));
 };
 const shortly = (html, asked) => {
   const words = plain(html).split(/\s+/).filter(Boolean), hit = (word) => asked.some(({ found }) => split(word).some((one) => found.has(one)));

@@ -240,6 +240,13 @@ def test_a_narrow_table_stays_a_table_on_a_phone():
     assert not small(Table("T", head, long)).all("table", "class")
 
 
+def test_a_table_too_broad_for_paper_is_marked():
+    for columns, marks in ((14, []), (15, ["broad"])):
+        head = tuple(Head(f"Column {k}") for k in range(columns))
+        rows = (Row("rows", tuple(Cell(f"{k}.25", "[1, 5]") for k in range(columns - 1))),)
+        assert small(Table("T", head, rows)).all("table", "class") == marks
+
+
 @pytest.mark.parametrize(
     ("text", "name", "kind"),
     [
@@ -278,7 +285,7 @@ def test_what_is_no_block_is_refused():
 
 
 def test_the_shell_is_small(texts):
-    parts = [(TEMPLATES / name).stat().st_size for name in ("style.css", "script.js")]
+    parts = [(TEMPLATES / name).stat().st_size for name in ("style.css", "words.js", "script.js")]
     assert sum(parts) < 30_000
     assert len(render(Page("x.html", "x"), Site("R", "1"))) < 30_000
 

@@ -39,6 +39,8 @@ _TAKEN = ("main", "contents", "side", "find", "list", "theme", "places", "tip")
 _WORDS = 1500
 #: Characters that a table of three columns or fewer may have beside its labels on a phone.
 _SLIM = 22
+#: Columns of a table that fit on paper.
+_BROAD = 14
 #: JSON of pages: strict, and short.
 STRICT = {"ensure_ascii": False, "allow_nan": False, "separators": (",", ":")}
 
@@ -271,9 +273,10 @@ def _environment():
     )
     environment.globals.update(papers=_papers, marks=MARKS)
     environment.globals.update(verdict=verdict, verdicts=_verdicts, term_anchor=term_anchor)
-    for name, file in (("css", "style.css"), ("js", "script.js")):
-        environment.globals[name] = Markup((TEMPLATES / file).read_text(encoding="utf-8"))
-    environment.globals["grounds"] = GROUNDS
+    for name, files in (("css", ("style.css",)), ("js", ("words.js", "script.js"))):
+        texts = [(TEMPLATES / file).read_text(encoding="utf-8") for file in files]
+        environment.globals[name] = Markup("".join(texts))
+    environment.globals["grounds"], environment.globals["broad"] = GROUNDS, _BROAD
     return environment
 
 
@@ -302,9 +305,13 @@ def rendered(page, site):
 
 
 def search_file(entries):
-    """A script that hands over what the search finds: read from a disk, too, where JSON is not."""
+    """A script that hands over what the search finds: read from a disk, too, where JSON is not.
+
+    With terms that say the same, which a page without a search need not hold.
+    """
     told = htmlsafe_json_dumps(entries, **STRICT)
-    return f"(self.found=self.found||[]).push(...{told});\n"
+    same = (TEMPLATES / "same.js").read_text(encoding="utf-8")
+    return f"(self.found=self.found||[]).push(...{told});\n{same}"
 
 
 def render_one(pages, site, path="report_whole.html"):

@@ -45,7 +45,12 @@ if (current && wide.matches && current.offsetTop > innerHeight * .7) nav.scrollT
 // the rest stands in files that are read when somebody begins to search.
 const find = $("#find"), input = $("input", find), hits = $("ul", find), told = $("p", find);
 const known = JSON.parse($("#places").textContent);
-const entry = ([title, href, note, words, names], root = "") => ({title, note, href: root + href, low: title.toLowerCase(), words: ` ${words} ${note.toLowerCase()} ${names}`, names: names.split(" ")});
+const entry = ([title, href, note, words, names]) => {
+  // A page is also known by the name of its study, which is that of its file.
+  const study = href.includes("#") || names ? "" : href.split("/").pop().replace(".html", "");
+  const head = stems(title), also = study.split("_").map(stem), text = new Set(stems(`${words} ${note} ${names}`));
+  return {title, note, href, low: title.toLowerCase(), head, also, text, flat: [joined(head), joined(also), joined([...text])], names: [...names.split(" "), study, study.replace(/_/g, " ")]};
+};
 const here = location.pathname.split("/").pop();
 const link = href => { const [path, hash] = href.split("#"); return hash && path.split("/").pop() === here ? "#" + hash : `${known.root}/${href}`; };
 let places = known.pages.map(e => entry(e)).map(e => ({...e, href: known.files.length ? link(e.href) : e.href}));
@@ -68,25 +73,31 @@ const load = () => {
 };
 input.onfocus = load;
 find.hidden = false;
-// Exact names and titles first, then by how many of the words stand in a title, as the beginning of a word, or in the text; small
-// words say nothing, and endings count for little.
-const small = new Set("a all an and are as at be by can could do does for from how i in is it its me much my of on or that the these this to used was were what when where which who why with".split(" "));
+// Exact names and titles first, then by how much of the query stands in a title, in a study's name or in the text: rare words count for
+// more, and a title of which more is said. The same in other terms of the field counts a little less.
 const sought = q => {
-  const all = q.replace(/(\w)[?!.,]+(?=\s|$)/g, "$1").split(/\s+/).filter(Boolean), said = all.filter(w => !small.has(w));
-  return (said.length ? said : all).map(w => w.length > 4 ? w.replace(/(ies|ed|ing|es|s)$/, "") : w);
+  const all = q.match(/[\p{L}\p{N}_]+/gu) || [], said = all.filter(w => !SMALL.has(w));
+  return (said.length ? said : all).map(w => [w, stem(w)]);
 };
-const rank = (p, q, words) => {
+const rarity = words => words.map(([w, own]) => {
+  const count = places.filter(p => p.head.includes(own) || p.text.has(own)).length || places.filter(p => p.flat.some(t => t.includes(" " + w))).length;
+  return Math.log(1 + places.length / (count + 1));
+});
+const rank = (p, {q, words, rare, total}) => {
   if (p.low === q || p.names.includes(q)) return p.low === q && p.note === "term" ? 0 : 1;
   if (p.low.startsWith(q)) return 2;
-  const starts = (text, w) => text.startsWith(w) || text.includes(" " + w);
-  const worth = w => starts(p.low, w) ? 1 : p.low.includes(w) ? .8 : starts(p.words, w) ? .4 : p.words.includes(w) ? .2 : 0;
-  const each = words.map(worth), mean = each.reduce((a, b) => a + b, 0) / words.length;
-  return 2 * each.filter(Boolean).length >= words.length ? 8 - 5 * mean : 9;
+  const [title, study, text] = p.flat, begun = (t, w) => t.includes(" " + w);
+  const each = words.map(([w, own]) => p.head.includes(own) ? 1 : begun(title, w) || begun(study, w) ? .9 : title.includes(w) ? .7 : p.text.has(own) ? .4 : begun(text, w) ? .35 : text.includes(w) ? .15 : 0);
+  if (2 * each.filter(Boolean).length < words.length) return 9;
+  const score = each.reduce((sum, one, k) => sum + one * rare[k], 0) / total, own = words.map(w => w[1]);
+  const phrase = own.length < 2 ? 0 : title.includes(joined(stems(q))) ? .5 : title.includes(joined(own)) ? .2 : 0;
+  return 8 - 5 * score - phrase - .3 * p.head.filter(w => own.includes(w)).length / (p.head.length || 1);
 };
 input.oninput = () => {
   load();
-  const q = input.value.toLowerCase().trim(), words = sought(q);
-  const found = !words.length ? [] : places.map(p => [rank(p, q, words), p.title.length, p]).filter(r => r[0] < 9).sort((a, b) => a[0] - b[0] || a[1] - b[1]).slice(0, 20).map(r => r[2]);
+  const asked = variants(input.value.toLowerCase().trim()).map(q => [q, sought(q)]).filter(([, words]) => words.length), words = asked.length ? asked[0][1] : [];
+  const ways = asked.map(([q, words]) => { const rare = rarity(words); return {q, words, rare, total: rare.reduce((a, b) => a + b, 0)}; });
+  const found = !words.length ? [] : places.map(p => [Math.min(...ways.map((way, k) => rank(p, way) + (k ? .6 : 0))), p.title.length, p]).filter(r => r[0] < 9).sort((a, b) => a[0] - b[0] || a[1] - b[1]).slice(0, 20).map(r => r[2]);
   find.classList.toggle("busy", words.length > 0);
   hits.replaceChildren(...found.map(p => {
     const li = document.createElement("li"), a = document.createElement("a"), small = document.createElement("small");

@@ -1,0 +1,15 @@
+// Terms of the field that say the same, for the search of the report and of the docs.
+globalThis.SAME = [
+  "auc; auroc; area under the curve; area under the roc curve", "rmse; root mean squared error", "fpr; false positive rate; false alarms",
+  "fnr; false negative rate; missed positives", "tpr; true positive rate; recall", "mar; missing at random", "mcar; missing completely at random",
+  "mnar; nmar; missing not at random; non-ignorable", "ips; ipw; inverse propensity scoring; inverse propensity weighting; inverse probability weighting",
+  "snips; self-normalised ips; self-normalised importance sampling; hajek", "dr; doubly robust", "ess; effective sample size; effective rows",
+  "ci; confidence interval; 95 % interval", "demographic parity; statistical parity; coverage ratio", "four fifths; disparate impact; 80 % rule",
+  "ope; off-policy evaluation; counterfactual evaluation", "ab test; a/b test; compare policies", "ctr; click-through rate; clicks", "em; expectation maximisation",
+  "kmm; kernel mean matching", "svm; support vector machine", "gbm; xgboost; gradient boosting; boosted trees", "wtp; willingness to pay",
+  "differential privacy; laplace noise; epsilon", "downsampled negatives; negative sampling; keep rate", "credit scoring; reject inference; refused applicants",
+  "unmeasured confounding; unobserved confounding; hidden confounder; hidden bias; sensitivity analysis", "install; installation; environment",
+  "crash; error message; troubleshooting", "ram; out of memory", "xlsx; excel", "dataframe; data frame; frame", "dataset; data set", "hyperparameters; options",
+  "protected attribute; sensitive attribute; group", "active learning; labels to buy; which rows to label", "post-stratification; raking; census margins",
+  "bandit; logged actions", "exploration; explore; epsilon greedy", "price optimisation; best offer; dynamic pricing",
+].map((line) => line.split("; "));

@@ -1,0 +1,20 @@
+// Words of the search, of the report and of the docs: endings and spellings that say the same. Terms that do stand in `same.js`.
+const stem = (word) => {
+  word = word.replace(/([aiy])z(e|ed|er|es|ing|ation|ations)$/, "$1s$2").replace(/(behavi|col|fav|lab|neighb)our/, "$1or");
+  if (word.length < 5 || /[_\d]/.test(word)) return word.length > 3 ? word.replace(/([^su])s$/, "$1") : word;
+  const one = word.replace(/ies$|ied$/, "y").replace(/([^su])e?s$/, "$1").replace(/(\w{3,})(ing|ed|ly)$/, "$1");
+  return one.replace(/([bdfgmnprt])\1$/, "$1").replace(/(\w{3,})e$/, "$1");
+};
+const SMALL = new Set(("a all an and any are as at be been but by can could did do does for from get had has have how i if in into is it its me more much my no not of " +
+  "on or our should so than that the their them then there these they this to use used using want was we were what when where which who whose why will with would you your").split(" "));
+const stems = (text) => (text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) || []).map(stem);
+const joined = (words) => ` ${words.join(" ")} `;
+// A query, and the same in other terms of the field.
+const variants = (query) => {
+  const asked = joined(stems(query)), all = [query];
+  (globalThis.SAME || []).forEach((terms) => {
+    const said = terms.map((term) => joined(stems(term))), there = said.filter((one) => asked.includes(one)).sort((a, b) => b.length - a.length)[0];
+    if (there) terms.forEach((term, k) => { if (said[k] !== there) all.push(asked.replace(there, ` ${term} `).trim()); });
+  });
+  return [...new Set(all)].slice(0, 8);
+};

@@ -371,3 +371,8 @@ def test_what_hidden_labels_are_worth_is_never_told_of_known_chances(plan, metri
 def test_lists_in_sentences():
     # A table whose rows all resemble labeled ones had no page.
     assert [listing("abc"[:count]) for count in range(4)] == ["", "a", "a and b", "a, b and c"]
+
+
+def test_no_figure_of_an_earlier_run_is_shown_where_none_is_asked_for(tmp_path):
+    (tmp_path / "figures.parquet").write_bytes(b"of an earlier version, in another form")
+    assert [*assemble.drawings(tmp_path, "mine", {"figures": []})] == []

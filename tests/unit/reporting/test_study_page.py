@@ -179,11 +179,17 @@ def test_the_small_chart_has_marks_in_proportion():
         ("151.5", "11.0"),
         ("252.0", "33.0"),
     ]
-    assert "M118.0 11.0H185.0" in text and text.count("<path") == 1
-    assert 'viewBox="0 0 260 44"' in text and re.findall(r' y="([\d.]+)"', text) == ["15.0", "37.0"]
+    assert "M118.0 11.0H185.0" in text and text.count("<path") == 2
+    assert 'viewBox="0 0 260 60"' in text
+    assert re.findall(r'<text x="0" y="([\d.]+)"', text) == ["15.0", "37.0"]
+    # The axis goes from the least number that is drawn, the end of an interval, to the largest.
+    assert 'd="M118.0 40v4H252.0v-4"' in text
+    axis = re.findall(r'<text x="([\d.]+)" y="56" text-anchor="(\w+)".*?>([\d.]+)<', text)
+    assert axis == [("118.0", "start", "0.0"), ("252.0", "end", "4.0")]
     assert page.small_chart(points[:1]) == "" == page.small_chart([("a", Estimate(), True)] * 2)
     same = [(name, Estimate(1.0), False) for name in "ab"]
-    assert re.findall(r'cx="([\d.]+)"', page.small_chart(same)) == ["176.0", "176.0"]
+    alike = page.small_chart(same)  # one number is no axis
+    assert re.findall(r'cx="([\d.]+)"', alike) == ["176.0", "176.0"] and "<path" not in alike
 
 
 def test_files_are_told_once_with_their_twins_and_models_last():

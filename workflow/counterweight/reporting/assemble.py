@@ -439,7 +439,9 @@ def drawings(folder, name, plan, results=None):
     With the folder of results they link to the numbers that they draw.
     """
     titles = Path(folder) / "figures.parquet"
-    known = read_table(titles).set_index("figure").to_dict("index") if titles.exists() else {}
+    # Where no figure is asked for, those of an earlier run may still be there.
+    there = bool(plan["figures"]) and titles.exists()
+    known = read_table(titles).set_index("figure").to_dict("index") if there else {}
     for figure in (name for name in plan["figures"] if name in known):
         at = f"{plan.get('folder', name)}/figures/{figure}"
         links = blocks.Link("CSV", f"{at}.csv"), blocks.Link("SVG", f"{at}.svg")

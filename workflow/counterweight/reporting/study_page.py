@@ -352,7 +352,10 @@ def _counted(numbers):
 
 
 def small_chart(points, width=330, row=22, room=168):
-    """A few values with their intervals (see `Answer`) as a small SVG, the labels left of them."""
+    """A few values with their intervals (see `Answer`) as a small SVG, the labels left of them.
+
+    Below stands an axis with the least and the largest number that is drawn.
+    """
     ends = [value for _, one, _ in points for value in (one.mean, one.low, one.high)]
     ends = [value for value in ends if math.isfinite(value)]
     if len(points) < 2 or not ends:
@@ -373,7 +376,15 @@ def small_chart(points, width=330, row=22, room=168):
         parts.append(f'<circle cx="{x(one.mean)}" cy="{y}" r="4" fill="{colour}"/>')
         style = f'y="{y + 4}" font-size="11" fill="currentColor"'
         parts.append(f'<text x="0" {style}>{html.escape(label)}</text>')
-    box = f'viewBox="0 0 {width} {row * len(points)}"'
+    if most > least:
+        y, places = row * len(points), places_for([most - least], 0, 2)
+        axis = f"M{x(least)} {y - 4}v4H{x(most)}v-4"
+        parts.append(f'<path d="{axis}" fill="none" stroke="{GREY}"/>')
+        for end, anchor in ((least, "start"), (most, "end")):
+            style = f'x="{x(end)}" y="{y + 12}" text-anchor="{anchor}" font-size="10"'
+            parts.append(f'<text {style} fill="currentColor">{number(end, places)}</text>')
+    height = row * len(points) + 16 * (most > least)
+    box = f'viewBox="0 0 {width} {height}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{"".join(parts)}</svg>'
 
 

@@ -482,7 +482,7 @@ def drawn_records(random, told, instead):
 def test_offers_that_were_drawn_at_random_are_told_beside_the_claim():
     first, said = pages.at_random(drawn_records(1.0, False, 0.0))
     assert first is None and "look drawn at random (test of chance p = .2)" in said
-    assert "the best ones 11.00 [10.00, 12.00] where models fitted without them expect" in said
+    assert "By answers alone the best ones earn 11.00 [10.00, 12.00] where models fitted" in said
     assert "(21) 10.50 [9.500, 11.50], a difference of +0.500 [\N{MINUS SIGN}0.500" in said
     assert "+1.50], past ones 8.000" in said
     first, said = pages.at_random(drawn_records(1.0, True, 1.0))

@@ -100,6 +100,10 @@ def test_safe_means_safe_at_all_milder_rates():
         assert answer.sentence.startswith(f"With SGD, weights, {share} % of the rows without ")
         assert f"can be dropped (l = {rate}) before the Brier score" in answer.sentence
         assert f"SGD, weights to l = {rate}." in answer.more[-1]
+        # The small chart is of the way that the sentence names, at its rate, not of another one.
+        (name, drawn, mark), *others = answer.points
+        assert (name, mark) == ("SGD, weights", "main") and not any(one[2] for one in others)
+        assert drawn.mean == pytest.approx(levels[(1.0, 0.1, 0.01).index(rate)])
 
 
 # Budgets.

@@ -14,7 +14,8 @@ CAPTION_BY_NAME = {
         "panel for each column."
     ),
     "new_rows": (
-        "The answers for the new rows beside those for the rows of the table, in shares of each."
+        "The answers for the new rows beside those for the rows of the table: of answers for single "
+        "rows which share of them is how large, of policies their values with 95 % intervals."
     ),
 }
 #: What figures read beside measurements.

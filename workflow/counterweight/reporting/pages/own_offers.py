@@ -43,7 +43,7 @@ def in_total(numbers):
     if levels:
         at = max(levels, key=levels.get)
         note = f"{total(size * levels[at])} in all, with {_offer(float(at))} for everybody"
-        cards.append(Card("Best of one offer for all", told(levels[at]), "", note))
+        cards.append(Card("One offer for all, by the model", told(levels[at]), "", note))
     return f"{sentence}.", cards
 
 
@@ -126,9 +126,10 @@ def at_random(numbers):
     how = "were drawn at random, as the config says" if told else "look drawn at random"
     yield (
         f"Past offers {how} (test of chance p = {_p(p)}), so answers to them tell "
-        f"without a model what offers earn a person: the best ones {_by_answers(numbers, 'best')} "
-        f"where models fitted without them expect {amount(claimed)}, one for all ({price:.4g}) "
-        f"{_by_answers(numbers, 'single')}{beside}, past ones {_by_answers(numbers, 'past')}."
+        "without the model what offers earn a person. By answers alone the best ones earn "
+        f"{_by_answers(numbers, 'best')} where models fitted without them expect "
+        f"{amount(claimed)}, one for all ({price:.4g}) {_by_answers(numbers, 'single')}{beside}, "
+        f"past ones {_by_answers(numbers, 'past')}."
     )
 
 

@@ -13,6 +13,7 @@ from counterweight.reporting.sheets import (
     Column,
     Line,
     Sheet,
+    cards_and_points,
     each_method,
     each_setting,
     in_words,
@@ -173,8 +174,13 @@ def training_answer(numbers):
         )
         return Answer(lead, map(capital, said), *cards)
     most = min(safe, key=lambda fit: (fit.rate, cost(numbers, fit).mean))
+    # The chart is of what the first sentence says: the way that is named, and the same on all rows.
+    name, whole = numbers.label(most.source), on_all_rows(numbers, most.learner)
+    drawn = [(name, level(numbers, most), "", True)]
+    drawn += [("the same on all rows", level(numbers, whole), "", False)]
+    points = cards_and_points(drawn, measure)[1]
     lead = (
-        f"With {numbers.label(most.source)}, {percent(1 - most.rate)} of {zeros} can be dropped "
+        f"With {name}, {percent(1 - most.rate)} of {zeros} can be dropped "
         f"(l = {most.rate:g}) before the {measure.label} is more than "
         f"{percent(_SAFE, 0)} worse than on all rows: it is "
         f"{in_words(level(numbers, most), measure)} "
@@ -182,7 +188,7 @@ def training_answer(numbers):
     )
     last = listing(f"{numbers.label(fit.source)} to l = {fit.rate:g}" for fit in safe)
     last = f"On average within {percent(_SAFE, 0)} of all rows: {last}."
-    return Answer(lead, (*map(capital, said), last), *cards)
+    return Answer(lead, (*map(capital, said), last), cards[0], points)
 
 
 def _fit_in_words(numbers, fit, measure):

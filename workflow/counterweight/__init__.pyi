@@ -106,7 +106,9 @@ from counterweight.numerics.zero_rejection import rate_for_share as rate_for_sha
 from counterweight.selection.crossfit import selection_probabilities as selection_probabilities
 from counterweight.selection.group_proxies import RegressionProxy as RegressionProxy
 from counterweight.selection.group_proxies import TreeProxy as TreeProxy
-from counterweight.selection.selectors import GaussianMixtureSelector as GaussianMixtureSelector
+from counterweight.selection.mixture_selector import (
+    GaussianMixtureSelector as GaussianMixtureSelector,
+)
 from counterweight.selection.selectors import GradientBoostingSelector as GradientBoostingSelector
 from counterweight.selection.selectors import LogisticSelector as LogisticSelector
 from counterweight.selection.split_tree import SplitTreeProxy as SplitTreeProxy

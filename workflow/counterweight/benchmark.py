@@ -2,19 +2,25 @@
 
 A data set is one job: its rows are drawn once (`rows` at most), and every condition's study is run
 on them, stage by stage, as the workflow runs a study. A method that ends with an error has no
-measurements, and the reason is written down. What all data sets say is told by ranks and tests over
-data sets (`counterweight.numerics.over_sets`), which count each data set once.
+measurements, and the reason is written down. What all data sets say is told by ranks, critical
+differences, tests of pairs and shares, which count each data set once, whatever its size: values of
+one data set are not independent draws, those of different ones are taken to be.
+
+References
+----------
+Demšar (2006), *JMLR* 7, on all of these; Iman & Davenport (1980) for the F form of Friedman's
+test; Holm (1979).
 """
 
 import tempfile
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from counterweight.answers import run_jobs
 from counterweight.errors import CounterweightError
-from counterweight.numerics import over_sets
 from counterweight.plan import components
 from counterweight.plan.stages import Stages
 from counterweight.tables.parquet import read_facts, read_table, replacing, write_table
@@ -268,12 +274,12 @@ class Told:
     def _of(self, condition):
         losses = self.losses(condition, self.measure)
         judged, plain, equal = self.judged(losses), self.given["plain"], self.given["equal"]
-        ranked = pd.DataFrame(over_sets.ranks(losses[judged]), losses.index, judged)
-        test = over_sets.friedman(ranked.to_numpy())
-        apart = over_sets.critical_difference(max(len(judged), 2), len(losses))
+        ranked = pd.DataFrame(ranks(losses[judged]), losses.index, judged)
+        test = friedman(ranked.to_numpy())
+        apart = critical_difference(max(len(judged), 2), len(losses))
         others = [one for one in judged if plain and one != plain]
-        chances = [over_sets.signed_ranks(losses[one] - losses[plain]) for one in others]
-        chances = dict(zip(others, over_sets.holm(chances), strict=True)) if others else {}
+        chances = [signed_ranks(losses[one] - losses[plain]) for one in others]
+        chances = dict(zip(others, holm(chances), strict=True)) if others else {}
         for one in losses:
             row = {"condition": condition, "method": one, "sets": int(losses[one].notna().sum())}
             row["failed"] = int(losses[one].isna().sum())
@@ -283,10 +289,10 @@ class Told:
             row["rank"] = ranked[one].mean() if one in ranked else np.nan
             change = losses[one] - losses[plain] if plain else losses[one] * np.nan
             row |= {"worst_change": change.max(), "p_holm": chances.get(one, np.nan)}
-            row |= dict(zip(("better", "alike", "worse"), over_sets.signs(change)[:3], strict=True))
+            row |= dict(zip(("better", "alike", "worse"), signs(change)[:3], strict=True))
             share = (np.nan,) * 3
             if plain and equal and equal in losses:
-                share = over_sets.recovered(losses[plain], losses[one], losses[equal])
+                share = recovered(losses[plain], losses[one], losses[equal])
             row |= dict(zip(("share", "share_low", "share_high"), share, strict=True))
             row["seconds"] = self.seconds(condition, one)
             yield row | {"friedman_p": test.p, "critical_difference": apart}
@@ -305,10 +311,10 @@ class Told:
                 if not {first, second} <= {*least}:
                     continue
                 change = (least[first] - least[second]).dropna() - pair["margin"]
-                wins, ties, defeats, chance = over_sets.signs(change)
-                p = over_sets.signed_ranks(change)
+                wins, ties, defeats, chance = signs(change)
+                p = signed_ranks(change)
                 verdict = "undecided"
-                if max(p, chance) < over_sets.LEVEL:
+                if max(p, chance) < LEVEL:
                     verdict = "holds" if wins > defeats else "does not hold"
                 row = {"claim": claim, "says": pair["says"], "condition": condition}
                 row |= {"measure": measure, "first": first, "second": second}
@@ -338,3 +344,118 @@ class Told:
                 row["failed"] = " ".join(sorted(set(failed[failed["set"].eq(one)]["method"])))
                 rows.append(row)
         return rows
+
+
+#: Level of tests and intervals.
+LEVEL = 0.05
+
+
+def ranks(values, better="less"):
+    """Rank of each method in each data set: 1 is best, equal values share the mean of theirs.
+
+    Parameters
+    ----------
+    values : array (N, k)
+        A row a data set, a column a method; NaN, a method without an answer, ranks last.
+    better : {"less", "more"}
+    """
+    from scipy.stats import rankdata
+
+    values = np.asarray(values, float)
+    values = values if better == "less" else -values
+    return rankdata(np.where(np.isnan(values), np.inf, values), axis=1)
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """Whether methods differ at all: chi square, its F form and the chance of as much."""
+
+    chi_square: float
+    f: float
+    p: float
+
+
+def friedman(ranked):
+    """Friedman's test of ranks (N, k) in the form of Iman and Davenport, corrected for ties."""
+    from scipy.stats import f as law
+
+    sets, k = ranked.shape
+    spread = np.square(ranked - (k + 1) / 2).sum()
+    apart = sets * np.square(ranked.mean(axis=0) - (k + 1) / 2).sum()
+    if sets < 2 or k < 2 or spread == 0:
+        return Friedman(0.0, 0.0, 1.0)
+    chi = (k - 1) * sets * apart / spread
+    left = sets * (k - 1) - chi
+    value = (sets - 1) * chi / left if left > 1e-12 else np.inf
+    return Friedman(float(chi), float(value), float(law.sf(value, k - 1, (k - 1) * (sets - 1))))
+
+
+def critical_difference(methods, sets, level=LEVEL):
+    """Nemenyi's: mean ranks that differ by as much differ at the level, all pairs at once."""
+    from scipy.stats import studentized_range
+
+    q = studentized_range.ppf(1 - level, methods, np.inf) / np.sqrt(2)
+    return float(q * np.sqrt(methods * (methods + 1) / (6 * sets)))
+
+
+def holm(p):
+    """Chances (k,) of single tests made such that none of k is false at a level, by steps down."""
+    p = np.asarray(p, float)
+    order = np.argsort(p, kind="stable")
+    grown = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    found = np.empty_like(grown)
+    found[order] = np.minimum(grown, 1.0)
+    return found
+
+
+def signed_ranks(differences):
+    """Chance of Wilcoxon's signed ranks (Pratt's of zeros), both sides; 1 where all are zero."""
+    from scipy.stats import wilcoxon
+
+    differences = np.asarray(differences, float)
+    differences = differences[np.isfinite(differences)]
+    if not differences.any():
+        return 1.0
+    return float(wilcoxon(differences, zero_method="pratt").pvalue)
+
+
+def signs(differences):
+    """How many differences are below 0, equal and above it, and the sign test's chance."""
+    from scipy.stats import binomtest
+
+    differences = np.asarray(differences, float)
+    below, above = int((differences < 0).sum()), int((differences > 0).sum())
+    p = float(binomtest(below, below + above).pvalue) if below + above else 1.0
+    return below, int((differences == 0).sum()), above, p
+
+
+def recovered(plain, method, equal):
+    """Share of what was lost that a method wins back, all data sets together.
+
+    Sum of ``plain - method`` over the sum of ``plain - equal``: 0 for what makes nothing up, 1 for
+    what has as little loss as the one that had nothing to make up for. The interval is the
+    jackknife's over data sets.
+
+    Parameters
+    ----------
+    plain, method, equal : array (N,)
+        Losses by data set; those with a NaN are left out.
+
+    Returns
+    -------
+    share, low, high : float
+        NaN where nothing is lost, by the same jackknife at two standard errors.
+    """
+    from scipy.stats import t
+
+    told = np.column_stack([plain, method, equal]).astype(float)
+    told = told[np.isfinite(told).all(axis=1)]
+    won, lost, count = told[:, 0] - told[:, 1], told[:, 0] - told[:, 2], len(told)
+    nothing = (float("nan"),) * 3
+    if count < 3 or lost.mean() <= 2 * lost.std(ddof=1) / np.sqrt(count):
+        return nothing
+    share = won.sum() / lost.sum()
+    out = (won.sum() - won) / (lost.sum() - lost)
+    error = np.sqrt((count - 1) / count * np.square(out - out.mean()).sum())
+    reach = t.ppf(1 - LEVEL / 2, count - 1) * error
+    return float(share), float(share - reach), float(share + reach)

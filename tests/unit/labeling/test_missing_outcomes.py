@@ -284,13 +284,21 @@ def test_times_of_three_blocks_suffice_and_of_two_do_not():
         (5001, 0, False, 9, 5),
         (25_000, 0, False, 2, 5),
         (60_000, 0, False, 1, 5),
+        (250_000, 0, False, 1, 5),
+        (280_000, 0, False, 1, 4),
+        (600_000, 0, False, 1, 2),
+        (600_000, 10, False, 1, 5),
+        (600_000, 0, True, 1, 5),
         (500, 10, False, 5, 10),
         (500, 9, False, 10, 5),
         (500, 0, True, 1, 5),
     ],
 )
-def test_few_rows_are_in_ten_folds(rows, groups, by_time, draws, count):
-    """As many fits as five folds drawn ten times; by time, and of few groups, folds are five."""
+def test_few_rows_are_in_ten_folds_and_many_in_fewer_than_five(rows, groups, by_time, draws, count):
+    """As many fits as five folds drawn ten times; by time, and of few groups, folds are five.
+
+    Of many rows folds are fewer: the rest of each has the 200,000 that a fit takes.
+    """
     rng, known = np.random.default_rng(0), np.ones(rows, bool)
     y, order = np.tile([0.0, 1.0], rows)[:rows], np.arange(rows)
     group = order % groups if groups else np.full(rows, -1)

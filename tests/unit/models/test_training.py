@@ -243,9 +243,30 @@ def test_settings_are_compared_on_so_many_rows_at_most(monkeypatch):
     monkeypatch.setattr(training, "ASKED_ROWS", 50)
     method, streams = {"model": "any", "options": {}}, {"seed": 0, "study": "s"}
     tried = {"size": (0.1, 0.5)}
-    losses = dict(training._tried(Learner, method, Data(), 1, "general", tried, streams))
+    losses = dict(training._tried(Learner, method, Data(), 1, "general", tried, streams, 10))
     assert seen == [(50, 50, 50)] * 2
-    # A fifth as many are answered, the first in the order of a fit.
+    # As many as are asked for are answered, the first in the order of a fit.
     ones = y[290:].sum()
     assert losses[("size", 0.5),] == pytest.approx(10 * np.log(2))
     assert losses[("size", 0.1),] == pytest.approx(-ones * np.log(0.1) - (10 - ones) * np.log(0.9))
+
+
+def test_as_many_folds_decide_between_settings_as_ask_enough_rows(monkeypatch):
+    class Data:
+        def __init__(self, rows, *, group=-1, earliest=0):
+            self.labeled = np.ones(rows, bool)
+            self.folds = [np.maximum(np.arange(rows) % 6 - 1, earliest)]
+            self.group = np.full(rows, group)
+
+        def role(self, repeat, name):
+            test = self.folds[0] == repeat - 1
+            return test if name == "test" else ~test
+
+    monkeypatch.setattr(training, "ASKED_ROWS", 100)
+    repeats = list(range(11))
+    told = {rows: training._deciding(Data(rows), repeats) for rows in (60, 240, 600, 6000)}
+    # Folds 0 to 4 of 60 rows hold 20, 10, 10, 10 and 10.
+    assert told == {60: [1, 2, 3, 4, 5], 240: [1, 2], 600: [1], 6000: [1]}
+    # Whole groups, or folds one after the other in time, are each unlike the others.
+    assert training._deciding(Data(6000, group=3), repeats) == [1, 2, 3, 4, 5]
+    assert training._deciding(Data(6000, earliest=-1), repeats) == [1, 2, 3, 4, 5]

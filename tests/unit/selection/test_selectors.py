@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.selection import selectors
+from counterweight.selection.mixture_selector import GaussianMixtureSelector
 from counterweight.selection.selectors import (
     BetterOfTwoSelector,
-    GaussianMixtureSelector,
     GradientBoostingSelector,
     LogisticSelector,
 )

@@ -277,8 +277,9 @@ def _sampled(data):
     told = f"The model of who is labeled learned from {FOLD_ROWS:,} of {rows:,} rows, drawn"
     if labeled > FOLD_ROWS:
         told += (
-            f", boosted trees and what is tried on a fold from as many of {labeled:,} labeled; "
-            "predictions are judged, and the answer is put right, by all of them"
+            f", boosted trees and what is tried on a fold from as many of {labeled:,} labeled, "
+            "settings are chosen by fewer; predictions are judged, and the answer is put right, by "
+            "all of them"
         )
     return [f"{told}; how strong columns are is told by {LOOKED_ROWS:,} rows."]
 

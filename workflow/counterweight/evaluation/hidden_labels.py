@@ -260,7 +260,7 @@ def sensitivity_records(rows, p, answers, delivered, *, binary, centre=0.0, esti
     for name, parts in (("swept_accuracy", accuracy_parts), ("swept_brier", brier_parts)):
         found = rows.quality(p, parts(q), centre).sweep()
         records += sweep_records(name, found, True, SHARE)
-    constant = np.full(len(q), float(mean.at(0.0)[0] >= 0.5))
+    constant = np.full(len(q), float(mean.mean(0.0) >= 0.5))
     for name, other in ({"constant": constant} | answers).items():
         if name != delivered:
             gain = parts_beyond(accuracy_parts(q), accuracy_parts(other))

@@ -238,20 +238,30 @@ def _auc(p, p_target, chance, share):
     ones, zeros = (share * chance)[order], (share * (1 - chance))[order]
     sums = [np.concatenate([[0.0], np.cumsum(one)]) for one in (ones, zeros)]
 
-    def below(at, running):
-        sides = (np.searchsorted(score, at, side) for side in ("left", "right"))
-        return sum(running[side] for side in sides) / 2
+    def below(places):
+        """Ones, and zeros, below places (left and right) among the scores; ties count half."""
+        return [sum(running[side] for side in places) / 2 for running in sums]
 
+    def places(at):
+        return [np.searchsorted(score, at, side) for side in ("left", "right")]
+
+    of_target = places(score)
     own = float(ones @ zeros)
     pairs = sums[0][-1] * sums[1][-1] - own
-    value = float(ones @ below(score, sums[1]) - own / 2) / pairs
+    value = float(ones @ below(of_target)[1] - own / 2) / pairs
 
-    def moved(at):
-        as_one = below(at, sums[1]) - value * sums[1][-1]
-        as_zero = (1 - value) * sums[0][-1] - below(at, sums[0])
+    def moved(places):
+        ones_below, zeros_below = below(places)
+        as_one = zeros_below - value * sums[1][-1]
+        as_zero = (1 - value) * sums[0][-1] - ones_below
         return (as_one - as_zero) / pairs
 
-    return _Expected(value, moved(p), moved(p_target))
+    target = np.empty(len(score))
+    target[order] = moved(of_target)
+    labeled = np.empty(len(p))
+    by_score = np.argsort(p, kind="stable")
+    labeled[by_score] = moved(places(p[by_score]))
+    return _Expected(value, labeled, target)
 
 
 def _correction(error, weight, group):

@@ -30,6 +30,7 @@ LABELS = (
 )
 #: Folds at most: a repeat is ``1 + FOLDS * draw + fold``. Of few rows, fits to four fifths tell an
 #: AUC that is too low: so many labeled rows as `FEW` says are in ten folds, if nothing forbids it.
+#: Of many, as few folds as leave `FOLD_ROWS` to learn from, which is all that a fit takes.
 FOLDS, FEWER_FOLDS, FEW = 10, 5, (50, 5000)
 #: Fits at most, and how often folds are drawn for them: as long as the rows of all draws are no
 #: more than so many. What a draw adds by chance falls as the rows grow.
@@ -152,6 +153,8 @@ def _drawn(y, labeled, order, binary, time, group, rng):
     groups = np.unique(group[rows])
     few = few and (groups[0] < 0 or len(groups) >= FOLDS)
     count, made = FOLDS if few else FEWER_FOLDS, []
+    if time is None and groups[0] < 0 and len(rows) > FOLD_ROWS:
+        count = min(count, -(-len(rows) // (len(rows) - FOLD_ROWS)))
     draws = 1 if time is not None else min(FITS // count, max(1, DRAWN_ROWS // len(rows)))
     for _ in range(draws):
         fold = np.full(len(y), -1, "int16")

@@ -98,11 +98,12 @@ class _Boosted:
         told["weigh_bins"] = categorical is None
         model = fit_trees(X, y, weight, options=options, **told)
         self.n_iter_, self.arrays_ = model.n_iter_, trees_to_arrays(model)
+        self._kept = {}
         return self
 
     def raw(self, X):
         """Log odds, or the expected number, (n,)."""
-        return raw_predict(self.arrays_, X)
+        return raw_predict(self.arrays_, X, self._kept)
 
     def answers(self, raw):
         """The chance of 1, or the expected number, of raw scores."""
@@ -110,7 +111,7 @@ class _Boosted:
 
     def contributions(self, X: ArrayLike) -> np.ndarray:
         """Raw score (n,), its mean over the rows of the fit, additions of features (n, d)."""
-        return raw_and_parts(self.arrays_, X)
+        return raw_and_parts(self.arrays_, X, self._kept)
 
     def to_arrays(self):
         """Fitted numbers by name."""
@@ -121,6 +122,7 @@ class _Boosted:
         """Fitted model from `to_arrays`."""
         model = cls()
         model.arrays_ = {name: np.asarray(values) for name, values in arrays.items()}
+        model._kept = {}
         model.n_features_in_ = len(np.ravel(arrays["tree_categorical"]))
         return model
 

@@ -190,7 +190,7 @@ def fitted_tilt(asked, data, tested, prediction, blank, *, target, event, select
         )
     if "gap" in facts:
         sentences += _of_estimate(delta, facts)
-    rate = SweptMean(calibration(blank), weight=weight).at(delta)[0]
+    rate = SweptMean(calibration(blank), weight=weight).mean(delta)
     low, high = around(rate, Z * error, (0.0, 1.0))
     facts |= {
         "by": asked.get("by", next(iter(asked))),
@@ -289,11 +289,11 @@ def _for_rate(rate, p, weight):
 
     mean = SweptMean(p, weight=weight)
     ends = -40.0, 40.0
-    if not mean.at(ends[0])[0] < rate < mean.at(ends[1])[0]:
+    if not mean.mean(ends[0]) < rate < mean.mean(ends[1]):
         raise CounterweightError(
             f"tilt.rate is {rate}, which no shift of the odds can give: some estimates are 0 or 1."
         )
-    return float(brentq(lambda delta: mean.at(delta)[0] - rate, *ends, xtol=1e-12))
+    return float(brentq(lambda delta: mean.mean(delta) - rate, *ends, xtol=1e-12))
 
 
 def chance_of_outcome(data, selection):

@@ -50,8 +50,8 @@ def cross_fitted(job, data):
 
     Repeat 0 is the fit to all labeled rows, of which the model is kept; each further one tests a
     fold. Options that are null, and of which the model has ``choices``, are chosen: those with the
-    least loss in the folds of the first `CHOSEN_IN` repeats, weighted as the fits are, which all
-    fits then have. A model of which a shorter fit is the beginning of a longer one (``PATH``) is
+    least loss in the folds that decide (`_deciding`), weighted as the fits are, which all fits then
+    have. A model of which a shorter fit is the beginning of a longer one (``PATH``) is
     fitted once for all lengths. A model that is ``settled`` by the labeled rows is so for all fits.
     """
     given = job.given
@@ -67,8 +67,11 @@ def cross_fitted(job, data):
     tried = choices_of(component, method["options"], int(data.labeled.sum()))
     if tried:
         losses = {}
-        for repeat in repeats[1 : 1 + CHOSEN_IN]:
-            for setting, loss in _tried(component, method, data, repeat, target, tried, streams):
+        deciding = _deciding(data, repeats)
+        most = ASKED_ROWS // len(deciding)
+        for repeat in deciding:
+            told = data, repeat, target, tried, streams, most
+            for setting, loss in _tried(component, method, *told):
                 losses[setting] = losses.get(setting, 0.0) + loss
         best = min(losses, key=losses.get)
         method["options"] |= dict(best)
@@ -85,9 +88,23 @@ def cross_fitted(job, data):
         train_repeats(job, one, repeats)
 
 
-#: Folds that decide between settings, and rows of each that are learned from; of more, the first in
-#: the order of a fit, which is by content and so as good as drawn, and a fifth as many are asked.
+#: Folds that decide between settings, rows of each that are learned from, and asked in all folds;
+#: of more, the first in the order of a fit, which is by content and so as good as drawn.
 CHOSEN_IN, ASKED_ROWS = 5, 100_000
+
+
+def _deciding(data, repeats):
+    """Repeats whose folds decide between settings, the first `CHOSEN_IN`.
+
+    Where these are drawn row by row, and learn from `ASKED_ROWS`, only as many as ask as many: the
+    fits of more folds would differ by hardly more than chance.
+    """
+    first = repeats[1 : 1 + CHOSEN_IN]
+    whole = (data.group >= 0).any() or (data.folds[0][data.labeled] < 0).any()
+    if whole or data.role(first[0], "labeled").sum() <= ASKED_ROWS:
+        return first
+    asked = np.cumsum([data.role(repeat, "test").sum() for repeat in first])
+    return first[: 1 + int(np.searchsorted(asked, ASKED_ROWS))]
 
 
 def choices_of(component, options, rows):
@@ -99,14 +116,17 @@ def choices_of(component, options, rows):
     }
 
 
-def _tried(component, method, data, repeat, target, tried, streams):
-    """Each setting (pairs of option and value) with its summed weighted loss in a repeat's fold."""
+def _tried(component, method, data, repeat, target, tried, streams, most):
+    """Each setting (pairs of option and value) with its summed weighted loss in a repeat's fold.
+
+    Where more than `ASKED_ROWS` rows could be learned from, `most` rows of the fold are asked.
+    """
     data = data.taken_by(component)
     X, y, weight, told = seen_rows(component, data, repeat, target)
     test, of_test = data.test(repeat, target), data.tested_weights(repeat)
     if len(X) > ASKED_ROWS:
         X, y, weight = (None if v is None else v[:ASKED_ROWS] for v in (X, y, weight))
-        some = data.in_order(test)[: ASKED_ROWS // CHOSEN_IN]
+        some = data.in_order(test)[:most]
         test, of_test = test[some], of_test[some]
     truth = data.y[test]
 

@@ -188,13 +188,15 @@ def _category_numbers(values, feature):
     return values[~np.isnan(values)]
 
 
-def raw_predict(arrays, X):
+def raw_predict(arrays, X, kept=None):
     """Sum of the trees for rows, as scikit-learn adds it up: equal to the last bit.
 
     Parameters
     ----------
     arrays : mapping of str to array
         From `trees_to_arrays`; other names are passed over.
+    kept : dict, optional
+        Has the tables that many rows need from one call to the next with the same arrays.
     X : array (n, d)
         NaN where a value is missing. A category that was not seen counts as missing.
 
@@ -207,13 +209,13 @@ def raw_predict(arrays, X):
     X = number_table(X, empty=True)
     if len(X) <= WALKED:
         return _walked(arrays, X)
-    trees, raw = _Trees(arrays), np.empty(len(X))
+    trees, raw = _Trees.of(arrays, kept), np.empty(len(X))
     for part in trees.batches(X):
         raw[part] = trees.added(X[part])
     return raw
 
 
-def raw_and_parts(arrays, X):
+def raw_and_parts(arrays, X, kept=None):
     """Sum of the trees for rows, and what each feature contributes to it.
 
     A node's value is the mean of its leaves' over the rows of the fit. On a row's way from the
@@ -223,11 +225,12 @@ def raw_and_parts(arrays, X):
     takes the splits in the order of the tree: of two features that only matter together, the
     one split later gets more.
 
-    `arrays`, `X`: as in `raw_predict`; `arrays` has ``tree_rows``. Returns `raw` numpy.ndarray,
-    shape (n,): as `raw_predict`, to the last bit; `base` float: mean of `raw` over the rows of the
-    fit; `parts` numpy.ndarray, shape (n, d): ``base + parts.sum(axis=1)`` is `raw` up to rounding.
+    `arrays`, `X`, `kept`: as in `raw_predict`; `arrays` has ``tree_rows``. Returns `raw`
+    numpy.ndarray, shape (n,): as `raw_predict`, to the last bit; `base` float: mean of `raw` over
+    the rows of the fit; `parts` numpy.ndarray, shape (n, d): ``base + parts.sum(axis=1)`` is `raw`
+    up to rounding.
     """
-    trees, X = _Trees(arrays, parts=True), number_table(X, empty=True)
+    trees, X = _Trees.of(arrays, kept, parts=True), number_table(X, empty=True)
     raw, parts = np.empty(len(X)), np.zeros(X.shape[::-1])
     for part in trees.batches(X):
         raw[part] = trees.added(X[part], parts[:, part])
@@ -326,6 +329,14 @@ class _Trees:
             own = {name: values[start:stop] for name, values in columns.items()}
             self.trees.append(self._tables(own, sets))
 
+    @classmethod
+    def of(cls, arrays, kept, parts=False):
+        """Those that are `kept`, made where they are not."""
+        kept = {} if kept is None else kept
+        if parts not in kept:
+            kept[parts] = cls(arrays, parts)
+        return kept[parts]
+
     def _tables(self, own, sets):
         """A tree's leaves from left to right, and its tables: (words, values) by feature."""
         feature, left, right = (own[name].astype(int) for name in ("feature", "left", "right"))
@@ -390,6 +401,7 @@ class _Trees:
         """Baseline and the value of each tree, in order; what features add goes to `parts`."""
         numbers = self._numbered(X)
         held, raw = np.empty(len(X), np.uint64), np.full(len(X), self.baseline)
+        value = np.empty(len(X))
         for number, (leaves, tables) in enumerate(self.trees):
             words = len(leaves) // WORD
             leaf = np.zeros(len(X), int)
@@ -402,9 +414,9 @@ class _Trees:
                     leaf = _first(open_)
                 else:
                     leaf = np.where(open_ > 0, WORD * word + _first(open_), leaf)
-            raw += leaves[leaf]
+            raw += np.take(leaves, leaf, out=value, mode="clip")
             for feature, steps in self.parts[number] if parts is not None else ():
-                parts[feature] += steps[leaf]
+                parts[feature] += np.take(steps, leaf, out=value, mode="clip")
         return raw
 
 
@@ -433,7 +445,5 @@ def _bits(low, high, words):
 
 
 def _first(words):
-    """Number of the lowest bit that is set, (n,); below 0 where there is none."""
-    lowest = words & (~words + np.uint64(1))
-    # Powers of two are exact, and the exponent of a float stands in its upper bits.
-    return (lowest.astype(float).view(np.int64) >> 52) - 1023
+    """Number of the lowest bit that is set, (n,); `WORD` where there is none."""
+    return np.bitwise_count(~words & (words - np.uint64(1))).astype(np.intp)

@@ -21,13 +21,14 @@ end, where a class has the bounds 0 and 1; VanderWeele & Ding (2017), *Annals of
 167, for the E-value.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers, checked_weights
-from counterweight.numerics.tilt import tilted
+from counterweight.numerics.tilt import moved_chances, odds_factors
 
 #: Values of Γ that curves are drawn at, and the largest that is looked at.
 GAMMAS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0)
@@ -150,30 +151,48 @@ class SweptMean:
         All rows have the `shift` of the log odds; with a side (-1, 1) each takes the end of
         [-shift, shift] at which the mean is least, or largest.
         """
-        chance = np.where(self.hidden, tilted(self.p, self._delta(shift, side, self.slope)), self.p)
-        value = self.base + self.slope * chance
-        mean = self.weight @ value
-        moved, known = 0.0, self.repair
+        value, mean, parts = self._parts(shift, side)
         variance = np.square(self.weight) @ np.square(value - mean)
+        moved, known = 0.0, self.repair
         if known is not None:
-            slope = np.broadcast_to(np.asarray(known.slope, float), known.p.shape)
-            steepness = _steepness(known.p, self._delta(shift, side, slope))
-            rate = known.own + (known.share - known.own) * steepness
-            parts = rate * slope * known.residual
             moved = parts.sum()
             variance += np.square(parts - known.share * moved).sum()
         return float(mean + moved), float(np.sqrt(variance))
 
-    def _delta(self, shift, side, slope):
-        return self.centre + (shift * side * np.sign(slope) if side else shift)
+    def mean(self, shift, side=0):
+        """The mean alone, as of `at`."""
+        _, mean, parts = self._parts(shift, side)
+        return float(mean + parts.sum())
+
+    def _parts(self, shift, side):
+        """What each row of the target is worth (T,), their mean, what labeled rows move it by."""
+        known = self.repair
+        delta = self.centre + shift * (side * np.array([0.0, 1.0, -1.0]) if side else np.ones(3))
+        sign = self._signs if side else np.zeros(2, int)
+        factors = [factor[sign[0]] for factor in odds_factors(delta)]
+        chance = np.where(self.hidden, moved_chances(self.p, *factors), self.p)
+        value = self.base + self.slope * chance
+        mean = self.weight @ value
+        if known is None:
+            return value, mean, np.zeros(1)
+        power = np.exp(delta)[sign[1]]
+        steepness = power / np.square(1 - known.p + known.p * power)
+        rate = known.own + (known.share - known.own) * steepness
+        return value, mean, rate * known.slope * known.residual
+
+    @functools.cached_property
+    def _signs(self):
+        """Signs of the slopes of the target's rows, and of labeled ones."""
+        slopes = self.slope, 0.0 if self.repair is None else self.repair.slope
+        return [np.sign(slope).astype(int) for slope in slopes]
 
     def low(self, gamma):
         """The least mean that Γ allows."""
-        return self.at(np.log(gamma), -1)[0]
+        return self.mean(np.log(gamma), -1)
 
     def high(self, gamma):
         """The largest mean that Γ allows."""
-        return self.at(np.log(gamma), 1)[0]
+        return self.mean(np.log(gamma), 1)
 
     def sweep(self, gammas=GAMMAS):
         """A `Sweep` over values of Γ, from 1 up."""
@@ -181,7 +200,7 @@ class SweptMean:
         made = np.empty((6, len(gammas)))
         for at, shift in enumerate(np.log(gammas)):
             (low, low_error), (high, high_error) = self.at(shift, -1), self.at(shift, 1)
-            fewer, more = self.at(-shift)[0], self.at(shift)[0]
+            fewer, more = self.mean(-shift), self.mean(shift)
             made[:, at] = low, high, fewer, more, low_error, high_error
         return Sweep(gammas, *made)
 
@@ -189,12 +208,6 @@ class SweptMean:
 def swept(p, slope=1.0, base=0.0, *, gammas=GAMMAS, **options):
     """Bounds of a mean at each Γ, as a `Sweep`; parameters are those of `SweptMean`."""
     return SweptMean(p, slope, base, **options).sweep(gammas)
-
-
-def _steepness(p, delta):
-    """Derivative of the tilted chance by the chance."""
-    power = np.exp(delta)
-    return power / np.square(1 - p + p * power)
 
 
 def accuracy_parts(prediction):

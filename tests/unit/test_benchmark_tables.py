@@ -172,3 +172,15 @@ def test_figures_are_there_of_known_benchmarks_and_of_no_others():
 def test_the_overlay_brings_no_study_along():
     given = yaml.safe_load((ROOT / "workflow" / "overlays" / "benchmark.yaml").read_text())
     assert [*given] == ["benchmarks"]
+
+
+def test_verdicts_that_turn_with_the_seed_are_counted_and_listed():
+    table = pd.DataFrame(
+        {"7": ["holds", "holds", "depends"], "8": ["holds", "undecided", "depends"], "9": "holds"},
+        index=["A1", "A2", "A3"],
+    )
+    said, _, _, _, *rows = DOCS["seeds_told"](table)
+    assert said.startswith("Of 3 verdicts") and said.endswith("8: 1, 9: 1.")
+    assert rows == ["| A2 | holds | undecided | holds |", "| A3 | depends | depends | holds |"]
+    alike = DOCS["seeds_told"](table[["7"]])
+    assert len(alike) == 4, "no claim turns with one seed"

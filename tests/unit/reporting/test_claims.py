@@ -14,6 +14,7 @@ from counterweight.reporting.claims import (
     LAYOUT,
     REDRAWS,
     VERDICTS,
+    by_seed,
     check_names,
     decide,
     load_claims,
@@ -249,6 +250,22 @@ def test_redrawn_repeats_tell_how_firm_a_verdict_is(metrics, plan):
     firm = [one(edge, plan, {"margin": margin})["same"] for margin in margins]
     assert firm[0] == firm[2] == REDRAWS and 0.2 * REDRAWS < firm[1] < 0.8 * REDRAWS
     assert one(edge, plan, {"margin": low})["same"] == one(edge, plan, {"margin": low})["same"]
+
+
+def test_verdicts_by_seed_stand_beside_a_claim_and_decide_nothing(
+    metrics, plan, tmp_path, monkeypatch
+):
+    kept = pd.DataFrame({"id": ["T01", "T02"], "1": "holds", "2": ["depends", "holds"]})
+    kept.to_csv(tmp_path / "claims_seeds.csv", index=False)
+    monkeypatch.setattr("counterweight.reporting.claims.KEPT", tmp_path)
+    found = one(metrics, plan, {})
+    assert found["by_seed"] == "holds with 1 of 2 seeds; depends with 1 of 2 seeds"
+    assert by_seed()["T02"] == "holds with 2 of 2 seeds"
+    pd.DataFrame({"id": ["T09"], "1": ["depends"]}).to_csv(
+        tmp_path / "claims_seeds.csv", index=False
+    )
+    assert one(metrics, plan, {})["by_seed"] == ""
+    assert one(metrics, plan, {})["verdict"] == found["verdict"]
 
 
 def test_an_interval_over_the_threshold_is_undecided(metrics, plan):

@@ -426,7 +426,13 @@ def claim_rows(claims):
             tuple(details or filter(None, [claim.detail])),
             claim.data if claim.data in BANNERS else "",
             splits(claim.splits_for, claim.splits_against),
-            f"{claim.kind}, {ASKS[claim.asks]}, same verdict in {claim.same} of {REDRAWS} redraws",
+            joined_words(
+                [
+                    f"{claim.kind}, {ASKS[claim.asks]}",
+                    f"same verdict in {claim.same} of {REDRAWS} redraws",
+                    claim.by_seed and f"in the standard run {claim.by_seed}",
+                ]
+            ),
         )
 
 

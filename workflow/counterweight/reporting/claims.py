@@ -12,6 +12,7 @@ the metrics.
 import difflib
 import json
 import math
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +59,7 @@ LAYOUT = (
     *(("detail", "string"), ("effect", "float64"), ("low", "float64"), ("high", "float64")),
     *(("unit", "string"), ("splits_for", "int32"), ("splits_against", "int32")),
     *(("data", "string"), ("rules", "string"), ("kind", "string"), ("asks", "string")),
-    *(("repeats", "int32"), ("same", "int32")),
+    *(("repeats", "int32"), ("same", "int32"), ("by_seed", "string")),
 )
 _SIDE = ("study", "source", "metric", "target", "draws", *PLACE)
 _SIDE += ("aggregate", "distance_to", "within")
@@ -473,6 +474,17 @@ def judged(claim, outcomes):
     return "holds by construction" if built and verdict == "holds" else verdict
 
 
+def by_seed():
+    """Verdicts of the standard run by its seed, in words by claim; see ``make seeds``."""
+    table = pd.read_csv(KEPT / "claims_seeds.csv", index_col="id")
+    return {
+        claim: "; ".join(
+            f"{verdict} with {count} of {len(row)} seeds" for verdict, count in Counter(row).items()
+        )
+        for claim, row in table.iterrows()
+    }
+
+
 def _same(claim, verdict, metrics, plan, failures):
     """In how many of `REDRAWS` draws of the repeats a claim has this verdict."""
     rules = claim.get("decide", ())
@@ -483,7 +495,7 @@ def _same(claim, verdict, metrics, plan, failures):
     return sum(one == verdict for one in again)
 
 
-def _decide_claim(claim, metrics, plan, failures):
+def _decide_claim(claim, metrics, plan, failures, seeds):
     outcomes = [decide_rule(rule, metrics, plan, failures) for rule in claim.get("decide", ())]
     data, same = _data(outcomes, plan), REDRAWS
     if not outcomes:
@@ -512,6 +524,7 @@ def _decide_claim(claim, metrics, plan, failures):
         "data": data if outcomes else "",
         "rules": json.dumps([_plain(outcome) for outcome in outcomes], allow_nan=False),
         "same": same,
+        "by_seed": seeds.get(claim["id"], ""),
     }
 
 
@@ -533,10 +546,12 @@ def decide(claims, metrics, plan, failures=()):
     ``repeats``, ``splits_for`` and ``splits_against``, the repeats whose own difference satisfies
     the comparison or contradicts it (0 where only the mean is looked at). ``data`` is real,
     generated or simulated; ``rules`` is JSON with the outcome of each rule; ``same`` says in how
-    many of `REDRAWS` draws of the repeats, with replacement, the verdict is the same.
+    many of `REDRAWS` draws of the repeats, with replacement, the verdict is the same; ``by_seed``
+    what the standard run came to with several seeds (kept with the code, whatever this run is).
     """
     failures, measured = list(failures), Measurements(metrics)
-    rows = [_decide_claim(claim, measured, plan, failures) for claim in claims]
+    seeds = by_seed()
+    rows = [_decide_claim(claim, measured, plan, failures, seeds) for claim in claims]
     return pd.DataFrame(rows, columns=[name for name, _ in LAYOUT])
 
 

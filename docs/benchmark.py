@@ -227,13 +227,20 @@ def take_seeds(files):
 
 
 def seeds_told(table):
-    """How many verdicts another seed changes, and which."""
-    kept, others = table.columns[0], table.columns[1:]
-    counts = (f"{seed}: {table[seed].ne(table[kept]).sum()}" for seed in others)
+    """How many verdicts another seed changes, how many it turns round, and which."""
+    kept = table[table.columns[0]]
+    lines = []
+    for seed, other in table.iloc[:, 1:].items():
+        held = [one.str.startswith("holds") for one in (kept, other)]
+        against = [one.eq("does not hold") for one in (kept, other)]
+        turned = (held[0] & against[1]) | (against[0] & held[1])
+        lines.append(
+            f"Seed {seed} changes {kept.ne(other).sum()} of {len(table)} verdicts, and turns "
+            f"{turned.sum() or 'none'} of them from holds to does not hold or back."
+        )
     changed = table[table.nunique(axis=1).gt(1)]
     return [
-        f"Of {len(table)} verdicts another seed of the whole run changes (seed: verdicts) "
-        f"{', '.join(counts)}.",
+        *lines,
         "",
         f"| claim | {' | '.join(f'seed {seed}' for seed in table)} |",
         f"| --- |{' --- |' * len(table.columns)}",

@@ -1,7 +1,7 @@
 """How good one answer about blank outcomes is: other names, peers, cuts, many columns.
 
     COUNTERWEIGHT_MIRROR=DATA PYTHONPATH=workflow python tests/benchmarks/one_answer.py \\
-        [names] [seeds] [cuts] [alarms] [experiment] [instrument] [moments] \\
+        [names] [seeds] [cuts] [alarms] [experiment] [instrument] [moments] [products] \\
         [--rows 1000] [--runs 5] [--tables hmeq,adult] [--jobs 2]
 
 Prints a table in Markdown for each part. Tables of real people are read from the folder that the
@@ -27,6 +27,9 @@ interval of the part that rests on data the rate of that part. 40 by
 ``moments``: the rate of those without an outcome by weights of Rosset's moments with one feature
 named, and how often the run stops since the table speaks against them; 200 tables each by
 ``moments --runs 200 --rows 1000``.
+``products``: labels and outcome both go by the product of two columns, which no main effect shows:
+whether the interval holds the rate of those without an outcome, and how far the tried methods are
+apart beside what it reaches; without the product, too. ``products --runs 1 --rows 100000``.
 """
 
 import os
@@ -376,6 +379,30 @@ SELECTIONS = {
 }
 
 
+def one_product(rows, strength, seed):
+    """Labels and outcome by the same features, and by the product of two of them."""
+    rng = np.random.default_rng([47, seed])
+    X, kind = rng.normal(size=(rows, 8)), rng.integers(0, 12, rows)
+    score = X[:, :4] @ [0.7, 0.5, -0.5, 0.4] + rng.normal(0, 0.3, 12)[kind] - 1.2
+    score += strength * X[:, 4] * X[:, 5]
+    table = pd.DataFrame(X, columns=[f"x{k}" for k in range(8)]).assign(kind=kind.astype(str))
+    y = pd.Series((rng.random(rows) < expit(score)).astype(float))
+    labeled = rng.random(rows) < expit(-0.2 - 0.8 * score)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = missing_outcomes(table.assign(y=y.where(labeled)), "y", 1, target="unlabeled")
+    answer, truth = found.answer, y[~labeled].mean()
+    kept = found.metrics[found.metrics["metric"].eq("rate_doubly_robust")]["value"]
+    half = (answer.high - answer.low) / 2
+    return {
+        "truth": truth,
+        "answer": answer.value,
+        "half-width": half,
+        "held": answer.low <= truth <= answer.high,
+        "methods apart by half-widths": np.ptp(kept) / half,
+    }
+
+
 def one_moments(rows, columns, selection, draws):
     """Weights by moments with the first feature named."""
     off, stopped = [], []
@@ -529,9 +556,17 @@ def part_moments(asked):
     printed(f"Weights by moments, {asked.runs} tables of {asked.rows} rows", rows)
 
 
+def part_products(asked):
+    seeds = range(asked.first, asked.first + asked.runs)
+    items = [(s, "one_product", asked.rows, s, k) for s in (0.0, 0.3) for k in seeds]
+    made = results(items, asked.jobs)
+    printed(f"A product behind both, {asked.rows} rows", [{"product": k} | one for k, one in made])
+
+
 PARTS = {"seeds": part_seeds, "names": part_names, "cuts": part_cuts}
 PARTS |= {"alarms": part_alarms, "experiment": part_experiment}
 PARTS |= {"instrument": part_instrument, "moments": part_moments}
+PARTS |= {"products": part_products}
 
 
 def main(arguments):

@@ -91,6 +91,18 @@ def test_the_rows_without_an_outcome_come_first_then_everyone(answer):
     assert "over all is 22.5 % (with" in " ".join(found.files)
 
 
+@pytest.mark.parametrize(("apart", "warned"), [(0.014, False), (0.016, True)])
+def test_methods_that_weights_do_not_bring_together_are_told(answer, apart, warned):
+    records = rated(0.225, 0.21, 0.24, "general") + swept("general")
+    records += [
+        {"metric": "rate_doubly_robust", "part": name, "target": "general", "value": value}
+        for name, value in (("linear", 0.22), ("boosting", 0.22 + apart))
+    ]
+    told = " ".join(answer("general", records).more)
+    assert ("differs by up to 1.60 points" in told) == warned
+    assert ("the interval reaches 1.50 to either side" in told) == warned
+
+
 @pytest.mark.parametrize(
     ("outcome", "classes", "event"),
     [

@@ -75,6 +75,7 @@ def answer(numbers):
     of_all = " It is that of all of them only if the condition of the first sentence holds."
     more = (
         "" if people.supported.known else _apart(numbers, target),
+        "" if people.unsupported else _methods_apart(people),
         *rehearsed(numbers),
         *planned(numbers),
         *explored(numbers),
@@ -438,6 +439,30 @@ def _apart(numbers, target):
         f"Careful: {percent(share.mean, 0)} of the rows without an outcome are of a kind that "
         "hardly ever has one, so that nothing in the table tells how they turn out: the "
         "estimates here rest on the form of the model, and their intervals leave that out."
+    )
+
+
+def _methods_apart(people):
+    """A warning where what the tried methods say, each put right by the weights, differs.
+
+    A doubly robust estimate is right where its method or the weights are, so that all would agree
+    if the weights were right. Their difference is of the same rows, and has less chance error than
+    either: further apart than the interval is to a side is more than chance.
+    """
+    known = people.mean()
+    metric = f"{'rate' if people.binary else 'mean'}_doubly_robust"
+    values = people.numbers.rows("delivered", metric, people.target)["value"]
+    half = (known.high - known.low) / 2
+    if not known.bounded or len(values) < 2 or values.max() - values.min() <= half:
+        return ""
+    unit, factor = (" points", 100) if people.binary else ("", 1)
+    sizes = factor * (values.max() - values.min()), factor * half
+    gap, reach = (number(size, places_for([min(sizes)], 0)) for size in sizes)
+    return (
+        f"Careful: put right by the same weights, what the tried methods say of "
+        f"{FOR[people.target]} differs by up to {gap}{unit}, and the interval reaches {reach} to "
+        "either side. They would agree if the weights were right: the estimate rests on its method, "
+        "and its interval leaves that out."
     )
 
 

@@ -7,6 +7,7 @@ from counterweight.reporting.numbers import Estimate, StudyNumbers
 from counterweight.reporting.sheets import (
     Bound,
     Column,
+    Points,
     Sheet,
     build,
     each_method,
@@ -229,6 +230,14 @@ def test_a_share_is_told_in_points_and_a_ratio_as_it_is():
     assert told(one, Measure("ratio")) == ("1.20", "[1.10, 1.30]")
     assert told(one, Measure("rate", "share", percent=True)) == ("120.0 %", "[110.0, 130.0]")
     assert told(one, Measure("rate", "share"), sign=True)[0] == "+120.0"
+
+
+def test_points_say_of_what_they_are_in_the_unit_in_which_it_is_told():
+    one = Estimate(mean=0.2, low=0.1, high=0.3)
+    points = Points.of([("a", one, "")], Measure("rate", "share", percent=True))
+    assert points.axis == "rate, %" and points[0][1].high == pytest.approx(30.0)
+    assert Points.of([("a", one, "")], Measure("AUC")).axis == "AUC"
+    assert Points.of([("a", one, "")], Measure("income", "€")).axis == "income, €"
 
 
 def test_small_charts_are_drawn_from_the_estimates_and_escaped(numbers):

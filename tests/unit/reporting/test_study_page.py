@@ -10,6 +10,7 @@ import report_rates as rates
 from counterweight.reporting import study_page as page
 from counterweight.reporting.blocks import Section, Sentence, Table
 from counterweight.reporting.numbers import Estimate, StudyNumbers
+from counterweight.reporting.sheets import Points
 from counterweight.reporting.wording import Measure
 from counterweight.tables.parquet import metrics_table
 
@@ -186,6 +187,7 @@ def test_the_small_chart_has_marks_in_proportion():
     assert 'd="M118.0 40v4H252.0v-4"' in text
     axis = re.findall(r'<text x="([\d.]+)" y="56" text-anchor="(\w+)".*?>([\d.]+)<', text)
     assert axis == [("118.0", "start", "0.0"), ("252.0", "end", "4.0")]
+    assert page.small_chart(Points(points, "a < b")).count(">a &lt; b</text>") == 1
     assert page.small_chart(points[:1]) == "" == page.small_chart([("a", Estimate(), True)] * 2)
     same = [(name, Estimate(1.0), False) for name in "ab"]
     alike = page.small_chart(same)  # one number is no axis

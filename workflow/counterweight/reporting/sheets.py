@@ -297,14 +297,28 @@ def digits_of(measure, estimates, difference=False):
     return places_for([middle], 0 if middle >= 1000 else 2, 3)
 
 
+class Points(list):
+    """Points of a small chart, ``(label, Estimate, mark)`` each; `axis` says of what they are."""
+
+    def __init__(self, points, axis=""):
+        super().__init__(points)
+        self.axis = axis
+
+    @classmethod
+    def of(cls, points, measure):
+        """Points of one measure, as it is told: a share in per cent."""
+        unit, factor = told_in(measure)
+        unit = unit.strip() or ("" if measure.unit in {"share", "relative"} else measure.unit)
+        points = [(label, one.times(factor), mark) for label, one, mark in points]
+        return cls(points, joined_words([measure.label, unit]))
+
+
 def cards_and_points(shown, measure):
     """Cards and points of a small chart, of ``(label, estimate, note, is main)`` if known."""
     known = [one for one in shown if one[1].known]
-    factor = told_in(measure)[1]
     cards = [Card(label, *told(one, measure), note) for label, one, note, _ in known]
-    return cards, [
-        (label, one.times(factor), "main" if main else "") for label, one, _, main in known
-    ]
+    points = ((label, one, "main" if main else "") for label, one, _, main in known)
+    return cards, Points.of(points, measure)
 
 
 def _cells(column, numbers, lines):

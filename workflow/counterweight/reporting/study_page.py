@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+from textwrap import shorten
 
 import numpy as np
 import pandas as pd
@@ -52,8 +53,9 @@ class Answer:
     """What a study found: the answer in one sentence, what goes with it, numbers as cards.
 
     ``points`` are what the small chart of the pages above draws: ``(label, Estimate, mark)`` of
-    one measure, the mark "main" or "". ``rest`` is what trust begins with, ``todo`` what to do
-    next, ``files`` what stands in the files. Empty sentences are left out.
+    one measure, the mark "main" or "", best with its name (`sheets.Points`). ``rest`` is what trust
+    begins with, ``todo`` what to do next, ``files`` what stands in the files. Empty sentences are
+    left out.
     """
 
     sentence: str
@@ -354,7 +356,7 @@ def _counted(numbers):
 def small_chart(points, width=330, row=22, room=168):
     """A few values with their intervals (see `Answer`) as a small SVG, the labels left of them.
 
-    Below stands an axis with the least and the largest number that is drawn.
+    Below stands an axis with what is drawn, and its least and largest number.
     """
     ends = [value for _, one, _ in points for value in (one.mean, one.low, one.high)]
     ends = [value for value in ends if math.isfinite(value)]
@@ -383,6 +385,9 @@ def small_chart(points, width=330, row=22, room=168):
         for end, anchor in ((least, "start"), (most, "end")):
             style = f'x="{x(end)}" y="{y + 12}" text-anchor="{anchor}" font-size="10"'
             parts.append(f'<text {style} fill="currentColor">{number(end, places)}</text>')
+        what = html.escape(shorten(getattr(points, "axis", ""), 32, placeholder=" …"))
+        style = f'x="0" y="{y + 12}" font-size="10" fill="currentColor"'
+        parts += [f"<text {style}>{what}</text>"] * bool(what)
     height = row * len(points) + 16 * (most > least)
     box = f'viewBox="0 0 {width} {height}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{"".join(parts)}</svg>'

@@ -27,7 +27,7 @@ from counterweight.reporting.pages.sensitivity_page import (
     turn,
     turns,
 )
-from counterweight.reporting.sheets import Column, Sheet, each_method, in_words, told
+from counterweight.reporting.sheets import Column, Points, Sheet, each_method, in_words, told
 from counterweight.reporting.study_page import Answer, StudyPage
 from counterweight.reporting.wording import (
     as_written,
@@ -91,6 +91,7 @@ def answer(numbers):
         _outside(numbers, target),
     )
     points = [(numbers.label(one), known[one], "main" * (one == method)) for one in known]
+    points = Points.of(points, quality)
     cards = (
         *_headline_cards(people, swept),
         *_other_cards(numbers, people, quality, known[method]),
@@ -461,8 +462,8 @@ def _methods_apart(people):
     return (
         f"Careful: put right by the same weights, what the tried methods say of "
         f"{FOR[people.target]} differs by up to {gap}{unit}, and the interval reaches {reach} to "
-        "either side. They would agree if the weights were right: the estimate rests on its method, "
-        "and its interval leaves that out."
+        "either side. They would agree if the weights were right: the estimate rests on its "
+        "method, and its interval leaves that out."
     )
 
 

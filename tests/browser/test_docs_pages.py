@@ -25,12 +25,6 @@ AXE = """async only => (await axe.run("article", {resultTypes: ["violations"],
 RULES = (None, ["color-contrast"])
 
 
-@pytest.fixture(scope="module")
-def shown():
-    with pages.browser() as browser:
-        yield browser
-
-
 @pytest.mark.parametrize("name", LOOKED_AT)
 def test_a_page_of_the_docs_can_be_read_by_all(shown, site, name):
     with pages.opened(shown, site / name) as (page, problems):

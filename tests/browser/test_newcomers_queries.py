@@ -174,12 +174,6 @@ DOCS_AFTERWARDS = {
 
 
 @pytest.fixture(scope="module")
-def shown():
-    with pages.browser() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def report(tmp_path_factory):
     """The index of all studies that are shipped, and the glossary, without their results."""
     folder = tmp_path_factory.mktemp("report")

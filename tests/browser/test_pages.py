@@ -15,12 +15,6 @@ BAD = """<!doctype html><html lang="en"><head><title>Bad</title></head><body><ma
 
 
 @pytest.fixture(scope="module")
-def shown():
-    with pages.browser() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     sample.write(folder, *sample.pages())

@@ -60,9 +60,9 @@ from counterweight.tables.parquet import (
     METRICS,
     finite_or_blank,
     read_table,
-    replacing,
     sha256,
     write_table,
+    write_text,
 )
 
 #: Layout of the findings of a family, for the index.
@@ -236,12 +236,6 @@ def report(job):
 
 def _metrics(paths):
     return pd.concat([read_table(path) for path in paths], ignore_index=True)
-
-
-def write_text(target, text):
-    """A text as a file, whole or not at all."""
-    with replacing(Path(target)) as path:
-        path.write_text(text, encoding="utf-8")
 
 
 def write_settings(target, settings):

@@ -100,6 +100,12 @@ def replacing(path):
                 os.unlink(temporary)
 
 
+def write_text(target, text):
+    """A text as a file, whole or not at all."""
+    with replacing(target) as path:
+        path.write_text(text, encoding="utf-8")
+
+
 def sha256(path):
     """SHA-256 of a file's bytes, in hex."""
     with open(path, "rb") as file:

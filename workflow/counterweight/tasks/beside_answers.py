@@ -298,11 +298,10 @@ def collect_groups(job):
     """
     from counterweight.delivery.group_plans import planned_groups
     from counterweight.models.filter_card import card
-    from counterweight.tables.parquet import replacing
+    from counterweight.tables.parquet import write_text
 
     saved, asked, plan, records, answers = planned_groups(job)
-    with replacing(job.output.card) as path:
-        path.write_text(card(saved, answers), encoding="utf-8")
+    write_text(job.output.card, card(saved, answers))
     _write(job, asked, plan, records)
 
 

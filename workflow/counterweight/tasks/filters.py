@@ -489,8 +489,7 @@ def deliver(job):
     saved = final_filter(job, frame, key)
     saved.save(job.output.filter)
     if hasattr(job.output, "card"):
-        with parquet.replacing(job.output.card) as path:
-            path.write_text(card(saved), encoding="utf-8")
+        parquet.write_text(job.output.card, card(saved))
     records = delivered_records(saved)
     table = parquet.metrics_table(given["study"], "delivered", records)
     parquet.write_table(job.output.metrics, table, parquet.METRICS)

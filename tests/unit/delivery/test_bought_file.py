@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.delivery.bought_file import read_bought
+from counterweight.delivery.bought_file import in_letters, read_bought
 from counterweight.errors import CounterweightError
 
 ROWS = 40
@@ -98,3 +98,13 @@ def test_rows_that_nobody_drew_and_plans_of_another_key_are_refused(tmp_path, ta
         found.check_plan(plan.assign(drawn=np.arange(20) < 15))
     with pytest.raises(CounterweightError, match="drawn by another plan"):
         found.check_plan(plan.assign(plan="abd"))
+
+
+def test_plans_of_digits_are_those_of_letters(tmp_path, table):
+    """Version 1.0.0 told plans apart by digits, of which spreadsheets may make a number."""
+    assert in_letters("0123456789abcdef") == "ghijklmnopabcdef"
+    found = sent(tmp_path, table, lambda frame: frame.assign(plan="156995900e84"))
+    plan = pd.DataFrame({"row": np.arange(20, 40), "drawn": np.arange(20) < 16})
+    found.check_plan(plan.assign(plan=in_letters("156995900e84")))
+    with pytest.raises(CounterweightError, match="drawn by another plan"):
+        found.check_plan(plan.assign(plan=in_letters("156995900e85")))

@@ -70,6 +70,7 @@ def test_it_is_the_plan_that_the_workflow_makes_with_the_same_key(tmp_path):
     np.testing.assert_allclose(plan.frame["chance"], told["chance"], rtol=1e-9)
     assert list(plan.frame["reason"]) == list(told["reason"])
     assert set(plan.frame["plan"]) == set(told["plan"])
+    assert set(told["plan"]).pop().isalpha()
 
 
 def test_what_a_plan_expects_narrows_and_is_what_the_labels_then_give(study):

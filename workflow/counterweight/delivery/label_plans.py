@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from counterweight.delivery.bought_file import (
     column_names,
     filled_in,
+    in_letters,
     refuse_undrawn,
     without_outcome,
     word,
@@ -123,11 +124,14 @@ def _drawn(place, size, rows, budget, cost):
 
 
 def digest_of(ids, size, key):
-    """Tells plans apart: rows, sizes and the key, whatever the budget and the order of rows."""
+    """Tells plans apart: rows, sizes and the key, whatever the budget and the order of rows.
+
+    Letters alone: a spreadsheet, or pandas, would make a number of digits with an "e" among them.
+    """
     made = hashlib.sha256(key.digest.encode())
     for text, one in sorted(zip(ids, size, strict=True)):
         made.update(f"{len(text)} {text} {one:.6e}\n".encode())
-    return made.hexdigest()[:12]
+    return in_letters(made.hexdigest()[:12])
 
 
 def rows_to_label(plan, shown, rows, person, outcome, known=None):

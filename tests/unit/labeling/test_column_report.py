@@ -16,8 +16,10 @@ from counterweight.labeling.column_report import (
     _codes_of_numbers,
     check_roles,
     column_report,
+    copied_rows,
     report_lines,
     report_table,
+    secrets_of,
 )
 from counterweight.labeling.columns import roles_by_column
 from counterweight.labeling.encoding import TabularEncoder
@@ -511,3 +513,53 @@ def test_nineteen_of_twenty_texts_that_differ_look_like_names():
     assert why([*names[:19], "n0"]).startswith("unique in nearly every row")
     assert why([*names[:18], "n0", "n1"]).startswith("18 different texts in 20 rows")
     assert why([f"one of many words {k}" for k in "abcde"]) == "", "five are a few levels"
+
+
+def doubled(rows=300, share=1.0):
+    """A table of which a share of rows stands twice, each under an id of its own."""
+    frame = World(rows).frame
+    frame = pd.concat([frame, frame.iloc[: int(share * rows)]], ignore_index=True)
+    return frame.assign(row=np.arange(len(frame)), who=[f"A{row}" for row in range(len(frame))])
+
+
+@pytest.mark.parametrize(("share", "told"), [(1.0, 600), (0.05, 30), (0.0, 0)])
+def test_rows_that_stand_twice_are_told(share, told):
+    frame = doubled(share=share)
+    again, said = copied_rows(frame, {"id": "who"})
+    assert again.sum() == told / 2 and not again[:300].any()
+    assert [text.split(" rows")[0] for text in said.values()] == [f"{told} of {len(frame)}"] * (
+        told > 0
+    )
+
+
+def test_a_copy_makes_no_honest_column_a_leak():
+    """Each value of a fine column has both its copies in one class: it would tell the outcome."""
+    frame, roles = doubled(), {"outcome": {"column": "y"}}
+    types = types_of(frame)
+    again, _ = copied_rows(frame, {"outcome": "y", "id": "who"})
+    named = {"outcome": "y", "id": "who"}
+
+    def leaks(secrets, once):
+        made = column_report(frame, types, {}, named, secrets=secrets, once=once)
+        return [fact.column for fact in made if fact.leak]
+
+    assert "income" in leaks(secrets_of(frame, types, roles), None)
+    assert leaks(secrets_of(frame[~again], types, roles), ~again) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda frame: frame.assign(x=frame["x"].round(), income=frame["income"] // 10_000),
+        lambda frame: frame.drop(columns=["x", "town"]),
+        lambda frame: frame.assign(x=np.random.default_rng(1).normal(size=len(frame))),
+    ],
+    ids=["coarse columns", "two columns", "all columns but one"],
+)
+def test_rows_that_agree_by_chance_or_not_in_all_are_no_copies(change):
+    assert copied_rows(change(doubled()), {"id": "who"})[1] == {}
+
+
+def test_rows_that_belong_together_by_the_config_are_no_copies():
+    for role in ("group", "user"):
+        assert copied_rows(doubled(), {"id": "who", role: "town"})[1] == {}

@@ -42,6 +42,8 @@ _NUMBERED = re.compile(
 )
 #: Roles whose values are groups.
 GROUPS = ("balance", "groups")
+#: Roles of what is learned and answered; what is odd about these is told in the terminal, too.
+ASKED = ("outcome", "answer", "reward", "offer")
 #: Words for unknown, in small letters.
 UNKNOWN = ("unknown", "not known", "not stated", "missing", "unbekannt", "k. a.", "k.a.", "inconnu")
 
@@ -88,7 +90,9 @@ class _Column(NamedTuple):
         return int(self.present.sum())
 
 
-def column_report(frame, types, made, roles, *, secrets=(), doubts=None, explained=(), keep=()):
+def column_report(
+    frame, types, made, roles, *, secrets=(), once=None, doubts=None, explained=(), keep=()
+):
     """Decide of each column whether it is a feature: a `ColumnFact` each, as the table has them.
 
     The frame has ``row`` first, then typed columns: numbers, booleans as 1/0, dates as days since
@@ -96,9 +100,11 @@ def column_report(frame, types, made, roles, *, secrets=(), doubts=None, explain
     it, and what reading could not tell for sure. `roles` has the column or columns of a role:
     ``id``, ``outcome``, ``weight``, ``time``, ``group``, ``labeled`` (the columns of its
     condition), and others; none of them is a feature but those of `LEARNT`. `secrets` are what no
-    feature may tell; `explained` the columns of whose codes the config says what they mean, `keep`
-    those to be features whatever they look like.
+    feature may tell, of the rows `once` where they are not of all (see `copied_rows`); `explained`
+    the columns of whose codes the config says what they mean, `keep` those to be features whatever
+    they look like.
     """
+    once = slice(None) if once is None else once
     role_of, doubts = roles_by_column(roles), doubts or {}
     columns = [name for name in frame.columns if name != "row"]
     _check_names(columns, role_of, keep)
@@ -119,7 +125,7 @@ def column_report(frame, types, made, roles, *, secrets=(), doubts=None, explain
         if role and role not in LEARNT and not (name in keep and role not in NEVER):
             facts[name] = fact._replace(use="role", why=ROLE_NAMES.get(role, f"has role {role}"))
             continue
-        fact, why = _judged(fact, column, secrets)
+        fact, why = _judged(fact, column, secrets, once)
         if not why and column.type == "date" and roles.get("balance"):
             why = (
                 "a date, and those of new people are later ones; name it under columns.keep if a "
@@ -127,7 +133,7 @@ def column_report(frame, types, made, roles, *, secrets=(), doubts=None, explain
             )
         facts[name] = _decided(fact, why, keep)
         if not why and column.type != "text":
-            numbers[name] = column.values
+            numbers[name] = column.values[once]
     for secret in secrets:
         for name, why in secret.together(numbers, keep).items():
             facts[name] = _decided(facts[name]._replace(leak=without_advice(why)), why, keep)
@@ -135,7 +141,44 @@ def column_report(frame, types, made, roles, *, secrets=(), doubts=None, explain
     return [facts[name] for name in columns]
 
 
-def _judged(fact, column, secrets):
+def copied_rows(frame, roles):
+    """Rows that look like copies of an earlier one, and what is said of them, by the column.
+
+    A mask (n,) and a mapping of the column with most different values to a sentence; no rows and
+    nothing where there are none, or where the config says who belongs together. Rows are compared
+    in all columns but the id, and texts and whole numbers that are another in every row, which may
+    be ids. Rows that agree in a few coarse columns are no copies: at least three columns are
+    needed, one of them with different values in a tenth of the rows, and of the rows that share a
+    value of it most share all others.
+    """
+    none = np.zeros(len(frame), bool), {}
+    if roles.get("group") or roles.get("user"):
+        return none
+    names = [name for name in frame.columns if name not in ("row", roles.get("id"))]
+    distinct = frame[names].nunique()
+    names = [name for name in names if distinct[name] < len(frame) or _measured(frame[name])]
+    if len(names) < 3 or distinct[names].max() < 0.1 * len(frame):
+        return none
+    finest = distinct[names].idxmax()
+    tied = np.flatnonzero(frame[finest].duplicated(keep=False) & frame[finest].notna())
+    same = frame[names].iloc[tied].duplicated(keep=False)
+    if same.sum() < max(0.01 * len(frame), 10, 0.5 * len(tied)):
+        return none
+    again = none[0]
+    again[tied] = frame[names].iloc[tied].duplicated()
+    return again, {
+        finest: f"{same.sum()} of {len(frame)} rows have its value and that of every other column "
+        "in common with another row: if these are copies, leave out all but one, or name as group "
+        "the column by which they belong together, for an interval takes each row for one of its own"
+    }
+
+
+def _measured(values):
+    """Whether numbers are not all whole, as ids are."""
+    return values.dtype.kind == "f" and bool((values % 1 != 0).any())
+
+
+def _judged(fact, column, secrets, once):
     """What is known of a column, and why it is no feature by its values or by what it tells."""
     levels = 0
     if column.type == "text":
@@ -144,7 +187,7 @@ def _judged(fact, column, secrets):
     why = "" if fact.role in LEARNT else _unlike_a_feature(column, levels)
     if why:
         return fact, why
-    judged = [secret.judged(column.values) for secret in secrets]
+    judged = [secret.judged(column.values[once]) for secret in secrets]
     why = next((why for why, _ in judged if why), "")
     doubts = [fact.doubt] + ([] if why else [doubt for _, doubt in judged])
     return fact._replace(leak=without_advice(why), doubt="; ".join(filter(None, doubts))), why
@@ -396,18 +439,26 @@ def tell_columns(job):
     _check_filled([name for name in made if name not in frame], roles, job)
     check_roles([name for name in frame.columns if name != "row"], roles_by_column(roles))
     _check_ids(frame, roles, told)
+    again, copies = copied_rows(frame, roles)
+    doubts = facts["doubts"]
+    for name, said in copies.items():
+        doubts = doubts | {name: "; ".join(filter(None, [doubts.get(name), said]))}
     report = column_report(
         frame,
         types,
         made,
         roles,
-        secrets=secrets_of(frame, types, told["roles"]),
-        doubts=facts["doubts"],
+        secrets=secrets_of(frame[~again], types, told["roles"]),
+        once=~again if copies else None,
+        doubts=doubts,
         explained=[one["column"] for one in told["roles"].values() if _explained(one)],
         keep=told["keep"],
     )
     for line in report_lines(report):
         job.log.info(line)
+    for fact in report:
+        if fact.doubt and (fact.role in ASKED or fact.column in copies):
+            job.log.warning("Look at the column %s: %s.", fact.column, fact.doubt)
     columns = report_table(report)
     columns["form"] = [json.dumps(facts["forms"].get(fact.column, {})) for fact in report]
     write_table(job.output.columns, columns)

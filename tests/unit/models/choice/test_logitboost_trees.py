@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from counterweight.errors import CounterweightError
 from counterweight.models.choice.logitboost import (
     LogisticTree,
     OfferBoosting,
@@ -9,6 +10,7 @@ from counterweight.models.choice.logitboost import (
     boosted,
     grow,
 )
+from counterweight.models.choice.pricing import Curves
 from scipy.special import expit, logit
 
 
@@ -158,10 +160,43 @@ def test_boosted_trees_rise_with_the_offer_and_know_where():
     offers = np.linspace(0, 1, 41)
     p = np.array([model.predict_acceptance(X[:200], np.full(200, one)) for one in offers])
     assert (np.diff(p, axis=0) >= 0).all() and np.ptp(p, axis=0).min() > 0.1
-    steps = model.steps()
-    at = np.searchsorted(steps, offers)
-    # Between two steps acceptance is flat.
-    for one in np.flatnonzero(at[1:] == at[:-1]):
-        assert np.array_equal(p[one], p[one + 1])
+    low, high = model.models_[0]["gaps"].T
+    assert np.isin(model.steps(), t).all() and (low < high).all() and (high[:-1] <= low[1:]).all()
+    # No offer was made where a step may fall, and acceptance is flat elsewhere.
+    assert not any(((t > a) & (t < b)).any() for a, b in zip(low, high, strict=True))
+    for before, after in zip(high[:-1], low[1:], strict=True):
+        ends = [model.predict_acceptance(X[:200], np.full(200, one)) for one in (before, after)]
+        assert np.array_equal(*ends)
     loaded = OfferBoosting.from_arrays(model.to_arrays())
     assert np.array_equal(loaded.predict_acceptance(X, t), model.predict_acceptance(X, t))
+
+
+def test_boosting_claims_nothing_for_offers_between_levels_but_what_the_levels_say():
+    """Of a step between two levels the rows know no place; 0 to .25 is where it pays most."""
+    rng = np.random.default_rng(10)
+    n, levels = 6000, np.linspace(0, 1, 5)
+    X, t = rng.normal(size=(n, 1)), rng.choice(levels, n)
+    wanted = expit(1.5 * rng.logistic(size=n) - 0.5 + 0.5 * X[:, 0])
+    y = (t > wanted).astype(float)
+    model = OfferBoosting().fit(X, y, t, rng=np.random.default_rng(11))
+
+    def accepted(offer):
+        return model.predict_acceptance(X[:300], np.full(300, offer))
+
+    at = np.array([accepted(level) for level in levels])
+    for part in (0.2, 0.5, 0.9):
+        between = np.array([accepted(a + part * 0.25) for a in levels[:-1]])
+        np.testing.assert_allclose(between, (1 - part) * at[:-1] + part * at[1:], rtol=1e-12)
+    curves = Curves(model)
+    best = curves.best({"X": X[:300]}, np.zeros(300, int), np.array([[0.0, 1.0]]), (1.0, -1.0))
+    assert np.isin(best, levels).all()
+    earned = model.predict_acceptance(X[:300], best) * (1 - best)
+    np.testing.assert_allclose(earned, (at * (1 - levels[:, None])).max(axis=0), rtol=1e-9)
+
+
+def test_boosting_that_was_saved_without_its_gaps_is_refused():
+    X, t, y, _ = crossed(300)
+    arrays = OfferBoosting(max_iter=5, max_leaf_nodes=3).fit(X, y, t).to_arrays()
+    del arrays["gaps"]
+    with pytest.raises(CounterweightError, match="fit it again"):
+        OfferBoosting.from_arrays(arrays)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr, expit
 
+from counterweight.errors import CounterweightError
 from counterweight.fragments import Integer, Number
 from counterweight.models.choice.baselines import (
     BASELINE_OPTIONS,
@@ -53,8 +54,6 @@ STALLED = 1e-10
 #: rows that are asked, and the places where a feature may be split.
 SIZES, LEAVES = (10, 20, 30, 50, 75, 100), (6,)
 FOLDS, ASKED_ROWS, BINS = 3, 20_000, 64
-#: How far above a step an offer is, on the scale of 0 to 1: more than offers are rounded to.
-JUST = 2e-6
 
 
 class Boost:
@@ -447,9 +446,11 @@ class OfferBoosting(OfferBaseline):
     """Gradient boosting of trees that never fall as the offer rises.
 
     Sizes that are null are those of least cross-validated log loss, of some rows at random where
-    there are many. The curves of people are steps of any height and place; best offers lie at
-    their ends.
-    ``models_`` has the arrays of `counterweight.numerics.boosted_trees`.
+    there are many. The curves of people are steps of any height and place. Where a step falls
+    between two offers that were made the rows cannot say: there acceptance goes from one to the
+    other in a line. Best offers are offers that were made, next to a step.
+    ``models_`` has the arrays of `counterweight.numerics.boosted_trees`, and ``gaps`` (m, 2), in
+    order: the offers that were made last before each step and first after it.
     """
 
     STORED = (
@@ -458,6 +459,7 @@ class OfferBoosting(OfferBaseline):
         "tree_categories",
         "tree_categorical",
         "tree_baseline",
+        "gaps",
         "iterations",
     )
 
@@ -482,7 +484,8 @@ class OfferBoosting(OfferBaseline):
             trees, leaves = self._sizes(Z[asked], y[asked], rng)
         self.n_iter_ = trees
         made = trees_to_arrays(self._grown(Z, y, trees, leaves))
-        return {name: made[name] for name in self.STORED[:-1]} | {"iterations": trees}
+        made |= {"gaps": _gaps(made, Z[:, -1]), "iterations": trees}
+        return {name: made[name] for name in self.STORED}
 
     def _sizes(self, Z, y, rng):
         """Numbers of trees and leaves of least log loss on rows that the trees did not see."""
@@ -501,17 +504,45 @@ class OfferBoosting(OfferBaseline):
             found |= {(size, most): loss for size, loss in zip(sizes, total, strict=True)}
         return min(found, key=found.get)
 
+    @classmethod
+    def from_arrays(cls, arrays):
+        """Fitted model from `to_arrays`."""
+        if "gaps" not in arrays:
+            raise CounterweightError(
+                "This boosting of offers was saved by version 1.0.0, whose best offers may be some "
+                "that nobody made: fit it again."
+            )
+        return super().from_arrays(arrays)
+
     def steps(self):
-        """Offers at which acceptance is about to rise, and just has."""
-        nodes = np.asarray(self.models_[0]["tree_nodes"]).reshape(-1, 8)
-        last = len(self.models_[0]["tree_categorical"]) - 1
-        at = np.unique(nodes[nodes[:, 1] == last, 2])
-        return np.unique(np.clip(np.concatenate([at, at + JUST]), 0.0, 1.0))
+        """Offers that were made next to a step."""
+        return np.unique(self.models_[0]["gaps"])
 
     def _constant(self, log_odds, p):
         none = {"tree_nodes": np.empty((0, 8)), "tree_sets": np.empty((0, 0))}
         none |= {"tree_categories": np.empty((p, 0)), "tree_categorical": np.zeros(p)}
-        return none | {"tree_baseline": np.array(log_odds), "iterations": 0}
+        none |= {"tree_baseline": np.array(log_odds), "gaps": np.empty((0, 2))}
+        return none | {"iterations": 0}
 
     def _probability(self, arrays, Z):
-        return expit(raw_predict(arrays, Z))
+        low, high = np.reshape(arrays["gaps"], (-1, 2)).T
+        t = Z[:, -1]
+        at = np.searchsorted(low, t) - 1  # the last gap that begins below
+        within = np.flatnonzero((at >= 0) & (t < np.append(high, -np.inf)[at]))
+        p = expit(raw_predict(arrays, Z))
+        if len(within):
+            low, high = low[at[within]], high[at[within]]
+            ends = np.repeat(Z[None, within], 2, axis=0)
+            ends[:, :, -1] = low, high
+            first, last = (expit(raw_predict(arrays, rows)) for rows in ends)
+            p[within] = first + (last - first) * (t[within] - low) / (high - low)
+        return p
+
+
+def _gaps(arrays, made):
+    """Offers of those made (n,) that are next to a threshold of the trees, (m, 2) in order."""
+    nodes, made = np.asarray(arrays["tree_nodes"]).reshape(-1, 8), np.unique(made)
+    last = len(arrays["tree_categorical"]) - 1
+    after = np.searchsorted(made, np.unique(nodes[nodes[:, 1] == last, 2]), side="right")
+    after = np.unique(after[(after > 0) & (after < len(made))])
+    return np.column_stack([made[after - 1], made[after]])

@@ -563,3 +563,19 @@ def test_rows_that_agree_by_chance_or_not_in_all_are_no_copies(change):
 def test_rows_that_belong_together_by_the_config_are_no_copies():
     for role in ("group", "user"):
         assert copied_rows(doubled(), {"id": "who", role: "town"})[1] == {}
+
+
+@pytest.mark.parametrize("role", ["balance", "x"])
+def test_texts_that_differ_in_capitals_or_blanks_alone_are_doubts(role):
+    words = ["north", "North", "New York", "new york", "south", "NewYork"]
+    frame = pd.DataFrame({"row": np.arange(60), "where": pd.Series(words * 10, dtype="str")})
+    roles = {role: "where"} if role == "balance" else {}
+    (fact,) = column_report(frame, {"where": "text"}, {}, roles)
+    assert fact.doubt == (
+        "New York, NewYork, new york (and 1 more) differ in capitals or blanks alone, and "
+        "count as different: write them alike if they mean the same"
+    )
+    (fact,) = column_report(
+        frame[frame["where"].isin(["north", "south"])], *({"where": "text"}, {}, {})
+    )
+    assert fact.doubt == ""

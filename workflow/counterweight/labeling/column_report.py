@@ -42,8 +42,8 @@ _NUMBERED = re.compile(
 )
 #: Roles whose values are groups.
 GROUPS = ("balance", "groups")
-#: Roles of what is learned and answered; what is odd about these is told in the terminal, too.
-ASKED = ("outcome", "answer", "reward", "offer")
+#: Roles of what a question is about; what is odd about these is told in the terminal, too.
+ASKED = ("outcome", "answer", "reward", "offer", *GROUPS)
 #: Words for unknown, in small letters.
 UNKNOWN = ("unknown", "not known", "not stated", "missing", "unbekannt", "k. a.", "k.a.", "inconnu")
 
@@ -112,6 +112,7 @@ def column_report(
     for name in columns:
         column, role = _read(name, types[name], frame[name]), role_of.get(name, "")
         doubt = [doubts.get(name), "" if name in explained else _codes(column, role)]
+        doubt.append(_spelled_alike(column))
         fact = ColumnFact(
             name,
             role,
@@ -220,6 +221,23 @@ def _codes(column, role):
     return (
         f"{listed(codes)} stand{'s' * (len(codes) == 1)} in {count} of {rows} rows{others}: if "
         f"that means unknown, say columns: {{missing: [{{{column.name}: {said}}}]}}"
+    )
+
+
+def _spelled_alike(column):
+    """What is said of texts of a column that differ in capitals and blanks alone, or ""."""
+    if column.type != "text" or len(column.words) > 0.5 * column.rows:
+        return ""
+    alike = {}
+    for word in map(str, column.words):
+        alike.setdefault("".join(word.split()).casefold(), []).append(word)
+    alike = sorted(words for words in alike.values() if len(words) > 1)
+    if not alike:
+        return ""
+    more = f" (and {len(alike) - 1} more)" * (len(alike) > 1)
+    return (
+        f"{listed(sorted(alike[0]))}{more} differ in capitals or blanks alone, and count as "
+        "different: write them alike if they mean the same"
     )
 
 

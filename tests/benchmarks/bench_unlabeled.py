@@ -54,8 +54,7 @@ import pandas as pd
 from counterweight.evaluation.unlabeled_quality import unlabeled_quality
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.plan.components import load
-from counterweight.selection.crossfit import selection_probabilities
-from counterweight.selection.selectors import LogisticSelector
+from counterweight.selection.selectors import LogisticSelector, selection_probabilities
 from counterweight.weighting.importance_weights import cap_weights, unlabeled_weights
 from scipy.special import expit
 from sklearn.ensemble import HistGradientBoostingClassifier

@@ -319,7 +319,7 @@ def test_a_change_of_the_config(again, finished, edit, patterns):
 CODE = {
     "a data set": (edited("datasets/adult"), f"download_adult; prepare_adult; {OF_ADULT}"),
     "simulated data sets, drawn and known": (
-        edited("datasets/simulated_points", "datasets/simulated_offers"),
+        edited("datasets/simulated_rows", "datasets/simulated_offers"),
         "prepare_rare_clicks; prepare_three_segments; prepare_curved; "
         f"{CLICKS}; {RANKING}; {OFFERS}; {CURVED}",
     ),

@@ -26,8 +26,8 @@ TASKS = {
         {
             "answers": "missing_outcomes Answers",
             "delivery.saved_scores": "SavedScores",
-            "selection.crossfit": "selection_probabilities",
-            "selection.selectors": "LogisticSelector GradientBoostingSelector",
+            "selection.selectors": "selection_probabilities LogisticSelector "
+            "GradientBoostingSelector",
             "selection.mixture_selector": "GaussianMixtureSelector",
             "weighting.importance_weights": "general_weights unlabeled_weights cap_weights "
             "effective_sample_size",

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from counterweight import load
 from counterweight.delivery.final_scores import _why, chosen_method, mean_of_some
-from counterweight.evaluation.benchmark_columns import EITHER
+from counterweight.evaluation.hidden_labels import EITHER
 from counterweight.labeling import missing_outcomes
 from counterweight.labeling.missing_outcomes import OutOfFold
 from counterweight.numerics import linear

@@ -14,8 +14,7 @@ from counterweight.evaluation.metrics import auc, metric_estimate
 from counterweight.labeling.missing_outcomes import OutOfFold, folds
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 from counterweight.numerics.ranking import auc_estimate
-from counterweight.selection.crossfit import selection_probabilities
-from counterweight.selection.selectors import LogisticSelector
+from counterweight.selection.selectors import LogisticSelector, selection_probabilities
 from counterweight.weighting.importance_weights import general_weights
 from scipy.special import expit
 

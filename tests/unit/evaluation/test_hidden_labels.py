@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.benchmark_columns import EITHER
-from counterweight.evaluation.hidden_labels import sweep_predictions, sweep_records
+from counterweight.evaluation.hidden_labels import EITHER, sweep_predictions, sweep_records
 from counterweight.numerics.sensitivity import swept
 from counterweight.numerics.tilt import tilted
 from counterweight.plan.config import resolve

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.datasets.logged_clicks import LoggedClicks
+from counterweight.datasets.simulated_rows import LoggedClicks
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.policy_value import PolicyValue
 from counterweight.labeling import log_files

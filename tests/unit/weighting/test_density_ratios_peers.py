@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from counterweight.numerics.linear import fit_logistic
 from counterweight.plan import components
-from counterweight.selection.crossfit import selection_probabilities
-from counterweight.selection.selectors import LogisticSelector
+from counterweight.selection.selectors import LogisticSelector, selection_probabilities
 from counterweight.weighting.density_ratios import discriminator_weights
 from counterweight.weighting.importance_weights import Rows, made_weights
 

@@ -14,7 +14,7 @@ from counterweight.models.training import seen_rows, settings
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.values import constraint_values, verdicts_of
 from counterweight.plan.components import load
-from counterweight.selection.crossfit import selection_probabilities
+from counterweight.selection.selectors import selection_probabilities
 from counterweight.tables.parquet import setting_name
 from counterweight.tables.study_data import StudyData, generator
 from counterweight.weighting.importance_weights import Rows, made_weights

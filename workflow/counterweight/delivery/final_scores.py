@@ -13,9 +13,13 @@ import pandas as pd
 
 from counterweight.delivery.saved_scores import SavedScores
 from counterweight.errors import listed
-from counterweight.evaluation.benchmark_columns import LOOKED_ROWS, strength_records
 from counterweight.evaluation.cross_validation import better, losses, robust_records
-from counterweight.evaluation.hidden_labels import TargetRows, sensitivity_records
+from counterweight.evaluation.hidden_labels import (
+    LOOKED_ROWS,
+    TargetRows,
+    sensitivity_records,
+    strength_records,
+)
 from counterweight.evaluation.unlabeled_quality import unlabeled_records
 from counterweight.labeling.missing_outcomes import BlankData, OutOfFold
 from counterweight.labeling.outcome_rules import classes_as_given

@@ -234,7 +234,7 @@ def plan_select(plan, study, selector, at):
 
 
 def select(job):
-    from counterweight.selection.crossfit import selected
+    from counterweight.selection.selectors import selected
     from counterweight.tables.study_data import StudyData
 
     return selected(

@@ -308,7 +308,7 @@ def plan_select(plan, study, selector, at):
 
 
 def select(job):
-    from counterweight.selection.crossfit import selected
+    from counterweight.selection.selectors import selected
 
     return selected(job, _data(job), FEW)
 

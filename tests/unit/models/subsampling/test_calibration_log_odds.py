@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from counterweight.datasets.simulated_points import RareClicks
+from counterweight.datasets.simulated_rows import RareClicks
 from counterweight.errors import CounterweightError
 from counterweight.models.subsampling.calibration import LogOddsCalibrator
 from counterweight.models.subsampling.subsampled import MarginNoise, SubsampledClassifier

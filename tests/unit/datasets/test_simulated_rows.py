@@ -1,7 +1,7 @@
 """Rare clicks: the stated rate and log odds are the true ones."""
 
 import numpy as np
-from counterweight.datasets.simulated_points import INTERCEPT, RATE, RareClicks
+from counterweight.datasets.simulated_rows import INTERCEPT, RATE, RareClicks
 from counterweight.plan.components import declared
 
 ROWS = 200000

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.linear import folds
-from counterweight.selection.crossfit import describe_selection, selection_probabilities
-from counterweight.selection.selectors import GradientBoostingSelector, LogisticSelector
+from counterweight.selection.selectors import (
+    GradientBoostingSelector,
+    LogisticSelector,
+    describe_selection,
+    selection_probabilities,
+)
 from counterweight.weighting.importance_weights import general_weights, unlabeled_weights
 
 

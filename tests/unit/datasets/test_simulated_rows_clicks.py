@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from counterweight.datasets.logged_clicks import (
+from counterweight.datasets.simulated_rows import (
     ACTIONS,
     LAYOUT,
     LoggedClicks,

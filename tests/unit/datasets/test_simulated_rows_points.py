@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from counterweight.datasets.simulated_points import Curved, Straight
+from counterweight.datasets.simulated_rows import Curved, Straight
 from counterweight.plan.components import declared
 from twin_checks import assert_probability
 

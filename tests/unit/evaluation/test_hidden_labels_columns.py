@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from counterweight.evaluation.benchmark_columns import EITHER, TOLD, column_strengths
+from counterweight.evaluation.hidden_labels import EITHER, TOLD, column_strengths
 from counterweight.numerics.linear import expit, fit_logistic
 from counterweight.numerics.sensitivity import joint_gamma
 

@@ -1,16 +1,19 @@
 """A table of the user's own: types, alike on every path, and a sentence where it is unusable."""
 
+import logging
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from counterweight.datasets import sources
-from counterweight.datasets.own_table import new_rows, read_typed, typed_like
+from counterweight.datasets.own_table import new_rows, prepare, read_typed, typed_like
 from counterweight.errors import CounterweightError
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.plan.config import resolve
 from counterweight.plan.jobs import Paths, columns_job
 from counterweight.plan.own import with_own_tables
-from counterweight.tables.parquet import read_table
+from counterweight.tables.parquet import read_facts, read_table
 from stage_jobs import run_script
 
 TEXT = "age,city,offer,bought\n31,Rome,10.5,yes\n,Bonn,12,no\n45,,9,no\n"
@@ -208,3 +211,15 @@ def test_a_first_column_without_a_name_that_counts_the_rows_is_left_out(tmp_path
         return
     with pytest.raises(CounterweightError, match="no name for the column number 1"):
         read_typed(path)
+
+
+def test_what_reading_made_of_a_table_stands_beside_it(tmp_path, caplog):
+    (tmp_path / "t.csv").write_text("a,ok\n1,yes\n2,no\n")
+    given = {"path": tmp_path / "t.csv", "columns": {}, "reading": {}}
+    output = SimpleNamespace(table=tmp_path / "t.parquet")
+    with caplog.at_level(logging.INFO, "counterweight"):
+        prepare(SimpleNamespace(given=given, output=output, log=logging.getLogger("counterweight")))
+    assert caplog.messages == ["2 rows, 2 columns"]
+    facts = read_facts(output.table)
+    assert facts["types"] == {"a": "number", "ok": "boolean"} and facts["doubts"] == {}
+    assert facts["forms"] == {"ok": {"true": "yes", "false": "no"}}

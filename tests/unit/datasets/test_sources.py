@@ -10,7 +10,7 @@ from counterweight.datasets import sources
 from counterweight.datasets.adult import Adult
 from counterweight.errors import CounterweightError
 from counterweight.plan.components import declared
-from counterweight.tables.parquet import read_facts, sha256
+from counterweight.tables.parquet import sha256
 
 PATHS = SimpleNamespace(
     raw=lambda name: [f"raw/{name}/a"],
@@ -59,7 +59,7 @@ def test_a_table_of_ones_own_is_told_its_columns_but_not_those_to_keep(tmp_path)
     path.write_text("a\n1\n")
     columns = {"keep": ["a"], "text": ["a"]}
     fetched, read = jobs("own", path=str(path), columns=columns, reading={"decimal": ","})
-    assert fetched is None and read.run.endswith(":read_typed") and read.own == (str(path),)
+    assert fetched is None and read.run.endswith("own_table:prepare") and read.own == (str(path),)
     told = {"path": str(path), "reading": {"decimal": ","}, "columns": {"text": ["a"]}}
     assert read.given == {"dataset": "adult"} | told
 
@@ -76,15 +76,3 @@ def test_raw_files_are_read_only_with_their_digests(tmp_path, caplog):
     with pytest.raises(CounterweightError, match="adult.test has the SHA-256 digest .*, not"):
         wrong = right | {"adult.test": "0" * 64}
         sources.prepare(job({"digests": wrong}, input=files, output=output))
-
-
-def test_what_reading_made_of_a_table_stands_beside_it(tmp_path, caplog):
-    (tmp_path / "t.csv").write_text("a,ok\n1,yes\n2,no\n")
-    given = {"path": tmp_path / "t.csv", "columns": {}, "reading": {}}
-    output = SimpleNamespace(table=tmp_path / "t.parquet")
-    with caplog.at_level(logging.INFO, "counterweight"):
-        sources.read_typed(job(given, output=output))
-    assert caplog.messages == ["2 rows, 2 columns"]
-    facts = read_facts(output.table)
-    assert facts["types"] == {"a": "number", "ok": "boolean"} and facts["doubts"] == {}
-    assert facts["forms"] == {"ok": {"true": "yes", "false": "no"}}

@@ -36,6 +36,21 @@ def test_values_are_matched_in_all_columns_and_a_missing_one_matches_none():
     assert columns.matches(frame, {}).all()
 
 
+def test_conditions_hold_at_their_lower_bound_and_not_at_their_upper_one_nor_where_blank():
+    frame = pd.DataFrame({"n": [1.0, 2.0, 3.0, np.nan], "t": ["a", "b", None, "a"]})
+
+    def met(condition):
+        return columns.condition_mask(frame, condition, "samples.d").tolist()
+
+    assert met({"column": "n", "at_least": 2}) == [False, True, True, False]
+    assert met({"column": "n", "below": 2}) == [True, False, False, False]
+    assert met({"column": "n", "at_least": 2, "below": 3}) == [False, True, False, False]
+    assert met({"column": "n", "value": 3}) == [False, False, True, False]
+    assert met({"column": "t", "values": ["a", "b"]}) == [True, True, False, True]
+    both = {"all": [{"column": "t", "value": "a"}, {"column": "n", "below": 9}]}
+    assert met(both) == [True, False, False, False]
+
+
 def test_numbers_that_are_missing_and_columns_that_are_not_there_are_told():
     frame = pd.DataFrame({"n": [1.0, np.nan], "t": ["a", "b"]})
     assert np.isnan(columns.floats(frame, "n", "rule")[1])
@@ -90,3 +105,9 @@ def test_a_report_that_was_made_for_other_roles_is_refused(tmp_path):
 def test_a_column_of_two_roles_has_the_first():
     roles = {"id": "who", "group": "who", "balance": ["a", "b"], "time": None}
     assert columns.roles_by_column(roles) == {"who": "id", "a": "balance", "b": "balance"}
+
+
+def test_numbers_of_nines_eights_and_sevens_look_like_codes():
+    values = [-1, 1, 7, 9, 10, 97, 99, 96, -99, 888, 777, 999, 996, 88888, 1e7 - 1]
+    found = [True, False, True, True, False, True, True, False, True, True, True, True]
+    assert columns.like_codes(values).tolist() == [*found, False, True, False]

@@ -9,7 +9,7 @@ from blank_rows import ROWS, TYPES, table
 from counterweight.errors import CounterweightError
 from counterweight.labeling import missing_outcomes
 from counterweight.labeling.encoding import DenseRows
-from counterweight.labeling.labeling_rules import answered, present
+from counterweight.labeling.labeling_rules import answered
 from counterweight.labeling.missing_outcomes import (
     FEWER_FOLDS,
     BlankData,
@@ -18,6 +18,7 @@ from counterweight.labeling.missing_outcomes import (
     describe_blanks,
     folds,
     label_blanks,
+    present,
 )
 from counterweight.labeling.outcome_rules import given
 from counterweight.reporting.numbers import Estimate

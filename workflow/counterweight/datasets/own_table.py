@@ -52,6 +52,17 @@ class TypedTable:
     forms: dict = field(default_factory=dict)
 
 
+def prepare(job, path=None):
+    """The job of the stage prepare: the table, typed, with what reading made of it."""
+    from counterweight.tables.parquet import write_table
+
+    told = job.given
+    made = read_typed(path or told["path"], columns=told["columns"], reading=told["reading"])
+    job.log.info("%d rows, %d columns", len(made.frame), made.frame.shape[1] - 1)
+    facts = {key: getattr(made, key) for key in ("types", "made", "doubts", "forms")}
+    write_table(job.output.table, made.frame, facts=facts)
+
+
 def read_typed(path, *, columns=None, reading=None, absent=ABSENT, ask=True):
     """Read a file or folder and type it: see `read_people` and `typed_table`."""
     table = read_columns(path, absent=absent, nameless=True, reading=reading)

@@ -293,3 +293,16 @@ def files_of(sql, url):
             named = named_in(sql)
             names += [file for name in named for file in sorted(glob.glob(name, recursive=True))]
     return [name for name in dict.fromkeys(names) if os.path.isfile(name) and os.stat(name).st_size]
+
+
+def prepare_query(job):
+    """The job of the stage prepare: the table of what a query gives; see `own_table.prepare`."""
+    from counterweight.datasets.own_table import prepare
+
+    query, path = job.given["query"], f"{job.output.table}.query.parquet"
+    try:
+        read_query(query["sql"], query["url"], path)
+        prepare(job, path)
+    finally:
+        if os.path.exists(path):
+            os.unlink(path)

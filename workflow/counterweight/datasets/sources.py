@@ -1,7 +1,8 @@
 """Where data sets come from: stages download and prepare for each source of data.
 
 `download` fetches official files (or generates twins of them), `prepare` makes the typed table:
-of raw files, of a table of the user's own, or by drawing it where the data set is simulated.
+of raw files, of a table of the user's own (see `own_table`), or by drawing it where the data set is
+simulated.
 """
 
 import os
@@ -11,7 +12,8 @@ from counterweight.errors import CounterweightError
 from counterweight.plan import components
 from counterweight.plan.jobs import Job
 
-_HERE = "counterweight.datasets.sources"
+_DATASETS = "counterweight.datasets"
+_HERE = f"{_DATASETS}.sources"
 #: What to do where a table of one's own is not there.
 ABSENT = "correct the path of the table"
 
@@ -60,8 +62,8 @@ def prepare_job(dataset, plan, paths):
         inputs = {"files": [] if "query" in settings else files}
         inputs |= {"answers": answers} if answers else {}
         given = {"dataset": dataset} | told
-        run = f"{_HERE}:{'read_queried' if 'query' in settings else 'read_typed'}"
-        return Job(run, inputs, given, (), outputs, own=tuple(files))
+        run = "queries:prepare_query" if "query" in settings else "own_table:prepare"
+        return Job(f"{_DATASETS}.{run}", inputs, given, (), outputs, own=tuple(files))
     if settings["source"] == "simulated":
         given = {"dataset": dataset, "rows": settings["rows"], "seed": plan["seed"]}
         outputs |= {"truth": paths.known(dataset)}
@@ -119,32 +121,6 @@ def prepare(job):
     frame = components.load("dataset", name).read(folder)
     job.log.info("%s: %d rows, %d columns", name, len(frame), frame.shape[1])
     write_table(job.output.table, frame)
-
-
-def read_typed(job, path=None):
-    """A table of the user's own whose columns have roles: typed, with what reading made of it."""
-    from counterweight.datasets import own_table
-    from counterweight.tables.parquet import write_table
-
-    told = job.given
-    path = path or told["path"]
-    made = own_table.read_typed(path, columns=told["columns"], reading=told["reading"])
-    job.log.info("%d rows, %d columns", len(made.frame), made.frame.shape[1] - 1)
-    facts = {key: getattr(made, key) for key in ("types", "made", "doubts", "forms")}
-    write_table(job.output.table, made.frame, facts=facts)
-
-
-def read_queried(job):
-    """The same of what a query gives."""
-    from counterweight.datasets.queries import read_query
-
-    query, path = job.given["query"], f"{job.output.table}.query.parquet"
-    try:
-        read_query(query["sql"], query["url"], path)
-        read_typed(job, path)
-    finally:
-        if os.path.exists(path):
-            os.unlink(path)
 
 
 def simulate(job):

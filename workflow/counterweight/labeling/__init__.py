@@ -35,6 +35,6 @@ LABELINGS = {
     "scored_log": "counterweight.labeling.logs:scored_log",
     "offered": "counterweight.labeling.offered:offered",
     "deployed": "counterweight.labeling.labeling_rules:deployed",
-    "present": "counterweight.labeling.labeling_rules:present",
+    "present": "counterweight.labeling.missing_outcomes:present",
     "sensitive": "counterweight.labeling.sensitive:sensitive",
 }

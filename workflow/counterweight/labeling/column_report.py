@@ -11,7 +11,7 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.column_statistics import level_counts, levels_kept
 from counterweight.labeling.columns import equal, like_codes, roles_by_column
-from counterweight.labeling.labeling_rules import present
+from counterweight.labeling.missing_outcomes import present
 from counterweight.labeling.outcome_rules import accepts
 from counterweight.labeling.outcome_rules import given as outcome_of
 from counterweight.labeling.target_leakage import KEEP, Secret, learnt, of_offers, without_advice

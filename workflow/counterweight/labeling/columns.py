@@ -1,4 +1,4 @@
-"""Columns of a table: checks, values as people write them in a config, conditions, named sets.
+"""Columns of a table: checks, values as people write them in a config, conditions.
 
 A config may say yes of a column that was read as 1 and 0, or of one whose text is "Yes".
 """
@@ -12,7 +12,6 @@ from pandas.api.types import is_numeric_dtype
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Option
-from counterweight.numerics.zero_rejection import drawing_order
 from counterweight.plan.components import columns_by_role
 from counterweight.tables.formats import TRUTHS
 from counterweight.tables.parquet import read_table
@@ -129,35 +128,6 @@ def as_number(value):
         return np.nan
 
 
-def sample_masks(frame, spec, rng, place="samples."):
-    """Rows of each named data set, as masks by name; a row may be in several.
-
-    A condition is ``column`` with ``value`` (equal), ``values`` (one of them), or ``at_least``
-    and ``below`` (numbers, one or both), or ``all``, a list of conditions that hold at once; its
-    words are checked where a run is planned (`counterweight.plan.mistakes.condition_mistakes`).
-    Rows where the column is missing do not meet it. With ``most`` a data set is at most so
-    many of its rows, drawn at random: the draw of a row is a hash of its ``row`` id, the name
-    of the data set and one number from `rng`, so it depends neither on the order of the rows
-    nor on what other data sets there are. That number is drawn whatever `spec` says; `rng` is
-    None where nothing is to be drawn. `place` stands before the names in messages.
-    """
-    draw = None if rng is None else int(rng.integers(2**63))
-    masks = {}
-    for name, condition in spec.items():
-        where = f"{place}{name}"
-        mask = condition_mask(frame, condition, where)
-        if not mask.any():
-            raise CounterweightError(
-                f"{where}: none of {len(frame)} rows meets the condition "
-                f"{condition_in_words(condition)}{_seen(frame, condition)}: correct it, or leave "
-                "the data set out."
-            )
-        masks[name] = mask
-        if "most" in condition:
-            masks[name] = _drawn(frame, mask, condition["most"], draw, name, where)
-    return masks
-
-
 def condition_mask(frame, condition, where):
     """Rows of a table that meet a condition, perhaps none; `where` it stands, for messages."""
     if "all" in condition:
@@ -204,21 +174,6 @@ def types_of_condition(condition):
     return {condition["column"]: "number" if number else "text"}
 
 
-def _drawn(frame, mask, most, draw, name, where):
-    """At most `most` of the rows of a mask."""
-    if draw is None:
-        raise CounterweightError(f"{where}: most draws at random, which cannot be done here.")
-    where_true = np.flatnonzero(mask)
-    if len(where_true) <= most:
-        log.info("%s has %d rows, no more than the %d asked for", where, len(where_true), most)
-        return mask
-    rows = frame["row"].to_numpy()[where_true]
-    seed = draw << 64 | int.from_bytes(name.encode()[:256], "little") << 128
-    chosen = np.zeros(len(mask), dtype=bool)
-    chosen[where_true[drawing_order(rows, seed)[:most]]] = True
-    return chosen
-
-
 def condition_in_words(condition):
     """A condition in words."""
     if "all" in condition:
@@ -229,17 +184,6 @@ def condition_in_words(condition):
         for test, sign in signs.items()
         if test in condition
     )
-
-
-def _seen(frame, condition):
-    """What the column of a condition holds, for its message."""
-    if "column" not in condition:
-        return ""
-    values = frame[condition["column"]].dropna()
-    if "value" in condition or "values" in condition:
-        kind = "numbers" if is_numeric_dtype(values) else "text"
-        return f" (the column holds {kind}, e.g. {listed(values.unique()[:8])})"
-    return f" (it runs from {values.min()} to {values.max()})" if len(values) else ""
 
 
 #: Users are put into so many clusters by a hash of their name. Clusters of several users are as

@@ -3,7 +3,7 @@
 A rule is ``rule(frame, truth, rng, **options)`` and answers with a mask of the rows that are
 labeled: `frame` are prepared rows, `truth` is what is known of generated ones. One that declares
 ``FEATURES`` gets features (an array) and outcome, too, and answers with a dict; see
-`counterweight.labeling.split.labeled_repeats`. ``present`` is of tables with blank outcomes: see
+`counterweight.labeling.split.labeled_repeats`. The one of tables with blank outcomes stands in
 `counterweight.labeling.missing_outcomes`.
 """
 
@@ -19,7 +19,6 @@ from counterweight.labeling.columns import (
     NEGATIVE,
     condition_mask,
     equal,
-    holds,
     numbers,
     require,
     told_apart,
@@ -28,11 +27,8 @@ from counterweight.labeling.columns import (
 from counterweight.numerics.checks import checked_labels, checked_rows
 from counterweight.numerics.linear import fit_logistic
 
-#: Studies with this labeling rule are about outcomes of which some are blank.
-TASK_BY_NAME = {"present": "missing_outcomes"}
 #: The rule may label all rows; elsewhere that is a mistake, since nothing is to correct.
 COMPLETE_BY_NAME = {"everyone": True, "answered": True}
-#: It gets features and outcome, and answers with a dict.
 #: These get features and outcome, and answer with a dict.
 FEATURES_BY_NAME = {"answered": True, "missingness_mechanism": True, "deployed": True}
 OPTIONS_BY_NAME = {
@@ -50,10 +46,6 @@ OPTIONS_BY_NAME = {
         "column": Text("", "Column of numbers that rows are ordered by, the oldest first; by default the order of the file."),
     },
     "everyone": {},
-    "present": {
-        "where": Option({},
-            "Columns with the value that labeled rows have; {} for every row whose outcome is there.", type="object", **{"x-condition": "by column"}),
-    },
     "answered": {
         "column": Text(..., "Column of the outcome, blank where not known."),
         "where": Option(None,
@@ -87,7 +79,6 @@ LABEL_BY_NAME = {
     "coastal": "only houses near the northern coast are labeled",
     "earlier": "the older rows are labeled",
     "everyone": "every row is labeled",
-    "present": "the outcome is seen where it is not blank",
     "answered": "rows with a known outcome are labeled",
     "known_propensity": "rows are labeled with a known chance",
     "missingness_mechanism": "rows are labeled by a missingness mechanism that is set",
@@ -153,26 +144,6 @@ def earlier(frame, truth, rng, *, share=0.5, column=""):
 def everyone(frame, truth, rng):
     """All rows."""
     return np.ones(len(frame), dtype=bool)
-
-
-def present(frame, types, outcome, *, where=()):
-    """Rows whose outcome is there (not NaN), and for which the conditions hold.
-
-    `where` has the value of each column, or its bounds, as ``{"at_least": 60}``.
-    """
-    masks = [~np.isnan(outcome)]
-    for column, value in dict(where).items():
-        if isinstance(value, dict):
-            place = f"labeled.where.{column}"
-            masks.append(condition_mask(frame, {"column": column} | value, place))
-            if not masks[-1].any():
-                raise CounterweightError(
-                    f"No row has {value!r} in the column {column!r}: correct the bounds in the "
-                    "config."
-                )
-        else:
-            masks.append(holds(frame, types, column, value))
-    return np.logical_and.reduce(masks)
 
 
 def answered(

@@ -11,12 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.labeling.columns import forms_of, require, types_of
+from counterweight.fragments import Option
+from counterweight.labeling.columns import condition_mask, forms_of, holds, require, types_of
 from counterweight.labeling.encoding import DenseRows, TabularEncoder
 from counterweight.numerics.linear import FOLD_ROWS, HELD_ROWS
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.tables.study_data import StudyData
 
+#: Studies with the labeling rule `present` are about outcomes of which some are blank.
+TASK = "missing_outcomes"
+LABEL = "the outcome is seen where it is not blank"
+OPTIONS = {
+    "where": Option({},
+        "Columns with the value that labeled rows have; {} for every row whose outcome is there.", type="object", **{"x-condition": "by column"}),
+}  # fmt: skip
 LABELS = (
     ("repeat", "int16"),
     ("row", "int32"),
@@ -39,6 +47,26 @@ FITS, DRAWN_ROWS = 50, 50_000
 ROUNDING = 1e-9
 #: Least labeled rows, and least of each class, to learn from.
 LEAST_ROWS, LEAST_OF_CLASS = 20, 5
+
+
+def present(frame, types, outcome, *, where=()):
+    """Rows whose outcome is there (not NaN), and for which the conditions hold.
+
+    `where` has the value of each column, or its bounds, as ``{"at_least": 60}``.
+    """
+    masks = [~np.isnan(outcome)]
+    for column, value in dict(where).items():
+        if isinstance(value, dict):
+            place = f"labeled.where.{column}"
+            masks.append(condition_mask(frame, {"column": column} | value, place))
+            if not masks[-1].any():
+                raise CounterweightError(
+                    f"No row has {value!r} in the column {column!r}: correct the bounds in the "
+                    "config."
+                )
+        else:
+            masks.append(holds(frame, types, column, value))
+    return np.logical_and.reduce(masks)
 
 
 def label_blanks(frame, types, features, outcome, rule, roles, rng):

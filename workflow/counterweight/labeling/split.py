@@ -2,25 +2,30 @@
 
 import contextlib
 import functools
+import logging
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.column_statistics import level_counts
 from counterweight.labeling.columns import (
     check_finite,
+    condition_in_words,
+    condition_mask,
     features_of,
     recorded_columns,
     require,
-    sample_masks,
 )
 from counterweight.labeling.target_leakage import learnt, without_advice
-from counterweight.numerics.zero_rejection import kept_rows
+from counterweight.numerics.zero_rejection import drawing_order, kept_rows
 from counterweight.plan.components import labeling_rules
 from counterweight.tables import parquet
 from counterweight.tables.parquet import read_table, write_table
 from counterweight.tables.study_data import check_row_ids, generator
+
+log = logging.getLogger("counterweight")
 
 TARGETS = ("general", "unlabeled")
 
@@ -104,6 +109,61 @@ def labeled_repeats(
             pd.DataFrame(ids | visible | named)[kept],
             pd.DataFrame(ids | outcomes | facts | chances | named)[kept],
         )
+
+
+def sample_masks(frame, spec, rng, place="samples."):
+    """Rows of each named data set, as masks by name; a row may be in several.
+
+    A condition is ``column`` with ``value`` (equal), ``values`` (one of them), or ``at_least``
+    and ``below`` (numbers, one or both), or ``all``, a list of conditions that hold at once; its
+    words are checked where a run is planned (`counterweight.plan.mistakes.condition_mistakes`).
+    Rows where the column is missing do not meet it. With ``most`` a data set is at most so
+    many of its rows, drawn at random: the draw of a row is a hash of its ``row`` id, the name
+    of the data set and one number from `rng`, so it depends neither on the order of the rows
+    nor on what other data sets there are. That number is drawn whatever `spec` says; `rng` is
+    None where nothing is to be drawn. `place` stands before the names in messages.
+    """
+    draw = None if rng is None else int(rng.integers(2**63))
+    masks = {}
+    for name, condition in spec.items():
+        where = f"{place}{name}"
+        mask = condition_mask(frame, condition, where)
+        if not mask.any():
+            raise CounterweightError(
+                f"{where}: none of {len(frame)} rows meets the condition "
+                f"{condition_in_words(condition)}{_seen(frame, condition)}: correct it, or leave "
+                "the data set out."
+            )
+        masks[name] = mask
+        if "most" in condition:
+            masks[name] = _drawn(frame, mask, condition["most"], draw, name, where)
+    return masks
+
+
+def _drawn(frame, mask, most, draw, name, where):
+    """At most `most` of the rows of a mask."""
+    if draw is None:
+        raise CounterweightError(f"{where}: most draws at random, which cannot be done here.")
+    where_true = np.flatnonzero(mask)
+    if len(where_true) <= most:
+        log.info("%s has %d rows, no more than the %d asked for", where, len(where_true), most)
+        return mask
+    rows = frame["row"].to_numpy()[where_true]
+    seed = draw << 64 | int.from_bytes(name.encode()[:256], "little") << 128
+    chosen = np.zeros(len(mask), dtype=bool)
+    chosen[where_true[drawing_order(rows, seed)[:most]]] = True
+    return chosen
+
+
+def _seen(frame, condition):
+    """What the column of a condition holds, for its message."""
+    if "column" not in condition:
+        return ""
+    values = frame[condition["column"]].dropna()
+    if "value" in condition or "values" in condition:
+        kind = "numbers" if is_numeric_dtype(values) else "text"
+        return f" (the column holds {kind}, e.g. {listed(values.unique()[:8])})"
+    return f" (it runs from {values.min()} to {values.max()})" if len(values) else ""
 
 
 def _in_order(frame, features, truth, user):

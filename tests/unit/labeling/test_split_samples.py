@@ -1,10 +1,10 @@
-"""Conditions of named data sets."""
+"""Named data sets: the conditions of their rows, and draws of so many."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.columns import like_codes, sample_masks
+from counterweight.labeling.split import sample_masks
 
 ROWS = 2000
 
@@ -133,9 +133,3 @@ def test_without_random_numbers_nothing_is_drawn():
     fixed = sample_masks(table(), {"test_rows": {"column": "sex", "value": "Male"}}, None)
     assert (fixed["test_rows"] == (table()["sex"] == "Male")).all()
     assert "draws at random" in refusal({"column": "x73", "value": 1, "most": 3}, rng=False)
-
-
-def test_numbers_of_nines_eights_and_sevens_look_like_codes():
-    values = [-1, 1, 7, 9, 10, 97, 99, 96, -99, 888, 777, 999, 996, 88888, 1e7 - 1]
-    found = [True, False, True, True, False, True, True, False, True, True, True, True]
-    assert like_codes(values).tolist() == [*found, False, True, False]

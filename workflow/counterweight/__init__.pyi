@@ -103,7 +103,6 @@ from counterweight.numerics.tilt import tilted as tilted
 from counterweight.numerics.zero_rejection import keep_weights as keep_weights
 from counterweight.numerics.zero_rejection import kept_rows as kept_rows
 from counterweight.numerics.zero_rejection import rate_for_share as rate_for_share
-from counterweight.selection.crossfit import selection_probabilities as selection_probabilities
 from counterweight.selection.group_proxies import RegressionProxy as RegressionProxy
 from counterweight.selection.group_proxies import TreeProxy as TreeProxy
 from counterweight.selection.mixture_selector import (
@@ -111,6 +110,7 @@ from counterweight.selection.mixture_selector import (
 )
 from counterweight.selection.selectors import GradientBoostingSelector as GradientBoostingSelector
 from counterweight.selection.selectors import LogisticSelector as LogisticSelector
+from counterweight.selection.selectors import selection_probabilities as selection_probabilities
 from counterweight.selection.split_tree import SplitTreeProxy as SplitTreeProxy
 from counterweight.weighting.importance_weights import cap_weights as cap_weights
 from counterweight.weighting.importance_weights import (

@@ -12,9 +12,8 @@ from counterweight.plan.config import resolve
 from counterweight.reporting import assemble, blocks
 from counterweight.reporting.charts import forms
 from counterweight.reporting.charts.forms import drawn
-from counterweight.reporting.claim_quantities import failure_of, last_line, reason_of
 from counterweight.reporting.claims import load_claims
-from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.numbers import StudyNumbers, failure_of, last_line, reason_of
 from counterweight.reporting.pages import selection_page
 from counterweight.reporting.render import render
 from counterweight.reporting.report_jobs import report_plan
@@ -40,7 +39,7 @@ FAILURE = {
 
 def made(plan, metrics, failures=()):
     """Every page of a report by its path, as blocks."""
-    papers, pages, findings = load_claims([CLAIMS]), [], {}
+    papers, pages, findings = (*load_claims([CLAIMS]), {}), [], {}
     for family in blocks.families(plan):
         some, known, _ = assemble.family_pages(
             plan, family, metrics, papers, Path("none"), failures

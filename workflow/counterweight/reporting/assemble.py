@@ -3,10 +3,12 @@
 A family's pages and tables are one job, the index with the claims another, so that one family's
 pages are made anew only when that family changed. Both come from the same functions as the
 report of what is there after a failed run, which is one file.
+
+What is of the papers alone, claims and figures in print, is loaded where it is asked for: a page of
+one's own table rests on none of it.
 """
 
 import json
-import math
 import sys
 import tempfile
 from dataclasses import replace
@@ -19,42 +21,17 @@ from counterweight.errors import CounterweightError
 from counterweight.plan.components import reference
 from counterweight.reporting import blocks
 from counterweight.reporting.blocks import BANNERS, CLAIMS
-from counterweight.reporting.claim_quantities import (
+from counterweight.reporting.numbers import (
+    TABLE,
+    StudyNumbers,
     failure_block,
     failures_of,
     measurements_and_failures,
     reason_of,
 )
-from counterweight.reporting.claims import (
-    ASKS,
-    LAYOUT,
-    REDRAWS,
-    VERDICTS,
-    conditions,
-    decide,
-    in_words,
-    load_claims,
-)
-from counterweight.reporting.numbers import TABLE, StudyNumbers
-from counterweight.reporting.printed import (
-    beside_print,
-    load_items,
-    printed_page,
-    told_answers,
-    told_findings,
-)
 from counterweight.reporting.render import latex, render_one, rendered, search_file
 from counterweight.reporting.study_page import StudyContext, study_page
-from counterweight.reporting.wording import (
-    count,
-    digits,
-    interval,
-    joined_words,
-    listing,
-    number,
-    splits,
-    unpacked,
-)
+from counterweight.reporting.wording import count, listing, unpacked
 from counterweight.tables.jobs import log
 from counterweight.tables.parquet import (
     METRICS,
@@ -71,20 +48,16 @@ FINDINGS = tuple(
 )
 
 
-def family_pages(
-    shown, family, metrics, papers, results, failures=(), draw_in=None, answers=(), content=None
-):
+def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=None, content=None):
     """The pages, the findings by study and the tables by ``{study}-{target}`` of a family.
 
-    `papers` are claims and printed figures, from `counterweight.reporting.claims.load_claims`,
-    `answers` first sentences from `counterweight.reporting.printed.load_items`, `content` digests
-    of files of one's own by path. With `draw_in`, a folder, the figures that can be drawn are drawn
-    there, in place of those of the run.
+    `papers` are claims, printed figures and first sentences by study, from `of_papers`, `content`
+    digests of files of one's own by path. With `draw_in`, a folder, the figures that can be drawn
+    are drawn there, in place of those of the run.
     """
-    claims, printed = papers
+    claims, printed, first = papers
     pages, findings, tables = [], {}, {}
     title = blocks.family_title(shown, family)
-    first = told_answers(answers, metrics, shown)
     for name in blocks.families(shown)[family]:
         plan = shown["studies"][name]
         numbers = StudyNumbers(name, plan, metrics, results / plan.get("folder", name), printed)
@@ -127,6 +100,13 @@ def family_pages(
     return [family_page(shown, family, findings.values()), *pages], findings, tables
 
 
+def of_papers(files, metrics, shown):
+    """Claims, printed figures and first sentences by study of files of claims; of none nothing."""
+    if not files:
+        return [], [], {}
+    return reference("counterweight.reporting.printed:of_papers")(files, metrics, shown)
+
+
 def _claims_of(study, claims):
     """A sentence on the claims that rest on a study, and where their verdicts stand."""
     resting = {}
@@ -159,7 +139,15 @@ def index_pages(shown, metrics, papers, findings, failures=(), declared=((), ())
     `declared` are tables and figures of the papers, and what no paper says, from
     `counterweight.reporting.printed.load_items`.
     """
-    (claims, printed), (items, found) = papers, declared
+    from counterweight.reporting.claims import decide
+    from counterweight.reporting.printed import (
+        beside_print,
+        claims_page,
+        printed_page,
+        told_findings,
+    )
+
+    (claims, printed, _), (items, found) = papers, declared
     decided = decide(claims, metrics, shown, failures)
     beside = beside_print(items, printed, metrics, shown)
     run = decided[decided["paper"].isin(papers_run(decided, shown["studies"]))]
@@ -184,9 +172,10 @@ def page(job):
     given = job.given
     shown, family = unpacked(given["shown"]), given["family"]
     results = Path(job.output.findings).parents[1]
-    papers, (_, _, answers) = load_claims(job.input.claims), load_items(job.input.claims)
+    metrics = _metrics(job.input.metrics)
+    papers = of_papers(job.input.claims, metrics, shown)
     pages, findings, tables = family_pages(
-        shown, family, _metrics(job.input.metrics), papers, results, (), None, answers, job.content
+        shown, family, metrics, papers, results, content=job.content
     )
     for name, table in tables.items():
         write_table(results / "tables" / f"{name}.parquet", table, TABLE)
@@ -205,6 +194,9 @@ def page(job):
 
 def report(job):
     """The index, the claims, the glossary: stage report."""
+    from counterweight.reporting.claims import LAYOUT
+    from counterweight.reporting.printed import load_items
+
     shown = unpacked(job.given["shown"])
     results = Path(job.output.html).parent
     metrics = _metrics(job.input.metrics)
@@ -212,8 +204,8 @@ def report(job):
     for path, family in zip(job.input.findings, blocks.families(shown), strict=True):
         rows = read_table(path).drop(columns="study").to_dict("records")
         findings[family] = [blocks.Finding(**row) for row in rows]
-    papers = load_claims(job.input.claims)
-    *declared, answers = load_items(job.input.claims)
+    papers = of_papers(job.input.claims, metrics, shown)
+    declared = load_items(job.input.claims)[:2]
     pages, decided, beside = index_pages(shown, metrics, papers, findings, (), declared)
     write_table(results / "tables" / "metrics.parquet", metrics, METRICS)
     if hasattr(job.output, "claims"):
@@ -227,7 +219,7 @@ def report(job):
     if job.given["one_file"]:
         families = blocks.families(shown)
         others = [
-            family_pages(shown, one, metrics, papers, results, (), None, answers, job.content)[0]
+            family_pages(shown, one, metrics, papers, results, content=job.content)[0]
             for one in families
         ]
         write_whole(pages, sum(others, []), shown, results / blocks.WHOLE)
@@ -273,15 +265,15 @@ def assemble_what_is_there(shown, chains, claims_files, results):
 
     Its figures are drawn aside: in their place, a later run would take them for the whole ones.
     """
+    from counterweight.reporting.printed import load_items
+
     results = Path(results)
     metrics, failures = measurements_and_failures(chains, dated=True)
-    papers, (*declared, answers) = load_claims(claims_files), load_items(claims_files)
+    papers, declared = of_papers(claims_files, metrics, shown), load_items(claims_files)[:2]
     findings, pages = {}, []
     with tempfile.TemporaryDirectory() as folder:
         for family in blocks.families(shown):
-            made, known, _ = family_pages(
-                shown, family, metrics, papers, results, failures, folder, answers
-            )
+            made, known, _ = family_pages(shown, family, metrics, papers, results, failures, folder)
             pages += made
             findings[family] = list(known.values())
         above, _, _ = index_pages(shown, metrics, papers, findings, failures, declared)
@@ -329,6 +321,8 @@ def index_page(shown, findings, claims, failures=(), links=(), new=()):
     family; `claims` are decided, of papers whose studies were run; `new` was found and no paper
     says it.
     """
+    from counterweight.reporting.claims import VERDICTS
+
     grouped, about = blocks.families(shown), studies_of(claims)
     studies, sets = shown["studies"], {one["dataset"] for one in shown["studies"].values()}
     own, papers = [], []
@@ -392,42 +386,6 @@ def papers_run(claims, studies):
         for claim in claims.itertuples()
         if any(rule["study"] in studies for rule in json.loads(claim.rules))
     }
-
-
-def claims_page(claims):
-    told = blocks.Sentence("No study of a paper was run, so no claim was looked at.")
-    if len(claims):
-        told = blocks.Claims(tuple(claim_rows(claims)), filters=True)
-    lead = "What the papers say, and what came out here."
-    return blocks.Page(CLAIMS, "Claims of the papers", (told,), lead=lead)
-
-
-def claim_rows(claims):
-    """Claims as rows, with what each of their conditions came to."""
-    for claim in claims.itertuples():
-        places = digits(claim.unit, claim.effect, claim.low, claim.high)
-        effect = joined_words([number(claim.effect, places, sign=True), claim.unit], " ")
-        rules = json.loads(claim.rules)
-        details = [in_words(rules, label) for label in conditions(rules)]
-        yield blocks.ClaimRow(
-            claim.id,
-            claim.title,
-            claim.statement,
-            claim.where,
-            claim.verdict,
-            "" if math.isnan(claim.effect) else effect,
-            interval(claim.low, claim.high, places),
-            tuple(details or filter(None, [claim.detail])),
-            claim.data if claim.data in BANNERS else "",
-            splits(claim.splits_for, claim.splits_against),
-            joined_words(
-                [
-                    f"{claim.kind}, {ASKS[claim.asks]}",
-                    f"same verdict in {claim.same} of {REDRAWS} redraws",
-                    claim.by_seed and f"in the standard run {claim.by_seed}",
-                ]
-            ),
-        )
 
 
 # The drawn figures of a study as blocks of its page.

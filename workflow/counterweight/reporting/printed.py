@@ -1,9 +1,10 @@
-"""The papers' tables and figures beside ours, and what this system found that no paper says.
+"""The papers' claims, tables and figures beside ours, and what we found that no paper says.
 
 Both are declared in the files of claims: print by print with where it stands, finding by finding
 with the rules whose numbers its sentence tells. Ours always comes from the metrics.
 """
 
+import json
 import math
 from pathlib import Path
 
@@ -11,9 +12,26 @@ import pandas as pd
 import yaml
 
 from counterweight.reporting import blocks
-from counterweight.reporting.blocks import Cell, Head, Link, Row, Section, Sentence, Table
+from counterweight.reporting.blocks import (
+    BANNERS,
+    CLAIMS,
+    Cell,
+    Head,
+    Link,
+    Row,
+    Section,
+    Sentence,
+    Table,
+)
 from counterweight.reporting.claim_quantities import Measurements, Missing, measure_in, places_of
-from counterweight.reporting.claims import decide_rule
+from counterweight.reporting.claims import (
+    ASKS,
+    REDRAWS,
+    conditions,
+    decide_rule,
+    in_words,
+    load_claims,
+)
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import digits_of, told
 from counterweight.reporting.wording import (
@@ -25,6 +43,7 @@ from counterweight.reporting.wording import (
     label_of,
     number,
     setting_label,
+    splits,
 )
 from counterweight.tables.parquet import PLACE
 
@@ -50,6 +69,12 @@ def load_items(paths):
         for kind, known in made.items():
             known += [of | entry for entry in document.get(kind, ())]
     return tuple(made.values())
+
+
+def of_papers(paths, metrics, shown):
+    """Claims, figures in print and first sentences by study of claim files; see `told_answers`."""
+    *_, answers = load_items(paths)
+    return *load_claims(paths), told_answers(answers, metrics, shown)
 
 
 def beside_print(items, printed, metrics, shown):
@@ -201,6 +226,45 @@ def _label(side, study, measure):
         {"train": "training rows", "test": "test rows"}.get(side.get("target", ""), ""),
     ]
     return joined_words([capital(measure.label), joined_words(words)], ": ")
+
+
+# The claims.
+
+
+def claims_page(claims):
+    told = blocks.Sentence("No study of a paper was run, so no claim was looked at.")
+    if len(claims):
+        told = blocks.Claims(tuple(claim_rows(claims)), filters=True)
+    lead = "What the papers say, and what came out here."
+    return blocks.Page(CLAIMS, "Claims of the papers", (told,), lead=lead)
+
+
+def claim_rows(claims):
+    """Claims as rows, with what each of their conditions came to."""
+    for claim in claims.itertuples():
+        places = digits(claim.unit, claim.effect, claim.low, claim.high)
+        effect = joined_words([number(claim.effect, places, sign=True), claim.unit], " ")
+        rules = json.loads(claim.rules)
+        details = [in_words(rules, label) for label in conditions(rules)]
+        yield blocks.ClaimRow(
+            claim.id,
+            claim.title,
+            claim.statement,
+            claim.where,
+            claim.verdict,
+            "" if math.isnan(claim.effect) else effect,
+            interval(claim.low, claim.high, places),
+            tuple(details or filter(None, [claim.detail])),
+            claim.data if claim.data in BANNERS else "",
+            splits(claim.splits_for, claim.splits_against),
+            joined_words(
+                [
+                    f"{claim.kind}, {ASKS[claim.asks]}",
+                    f"same verdict in {claim.same} of {REDRAWS} redraws",
+                    claim.by_seed and f"in the standard run {claim.by_seed}",
+                ]
+            ),
+        )
 
 
 # What was found.

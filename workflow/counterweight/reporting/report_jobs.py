@@ -25,6 +25,8 @@ from counterweight.reporting.blocks import (
 from counterweight.reporting.wording import as_written, named, option_name, packed
 
 _ASSEMBLE = "counterweight.reporting.assemble"
+#: What is of the papers alone; see `assemble.of_papers`.
+_PRINTED = "counterweight.reporting.printed"
 #: Parts of the plan that `RUN` and the files of studies leave out: studies have a file each, and
 #: where files are or which key draws decisions is nothing that a result rests on.
 _ELSEWHERE = {"studies", "families", "model_defaults", "results", "data", "data_mirror"}
@@ -92,7 +94,7 @@ def page_job(plan, paths, family, with_own_files=lambda names: ()):
             "tables_tex": [f"{paths.results}/tables/{name}.tex" for name in names],
         },
         files=_templates(),
-        modules=_sheet_modules(own),
+        modules=(*_sheet_modules(own), *([_PRINTED] if has_ledger(plan) else [])),
         own=_own_files(with_own_files(names)),
     )
 
@@ -113,14 +115,14 @@ def report_job(plan, paths, with_own_files=lambda names: ()):
     outputs["search"] = f"{paths.results}/{search_of(ABOVE)}"
     if has_ledger(plan):
         outputs |= {role: f"{paths.results}/{file}" for role, file in LEDGER.items()}
-    modules = ()
+    modules = (_PRINTED,) if has_ledger(plan) else ()
     if plan["one_file"]:
         shown = _with_files(shown, paths, plan["studies"], with_own_files)
         inputs["figures"] = [path for name in plan["studies"] for path in paths.figures(name)]
         inputs["columns"] = _column_reports(plan, paths, plan["studies"])
         inputs["given"] = _tables_of(paths, plan["studies"], {"deliver", "apply"})
         outputs["pages"].append(f"{paths.results}/{WHOLE}")
-        modules = _sheet_modules(shown)
+        modules += _sheet_modules(shown)
     outputs["provenance"] = f"{paths.results}/{RUN}"
     rests_on = {"counterweight": __version__, "libraries": digests.versions()} | _settings(plan)
     given = {"shown": packed(shown), "one_file": plan["one_file"], "rests_on": rests_on}

@@ -13,12 +13,12 @@ from counterweight.models.tilted import TiltedClassifier as TiltedClassifier
 from counterweight.numerics.tilt import class_shares as class_shares
 from counterweight.numerics.tilt import estimate_delta as estimate_delta
 from counterweight.numerics.tilt import tilted as tilted
-from counterweight.selection.crossfit import selection_probabilities as selection_probabilities
 from counterweight.selection.mixture_selector import (
     GaussianMixtureSelector as GaussianMixtureSelector,
 )
 from counterweight.selection.selectors import GradientBoostingSelector as GradientBoostingSelector
 from counterweight.selection.selectors import LogisticSelector as LogisticSelector
+from counterweight.selection.selectors import selection_probabilities as selection_probabilities
 from counterweight.weighting.importance_weights import cap_weights as cap_weights
 from counterweight.weighting.importance_weights import (
     effective_sample_size as effective_sample_size,

@@ -3,11 +3,7 @@
 import os
 
 import pytest
-from counterweight.reporting.claim_quantities import (
-    failure_of,
-    first_failure,
-    measurements_and_failures,
-)
+from counterweight.reporting.numbers import failure_of, first_failure, measurements_and_failures
 from counterweight.tables.parquet import METRICS, metrics_table, write_table
 
 

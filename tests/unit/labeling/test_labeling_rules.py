@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from blank_rows import ROWS, TYPES, table
 from counterweight.errors import CounterweightError
 from counterweight.labeling.labeling_rules import (
     answered,
@@ -11,7 +10,6 @@ from counterweight.labeling.labeling_rules import (
     earlier,
     known_propensity,
     married,
-    present,
 )
 from counterweight.labeling.outcome_rules import above_median
 from counterweight.plan.components import declared, load, options
@@ -93,21 +91,6 @@ def test_no_random_number_is_drawn():
     assert rng.random() == np.random.default_rng(0).random()
 
 
-@pytest.mark.parametrize("value", [True, "yes", "Yes", 1, "1"])
-def test_yes_is_yes_however_it_is_written(value):
-    frame = table()
-    assert (present(frame, TYPES, np.zeros(ROWS), where={"ok": value}) == (frame["ok"] == 1)).all()
-
-
-def test_a_condition_may_have_bounds():
-    frame, known = table(), np.zeros(ROWS)
-    where = {"x": {"at_least": 0.0, "below": 1.0}, "word": ["good"]}
-    expected = (frame["x"] >= 0) & (frame["x"] < 1) & (frame["word"] == "good")
-    assert (present(frame, TYPES, known, where=where) == expected).all() and expected.any()
-    with pytest.raises(CounterweightError, match="No row has"):
-        present(frame, TYPES, known, where={"x": {"at_least": 1e9}})
-
-
 def test_rows_in_another_order_are_labeled_the_same():
     frame = places()
     shuffled = frame.sample(frac=1, random_state=2)
@@ -127,11 +110,6 @@ def test_missing_places_thresholds_and_probabilities_are_told():
     with pytest.raises(CounterweightError, match="runs from 0.5 to 1.7"):
         truth = pd.DataFrame({"p_selected": [0.5, 1.7]})
         known_propensity(truth, truth, np.random.default_rng(0))
-
-
-def test_values_of_yes_and_no_are_told_as_such():
-    with pytest.raises(CounterweightError, match="whose values are no, yes: correct"):
-        present(table(), TYPES, np.zeros(ROWS), where={"ok": "ok"})
 
 
 def test_the_coast_is_within_its_distance_and_north_of_the_least_latitude():

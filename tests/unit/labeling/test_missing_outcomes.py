@@ -403,3 +403,23 @@ def test_folds_go_by_content():
     for name in drawn:
         assert (again[name] == labels[name][order]).all()
     assert (labels["fold"] != labels["fold_1"]).any()
+
+
+@pytest.mark.parametrize("value", [True, "yes", "Yes", 1, "1"])
+def test_yes_is_yes_however_it_is_written(value):
+    frame = table()
+    assert (present(frame, TYPES, np.zeros(ROWS), where={"ok": value}) == (frame["ok"] == 1)).all()
+
+
+def test_a_condition_may_have_bounds():
+    frame, known = table(), np.zeros(ROWS)
+    where = {"x": {"at_least": 0.0, "below": 1.0}, "word": ["good"]}
+    expected = (frame["x"] >= 0) & (frame["x"] < 1) & (frame["word"] == "good")
+    assert (present(frame, TYPES, known, where=where) == expected).all() and expected.any()
+    with pytest.raises(CounterweightError, match="No row has"):
+        present(frame, TYPES, known, where={"x": {"at_least": 1e9}})
+
+
+def test_values_of_yes_and_no_are_told_as_such():
+    with pytest.raises(CounterweightError, match="whose values are no, yes: correct"):
+        present(table(), TYPES, np.zeros(ROWS), where={"ok": "ok"})

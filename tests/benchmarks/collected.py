@@ -40,7 +40,6 @@ from counterweight.delivery.bought_file import Events  # noqa: E402
 from counterweight.delivery.collected_answers import PlannedEvents  # noqa: E402
 from counterweight.delivery.label_plans import SMALL, chances_by_place, span_of  # noqa: E402
 from counterweight.evaluation.collected import (  # noqa: E402
-    collected_auc,
     collected_by_group,
     collected_calibration,
     collected_mean,
@@ -182,7 +181,7 @@ def coverage(worlds, budgets, repeats):
                         held["groups"].append(holds(found, truth[name]))
                 held["ratio"].append(holds(collected_calibration(y, pi, mask, f), ratio))
                 if 2 <= y[mask].sum() <= mask.sum() - 2:
-                    held["auc"].append(holds(collected_auc(y, pi, mask, f), area))
+                    held["auc"].append(holds(collected_metric("auc", y, pi, mask, f), area))
             shares = [np.mean(held[name]) for name in ("mean", "groups", "none", "auc", "ratio")]
             told = " | ".join(f"{share:.3f}" for share in shares)
             print(f"| {world.name} | {world.setting} | {budget} | {told} |", flush=True)

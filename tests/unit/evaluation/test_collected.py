@@ -1,5 +1,6 @@
 """Answers from labels bought by design: unbiased over all draws, closed forms, coverage."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -9,11 +10,10 @@ from counterweight.errors import CounterweightError
 from counterweight.evaluation.collected import (
     assisting_model,
     bought_rows,
-    collected_auc,
     collected_by_group,
     collected_calibration,
-    collected_log_loss,
     collected_mean,
+    collected_metric,
     recalibration,
 )
 from counterweight.evaluation.metrics import auc, log_loss
@@ -144,8 +144,8 @@ def test_with_all_rows_bought_every_answer_is_the_truth_without_an_error():
         found = collected_mean(y, ones, all_, p, how=how)
         assert found.value == pytest.approx(y.mean(), abs=1e-12)
         assert found.standard_error == 0 and found.low == found.high == found.value
-    assert collected_auc(y, ones, all_, p).value == pytest.approx(auc(y, p)[0], abs=1e-12)
-    assert collected_log_loss(y, ones, all_, p).value == pytest.approx(log_loss(y, p)[0])
+    assert collected_metric("auc", y, ones, all_, p).value == pytest.approx(auc(y, p)[0], abs=1e-12)
+    assert collected_metric("log_loss", y, ones, all_, p).value == pytest.approx(log_loss(y, p)[0])
     assert collected_calibration(y, ones, all_, p).value == pytest.approx(p.mean() / y.mean())
 
 
@@ -224,8 +224,8 @@ def test_metrics_of_given_predictions_hold_their_truth():
     y, p, *_ = drawn(12, 4000)
     chances = inclusion_chances(np.sqrt(p * (1 - p)), 250)
     truths = {
-        collected_auc: auc(y, p)[0],
-        collected_log_loss: log_loss(y, p)[0],
+        functools.partial(collected_metric, "auc"): auc(y, p)[0],
+        functools.partial(collected_metric, "log_loss"): log_loss(y, p)[0],
         collected_calibration: p.mean() / y.mean(),
     }
     widths = {}
@@ -317,7 +317,7 @@ def test_mistakes_are_refused():
     with pytest.raises(CounterweightError, match="no way"):
         collected_mean(y, chances, mask, p, how="guess")
     with pytest.raises(CounterweightError, match="no chances"):
-        collected_auc(y, chances, mask, 5 * p)
+        collected_metric("auc", y, chances, mask, 5 * p)
 
 
 def test_the_fit_in_numbers_is_the_model_that_assists():

@@ -8,10 +8,9 @@ from counterweight.errors import CounterweightError
 from counterweight.numerics.coins import canonical_ids, person_uniforms
 from counterweight.numerics.designs import (
     budget_for,
-    design_variance,
     draw,
     expected_half_width,
-    further_chances,
+    fixed_parts,
     half_widths,
     inclusion_chances,
     keyed_uniforms,
@@ -117,8 +116,6 @@ def test_mistakes_are_refused():
         draw([0.0, 0.5], [0.1, 0.2])
     with pytest.raises(CounterweightError, match="no design"):
         draw([0.5, 0.5], [0.1, 0.2], design="lottery")
-    with pytest.raises(CounterweightError, match="smaller chance"):
-        further_chances([0.2, 0.2], [0.1, 0.3], [False, False])
 
 
 def test_budgets_that_pay_for_all_give_each_row_the_chance_one():
@@ -127,36 +124,19 @@ def test_budgets_that_pay_for_all_give_each_row_the_chance_one():
     assert (inclusion_chances(np.zeros(4), 2) == 0.5).all()
 
 
-def poisson_samples(chances):
-    """All draws of a Poisson design and their chances."""
-    for draws in itertools.product([False, True], repeat=len(chances)):
-        mask = np.array(draws)
-        yield mask, float(np.prod(np.where(mask, chances, 1 - chances)))
-
-
-def test_the_variance_of_a_poisson_design_is_unbiased_over_all_draws():
-    chances, values = np.array([0.9, 0.2, 0.5, 0.35, 1.0]), np.array([2.0, -1.0, 0.5, 4.0, 3.0])
-    totals, variances, weights = [], [], []
-    for mask, chance in poisson_samples(chances):
-        totals.append((values[mask] / chances[mask]).sum() / 5)
-        variances.append(design_variance(values, chances, mask))
-        weights.append(chance)
-    mean = np.dot(weights, totals)
-    assert sum(weights) == pytest.approx(1)
-    assert mean == pytest.approx(values.mean(), abs=1e-14)
-    true = np.dot(weights, np.square(totals)) - mean**2
-    assert np.dot(weights, variances) == pytest.approx(true, abs=1e-14)
-
-
 def test_a_fixed_design_of_equal_chances_has_the_variance_of_a_simple_sample():
     values = np.random.default_rng(4).normal(size=12)
     mask = np.zeros(12, bool)
     mask[[1, 4, 5, 9]] = True
-    found = design_variance(values, np.full(12, 4 / 12), mask, "fixed")
+
+    def variance(chance, place):
+        """Of the mean over the twelve rows."""
+        return fixed_parts(values[mask] / chance, np.full(4, chance), place).sum() / 144
+
+    found = variance(4 / 12, np.zeros(4, int))
     assert found == pytest.approx((1 - 4 / 12) * values[mask].var(ddof=1) / 4, rel=1e-12)
     # By strata: each its own.
-    stratum = np.repeat(["a", "b"], 6)
-    found = design_variance(values, np.full(12, 1 / 3), mask, "fixed", stratum=stratum)
+    found = variance(1 / 3, np.array([0, 0, 0, 1]))
     parts = [values[[1, 4, 5]], values[[9]]]
     first = (1 - 1 / 3) * 9 * 3 * parts[0].var(ddof=1)
     second = (1 - 1 / 3) * 9 * parts[1][0] ** 2
@@ -216,13 +196,6 @@ def test_a_larger_plan_goes_on_where_a_smaller_one_ends():
     assert set(large.order[small.mask]) == set(range(small.mask.sum()))
     fixed = draw(inclusion_chances(spread, 40), coins, design="fixed")
     assert set(fixed.order[fixed.mask]) == set(range(40))
-
-
-def test_chances_of_two_draws_are_those_of_the_larger_plan():
-    before, after = np.array([0.2, 0.5, 1.0, 0.3]), np.array([0.5, 0.9, 1.0, 0.3])
-    more = further_chances(after, before, np.zeros(4, bool))
-    np.testing.assert_allclose(before + (1 - before) * more, after)
-    assert (further_chances(after, before, np.ones(4, bool)) == 0).all()
 
 
 def test_a_plan_that_stops_early_has_chances_by_which_totals_are_right():

@@ -424,16 +424,6 @@ def _moves(metric, y, judged, w, at, found):
     return tuple((metric.values(end, judged) - found.value) / w.sum() for end in ends)
 
 
-def collected_auc(outcome, chances, bought, predicted, **options):
-    """`collected_metric` of the area under the ROC curve; scores need a `chance` that assists."""
-    return collected_metric("auc", outcome, chances, bought, predicted, **options)
-
-
-def collected_log_loss(outcome, chances, bought, predicted, **options):
-    """`collected_metric` of the log loss of given chances."""
-    return collected_metric("log_loss", outcome, chances, bought, predicted, **options)
-
-
 def collected_calibration(
     outcome: ArrayLike,
     chances: ArrayLike,

@@ -263,58 +263,6 @@ def stopped_chances(chances: ArrayLike, coins: ArrayLike, bought: ArrayLike) -> 
     return np.minimum(1.0, np.partition(ratio, bought)[bought] * chances)
 
 
-def further_chances(chances, before, bought):
-    """Chances to be bought now, given what was drawn with smaller chances `before`, (n,).
-
-    0 for those that are bought; over both draws each row has its chance of `chances`.
-    """
-    chances, before = _checked_chances(chances), np.asarray(before, float)
-    if (chances < before - 1e-12).any():
-        raise CounterweightError(
-            f"{int((chances < before - 1e-12).sum())} rows have a smaller chance in the larger "
-            "plan: go on with the same spread, cost and floor."
-        )
-    with np.errstate(invalid="ignore", divide="ignore"):
-        more = np.where(before < 1, (chances - before) / (1 - before), 0.0)
-    return np.where(bought, 0.0, np.clip(more, 0.0, 1.0))
-
-
-def design_variance(values, chances, bought, design="poisson", *, population=None, stratum=None):
-    """Estimated variance of ``sum s v / pi / N``, s being whether a row is bought.
-
-    Parameters
-    ----------
-    values : array (n,)
-        Those of rows that are not bought are not looked at.
-    chances, bought : array (n,)
-    design : {"poisson", "fixed"}
-        Of "poisson" it is ``sum s (1 - pi) (v / pi)^2 / N^2``, whose mean over all draws is the
-        variance. Of "fixed" it is Hájek's approximation, ``m / (m - 1) sum s (1 - pi) (v / pi -
-        B)^2 / N^2`` with m rows bought and B the mean of v / pi weighted by 1 - pi: exact for
-        chances that are all alike, and good where they are many.
-    population : float, optional
-        N; the number of rows by default.
-    stratum : array (n,), optional
-        Of "fixed": strata that each have a number of their own.
-
-    References
-    ----------
-    Horvitz & Thompson (1952); Hájek (1964), *Ann. Math. Statist.* 35; Särndal, Swensson & Wretman
-    (1992), equations 3.5.3 and 4.6.3.
-    """
-    _known(design)
-    bought = np.asarray(bought, bool)
-    pi = _checked_chances(chances)[bought]
-    parts = np.asarray(values, float)[bought] / pi
-    total = (len(bought) if population is None else population) ** 2
-    if design == "poisson":
-        return float((1 - pi) @ parts**2 / total)
-    place = np.zeros(len(pi), int)
-    if stratum is not None:
-        place = np.unique(np.asarray(stratum).astype(str)[bought], return_inverse=True)[1]
-    return float(fixed_parts(parts, pi, place).sum() / total)
-
-
 def fixed_parts(parts, pi, place):
     """Terms of Hájek's variance of values over chances, (m,), in strata of the numbers `place`."""
     free, rows = np.bincount(place, 1 - pi), np.bincount(place)

@@ -320,8 +320,8 @@ CODE = {
     "a data set": (edited("datasets/adult"), f"download_adult; prepare_adult; {OF_ADULT}"),
     "simulated data sets, drawn and known": (
         edited("datasets/simulated_rows", "datasets/simulated_offers"),
-        "prepare_rare_clicks; prepare_three_segments; prepare_curved; "
-        f"{CLICKS}; {RANKING}; {OFFERS}; {CURVED}",
+        "prepare_rare_clicks; prepare_logged_clicks; prepare_three_segments; prepare_curved; "
+        f"{CLICKS}; {RANKING}; {LOG}; {OFFERS}; {CURVED}",
     ),
     "the check of raw files": (
         replaced(

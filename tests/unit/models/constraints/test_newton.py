@@ -86,10 +86,26 @@ def test_products_of_distinct_rows_are_those_of_their_matrix(form):
     np.testing.assert_allclose(rows.part(chosen, more).scores(w), part @ w)
 
 
-def smooth_step(sharpness=3.0, m=2):
+@pytest.mark.parametrize("columns", [20, 200])
+def test_normal_matrices_of_sparse_rows_are_those_of_dense_ones(columns):
+    rng = np.random.default_rng(2)
+    X = (rng.random((300, columns)) < 0.1) * rng.random((300, columns))
+    weight = rng.normal(size=300) * (rng.random(300) < 0.5)
+    held, centre = np.column_stack([X, np.ones(300)]), X.mean(axis=0)
+    rows = DistinctRows(sparse.csr_matrix(X), merge=False)
+    for own in (weight, np.abs(weight)):
+        np.testing.assert_allclose(rows.gram(own), held.T @ (own[:, None] * held), atol=1e-10)
+    moved = held - np.append(centre, 0.0)
+    centred = DistinctRows(sparse.csr_matrix(X), merge=False, centre=centre)
+    np.testing.assert_allclose(
+        centred.gram(weight), moved.T @ (weight[:, None] * moved), atol=1e-10
+    )
+
+
+def smooth_step(sharpness=3.0, m=2, form=np.asarray):
     """A convex step of m constraints, smoothed around a state, and its start."""
     X, positive, negative, bounds = problem(5, m)
-    rows = DistinctRows(X)
+    rows = DistinctRows(form(X))
     constant = -np.append(0.0, bounds)
     step = ConvexStep(rows, positive, negative, constant, rows.regularisation(PENALTY))
     rng = np.random.default_rng(0)
@@ -105,12 +121,13 @@ def test_derivatives_of_a_smooth_step_are_those_of_its_value():
     rows = smooth.step.rows
     f = rows.scores(w)
     value, *at = smooth.at(f, w)
-    gradient, slopes = smooth.gradient(w, *at)
-    hessian = smooth.hessian(*at, slopes)
+    sums = smooth.hinge_sums(*at)
+    gradient, hessian = smooth.gradient(w, at[2], sums), smooth.hessian(at[2], sums)
     for k, line in enumerate(np.eye(len(w)) * 1e-6):
         ahead = smooth.at(rows.scores(w + line), w + line)
         assert (ahead[0] - value) / 1e-6 == pytest.approx(gradient[k], rel=1e-3, abs=1e-5)
-        change = (smooth.gradient(w + line, *ahead[1:])[0] - gradient) / 1e-6
+        there = smooth.gradient(w + line, ahead[3], smooth.hinge_sums(*ahead[1:]))
+        change = (there - gradient) / 1e-6
         np.testing.assert_allclose(change, hessian[k], rtol=1e-2, atol=1e-3)
     move = np.ones(len(w))
     along = smooth.along(w, move, rows.scores(move), *at)
@@ -124,7 +141,8 @@ def test_newton_ends_where_the_gradient_is_0_and_says_so():
     w, f, above, below, v, count, done = newton(smooth, w, rows.scores(w), 1e-12, 50)
     np.testing.assert_allclose(f, rows.scores(w), atol=1e-12)
     assert done and 0 < count < 50
-    assert np.abs(smooth.gradient(w, above, below, v)[0]).max() < 1e-6
+    sums = smooth.hinge_sums(above, below, v)
+    assert np.abs(smooth.gradient(w, v, sums)).max() < 1e-6
     few = newton(smooth, np.zeros(len(w)), np.zeros(len(f)), 1e-12, 1)
     assert few[5] <= 1 and not few[6]
 
@@ -135,12 +153,32 @@ def test_a_search_ends_where_the_slope_has_fallen_to_a_fifth(length):
     rows = smooth.step.rows
     f = rows.scores(w)
     now = smooth.at(f, w)
-    move = -length * smooth.gradient(w, *now[1:])[0]
+    move = -length * smooth.gradient(w, now[3], smooth.hinge_sums(*now[1:]))
     df = rows.scores(move)
-    share, trial = _searched(smooth, w, f, move, df, now)
+    share, trial, tried = _searched(smooth, w, f, move, df, now)
+    assert tried == share
     there, g = w + share * move, f + share * df
     assert trial[0] == pytest.approx(smooth.at(g, there)[0]) and trial[0] <= now[0]
     slope = smooth.along(there, move, df, *trial[1:])
     first = smooth.along(w, move, df, *now[1:])
     assert 0 < share <= 1
     assert abs(slope) <= 0.2 * abs(first) or (share == 1 and slope <= 0)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_sums_kept_along_steps_are_those_of_all_rows(form):
+    smooth, w = smooth_step(sharpness=2.0, form=form)
+    rows, rng = smooth.step.rows, np.random.default_rng(6)
+    kept, f = smooth.hinge_sums(*smooth.at(rows.scores(w), w)[1:]), rows.scores(w)
+    kept.matrix(np.ones(2))
+    crossed = []
+    for size in (1e-3, 0.02, 0.02, 3.0, 0.02):
+        move = size * rng.normal(size=len(w))
+        w, f, before = w + move, f + rows.scores(move), kept.bent
+        now = smooth.at(f, w)[1:]
+        kept.go(np.array(now[:2]), now[2], move, rows.scores(move))
+        crossed.append((kept.bent != before).any(axis=0).mean())
+        anew, v = smooth.hinge_sums(*now), now[2]
+        np.testing.assert_allclose(smooth.gradient(w, v, kept), smooth.gradient(w, v, anew))
+        np.testing.assert_allclose(smooth.hessian(v, kept), smooth.hessian(v, anew), atol=1e-9)
+    assert 0 < crossed[1] < 0.3 < crossed[3]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.newton import Smooth, newton
+from counterweight.models.constraints.newton import Smooth, newton, solver
 
 #: Constraint values up to this, of costs that sum to one, are rounding.
 ROUNDING = 1e-10
@@ -242,8 +242,6 @@ class _System:
     """Newton's equations at a point, everything but w and v eliminated."""
 
     def __init__(self, hinges, point, fixed):
-        from scipy.linalg import cho_factor, cho_solve
-
         self.hinges, self.point = hinges, point
         rows, cost = hinges.rows, hinges.cost
         w, f, xi, t, a, b, v, s, u, free = point
@@ -254,8 +252,7 @@ class _System:
         self.bend = 1.0 / (t / a + xi / b)
         matrix = rows.gram(np.bincount(hinges.row, self.bend, rows.shape[0]))
         matrix[np.diag_indices_from(matrix)] += hinges.l2 + 1e-14 * matrix.trace() / len(matrix)
-        factor = cho_factor(matrix, lower=True)
-        self.solve = lambda sums: cho_solve(factor, sums)
+        self.solve = solver(matrix)
         # Of each constraint: how xi falls with v at fixed w, and along w.
         spent = cost[1:] * (xi / b)
         across = [rows.combine(hinges.spread(own * self.bend)) for own in spent]

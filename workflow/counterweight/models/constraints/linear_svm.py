@@ -24,7 +24,7 @@ from counterweight.models.constraints.estimator import (
     own,
     two_columns,
 )
-from counterweight.models.constraints.newton import DistinctRows
+from counterweight.models.constraints.newton import DistinctRows, solver
 from counterweight.models.constraints.thresholds import Cuts, Rates, exact_pair
 from counterweight.numerics.estimator import NamedColumns
 from counterweight.numerics.rates.values import compile as compile_rates
@@ -175,8 +175,6 @@ class HingeRows:
 
     def _smooth_minimum(self, w, f, centres, sharpness, line, accuracy):
         """Newton steps with backtracking, within the plane of `line`."""
-        from scipy.linalg import cho_factor, cho_solve
-
         value, slopes = self._smoothed(w, f, centres, sharpness)
         for count in range(INNER + 1):
             up, down = self.above * slopes[0], self.below * slopes[1]
@@ -191,10 +189,10 @@ class HingeRows:
             hessian = self.rows.gram(sharpness * (self.above * bent[0] + self.below * bent[1]))
             diagonal = np.diag_indices_from(hessian)
             hessian[diagonal] += self.regularisation + 1e-12 * (1 + hessian[diagonal].max())
-            factor = cho_factor(hessian, lower=True)
-            move = -cho_solve(factor, gradient)
+            solve = solver(hessian)
+            move = -solve(gradient)
             if line is not None:
-                across = cho_solve(factor, line)
+                across = solve(line)
                 move -= across * ((line @ move) / (line @ across))
             change, descent, share = self.rows.scores(move), gradient @ move, 1.0
             while True:

@@ -9,8 +9,10 @@ from counterweight.errors import CounterweightError
 from counterweight.models.constraints.feature_maps import beside
 from counterweight.numerics.rates.datasets import checked_features, is_sparse
 
-#: Rows that are compared at once.
+#: Rows that are compared at once, or made dense.
 BLOCK = 8192
+#: Columns up to which sparse rows are made dense for their normal matrix, which then takes half.
+FEW_COLUMNS = 150
 
 
 def _scrambled(values):
@@ -52,6 +54,15 @@ def _same_as_previous(X, order, hashes):
     wrong = np.bincount(np.repeat(np.arange(len(pairs)), count)[differs], minlength=len(pairs))
     same[pairs] = wrong == 0
     return same
+
+
+def solver(matrix):
+    """Function that solves by a symmetric positive matrix, whose memory its factor takes."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    # The transpose lies in memory as the factorisation has it, which would else turn it first.
+    factor = cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
+    return lambda sums: cho_solve(factor, sums, check_finite=False)
 
 
 class DistinctRows:
@@ -148,21 +159,35 @@ class DistinctRows:
         other.shape, other.group = other.matrix.shape, None
         return other
 
+    def taken(self, places):
+        """Distinct rows by place, for `combine` and `gram`; they have no `group`."""
+        other = copy.copy(self)
+        other.matrix = self.matrix[places]
+        if self.is_sparse:
+            other._transposed = other.matrix.T
+        other.shape, other.group = other.matrix.shape, None
+        return other
+
     def gram(self, weight):
         """X' diag(weight) X; only rows with a weight are touched."""
         used = np.flatnonzero(weight)
-        part = self.matrix[used]
-        root = np.sqrt(weight[used])
-        if not self.is_sparse:
-            part *= root[:, None]
-            products = part.T @ part
+        part, weight = self.matrix[used], weight[used]
+        few = self.is_sparse and self.shape[1] <= FEW_COLUMNS and len(used) <= BLOCK
+        part = part.toarray() if few else part
+        # Weights above 0 make it a square, for which half of the products do.
+        square = (weight > 0).all()
+        factor = np.sqrt(weight) if square else weight
+        scaled = part if square else part.copy()
+        if few or not self.is_sparse:
+            scaled *= factor[:, None]
+            products = scaled.T @ part
         else:
-            part.data *= np.repeat(root, np.diff(part.indptr))
-            products = (part.T @ part).toarray()
+            scaled.data *= np.repeat(factor, np.diff(part.indptr))
+            products = (scaled.T @ part).toarray()
         if self.centre is None:
             return products
-        sums = part.T @ root
-        crossed = np.outer(self.centre, sums - 0.5 * (root @ root) * self.centre)
+        sums = part.T @ factor
+        crossed = np.outer(self.centre, sums - 0.5 * weight.sum() * self.centre)
         return products - crossed - crossed.T
 
 
@@ -172,8 +197,66 @@ DAMPINGS = (1e-14, *10.0 ** np.arange(-7, 2.5, 0.5))
 NEAR_WIDTHS, NEAR_MOST = 4.0, 0.4
 # Fewer rows than this share may bend: the others are held as one linear sum.
 NEAR_SHARE = 0.6
+# Lines up to which sums are kept from one step to the next, if the hinges that go to another piece
+# are no more than this share of those that bend.
+MOST_LINES, CROSSED = 6, 0.5
 # Rounds in which rows that the sum misjudged join the others.
 ROUNDS = 20
+
+
+class HingeSums:
+    """Slopes X'r of sums of hinges, a line each, and their normal matrices, along Newton's steps.
+
+    `costs` are those of the upper and of the lower hinges, (2, 1 + m, n); the lines count once the
+    first, and by multipliers v (m,) the others. A step takes few hinges from one of their pieces to
+    another: of dense rows only those of these are gone through again.
+    """
+
+    def __init__(self, rows, costs, sharpness, least=0.0):
+        self.rows, self.costs, self.sharpness, self.least = rows, costs, sharpness, least
+        self.keeps = costs.shape[1] <= MOST_LINES and not rows.is_sparse
+        self.counted = costs.any(axis=1) if self.keeps else None
+
+    def start(self, slopes, v):
+        """Go through all rows, at the slopes (2, n) of both hinges."""
+        self.slopes, self.bent, self.matrices = slopes, self._bent(slopes), None
+        lines = np.append(True, (v > 0) | self.keeps)
+        self.sums = np.zeros((len(lines), self.rows.shape[1]))
+        up, down = self.costs[:, lines] * slopes[:, None]
+        self.sums[lines] = self.rows.combine(up - down)
+
+    def _bent(self, slopes):
+        return np.array([slopes[0] > self.least, slopes[1] > 0]) & (slopes < 1)
+
+    def matrix(self, v):
+        """The normal matrix."""
+        v = np.append(1.0, v)
+        if not self.keeps:
+            return self.rows.gram(self.sharpness * (v @ self.costs * self.bent).sum(axis=0))
+        if self.matrices is None:
+            weights = self.sharpness * (self.costs * self.bent[:, None]).sum(axis=0)
+            self.matrices = np.array([self.rows.gram(weight) for weight in weights])
+        return np.tensordot(v, self.matrices, 1)
+
+    def go(self, slopes, v, move, df):
+        """To other slopes, after a move of w that changes the scores by df."""
+        if not self.keeps:
+            return self.start(slopes, v)
+        before, was_bent, bent = self.slopes, self.bent, self._bent(slopes)
+        crossed = self.counted & ((bent != was_bent) | (~bent & (slopes != before)))
+        places = np.flatnonzero(crossed.any(axis=0))
+        if len(places) > CROSSED * was_bent.any(axis=0).sum():
+            return self.start(slopes, v)
+        self.slopes, self.bent = slopes, bent
+        rows, costs = self.rows.taken(places), self.costs[:, :, places]
+        ahead = self.sharpness * was_bent[:, places] * df[places] * [[1.0], [-1.0]]
+        up, down = costs * (slopes[:, places] - before[:, places] - ahead)[:, None]
+        self.sums = self.sums + self.matrices @ move + rows.combine(up - down)
+        turn = self.sharpness * (bent[:, places] * 1.0 - was_bent[:, places])
+        for line, weight in enumerate((costs * turn[:, None]).sum(axis=0)):
+            if weight.any():
+                self.matrices[line] += rows.gram(weight)
+        return None
 
 
 @dataclass
@@ -220,22 +303,22 @@ class Smooth:
         p, q = self.step.costs(v)
         return (self.step.regularisation * w) @ move + (p * above - q * below) @ df
 
-    def gradient(self, w, above, below, v):
-        """Gradient, and the slopes of the constraints with multipliers inside their range."""
-        step, active = self.step, np.flatnonzero(v > 0)
-        lines = np.append(0, 1 + active)
-        sums = step.rows.combine(step.positive[lines] * above - step.negative[lines] * below)
-        inside = v[active] < self.limit[active]
-        slopes = dict(zip(active[inside], sums[1:][inside], strict=True))
-        return step.regularisation * w + sums[0] + v[active] @ sums[1:], slopes
+    def hinge_sums(self, above, below, v):
+        """What `gradient` and `hessian` go by, at slopes of hinges and multipliers."""
+        costs = np.array([self.step.positive, self.step.negative])
+        sums = HingeSums(self.step.rows, costs, self.sharpness, self.least)
+        sums.start(np.array([above, below]), v)
+        return sums
 
-    def hessian(self, above, below, v, slopes):
-        """Hessian; `slopes` are those of `gradient`."""
-        p, q = self.step.costs(v)
-        bent = (above > self.least) & (above < 1), (below > 0) & (below < 1)
-        matrix = self.step.rows.gram(self.sharpness * (p * bent[0] + q * bent[1]))
-        for j, slope in slopes.items():
-            matrix += self.stiffness[j] * np.outer(slope, slope)
+    def gradient(self, w, v, sums):
+        """Gradient by hinge sums."""
+        return self.step.regularisation * w + sums.sums[0] + v @ sums.sums[1:]
+
+    def hessian(self, v, sums):
+        """Hessian by hinge sums; of constraints those with multipliers inside their range bend."""
+        matrix, inside = sums.matrix(v), (v > 0) & (v < self.limit)
+        slopes = sums.sums[1:][inside]
+        matrix += slopes.T @ (self.stiffness[inside, None] * slopes)
         diagonal = self.step.regularisation + 1e-12 * max(matrix.trace(), 1e-12) / len(matrix)
         matrix[np.diag_indices_from(matrix)] += diagonal
         return matrix
@@ -301,11 +384,11 @@ def newton(smooth, w, f, accuracy, most):
         far = ~near & ((trial[1] != now[1]) | (trial[2] != now[2]))
         right = not far.any()
         if not right and trial[0] <= now[0]:
-            slope = smooth.gradient(w_new, *trial[1:])[0]
+            slope = smooth.gradient(w_new, trial[3], smooth.hinge_sums(*trial[1:]))
             right = done = smooth.lost(slope) <= accuracy
         if not right:
             joined |= far
-            share, trial = _searched(smooth, w, f, w_new - w, f_new - f, now)
+            share, trial, _ = _searched(smooth, w, f, w_new - w, f_new - f, now)
             w_new, f_new = w + share * (w_new - w), f + share * (f_new - f)
         if not trial[0] <= now[0]:
             break
@@ -318,14 +401,16 @@ def newton(smooth, w, f, accuracy, most):
 
 
 def _searched(smooth, w, f, move, df, now):
-    """How far to go along a descent direction, and what `at` gives there.
+    """How far to go along a descent direction, what `at` gives there, and where that was.
 
-    Where the derivative along it is near 0; the function is convex and has no other minimum.
+    Where the derivative along it is near 0; the function is convex and has no other minimum. A
+    search that does not end there goes one guess further than the last point that it looked at.
     """
     first = smooth.along(w, move, df, *now[1:])
     low, high, at_low, at_high = 0.0, None, first, None
     share = 1.0
     for _ in range(12):
+        tried = share
         trial = smooth.at(f + share * df, w + share * move)
         slope = smooth.along(w + share * move, move, df, *trial[1:])
         if abs(slope) <= 0.2 * abs(first) and trial[0] <= now[0]:
@@ -338,28 +423,28 @@ def _searched(smooth, w, f, move, df, now):
             high, at_high = share, slope
         guess = (low * at_high - high * at_low) / (at_high - at_low)
         share = min(max(guess, low + 0.1 * (high - low)), high - 0.1 * (high - low))
-    return share, trial
+    return share, trial, tried
 
 
 def _steps(smooth, w, f, accuracy, most):
     """Newton steps with a search along each: w, their number and whether they sufficed."""
-    from scipy.linalg import cho_factor, cho_solve
-
     rows, now, level = smooth.step.rows, smooth.at(f, w), 0
+    sums = smooth.hinge_sums(*now[1:])
+    seen = w, f
     for count in range(most + 1):
-        gradient, slopes = smooth.gradient(w, *now[1:])
+        gradient = smooth.gradient(w, now[3], sums)
         loss = smooth.lost(gradient)
         if loss <= accuracy or count == most:
             break
-        matrix = smooth.hessian(*now[1:], slopes)
+        matrix = smooth.hessian(now[3], sums)
         fell = False
         # Where few hinges are bent, a small penalty alone lets Newton's step go too far.
         while not fell and level < len(DAMPINGS):
             damped = matrix.copy()
             damped[np.diag_indices_from(damped)] += DAMPINGS[level] * rows.square
-            move = -cho_solve(cho_factor(damped, lower=True, overwrite_a=True), gradient)
+            move = -solver(damped)(gradient)
             df = rows.scores(move)
-            share, trial = _searched(smooth, w, f, move, df, now)
+            share, trial, tried = _searched(smooth, w, f, move, df, now)
             fell = trial[0] <= now[0] + 1e-4 * share * (gradient @ move)
             if not fell or share < 0.25:
                 level += 1 + (share < 0.025)
@@ -368,5 +453,8 @@ def _steps(smooth, w, f, accuracy, most):
         level = min(level, len(DAMPINGS) - 1)
         if not trial[0] <= now[0]:
             break
+        ahead = w + tried * move, f + tried * df
         w, f, now = w + share * move, f + share * df, trial
+        sums.go(np.array(now[1:3]), now[3], ahead[0] - seen[0], ahead[1] - seen[1])
+        seen = ahead
     return w, count, loss <= accuracy

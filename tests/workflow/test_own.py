@@ -263,7 +263,7 @@ EDITS = {
         "!draw_in_parts",
     ),
     "intervals of scores": (
-        edited("numerics/bands"),
+        edited("delivery/saved_scores"),
         "*_lender; !prepare_lender; !columns_lender; page_studies; report",
     ),
     # The pages name the method that was given away, and what it measured.

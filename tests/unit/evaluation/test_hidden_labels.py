@@ -14,7 +14,7 @@ from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages import blanks_page as page
-from counterweight.reporting.pages.sensitivity_page import BY_COLUMN, by_columns, swept_of
+from counterweight.reporting.pages.trust import BY_COLUMN, by_columns, swept_of
 from counterweight.reporting.report_jobs import study_plan
 from counterweight.reporting.sheets import build
 from counterweight.tables.parquet import METRICS, metrics_table, read_table

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from counterweight.delivery.saved_scores import SavedScores
+from counterweight.delivery.saved_scores import CalibrationBand, SavedScores
 from counterweight.errors import listed
 from counterweight.evaluation.cross_validation import better, losses, robust_records
 from counterweight.evaluation.hidden_labels import (
@@ -24,7 +24,6 @@ from counterweight.evaluation.unlabeled_quality import unlabeled_records
 from counterweight.labeling.missing_outcomes import BlankData, OutOfFold
 from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.score_models import CombinedModel, EncodedModel, digits_for, scores_of
-from counterweight.numerics.bands import CalibrationBand
 from counterweight.numerics.estimate import Estimate, around, hidden_mean, t_interval
 from counterweight.numerics.linear import FOLD_ROWS, averaged, centred, factor_to
 from counterweight.numerics.sensitivity import TWICE, step_bounds

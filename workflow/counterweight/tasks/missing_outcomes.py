@@ -36,7 +36,7 @@ ITEM_KEYS = {
     "weighting": {"max_weight": 50.0},
 }
 PAGE = {
-    "table": "counterweight.reporting.pages.selection_page:table",
+    "table": "counterweight.reporting.pages.blanks_page:table",
     "page": "counterweight.reporting.pages.blanks_page:PAGE",
 }
 __all__ = ["plan_rehearsed", "rehearsals"]

@@ -8,7 +8,7 @@ from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages import blanks_page as page
-from counterweight.reporting.pages.sensitivity_page import swept_of
+from counterweight.reporting.pages.trust import swept_of
 from counterweight.reporting.report_jobs import study_plan
 from counterweight.tables.parquet import METRICS, metrics_table
 

@@ -117,38 +117,10 @@ def test_without_weights_or_a_bound_nothing_is_said_of_missing_at_random():
     assert [*page.missing_at_random(numbers({"methods": methods}, **told))] == []
 
 
-def test_fits_that_fell_short_and_updates_held_back_are_counted():
-    told = accuracies(svm=SVM)
-    told["svm"] += series("converged", [1.0, 0.0, 0.5]) + series("components_held", [2.0, 1.0])
-    told["svm"] += series("converged", [0.0], target="")
-    short, held = page.fits(numbers(**told))
-    assert short == "2 of 3 fits did not converge fully (Svm)."
-    assert held == "3 component updates were held back for lack of rows."
-    assert [*page.fits(numbers(**accuracies(svm=SVM)))] == []
-
-
 def test_rows_behind_the_numbers_are_counted_by_part():
     labels = series("rows_labeled", [1200.0], target="") + series("rows_test", [300.0])
     (text,) = page.sizes(numbers({"repeats": 5}, labels=labels, **accuracies(svm=SVM)))
     assert text == "1,200 labeled and 300 test rows in each of 5 random splits."
-
-
-def test_weights_are_told_by_effective_rows_and_the_worst_feature():
-    rows = [{"metric": "effective_sample_size", "value": 50.0, "rows": 200, "target": "general"}]
-    for part, value in (("age", -0.3), ("city", 0.2)):
-        rows.append({"metric": "balance_after", "part": part, "value": value, "target": "general"})
-    for part, predicted, observed in (("0", 0.1, 0.2), ("1", 0.6, 0.3)):
-        for which, value in (("predicted", predicted), ("observed", observed)):
-            place = {"metric": f"calibration_{which}", "part": part, "target": "general"}
-            rows.append(place | {"value": value})
-    known, line = numbers(w=rows, **accuracies(svm=SVM)), Line("w", "W")
-    assert page._share_of_rows(known, line).mean == pytest.approx(50 / 200)
-    assert page._worst("balance_after")(known, line).mean == pytest.approx(0.3)
-    assert page._calibration_gap(known, line).mean == pytest.approx((0.1 + 0.3) / 2)
-    nothing = Line("none", "None")
-    assert not page._share_of_rows(known, nothing).known
-    assert not page._worst("balance_after")(known, nothing).known
-    assert not page._calibration_gap(known, nothing).known
 
 
 def tilts(left, assumed=1.0):

@@ -6,7 +6,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 
 from counterweight.reporting.charts import forms
 from counterweight.reporting.numbers import Estimate
-from counterweight.reporting.pages.sensitivity_page import (
+from counterweight.reporting.pages.trust import (
     LOGS_REHEARSED,
     REHEARSALS,
     REHEARSED,

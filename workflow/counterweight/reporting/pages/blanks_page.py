@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from counterweight.errors import CounterweightError
 from counterweight.numerics.sensitivity import TWICE
 from counterweight.reporting import blocks
+from counterweight.reporting.numbers import results_table
 from counterweight.reporting.pages.collected_page import (
     BY_BOUGHT,
     BY_GROUP,
@@ -14,13 +15,15 @@ from counterweight.reporting.pages.collected_page import (
     explored,
     planned,
 )
-from counterweight.reporting.pages.selection_page import SELECTORS, WEIGHTS, fits
-from counterweight.reporting.pages.sensitivity_page import (
+from counterweight.reporting.pages.trust import (
     BY_COLUMN,
     BY_GAMMA,
     BY_REHEARSAL,
     GIVEN,
+    SELECTORS,
+    WEIGHTS,
     best_methods,
+    fits,
     how_wrong,
     rehearsed,
     swept_of,
@@ -57,6 +60,11 @@ def facts(numbers):
         return read_saved(numbers.folder / "model.parquet").facts
     except CounterweightError:
         return {}
+
+
+def table(numbers, target, reason_of):
+    """Every method by the metrics of the study: `counterweight.reporting.numbers.results_table`."""
+    return results_table(numbers, (target,), reason_of, tuple(numbers.plan["columns"]))
 
 
 def answer(numbers):

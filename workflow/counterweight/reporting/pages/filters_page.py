@@ -5,7 +5,7 @@ import math
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
 from counterweight.reporting.pages.collected_page import UNTOLD, bought_of_filter, planned_of_filter
-from counterweight.reporting.pages.sensitivity_page import REHEARSAL
+from counterweight.reporting.pages.trust import REHEARSAL
 from counterweight.reporting.sheets import (
     Bound,
     Column,

@@ -20,7 +20,7 @@ from counterweight.reporting.pages.own_offers import (
     next_steps,
     within_limits,
 )
-from counterweight.reporting.pages.sensitivity_page import REHEARSAL
+from counterweight.reporting.pages.trust import REHEARSAL
 from counterweight.reporting.sheets import (
     Bound,
     Column,

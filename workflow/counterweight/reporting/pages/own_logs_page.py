@@ -6,7 +6,7 @@ from counterweight.labeling.columns import condition_in_words
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.collected_page import EXPECTED, bought_of_log, planned_of_log
 from counterweight.reporting.pages.selection_page import gap_column
-from counterweight.reporting.pages.sensitivity_page import REHEARSAL, rehearsed_parts
+from counterweight.reporting.pages.trust import REHEARSAL, rehearsed_parts
 from counterweight.reporting.sheets import (
     Column,
     Holds,

@@ -24,7 +24,7 @@ from counterweight.reporting.pages.promises_page import (
     rule_of,
     settings_of,
 )
-from counterweight.reporting.pages.sensitivity_page import REHEARSAL
+from counterweight.reporting.pages.trust import REHEARSAL
 from counterweight.reporting.sheets import (
     Bound,
     Column,

@@ -4,14 +4,21 @@ import math
 from dataclasses import replace
 
 from counterweight.reporting.numbers import Estimate, results_table
-from counterweight.reporting.pages.sensitivity_page import BY_GAMMA, how_wrong
+from counterweight.reporting.pages.trust import (
+    BY_GAMMA,
+    SELECTORS,
+    SHARE,
+    WEIGHTS,
+    fits,
+    how_wrong,
+    mean_column,
+)
 from counterweight.reporting.sheets import (
     Bound,
     Column,
     Line,
     Sheet,
     each_method,
-    each_of,
     each_setting,
     gap_in_words,
 )
@@ -28,8 +35,6 @@ from counterweight.reporting.wording import (
 
 #: Metrics that a results table shows where the plan does not name them; the first is the headline.
 COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
-_SHARE = Measure("share", "share", "more", percent=True)
-_SD = Measure("difference", "", "less", 2)
 
 
 def table(numbers, target, reason_of):
@@ -119,7 +124,7 @@ def results_sheet(target):
             target,
             show="mean",
             value=gained,
-            measure=_SHARE,
+            measure=SHARE,
             term="Share of what the hidden labels would gain over the baseline that the "
             "method gains without them.",
         )
@@ -131,107 +136,6 @@ def results_sheet(target):
         return titles.get(target) or f"Every method on {TARGETS.get(target, target)}"
 
     return Sheet(caption, each_method, columns)
-
-
-def _of(metric):
-    """Mean of a metric of a weighting or a selector, whatever its target."""
-
-    def value(numbers, line):
-        known = (numbers.get(line.source, metric, target) for target in ("", *TARGETS))
-        return next((one for one in known if one.known), Estimate())
-
-    return value
-
-
-def _share_of_rows(numbers, line):
-    rows = numbers.rows(line.source, "effective_sample_size")["rows"]
-    rows, size = rows[rows > 0], _of("effective_sample_size")(numbers, line)
-    return size.times(1 / rows.mean()) if len(rows) else Estimate()
-
-
-def _worst(metric):
-    """The worst balanced feature's difference, in standard deviations."""
-
-    def value(numbers, line):
-        means = numbers.means_by("part", line.source, metric).dropna()
-        return Estimate(mean=float(means.abs().max())) if len(means) else Estimate()
-
-    return value
-
-
-def _calibration_gap(numbers, line):
-    predicted, observed = (
-        numbers.means_by("part", line.source, f"calibration_{which}")
-        for which in ("predicted", "observed")
-    )
-    gap = (predicted - observed).abs()
-    return Estimate(mean=float(gap.mean())) if len(gap) else Estimate()
-
-
-def _mean(metric, label, value=None, measure=None, bound=None, term=""):
-    value = value or _of(metric)
-    return Column(metric, label, "general", None, {}, "mean", value, bound, measure, term)
-
-
-#: What weights rest on: one line a weighting.
-WEIGHTS = Sheet(
-    "What the weights rest on",
-    each_of("weightings"),
-    (
-        Column("effective_sample_size", "Effective rows", value=_of("effective_sample_size")),
-        _mean(
-            "effective_sample_size",
-            "Share of the labeled",
-            _share_of_rows,
-            _SHARE,
-            term="How many rows of weight 1 would say as much, as a share of the labeled rows.",
-        ),
-        _mean("largest_weight", "Largest weight"),
-        _mean("rows_capped", "Rows at the cap"),
-        _mean("mean_weight", "Mean weight", term="1 where the selection model is right."),
-        _mean(
-            "balance_before",
-            "Largest difference before",
-            _worst("balance_before"),
-            _SD,
-            term="Largest standardised difference of a feature between the labeled and the target.",
-        ),
-        _mean(
-            "balance_after",
-            "Largest difference after",
-            _worst("balance_after"),
-            _SD,
-            Bound(0.1, "Balanced: differences after weighting of at most 0.1 sd."),
-        ),
-    ),
-    first="Weights",
-    fold=False,
-)
-#: What is known of p(s=1|x): one line a selection model.
-SELECTORS = Sheet(
-    "The models of who is labeled",
-    each_of("selectors"),
-    (
-        Column(
-            "auc", "AUC", value=_of("auc"), term="How well it tells labeled from unlabeled rows."
-        ),
-        _mean(
-            "calibration_predicted",
-            "Calibration gap",
-            _calibration_gap,
-            Measure("gap", "", "less", 3),
-            Bound(0.03, "Calibrated: predicted and observed shares within 0.03 on average."),
-        ),
-        _mean(
-            "share_extreme",
-            "Tiny probabilities",
-            measure=Measure("share", "share", "less", 2, percent=True),
-            term="Share of rows that are hardly ever labeled: weights say little of them.",
-        ),
-    ),
-    first="Model",
-    fold=False,
-)
 
 
 def missing_at_random(numbers):
@@ -263,20 +167,6 @@ def missing_at_random(numbers):
             f"Seeing the hidden labels does not help beyond what weights repair, as far as "
             f"these splits tell ({size}). That does not show that labels are missing at random."
         )
-
-
-def fits(numbers):
-    """Fits that did not converge fully, and updates that were held back."""
-    rows = numbers.metrics[numbers.metrics["source"].isin(numbers.sources)]
-    converged = rows[(rows["metric"] == "converged") & (rows["target"] != "")]
-    short = converged[converged["value"] < 1]
-    if len(short):
-        names = listing(numbers.label(name) for name in short["source"].unique())
-        yield f"{len(short)} of {count(len(converged), 'fit')} did not converge fully ({names})."
-    held = rows[rows["metric"] == "components_held"]["value"].sum()
-    if held:
-        amount = count(int(held), "component update was", "component updates were")
-        yield f"{amount} held back for lack of rows."
 
 
 def sizes(numbers):
@@ -388,7 +278,7 @@ def _hidden_rate(numbers, line):
 def _tilt_columns(numbers):
     target = _tilt_target(numbers)
     yield Column("delta", "Delta", target, show="sd")
-    yield _mean(
+    yield mean_column(
         "delta",
         "Standard error",
         _tilt_error,
@@ -396,7 +286,7 @@ def _tilt_columns(numbers):
         term="Of one split, from both samples; it takes the assumptions for granted.",
     )
     yield Column("rate_unlabeled", "Estimated rate", target, show="sd")
-    yield _mean(
+    yield mean_column(
         "rate_unlabeled",
         "Hidden rate",
         _hidden_rate,

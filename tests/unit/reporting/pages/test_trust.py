@@ -1,12 +1,12 @@
-"""How wrong an answer could be, in words, by hand-made numbers."""
+"""How far to trust an answer, in words, by hand-made numbers."""
 
 import pandas as pd
 import pytest
 import report_rates as rates
 from counterweight.numerics.sensitivity import EITHER, MOST
 from counterweight.reporting.numbers import StudyNumbers
-from counterweight.reporting.pages import sensitivity_page as page
-from counterweight.reporting.sheets import build
+from counterweight.reporting.pages import trust as page
+from counterweight.reporting.sheets import Line, build
 from counterweight.tables.parquet import metrics_table
 
 #: Who was chosen, for a table of one's own.
@@ -31,6 +31,14 @@ def swept(metric, ends, **place):
         {"metric": metric, "setting": f"gamma={gamma}", "variable": end, "value": value} | place
         for gamma, pair in ends.items()
         for end, value in zip(("least", "most"), pair, strict=True)
+    ]
+
+
+def series(metric, values, **place):
+    """Records of a metric, a repeat each."""
+    return [
+        {"metric": metric, "repeat": repeat, "value": value} | place
+        for repeat, value in enumerate(values)
     ]
 
 
@@ -284,3 +292,30 @@ def test_lines_of_a_rehearsal_are_of_everyone_only_where_everyone_is_the_target(
     others = numbers(rehearsal=rehearsed("assumed", "offers", 0.5))
     (line,) = page._rehearsal_lines(others)
     assert line.label == "What is assumed is so: offers" and line.place["part"] == "offers"
+
+
+def test_fits_that_fell_short_and_updates_held_back_are_counted():
+    told = series("converged", [1.0, 0.0, 0.5]) + series("components_held", [2.0, 1.0])
+    told += series("converged", [0.0], target="")
+    short, held = page.fits(numbers(svm=told))
+    assert short == "2 of 3 fits did not converge fully (Svm)."
+    assert held == "3 component updates were held back for lack of rows."
+    assert [*page.fits(numbers(svm=series("accuracy", [0.7])))] == []
+
+
+def test_weights_are_told_by_effective_rows_and_the_worst_feature():
+    rows = [{"metric": "effective_sample_size", "value": 50.0, "rows": 200, "target": "general"}]
+    for part, value in (("age", -0.3), ("city", 0.2)):
+        rows.append({"metric": "balance_after", "part": part, "value": value, "target": "general"})
+    for part, predicted, observed in (("0", 0.1, 0.2), ("1", 0.6, 0.3)):
+        for which, value in (("predicted", predicted), ("observed", observed)):
+            place = {"metric": f"calibration_{which}", "part": part, "target": "general"}
+            rows.append(place | {"value": value})
+    known, line = numbers(w=rows), Line("w", "W")
+    assert page._share_of_rows(known, line).mean == pytest.approx(50 / 200)
+    assert page._worst("balance_after")(known, line).mean == pytest.approx(0.3)
+    assert page._calibration_gap(known, line).mean == pytest.approx((0.1 + 0.3) / 2)
+    nothing = Line("none", "None")
+    assert not page._share_of_rows(known, nothing).known
+    assert not page._worst("balance_after")(known, nothing).known
+    assert not page._calibration_gap(known, nothing).known

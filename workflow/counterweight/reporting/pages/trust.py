@@ -1,12 +1,21 @@
-"""How wrong an answer could be where labels are missing: what was swept by Γ, in words."""
+"""How far to trust an answer where labels are missing: sweeps by Γ, rehearsals, weights, fits."""
 
 import math
 from dataclasses import dataclass
 
 from counterweight.numerics.sensitivity import EITHER, MOST, TWICE, turn_sentence
 from counterweight.reporting.numbers import Estimate
-from counterweight.reporting.sheets import Column, Line, Sheet, digits_of, in_words
-from counterweight.reporting.wording import capital, joined_words, number, percent
+from counterweight.reporting.sheets import Bound, Column, Line, Sheet, digits_of, each_of, in_words
+from counterweight.reporting.wording import (
+    TARGETS,
+    Measure,
+    capital,
+    count,
+    joined_words,
+    listing,
+    number,
+    percent,
+)
 from counterweight.tables.parquet import setting_name, setting_options
 
 #: What is swept: metric, what it is called in a title, what hidden labels say of it elsewhere.
@@ -489,3 +498,126 @@ BY_REHEARSAL = Sheet(
 )
 #: What pages show of a rehearsal beside their answer.
 REHEARSAL = (tried_on_copies, BY_REHEARSAL)
+
+
+# What weights and models of who is labeled rest on, and how fits went.
+
+
+#: Columns of shares, and of differences in standard deviations.
+SHARE = Measure("share", "share", "more", percent=True)
+_SD = Measure("difference", "", "less", 2)
+
+
+def _of(metric):
+    """Mean of a metric of a weighting or a selector, whatever its target."""
+
+    def value(numbers, line):
+        known = (numbers.get(line.source, metric, target) for target in ("", *TARGETS))
+        return next((one for one in known if one.known), Estimate())
+
+    return value
+
+
+def _share_of_rows(numbers, line):
+    rows = numbers.rows(line.source, "effective_sample_size")["rows"]
+    rows, size = rows[rows > 0], _of("effective_sample_size")(numbers, line)
+    return size.times(1 / rows.mean()) if len(rows) else Estimate()
+
+
+def _worst(metric):
+    """The worst balanced feature's difference, in standard deviations."""
+
+    def value(numbers, line):
+        means = numbers.means_by("part", line.source, metric).dropna()
+        return Estimate(mean=float(means.abs().max())) if len(means) else Estimate()
+
+    return value
+
+
+def _calibration_gap(numbers, line):
+    predicted, observed = (
+        numbers.means_by("part", line.source, f"calibration_{which}")
+        for which in ("predicted", "observed")
+    )
+    gap = (predicted - observed).abs()
+    return Estimate(mean=float(gap.mean())) if len(gap) else Estimate()
+
+
+def mean_column(metric, label, value=None, measure=None, bound=None, term=""):
+    value = value or _of(metric)
+    return Column(metric, label, "general", None, {}, "mean", value, bound, measure, term)
+
+
+#: What weights rest on: one line a weighting.
+WEIGHTS = Sheet(
+    "What the weights rest on",
+    each_of("weightings"),
+    (
+        Column("effective_sample_size", "Effective rows", value=_of("effective_sample_size")),
+        mean_column(
+            "effective_sample_size",
+            "Share of the labeled",
+            _share_of_rows,
+            SHARE,
+            term="How many rows of weight 1 would say as much, as a share of the labeled rows.",
+        ),
+        mean_column("largest_weight", "Largest weight"),
+        mean_column("rows_capped", "Rows at the cap"),
+        mean_column("mean_weight", "Mean weight", term="1 where the selection model is right."),
+        mean_column(
+            "balance_before",
+            "Largest difference before",
+            _worst("balance_before"),
+            _SD,
+            term="Largest standardised difference of a feature between the labeled and the target.",
+        ),
+        mean_column(
+            "balance_after",
+            "Largest difference after",
+            _worst("balance_after"),
+            _SD,
+            Bound(0.1, "Balanced: differences after weighting of at most 0.1 sd."),
+        ),
+    ),
+    first="Weights",
+    fold=False,
+)
+#: What is known of p(s=1|x): one line a selection model.
+SELECTORS = Sheet(
+    "The models of who is labeled",
+    each_of("selectors"),
+    (
+        Column(
+            "auc", "AUC", value=_of("auc"), term="How well it tells labeled from unlabeled rows."
+        ),
+        mean_column(
+            "calibration_predicted",
+            "Calibration gap",
+            _calibration_gap,
+            Measure("gap", "", "less", 3),
+            Bound(0.03, "Calibrated: predicted and observed shares within 0.03 on average."),
+        ),
+        mean_column(
+            "share_extreme",
+            "Tiny probabilities",
+            measure=Measure("share", "share", "less", 2, percent=True),
+            term="Share of rows that are hardly ever labeled: weights say little of them.",
+        ),
+    ),
+    first="Model",
+    fold=False,
+)
+
+
+def fits(numbers):
+    """Fits that did not converge fully, and updates that were held back."""
+    rows = numbers.metrics[numbers.metrics["source"].isin(numbers.sources)]
+    converged = rows[(rows["metric"] == "converged") & (rows["target"] != "")]
+    short = converged[converged["value"] < 1]
+    if len(short):
+        names = listing(numbers.label(name) for name in short["source"].unique())
+        yield f"{len(short)} of {count(len(converged), 'fit')} did not converge fully ({names})."
+    held = rows[rows["metric"] == "components_held"]["value"].sum()
+    if held:
+        amount = count(int(held), "component update was", "component updates were")
+        yield f"{amount} held back for lack of rows."

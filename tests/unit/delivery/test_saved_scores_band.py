@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from counterweight.delivery.saved_scores import CalibrationBand, _Windows
 from counterweight.errors import CounterweightError
-from counterweight.numerics.bands import CalibrationBand, _Windows
 from scipy.special import expit
 from scipy.stats import binomtest
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from counterweight.models.constraints import newton as solvers
 from counterweight.models.constraints.convex_step import ConvexStep, start_state
 from counterweight.models.constraints.majorisation import minimise_rates
 from counterweight.models.constraints.newton import DistinctRows, Smooth, _searched, newton
@@ -166,11 +167,13 @@ def test_a_search_ends_where_the_slope_has_fallen_to_a_fifth(length):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-def test_sums_kept_along_steps_are_those_of_all_rows(form):
+def test_sums_kept_along_steps_are_those_of_all_rows(form, monkeypatch):
+    monkeypatch.setattr(solvers, "LEAST_COLUMNS", 1)
     smooth, w = smooth_step(sharpness=2.0, form=form)
     rows, rng = smooth.step.rows, np.random.default_rng(6)
     kept, f = smooth.hinge_sums(*smooth.at(rows.scores(w), w)[1:]), rows.scores(w)
     kept.matrix(np.ones(2))
+    assert kept.keeps is (form is np.asarray)
     crossed = []
     for size in (1e-3, 0.02, 0.02, 3.0, 0.02):
         move = size * rng.normal(size=len(w))

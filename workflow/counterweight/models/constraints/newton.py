@@ -197,9 +197,9 @@ DAMPINGS = (1e-14, *10.0 ** np.arange(-7, 2.5, 0.5))
 NEAR_WIDTHS, NEAR_MOST = 4.0, 0.4
 # Fewer rows than this share may bend: the others are held as one linear sum.
 NEAR_SHARE = 0.6
-# Lines up to which sums are kept from one step to the next, if the hinges that go to another piece
-# are no more than this share of those that bend.
-MOST_LINES, CROSSED = 6, 0.5
+# Lines up to which, and columns of dense rows from which sums are kept from step to step, if the
+# hinges that go to another piece are no more than this share of those that bend.
+MOST_LINES, LEAST_COLUMNS, CROSSED = 6, 100, 0.5
 # Rounds in which rows that the sum misjudged join the others.
 ROUNDS = 20
 
@@ -209,12 +209,13 @@ class HingeSums:
 
     `costs` are those of the upper and of the lower hinges, (2, 1 + m, n); the lines count once the
     first, and by multipliers v (m,) the others. A step takes few hinges from one of their pieces to
-    another: of dense rows only those of these are gone through again.
+    another: of dense rows with many columns only those of these are gone through again.
     """
 
     def __init__(self, rows, costs, sharpness, least=0.0):
         self.rows, self.costs, self.sharpness, self.least = rows, costs, sharpness, least
-        self.keeps = costs.shape[1] <= MOST_LINES and not rows.is_sparse
+        wide = not rows.is_sparse and rows.shape[1] >= LEAST_COLUMNS
+        self.keeps = wide and costs.shape[1] <= MOST_LINES
         self.counted = costs.any(axis=1) if self.keeps else None
 
     def start(self, slopes, v):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from counterweight.delivery.saved_scores import CalibrationBand, _Windows
+from counterweight.delivery.saved_scores import CalibrationBand, _Recalibration, _Windows
 from counterweight.errors import CounterweightError
 from scipy.special import expit
 from scipy.stats import binomtest
@@ -12,6 +12,17 @@ from scipy.stats import binomtest
 def rng():
     """The same numbers in each test."""
     return np.random.default_rng(7)
+
+
+def test_the_recalibrated_line_bends_at_its_knots_and_not_before(rng):
+    p = np.sort(rng.random(1000))
+    line = _Recalibration((rng.random(1000) < p).astype(float), p, np.ones(1000))
+    assert len(line.knots) == 3
+    below, between = line.knots[0] - 1.0, (line.knots[1] + line.knots[2]) / 2
+    found = line.basis(expit(np.array([below, between])))
+    assert found[0] == pytest.approx([below, 0, 0, 0], abs=1e-9)
+    beyond = [between - line.knots[0], between - line.knots[1], 0]
+    assert found[1] == pytest.approx([between, *beyond], abs=1e-9)
 
 
 CURVES = {

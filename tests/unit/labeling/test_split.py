@@ -107,6 +107,23 @@ def test_sizes_sum_to_all_rows():
     assert sizes["rows_all"] == 300 and sizes["rows_dropped"] == 5
 
 
+def test_the_target_of_the_unlabeled_is_the_test_rows_that_a_rule_leaves_out():
+    labels, truth = labeled(table(), lambda f, t, rng: (f["a"] > 0).to_numpy())
+    records = describe_labels(labels, truth, dropped=0)
+    found = {
+        record["target"]: record
+        for record in records
+        if (record["repeat"], record["metric"], record.get("part"))
+        == (0, "positive_share", "target")
+    }
+    first = (labels["repeat"] == 0) & (labels["role"] == "test")
+    for target, rows in (("general", first), ("unlabeled", first & (labels["selected"] == 0))):
+        y = truth.loc[rows, f"y_{target}"].to_numpy(float)
+        assert found[target]["rows"] == len(y)
+        assert found[target]["value"] == pytest.approx(y.mean(), abs=1e-12)
+    assert 0 < found["unlabeled"]["rows"] < found["general"]["rows"]
+
+
 def test_row_ids_that_repeat_are_refused():
     frame = pd.concat([table(), table()])
     with pytest.raises(CounterweightError, match="id 0 follows 299"):

@@ -124,6 +124,15 @@ def test_diagnostics_of_a_perfectly_calibrated_model():
     assert by["share_extreme", ""]["value"] == pytest.approx(0.01, abs=0.002)
 
 
+def test_overlap_has_the_labeled_and_the_others_each_in_their_bins():
+    records = describe_selection([0.92, 0.93, 0.12, 0.97], [1, 1, 0, 1])
+    found = {(r["metric"], r.get("part")): (r["value"], r["rows"]) for r in records}
+    assert found["overlap_labeled", "18"] == pytest.approx((2 / 3, 3))
+    assert found["overlap_labeled", "19"] == pytest.approx((1 / 3, 3))
+    assert found["overlap_unlabeled", "2"] == (1.0, 1)
+    assert found["overlap_labeled", "2"][0] == found["overlap_unlabeled", "18"][0] == 0
+
+
 def test_unknown_calibrations_and_labels_are_told():
     X, _, s = mar(200)
     for changes, message in (

@@ -223,8 +223,8 @@ class HingeSums:
         self.slopes, self.bent, self.matrices = slopes, self._bent(slopes), None
         lines = np.append(True, (v > 0) | self.keeps)
         self.sums = np.zeros((len(lines), self.rows.shape[1]))
-        up, down = self.costs[:, lines] * slopes[:, None]
-        self.sums[lines] = self.rows.combine(up - down)
+        up, down = self.costs if lines.all() else self.costs[:, lines]
+        self.sums[lines] = self.rows.combine(up * slopes[0] - down * slopes[1])
 
     def _bent(self, slopes):
         return np.array([slopes[0] > self.least, slopes[1] > 0]) & (slopes < 1)
@@ -233,7 +233,8 @@ class HingeSums:
         """The normal matrix."""
         v = np.append(1.0, v)
         if not self.keeps:
-            return self.rows.gram(self.sharpness * (v @ self.costs * self.bent).sum(axis=0))
+            up, down = (v @ cost * bent for cost, bent in zip(self.costs, self.bent, strict=True))
+            return self.rows.gram(self.sharpness * (up + down))
         if self.matrices is None:
             weights = self.sharpness * (self.costs * self.bent[:, None]).sum(axis=0)
             self.matrices = np.array([self.rows.gram(weight) for weight in weights])

@@ -412,11 +412,11 @@ class LogProblems:
 
     def tell_rows(self):
         """Raise for what single rows have wrong."""
-        percent = (
-            "they look like per cents, so divide the column by 100"
-            if 1 < self.largest <= 100
-            else "correct these rows"
-        )
+        unit = "divide 1 by the column if it has weights"
+        percent = "correct these rows"
+        if self.largest > 1:
+            percent = f"divide the column by 100 if it is in per cent, and {unit}"
+            percent = percent if self.largest <= 100 else f"{unit}, or correct these rows"
         texts = {
             "action": "The action {column!r} is not a whole number, or not below 2^31, in {rows} "
             "(first: {value:g} in row {row}): number the actions.",
@@ -429,7 +429,8 @@ class LogProblems:
             "propensity": "The propensity {column!r} is no probability in {rows} (first: "
             f"{{value:g}} in row {{row}}): {percent}.",
             "rate": "The keep rate {column!r} is not above 0 and at most 1 in {rows} (first: "
-            "{value:g} in row {row}): it is the probability with which a row of reward 0 was kept.",
+            "{value:g} in row {row}): it is the probability with which a row of reward 0 was kept; "
+            f"{unit}, 1 over that probability, or the column by 100 if it is in per cent.",
             "rate_missing": "The keep rate {column!r} is missing in {rows} of reward 0 (first: row "
             "{row}): fill in the probability with which these rows were kept.",
             "weight": "The weight {column!r} is missing, infinite or below 0 in {rows} (first: "

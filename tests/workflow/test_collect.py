@@ -391,3 +391,50 @@ def test_people_are_made_offers_and_their_answers_say_what_offers_earn(copied):
     labels.to_csv(copy.folder / "mine/labels.csv", index=False)
     run = copy.run(*MINE)
     assert run.status != 0 and "offers that are not those of the plan" in run.output
+
+
+def test_a_filter_of_two_columns_asks_for_both_and_has_one_bound(copied):
+    copy, rng = copied(), np.random.default_rng(8)
+    (copy.folder / "mine").mkdir()
+    with_one_key(copy)
+    frame, _ = tables.panel(rng, 6000)
+    frame["sex"] = np.where(rng.random(len(frame)) < 0.3 + 0.01 * frame["age"] / 2, "f", "m")
+    columns, truth = ["region", "sex"], frame.set_index("person")[["region", "sex"]]
+    frame["region"] = frame["region"].mask(rng.random(len(frame)) < 0.2)
+    frame["sex"] = frame["sex"].mask(
+        rng.random(len(frame)) < np.where(frame["sex"] == "f", 0.5, 0.2)
+    )
+    frame.to_csv(copy.folder / "mine/people.csv", index=False)
+    entry = {"table": "mine/people.csv", "id": "person", "balance": columns, "alpha": 0.3}
+    entry |= {"collect": {"budget": 300}, "study": {"figures": ["certificate"]}}
+    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(entry))
+    run = copy.run(*MINE)
+    assert run.status == 0, run.output
+    place = copy.results / "people"
+    told = frame.set_index("person")[columns]
+    listed = pd.read_csv(place / "collect.csv").set_index("person")
+    pd.testing.assert_frame_equal(listed[columns], told.loc[listed.index])
+    assert len(listed) == 300 and listed[columns].isna().any(axis=1).all()
+    listed[columns] = truth.loc[listed.index]
+    listed.loc[listed.index[:4], "sex"] = None  # one of two is no answer
+    listed.reset_index().to_csv(copy.folder / "mine/labels.csv", index=False)
+    (copy.folder / "mine/mine.yaml").write_text(
+        yaml.safe_dump(entry | {"collected": "mine/labels.csv"})
+    )
+    run = copy.run(*MINE)
+    assert run.status == 0, run.output
+    made = metrics(copy, "collect", "people")
+    assert made["labels_bought", "", ""] == 296 and made["labels_refused", "", ""] == 4
+    plan = pd.read_parquet(place / "plan.parquet").set_index("id")
+    assert {*plan.index} == {*told.index[told.isna().any(axis=1)]}
+    for column in columns:
+        own = truth.loc[plan.index, column]
+        groups = pd.crosstab(plan["group"], own, normalize="index")
+        shift = (groups - own.value_counts(normalize=True)).abs().to_numpy().max()
+        assert made["collected_at_most", "", ""] >= shift
+        shares = [made["share_before_collected", f"{column}={one}", ""] for one in own.unique()]
+        assert sum(shares) == pytest.approx(1)
+    filled = pd.read_csv(place / "collect.csv").set_index("person")
+    assert filled.loc[listed.index[4:], columns].equals(listed.loc[listed.index[4:], columns])
+    card = (place / "filter.md").read_text().partition("## People who had told no group")[2]
+    assert "region=east" in card and "sex=f" in card

@@ -374,9 +374,6 @@ MISTAKES = {
     ),
     # Groups to ask for.
     "groups without an id": (own("balance: [r], collect: {budget: 20}"), "needs the key id"),
-    "groups of two columns": (
-        own("id: a, balance: [r, b], collect: {budget: 20}"), "for the groups of one column"
-    ),
     "a cost of groups": (
         own("id: a, balance: [r], collect: {budget: 20, cost: c}"), "collect.cost is for tables"
     ),

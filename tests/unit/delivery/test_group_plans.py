@@ -1,5 +1,6 @@
 """Groups that are asked for by design: a bound that needs no assumption of who told."""
 
+import dataclasses
 import itertools
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 from counterweight.delivery.group_plans import GroupAnswers, GroupPlan, Untold
 from counterweight.delivery.label_plans import DEFAULTS, SMALL, chances_by_place
+from counterweight.delivery.saved_filters import decided
 from counterweight.errors import CounterweightError
 from counterweight.numerics.groups import disclosure_by_design, part_counts
 
@@ -192,3 +194,72 @@ def test_what_cannot_be_is_told_in_a_sentence(asked):
     labels.loc[0, "person"] = strange
     with pytest.raises(CounterweightError, match="1 people that the plan does not have"):
         plan.with_labels(labels)
+
+
+HANDS = ["left", "right"]
+
+
+@pytest.fixture(scope="module")
+def crossed(asked):
+    """As `asked`, of two columns: of some people both are blank, of some one."""
+    saved = dataclasses.replace(
+        asked.saved,
+        groups=[f"group={name}" for name in towns.GROUPS] + [f"hand={name}" for name in HANDS],
+        classes=["group"] * 3 + ["hand"] * 2,
+        target=np.array([1 / 3] * 3 + [1 / 2] * 2),
+    )
+    frame, rng = asked.frame.copy(), np.random.default_rng(7)
+    group = frame["person"].map(asked.truth)
+    leaf = decided(frame, asked.saved, towns.key_of_seed(towns.SEED))["leaf"]
+    left = rng.random(len(frame)) < np.where(leaf == 0, 0.95, 0.2)
+    frame["hand"] = np.where(left, *HANDS)
+    truth = pd.DataFrame({"group": group, "hand": frame["hand"]}).set_index(frame["person"])
+    frame["hand"] = frame["hand"].mask(rng.random(len(frame)) < np.where(left, 0.5, 0.1))
+    return SimpleNamespace(saved=saved, frame=frame, truth=truth)
+
+
+def both(crossed, plan):
+    told = crossed.truth.loc[plan.frame["person"]].reset_index(drop=True)
+    return plan.frame.assign(group=told["group"], hand=told["hand"])
+
+
+def test_of_several_columns_what_is_blank_is_asked_for(crossed):
+    plan = plan_of(crossed)
+    given = crossed.frame.set_index("person").loc[plan.frame["person"], ["group", "hand"]]
+    assert plan.frame.columns.tolist()[:4] == ["person", "order", "group", "hand"]
+    np.testing.assert_array_equal(plan.frame[["group", "hand"]], given.fillna(""))
+    assert given.isna().any(axis=1).all() and given.notna().any().all()
+    labels = both(crossed, plan)
+    made = plan.with_labels(labels)
+    assert list(made.before) == crossed.saved.groups
+    for column in ("group", "hand"):
+        own = [one.value for name, one in made.before.items() if name.startswith(column)]
+        assert sum(own) == pytest.approx(1)
+    # Who gave one of the two gave no answer; whatever is blank, the bound at worst holds.
+    labels.loc[[2, 5], "hand"] = None
+    some = plan.with_labels(labels)
+    assert (some.labels, some.refused) == (BUDGET - 2, 2) and some.worst > some.bound
+
+
+def test_the_bound_holds_over_draws_for_the_groups_of_both_columns_at_once(crossed):
+    own = Untold(crossed.saved, crossed.frame, towns.key_of_seed(towns.SEED), DEFAULTS)
+    rows, leaf = plan_of(crossed)._rows, own.people["leaf"]
+    truth = crossed.truth.loc[own.ids]
+    places = [truth["group"].map(towns.GROUPS.index), truth["hand"].map(HANDS.index)]
+    Z = np.hstack([np.eye(size)[at] for size, at in zip((3, 2), places, strict=True)])
+    counts = part_counts(leaf, Z, len(crossed.saved.mass))
+    mass = counts[:, :3].sum(axis=1) / len(leaf)
+    shift = np.abs(counts / (mass * len(leaf))[:, None] - Z.mean(axis=0)).max(axis=0)
+    codes, size = np.ravel_multi_index(places, (3, 2)), rows.chances(SMALL * len(leaf))
+    # The second column tells most: a bound of the first alone would not hold.
+    assert shift[3:].max() > shift[:3].max() + 0.05
+    held, values = [], []
+    for turn in range(120):
+        place = np.random.default_rng([8, turn]).random(len(size)) / size
+        at, chance = np.argsort(place)[:BUDGET], chances_by_place(place, size, BUDGET)
+        made = own.answers(at, codes[at].astype(float), chance[at])
+        held.append(made.bound >= shift.max())
+        values.append([one.value for one in made.before.values()])
+    assert np.mean(held) >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 120) and made.bound < 1
+    error = np.std(values, axis=0) / np.sqrt(len(values))
+    assert (np.abs(np.mean(values, axis=0) - Z.mean(axis=0)) < 4 * error).all()

@@ -29,9 +29,15 @@ def in_letters(digest):
     return digest.translate(str.maketrans("0123456789", "ghijklmnop"))
 
 
+def as_columns(outcome):
+    """The column of an outcome, or several, as a list."""
+    return [outcome] if isinstance(outcome, str) else list(outcome)
+
+
 def column_names(person, outcome):
-    """Names of `COLUMNS` beside an id and an outcome of these names."""
-    return {name: free_name(name, (person, outcome)) for name in COLUMNS}
+    """Names of `COLUMNS` beside an id and an outcome, or several, of these names."""
+    taken = (person, *as_columns(outcome))
+    return {name: free_name(name, taken) for name in COLUMNS}
 
 
 @dataclass
@@ -78,12 +84,12 @@ def read_bought(path, given, data, frame, coded=None):
     """The `Bought` labels of a file, with the settings of a job, for the rows of a table.
 
     ``coded(path, table, column)`` gives outcomes (K,), NaN where blank, and as they are written; by
-    default as the table has them.
+    default as the table has them. The column of outcomes may be a list, of several.
     """
     person, outcome = given["id"], given["outcome"]["options"]["column"]
-    path, names = str(path), column_names(person, outcome)
+    path, names, outcomes = str(path), column_names(person, outcome), as_columns(outcome)
     table = read_columns(path, absent=ABSENT, nameless=True, reading=given["reading"])
-    for name in (person, outcome, names["chance"]):
+    for name in (person, *outcomes, names["chance"]):
         if name not in table.column_names:
             raise CounterweightError(
                 f"{path} has no column {name!r}; it has {listed(table.column_names, 20)}: give "
@@ -98,8 +104,8 @@ def read_bought(path, given, data, frame, coded=None):
     known = ~np.isnan(y)
     if known.sum() < LEAST:
         raise CounterweightError(
-            f"{path} has {int(known.sum())} outcomes in the column {outcome!r}, and {LEAST} are "
-            "needed at least: fill in more, or leave collected out until then."
+            f"{path} has {int(known.sum())} outcomes in the column "
+            f"{' and '.join(map(repr, outcomes))}, and {LEAST} are needed at least: fill in more, or leave collected out until then."
         )
     plans = set()
     if names["plan"] in table.column_names:

@@ -3,10 +3,13 @@
 A filter is fitted to people who told their group, and judged by others of them. Those who told none
 may be unlike them. Everybody's leaf is known, so a leaf is a stratum: its people have equal chances
 to be asked, and a bound of what the leaves tell needs no assumption of who told.
+Of several columns a person is asked for all that are blank. The largest shift is beyond the bound
+only if it is beyond that of its own group, so that more columns cost no confidence (Berger 1982).
 """
 
 from __future__ import annotations
 
+from itertools import count
 from types import SimpleNamespace
 
 import numpy as np
@@ -222,36 +225,45 @@ class GroupAnswers:
 
 
 class Untold:
-    """People of a typed frame whose group is not known, with the leaf of each.
+    """People of a typed frame of whom a group is not known, with the leaf of each.
 
-    Beside them ``told`` (L, K), how many of those who told it are in each leaf.
+    Beside them ``told`` (L, K), how many of those who told all of theirs are in each leaf.
     """
 
     def __init__(self, saved, frame, key, collect):
-        columns = list(dict.fromkeys(saved.classes))
-        if len(columns) > 1:
-            raise CounterweightError(
-                f"collect asks for the group of one column, and the filter balances "
-                f"{listed(columns)}: leave collect out, or balance one column."
-            )
-        self.saved, (self.column,), self.collect = saved, columns, collect
-        if self.column not in frame:
-            raise CounterweightError(
-                f"The people have no column {self.column!r}, whose blanks collect is about; they "
-                f"have {listed(frame.columns, 20)}."
-            )
-        values, gone = group_texts(frame[self.column])
+        self.saved, self.collect = saved, collect
+        self.columns = list(dict.fromkeys(saved.classes))
+        for column in self.columns:
+            if column not in frame:
+                raise CounterweightError(
+                    f"The people have no column {column!r}, whose blanks collect is about; they "
+                    f"have {listed(frame.columns, 20)}."
+                )
+        of = list(zip(saved.groups, saved.classes, strict=True))
+        start = "{}=" if len(self.columns) > 1 else ""
+        #: Groups of each column as the column has them.
+        self.words = [
+            [name.removeprefix(start.format(column)) for name, own in of if own == column]
+            for column in self.columns
+        ]
+        values, blank = zip(*(group_texts(frame[name]) for name in self.columns), strict=True)
+        gone, known = np.any(blank, axis=0), ~np.any(blank, axis=0)
+        for own, names in zip(values, self.words, strict=True):
+            known &= np.isin(own, names)
         found = decided(frame, saved, key)
         self.at, self.told = np.flatnonzero(gone), np.zeros((len(saved.mass), len(saved.groups)))
         if not len(self.at):
             raise CounterweightError(
-                f"collect is for people whose {self.column} is not known, and there is none: "
-                "leave collect out."
+                f"collect is for people whose {' or '.join(self.columns)} is not known, and there "
+                "is none: leave collect out."
             )
-        known = ~gone & np.isin(values, saved.groups)
         if known.any():
-            Z = memberships([values[known]], [saved.groups])
+            Z = memberships([own[known] for own in values], self.words)
             self.told = part_counts(found["leaf"][known], Z, len(saved.mass))
+        #: What each of them told, by column, "" where it is blank.
+        self.given = np.array(
+            [np.where(b, "", v)[gone] for v, b in zip(values, blank, strict=True)]
+        )
         self.people = {name: found[name][self.at] for name in ("leaf", "probability")}
         self.ids = [found["id"][at] for at in self.at]
         self.shown = frame[saved.facts["id"]].to_numpy()[self.at]
@@ -271,18 +283,31 @@ class Untold:
         return rows, plan, budget
 
     def to_ask(self, rows, plan, known=None):
-        """People to ask in their order, a frame."""
-        person = self.saved.facts["id"]
-        return rows_to_label(plan, self.shown, rows, person, self.column, known)
+        """People to ask in their order, a frame; what they told, or `known` gives, is filled in.
+
+        `known` is a callable of places (K,) to texts of the columns, a tuple of each, or "".
+        """
+
+        def filled(at):
+            new = [""] * len(at) if known is None else known(at)
+            return [
+                [(one and one[i]) or old for one, old in zip(new, told, strict=True)]
+                for i, told in enumerate(self.given[:, at].tolist())
+            ]
+
+        return rows_to_label(plan, self.shown, rows, self.saved.facts["id"], self.columns, filled)
 
     def answers(self, at, codes, chance=None, plan=None):
         """`GroupAnswers` of places (K,) of these people and numbers of their groups, NaN if blank.
 
-        By the chances (K,) of a file, or those of a plan, which may stop anywhere.
+        A number is of a group of each column, as `numpy.ravel_multi_index` counts them. By the
+        chances (K,) of a file, or those of a plan, which may stop anywhere.
         """
         size, Z = len(self.at), np.full((len(self.at), len(self.saved.groups)), np.nan)
         there, drawn, waiting = ~np.isnan(codes), np.zeros(size, bool), 0
-        Z[at[there]] = np.eye(Z.shape[1])[codes[there].astype(int)]
+        found = np.unravel_index(codes[there].astype(int), self.saved.sizes)
+        blocks = [np.eye(size)[own] for size, own in zip(self.saved.sizes, found, strict=True)]
+        Z[at[there]] = np.hstack(blocks)
         drawn[at], chances = True, np.ones(size)
         if plan is not None:
             found = asked_so_far(plan, drawn, np.isfinite(Z[:, 0]), None)
@@ -335,24 +360,38 @@ class GroupPlan:
         return self._rows.curves(self.budget)
 
     def with_labels(self, labels: pd.DataFrame) -> GroupAnswers:
-        """What groups say that came back: `frame` with its group column filled in, as far as it is,
-        blank of who gave no answer or was not asked yet."""
+        """What groups say that came back: `frame` with its group columns filled in, as far as they
+        are. Who has one blank gave no answer, or was not asked yet."""
         own, person = self._untold, self._untold.saved.facts["id"]
-        at = places_in(labels, (person, own.column), own.ids)
+        at = places_in(labels, (person, *own.columns), own.ids)
         drawn = self.people["drawn"].to_numpy()
         refuse_undrawn("The labels have", [own.ids[one] for one in at], drawn[at])
-        values, blank = group_texts(labels[own.column])
-        codes = _codes("The table of labels", own, values, blank, values.tolist())
+        found = [(*group_texts(labels[name]), labels[name].tolist()) for name in own.columns]
+        codes = _codes("The table of labels", own, found)
         return own.answers(at, codes, plan=self.people)
 
 
-def _codes(path, own, values, blank, shown):
-    """Numbers of the groups that were filled in, NaN where blank."""
-    words = {name: float(at) for at, name in enumerate(own.saved.groups)}
-    codes = as_codes(path, own.column, values, words, blank, shown)
-    if (~np.isnan(codes)).any():
-        return codes
-    raise CounterweightError(f"{path} has no group filled in in {own.column!r}: fill in some.")
+def _codes(path, own, filled):
+    """Numbers of the groups that were filled in, NaN where a column is blank.
+
+    `filled` are of each column its values as texts, where they are blank, and as they are written.
+    """
+    codes = np.array(
+        [
+            as_codes(path, column, values, dict(zip(names, count(0.0))), blank, shown)
+            for column, names, (values, blank, shown) in zip(
+                own.columns, own.words, filled, strict=True
+            )
+        ]
+    )
+    there = ~np.isnan(codes).any(axis=0)
+    if not there.any():
+        raise CounterweightError(
+            f"{path} has no group filled in in {' and '.join(map(repr, own.columns))}: fill in some."
+        )
+    made = np.full(len(there), np.nan)
+    made[there] = np.ravel_multi_index(tuple(codes[:, there].astype(int)), own.saved.sizes)
+    return made
 
 
 def planned_groups(job):
@@ -399,12 +438,15 @@ def _read(job, own, frame):
     data = SimpleNamespace(rows=np.arange(size), labeled=labeled)
     data.types, data.forms = types_of(report), forms_of(report)
     person = own.saved.facts["id"]
-    asked = {"id": person, "outcome": {"options": {"column": own.column}}}
+    asked = {"id": person, "outcome": {"options": {"column": own.columns}}}
     asked["reading"] = job.given["reading"]
 
-    def coded(path, table, column):
-        typed = typed_as_table(path, table.select([column]), column, data, asked["reading"])
-        shown = written(table, column)
-        return _codes(path, own, *group_texts(typed), shown), shown
+    def coded(path, table, columns):
+        filled = []
+        for column in columns:
+            typed = typed_as_table(path, table.select([column]), column, data, asked["reading"])
+            filled.append((*group_texts(typed), written(table, column)))
+        shown = list(zip(*(shown for _, _, shown in filled), strict=True))
+        return _codes(path, own, filled), shown
 
     return read_bought(job.input.collected, asked, data, frame, coded)

@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from counterweight.delivery.bought_file import (
+    as_columns,
     column_names,
     filled_in,
     in_letters,
@@ -137,17 +138,21 @@ def digest_of(ids, size, key):
 def rows_to_label(plan, shown, rows, person, outcome, known=None):
     """Rows of a plan that are drawn, in their order, with a column for the outcome.
 
-    `shown` (N,) are ids as they are given; `known` a callable of places to what is filled in.
+    `shown` (N,) are ids as they are given; `known` a callable of places to what is filled in. Where
+    the outcome is a list of columns, that is a list of each.
     """
-    names = column_names(person, outcome)
+    names, columns = column_names(person, outcome), as_columns(outcome)
     drawn = plan[plan["drawn"]].sort_values("order")
     at = drawn.index.to_numpy()
     chance = drawn["chance"].to_numpy()
+    filled = [[""] * len(drawn)] * len(columns)
+    if known is not None:
+        filled = [known(at)] if isinstance(outcome, str) else known(at)
     return pd.DataFrame(
         {
             person: shown[at],
             names["order"]: np.arange(1, len(drawn) + 1),
-            outcome: [""] * len(drawn) if known is None else known(at),
+            **dict(zip(columns, filled, strict=True)),
             names["chance"]: chance,
             names["reason"]: rows.reasons(at, chance),
             names["plan"]: drawn["plan"].to_numpy(),

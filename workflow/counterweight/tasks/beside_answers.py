@@ -7,7 +7,7 @@ known truth (`counterweight.rehearsal`).
 
 from dataclasses import replace
 
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import CounterweightError
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, Paths, columns_job, draws
 from counterweight.plan.tasks import jobs_of_answer, module_of
@@ -40,17 +40,12 @@ UNFIT_OFFERS = {"weight": "offers are made to people, each of whom counts once"}
 UNFIT_GROUPS = {"weight": "what a filter tells is of people, each of whom counts once"}
 
 
-def own_groups(entry, groups):
+def own_groups(entry):
     """Keys of a study of a filter of ``collect`` and ``collected``, with the figure of a plan."""
     collect, collected = entry.get("collect"), entry.get("collected")
     if collect is None and collected is None:
         return {"figures": []}
-    key = _refused(entry, UNFIT_GROUPS)
-    if len(groups) > 1:
-        raise CounterweightError(
-            f"{key} is for the groups of one column, and balance names {listed(groups)}: leave "
-            f"{key} out, or balance one column."
-        )
+    _refused(entry, UNFIT_GROUPS)
     _check_settings(collect, OF_OUTCOMES, "asks for a filter")
     if collect is not None and "budget" not in collect:
         raise CounterweightError(

@@ -363,7 +363,7 @@ def balanced(entry):
     given["min_cell_count"] = entry.get("min_cell_count", LEAST_CELL)
     given |= {name: entry[name] for name in ("epsilon",) if name in entry}
     limit = {"alpha": alpha, "level": entry.get("confidence", 0.95), "among": others}
-    bought = own_groups(entry, groups)
+    bought = own_groups(entry)
     given["certified" if certified else "chosen"] = limit
     return {
         # The columns of the groups are no features: nobody needs to tell them later.

@@ -531,14 +531,16 @@ def _are(numbers, line):
 
 def _next_to_ask(numbers):
     """What to do about people who told no group, where there are some and nobody was asked."""
-    untold, columns = numbers.get("labels", "rows_dropped", "").mean, plan_of(numbers, "group")
+    untold = numbers.get("labels", "rows_dropped", "").mean
     known = any(
         numbers.get("collect", name, "unlabeled").known
         for name in ("labels_planned", "labels_bought")
     )
-    if untold > 0 and not known and (isinstance(columns, str) or len(columns) == 1):
+    if untold > 0 and not known:
+        columns = plan_of(numbers, "group")
+        one = isinstance(columns, str) or len(columns) == 1
         yield (
-            f"{number(untold, 0)} people told no group, and may be others than those who told. "
+            f"{number(untold, 0)} people told {'no group' if one else 'not all their groups'}, and may be others than those who told. "
             "collect: {budget: 300} says whom of them to ask, so that the bound is one for them."
         )
 

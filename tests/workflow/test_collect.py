@@ -312,6 +312,13 @@ def test_people_are_asked_for_their_group_and_a_filter_has_a_bound_for_them(copi
     assert told["imbalance_collected", "", ""] < told["imbalance_before_collected", "", ""]
     page = (place / "report/people.html").read_text()
     assert "300 of them who were asked by design" in page and 'href="../filter.md"' in page
+    # Two certificates of two kinds of people; the table of the groups and its CSV agree.
+    assert "ertificate by who told" in page and "ertificate by who was asked" in page
+    (table,) = (pd.read_csv(file) for file in place.rglob("tables/people-*.csv"))
+    shares = table[table["metric"] == "share_before_collected"].set_index("part")
+    for group in truth.unique():
+        for column, end in (("estimate", ""), ("low", "low"), ("high", "high")):
+            assert shares[column][group] == told["share_before_collected", group, end]
     # The page, the figure's CSV and the card of the filter say the same of them.
     card = (place / "filter.md").read_text().partition("## People who had told no group")[2]
     drawn = pd.read_csv(place / "figures/certificate.csv").set_index("series").loc["reached"]

@@ -387,7 +387,8 @@ def _codes(path, own, filled):
     there = ~np.isnan(codes).any(axis=0)
     if not there.any():
         raise CounterweightError(
-            f"{path} has no group filled in in {' and '.join(map(repr, own.columns))}: fill in some."
+            f"{path} has no group filled in in {' and '.join(map(repr, own.columns))}: fill in "
+            "some."
         )
     made = np.full(len(there), np.nan)
     made[there] = np.ravel_multi_index(tuple(codes[:, there].astype(int)), own.saved.sizes)

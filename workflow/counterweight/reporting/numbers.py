@@ -136,11 +136,11 @@ class _Plan:
 
     def role(self, source):
         """main, method, peer, baseline or bound (which sees what nobody knows)."""
-        return self._methods[source].get("role", "method")
+        return self._methods.get(source, {}).get("role", "method")
 
     def sees_hidden(self, source):
         """Whether a method, or what it rests on, sees what is hidden from all others."""
-        return self.role(source) == "bound" or bool(self._methods[source].get("oracle"))
+        return self.role(source) == "bound" or bool(self._methods.get(source, {}).get("oracle"))
 
     @property
     def baseline(self):

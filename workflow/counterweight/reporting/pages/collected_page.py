@@ -2,6 +2,7 @@
 
 from counterweight.numerics.sensitivity import SPAN, TWICE
 from counterweight.reporting import blocks
+from counterweight.reporting.blocks import Card
 from counterweight.reporting.sheets import Column, Line, Points, Sheet, in_words, told
 from counterweight.reporting.study_page import Answer
 from counterweight.reporting.wording import amount, capital, number, percent, places_for
@@ -398,6 +399,18 @@ def bought_of_filter(numbers):
         )
     if of("labels_waiting") > 0:
         yield f"{number(of('labels_waiting'), 0)} people of collect.csv are still to be asked."
+
+
+def card_of_asked(numbers):
+    """The card of what groups that were asked for certify: of other people than the filter's."""
+    bound, kept = (
+        numbers.get(_PLAN, name, _BLANK) for name in ("collected_at_most", "certified_collected")
+    )
+    if bound.known:
+        title = "Certificate" if kept.known and kept.mean == 1 else "No certificate"
+        level = percent(numbers.get(_PLAN, "confidence_collected", _BLANK).mean, 1)
+        told = "what a leaf may tell about the group of people who had told none; confidence"
+        yield Card(f"{title} by who was asked", f"≤ {number(bound.mean, 3)}", "", f"{told} {level}")
 
 
 def _untold(numbers):

@@ -4,7 +4,12 @@ import math
 
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
-from counterweight.reporting.pages.collected_page import UNTOLD, bought_of_filter, planned_of_filter
+from counterweight.reporting.pages.collected_page import (
+    UNTOLD,
+    bought_of_filter,
+    card_of_asked,
+    planned_of_filter,
+)
 from counterweight.reporting.pages.trust import REHEARSAL
 from counterweight.reporting.sheets import (
     Bound,
@@ -169,6 +174,12 @@ MEASURED = (
     *("bound_imbalance", "excess_disclosivity", "excess_imbalance", "accuracy", "accuracy_worst"),
     *("rows_accepted", "distorted", "group_share", "group_gain", "accuracy_group"),
 )
+#: The same of people who had told no group, by those of them who were asked.
+BY_ASKED = (
+    *("disclosivity_collected", "collected_at_most", "collected_at_worst", "certified_collected"),
+    *("imbalance_before_collected", "imbalance_collected", "labels_bought", "labels_refused"),
+    *("share_before_collected", "share_after_collected"),
+)
 OF_PROXIES = (
     *("leaves", "height", "splits", "distance", "disclosivity", "disclosivity_nodes"),
     "attribute_accuracy",
@@ -183,9 +194,13 @@ LEAVES = Measure("leaves", "", "", 1)
 def table(numbers, target, reason_of):
     """What was measured on training and test rows; a group stands in ``part``.
 
+    What people say who were asked for their group has the method ``collect``.
     Shares in single leaves stand in the metrics only.
     """
-    return results_table(numbers, TARGETS, reason_of, MEASURED)
+    methods, targets = [*numbers.sources], TARGETS
+    if numbers.get("collect", "labels_bought", "unlabeled").known:
+        methods, targets = [*methods, "collect"], (*TARGETS, "unlabeled")
+    return results_table(numbers, targets, reason_of, (*MEASURED, *BY_ASKED), methods)
 
 
 # Numbers that follow from several.
@@ -485,14 +500,16 @@ def of_delivered(numbers, about):
             f"imbalance is {number(reached, 3)}, and {number(before, 3)} among all."
         )
     level = f"confidence {percent(confidence, 0)}"
+    untold = [*card_of_asked(numbers)]
+    asked_for, like = bool(untold), "those who told their group" if untold else "these"
     cards = [
         Card("Accepted", percent(rate), "", f"one of {number(1 / rate, 1)} people" * (rate > 0)),
         Card("Imbalance of the accepted", number(reached, 3), "", f"{number(before, 3)} among all"),
         Card(
-            "Certificate" if certified == 1 else "No certificate",
+            ("Certificate" if certified == 1 else "No certificate") + " by who told" * asked_for,
             f"≤ {number(bound, 3)}",
             "",
-            f"what a leaf may tell about anybody's group, for new people; {level}",
+            f"what a leaf may tell about anybody's group, for new people like {like}; {level}",
         ),
         Card(
             "Told on held-out rows",
@@ -501,10 +518,11 @@ def of_delivered(numbers, about):
             "the largest shift of a group's share, each person's leaf drawn once",
         ),
     ]
+    cards[3:3] = untold
     asked = plan_of(numbers, "given").get("certified") or plan_of(numbers, "given").get("chosen")
     limit = f" ({asked['alpha']:g} was the limit that was asked for)" if asked else ""
     more = (
-        f"{'Certified' if certified == 1 else 'Not certified'}: for new people like these a leaf "
+        f"{'Certified' if certified == 1 else 'Not certified'}: for new people like {like} a leaf "
         f"of the filter tells at most {number(bound, 3)} about anybody's group{limit}, with "
         f"{level}. Rows that did not fit it say so.",
         *bought_of_filter(numbers),
@@ -539,8 +557,9 @@ def _next_to_ask(numbers):
     if untold > 0 and not known:
         columns = plan_of(numbers, "group")
         one = isinstance(columns, str) or len(columns) == 1
+        what = "no group" if one else "not all their groups"
         yield (
-            f"{number(untold, 0)} people told {'no group' if one else 'not all their groups'}, and may be others than those who told. "
+            f"{number(untold, 0)} people told {what}, and may be others than those who told. "
             "collect: {budget: 300} says whom of them to ask, so that the bound is one for them."
         )
 

@@ -105,7 +105,8 @@ def read_bought(path, given, data, frame, coded=None):
     if known.sum() < LEAST:
         raise CounterweightError(
             f"{path} has {int(known.sum())} outcomes in the column "
-            f"{' and '.join(map(repr, outcomes))}, and {LEAST} are needed at least: fill in more, or leave collected out until then."
+            f"{' and '.join(map(repr, outcomes))}, and {LEAST} are needed at least: fill in more, "
+            "or leave collected out until then."
         )
     plans = set()
     if names["plan"] in table.column_names:

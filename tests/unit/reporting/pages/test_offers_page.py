@@ -4,6 +4,7 @@ import math
 import types
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import report_offers as offers
@@ -174,9 +175,12 @@ def test_a_plainer_method_that_predicts_better_is_said_first(small):
     made = pages.answer(numbers_of(better, plan_of()))
     assert made.sentence.startswith("Do not set offers by Choice model, hard alone. LogitBoost")
     assert "+30.0 %" in made.more[0]
+    # The chart is of what the sentence is of, and of revenue where that is.
+    drawn = {label: one.mean for label, one, _ in made.points}
+    assert drawn["LogitBoost"] == pytest.approx(np.mean([0.05, 0.051, 0.05]))
     better.loc[plain, "value"] = [0.2, 0.0, 0.12]
     made = pages.answer(numbers_of(better, plan_of()))
-    assert "+30.0 %" in made.sentence
+    assert "+30.0 %" in made.sentence and made.points.axis == "change of revenue, %"
     assert any("not significantly different" in text for text in made.more)
 
 

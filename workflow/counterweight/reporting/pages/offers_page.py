@@ -27,6 +27,7 @@ from counterweight.reporting.sheets import (
     Line,
     Points,
     Sheet,
+    cards_and_points,
     in_words,
     mark_of,
     told,
@@ -182,9 +183,20 @@ def answer(numbers):
         texts = (*warnings, paid, first, *random)
     bought = (*bought_of_offers(numbers), *planned_of_offers(numbers))
     said = [text for text in (*texts, *bought, *within_limits(numbers)) if text]
+    if warning and said[0] == warning:
+        points = predicted(numbers, line, others)
     rest = (*earned, compared) if paid else ()
     todo = tuple(next_steps(numbers)) if paid else ()
     return Answer(said[0], said[1:], totals or cards, points, rest, todo) if said else None
+
+
+def predicted(numbers, line, others):
+    """Points of how well each line predicts answers, for a sentence that is of that."""
+    known = [
+        (one.label, numbers.get(one.source, numbers.headline, **one.place), "", one is line)
+        for one in (line, *others)
+    ]
+    return cards_and_points(known, numbers.measure(numbers.headline))[1]
 
 
 def turned(numbers, lines):

@@ -1,7 +1,7 @@
-"""The search of the docs and of the report, by what somebody new types: two lists of thirty each.
+"""The search of the docs and of the report, by what somebody new types: lists of thirty each.
 
 A list was written before anybody looked at what the search finds for it. By the first the ranking
-was mended; the second was written afterwards, and nothing was changed by it. What is wanted is a
+was mended; the others were written afterwards, and nothing was changed by them. What is wanted is a
 part of an address; where several would do, one of them is to stand first.
 """
 
@@ -172,6 +172,61 @@ DOCS_AFTERWARDS = {
     "simulate copies of my data": ["own_table/rehearsal"],
 }
 
+#: Written later still, when nothing had been changed by it or for it.
+DOCS_AS_FOUND = {
+    "rejected applicants": [
+        "tutorials/blanks",
+        "notebooks/lender",
+        "own_table/blanks",
+        "examples/",
+        "families/selection_bias",
+    ],
+    "non-response bias": [
+        "families/selection_bias",
+        "own_table/blanks",
+        "docs/targets",
+        "docs/tilt",
+        "docs/collect",
+    ],
+    "heckman": ["docs/tilt", "own_table/how_wrong", "families/selection_bias", "docs/benchmark"],
+    "rosenbaum bounds": ["own_table/how_wrong"],
+    "prediction-powered inference": ["docs/collect"],
+    "stratified sampling": ["docs/collect"],
+    "cost per label": ["docs/collect"],
+    "raking": ["docs/targets"],
+    "slurm": ["docs/cluster"],
+    "docker": ["docs/operations", "docs/cluster"],
+    "licence of the data": ["docs/operations"],
+    "date columns": ["own_table/reading", "own_table/columns"],
+    "semicolon separated": ["own_table/reading"],
+    "parquet": ["own_table/reading"],
+    "sql query as table": ["own_table/reading"],
+    "random seed": ["docs/operations", "docs/studies"],
+    "how long does it take": ["docs/operations"],
+    "save the model": ["own_table/python", "docs/python_examples"],
+    "feature importance": ["own_table/python", "own_table/blanks_answer"],
+    "decision threshold": ["own_table/blanks_answer", "own_table/blanks", "own_table/promises"],
+    "regression outcome": ["own_table/blanks"],
+    "self-normalised importance sampling": [
+        "families/subsampled_logs",
+        "own_table/logs",
+        "logs/snips",
+    ],
+    "doubly robust": ["families/subsampled_logs", "own_table/logs"],
+    "click log": [
+        "own_table/logs",
+        "tutorials/log",
+        "families/subsampled_logs",
+        "notebooks/clicks",
+    ],
+    "best price": ["own_table/offers", "tutorials/offers", "families/offers", "notebooks/prices"],
+    "latent classes of customers": ["families/offers"],
+    "privacy of groups": ["families/balanced_filters", "own_table/panel"],
+    "two protected attributes": ["own_table/panel", "families/balanced_filters", "docs/collect"],
+    "model update without churn": ["families/constraints", "own_table/promises"],
+    "write a custom metric": ["docs/extending"],
+}
+
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
@@ -210,7 +265,9 @@ def test_what_is_wanted_in_the_report_stands_first(shown, report, asked, least):
     assert len(good) >= least, {query: found[query] for query in asked.keys() - {*good}}
 
 
-@pytest.mark.parametrize(("asked", "least"), [(DOCS_MENDED_BY, 24), (DOCS_AFTERWARDS, 19)])
+@pytest.mark.parametrize(
+    ("asked", "least"), [(DOCS_MENDED_BY, 24), (DOCS_AFTERWARDS, 19), (DOCS_AS_FOUND, 15)]
+)
 def test_what_is_wanted_in_the_docs_stands_first(shown, site, asked, least):
     known = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))["docs"]
     with pages.opened(shown, site / "index.html") as (page, _):

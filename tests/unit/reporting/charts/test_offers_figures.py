@@ -62,6 +62,11 @@ def test_a_method_without_segments_that_is_used_is_what_is_drawn(made, tmp_path)
     (ax,) = draw("profiles", study).figure.axes
     first = [float(text.get_text().replace("\N{MINUS SIGN}", "-")) for text in ax.texts[::2]]
     assert len(first) == 5 and np.all(np.diff(first) > 0)
+    # Few offers that were made are each a point of their own.
+    few = 10.0 * np.clip(np.round(table["offer"] / 10), 1, 4)
+    table.assign(offer=few).to_parquet(tmp_path / "offers.parquet")
+    said = draw("curves", StudyNumbers("natural_park", study.plan, study.metrics, tmp_path)).points
+    assert said[said["series"] == "predicted"]["at"].unique().tolist() == sorted(few.unique())
     # Where segments are used, they are drawn as before.
     given = given.assign(part="predictive_choice", setting="soft")
     study = StudyNumbers("natural_park", plan, pd.concat([metrics, given]), tmp_path)

@@ -88,9 +88,11 @@ def curves_of(study, told):
     """Acceptance and revenue by past offer, predicted and as answered; the best offers below."""
     known = told.dropna(subset=["@offer", "@p", "@answer"])
     scale, x = _scale(study, known["@offer"])
-    edges = np.unique(np.quantile(known["@offer"], np.linspace(0, 1, _BINS + 1)))
+    edges = np.unique(known["@offer"])
+    if len(edges) > _BINS:
+        inner = np.linspace(0, 1, _BINS + 1)[:-1]
+        edges = np.unique(np.quantile(known["@offer"], inner))
     place = np.searchsorted(edges, known["@offer"], "right") - 1
-    place = np.clip(place, 0, max(len(edges) - 2, 0))
     earns = scale.revenue(known["@offer"].to_numpy(float))
     groups = known.groupby(place)
     at, count = groups["@offer"].mean(), groups.size()

@@ -1,6 +1,7 @@
 """The report: complete, self-contained, escaped, and honest about its data."""
 
 import copy
+import io
 import json
 import re
 from pathlib import Path
@@ -13,7 +14,13 @@ from counterweight.reporting import assemble, blocks
 from counterweight.reporting.charts import forms
 from counterweight.reporting.charts.forms import drawn
 from counterweight.reporting.claims import load_claims
-from counterweight.reporting.numbers import StudyNumbers, failure_of, last_line, reason_of
+from counterweight.reporting.numbers import (
+    StudyNumbers,
+    failure_of,
+    last_line,
+    measurements_and_failures,
+    reason_of,
+)
 from counterweight.reporting.pages import selection_page
 from counterweight.reporting.render import render
 from counterweight.reporting.report_jobs import report_plan
@@ -292,6 +299,29 @@ def test_the_nearest_failure_explains_a_missing_result():
     assert failure_of([shared, study], "s", "logistic", "adult") is study
     assert failure_of([shared], "s", "logistic", "adult") is shared
     assert failure_of([shared, study, own], "other", "logistic") is None
+
+
+def test_what_a_run_that_was_cut_short_did_not_begin_is_not_called_failed(
+    tmp_path, monkeypatch, capsys, plan
+):
+    monkeypatch.chdir(tmp_path)
+    chains = []
+    for name in ("broken", "waiting", "later"):
+        step = {"study": "s", "source": name, "stage": "train", "log": f"{name}.log"}
+        chains.append(step | {"measured": False, "steps": [step | {"outputs": [f"{name}.out"]}]})
+    Path("broken.log").write_text("ERROR: no rows\n")
+    given = {"shown": plan, "chains": chains, "claims": [], "results": ".", "told": True}
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(given)))
+    monkeypatch.setattr(assemble, "unpacked", lambda shown: shown)
+    monkeypatch.setattr(
+        assemble,
+        "assemble_what_is_there",
+        lambda shown, chains, claims, results: measurements_and_failures(chains, dated=True)[1],
+    )
+    assemble.main()
+    first, second, _ = capsys.readouterr().out.splitlines()
+    assert first == "FAILED train s broken (log: broken.log)"
+    assert second == "Not begun when the run ended: 2 more steps."
 
 
 def test_the_error_line_of_a_log_is_its_reason():

@@ -290,14 +290,17 @@ def main():
         )
     except CounterweightError as error:
         sys.exit(f"ERROR: {error}")
-    for failure in failures:
+    begun = [failure for failure in failures if failure["begun"]]
+    for failure in begun:
         what = " ".join(filter(None, [failure["study"], failure["source"]]))
         print(f"FAILED {failure['stage']} {what} (log: {failure['log']})")
         for line in [] if given.get("told") else failure["reason"].splitlines()[-8:]:
             print(f"    {line}")
+    if len(begun) < len(failures):
+        print(f"Not begun when the run ended: {len(failures) - len(begun)} more steps.")
     if not failures:
         print("Nothing that the report needs is missing: see the messages above.")
-    if any(failure["stage"] == "download" for failure in failures):
+    if any(failure["stage"] == "download" for failure in begun):
         print("No network? `make demo` runs the whole workflow on generated data without one.")
     print(f"{given['results']}/{blocks.PARTIAL} shows what there is and marks what failed.")
 

@@ -476,8 +476,8 @@ def first_failure(chain, dated=False):
 
     With `dated`, an output older than what it was made from counts as missing: after a run that was
     cut short it is left from an earlier one. A failure has ``study``, ``source``, ``stage``,
-    ``reason`` (the end of the log), ``log``, and ``affects``: the sources that have no result for
-    it.
+    ``reason`` (the end of the log), ``log``, ``begun``, which is false where the run ended before
+    it, and ``affects``: the sources that have no result for it.
     """
     newest = 0.0
     for step in chain["steps"]:
@@ -487,15 +487,16 @@ def first_failure(chain, dated=False):
         if not absent and (min(dates) >= newest or not dated):
             newest = max(dates)
             continue
-        reason = "Not made anew in this run, which was interrupted: run again."
+        reason, told = "Not made anew in this run, which was interrupted: run again.", ""
         if absent:
-            reason = _reason(step["log"]) or (
+            told = _reason(step["log"])
+            reason = told or (
                 f"{listed(absent)}: not made, and no log was written; the run was interrupted or "
                 "an earlier step failed."
             )
         failure = {"study": chain["study"], "source": chain["source"]} | step
         failure = {key: failure[key] for key in ("study", "source", "stage", "log")}
-        return failure | {"reason": reason, "affects": [chain["source"]]}
+        return failure | {"reason": reason, "begun": bool(told), "affects": [chain["source"]]}
     return None
 
 

@@ -560,9 +560,9 @@ def test_rows_that_agree_by_chance_or_not_in_all_are_no_copies(change):
     assert copied_rows(change(doubled()), {"id": "who"})[1] == {}
 
 
-def test_rows_that_belong_together_by_the_config_are_no_copies():
-    for role in ("group", "user"):
-        assert copied_rows(doubled(), {"id": "who", role: "town"})[1] == {}
+def test_rows_that_belong_together_by_the_config_and_events_of_a_log_are_no_copies():
+    for roles in ({"group": "town"}, {"user": "town"}, {"reward": "y"}):
+        assert copied_rows(doubled(), {"id": "who"} | roles)[1] == {}
 
 
 @pytest.mark.parametrize("role", ["balance", "x"])

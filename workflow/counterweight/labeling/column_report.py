@@ -146,14 +146,14 @@ def copied_rows(frame, roles):
     """Rows that look like copies of an earlier one, and what is said of them, by the column.
 
     A mask (n,) and a mapping of the column with most different values to a sentence; no rows and
-    nothing where there are none, or where the config says who belongs together. Rows are compared
-    in all columns but the id, and texts and whole numbers that are another in every row, which may
-    be ids. Rows that agree in a few coarse columns are no copies: at least three columns are
-    needed, one of them with different values in a tenth of the rows, and of the rows that share a
-    value of it most share all others.
+    nothing where there are none, where the config says who belongs together, or rows are events of
+    a log, which may well be the same. Rows are compared in all columns but the id, and texts and
+    whole numbers that are another in every row, which may be ids. Rows that agree in a few coarse
+    columns are no copies: at least three columns are needed, one of them with different values in a
+    tenth of the rows, and of the rows that share a value of it most share all others.
     """
     none = np.zeros(len(frame), bool), {}
-    if roles.get("group") or roles.get("user"):
+    if any(roles.get(role) for role in ("group", "user", "reward")):
         return none
     names = [name for name in frame.columns if name not in ("row", roles.get("id"))]
     distinct = frame[names].nunique()

@@ -70,7 +70,7 @@ class Bought:
         """Refuse labels that another plan drew, or that nobody drew."""
         digest = str(plan["plan"].iloc[0])
         # Plans drawn by version 1.0.0 have digits.
-        if in_letters(self.plan) != in_letters(digest):
+        if in_letters(self.plan) != digest:
             raise CounterweightError(
                 f"{self.path} was drawn by another plan ({self.plan or 'it names none'}) than the "
                 f"table, its models and the key make now ({digest}): leave collect out to have the "

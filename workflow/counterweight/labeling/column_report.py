@@ -162,11 +162,11 @@ def copied_rows(frame, roles):
         return none
     finest = distinct[names].idxmax()
     tied = np.flatnonzero(frame[finest].duplicated(keep=False) & frame[finest].notna())
-    same = frame[names].iloc[tied].duplicated(keep=False)
+    rows, again = frame[names].iloc[tied], np.zeros(len(frame), bool)
+    same = rows.duplicated(keep=False)
     if same.sum() < max(0.01 * len(frame), 10, 0.5 * len(tied)):
         return none
-    again = none[0]
-    again[tied] = frame[names].iloc[tied].duplicated()
+    again[tied] = rows.duplicated()
     return again, {
         finest: f"{same.sum()} of {len(frame)} rows have its value and that of every other column "
         "in common with another row: if these are copies, leave out all but one, or name as group "
@@ -458,7 +458,8 @@ def tell_columns(job):
     check_roles([name for name in frame.columns if name != "row"], roles_by_column(roles))
     _check_ids(frame, roles, told)
     again, copies = copied_rows(frame, roles)
-    doubts = facts["doubts"]
+    # Without copies no row is left out, and none is copied for it.
+    once, doubts = ~again if copies else slice(None), facts["doubts"]
     for name, said in copies.items():
         doubts = doubts | {name: "; ".join(filter(None, [doubts.get(name), said]))}
     report = column_report(
@@ -466,8 +467,8 @@ def tell_columns(job):
         types,
         made,
         roles,
-        secrets=secrets_of(frame[~again], types, told["roles"]),
-        once=~again if copies else None,
+        secrets=secrets_of(frame[once], types, told["roles"]),
+        once=once,
         doubts=doubts,
         explained=[one["column"] for one in told["roles"].values() if _explained(one)],
         keep=told["keep"],

@@ -27,7 +27,7 @@ SIZES = (10_000, 100_000, 1_000_000)
 #: Seconds from which a stage counts for how time grows: below it is the start of a process.
 COUNTED = 3.0
 FAMILIES = {
-    "outcome": "outcome with blanks",
+    "outcome": "outcome with blanks, 15 columns",
     "offers": "offers",
     "filter": "balanced filter",
     "log": "log",
@@ -57,6 +57,19 @@ REPEATS = {
 }
 
 
+def further(rng, rows):
+    """Columns that make fifteen of the lender's nine: numbers, some blank, and levels of words."""
+    tenure = rng.gamma(2, 3, rows).round(1)
+    return {
+        "age": rng.integers(18, 80, rows),
+        "tenure": np.where(rng.random(rows) < 0.1, np.nan, tenure),
+        "balance": rng.normal(2000, 900, rows).round(2),
+        "usage": (rng.beta(2, 2, rows) * 100).round(1),
+        "branch": rng.choice([f"branch {number}" for number in range(40)], rows),
+        "product": rng.choice(["card", "car", "house", "study", "other"], rows),
+    }
+
+
 def drawn(rows, folder, families):
     """Write the tables of `rows` rows; the config that runs those of the families."""
     spec = importlib.util.spec_from_file_location("tables", ROOT / "examples" / "tables.py")
@@ -65,6 +78,8 @@ def drawn(rows, folder, families):
     rng = np.random.default_rng(rows)
     frames = {}
     frames["outcome"], frames["new_outcome"], _ = examples.lender(rng, rows)
+    for name in ("outcome", "new_outcome"):
+        frames[name] = frames[name].assign(**further(rng, len(frames[name])))
     frames["offers"], frames["new_offers"] = examples.school(rng, rows)
     frames["filter"], frames["new_filter"] = examples.panel(rng, rows)
     # As many rows as the others after the zeros are dropped.

@@ -1,8 +1,11 @@
 """Selectors: the model that made the labels is found, and boosting only where it pays."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.labeling.encoding import DenseRows, TabularEncoder
+from counterweight.numerics import linear
 from counterweight.selection import selectors
 from counterweight.selection.mixture_selector import GaussianMixtureSelector
 from counterweight.selection.selectors import (
@@ -120,3 +123,36 @@ def test_the_choice_asks_so_many_rows_at_most(monkeypatch, most, asked):
     monkeypatch.setattr(selectors, "_both", lambda count: seen.append(count) or both(count))
     BetterOfTwoSelector().settled(X, s, np.random.default_rng(0))
     assert seen == [asked]
+
+
+@pytest.mark.parametrize("curved", [False, True])
+def test_of_rows_made_on_demand_no_more_are_made_than_a_fit_takes(monkeypatch, curved):
+    X, _, s = rows(6000, curved=curved)
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.where(X[:, 0] > 1, "x", "y")})
+    types = {"a": "number", "b": "number", "c": "text"}
+    encoded = TabularEncoder().fit(frame, [*types], types).encode(frame)
+    for module, name in (
+        (selectors, "FITTED_ROWS"),
+        (selectors, "ASKED_ROWS"),
+        (linear, "HELD_ROWS"),
+    ):
+        monkeypatch.setattr(module, name, 1000)
+
+    def chances(X, given):
+        rng = np.random.default_rng(5)
+        return selectors.selection_probabilities(BetterOfTwoSelector(), X, s, X[:given], rng)
+
+    p, new, share, _ = chances(encoded.dense(), 0)
+    made, dense = [], type(encoded).dense
+    monkeypatch.setattr(type(encoded), "dense", lambda own: made.append(len(own)) or dense(own))
+    found, _, of_map, _ = chances(DenseRows(encoded), 0)
+    np.testing.assert_array_equal(found, p)
+    assert of_map == share and len(new) == 0 and 0 < max(made) <= 1000
+    # Nobody is new: the fit to all rows, which nothing would be asked of, is not made.
+    fits = []
+    fit = BetterOfTwoSelector.fit
+    told = lambda own, *rest, **named: fits.append(own) or fit(own, *rest, **named)  # noqa: E731
+    monkeypatch.setattr(BetterOfTwoSelector, "fit", told)
+    chances(DenseRows(encoded), 0)
+    assert len(fits) == 5
+    assert len(chances(DenseRows(encoded), 30)[1]) == 30 and len(fits) == 11

@@ -24,7 +24,13 @@ from counterweight.numerics.checks import (
     two_class_rows,
 )
 from counterweight.numerics.estimator import TwoClasses
-from counterweight.numerics.linear import RIDGE, fit_logistic, folds, logistic_probability
+from counterweight.numerics.linear import (
+    RIDGE,
+    fit_logistic,
+    folds,
+    logistic_probability,
+    row_blocks,
+)
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.plan.components import load
 from counterweight.tables import parquet
@@ -151,6 +157,13 @@ def _drawn(y, most, rng):
     return np.sort(np.concatenate(rows)), kept / count
 
 
+def _as_they_are(X, y):
+    """Rows and labels that are checked; of rows made on demand those that are looked at are."""
+    if hasattr(X, "encoded"):
+        return X, checked_labels(y, len(X))
+    return two_class_rows(X, y)[:2]
+
+
 class BetterOfTwoSelector(Selector):
     """p(s = 1 | x) by logistic regression, unless boosting has a clearly smaller log loss.
 
@@ -171,7 +184,7 @@ class BetterOfTwoSelector(Selector):
 
     def settled(self, X, y, rng):
         """Whether boosting is taken, by all rows: what all folds share."""
-        X, y, _ = two_class_rows(X, y)
+        X, y = _as_they_are(X, y)
         asked = np.sort(rng.permutation(len(y))[:ASKED_ROWS]) if len(y) > ASKED_ROWS else ...
         X, y = X[asked], y[asked]
         tried = rng.random(len(y)) < TRIED
@@ -187,7 +200,7 @@ class BetterOfTwoSelector(Selector):
 
     def fit(self, X, y, *, rng=None, shared=None):
         """Fit on rows (n, d) and whether each is labeled (n,), 1 or 0; `shared` is of `settled`."""
-        X, y, _ = two_class_rows(X, y)
+        X, y = _as_they_are(X, y)
         boosting = self.settled(X, y, rng) if shared is None else shared
         rows, rate = _drawn(y, FITTED_ROWS, rng)
         self.model_, self.odds_ = _both(len(rows))[int(boosting)], float(rate[0] / rate[1])
@@ -264,7 +277,8 @@ def selection_probabilities(
     if n_folds != int(n_folds) or n_folds < 2:
         raise CounterweightError(f"n_folds is {n_folds}; cross-fitting needs 2 folds or more.")
     check_same_columns(labels_of(X), labels_of(X_new), "X_new", warn=False)
-    X, X_new = checked_rows(X), checked_rows(X_new, empty=True)
+    if not hasattr(X, "encoded"):
+        X, X_new = checked_rows(X), checked_rows(X_new, empty=True)
     s = checked_labels(s, len(X), "labeled or not (s)")
     smallest = int(np.bincount(s, minlength=2).min())
     if smallest < n_folds:
@@ -283,12 +297,14 @@ def selection_probabilities(
     converged = True
     for k in range(n_folds):
         held = fold == k
-        fitted = selector.fit(X[~held], s[~held], rng=rng, shared=shared)
-        score[held] = _probability(fitted, X[held])
+        fitted = selector.fit(_some(X, ~held), s[~held], rng=rng, shared=shared)
+        score[held] = _probability(fitted, _some(X, held))
         converged &= fitted.converged_
-    fitted = selector.fit(X, s, rng=rng, shared=shared)
-    converged &= fitted.converged_
-    new = _probability(fitted, X_new) if len(X_new) else np.empty(0)
+    new = np.empty(0)
+    if len(X_new):
+        fitted = selector.fit(X, s, rng=rng, shared=shared)
+        converged &= fitted.converged_
+        new = _probability(fitted, X_new)
     if calibration == "none":
         return score, new, 0.0, converged
     isotonic = _isotonic(score, s)
@@ -300,11 +316,18 @@ def selection_probabilities(
     return p, p_new, share, converged
 
 
+def _some(X, which):
+    """Rows of a mask, made later where all are made on demand."""
+    return X.take(which) if hasattr(X, "encoded") else X[which]
+
+
 def _probability(selector, X):
     """p(s = 1 | x) (n,), not calibrated."""
     if hasattr(selector, "predict_proba"):
-        return selector.predict_proba(X)[:, 1]
-    return selector.predict(X)
+        parts = [selector.predict_proba(X[part])[:, 1] for part in row_blocks(len(X))]
+    else:
+        parts = [selector.predict(X[part]) for part in row_blocks(len(X))]
+    return np.concatenate(parts)
 
 
 def _isotonic(score, s):
@@ -403,19 +426,18 @@ def selected(job, data, least=0):
             else:
                 where = data.positions(repeat, ~test)
                 ordered = data.in_order(where)
-                X = data.X[where[ordered]]
-                told = data.X[data.positions(repeat, test)] if test.any() else X[:1]
+                X = data.taken(where[ordered])
                 found, of_test, share, converged = selection_probabilities(
                     load("selector", spec["selector"])(**spec["options"]),
                     X,
                     labels["selected"][~test][ordered],
-                    told,
+                    data.taken(data.positions(repeat, test)),
                     generator(given["seed"], given["stream"], repeat, "selection"),
                     calibration=spec["calibration"],
                     n_folds=spec["folds"],
                 )
                 p[np.flatnonzero(~test)[ordered]] = found
-                p[test] = of_test[: test.sum()]
+                p[test] = of_test
                 fit = {"converged": float(converged), "isotonic_share": share}
             weight = 1.0 / labels["keep_rate"][shown]
             records = describe_selection(p[shown], labels["selected"][shown], weight)

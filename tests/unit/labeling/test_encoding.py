@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.encoding import TabularEncoder
+from counterweight.labeling.encoding import DenseRows, TabularEncoder
 from counterweight.tables.parquet import read_columns, read_table, write_table
 from typed_rows import TYPES, fitted, same, table
 
@@ -57,6 +57,17 @@ def test_dense_tells_what_typed_tells():
     missing = X[:, encoded.dense_names.index("age_missing")] == 1
     np.testing.assert_array_equal(np.where(missing, np.nan, X[:, age]), typed[:, 0])
     assert (X[missing, age] == frame["age"].median()).all()
+
+
+def test_some_columns_are_those_of_all():
+    frame = table()
+    encoded = fitted(frame).encode(frame)
+    X, made = encoded.dense(), DenseRows(encoded)
+    for at in range(X.shape[1]):
+        np.testing.assert_array_equal(made[:, at], X[:, at])
+        np.testing.assert_array_equal(made[5:9, at], X[5:9, at])
+    for columns in (np.arange(X.shape[1]) % 3 == 1, [4, 0, 2], slice(1, 4)):
+        np.testing.assert_array_equal(made[:, columns], X[:, columns])
 
 
 def test_levels_are_sorted_by_frequency_then_name_and_rare_ones_are_pooled():

@@ -153,3 +153,25 @@ def test_shares_of_fits_that_tell_nothing_are_numbers():
     assert combined.shares.tolist() == [0.0, 0.0]
     assert CombinedModel([None, None], [1.0, 3.0], 0.4).shares.tolist() == [0.25, 0.75]
     assert combined.score([0, 0, 0]).tolist() == [0.4] * 3
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_rows_that_were_explained_are_not_scored_a_second_time(encoder, binary, monkeypatch):
+    parts = [fitted(encoder, learner, binary) for learner in ("linear", "boosting")]
+    parts.append(fitted(encoder, "linear", binary))
+    model = CombinedModel(parts, [0.5, 0.4, 0.0], 0.1)
+    rows = encoder.encode(table(300, 7))
+    scores = [part.score(encoder.encode(table(300, 7))) for part in parts]
+    with model.remembering(rows):
+        told = [model.explained(rows[part])[0] for part in (slice(200), slice(200, None))]
+    asked = []
+    raw = EncodedModel.raw
+    monkeypatch.setattr(
+        EncodedModel, "raw", lambda own, *rest: asked.append(own) or raw(own, *rest)
+    )
+    for part, score in zip(parts, scores, strict=True):
+        np.testing.assert_array_equal(part.score(rows), score)
+    # That which nothing was asked of, and it alone.
+    assert asked == parts[2:]
+    np.testing.assert_allclose(np.concatenate(told), model.score(rows), rtol=0, atol=1e-12)
+    assert parts[0].score(rows[:5]).shape == (5,) and asked[1:] == parts[:1]

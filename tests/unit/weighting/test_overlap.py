@@ -1,8 +1,11 @@
 """Rows that resemble nobody labeled; overlap and balance."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.labeling.encoding import DenseRows, TabularEncoder
+from counterweight.numerics import linear
 from counterweight.weighting.overlap import (
     CUTS,
     LEAST_SPREAD,
@@ -314,3 +317,27 @@ def test_support_of_1_0_0_is_read(rng):
     assert later >= {"range", "least_chance", "empty_low"}
     old = Support.from_arrays({k: saved[k] for k in saved.keys() - later})
     assert old.reason(np.array([[0.0, 20, 1, 0, 0]]), np.ones(1)).tolist() == ["number 1"]
+
+
+def test_rows_made_on_demand_are_supported_as_all_of_them_at_once(rng, monkeypatch):
+    frame = pd.DataFrame(rng.normal(size=(3000, 3)), columns=["a", "b", "c"])
+    frame.loc[::9, "a"] = np.nan
+    frame["code"] = rng.integers(0, 4, 3000).astype(float)
+    frame["city"] = rng.choice(["Bonn", "Trier", "Ulm"], 3000)
+    types = dict.fromkeys(("a", "b", "c", "code"), "number") | {"city": "text"}
+    encoder = TabularEncoder().fit(frame, [*types], types)
+    encoded = encoder.encode(frame)
+    X = encoded.dense()
+    labeled = rng.random(3000) < expit(1 - X[:, encoder.dense_names.index("b")])
+    blocks = [
+        encoder.names.index(f.column) if f.kind == "category" else -1 for f in encoder.features_
+    ]
+    made = []
+    for rows in (X, DenseRows(encoded)):
+        monkeypatch.setattr(linear, "HELD_ROWS", 700)
+        taken = rows.take if hasattr(rows, "encoded") else rows.__getitem__
+        told = {"unlabeled": taken(~labeled), "onehot": np.array(blocks)}
+        made.append(Support().fit(taken(labeled), rng=np.random.default_rng(3), **told).to_arrays())
+    assert made[0].keys() == made[1].keys()
+    for name, values in made[0].items():
+        np.testing.assert_array_equal(made[1][name], values, err_msg=name)

@@ -25,11 +25,11 @@ from counterweight.labeling.missing_outcomes import BlankData, OutOfFold
 from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.score_models import CombinedModel, EncodedModel, digits_for, scores_of
 from counterweight.numerics.estimate import Estimate, around, hidden_mean, t_interval
-from counterweight.numerics.linear import FOLD_ROWS, averaged, centred, factor_to
+from counterweight.numerics.linear import FOLD_ROWS, averaged, centred, factor_to, row_blocks
 from counterweight.numerics.sensitivity import TWICE, step_bounds
 from counterweight.numerics.tilt import tilted
 from counterweight.plan.components import configured, reference
-from counterweight.tables.parquet import read_columns, read_models, read_table
+from counterweight.tables.parquet import joined, read_columns, read_models, read_table
 from counterweight.tables.study_data import generator
 from counterweight.weighting.importance_weights import Rows, effective_sample_size
 from counterweight.weighting.overlap import Support, overlap
@@ -123,10 +123,14 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
     frame = read_table(paths.table)
     facts = _facts(given, data, tested, frame, name, model, why)
     words = facts["names"]
+    if not collected:  # of many rows all columns are as much again as what is made of them
+        frame = frame[[given["id"]] if given["id"] else []]
     saved = SavedScores(facts, data.encoder, model, band, support, {})
     if chance is not None and support.least_chance_ > 0:
+        # From as many rows as the chances are learned from, the first by content.
+        some = np.sort(data.in_order(np.arange(len(data.rows)))[:FOLD_ROWS])
         facts["chance"], saved.chance = EncodedModel.nearest(
-            data.encoded, data.labeled.astype(float), chance
+            data.encoded.take(some), data.labeled[some].astype(float), chance[some]
         )
     if tilted:
         saved.tilt, facts["tilt"], facts["rests_on"] = tilted(
@@ -151,6 +155,8 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
     for sentence in (*facts["why"], *(facts["rests_on"] if tilted else ())):
         job.log.info(sentence)
     scores = _scores(saved, data, tested, frame, held_out, chance)
+    if not collected:  # while the models have the scores of all rows
+        estimates = {one: answers.of(one) for one in names}
     if collected:
         collected.fill(scores, saved.classes_ if saved.binary else None)
     further = []
@@ -175,7 +181,6 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
         return saved, scores, records
     if not (tilted or elsewhere):
         predictions = {one: answers.out_of_fold(one) for one in names}
-        estimates = {one: answers.of(one) for one in names}
         made = robust_records(tested, predictions, estimates, rows.where, rows.weight)
         blank = ~data.labeled
         if data.binary and blank.any():
@@ -198,11 +203,11 @@ def _support(given, data, weight, chance):
     ordered = data.in_order(np.flatnonzero(data.labeled))
     told = {}
     if not data.labeled.all():
-        told["unlabeled"] = data.X[np.flatnonzero(~data.labeled)]
+        told["unlabeled"] = data.taken(np.flatnonzero(~data.labeled))
         if chance is not None:
             told["chance"] = chance[data.labeled][ordered], chance[~data.labeled]
     return Support().fit(
-        data.X[np.flatnonzero(data.labeled)[ordered]],
+        data.taken(np.flatnonzero(data.labeled)[ordered]),
         weight[ordered],
         **told,
         rng=generator(given["seed"], given["stream"], 0, "support"),
@@ -371,7 +376,11 @@ def _scores(saved, data, tested, frame, held_out, chance):
     tilt = saved.tilt and replace(saved.tilt, chance=None)
     seen = saved.chance and _CrossFitted(data.rows, chance)
     asked = replace(saved, tilt=tilt, chance=seen, known=data.rows[data.labeled])
-    scores, known = pd.DataFrame(asked.scored(frame)), data.labeled
+    # What is told of each row has its score by each part, which other methods are told by, too.
+    with saved.model.remembering(data.encoded):
+        made = [asked.told(data.encoded[part]) for part in row_blocks(len(data.rows))]
+    scores = pd.DataFrame(joined(made))
+    known = data.labeled
     for column in ("estimate", "low", "high", *(("at_random",) if tilt else ())):
         scores.loc[known, column] = data.y[known]
     if saved.binary:

@@ -153,6 +153,10 @@ class SavedScores(SavedPredictor):
     def answered(self, frame, first=0, reasons=True):
         """Answers for typed rows, see `scores`, and what `drift` needs of them."""
         rows = self.encoder.encode(frame)
+        return self.told(rows, reasons), count_rows(rows)
+
+    def told(self, rows, reasons=True):
+        """Answers for encoded rows, a dict of arrays (n,)."""
         if reasons:
             raw, _, parts = self.model.explained(rows)
             estimate = self.model.answers(raw)
@@ -171,7 +175,7 @@ class SavedScores(SavedPredictor):
         if reasons:
             reason = np.full(len(rows), "", dtype=object)
             reason[asked] = self.support.reason(X, chance)
-            columns |= {"supported": reason == "", "reason": reason.astype(str)}
+            columns |= {"supported": reason == "", "reason": reason}
         else:
             columns["supported"] = np.ones(len(rows), bool)
             columns["supported"][asked] = ~self.support.outside(X, chance)
@@ -180,7 +184,7 @@ class SavedScores(SavedPredictor):
             columns["decision"] = self.classes_[(estimate >= self.facts["threshold"]).astype(int)]
         if reasons:
             columns |= most_moved(parts, self.encoder.names, self.facts.get("digits", 2))
-        return columns, count_rows(rows)
+        return columns
 
     def unidentified(self, columns):
         """Ends of the answers: of rows that are not supported, those of any outcome at all."""

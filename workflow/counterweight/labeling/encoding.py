@@ -327,22 +327,32 @@ class Encoded:
 
     __getitem__ = take
 
-    def dense(self):
+    def dense(self, columns=slice(None)):
         """Numbers for linear models, (n, d): medians filled in, one column a level.
 
-        A text that was not seen is 1 in other, and in none where there is no other.
+        A text that was not seen is 1 in other, and in none where there is no other. `columns` are
+        places of those that are wanted, or a mask of all.
         """
         encoder = self.encoder
-        X = np.zeros((len(self), len(encoder.features_)))
+        wanted = np.arange(len(encoder.features_))[columns]
+        # The last entry is what -1, the place of what is no column, points to.
+        at_place = np.full(len(encoder.features_) + 1, -1)
+        at_place[wanted] = np.arange(len(wanted))
+        X = np.zeros((len(self), len(wanted)))
         for at, fact in enumerate(encoder.numbers_):
-            value, flag = encoder._places[fact.column]
+            value, flag = at_place[encoder._places[fact.column]]
+            if value < 0 and flag < 0:
+                continue
             missing = np.isnan(self.numbers[:, at])
             if value >= 0:
                 X[:, value] = np.where(missing, fact.median, self.numbers[:, at])
             if flag >= 0:
                 X[:, flag] = missing
         for at, fact in enumerate(encoder.categories_):
-            places = encoder._places[fact.column][self.codes[:, at]]
+            places = at_place[encoder._places[fact.column]]
+            if (places < 0).all():
+                continue
+            places = places[self.codes[:, at]]
             there = np.flatnonzero(places >= 0)
             X[there, places[there]] = 1
         return X
@@ -372,7 +382,12 @@ class DenseRows:
         return self.shape[0]
 
     def __getitem__(self, index):
-        return self.encoded.take(index).dense()
+        if not isinstance(index, tuple):
+            return self.encoded.take(index).dense()
+        rows, columns = index
+        if np.ndim(columns) or isinstance(columns, slice):
+            return self.encoded.take(rows).dense(columns)
+        return self.encoded.take(rows).dense([columns])[:, 0]
 
     def take(self, index):
         """Some rows, which are made as these are."""

@@ -20,6 +20,8 @@ van der Laan, Polley & Hubbard (2007), *Statistical Applications in Genetics* 6,
 own and for what is judged on folds that no part of it has seen.
 """
 
+import contextlib
+
 import numpy as np
 from scipy.special import expit, logit
 
@@ -63,8 +65,8 @@ class EncodedModel:
 
     def __init__(self, model, centre, target="general", binary=True):
         self.model, self.centre, self.target, self.binary = model, centre, target, binary
-        #: The rows that were asked last, and their scores.
-        self._asked = None, None
+        #: The rows that were asked last, and their scores; scores that `explained` tells, if kept.
+        self._asked, self._heard = (None, None), None
 
     @classmethod
     def learned(cls, learner, rows, y, weight=None, *, binary):
@@ -140,7 +142,19 @@ class EncodedModel:
     def explained(self, rows):
         """Score (n,), its mean, contributions (n, k) of `rows.names`; see the module."""
         found = self._explained(rows)
-        return through(self.model.answers, *found) if self._linked else found
+        found = through(self.model.answers, *found) if self._linked else found
+        if self._heard is not None:
+            self._heard.append(found[0])
+        return found
+
+    @contextlib.contextmanager
+    def remembering(self, rows):
+        """Keep scores of rows, all of which `explained` is asked about in the block, in turns."""
+        self._heard = []
+        yield
+        if self._heard:
+            self._asked = rows, np.concatenate(self._heard)
+        self._heard = None
 
     def _explained(self, rows):
         X = seen_by(self.model, rows)
@@ -382,6 +396,14 @@ class CombinedModel:
                     parts + factor * added,
                 )
         return score, base, parts
+
+    @contextlib.contextmanager
+    def remembering(self, rows):
+        """Of each part; see `EncodedModel.remembering`."""
+        with contextlib.ExitStack() as stack:
+            for part in self.parts:
+                stack.enter_context(part.remembering(rows))
+            yield
 
     def to_arrays(self):
         """Fitted numbers by name."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import checked_new_rows, checked_rows, checked_weights
+from counterweight.numerics.linear import row_blocks
 from counterweight.weighting.no_outcomes import EmptyRanges, least_chance
 
 #: Cuts of each number in the search for empty corners.
@@ -227,14 +228,16 @@ class Support:
     def fit(self, X, weight=None, *, rng, onehot=None, names=None, unlabeled=None, chance=None):
         """Fit on the labeled rows.
 
-        `X` array (n, d): encoded features: numbers (any scale) and one-hot columns; `weight` array
-        (n,), optional: to the target population; `onehot` array (d,), optional: bool, or the number
-        of the block that a column belongs to and -1 for numbers. By default columns that hold 0 and
-        1 only. `names` sequence of str, optional: of the columns, for `reason`. `unlabeled` array
-        (N, d), optional: features of the rows without an outcome; `chance` pair of arrays (n,) and
-        (N,), optional: p(labeled | x) of labeled and unlabeled rows by fits without them.
+        `X` array (n, d) or `DenseRows`: encoded features: numbers and one-hot columns; `weight`
+        array (n,), optional: to the target population; `onehot` array (d,), optional: bool, or the
+        number of the block that a column belongs to and -1 for numbers. By default columns that
+        hold 0 and 1 only. `names` sequence of str, optional: of the columns, for `reason`.
+        `unlabeled` (N, d), optional, as X: features of the rows without an outcome; `chance` pair
+        of arrays (n,) and (N,), optional: p(labeled | x) of labeled and unlabeled rows by fits
+        without them.
         """
-        X = checked_rows(X, names)
+        if not hasattr(X, "encoded"):
+            X = checked_rows(X, names)
         n, d = X.shape
         if n < 10:
             raise CounterweightError(
@@ -275,7 +278,8 @@ class Support:
         """
         self.empty_, self.least_chance_ = EmptyRanges.none(), -np.inf
         if unlabeled is not None and len(unlabeled):
-            unlabeled = checked_new_rows(unlabeled, X.shape[1])
+            if not hasattr(unlabeled, "encoded"):
+                unlabeled = checked_new_rows(unlabeled, X.shape[1])
             self.empty_ = EmptyRanges.find(X, unlabeled, np.flatnonzero(self.block_ < 0))
         if chance is not None and len(chance[1]):
             if len(chance[0]) != len(X):
@@ -288,7 +292,9 @@ class Support:
         from scipy.special import ndtri
 
         number = np.flatnonzero(self.block_ < 0)
-        self.low_, self.high_ = X.min(axis=0), X.max(axis=0)
+        parts = (X[part] for part in row_blocks(len(X)))
+        low, high = zip(*((part.min(axis=0), part.max(axis=0)) for part in parts), strict=True)
+        self.low_, self.high_ = np.min(low, axis=0), np.max(high, axis=0)
         self.knots_ = np.zeros((len(number), KNOTS))
         self.values_ = np.zeros((len(number), KNOTS))
         self.slope_ = np.zeros(len(number))

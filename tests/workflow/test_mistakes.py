@@ -136,6 +136,8 @@ MISTAKES = {
     "half": ("repeats: 2.5\n", "repeats must be of type integer, not number"),
     "truth": ("repeats: true\n", "repeats must be of type integer, not boolean"),
     "quoted": ('repeats: "3"\n', "Write 3 without quotes"),
+    "a name that is a word of YAML": ("table: t.csv\nid: no\n", "write it in quotes"),
+    "a name of digits": ("table: t.csv\nid: 12\n", 'Write it in quotes: "12"'),
     "1e-1": ("test_share: 1e-1\n", "YAML reads 1e-7 as text"),
     "decimal comma": ("test_share: 0,4\n", "test_share must be of type number, not text"),
     "share of nothing": ("test_share: 0\n", "test_share is 0"),

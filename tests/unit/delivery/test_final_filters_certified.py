@@ -161,7 +161,7 @@ def labeled(frame, certified=None, stratified=True, test_share=0.5):
     return label_groups(
         frame,
         frame[["row", "x"]],
-        lambda rows: sensitive(rows, group="group", stratified=stratified),
+        lambda rows, types: sensitive(rows, types, group="group", stratified=stratified),
         lambda rows, population: np.full(len(rows), np.nan),
         seed=1,
         study="s",

@@ -9,7 +9,13 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling.outcome_rules import equals, no_outcome
 from counterweight.labeling.recipes import one_hot
-from counterweight.labeling.sensitive import OPTIONS, describe_groups, label_groups, sensitive
+from counterweight.labeling.sensitive import (
+    OPTIONS,
+    describe_groups,
+    group_texts,
+    label_groups,
+    sensitive,
+)
 
 
 def table(n=60, seed=1):
@@ -49,7 +55,7 @@ def refusal(frame, **options):
 
 def test_options_agree_with_the_defaults():
     parameters = inspect.signature(sensitive).parameters
-    assert set(OPTIONS) == set(parameters) - {"frame"}
+    assert set(OPTIONS) == set(parameters) - {"frame", "types"}
     assert OPTIONS["missing"]["default"] == parameters["missing"].default
     assert "default" not in OPTIONS["group"]
 
@@ -225,3 +231,18 @@ def test_fifty_groups_are_groups_and_one_more_is_a_name():
         else:
             with pytest.raises(CounterweightError, match="51 different values"):
                 sensitive(frame, group="g")
+
+
+@pytest.mark.parametrize("held", [[0, 1, None], [False, True, None], ["No", "yes", ""]])
+def test_groups_of_yes_and_no_have_words_however_they_are_held(held):
+    column = pd.Series(held * 4, dtype=object)
+    values, blank = group_texts(column, boolean=True)
+    assert blank.tolist() == [False, False, True] * 4
+    assert values[~blank].tolist() == ["no", "yes"] * 4
+
+
+def test_a_filter_of_a_yes_and_no_column_calls_its_groups_so_and_numbers_stay_numbers():
+    frame = pd.DataFrame({"row": np.arange(40), "member": np.arange(40) % 2})
+    told = sensitive(frame, {"member": "boolean"}, group="member")["groups"]["member"]
+    assert sorted(set(told)) == ["no", "yes"]
+    assert sorted(set(sensitive(frame, group="member")["groups"]["member"])) == ["0", "1"]

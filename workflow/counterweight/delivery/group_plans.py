@@ -246,7 +246,7 @@ class Untold:
             [name.removeprefix(start.format(column)) for name, own in of if own == column]
             for column in self.columns
         ]
-        values, blank = zip(*(group_texts(frame[name]) for name in self.columns), strict=True)
+        values, blank = zip(*(self.texts(name, frame[name]) for name in self.columns), strict=True)
         gone, known = np.any(blank, axis=0), ~np.any(blank, axis=0)
         for own, names in zip(values, self.words, strict=True):
             known &= np.isin(own, names)
@@ -267,6 +267,11 @@ class Untold:
         self.people = {name: found[name][self.at] for name in ("leaf", "probability")}
         self.ids = [found["id"][at] for at in self.at]
         self.shown = frame[saved.facts["id"]].to_numpy()[self.at]
+
+    def texts(self, column, values):
+        """Groups of a column as the filter has them, and where they are missing."""
+        words = self.words[self.columns.index(column)]
+        return group_texts(values, boolean=set(words) == {"no", "yes"})
 
     @property
     def level(self):
@@ -366,7 +371,7 @@ class GroupPlan:
         at = places_in(labels, (person, *own.columns), own.ids)
         drawn = self.people["drawn"].to_numpy()
         refuse_undrawn("The labels have", [own.ids[one] for one in at], drawn[at])
-        found = [(*group_texts(labels[name]), labels[name].tolist()) for name in own.columns]
+        found = [(*own.texts(name, labels[name]), labels[name].tolist()) for name in own.columns]
         codes = _codes("The table of labels", own, found)
         return own.answers(at, codes, plan=self.people)
 
@@ -446,7 +451,7 @@ def _read(job, own, frame):
         filled = []
         for column in columns:
             typed = typed_as_table(path, table.select([column]), column, data, asked["reading"])
-            filled.append((*group_texts(typed), written(table, column)))
+            filled.append((*own.texts(column, typed), written(table, column)))
         shown = list(zip(*(shown for _, _, shown in filled), strict=True))
         return _codes(path, own, filled), shown
 

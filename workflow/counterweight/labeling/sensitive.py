@@ -32,15 +32,20 @@ OPTIONS = {
 LABEL = "groups are known of training rows only"
 #: Most groups of one column: beyond it the column is a number or a name, not a group.
 MOST_GROUPS = 50
+#: Groups of a column of yes and no, by what stands in a table of it.
+_YES_OR_NO = dict.fromkeys(("0", "0.0", "false", "no"), "no")
+_YES_OR_NO |= dict.fromkeys(("1", "1.0", "true", "yes"), "yes")
 #: Prefix of the group columns in the tables of labels and of the truth.
 PREFIX = "group_"
 
 
-def sensitive(frame, *, group, missing="refuse", stratified=False):
+def sensitive(frame, types=None, *, group, missing="refuse", stratified=False):
     """Groups of the rows, and the rows that count.
 
     Parameters
     ----------
+    types : dict of str to str, optional
+        Types of the columns: groups of a ``"boolean"`` one are ``"no"`` and ``"yes"``.
     group : str or sequence of str
         Columns, each a class of groups.
     missing : str
@@ -73,7 +78,7 @@ def sensitive(frame, *, group, missing="refuse", stratified=False):
                 f"labeling.group names the column {column!r}, which the data set does not "
                 f"have{hint}; it has {listed(known, 20)}."
             )
-        values, gone = group_texts(frame[column])
+        values, gone = group_texts(frame[column], (types or {}).get(column) == "boolean")
         if gone.any() and missing == "refuse":
             raise CounterweightError(
                 f"The sensitive column {column!r} is missing in {int(gone.sum())} of {len(frame)} "
@@ -107,9 +112,15 @@ def sensitive(frame, *, group, missing="refuse", stratified=False):
     return {"groups": groups, "kept": kept, "stratified": stratified}
 
 
-def group_texts(column):
-    """Values as text, whole numbers without a point; and where they are missing."""
+def group_texts(column, boolean=False):
+    """Values as text, whole numbers without a point; and where they are missing.
+
+    Those of a `boolean` column are ``"no"`` and ``"yes"``, whether it has 0 and 1, words or truths.
+    """
     blank = column.isna().to_numpy()
+    if boolean:
+        told = column.astype(str).str.lower()
+        column = told.map(_YES_OR_NO).fillna(told).mask(blank)
     values = np.full(len(column), "", dtype=object)
     there = column[~blank]
     if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
@@ -123,15 +134,16 @@ def group_texts(column):
 
 
 def label_groups(
-    frame, features, rule, outcome, *, seed, study, repeats, test_share, certified=None
+    frame, features, rule, outcome, *, seed, study, repeats, test_share, certified=None, types=None
 ):
     """Groups to learn a filter from, and what is hidden, in every repeat.
 
-    `frame` is the prepared table, with ``row``; `features` are of the rows kept by the recipe, none
-    constant, not finite, or made of a sensitive column; `rule` is `sensitive` with its options;
-    ``outcome(frame, population)`` gives 0 and 1, missing where there is none; `study` is the name
-    that the random streams go by; `certified` has ``alpha`` and ``level`` at which a filter is to
-    be certified by rows held out.
+    `frame` is the prepared table, with ``row``; `features` are of the rows kept by the recipe,
+    none constant, not finite, or made of a sensitive column; `rule` is `sensitive` with its
+    options; ``outcome(frame, population)`` gives 0 and 1, missing where there is none; `types`
+    are those of the columns of one's own table; `study` is the name that the random streams go
+    by; `certified` has ``alpha`` and ``level`` at which a filter is to be certified by rows
+    held out.
 
     Labels have repeat, row, role (train or test), ``group_{column}`` for each sensitive column and
     ``y_general`` (Int8), both missing on test rows; the truth has repeat, row, the groups and
@@ -140,7 +152,7 @@ def label_groups(
     check_features(features)
     check_row_ids(features["row"])
     check_row_ids(frame["row"])
-    grouped = rule(frame)
+    grouped = rule(frame, types)
     refuse_group_features(features, list(grouped["groups"]))
     at = np.flatnonzero(grouped["kept"] & frame["row"].isin(features["row"]).to_numpy())
     tested = int(test_share * len(at))

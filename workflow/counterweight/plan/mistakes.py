@@ -246,7 +246,8 @@ def _sentences(error, place):
         wanted = [wanted] if isinstance(wanted, str) else wanted
         wanted = " or ".join(TYPES.get(name, name) for name in wanted)
         kind = _VALUES.get(type(given), "mapping")
-        return [f"{where} must be of type {wanted}, not {kind} ({said}).{_number_meant(given)}"]
+        meant = _word_meant(given) if "text" in wanted else _number_meant(given)
+        return [f"{where} must be of type {wanted}, not {kind} ({said}).{meant}"]
     if rule == "pattern" and error.validator_value in NAMES:
         named = "has the name" if "propertyNames" in error.absolute_schema_path else "is"
         return [f"{where} {named} {said}: {NAMES[error.validator_value]}."]
@@ -255,6 +256,13 @@ def _sentences(error, place):
     if rule == "uniqueItems":
         return [f"{where} names something twice: {listed(given)}."]
     return [f"{where} is {said}: {error.message}."]
+
+
+def _word_meant(given):
+    """How to write a text that YAML reads as something else; "" where it is a list or a mapping."""
+    if isinstance(given, bool):
+        return " YAML reads yes, no, on, off, true and false so: for a name, write it in quotes."
+    return f' Write it in quotes: "{given}".' if isinstance(given, int | float) else ""
 
 
 def _number_meant(text):

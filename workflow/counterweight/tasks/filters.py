@@ -67,7 +67,11 @@ def finish(name, study):
     target = study.setdefault("target", None)
     if target:
         # YAML reads groups that are numbers as numbers; groups are texts in all files.
-        study["target"] = {str(group): share for group, share in target.items()}
+        words = {False: "no", True: "yes"}
+        study["target"] = {
+            words[group] if isinstance(group, bool) else str(group): share
+            for group, share in target.items()
+        }
         if len(study["target"]) < len(target):
             raise CounterweightError(
                 f"studies.{name}.target names a group twice, as a number and as text "
@@ -200,11 +204,14 @@ def plan_label(plan, study, at):
 
 
 def label(job):
+    from counterweight.labeling.columns import types_of
     from counterweight.labeling.sensitive import describe_groups, label_groups
     from counterweight.labeling.split import prepared_rows, write_rows
+    from counterweight.tables.parquet import read_table
 
     given = job.given
     frame, features, _, rule, outcome = prepared_rows(job)
+    columns = getattr(job.input, "columns", None)
     labels, truth = label_groups(
         frame,
         features,
@@ -215,6 +222,7 @@ def label(job):
         repeats=given["repeats"],
         test_share=given["test_share"],
         certified=given["certified"],
+        types=types_of(read_table(columns)) if columns else {},
     )
     dropped = len(frame) - int((labels["repeat"] == 0).sum())
     job.log.info("%d rows with a group, %d left out", len(frame) - dropped, dropped)

@@ -222,8 +222,8 @@ def promised(entry):
         model = {"model": "given_scores", "above": scores.get("above", 0.5)}
         features = {"recipe": "one_hot", "only": [scores["column"]]}
         models = [
-            model | {"name": "unconstrained", "label": "The scores without promises"},
-            model | {"name": "promised", "label": "The scores with promises"} | asked,
+            model | {"name": "unconstrained", "label": "The score without promises"},
+            model | {"name": "promised", "label": "The score with promises"} | asked,
         ]
     else:
         features = {"recipe": "one_hot"}

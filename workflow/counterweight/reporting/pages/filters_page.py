@@ -540,8 +540,8 @@ def of_delivered(numbers, about):
 
 
 def _are(numbers, line):
-    """``are north``; of a group whose name is no word ``have region = 3``."""
-    if any(letter.isalpha() for letter in line.label):
+    """``are north``; of a group whose name says nothing alone ``have region = 3``."""
+    if any(letter.isalpha() for letter in line.label) and line.label not in ("no", "yes"):
         return f"are {named(line.label)}"
     (first, *others), part = plan_of(numbers, "group"), line.place["part"]
     return f"have {named(part.partition('=')[0] if others else first)} = {line.label}"

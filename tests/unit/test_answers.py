@@ -176,3 +176,34 @@ def test_types_of_pandas_are_taken(frame):
     typed["y"] = typed["y"].astype("Int64")
     answers = counterweight.missing_outcomes(typed, "y", np.int64(1))
     assert answers.scores["supported"].dtype == bool and answers.new_scores is None
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_outcomes_that_change_with_time_are_told_at_the_time_of_those_that_are_asked_for(binary):
+    """A trend is no lag: who is asked for at the same time is as those with an outcome are."""
+    rng = np.random.default_rng(5)
+    time, x = rng.random((2, 1500))
+    y = 2 * x + 3 * time + rng.normal(size=1500)
+    y = (y > 3.0).astype(float) if binary else y
+    frame = pd.DataFrame({"who": [f"p{k}" for k in range(1500)], "x": x, "when": time, "y": y})
+    seen = rng.random(1500) < 0.3 + 0.5 * x
+    frame.loc[~seen, "y"] = np.nan
+    asked = {"id": "who", "time": "when", "target": "unlabeled"}
+    asked |= {"positive": 1} if binary else {}
+    answers = counterweight.missing_outcomes(frame, "y", **asked)
+    off = answers.answer.value - y[~seen].mean()
+    assert abs(off) < 3 * answers.answer.standard_error
+    told = answers.scores.set_index("who").loc[frame["who"][~seen], "estimate"]
+    assert told.mean() == pytest.approx(answers.answer.value, abs=1e-9)
+    # New rows are taken for later ones, which are higher than what earlier rows foretold.
+    new = answers.saved.scores(frame[~seen])["estimate"]
+    assert new.mean() > told.mean() + 0.1
+    assert "later rows turned out" in answers.saved.facts["rests_on"][-1]
+    assert answers.sentence.startswith("If labels are missing at random, o")
+
+    frame.loc[seen, "when"] -= 2
+    answers = counterweight.missing_outcomes(frame, "y", **asked)
+    assert "and rows go on changing with time as they did, o" in answers.sentence
+    new = answers.saved.scores(frame[~seen])["estimate"]
+    told = answers.scores.set_index("who").loc[frame["who"][~seen], "estimate"]
+    np.testing.assert_allclose(new, told, rtol=1e-9)

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 from counterweight import load
-from counterweight.delivery.final_scores import _why, chosen_method, mean_of_some
+from counterweight.delivery.final_scores import _why, chosen_method
 from counterweight.evaluation.hidden_labels import EITHER
 from counterweight.labeling import missing_outcomes
 from counterweight.labeling.missing_outcomes import OutOfFold
 from counterweight.numerics import linear
-from counterweight.numerics.estimate import hidden_mean
+from counterweight.numerics.estimate import hidden_mean, mean_of_some, variance_of_block
 from counterweight.tables.parquet import read_table
 from delivering import delivered
 
@@ -140,3 +140,26 @@ def test_weights_that_are_estimated_widen_the_mean_of_those_that_rest_on_data_al
     assert mean_of_some(*told, 0.3)(everyone)[1] == np.hypot(
         hidden_mean(0 * residual, weight, expected, design, 0.1, None)[1], 0.3
     )
+
+
+def test_rows_later_than_all_have_the_error_of_a_new_block_of_time():
+    rng = np.random.default_rng(4)
+    residual, weight, folds = np.zeros(500), np.ones(500), np.arange(500) % 5
+    residual = np.array([-0.2, -0.1, 0.0, 0.1, 0.2])[folds] + 0.001 * rng.normal(size=500)
+    data = SimpleNamespace(labeled=np.arange(800) < 500, later=np.arange(800) >= 650)
+    tested = SimpleNamespace(folds=folds[None])
+    later, variance, freedom = variance_of_block(data, tested, residual, weight)
+    assert later.sum() == 150 and freedom == 4
+    assert variance == np.float64(variance) and abs(variance - 0.025 * 6 / 5) < 1e-3
+    told = residual, weight, np.zeros(300), np.ones(300), 0.0, None, (None, None)
+    plain, whole = mean_of_some(*told), mean_of_some(*told, None, (later, variance, freedom))
+    everyone = np.ones(300, bool)
+    # Half of them are later; none of those who are not.
+    np.testing.assert_allclose(
+        whole(everyone)[1] ** 2, plain(everyone)[1] ** 2 + variance / 4, rtol=1e-12
+    )
+    assert whole(~later) == plain(~later)
+    # Residuals that are alike in all blocks are chance, and add nothing.
+    alike = rng.permutation(np.repeat([-1.0, 1.0], 250))
+    assert variance_of_block(data, tested, alike, weight)[1] < 0.01
+    assert variance_of_block(SimpleNamespace(later=None), tested, alike, weight) is None

@@ -12,6 +12,7 @@ from counterweight.labeling.encoding import DenseRows
 from counterweight.labeling.labeling_rules import answered
 from counterweight.labeling.missing_outcomes import (
     FEWER_FOLDS,
+    SAME_TIME,
     BlankData,
     _drawn,
     content_order,
@@ -201,6 +202,25 @@ def test_by_time_only_earlier_rows_are_learned_from():
         assert list(np.flatnonzero(roles == "test")) == [2 * number + 2, 2 * number + 3]
         assert list(np.flatnonzero(roles == "left out")) == list(range(2 * number + 4, 8))
         assert roles[8] == "unlabeled"
+
+
+def test_rows_later_than_all_with_an_outcome_are_told_from_the_others():
+    y = np.array([0, 1, 0, 1, 0, 1, 0, 1, np.nan, np.nan])
+    fold = np.array([-1, -1, 0, 0, 1, 1, 2, 2, SAME_TIME, -1])
+    assert data_of(fold, y).later.tolist() == [False] * 9 + [True]
+    assert data_of(np.arange(10) % 3, y).later is None
+
+
+def test_a_row_without_an_outcome_is_later_or_not_by_the_time_of_those_with_one():
+    frame = table().assign(when=np.arange(float(ROWS)))
+    blank = np.flatnonzero(frame["y"].isna())
+    last = frame["when"][frame["y"].notna()].max()
+    frame.loc[blank[:3], "when"] = [np.nan, last, last + 0.5]
+    labels = labeled(frame, {"time": "when"})[1]
+    fold = pd.DataFrame(labels).set_index("row")["fold"].loc[frame["row"].to_numpy()[blank]]
+    later = (fold != SAME_TIME).to_numpy()
+    assert later[:3].tolist() == [False, False, True]
+    assert later[3:].tolist() == (frame["when"].to_numpy()[blank[3:]] > last).tolist()
 
 
 def test_a_fold_that_learns_from_one_class_is_refused():

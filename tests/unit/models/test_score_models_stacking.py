@@ -111,6 +111,25 @@ def test_contributions_sum_to_the_score():
     assert model.shares == pytest.approx([7 / 9, 2 / 9])
 
 
+@pytest.mark.parametrize("amounts", [False, True])
+def test_a_model_at_the_level_of_rows_has_their_weighted_mean(amounts):
+    rng = np.random.default_rng(3)
+    rows, weight = Rows(rng.normal(size=(50, 2))), rng.random(50)
+    y = rng.gamma(2.0, size=50) if amounts else (rng.random(50) < 0.3).astype(float)
+    parts = [Part(0), Part(1)]
+    parts[0].binary = not amounts
+    model = CombinedModel(parts, [0.7, 0.2], 0.4, amounts)
+    made = model.at_level(rows, y, weight)
+    assert np.average(made.predict(rows), weights=weight) == pytest.approx(
+        weight @ y / weight.sum()
+    )
+    # By a constant, of amounts by a factor: the order of rows stays.
+    moved = (
+        made.score(rows) / model.score(rows) if amounts else made.score(rows) - model.score(rows)
+    )
+    assert moved == pytest.approx(np.full(50, moved[0]))
+
+
 def test_scores_are_log_odds_within_bounds():
     assert scores_of(np.array([0.5, 0.0, 1.0]), True) == pytest.approx(
         [0, -27.631, 27.631], abs=1e-3

@@ -273,3 +273,10 @@ def test_a_format_of_a_persons_gives_the_days_that_it_says():
         words("31/01/70 12:00", "1/13/70 0:00"), {"format": "%d/%m/%y %H:%M"}
     )
     assert right.tolist() == [True, False] and found[0] == 30.5 and np.isnan(found[1])
+
+
+@pytest.mark.parametrize("told", ["-0", "-0.0", "(0)", "-0,0 %"])
+def test_a_nought_has_no_sign(told):
+    form = PLAIN_FORM | ({"decimal": ",", "sign": "%"} if "%" in told else {})
+    values, right, _ = formats.numbers(words(told, "x"), form)
+    assert right.tolist() == [True, False] and values[0] == 0 and not np.signbit(values[0])

@@ -23,8 +23,14 @@ from counterweight.evaluation.hidden_labels import (
 from counterweight.evaluation.unlabeled_quality import unlabeled_records
 from counterweight.labeling.missing_outcomes import BlankData, OutOfFold
 from counterweight.labeling.outcome_rules import classes_as_given
-from counterweight.models.score_models import CombinedModel, EncodedModel, digits_for, scores_of
-from counterweight.numerics.estimate import Estimate, around, hidden_mean, t_interval
+from counterweight.models.score_models import (
+    CombinedModel,
+    EncodedModel,
+    InTime,
+    digits_for,
+    scores_of,
+)
+from counterweight.numerics.estimate import Estimate, around, mean_of_some, variance_of_block
 from counterweight.numerics.linear import FOLD_ROWS, averaged, centred, factor_to, row_blocks
 from counterweight.numerics.sensitivity import TWICE, step_bounds
 from counterweight.numerics.tilt import tilted
@@ -36,6 +42,8 @@ from counterweight.weighting.overlap import Support, overlap
 
 #: Ends of an interval, variables of its records.
 ENDS = ("low", "high")
+#: Share of rows later than all with an outcome from which on the first sentence says what it takes.
+LATER = 0.05
 
 
 def chosen_method(tested, methods, asked=None):
@@ -99,7 +107,7 @@ class Fitted:
     @property
     def told(self):
         """Estimates of all rows as they are delivered before a tilt, (n,)."""
-        p = self.model.predict(self.data.encoded)
+        p = self.answers.of(self.name)
         return np.clip(p, *self.band.interval(p, contain=False))
 
 
@@ -122,6 +130,8 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
     support = _support(given, data, weight, chance)
     frame = read_table(paths.table)
     facts = _facts(given, data, tested, frame, name, model, why)
+    if data.later is not None:
+        _tell_time(facts, data, answers.of_table(name))
     words = facts["names"]
     if not collected:  # of many rows all columns are as much again as what is made of them
         frame = frame[[given["id"]] if given["id"] else []]
@@ -145,16 +155,13 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
         )
         facts["assumes"] = facts["tilt"]["assumes"]
     if collected:
-        collected, first = (
-            collected(job, fit, frame),
-            _scores(saved, data, tested, frame, held_out, chance),
-        )
+        collected, first = (collected(job, fit, frame), _scores(saved, fit, frame, chance))
         at_random, _ = _means(saved, data, tested, first, held_out, given)
         saved.tilt, facts["tilt"] = collected.tilt(chance, given["target"] == "general")
         facts |= {"collected": collected.facts(), "rests_on": [], "assumes": None}
     for sentence in (*facts["why"], *(facts["rests_on"] if tilted else ())):
         job.log.info(sentence)
-    scores = _scores(saved, data, tested, frame, held_out, chance)
+    scores = _scores(saved, fit, frame, chance)
     if not collected:  # while the models have the scores of all rows
         estimates = {one: answers.of(one) for one in names}
     if collected:
@@ -256,6 +263,27 @@ def _facts(given, data, tested, frame, name, model, why):
     }
 
 
+def _tell_time(facts, data, model):
+    """What is taken for granted of rows in time, of their answers by `model`, an `InTime`."""
+    blank = data.encoded.take(~data.labeled)
+    later, within = (np.mean(own.predict(blank)) for own in (model.model, model.within))
+    share = float(np.average(data.later[~data.labeled], weights=data.weight[~data.labeled]))
+    moved = f"{abs(later - within):.{facts['digits'] + 1}g}"
+    if data.binary:
+        moved = f"{100 * abs(later - within):.1f} points"
+    facts["rests_on"] = [
+        *facts["rests_on"],
+        f"In this table later rows turned out {moved} {'higher' if later > within else 'lower'} "
+        "than fits to earlier ones foretold. New rows are taken for later ones and are told so, "
+        f"as are the {100 * share:.0f} % of the rows without an outcome that are later than all "
+        "with one; the others are told at the level of rows with one. Time itself is no feature "
+        "unless columns.keep names it.",
+    ]
+    if facts["assumes"] and share >= LATER:
+        first = f"{facts['assumes']['if']}, and rows go on changing with time as they did"
+        facts["assumes"] = facts["assumes"] | {"if": first}
+
+
 def _parts(methods, name):
     """Methods that one is combined of; itself where it is none such."""
     method = methods[name]
@@ -298,7 +326,7 @@ class _Answers:
     def __init__(self, data, tested, methods, models, target):
         self.data, self.tested, self.target = data, tested, target
         self.methods, self.paths = methods, dict(zip(methods, models, strict=True))
-        self.models, self.parts, self.made, self.held_out = {}, {}, {}, {}
+        self.models, self.parts, self.made, self.held_out, self.in_time = {}, {}, {}, {}, {}
         self.amounts = tested.amounts
 
     def model(self, name):
@@ -321,6 +349,17 @@ class _Answers:
                 constant = centred(*told, self.data.binary)
         self.models[name] = CombinedModel(parts, factors, constant, self.amounts)
         return self.models[name]
+
+    def of_table(self, name):
+        """The model of a method for rows of the table: that for new ones, but see `InTime`."""
+        data, model = self.data, self.model(name)
+        if data.later is None:
+            return model
+        if name not in self.in_time:
+            weight = self.tested.to_hidden(self.target, of_labeled=True)
+            seen = data.encoded.take(data.labeled), data.y[data.labeled], weight
+            self.in_time[name] = InTime(model, model.at_level(*seen), data.rows[data.later])
+        return self.in_time[name]
 
     @functools.cached_property
     def _centre(self):
@@ -350,7 +389,7 @@ class _Answers:
     def of(self, name):
         """Those of one method, as among labeled rows, (n,)."""
         if name not in self.made:
-            made = self.model(name).predict(self.data.encoded)
+            made = self.of_table(name).predict(self.data.encoded)
             made[np.searchsorted(self.data.rows, self.tested.row)] = self.out_of_fold(name)
             self.made[name] = made
         return self.made[name]
@@ -367,20 +406,21 @@ class _CrossFitted:
         return self.chance[np.searchsorted(self.rows, rows.row)]
 
 
-def _scores(saved, data, tested, frame, held_out, chance):
+def _scores(saved, fit, frame, chance):
     """Answers for the rows of the table: known outcomes stand for themselves.
 
     Of the others it is known that they have none, so that a tilt moves them by all of it; their
     `chance` to have one is by fits that have not seen them.
     """
+    data, tested = fit.data, fit.tested
     tilt = saved.tilt and replace(saved.tilt, chance=None)
     seen = saved.chance and _CrossFitted(data.rows, chance)
-    asked = replace(saved, tilt=tilt, chance=seen, known=data.rows[data.labeled])
+    model, known = fit.answers.of_table(fit.name), data.labeled
+    asked = replace(saved, model=model, tilt=tilt, chance=seen, known=data.rows[known])
     # What is told of each row has its score by each part, which other methods are told by, too.
     with saved.model.remembering(data.encoded):
         made = [asked.told(data.encoded[part]) for part in row_blocks(len(data.rows))]
     scores = pd.DataFrame(joined(made))
-    known = data.labeled
     for column in ("estimate", "low", "high", *(("at_random",) if tilt else ())):
         scores.loc[known, column] = data.y[known]
     if saved.binary:
@@ -389,7 +429,7 @@ def _scores(saved, data, tested, frame, held_out, chance):
     scores.loc[known, "reason"] = ""
     scores["cross_validated"] = np.nan
     places = np.searchsorted(data.rows, tested.row)
-    scores.loc[places, "cross_validated"] = held_out
+    scores.loc[places, "cross_validated"] = fit.held_out
     person = saved.facts["id"]
     if person:
         scores.insert(0, person, frame[person].to_numpy())
@@ -449,7 +489,8 @@ def _means(saved, data, tested, scores, held_out, given):
     told = residual, weight, expected, design[blank], noise, tested.group
     influence = given["influence"]
     of_weights = _error_of_weights(data, tested, held_out, influence) if influence else None
-    of_some = mean_of_some(*told, _bounds(tested), of_weights)
+    by_block = variance_of_block(data, tested, residual, weight)
+    of_some = mean_of_some(*told, _bounds(tested), of_weights, by_block)
     hidden, error, low, high = of_some(np.ones(len(expected), bool))
     if tilt is not None:
         error, low, high = (tilt[f"rate_{part}"] for part in ("error", *ENDS))
@@ -657,23 +698,3 @@ def identified_records(ends, known, share, error_of, metric):
     far = share * beyond > MOST_UNSUPPORTED
     records.append({"metric": "unsupported_headline", "value": float(far)})
     return records, worst if far else None
-
-
-def mean_of_some(residual, weight, expected, design, noise, group, bounds, of_weights=None):
-    """Function of a mask (N,): mean of these hidden rows, its error, ends of its interval.
-
-    `of_weights`, where it is known, is the error of the weighted mean residual with that of the
-    weights themselves; it stands for the one that takes them as given.
-    """
-
-    def told(mask):
-        own = noise[mask] if np.ndim(noise) else noise
-        mean, error, freedom = hidden_mean(
-            residual, weight, expected[mask], design[mask], own, group
-        )
-        if of_weights is not None:
-            _, rows, _ = hidden_mean(0 * residual, weight, expected[mask], design[mask], own, group)
-            error = np.hypot(rows, of_weights)
-        return mean, error, *t_interval(mean, error, freedom, bounds)
-
-    return told

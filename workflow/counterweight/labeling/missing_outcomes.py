@@ -99,7 +99,11 @@ def label_blanks(frame, types, features, outcome, rule, roles, rng):
     column = roles.get("group")
     beside = [seen, weight] if column is None else [seen, weight, frame[column]]
     features, order = content_order(frame, features, beside)
-    drawn = _drawn(seen, labeled, order, binary, _time(frame, roles, labeled), group, rng)
+    time = _time(frame, roles, labeled)
+    known = None if time is None else time[labeled]
+    drawn = _drawn(seen, labeled, order, binary, known, group, rng)
+    if time is not None:
+        drawn[0][~labeled & ~(time > known.max())] = SAME_TIME
     ids = {"repeat": np.zeros(n, "int16"), "row": frame["row"].to_numpy("int32")}
     labels = ids | {
         "role": np.where(labeled, "labeled", "unlabeled"),
@@ -244,20 +248,20 @@ def _weights(frame, column):
 
 
 def _time(frame, roles, labeled):
+    """When each row was, (n,), NaN where a row without an outcome does not say; None without."""
     column = roles.get("time")
     if column is None:
         return None
     require(frame, [column], "role time")
     try:
-        time = frame[column].to_numpy(dtype=float, na_value=np.nan)[labeled]
+        time = frame[column].to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError) as error:
         raise CounterweightError(
             f"The time {column!r} holds text that is no date: name its format under columns.dates."
         ) from error
-    if np.isnan(time).any():
+    if missing := int(np.isnan(time[labeled]).sum()):
         raise CounterweightError(
-            f"The time {column!r} is missing in {int(np.isnan(time).sum())} labeled rows: fill it, "
-            "or leave time out."
+            f"The time {column!r} is missing in {missing} labeled rows: fill it, or leave time out."
         )
     return time
 
@@ -302,6 +306,10 @@ def folds(y, binary, time, group, rng, count=FEWER_FOLDS):
     return fold
 
 
+#: Fold of a row without an outcome that is no later than the last row with one, of a table in time.
+SAME_TIME = -3
+
+
 class BlankData(StudyData):
     """A table with blanks as the stages after labeling see a study: one repeat without test rows.
 
@@ -317,6 +325,8 @@ class BlankData(StudyData):
         Outcomes, NaN where blank; design weights; folds; groups.
     labeled : array of bool (n,)
     types, forms : dict of str to str
+    later : array of bool (n,), or None
+        Of a table in time: rows without an outcome that are later than all with one.
     """
 
     tests_labeled = True
@@ -335,6 +345,8 @@ class BlankData(StudyData):
         self.folds = [labels[name] for name in ("fold", *drawn)]
         self.order = labels.get("order", np.arange(len(self.y)))
         self.labeled = labels["selected"] == 1
+        in_time = (self.labeled & (self.folds[0] == -1)).any()
+        self.later = ~self.labeled & (self.folds[0] != SAME_TIME) if in_time else None
         self.numbers = not np.isin(self.y[self.labeled], (0.0, 1.0)).all()
         self.amounts = bool(self.numbers and self.y[self.labeled].min() >= 0)
         features = {"row": labels["row"]} | dict.fromkeys(self.encoded.dense_names)
@@ -387,7 +399,7 @@ class BlankData(StudyData):
 
     def _add_folds(self, made, first, fold):
         own, weight = self.labels[0], self.weights[0]["weight"]
-        ordered = (fold == -1).any()  # by time: only earlier rows are learned from
+        ordered = self.later is not None  # only earlier rows are learned from
         for number in np.unique(fold[fold >= 0]).tolist():
             learned = (fold < number if ordered else fold != number) & self.labeled
             if self.binary and len(np.unique(self.y[learned])) < 2:
@@ -463,7 +475,7 @@ class OutOfFold:
     `weight` are weights to the target population, of mean 1, `design` those of the design; `group`
     is None without groups. `draws` are each method's predictions (R, M) by draw of the folds, in
     the order of the files; `folds` (R, M) are those of all of them; `own` is a row's own share of
-    all rows of the table.
+    all rows of the table. `of_labeled` are weights and shares of all labeled rows.
     """
 
     row: np.ndarray
@@ -476,19 +488,22 @@ class OutOfFold:
     own: np.ndarray
     binary: bool
     amounts: bool = False
+    of_labeled: tuple = ()
 
-    def to_hidden(self, target):
+    def to_hidden(self, target, *, of_labeled=False):
         """Weights to the rows without an outcome that answers are for, (M,); see `own`.
 
         Of everyone in the table labeled rows stand for themselves, and with what their weights have
-        beyond that for the others. Where nobody is left, the weights to the target.
+        beyond that for the others. Where nobody is left, the weights to the target. With
+        `of_labeled` those of all labeled rows, also of those that are not tested.
         """
+        weight, own = self.of_labeled if of_labeled else (self.weight, self.own)
         if target != "general":
-            return self.weight
-        share = self.weight / self.weight.sum()
-        beyond = np.maximum(share - self.own, 0.0)
+            return weight
+        share = weight / weight.sum()
+        beyond = np.maximum(share - own, 0.0)
         beyond[beyond <= ROUNDING * share] = 0.0
-        return beyond if beyond.any() else self.weight
+        return beyond if beyond.any() else weight
 
     @functools.cached_property
     def predictions(self):
@@ -529,6 +544,7 @@ class OutOfFold:
             own=own,
             binary=bool(np.isin(y, (0.0, 1.0)).all()),
             amounts=bool(not np.isin(y, (0.0, 1.0)).all() and y.min() >= 0),
+            of_labeled=(weight, design / labels["weight"].sum()),
         )
 
 

@@ -354,6 +354,15 @@ class CombinedModel:
         self.parts, self.factors, self.constant = parts, np.asarray(factors, float), constant
         self.amounts = amounts
 
+    def at_level(self, rows, y, weight):
+        """The same whose weighted mean over encoded rows (M,) is that of their outcomes."""
+        score = self.score(rows)
+        if self.amounts:
+            by = linear.factor_to(score, y, weight)
+            return CombinedModel(self.parts, by * self.factors, by * self.constant, True)
+        constant = self.constant + linear.centred(score, y, weight, self.binary)
+        return CombinedModel(self.parts, self.factors, constant)
+
     @property
     def binary(self):
         return self.parts[0].binary
@@ -423,3 +432,30 @@ class CombinedModel:
             parts.append(EncodedModel.from_arrays(name, options, target, own, binary))
         told = np.ravel(arrays["factors"]), float(arrays["constant"])
         return cls(parts, *told, bool(arrays.get("amounts", 0.0)))
+
+
+class InTime:
+    """A model of rows in time, asked about rows of its table.
+
+    Its level is that of rows later than those that it learned from, since it is tried on such.
+    `rows` are later than all with an outcome; the level of the others is that of these: ``within``.
+    """
+
+    def __init__(self, model, within, rows):
+        self.model, self.within, self.rows = model, within, rows
+
+    def answers(self, score):
+        """See `CombinedModel`."""
+        return self.model.answers(score)
+
+    def predict(self, rows):
+        """See `CombinedModel`."""
+        return self._chosen(rows, self.within.predict(rows), self.model.predict(rows))
+
+    def explained(self, rows):
+        """See `CombinedModel`; the base is that of later rows."""
+        within, (later, base, parts) = self.within.explained(rows), self.model.explained(rows)
+        return self._chosen(rows, within[0], later), base, parts
+
+    def _chosen(self, rows, within, later):
+        return np.where(np.isin(rows.row, self.rows), later, within)

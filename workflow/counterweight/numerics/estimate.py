@@ -497,6 +497,54 @@ def hidden_mean(residual, weight, expected, design, noise, group=None):
     )
 
 
+def variance_of_block(data, tested, residual, weight):
+    """Variance of the mean residual of a new block of time, beyond the chance of its rows.
+
+    After the hidden rows that are later than all with an outcome, a mask; then the degrees of
+    freedom. None of a table without a time or without such rows.
+    """
+    if data.later is None or not data.later.any():
+        return None
+    blocks = [tested.folds[0] == number for number in np.unique(tested.folds[0])]
+    shares = [weight[block] / weight[block].sum() for block in blocks]
+    means = [share @ residual[block] for share, block in zip(shares, blocks, strict=True)]
+    chance = [
+        np.square(share) @ np.square(residual[block] - mean)
+        for share, block, mean in zip(shares, blocks, means, strict=True)
+    ]
+    between = max(np.var(means, ddof=1) - np.mean(chance), 0.0)
+    return data.later[~data.labeled], between * (1 + 1 / len(blocks)), len(blocks) - 1.0
+
+
+def mean_of_some(
+    residual, weight, expected, design, noise, group, bounds, of_weights=None, by_block=None
+):
+    """Function of a mask (N,): mean of these hidden rows, its error, ends of its interval.
+
+    `of_weights`, where it is known, is the error of the weighted mean residual with that of the
+    weights themselves; it stands for the one that takes them as given. `by_block` is of rows in
+    time.
+    """
+
+    def told(mask):
+        own = noise[mask] if np.ndim(noise) else noise
+        mean, error, freedom = hidden_mean(
+            residual, weight, expected[mask], design[mask], own, group
+        )
+        if of_weights is not None:
+            _, rows, _ = hidden_mean(0 * residual, weight, expected[mask], design[mask], own, group)
+            error = np.hypot(rows, of_weights)
+        later, variance, blocks = by_block or (np.zeros(len(design), bool), 0.0, 1.0)
+        share = design[mask] @ later[mask] / design[mask].sum()
+        if more := share**2 * variance:  # Satterthwaite
+            both = error**2 + more
+            freedom = both**2 / (error**4 / freedom + more**2 / blocks)
+            error = float(np.sqrt(both))
+        return mean, error, *t_interval(mean, error, freedom, bounds)
+
+    return told
+
+
 def t_interval(mean, error, freedom, bounds=UNBOUNDED, level=0.95):
     """Ends of the interval of a mean by its error and degrees of freedom; see `around`."""
     from scipy.special import stdtrit

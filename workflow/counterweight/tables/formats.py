@@ -166,7 +166,7 @@ def numbers(words, form):
     if form == PLAIN_FORM:
         with suppress(pa.ArrowInvalid):
             values = words.cast(pa.float64()).to_numpy(zero_copy_only=False)
-            return values, np.ones(len(words), bool), _whole(words)
+            return values + 0.0, np.ones(len(words), bool), _whole(words)  # -0 is 0
     # Brackets and the sign of typesetters are a minus.
     bare, sign = pc.replace_substring(words, "\u2212", "-"), form.get("sign", "")
     bare = pc.replace_substring_regex(bare, r"^\((\D*\d.*)\)$", r"-\1")
@@ -191,7 +191,8 @@ def numbers(words, form):
         bare = pc.replace_substring(bare, form["decimal"], ".")
     bare = pc.replace_substring_regex(bare, r"^\+", "")
     values = pc.if_else(pa.array(right), bare, None).cast(pa.float64())
-    return values.to_numpy(zero_copy_only=False), right, bool(right.all()) and _whole(bare)
+    values = values.to_numpy(zero_copy_only=False) + 0.0
+    return values, right, bool(right.all()) and _whole(bare)
 
 
 def boolean_form(words):

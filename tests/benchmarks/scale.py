@@ -4,7 +4,9 @@
 families where none are named) draws the tables of the examples with so many rows, runs the
 workflow on them and a study of labels on a generated Adult with ten repeats, and reads the
 benchmark files of the jobs. ``results/scale`` then has a folder for each size, with what was run of
-it, and over all of them ``scale.csv``, ``scale.md`` and ``scale.svg``.
+it, and over all of them ``scale.csv``, ``scale.md`` and ``scale.svg``. Last come the numbers of
+`counterweight.plan.stages.MEMORY` that such measurements, kept in ``tests/unit/plan/memory.csv``,
+ask for.
 """
 
 import importlib.util
@@ -17,6 +19,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import yaml
+from counterweight.plan.stages import HELD, OF_LIBRARIES
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -191,6 +194,24 @@ def grown(table):
     return pd.DataFrame(found)
 
 
+def needed(told):
+    """`counterweight.plan.stages.MEMORY` by measured jobs (``stage, rows, columns, mib``).
+
+    Of each stage the least numbers by which every job has enough: those of the first rows by tables
+    of about `HELD`, those of further ones by larger tables. Of fewer rows the libraries take most.
+    """
+    found = {}
+    for stage, part in told.groupby("stage"):
+        own = part["mib"] * 2**20 / 10**6 - OF_LIBRARIES
+        few = part["rows"].clip(upper=HELD) * part["columns"] / 10**6
+        many = (part["rows"] - HELD).clip(lower=0) * part["columns"] / 10**6
+        held, larger = part["rows"].between(HELD / 2, 1.1 * HELD), part["rows"] > 1.1 * HELD
+        first = max(np.ceil((own / few)[held].max()), 0)
+        further = max(np.ceil(((own - first * few) / many)[larger].max()), 0)
+        found[stage] = int(first), int(further)
+    return found
+
+
 def written(table):
     """CSV, table for the documentation, and figure."""
     table.to_csv(FOLDER / "scale.csv", index=False)
@@ -230,3 +251,4 @@ if __name__ == "__main__":
     for size in sizes:
         run(size, chosen)
     written(pd.concat(map(pd.read_csv, sorted(FOLDER.glob("[0-9]*.csv"))), ignore_index=True))
+    print(needed(pd.read_csv(ROOT / "tests" / "unit" / "plan" / "memory.csv")))

@@ -12,18 +12,19 @@ from counterweight.plan.digests import Contents
 from counterweight.plan.jobs import Paths, columns_job
 
 #: MB of memory by stage for each million values of a table: of its first `HELD` rows, held
-#: whole, and of further ones. Fitted to what jobs took, see tests/unit/plan/memory.csv.
+#: whole, and of further ones. `needed` of tests/benchmarks/scale.py fits them to what jobs took
+#: (tests/unit/plan/memory.csv); those of `collect` and `rehearse` are taken from stages like them.
 MEMORY = {
-    "prepare": (45, 36),
-    "columns": (40, 30),
-    "label": (60, 60),
-    "select": (290, 110),
-    "weigh": (190, 45),
-    "train": (240, 136),
-    "evaluate": (70, 66),
-    "deliver": (300, 75),
-    "collect": (300, 75),
-    "rehearse": (300, 136),
+    "prepare": (7, 37),
+    "columns": (16, 52),
+    "label": (65, 59),
+    "select": (329, 63),
+    "weigh": (274, 26),
+    "train": (241, 133),
+    "evaluate": (86, 111),
+    "deliver": (420, 42),
+    "collect": (420, 75),
+    "rehearse": (420, 136),
 }
 #: MB of a job with its libraries and a small table, and how much more than was measured is asked.
 OF_LIBRARIES, SPARE = 300, 1.2

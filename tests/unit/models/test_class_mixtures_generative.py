@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.class_mixtures import GenerativeClassifier
-from counterweight.numerics.gaussian_mixture import fit_mixture
+from counterweight.numerics.gaussian_mixture import _scale, fit_mixture
 from counterweight.tables.parquet import model_arrays, model_table
 from scipy.stats import multivariate_normal
 
@@ -42,10 +42,11 @@ def test_one_component_is_quadratic_discriminant_analysis():
 def test_shared_start_continues_the_mixture_of_all_rows():
     X, y = _labeled()
     model = _fit(X, y)
-    base = fit_mixture(X, 2, n_init=4, rng=np.random.default_rng(0))
+    scale = _scale(X, np.ones(len(X)))
+    base = fit_mixture(X, 2, n_init=4, rng=np.random.default_rng(0), scale=scale)
     np.testing.assert_allclose(model.base_.means, base.means, rtol=1e-12, atol=1e-12)
     for c in (0, 1):
-        part = fit_mixture(X[y == c], 2, start=base, scale=X.std(axis=0))
+        part = fit_mixture(X[y == c], 2, start=base, scale=scale)
         np.testing.assert_allclose(model.means_[c], part.means, rtol=1e-12, atol=1e-12)
 
 

@@ -11,6 +11,7 @@ E-step is two matrix products over the rows of each pattern of missing numbers, 
 `counterweight.numerics.mixture_steps`. Rows are laid out for that, grouped by their pattern.
 """
 
+import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -327,11 +328,15 @@ class Emission:
 
     def smoothed(self, counts):
         """Shares of levels (..., L) from their counts."""
-        shares = np.empty(counts.shape)
+        return self.normalised(counts + SMOOTHING)
+
+    def normalised(self, shares):
+        """Shares (..., L) of which those of each category sum to one."""
+        made = np.empty(shares.shape)
         for start, end in zip(self.offsets[:-1], self.offsets[1:], strict=True):
-            part = counts[..., start:end] + SMOOTHING
-            shares[..., start:end] = part / part.sum(axis=-1, keepdims=True)
-        return shares
+            part = shares[..., start:end]
+            made[..., start:end] = part / part.sum(axis=-1, keepdims=True)
+        return made
 
     def maximisation(self, moments, previous, held, floor):
         """M-step, exact for the log-likelihood plus `log_prior`; see `mixture_steps`."""
@@ -450,7 +455,8 @@ class EmissionRows:
     """
 
     def __init__(self, emission, numbers, codes, row_weights, block=1984):
-        self.emission = emission
+        self.emission, self.numbers, self.codes = emission, numbers, codes
+        self.row_weights, self.block = row_weights, block
         missing = np.isnan(numbers)
         if missing.any():
             patterns, which = np.unique(missing, axis=0, return_inverse=True)
@@ -473,6 +479,11 @@ class EmissionRows:
             for index, pattern in zip(self._index, patterns, strict=True)
         ]
         self.width = max(pattern.width for pattern in self.patterns)
+
+    def part(self, at, row_weights):
+        """The rows at `at`, with other weights."""
+        rows = self.numbers[at], self.codes[at]
+        return EmissionRows(self.emission, *rows, row_weights, self.block)
 
     def expectation(self, parameters, dtype=np.float64, count=True):
         """One E-step of all mixtures over all rows; see `QuadraticRows.expectation`."""
@@ -580,6 +591,16 @@ class MixedRows:
     def shares(self, counts):
         """Smoothed shares of levels from their counts."""
         return self.emission.smoothed(counts)
+
+    def normalised(self, shares):
+        """Shares of which those of each category sum to one."""
+        return self.emission.normalised(shares)
+
+    def part(self, counts):
+        """The rows that are counted, as often as they are, in the same units."""
+        at, part = np.flatnonzero(counts), copy.copy(self)
+        part.features, part.total = self.features.part(at, counts[at]), counts.sum()
+        return part
 
     def log_prior(self, parameters):
         """What smoothing adds to the log-likelihood, (R,)."""

@@ -3,6 +3,7 @@
 Alone, or as a prior and a mixture of the features for each of two classes, with Bayes' rule.
 """
 
+import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,6 +30,8 @@ from counterweight.numerics.emissions import (
 from counterweight.numerics.mixture_steps import (
     Parameters,
     QuadraticRows,
+    chosen,
+    extrapolated,
     floored,
     maximisation,
     split_moments,
@@ -41,13 +44,13 @@ LIMITS = {
     "max_iter": {"type": "integer", "minimum": 1},
     "reg_covar": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
 }
-#: Relative change of the log-likelihood at which a restart goes on in double precision;
-#: the corrected log-likelihood in single precision is seldom worse than this.
-DOUBLE_FROM = 1e-7
-#: Feature values from which the search in single precision pays for running the winner again.
-SCREEN_SIZE = 1 << 18
-#: Relative difference by which two optima count as different.
-SAME_OPTIMUM = 1e-6
+#: Relative change of the log-likelihood at which a rough search leaves a start, and how many
+#: of the best are run on to the end.
+ROUGH_TOL, FINISHED = 1e-6, 3
+#: Rows, at least, and rows for each number of a mixture, of the sample that large tables are
+#: searched on; from how many times its rows it is drawn, and starts for each that is asked for.
+SAMPLE_ROWS, SAMPLE_ROWS_A_NUMBER = 3_000, 5
+WORTH_SAMPLING, STARTS_ON_SAMPLE = 1.5, 2
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ class Mixture:
     history, converged, n_iter
         Log-likelihood at each iteration of the restart that won; whether it met the tolerance.
     restart_log_likelihood, restart_iterations : ndarrays (R,)
-        Last value of each restart, and how many.
+        Last value of each restart on all rows, and how many; after a search those that were not
+        run on have what it left them at.
     updates_held, components_small : int
         Component updates of the winner held back for lack of rows; components with one.
     shares : ndarray (K, L), optional
@@ -166,6 +170,18 @@ class Standardised:
         """Shares of levels from their counts: there are none."""
         return counts
 
+    def normalised(self, shares):
+        """Shares as they are: there are none."""
+        return shares
+
+    def part(self, counts):
+        """The rows that are counted, as often as they are, in the same units."""
+        at, part = np.flatnonzero(counts), copy.copy(self)
+        features = self.features
+        part.features = QuadraticRows(features.rows[at], counts[at], block=features.block)
+        part.total = counts.sum()
+        return part
+
     def log_prior(self, parameters):
         """Nothing is added to the log-likelihood."""
         return 0.0
@@ -199,16 +215,15 @@ def fit_mixture(
 
     Each restart starts from uniform random responsibilities and stops when the relative change of
     the log-likelihood, that of the standardised rows and at least one nat a row, falls below
-    `tol` (Smith & Elkan 2007, section 5). None is given up: the best one often stands almost
-    still near a saddle point before it rises. A component with fewer than `minimum_rows` rows
+    `tol` (Smith & Elkan 2007, section 5). A component with fewer than `minimum_rows` rows
     assigned to it (2d if None) is not updated. EM assumes that the mixture is the true family; with
     another truth it finds the closest in Kullback-Leibler divergence that the restarts reach.
 
     `X` (n, d) is finite, without a constant feature; a row of `sample_weight` two counts as two
     rows, in the likelihood and in `minimum_rows`. It starts at random by `rng`, or once from the
-    Mixture `start`, or from `responsibilities` (R, n, K), which sum to one. `screen` searches large
-    tables in single precision, in half the time; the winner is run again from its start in double
-    precision, unless the search itself ended higher. `reg_covar` is the least eigenvalue of a
+    Mixture `start`, or from `responsibilities` (R, n, K), which sum to one. With `screen`
+    random starts are searched roughly, those of large tables on a sample, and the few best are run
+    on to the end on all rows; without, all are. `reg_covar` is the least eigenvalue of a
     covariance in units of `scale`, the weighted standard deviations if None; mixtures that are
     compared need the same. With a `layout` of numbers and categories missing entries integrate out,
     and the history is that of the log-likelihood plus the log prior of the smoothed levels.
@@ -238,17 +253,16 @@ def fit_mixture(
         data = Standardised(X, row_weights, feature_names, block, scale)
     else:
         data = MixedRows(X, row_weights, layout, covariance, block, scale)
-    if start is not None:
-        first = data.inward(_fitting(start, layout, d), reg_covar)
-    else:
-        moments = _first_moments(data, n, n_components, responsibilities, n_init, rng)
-        first = data.maximisation(moments, None, None, reg_covar)
     rule = {"tol": tol, "max_iter": max_iter, "floor": reg_covar, "minimum_rows": minimum_rows}
-    size = used * data.features.width
-    if first.weights.shape[1] == 1 or not screen or size < SCREEN_SIZE:
-        climb = _climb(data, first, np.float64, **rule)
-        return _mixture(data, climb, climb, int(np.argmax(climb.last)))
-    return _best_of_screened(data, first, rule)
+    if start is not None:
+        first, part = data.inward(_fitting(start, layout, d), reg_covar), data
+    else:
+        first, part = _starts(data, n, n_components, responsibilities, n_init, rng, screen)
+        first = data.maximisation(first, None, None, reg_covar)
+    if screen and first.weights.shape[1] > FINISHED:
+        return _best_of_searched(data, part, first, rule)
+    climb = _climb(data, first, np.float64, **rule)
+    return _mixture(data, climb, int(np.argmax(climb.last)), climb.last, climb.iterations)
 
 
 def _fitting(start, layout, d):
@@ -264,19 +278,28 @@ def _fitting(start, layout, d):
     return start
 
 
-def _first_moments(data, n, k, responsibilities, n_init, rng):
-    """Moments of responsibilities that are given, or else random."""
+def _starts(data, n, k, responsibilities, n_init, rng, screen):
+    """Moments of responsibilities that are given, or else random, and the rows that they are of.
+
+    Few runs of many end at the best optimum. On a sample, drawn by weight, more random ones cost
+    less, so large tables are searched there.
+    """
     if responsibilities is None and rng is None:
         raise CounterweightError("A random start needs a random generator: give rng.")
     if responsibilities is None:
-        return data.features.random_moments(k, n_init, rng)
+        weights = data.features.row_weights
+        sample = max(SAMPLE_ROWS, SAMPLE_ROWS_A_NUMBER * k * data.features.width)
+        if screen and n_init > 1 and len(weights) > WORTH_SAMPLING * sample:
+            data = data.part(_drawn(weights, sample, rng))
+            n_init = max(STARTS_ON_SAMPLE * n_init, FINISHED + 1)
+        return data.features.random_moments(k, n_init, rng), data
     responsibilities = np.asarray(responsibilities, dtype=float)
     if responsibilities.ndim != 3 or responsibilities.shape[1:] != (n, k):
         raise CounterweightError(
             f"Responsibilities must have the shape (restarts, {n}, {k}), "
             f"not {responsibilities.shape}."
         )
-    return data.features.moments(responsibilities[:, data.used])
+    return data.features.moments(responsibilities[:, data.used]), data
 
 
 @dataclass
@@ -292,100 +315,114 @@ class _Climb:
     history: list
 
 
-def _best_of_screened(data, first, rule):
-    """Search in single precision, then run the winner again in double precision.
+def _best_of_searched(data, part, first, rule):
+    """Search roughly, among the rows `part`; finish the best few on all rows.
 
-    Single precision follows each restart until its log-likelihood hardly changes; all of
-    them go on from there in double precision, together. Rounding sends about one restart in a
-    thousand to another optimum than double precision does, better as often as worse. So the
-    winner's own end is kept where running it again from its start ends lower.
+    What the rough search leaves to be gained is small beside what parts one optimum from another,
+    so it is in single precision and stops early. The end is as exact as without a search.
     """
-    tol = max(DOUBLE_FROM, 1.5 * rule["tol"])
-    rough = _climb(data, first, np.float32, **(rule | {"tol": tol}))
-    screened = _climb(data, rough.parameters, np.float64, iterations=rough.iterations, **rule)
-    index = int(np.argmax(screened.last))
-    again = _climb(data, first.restarts([index]), np.float64, **rule)
-    if again.last[0] < screened.last[index] - SAME_OPTIMUM * np.abs(screened.last[index]):
-        return _mixture(data, screened, screened, index, _path(rough, index)[:-1])
-    screened.last[index] = again.last[0]
-    screened.iterations[index] = again.iterations[0]
-    return _mixture(data, again, screened, 0)
+    found = _climb(part, first, np.float32, **rule | {"tol": max(ROUGH_TOL, rule["tol"])})
+    reached = found.last
+    if part is not data:
+        reached = data.features.expectation(found.parameters, np.float32, False).log_likelihood
+        reached = reached - data.log_jacobian + data.log_prior(found.parameters)
+    best = np.argsort(-reached, kind="stable")[:FINISHED]
+    climb = _climb(data, found.parameters.restarts(best), np.float64, **rule)
+    reached[best] = climb.last
+    found.iterations[best] += climb.iterations
+    return _mixture(data, climb, int(np.argmax(climb.last)), reached, found.iterations)
 
 
-def _path(climb, index):
-    """Values of one restart at each of its iterations."""
-    values = np.array([row[index] for row in climb.history])
-    return values[~np.isnan(values)]
+def _drawn(weights, size, rng):
+    """How often each row is drawn, (n,), by systematic sampling of `size` rows by weight."""
+    order, counts = rng.permutation(len(weights)), np.empty(len(weights))
+    places = np.cumsum(weights[order]) * (size / weights.sum()) + rng.random()
+    counts[order] = np.diff(np.floor(places), prepend=0.0)
+    return counts
 
 
-def _mixture(data, winner, restarts, index, earlier=()):
-    """The result, from the climb of the winner at `index` and that of all restarts.
-
-    `earlier` are values of the winner's iterations before that climb.
-    """
-    best = winner.parameters.restarts([index])
+def _mixture(data, climb, index, reached, iterations):
+    """The mixture at `index` of a climb, with what all restarts reached, in how many iterations."""
+    best = climb.parameters.restarts([index])
+    history = np.array([row[index] for row in climb.history])
     return Mixture(
         **data.outward(best),
-        log_likelihood=float(winner.last[index] - np.sum(data.log_prior(best))),
-        history=np.concatenate([earlier, _path(winner, index)]),
-        restart_log_likelihood=restarts.last,
-        restart_iterations=restarts.iterations,
-        converged=bool(winner.converged[index]),
-        n_iter=int(winner.iterations[index]),
-        updates_held=int(winner.updates_held[index]),
-        components_small=int(winner.ever_held[:, index].sum()),
+        log_likelihood=float(climb.last[index] - np.sum(data.log_prior(best))),
+        history=history[~np.isnan(history)],
+        restart_log_likelihood=reached,
+        restart_iterations=iterations,
+        converged=bool(climb.converged[index]),
+        n_iter=int(climb.iterations[index]),
+        updates_held=int(climb.updates_held[index]),
+        components_small=int(climb.ever_held[:, index].sum()),
     )
 
 
-def _climb(data, parameters, dtype, *, tol, max_iter, floor, minimum_rows, iterations=0):
-    """Run EM on a batch of mixtures until each has converged.
+def _climb(data, parameters, dtype, *, tol, max_iter, floor, minimum_rows):
+    """Run EM on a batch of mixtures until each has converged, every third step extrapolated.
 
-    In single precision a restart also stops when its log-likelihood falls, which only
-    rounding can make it do.
+    Squared extrapolation (Varadhan & Roland 2008, S3): from two steps of EM a third one is
+    foretold, and undone where the log-likelihood is less there. A restart stops when a step of
+    EM itself gains no more than the tolerance. In single precision it also stops when its
+    log-likelihood falls by such a step, which only rounding can make it do.
     """
     n_init = parameters.weights.shape[1]
-    live = np.arange(n_init)
+    live, reach = np.arange(n_init), np.ones(n_init)
     climb = _Climb(
         parameters=type(parameters)(*(values.copy() for values in parameters)),
         last=np.full(n_init, -np.inf),
-        iterations=np.zeros(n_init, dtype=int) + iterations,
+        iterations=np.zeros(n_init, dtype=int),
         converged=np.zeros(n_init, dtype=bool),
         updates_held=np.zeros(n_init, dtype=int),
         ever_held=np.zeros(parameters.weights.shape, dtype=bool),
         history=[],
     )
+    path, far = [], False
     while True:
         statistics = data.features.expectation(parameters, dtype, minimum_rows > 0)
         current = statistics.log_likelihood - data.log_jacobian + data.log_prior(parameters)
-        if not np.isfinite(current).all():
+        change = current - climb.last[live]
+        fell = ~(change >= 0) if far else np.zeros(len(live), dtype=bool)
+        if not np.isfinite(current[~fell]).all():
             raise CounterweightError(
                 "The log-likelihood of a mixture is not finite: a row lies too far from all "
                 "components. Look for extreme values in the features."
             )
-        change = current - climb.last[live]
-        climb.last[live] = current
+        climb.last[live[~fell]] = current[~fell]
         climb.history.append(np.full(n_init, np.nan))
-        climb.history[-1][live] = current
-        # Relative to the likelihood of standardised rows: units must not move the stop.
-        size = np.maximum(np.abs(statistics.log_likelihood), data.total)
-        done = np.abs(change) <= tol * size
-        if dtype == np.float32:
-            done |= change < 0
+        climb.history[-1][live[~fell]] = current[~fell]
+        done = np.zeros(len(live), dtype=bool)
+        if not far:
+            # Relative to the likelihood of standardised rows: units must not move the stop.
+            size = np.maximum(np.abs(statistics.log_likelihood), data.total)
+            done = np.abs(change) <= tol * size
+            if dtype == np.float32:
+                done |= change < 0
         climb.converged[live[done]] = True
-        keep = ~done & (climb.iterations[live] < max_iter)
+        keep = ~done & ((climb.iterations[live] < max_iter) | fell)
         if not keep.all():
             for final, values in zip(climb.parameters, parameters, strict=True):
                 final[:, live[~keep]] = values[:, ~keep]
-            parameters = parameters.restarts(keep)
-            live = live[keep]
+            parameters, fell, live = parameters.restarts(keep), fell[keep], live[keep]
+            path = [earlier.restarts(keep) for earlier in path]
         if not len(live):
             return climb
         hard, moments = statistics.hard[:, keep], statistics.moments[:, keep]
         held = (hard < minimum_rows) | (moments[..., 0] <= 1e-10 * data.total)
-        climb.updates_held[live] += held.sum(axis=0)
-        climb.ever_held[:, live] |= held
-        parameters = data.maximisation(moments, parameters, held, floor)
-        climb.iterations[live] += 1
+        climb.updates_held[live] += (held & ~fell).sum(axis=0)
+        climb.ever_held[:, live] |= held & ~fell
+        new = data.maximisation(moments, parameters, held | fell, floor)
+        climb.iterations[live] += ~fell
+        if far:
+            reach[live] = np.where(fell, np.maximum(reach[live] / 4, 1.0), reach[live])
+            parameters, path, far = chosen(fell, path[-1], new), [], False
+        else:
+            path.append(parameters)
+            parameters = new
+            if len(path) == 2:
+                path.append(new)
+                parameters, reach[live] = extrapolated(path, reach[live], floor, data.normalised)
+                far = True
 
 
 class ClassMixtures(NamedTuple):

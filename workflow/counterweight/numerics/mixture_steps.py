@@ -298,3 +298,78 @@ def maximisation(moments, previous, held, floor):
     if floor is not None:
         covariances = floored(covariances, floor)
     return Parameters(weights, means, covariances)
+
+
+def chosen(where, one, other):
+    """Of each mixture of a batch the parameters of `one` where `where` (R,), else of `other`."""
+    return type(one)(
+        *(
+            np.where(where.reshape((-1,) + (1,) * (a.ndim - 2)), a, b)
+            for a, b in zip(one, other, strict=True)
+        )
+    )
+
+
+#: Logarithm of the most by which a step beyond three scales a covariance, and a share of a level.
+MOST_SCALED, MOST_SHARED = 7.0, 600.0
+
+
+def extrapolated(path, reach, floor, normalised):
+    """Parameters beyond three that EM went through, and how far the next ones may reach, (R,).
+
+    On logarithms of shares, means, and logarithms of covariances in units of the middle ones, so
+    that what comes out is a mixture again, and goes with the rows under any affine map. The length
+    of the step is that of scheme S3 of Varadhan & Roland (2008), up to `reach`, which grows by four
+    where it is met; distances are those of the information in rows whose component is known.
+    `normalised` makes the shares of the levels of each category sum to one.
+    """
+    weights, means, covariances, *shares = zip(*path, strict=True)
+    factor = np.linalg.cholesky(covariances[1])
+    inverse = np.linalg.inv(factor)
+    across = np.swapaxes(inverse, -1, -2)
+    values = [
+        [np.log(np.maximum(one, np.finfo(float).tiny)) for one in weights],
+        [(inverse @ one[..., None])[..., 0] for one in means],
+        [_logarithm(inverse @ one @ across) for one in covariances[::2]],
+        *([np.log(one) for one in three] for three in shares),
+    ]
+    values[2].insert(1, np.zeros_like(factor))
+    moves = [(one - start, end - 2 * one + start) for start, one, end in values]
+    # Of covariances half the squares count; of shares each by its size.
+    size = (1.0, 1.0, 0.5, *(one[1] for one in shares))
+    long, bend = (
+        sum(
+            (weights[1] * (by * move[which] ** 2).sum(axis=tuple(range(2, move[which].ndim)))).sum(
+                0
+            )
+            for by, move in zip(size, moves, strict=True)
+        )
+        for which in (0, 1)
+    )
+    length = np.sqrt(long / np.maximum(bend, np.finfo(float).tiny))
+    length = np.clip(length, 1.0, reach)
+    made = []
+    for (start, *_), (step, turn) in zip(values, moves, strict=True):
+        by = length.reshape((-1,) + (1,) * (start.ndim - 2))
+        made.append(start + by * (2 * step + by * turn))
+    # What EM held stays; the others share the rest.
+    still = (weights[0] == weights[1]) & (weights[1] == weights[2])
+    moved = np.where(still, 0.0, np.exp(made[0] - made[0].max(axis=0)))
+    total = np.maximum(moved.sum(axis=0), np.finfo(float).tiny)
+    rest = 1.0 - np.where(still, weights[1], 0.0).sum(axis=0)
+    values, vectors = np.linalg.eigh(made[2])
+    root = factor @ vectors * np.exp(np.clip(values, -MOST_SCALED, MOST_SCALED) / 2)[..., None, :]
+    parameters = type(path[0])(
+        np.where(still, weights[1], moved / total * rest),
+        (factor @ made[1][..., None])[..., 0],
+        floored(root @ np.swapaxes(root, -1, -2), floor),
+        *(normalised(np.exp(np.clip(one, -MOST_SHARED, MOST_SHARED))) for one in made[3:]),
+    )
+    return parameters, np.where(length >= reach, 4 * reach, reach)
+
+
+def _logarithm(matrices):
+    """Logarithms of positive definite matrices (..., d, d), to third order around the identity."""
+    one = np.eye(matrices.shape[-1])
+    made = 2 * one - 4 * np.linalg.inv(matrices + one)
+    return 0.5 * (made + np.swapaxes(made, -1, -2))

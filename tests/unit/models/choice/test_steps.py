@@ -244,3 +244,15 @@ def test_the_gradient_of_a_fit_is_the_pull_of_its_prior():
         rest = own * (y - expit(position + slope * (t - 0.5)))
         pulled = prior.precision * (np.array([position, slope]) - prior.mean)
         assert np.array([rest.sum(), rest @ (t - 0.5)]) == pytest.approx(pulled, abs=1e-6)
+
+
+def test_steps_in_single_precision_are_those_in_double():
+    rng = np.random.default_rng(3)
+    t, y = answers(rng, 5000)
+    data, parameters = ChoiceRows(rng.normal(size=(5000, 3)), t, y), batch(rng, 4, 2, 3)
+    one, other = data.expectation(parameters), data.single().expectation(parameters)
+    np.testing.assert_allclose(other.log_likelihood, one.log_likelihood, rtol=1e-6)
+    scale = np.abs(one.moments).max()
+    np.testing.assert_allclose(other.moments, one.moments, atol=1e-5 * scale)
+    np.testing.assert_allclose(other.gradient, one.gradient, atol=1e-3)
+    assert other.moments.dtype == other.gradient.dtype == np.float64

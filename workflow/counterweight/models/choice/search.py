@@ -1,8 +1,9 @@
 """Search for good predictive choice models of every number of segments J, and the choice of J.
 
 EM finds a local maximum, and with many segments the start decides which. For each J many
-starts run a few steps, the better ones some more, and the best few to the end: random ones
-(k-means++ on x), and the best model of J - 1 with one segment split. A way back from the
+starts run a few steps in single precision, the better ones some more, and the best few to the end
+in double precision: random ones (k-means++ on x), and the best model of J - 1 with one segment
+split. A way back from the
 largest J then starts from the best model of J + 1 with two segments merged or one left out,
 and a last way forth splits again what has become better. Of all J it is the one of least
 description length.
@@ -83,9 +84,11 @@ class Search:
         n, self.width = data.rows.shape
         self.emission, self.best = data.emission, {}
         positive = np.flatnonzero(data.row_weights > 0)
-        self.brief = data
+        brief = data
         if n > SEARCH_ROWS:
-            self.brief = data.part(np.sort(rng.permutation(positive)[:SEARCH_ROWS]))
+            brief = data.part(np.sort(rng.permutation(positive)[:SEARCH_ROWS]))
+        # Short runs do no more than rank starts.
+        self.brief = brief.single()
         chosen = rng.permutation(positive)[:START_ROWS]
         # Missing values start at the mean, which is 0 here.
         self.points = np.nan_to_num(data.rows[chosen])
@@ -130,18 +133,15 @@ class Search:
         if j == 1:
             # One segment has one optimum.
             starts = starts.at([0])
-        paths = np.empty((0, starts.weights.shape[1]))
-        finish = min(FINISHED, paths.shape[1])
+        finish = min(FINISHED, starts.weights.shape[1])
         for round_, steps in enumerate(SHORT):
-            count = paths.shape[1]
+            count = starts.weights.shape[1]
             if count <= finish:
                 break
             left = max(int(np.ceil(GO_ON * count)), finish) if round_ == 0 else finish
             run = climb(self.brief, starts, iterations=steps, tol=0.0, **self.rule)
             best = np.argsort(-run.last, kind="stable")[:left]
-            starts, paths = run.parameters.at(best), paths[:, best]
-            if self.brief is self.data:
-                paths = np.vstack([paths, np.array(run.history)[:, best]])
+            starts = run.parameters.at(best)
         run = climb(self.data, starts, iterations=self.iterations, tol=self.tol, **self.rule)
         before = self.best[j].score if j in self.best else -np.inf
         complete = self.selection == "complete"
@@ -153,7 +153,7 @@ class Search:
         for index, score in enumerate(scores.tolist()):
             if j in self.best and score <= self.best[j].score + 1e-6 * abs(score) / 1e3:
                 continue
-            path = np.concatenate([paths[:, index], [row[index] for row in run.history]])
+            path = np.array([row[index] for row in run.history])
             path = path[~np.isnan(path)]
             self.best[j] = Best(
                 run.parameters.at([index]),

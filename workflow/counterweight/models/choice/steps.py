@@ -94,6 +94,9 @@ class ChoiceRows:
     missing; `emission` says what segments look like, with full covariances if not given.
     """
 
+    #: Of the two matrix products and what lies between them; sums are in double precision.
+    precision = np.float64
+
     def __init__(self, rows, t=None, y=None, row_weights=None, codes=None, emission=None):
         n, d = rows.shape
         self.rows, self.t, self.y = rows, t, y
@@ -156,6 +159,17 @@ class ChoiceRows:
         other.row_weights, other.total = row_weights, row_weights.sum(axis=-1)
         return other
 
+    def single(self):
+        """The same rows in single precision, for steps that need no more."""
+        other = copy.copy(self)
+        other.precision = np.float32
+        names = ("features", "answers", "offers")
+        other.groups = [
+            group._replace(**{name: getattr(group, name).astype(np.float32) for name in names})
+            for group in self.groups
+        ]
+        return other
+
     def moved(self, moves):
         """The same rows, each answering the offer t as others answer t - moves (n,)."""
         other = copy.copy(self)
@@ -173,17 +187,18 @@ class ChoiceRows:
         found = np.zeros((k, r, self.width))
         gradient, curvature = np.zeros((models, 2)), np.zeros((models, 3))
         log_likelihood, doubt = np.zeros(r), np.zeros(r)
-        against = -parameters.curves.reshape(models, 2)
+        kind = self.precision
+        against = -parameters.curves.reshape(models, 2).astype(kind)
         step = max(BLOCK // models, 64)
-        room = np.empty((2, models * min(step, len(self.rows))))
+        room = np.empty((2, models * min(step, len(self.rows))), kind)
         for group in self.groups:
             coefficients = self.emission.coefficients(parameters, group.observed)
-            coefficients = coefficients.reshape(models, -1)
+            coefficients = coefficients.reshape(models, -1).astype(kind)
             sums = np.zeros(coefficients.shape)
             for start in range(0, len(group.index), step):
                 at = slice(start, start + step)
                 features, answers = group.features[:, at], group.answers[:, at]
-                weights = self.row_weights[..., group.index[at]]
+                weights = self.row_weights[..., group.index[at]].astype(kind)
                 joint, chance = room[:, : models * features.shape[1]].reshape(2, models, -1)
                 np.matmul(coefficients, features, out=joint)
                 shaped = joint.reshape(k, r, -1)
@@ -347,6 +362,7 @@ def climb(data, parameters, *, tol, iterations, floor, minimum_rows, prior=None)
     unit of row weight, `floor` the least eigenvalue of a covariance; a segment with
     responsibilities below `minimum_rows` in all keeps its Gaussian and weight.
     """
+    slack = 1e-12 if data.precision == np.float64 else 1e-6
     size = parameters.weights.shape[1]
     live, last = np.arange(size), np.full(size, -np.inf)
     final = Choices(*(values.copy() for values in parameters))
@@ -358,7 +374,7 @@ def climb(data, parameters, *, tol, iterations, floor, minimum_rows, prior=None)
         statistics = data.expectation(parameters, moments=bool((count[live] < iterations).any()))
         current = statistics.log_likelihood + data.penalty(parameters, prior)
         before = last[live]
-        fell = ~(current >= before - 1e-12 * np.abs(before)) & (halved[live] < HALVINGS)
+        fell = ~(current >= before - slack * np.abs(before)) & (halved[live] < HALVINGS)
         last[live] = np.where(fell, before, np.maximum(current, before))
         history.append(np.full(size, np.nan))
         history[-1][live[~fell]] = current[~fell]

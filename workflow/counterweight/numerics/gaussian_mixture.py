@@ -49,7 +49,7 @@ LIMITS = {
 ROUGH_TOL, FINISHED = 1e-6, 3
 #: Rows, at least, and rows for each number of a mixture, of the sample that large tables are
 #: searched on; from how many times its rows it is drawn, and starts for each that is asked for.
-SAMPLE_ROWS, SAMPLE_ROWS_A_NUMBER = 3_000, 5
+SAMPLE_ROWS, SAMPLE_ROWS_A_NUMBER = 6_000, 5
 WORTH_SAMPLING, STARTS_ON_SAMPLE = 1.5, 2
 
 

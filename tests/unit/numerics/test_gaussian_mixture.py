@@ -264,9 +264,10 @@ def test_start_from_a_fitted_mixture_stays_there():
     _assert_same(first, again, rtol=1e-4, atol=1e-4)
 
 
-def test_the_same_seed_gives_the_same_bytes():
-    X = _rough()
-    one, other = (fit_mixture(X, 3, n_init=3, rng=np.random.default_rng(9)) for _ in range(2))
+@pytest.mark.parametrize(("rows", "n_init"), [(600, 3), (600, 8), (12_000, 8)])
+def test_the_same_seed_gives_the_same_bytes(rows, n_init):
+    X = _rough(rows)
+    one, other = (fit_mixture(X, 3, n_init=n_init, rng=np.random.default_rng(9)) for _ in range(2))
     assert one.means.tobytes() == other.means.tobytes()
     assert one.history.tobytes() == other.history.tobytes()
 

@@ -1,9 +1,13 @@
 """Studies of classifiers: what goes together with rows that are rejected, and what is compared."""
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.plan import config
 from counterweight.plan.stages import Stages
+from counterweight.tables.parquet import metrics_table, write_table
 from counterweight.tasks import classification
 
 STUDY = {
@@ -68,12 +72,41 @@ def test_an_oracle_of_as_many_rows_says_so_to_its_job():
         ({"keep_rate": 0.5, "deliver": {"method": "plain"}}, "keep_rate"),
         ({"deliver": {"method": "seeing"}}, "sees what is hidden"),
         ({"deliver": {"method": "plain", "setting": "l2=1"}}, "does not have: choose one of"),
+        ({"deliver": {"setting": ""}}, "needs a method, or methods under among"),
+        ({"deliver": {"among": ["plain", "wieghed"]}}, "did you mean 'weighed'"),
+        ({"deliver": {"among": ["plain", "seeing"]}}, "sees what is hidden"),
         ({"evaluation": {"protocol": "metrics", "against": "plane"}}, "none of its methods"),
     ],
 )
 def test_what_does_not_go_together_is_refused(given, told):
     with pytest.raises(CounterweightError, match=told):
         planned(**given)
+
+
+def delivered(given):
+    return Stages(planned(deliver=given), "scripts").job("deliver", "mine")
+
+
+def test_of_several_methods_the_one_with_the_least_log_loss_on_test_rows_is_delivered(tmp_path):
+    asked = delivered({"among": ["plain", "weighed"]})
+    assert [*asked.given["methods"]] == ["plain", "weighed"] == asked.given["among"]
+    assert [Path(one).stem for one in asked.inputs["judged"]] == ["plain", "weighed"]
+    # A method that is named goes before.
+    named = {"method": "plain", "among": ["plain", "weighed"]}
+    alone = delivered(named)
+    assert "judged" not in alone.inputs and alone.given["method"] == "plain"
+    paths = []
+    for name, losses in (("plain", (0.4, 0.6)), ("weighed", (0.3, 0.6))):
+        records = [
+            {"metric": metric, "repeat": repeat, "target": "general", "value": value}
+            for repeat, loss in enumerate(losses)
+            for metric, value in (("log_loss", loss), ("auc", 0.9))
+        ]
+        records.append(records[0] | {"part": "top=0.1", "value": 9.0})
+        paths.append(tmp_path / f"{name}.parquet")
+        write_table(paths[-1], metrics_table("mine", name, records))
+    made = SimpleNamespace(given=asked.given, input=SimpleNamespace(judged=paths))
+    assert classification._losses(made) == pytest.approx({"plain": 0.5, "weighed": 0.45})
 
 
 def test_a_method_is_compared_with_another_and_not_with_itself():

@@ -134,7 +134,15 @@ def _check_delivered(name, study):
     """Refuse to deliver what nobody could fit or apply."""
     given, methods = study["deliver"], study["methods"]
     where = f"studies.{name}.deliver"
-    check_method(f"{where}.method", given["method"], methods)
+    if "method" in given:
+        given = study["deliver"] = given | {"among": []}
+    else:
+        among = given.get("among") or []
+        if not among:
+            raise CounterweightError(f"{where} needs a method, or methods under among.")
+        given = study["deliver"] = given | {"method": among[0], "among": among}
+    for method in (given["method"], *given["among"]):
+        check_method(f"{where}.method", method, methods)
     known = _settings(methods[given["method"]])
     if given.get("setting", "") not in known:
         raise CounterweightError(
@@ -168,9 +176,10 @@ def _settings(method):
 
 
 def _involved(study):
-    """The method that is delivered, and those that it begins from."""
-    method = study["deliver"]["method"]
-    return [method, *study["methods"][method]["starts"].values()]
+    """The methods that may be delivered, and those that they begin from."""
+    given = study["deliver"]
+    asked = dict.fromkeys((given["method"], *given["among"]))
+    return [one for name in asked for one in (name, *study["methods"][name]["starts"].values())]
 
 
 def plan_label(plan, study, at):
@@ -433,7 +442,10 @@ def plan_deliver(plan, study, at):
         "table": f"{at.folder}/scores.parquet",
         "csv": f"{at.folder}/scores.csv",
     }
-    if methods[chosen["method"]]["options"].get("constraints"):
+    if chosen["among"]:
+        inputs["judged"] = [at.metrics(name) for name in chosen["among"]]
+        given["among"] = chosen["among"]
+    if chosen["among"] or methods[chosen["method"]]["options"].get("constraints"):
         outputs["metrics"] = at.metrics("delivered")
     uses = tuple(dict.fromkeys(uses))
     return Job(f"{_HERE}:deliver", inputs, parts | given | draws(plan, study), uses, outputs)
@@ -456,6 +468,11 @@ def deliver(job):
     from counterweight.tables.saved_form import write_answers
 
     _, outcome, _ = components.labeling_rules(job.given)
+    chosen = []
+    if job.given.get("among"):
+        losses = _losses(job)
+        job.given["method"] = min(losses, key=losses.get)
+        chosen = [{"metric": "delivered", "part": job.given["method"], "value": 1.0}]
     saved, scores = final_classifier(
         read_table(job.input.table),
         read_table(job.input.columns) if job.input.columns else None,
@@ -479,8 +496,19 @@ def deliver(job):
         job.log.warning("%s", saved.facts["behind"])
     if hasattr(job.output, "metrics"):
         place = {"target": "general", "rows": saved.facts["rows"]}
-        records = [place | record for record in saved.facts["shown"]]
+        records = [place | record for record in (*chosen, *saved.facts["shown"])]
         write_table(job.output.metrics, metrics_table(job.given["study"], "delivered", records))
+
+
+def _losses(job):
+    """Mean log loss on test rows of each method that may be delivered."""
+    from counterweight.tables.parquet import read_table
+
+    told = {}
+    for name, path in zip(job.given["among"], job.input.judged, strict=True):
+        lines = read_table(path).query("metric == 'log_loss' and part == '' and setting == ''")
+        told[name] = float(lines["value"].mean())
+    return told
 
 
 def plan_apply(plan, study, at):

@@ -152,7 +152,7 @@ def chances(entry):
         "main": "boosting",
         "baseline": "logistic",
         "figures": ["predictions"],
-        "deliver": {"method": "boosting"},
+        "deliver": {"among": ["logistic", "boosting"]},
     }
 
 

@@ -405,8 +405,8 @@ def chances_answer(numbers):
     for one in others:
         if numbers.get(one, metric).ends[0] > known.mean and measure.better == "more":
             todo.append(
-                f"{numbers.label(one)} did better here: study: {{deliver: {{method: {one}}}}} "
-                "gives its chances instead."
+                f"{numbers.label(one)} has the better {measure.label} here: study: {{deliver: "
+                f"{{method: {one}}}}} gives its chances instead."
             )
     text += f", {beside}." if beside else "."
     return Answer(text, (), *of_methods(numbers, [main, *others], metric), todo=tuple(todo[::-1]))

@@ -64,6 +64,25 @@ def test_studies_that_stand_beside_tables_are_run_too():
         )
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"outcome": {"column": "y", "positive": 1}, "promises": ["coverage(everyone) >= 0.2"]},
+        {"offer": {"column": "fee"}, "answer": "came", "id": "who"},
+        {"balance": ["region"], "id": "who"},
+        {"reward": "y", "propensity": "p", "policies": {"new": "q"}},
+        {"outcome": {"column": "y", "positive": 1}, "keep_rate": 0.1},
+        {"outcome": "y"},
+    ],
+)
+def test_the_name_of_a_table_draws_nothing(asked):
+    entry = {"table": "t.csv"} | asked
+    plan = planned({"tables": {"one": entry, "two": dict(entry)}})
+    one, two = (plan["studies"][name] for name in ("one", "two"))
+    assert one["stream"] == two["stream"]
+    assert not {"one", "two"} & {one["stream"], two["stream"]}
+
+
 def test_any_number_of_tables():
     both = {"tables": {"one": dict(LENDER), "two": LENDER | {"target": "unlabeled"}}}
     plan = planned(both)

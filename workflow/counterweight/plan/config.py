@@ -431,7 +431,9 @@ def _resolved_study(name, study, plan):
         "test_rows": None,
         "user": None,
     } | study
-    study["stream"] = study["paired_with"] or name
+    # The name of a table of one's own draws nothing: another one gives the same answers.
+    own = study["dataset"] == name and plan.get("datasets", {}).get(name, {}).get("path")
+    study["stream"] = study["paired_with"] or ("own table" if own else name)
     _check_conditions(name, study)
     tasks.check_parts(name, study)
     task = tasks.module_of(study)

@@ -67,11 +67,7 @@ def finish(name, study):
     target = study.setdefault("target", None)
     if target:
         # YAML reads groups that are numbers as numbers; groups are texts in all files.
-        words = {False: "no", True: "yes"}
-        study["target"] = {
-            words[group] if isinstance(group, bool) else str(group): share
-            for group, share in target.items()
-        }
+        study["target"] = {str(group): share for group, share in target.items()}
         if len(study["target"]) < len(target):
             raise CounterweightError(
                 f"studies.{name}.target names a group twice, as a number and as text "

@@ -5,6 +5,7 @@ import pytest
 from counterweight.models.constraints.convex_step import (
     ConvexStep,
     CutModel,
+    pull_back,
     ramp,
     solve_interior,
     solve_whole,
@@ -90,6 +91,40 @@ def test_certified_interval_holds_the_optimum(m):
         state = fit.states[0]
         assert state.lower - 1e-7 <= true <= state.upper + 1e-7
         assert state.upper == pytest.approx(true, abs=1e-5)
+
+
+def test_a_step_may_end_at_a_share_of_what_it_gained():
+    X, positive, negative, bounds = problem(3, 2, n=400)
+    rows = DistinctRows(X)
+    constant, zero = -np.append(0, bounds), np.zeros(rows.shape[0])
+    merged = rows.merge(positive), rows.merge(negative)
+    step = ConvexStep.of_ramps(rows, *merged, constant, rows.regularisation(PENALTY), zero)
+    w = np.zeros(rows.shape[1])
+    options = {"tol": 1e-8, "margin": np.zeros(2), "anchor": (w, zero)}
+    for solve in (solve_whole, solve_interior):
+        rough = solve(step, start_state(step, w), **options, gained=0.1)
+        whole = solve(step, start_state(step, w), **options)
+        assert rough.first == pytest.approx(step.value(zero, w)[0])
+        assert 1e-8 < rough.gap <= 0.1 * rough.gain
+        assert rough.evaluations < whole.evaluations and whole.gap <= 1e-8
+        assert rough.lower <= whole.upper + 1e-9 and whole.lower <= rough.upper + 1e-9
+
+
+def test_a_point_is_pulled_back_to_where_its_constraints_are_kept():
+    X, positive, negative, bounds = problem(5, 3, n=60)
+    rows, rng = DistinctRows(X), np.random.default_rng(1)
+    merged = rows.merge(positive), rows.merge(negative)
+    constant, zero = -np.append(0, bounds), np.zeros(rows.shape[0])
+    step = ConvexStep.of_ramps(rows, *merged, constant, rows.regularisation(PENALTY), zero)
+    pulled = []
+    for _ in range(20):
+        f = 3 * rng.normal(size=rows.shape[0])
+        share = pull_back(step, (None, zero), (None, f), 1e-10)
+        pulled.append(share)
+        assert step.rates(share * f)[1:].max() <= 1e-10 + 1e-14
+        if share < 1:
+            assert step.rates(share * (1 + 1e-5) * f)[1:].max() > 1e-10
+    assert 0 < min(pulled) < 1
 
 
 @pytest.mark.parametrize("m", [1, 2, 4])

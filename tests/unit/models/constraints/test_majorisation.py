@@ -31,6 +31,24 @@ def test_every_iterate_is_feasible_and_the_objective_never_rises(m):
         assert value == pytest.approx(fit.objective[-1], abs=1e-12)
 
 
+@pytest.mark.parametrize("m", [0, 1, 2])
+def test_rough_steps_that_are_followed_further_stay_feasible_and_end_exactly(m):
+    X, positive, negative, bounds = problem(m, m, n=400, d=6)
+    exact = minimise_rates(X, positive, negative, bounds, penalty=PENALTY)
+    rough = minimise_rates(X, positive, negative, bounds, penalty=PENALTY, early=10.0)
+    total = positive[0].sum() + negative[0].sum()
+    assert rough.feasible and rough.violations.max(initial=-1) <= 1e-9
+    assert np.diff(rough.objective).max() <= 1e-9
+    assert rough.gap[-1] <= 1e-5 * total < rough.gap[0]
+    assert rough.objective[-1] <= exact.objective[-1] + 0.02 * total
+    # Beyond the minimum of the convex bound Problem 2 may be lower still; not in the first case.
+    first = rough.states[0].w
+    f = X @ first[:-1] + first[-1]
+    value = positive[0] @ ramp(f) + negative[0] @ ramp(-f) + PENALTY / 2 * first @ first
+    assert rough.objective[1] <= value + 1e-12
+    assert m == 0 or rough.objective[1] < value - 1e-6
+
+
 def test_printed_values_of_a9a():
     folder = Path(os.environ.get("COUNTERWEIGHT_MIRROR", ""), "a9a")
     if not os.environ.get("COUNTERWEIGHT_MIRROR") or not (folder / "a9a").is_file():

@@ -6,11 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from counterweight.models.constraints.constrained import ConstrainedClassifier
+from counterweight.models.constraints.convex_step import ramp
 from counterweight.models.constraints.known_rules import named_groups
 from counterweight.models.constraints.majorisation import minimise_rates
 from counterweight.models.constraints.newton import DistinctRows
 from counterweight.models.constraints.starts import (
     Begun,
+    Coins,
     Search,
     _tightest_first,
     _unconstrained,
@@ -266,6 +268,16 @@ def test_a_start_is_the_best_scale_and_shift_that_meet_the_constraints():
             if search.value(other)[1][0] <= 0 and more == 1.0:
                 assert place == 0 or search.value(other)[0] >= value - 0.05
     assert np.ptp(f) > 0
+
+
+def test_coins_of_a_sorted_score_have_the_values_of_coins():
+    search, rows, w, _ = searched()
+    f = rows.scores(w)
+    places = np.array([-0.7, -0.5, 0.0, 0.25, 3.0])
+    for scale in (0.3, 1.0, 40.0):
+        found = Coins(f, search.costs).values(scale, places)
+        asked = [search.costs.values(ramp(scale * f + place)) for place in places]
+        np.testing.assert_allclose(found, np.transpose(asked), atol=1e-12)
 
 
 def test_a_rule_becomes_a_coin_that_is_nearly_as_good():

@@ -58,12 +58,15 @@ OPTIONS = {
     "method": Choice("newton", ["newton", "cutting_plane"],
         "Solver of the convex step: newton solves it whole with its constraints; cutting_plane goes by cuts over the "
         "multipliers (Algorithm 2)."),
-    "tol": Number(1.0e-5, "Certified gap at which a convex step is solved, as a share of the objective's total cost.", above=0),
+    "tol": Number(1.0e-5,
+        "Certified gap at which a convex step is solved, as a share of the objective's total cost. With start best, steps "
+        "before the last one are solved to ten times as much, or to a tenth of what they have gained.", above=0),
     "start": Choice("best", ["zero", "svm", "deployed", "best"],
         "zero: w = 0; svm: the unconstrained fit, scaled and shifted to meet the constraints. best: from these, to the end from "
         "zero, from the unconstrained fit with the threshold, or the thresholds by group, of least cost, and from an imitation of "
         "the deployed model where the constraints speak of it; the best goes on, and no known rule that meets the "
-        "constraints is better. deployed: the same, and the imitation is needed."),
+        "constraints is better; each step is followed further for as long as that lowers the objective (not with a "
+        "confidence). deployed: the same, and the imitation is needed."),
     **CONFIDENCE_OPTIONS,
     **REPAIR_OPTIONS,
     "on_infeasible": Choice("raise", ["raise", "keep"],

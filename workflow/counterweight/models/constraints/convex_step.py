@@ -15,6 +15,9 @@ from counterweight.models.constraints.newton import Smooth, newton, solver
 
 #: Constraint values up to this, of costs that sum to one, are rounding.
 ROUNDING = 1e-10
+#: After their patience Newton's steps go on where the gap is at most so many times what is asked,
+#: up to so many times as long.
+HOPELESS, NEARLY = 5.0, 4
 #: Steeper smoothing than this makes the normal matrix too ill-conditioned for its factor.
 SHARPEST, STIFFEST = 1e4, 1e5
 
@@ -102,11 +105,17 @@ class ConvexState:
     upper: float = np.inf
     lower: float = -np.inf
     evaluations: int = 0
+    first: float = np.inf
 
     @property
     def gap(self):
         """Certified distance to the optimum of the convex step."""
         return self.upper - self.lower
+
+    @property
+    def gain(self):
+        """What the step has gained over its start; 0 where that had no value."""
+        return self.first - self.upper if np.isfinite(self.first) else 0.0
 
 
 def start_state(step, w, multipliers=None):
@@ -123,16 +132,28 @@ def pull_back(step, inside, outside, slack=0.0):
     segment, so halving finds the end of the feasible part that holds 0, or a point inside it.
     """
     (_, f0), (_, f1) = inside, outside
-
-    def kept(share):
-        return step.rates(f0 + share * (f1 - f0))[1:].max(initial=-np.inf) <= slack
-
-    if kept(1.0):
+    last = step.rates(f1)[1:]
+    if last.max(initial=-np.inf) <= slack:
         return 1.0
+    # What no hinge changes its piece in is linear along the way.
+    turn = ((f0 > -0.5) != (f1 > -0.5)) | ((f0 < 0.5) != (f1 < 0.5))
+    up, down, start, move = (
+        *(a[1:, turn] for a in (step.positive, step.negative)),
+        f0[turn],
+        f1 - f0,
+    )
+    move = move[turn]
+
+    def bent(share):
+        f = start + share * move
+        return up @ np.maximum(0.0, 0.5 + f) + down @ np.maximum(0.0, 0.5 - f)
+
+    first, last = step.rates(f0)[1:] - bent(0.0), last - bent(1.0)
     low, high = 0.0, 1.0
     for _ in range(50):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if kept(middle) else (low, middle)
+        kept = (first + middle * (last - first) + bent(middle)).max() <= slack
+        low, high = (middle, high) if kept else (low, middle)
         if low > 0 and high - low <= 1e-6 * low:
             break
     return low
@@ -152,17 +173,28 @@ def reached(step, w, f, anchor, limit):
 
 
 def solve_whole(
-    step, state, *, tol, margin, limit=np.inf, anchor=None, relative=None, most=60, patience=np.inf
+    step,
+    state,
+    *,
+    tol,
+    margin,
+    limit=np.inf,
+    anchor=None,
+    relative=None,
+    gained=0.0,
+    most=60,
+    patience=np.inf,
 ):
     """Solve a convex step with its constraints, by proximal multipliers and Newton steps.
 
     Costs of the objective, and of each constraint, sum to about 1. `state` is the start. Ends at
     the certified gap `tol` (upper minus lower bound), which must not exceed the share `relative` of
-    the objective, its constant left out, either; or after `patience` Newton steps. `margin` is how
-    much inside the bounds to aim, so that rounding does not end outside. Multipliers are at most
-    `limit`: finite for elastic constraints, whose price it is. `anchor` (w, f) is a point that is
-    feasible in this step: the result is pulled back to it where needed, and no worse. Without one,
-    violations are priced at `limit`.
+    the objective, its constant left out, either; or at the share `gained` of what the step has
+    gained, if that is more; or after `patience` Newton steps. `margin` is how much inside the
+    bounds to aim, so that rounding does not end outside. Multipliers are at most `limit`: finite
+    for elastic constraints, whose price it is. `anchor` (w, f) is a point that is feasible in this
+    step: the result is pulled back to it where needed, and no worse. Without one, violations are
+    priced at `limit`.
     """
     m = len(step.constant) - 1
     limit = np.broadcast_to(np.asarray(limit, float), (m,))
@@ -173,6 +205,7 @@ def solve_whole(
     elif m == 0 or np.isfinite(limit).all():
         value, g = step.value(f, w)
         best.upper = value + limit @ np.maximum(g, 0.0) if m else value
+    best.first = best.upper
     gap, sharp, stiff = np.inf, 2.0, np.full(m, 12.0)
     asked, newtons, strict = tol, 0, 0.02
     for _ in range(most):
@@ -195,13 +228,19 @@ def solve_whole(
         if best.gap > 0.5 * gap:
             strict = max(0.3 * strict, 1e-5)
         gap = best.gap
-        if gap <= asked or newtons >= patience:
+        enough = max(asked, gained * best.gain)
+        # Few steps are left where the gap is no longer far from what is asked.
+        if gap <= enough or newtons >= patience * (1 if gap > HOPELESS * enough else NEARLY):
             break
         # A problem that was too stiff for Newton's steps is taken up again softer.
         factor = 2.0 if solved else 0.25
         sharp = min(max(sharp * factor, 1.0), SHARPEST)
         stiff = np.clip(stiff * factor, 1.0, STIFFEST)
     return best
+
+
+#: Rows of less weight than this share of the largest are left out of an interior point's matrix.
+SLIGHT = 1e-7
 
 
 class _Hinges(NamedTuple):
@@ -250,7 +289,9 @@ class _System:
         self.rest_t = xi - 0.5 - hinges.sign * f[hinges.row] - t
         self.rest_s = cost[1:] @ xi + fixed + s - u
         self.bend = 1.0 / (t / a + xi / b)
-        matrix = rows.gram(np.bincount(hinges.row, self.bend, rows.shape[0]))
+        weight = np.bincount(hinges.row, self.bend, rows.shape[0])
+        weight[weight < SLIGHT * weight.max()] = 0.0
+        matrix = rows.gram(weight)
         matrix[np.diag_indices_from(matrix)] += hinges.l2 + 1e-14 * matrix.trace() / len(matrix)
         self.solve = solver(matrix)
         # Of each constraint: how xi falls with v at fixed w, and along w.
@@ -313,7 +354,7 @@ class _System:
         return move, self.longest(move)
 
 
-def solve_interior(step, state, *, tol, margin, limit=np.inf, anchor=None, most=60):
+def solve_interior(step, state, *, tol, margin, limit=np.inf, anchor=None, gained=0.0, most=60):
     """Solve a convex step with its constraints on the normal matrix of all its hinges.
 
     Hinge k has a slack xi_k >= 0 with t_k = xi_k - 1/2 - z_k >= 0; constraint j, on sums of the
@@ -339,6 +380,7 @@ def solve_interior(step, state, *, tol, margin, limit=np.inf, anchor=None, most=
     if anchor is not None:
         best.w, best.upper = anchor[0], step.value(anchor[1], anchor[0])[0]
         w = np.array(anchor[0], float)
+    best.first = best.upper
     f = rows.scores(w)
     xi = np.maximum(0.5 + sign * f[row], 0.0) + 0.1
     v = np.minimum(np.full(m, 0.1), 0.5 * limit)
@@ -359,7 +401,7 @@ def solve_interior(step, state, *, tol, margin, limit=np.inf, anchor=None, most=
         upper, reaches = reached(step, point.w, point.f, anchor, limit)
         if upper < best.upper:
             best.upper, best.w = upper, reaches
-        if best.gap <= tol:
+        if best.gap <= max(tol, gained * best.gain):
             break
         try:
             with np.errstate(all="ignore"):
@@ -498,27 +540,31 @@ def cutting_plane(step, state, *, tol, margin, limit=np.inf, anchor=None, most=3
 #: Newton steps after which an interior point takes over: few problems need as many. The gap that
 #: then does where others follow and constraints are several. It works on all rows each time: dense
 #: ones of more products than the last are left to Newton.
-PATIENCE, ENOUGH, MOST_PRODUCTS = 400, 6e-3, 5e8
+PATIENCE, ENOUGH, MOST_PRODUCTS = 100, 6e-3, 5e8
 
 
-def solve_step(step, state, anchor, limit, method, tol, relative=None, rough=False):
-    """One convex step by the chosen method; a rough one with a gap of `ENOUGH` if that is hard."""
+def solve_step(step, state, anchor, limit, method, tol, relative=None, rough=False, gained=0.0):
+    """One convex step by the chosen method; a rough one with a gap of `ENOUGH` if that is hard.
+
+    `gained` is that of `solve_whole`.
+    """
     margin = np.full(len(step.constant) - 1, 0.1 * tol)
     shared = {"tol": tol, "margin": margin, "limit": limit, "anchor": anchor}
     if method != "newton" and len(step.constant) > 1:
         return cutting_plane(step, state, **shared)
     n, d = step.rows.shape
     patience = PATIENCE if step.rows.is_sparse or n * d * d <= MOST_PRODUCTS else np.inf
+    shared["gained"] = gained
     state = solve_whole(step, state, **shared, relative=relative, patience=patience)
     if rough and len(step.constant) > 2 and state.gap <= ENOUGH:
         return state
     asked = tol
     if relative is not None:
         asked = min(tol, max(relative * (state.upper - step.constant[0]), 1e-12))
-    if state.gap <= asked or patience == np.inf:
+    if state.gap <= max(asked, gained * state.gain) or patience == np.inf:
         return state
     state = _better(state, solve_interior(step, state, **shared | {"tol": asked}))
-    if state.gap <= asked:
+    if state.gap <= max(asked, gained * state.gain):
         return state
     return _better(state, solve_whole(step, state, **shared, relative=relative))
 

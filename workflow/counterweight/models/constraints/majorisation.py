@@ -75,6 +75,14 @@ LOSSES = ("ramp", "hinge")
 #: Share of its objective to which a plain SVM (no constraints, first step) is solved at least:
 #: where classes are easy to separate, the tolerance, a share of all costs, says too little of it.
 SVM_GAP = 5e-5
+#: Steps before the last end at a gap of this share of what they have gained.
+GAINED = 0.1
+#: The same of steps whose bounds are elastic, at a price.
+ELASTIC = 0.01
+#: How far beyond the end of such a step its direction is followed, in lengths of the step.
+LENGTHS = (0.5, 1.0, 2.0, 4.0, 8.0)
+#: A step that gains no more than so many tolerances has one more after it, which is exact.
+STALLED = 3
 #: A least sum of violations above this is no rounding.
 PROVED = 1e-9
 
@@ -224,6 +232,7 @@ def minimise_rates(
     svm_gap=SVM_GAP,
     early=1.0,
     goes_on=False,
+    further=True,
 ):
     """Minimise a rate objective subject to bounds on rates (Algorithm 1): a `RateFit`.
 
@@ -239,9 +248,11 @@ def minimise_rates(
     that keeps them. A convex step is solved by `method`, to the certified gap `tol`, a share of the
     objective's total cost; those before the last one in units of `early`. Where that is above 1
     these may leave a larger gap with several constraints, if less takes long; so may the last, if
-    another run `goes_on`. Each step starts its search at that of `warm`, a fit of a nearby problem
-    on the same rows, which only saves time. `svm_gap` is the share of its objective that the gap of
-    a first step without constraints, a plain SVM, may have; None: `tol` says it alone.
+    another run `goes_on`. If `further`, too, all these end at a share of what they have gained, and
+    the way to a step's end is gone on where that lowers the objective. Each step starts its search
+    at that of `warm`, a fit of a nearby problem on the same rows, which only saves time. `svm_gap`
+    is the share of its objective that the gap of a first step without constraints, a plain SVM, may
+    have; None: `tol` says it alone.
     """
     for name, value, allowed in (("loss", loss, LOSSES), ("method", method, METHODS)):
         if value not in allowed:
@@ -255,7 +266,8 @@ def minimise_rates(
     problem = _Problem(rows, rows.merge(positive), rows.merge(negative), constant, penalty)
     path = _Path(problem, loss, _first_w(rows, start))
     shared = {"method": method, "tol": tol}
-    path.descend(steps, **shared, warm=warm, svm_gap=svm_gap, early=early, goes_on=goes_on)
+    begun = {"warm": warm, "svm_gap": svm_gap}
+    path.descend(steps, **shared, **begun, early=early, goes_on=goes_on, further=further)
     fit, w, over = path.fit()
     if not fit.feasible and loss == "ramp":
         w = _search(problem, w, 5, tol)
@@ -302,9 +314,10 @@ class _Path:
         """Whether the last point breaks a constraint."""
         return self.excess[-1].max(initial=0.0) > ROUNDING
 
-    def descend(self, steps, *, method, tol, warm, svm_gap, early, goes_on):
+    def descend(self, steps, *, method, tol, warm, svm_gap, early, goes_on, further):
         """Take the steps; arguments are those of `minimise_rates`."""
-        problem, by_ramp, settled = self.problem, self.loss == "ramp", False
+        problem, by_ramp = self.problem, self.loss == "ramp"
+        settled, stalled, follows = False, False, further and early > 1 and by_ramp
         unit = problem.scale[0] / problem.scale[1:]
         price = np.full(len(unit), 10.0)
         highest = 100.0 * price
@@ -318,19 +331,26 @@ class _Path:
                 continue
             step = problem.step(self.f if by_ramp else np.zeros_like(self.f))
             within = step.rates(self.f)[1:].max(initial=-np.inf) <= ROUNDING
-            exact = tol * (early if t < steps - 1 else 1.0)
+            rough = early > 1 and (goes_on or t < steps - 1) and not stalled
+            exact = tol * (early if rough and (further or t < steps - 1) else 1.0)
+            limit = np.full(len(unit), np.inf) if within else price
             state = solve_step(
                 step,
                 self._begun(step, within, warm.states[t : t + 1] if warm is not None else ()),
                 (self.w, self.f) if within else None,
-                np.full(len(unit), np.inf) if within else price,
+                limit,
                 method,
                 exact if within else exact * max(1.0, price.max()),
                 svm_gap if not len(unit) and t == 0 else None,
-                within and early > 1 and (goes_on or t < steps - 1),
+                rough and within,
+                (GAINED if within else ELASTIC) if rough and further else 0.0,
             )
-            settled = within and np.array_equal(state.w, self.w)
-            self._reach(state.w)
+            same = within and np.array_equal(state.w, self.w)
+            settled = stalled or (same and not (rough and further))
+            self._reach(self._further(state.w) if follows and within else state.w)
+            stalled = (
+                rough and further and within and self.values[-2] - self.values[-1] <= STALLED * tol
+            )
             self.states.append(state)
             self.multipliers.append(state.multipliers * unit)
             self.gaps.append(max(state.gap, 0.0) * problem.scale[0])
@@ -342,6 +362,18 @@ class _Path:
                 self.proof = self.proof or problem.proof()
                 # What no classifier can do is not tried at higher prices.
                 settled = self.proof.least_violation > PROVED and t >= 1
+
+    def _further(self, w):
+        """A point beyond the end of a step, as far as that lowers the objective, and feasible."""
+        move, f = w - self.w, self.problem.rows.scores(w)
+        df, best = f - self.f, self.problem.ramp_values(f, w)[0]
+        share = 0.0
+        for length in LENGTHS:
+            value, excess = self.problem.ramp_values(f + length * df, w + length * move)
+            if not (value < best and excess.max(initial=0.0) <= ROUNDING):
+                break
+            best, share = value, length
+        return w + share * move
 
     def _begun(self, step, within, near):
         """Where the solver of a step begins: at a nearby fit's state, or at its own last one."""

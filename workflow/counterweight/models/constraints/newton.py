@@ -200,6 +200,8 @@ NEAR_SHARE = 0.6
 # Lines up to which, and columns of dense rows from which sums are kept from step to step, if the
 # hinges that go to another piece are no more than this share of those that bend.
 MOST_LINES, LEAST_COLUMNS, CROSSED = 6, 100, 0.5
+# Points that are looked at along a step, at most.
+SEARCHES = 20
 # Rounds in which rows that the sum misjudged join the others.
 ROUNDS = 20
 
@@ -390,7 +392,7 @@ def newton(smooth, w, f, accuracy, most):
             right = done = smooth.lost(slope) <= accuracy
         if not right:
             joined |= far
-            share, trial, _ = _searched(smooth, w, f, w_new - w, f_new - f, now)
+            share, trial = _searched(smooth, w, f, w_new - w, f_new - f, now)
             w_new, f_new = w + share * (w_new - w), f + share * (f_new - f)
         if not trial[0] <= now[0]:
             break
@@ -403,36 +405,38 @@ def newton(smooth, w, f, accuracy, most):
 
 
 def _searched(smooth, w, f, move, df, now):
-    """How far to go along a descent direction, what `at` gives there, and where that was.
+    """How far to go along a descent direction, and what `at` gives there.
 
     Where the derivative along it is near 0; the function is convex and has no other minimum. A
-    search that does not end there goes one guess further than the last point that it looked at.
+    search that does not get there ends at the last point from which the function still falls.
     """
-    first = smooth.along(w, move, df, *now[1:])
-    low, high, at_low, at_high = 0.0, None, first, None
+    first = at_low = smooth.along(w, move, df, *now[1:])
+    low, high, at_high, side, found = 0.0, None, None, 0, None
     share = 1.0
-    for _ in range(12):
-        tried = share
+    for _ in range(SEARCHES):
         trial = smooth.at(f + share * df, w + share * move)
         slope = smooth.along(w + share * move, move, df, *trial[1:])
         if abs(slope) <= 0.2 * abs(first) and trial[0] <= now[0]:
-            break
+            return share, trial
+        # An end that stays for the second time counts half, or guesses would creep to the other.
         if slope <= 0:
-            low, at_low = share, slope
             if high is None:
-                break
+                return share, trial
+            at_high *= 0.5 if side < 0 else 1.0
+            low, at_low, side, found = share, slope, -1, (share, trial)
         else:
-            high, at_high = share, slope
+            at_low *= 0.5 if side > 0 else 1.0
+            high, at_high, side = share, slope, 1
+        tried = share, trial
         guess = (low * at_high - high * at_low) / (at_high - at_low)
         share = min(max(guess, low + 0.1 * (high - low)), high - 0.1 * (high - low))
-    return share, trial, tried
+    return found or tried
 
 
 def _steps(smooth, w, f, accuracy, most):
     """Newton steps with a search along each: w, their number and whether they sufficed."""
     rows, now, level = smooth.step.rows, smooth.at(f, w), 0
     sums = smooth.hinge_sums(*now[1:])
-    seen = w, f
     for count in range(most + 1):
         gradient = smooth.gradient(w, now[3], sums)
         loss = smooth.lost(gradient)
@@ -446,7 +450,7 @@ def _steps(smooth, w, f, accuracy, most):
             damped[np.diag_indices_from(damped)] += DAMPINGS[level] * rows.square
             move = -solver(damped)(gradient)
             df = rows.scores(move)
-            share, trial, tried = _searched(smooth, w, f, move, df, now)
+            share, trial = _searched(smooth, w, f, move, df, now)
             fell = trial[0] <= now[0] + 1e-4 * share * (gradient @ move)
             if not fell or share < 0.25:
                 level += 1 + (share < 0.025)
@@ -455,8 +459,6 @@ def _steps(smooth, w, f, accuracy, most):
         level = min(level, len(DAMPINGS) - 1)
         if not trial[0] <= now[0]:
             break
-        ahead = w + tried * move, f + tried * df
         w, f, now = w + share * move, f + share * df, trial
-        sums.go(np.array(now[1:3]), now[3], ahead[0] - seen[0], ahead[1] - seen[1])
-        seen = ahead
+        sums.go(np.array(now[1:3]), now[3], share * move, share * df)
     return w, count, loss <= accuracy

@@ -223,3 +223,24 @@ def test_what_reading_made_of_a_table_stands_beside_it(tmp_path, caplog):
     facts = read_facts(output.table)
     assert facts["types"] == {"a": "number", "ok": "boolean"} and facts["doubts"] == {}
     assert facts["forms"] == {"ok": {"true": "yes", "false": "no"}}
+
+
+@pytest.mark.parametrize(
+    ("texts", "columns", "kind", "doubt"),
+    [
+        (["2024-05-31", "2023-01-02", None], {}, "text", "its texts are dates"),
+        (["31.05.2024", "02.01.2023", ""], {}, "text", "its texts are dates"),
+        (["2024-05-31", "2023-01-02", None], {"dates": ["d"]}, "date", ""),
+        (["2024-05-31", "2023-01-02", None], {"text": ["d"]}, "text", ""),
+        (["2024-05-31", "late", None], {}, "text", ""),
+        (["1001", "2003", "1999"], {}, "text", ""),
+    ],
+)
+def test_texts_that_were_given_as_such_and_are_dates_are_told(
+    tmp_path, texts, columns, kind, doubt
+):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"d": texts, "x": [1, 2, 3]}).to_parquet(path)
+    made = read_typed(path, columns=columns)
+    assert made.types["d"] == kind
+    assert made.doubts.get("d", "").startswith(doubt) and bool(made.doubts) == bool(doubt)

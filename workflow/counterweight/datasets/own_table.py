@@ -116,6 +116,8 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None, ask=Tr
             kind, values, note, form = given_values(cell, asked)
         elif typed and asked is None:
             kind, values, note, form = "text", cell.texts(), "", {}
+            if formats.date_forms(cell.without(formats.BLANKS)[0].words):
+                cell.doubts.append("its texts are dates: name it under columns.dates")
         else:
             try:
                 kind, values, note, form = interpreted(cell, asked, format_, given, comma)

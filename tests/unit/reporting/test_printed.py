@@ -12,13 +12,14 @@ from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages.selection_page import PAGE
 from counterweight.reporting.printed import (
     PRINTED,
+    _levels,
     beside_print,
     load_items,
     printed_page,
     told_answers,
     told_findings,
 )
-from counterweight.reporting.study_page import StudyContext, study_page
+from counterweight.reporting.study_page import StudyContext, _points_of, study_page
 
 CLAIMS = sorted((Path(__file__).resolve().parents[3] / "workflow" / "claims").glob("*.yaml"))
 OF_ADULT = {"study": "adult_married", "target": "general", "metric": "accuracy"}
@@ -185,6 +186,27 @@ def test_a_declared_answer_stands_first_on_the_page(metrics, plan):
     assert "makes up for" in page.blocks[1].text
     few = metrics[metrics["repeat"] < 2]
     assert told_answers([FINDING], few, plan) == {}, "no number, no sentence"
+
+
+def test_the_small_chart_of_a_declared_answer_is_of_what_it_tells(metrics, plan):
+    plain = {"study": "adult_married", "target": "general", "metric": "brier", "right": 0}
+    levels = [
+        plain | {"label": "one", "left": "shifted_mixture"},
+        plain | {"label": "two", "left": {"source": "logistic-lemma1", "setting": ""}},
+        plain | {"label": "far", "study": "other", "left": "logistic-lemma1"},
+        plain | {"label": "gap", "left": "shifted_mixture", "right": "logistic-lemma1"},
+    ]
+    told = tuple(_levels({"study": "adult_married", "values": levels}))
+    assert told == tuple(
+        (source, "", "brier", "general") for source in ("shifted_mixture", "logistic-lemma1")
+    )
+    numbers = StudyNumbers("adult_married", plan["studies"]["adult_married"], metrics)
+    points = _points_of(numbers, told)
+    assert [one.mean for _, one, _ in points] == [
+        numbers.get(source, "brier").mean for source, *_ in told
+    ]
+    assert "Brier" in points.axis and [mark for *_, mark in points] == ["main", ""]
+    assert not _points_of(numbers, told[:1]) and not _points_of(numbers, ())
 
 
 def test_levels_are_told_in_their_own_unit_and_differences_in_points(metrics, plan):

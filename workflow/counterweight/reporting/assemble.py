@@ -86,7 +86,8 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
             links=(*links, *_claims_of(name, claims)),
             csv=csv,
             reasons=reasons,
-            answer=first.get(name, ""),
+            answer=first.get(name, ("",))[0],
+            levels=first.get(name, ((), ()))[1],
             # Of a failed run those that are there.
             files=tuple(path for path in plan.get("files", ()) if (results / path).exists()),
             made_of={

@@ -72,9 +72,14 @@ def load_items(paths):
 
 
 def of_papers(paths, metrics, shown):
-    """Claims, figures in print and first sentences by study of claim files; see `told_answers`."""
+    """Claims, figures in print and first sentences by study of claim files; see `told_answers`.
+
+    Beside a sentence stand its levels, ``(method, setting, metric, target)`` of that study.
+    """
     *_, answers = load_items(paths)
-    return *load_claims(paths), told_answers(answers, metrics, shown)
+    told = told_answers(answers, metrics, shown)
+    levels = {answer["study"]: tuple(_levels(answer)) for answer in answers}
+    return *load_claims(paths), {name: (said, levels[name]) for name, said in told.items()}
 
 
 def beside_print(items, printed, metrics, shown):
@@ -305,6 +310,15 @@ def told_answers(answers, metrics, shown):
                 said |= {"nearest": names[min(names, key=away.get)]} if names else {}
                 told[answer["study"]] = answer["says"].format(**said)
     return told
+
+
+def _levels(answer):
+    """What of a study itself its first sentence tells as it was measured, not held against more."""
+    for rule in answer["values"]:
+        left = rule["left"] if isinstance(rule["left"], dict) else {"source": rule["left"]}
+        plain = rule["right"] == 0 and not ({*left} - {"source", "setting"})
+        if plain and rule["study"] == answer["study"]:
+            yield left["source"], left.get("setting", ""), rule["metric"], rule["target"]
 
 
 def _told(outcome):

@@ -90,9 +90,10 @@ class StudyContext:
 
     ``figures`` are `blocks.Figure`, ``failures`` `blocks.Failure`, ``links`` blocks of the last
     section, ``csv`` the link to the study's table, ``reasons`` why a method has no result,
-    ``answer`` a first sentence that was declared for the study, "" for that of its kind, ``files``
-    the paths of what the study gives away, below the folder of results, ``made_of`` digests of the
-    files of one's own that it rests on, by path.
+    ``answer`` a first sentence that was declared for the study, "" for that of its kind,
+    ``levels`` what it tells as it was measured (see `printed.of_papers`), ``files`` the paths
+    of what the study gives away, below the folder of results, ``made_of`` digests of the files
+    of one's own that it rests on, by path.
     """
 
     path: str
@@ -104,6 +105,7 @@ class StudyContext:
     csv: object = None
     reasons: dict | None = None
     answer: str = ""
+    levels: tuple = ()
     files: tuple = ()
     made_of: dict | None = None
 
@@ -189,6 +191,18 @@ def of_methods(numbers, sources, metric, target="general", **place):
     return cards_and_points(shown, measure)
 
 
+def _points_of(numbers, levels):
+    """Points of the small chart of a declared sentence: what it tells of several methods alike."""
+    metrics = [metric for *_, metric, _ in levels]
+    metric = next((one for one in metrics if metrics.count(one) > 1), None)
+    shown = [
+        (numbers.label(source), numbers.get(source, metric, target, setting=setting), "", not at)
+        for at, (source, setting, one, target) in enumerate(levels)
+        if one == metric
+    ]
+    return metric and cards_and_points(shown, numbers.measure(metric))[1]
+
+
 # The page.
 
 
@@ -207,7 +221,9 @@ def study_page(page, numbers, context):
         "Nothing was measured: see what failed." if context.failures else "Nothing was measured."
     )
     if context.answer:
-        answer = replace(answer, sentence=context.answer, more=(answer.sentence, *answer.more))
+        points = _points_of(numbers, context.levels) or answer.points
+        more = (answer.sentence, *answer.more)
+        answer = replace(answer, sentence=context.answer, more=more, points=points)
     question = plan.get("question") or (page.question and page.question(numbers))
     question = question or default_question(numbers)
     own = plan["source"] == "own"

@@ -6,6 +6,7 @@ from counterweight.errors import CounterweightError
 from counterweight.models.constraints.chosen import ChosenClassifier, expanded
 from counterweight.models.logistic import LogisticModel
 from counterweight.numerics.rates import DataSets
+from counterweight.numerics.rates.values import compile as compile_rates
 
 LINEAR = {"model": "logistic", "l2": None}
 TREES = {"model": "gradient_boosting", "max_iter": 40, "max_leaf_nodes": 4}
@@ -58,6 +59,37 @@ def test_decisions_keep_constraints_on_the_rows_of_the_fit_and_on_rows_held_out(
     new = drawn(20_000, seed=1)
     told = rates(model, new)
     assert told["b"] >= 0.8 * told["a"]
+
+
+def test_lines_of_folds_are_in_the_units_of_those_of_all_rows():
+    """Else a threshold for scores that rows had not been seen by is none for those of the fit."""
+    samples = drawn()
+    model = ChosenClassifier(candidates=[LINEAR], constraints=[PARITY])
+    problem = compile_rates(model.objective, model.constraints, samples, model._numbers())
+    (crossed,) = model._crossed_lines(samples.X, problem, np.arange(900) % model.folds)
+    (line,) = model._lines(samples.X, problem)
+    whole = line.predict(samples.X)
+    slope, level = np.polyfit(whole, crossed, 1)
+    assert slope == pytest.approx(1, abs=0.02) and level == pytest.approx(
+        0, abs=0.02 * np.ptp(whole)
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_fitted_to_all_rows_costs_new_ones_what_it_cost_those_held_out(seed):
+    def people(rows, seed):
+        rng = np.random.default_rng(seed)
+        X, group = rng.normal(size=(rows, 2)), rng.random(rows) < 0.5
+        X[:, 0] += group
+        y = (1.1 * X[:, 0] + 0.7 * X[:, 1] - 0.6 + rng.logistic(size=rows) > 0).astype(int)
+        return DataSets(X, y, None, {"a": group, "b": ~group})
+
+    model = fitted(people(1500, seed), candidates=[LINEAR], constraints=[PARITY])
+    new = people(20_000, 100 + seed)
+    told = model.answers(new.X, new)[1]
+    assert np.mean(told != (new.y == 1)) <= model.candidate_costs_[0, 0] + 0.03
+    shares = rates(model, new)
+    assert 0.8 * shares["a"] <= shares["b"] <= shares["a"]
 
 
 def test_what_bends_is_taken_where_a_line_is_clearly_behind_and_only_there():
@@ -146,7 +178,7 @@ def test_margins_move_the_tilt_as_stricter_bounds_do():
     y = (X @ [1.0, 0.6, -0.3] + rng.logistic(size=900) > 0.4).astype(int)
     data = DataSets(X, y, None, {"a": group, "b": ~group})
     tilts, asked = [], "coverage(a) <= 1.1 * coverage(b)"
-    for text, margins in ((f"{asked} - 0.06", None), (asked, np.array([0.06])), (asked, None)):
+    for text, margins in ((f"{asked} - 0.2", None), (asked, np.array([0.2])), (asked, None)):
         model = ChosenClassifier(constraints=[text])
         model.n_features_in_, model._rule, model._rules, model._tilted = 3, None, {}, {}
         model._fit(data, np.random.default_rng(0))

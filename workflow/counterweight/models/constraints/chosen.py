@@ -398,19 +398,19 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
     def _tilts(self):
         return self.repairs_ and self.repair == "everyone"
 
-    def _lines(self, X, problem):
-        """What a yes adds to each constraint, as the features tell it: a regression each."""
+    def _lines(self, X, problem, rows=slice(None)):
+        """What a yes adds to each constraint, as the features tell it: a regression each.
+
+        By some `rows`, in the units of all, so that scores less these lines compare.
+        """
         slopes = (problem.positive - problem.negative)[1:] * len(X)
-        return [RidgeModel(l2=None).fit(X, slope) for slope in slopes]
+        return [RidgeModel(l2=None).fit(X[rows], slope[rows]) for slope in slopes]
 
     def _crossed_lines(self, X, problem, fold):
         lines = np.zeros((len(problem.names), len(X)))
         for k in range(self.folds):
             rows = fold != k
-            part = problem._replace(
-                positive=problem.positive[:, rows], negative=problem.negative[:, rows]
-            )
-            for line, model in zip(lines, self._lines(X[rows], part), strict=True):
+            for line, model in zip(lines, self._lines(X, problem, rows), strict=True):
                 line[~rows] = model.predict(X[~rows])
         return lines
 

@@ -200,6 +200,10 @@ def test_outcomes_that_change_with_time_are_told_at_the_time_of_those_that_are_a
     assert new.mean() > told.mean() + 0.1
     assert "later rows turned out" in answers.saved.facts["rests_on"][-1]
     assert answers.sentence.startswith("If labels are missing at random, o")
+    alone = counterweight.missing_outcomes(
+        frame, "y", **asked, study={"deliver": {"method": "boosting"}}
+    )
+    assert abs(alone.answer.value - y[~seen].mean()) < 4 * answers.answer.standard_error
 
     frame.loc[seen, "when"] -= 2
     answers = counterweight.missing_outcomes(frame, "y", **asked)

@@ -5,6 +5,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.score_models import (
     CombinedModel,
+    InTime,
     combined_out_of_fold,
     scores_of,
     through,
@@ -119,15 +120,20 @@ def test_a_model_at_the_level_of_rows_has_their_weighted_mean(amounts):
     parts = [Part(0), Part(1)]
     parts[0].binary = not amounts
     model = CombinedModel(parts, [0.7, 0.2], 0.4, amounts)
-    made = model.at_level(rows, y, weight)
-    assert np.average(made.predict(rows), weights=weight) == pytest.approx(
+    factor, constant = model.level_of(rows, y, weight)
+    # By a constant, of amounts by a factor: the order of rows stays.
+    assert constant == 0 if amounts else factor == 1
+    within = factor * model.score(rows) + constant
+    assert np.average(model.answers(within), weights=weight) == pytest.approx(
         weight @ y / weight.sum()
     )
-    # By a constant, of amounts by a factor: the order of rows stays.
-    moved = (
-        made.score(rows) / model.score(rows) if amounts else made.score(rows) - model.score(rows)
-    )
-    assert moved == pytest.approx(np.full(50, moved[0]))
+    # Of a table in time it is the level of all rows but the later ones, told or explained.
+    made, later = InTime(model, (factor, constant), np.arange(10)), model.score(rows)
+    told = Rows(rows.values)
+    told.row = np.arange(50)
+    assert made.predict(told)[10:] == pytest.approx(model.answers(within)[10:])
+    assert made.predict(told)[:10] == pytest.approx(model.answers(later)[:10])
+    assert made.answers(made.explained(told)[0]) == pytest.approx(made.predict(told))
 
 
 def test_scores_are_log_odds_within_bounds():

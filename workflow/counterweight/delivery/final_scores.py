@@ -162,10 +162,10 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
     for sentence in (*facts["why"], *(facts["rests_on"] if tilted else ())):
         job.log.info(sentence)
     scores = _scores(saved, fit, frame, chance)
-    if not collected:  # while the models have the scores of all rows
-        estimates = {one: answers.of(one) for one in names}
     if collected:
         collected.fill(scores, saved.classes_ if saved.binary else None)
+    elif not (tilted or elsewhere):  # while the models have the scores of all rows
+        estimates = {one: answers.of(one) for one in names}
     further = []
     if elsewhere:
         *known, told = elsewhere(data, tested, held_out, saved, paths.table, given)
@@ -265,8 +265,8 @@ def _facts(given, data, tested, frame, name, model, why):
 
 def _tell_time(facts, data, model):
     """What is taken for granted of rows in time, of their answers by `model`, an `InTime`."""
-    blank = data.encoded.take(~data.labeled)
-    later, within = (np.mean(own.predict(blank)) for own in (model.model, model.within))
+    score = model.model.score(data.encoded.take(~data.labeled))
+    later, within = (np.mean(model.answers(one)) for one in (score, model.within(score)))
     share = float(np.average(data.later[~data.labeled], weights=data.weight[~data.labeled]))
     moved = f"{abs(later - within):.{facts['digits'] + 1}g}"
     if data.binary:
@@ -358,7 +358,7 @@ class _Answers:
         if name not in self.in_time:
             weight = self.tested.to_hidden(self.target, of_labeled=True)
             seen = data.encoded.take(data.labeled), data.y[data.labeled], weight
-            self.in_time[name] = InTime(model, model.at_level(*seen), data.rows[data.later])
+            self.in_time[name] = InTime(model, model.level_of(*seen), data.rows[data.later])
         return self.in_time[name]
 
     @functools.cached_property

@@ -354,14 +354,12 @@ class CombinedModel:
         self.parts, self.factors, self.constant = parts, np.asarray(factors, float), constant
         self.amounts = amounts
 
-    def at_level(self, rows, y, weight):
-        """The same whose weighted mean over encoded rows (M,) is that of their outcomes."""
+    def level_of(self, rows, y, weight):
+        """Factor and constant of scores whose weighted mean over rows (M,) is that of outcomes."""
         score = self.score(rows)
         if self.amounts:
-            by = linear.factor_to(score, y, weight)
-            return CombinedModel(self.parts, by * self.factors, by * self.constant, True)
-        constant = self.constant + linear.centred(score, y, weight, self.binary)
-        return CombinedModel(self.parts, self.factors, constant)
+            return linear.factor_to(score, y, weight), 0.0
+        return 1.0, linear.centred(score, y, weight, self.binary)
 
     @property
     def binary(self):
@@ -438,11 +436,12 @@ class InTime:
     """A model of rows in time, asked about rows of its table.
 
     Its level is that of rows later than those that it learned from, since it is tried on such.
-    `rows` are later than all with an outcome; the level of the others is that of these: ``within``.
+    `rows` are later than all with an outcome; the others have the `level` of labeled rows, from
+    `CombinedModel.level_of`.
     """
 
-    def __init__(self, model, within, rows):
-        self.model, self.within, self.rows = model, within, rows
+    def __init__(self, model, level, rows):
+        self.model, self.level, self.rows = model, level, rows
 
     def answers(self, score):
         """See `CombinedModel`."""
@@ -450,12 +449,17 @@ class InTime:
 
     def predict(self, rows):
         """See `CombinedModel`."""
-        return self._chosen(rows, self.within.predict(rows), self.model.predict(rows))
+        return self.answers(self._levelled(rows, self.model.score(rows)))
 
     def explained(self, rows):
         """See `CombinedModel`; the base is that of later rows."""
-        within, (later, base, parts) = self.within.explained(rows), self.model.explained(rows)
-        return self._chosen(rows, within[0], later), base, parts
+        later, base, parts = self.model.explained(rows)
+        return self._levelled(rows, later), base, parts
 
-    def _chosen(self, rows, within, later):
-        return np.where(np.isin(rows.row, self.rows), later, within)
+    def within(self, score):
+        """Scores at the level of labeled rows."""
+        factor, constant = self.level
+        return factor * score + constant
+
+    def _levelled(self, rows, later):
+        return np.where(np.isin(rows.row, self.rows), later, self.within(later))

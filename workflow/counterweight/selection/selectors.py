@@ -35,7 +35,7 @@ from counterweight.numerics.ranking import auc_estimate
 from counterweight.plan.components import load
 from counterweight.tables import parquet
 from counterweight.tables.jobs import over_repeats
-from counterweight.tables.study_data import generator
+from counterweight.tables.study_data import generator, taken
 
 #: Reads the truth, so everything that builds on it is marked as an oracle.
 ORACLE_BY_NAME = {"known": True}
@@ -297,8 +297,8 @@ def selection_probabilities(
     converged = True
     for k in range(n_folds):
         held = fold == k
-        fitted = selector.fit(_some(X, ~held), s[~held], rng=rng, shared=shared)
-        score[held] = _probability(fitted, _some(X, held))
+        fitted = selector.fit(taken(X, ~held), s[~held], rng=rng, shared=shared)
+        score[held] = _probability(fitted, taken(X, held))
         converged &= fitted.converged_
     new = np.empty(0)
     if len(X_new):
@@ -314,11 +314,6 @@ def selection_probabilities(
     p = (1 - share) * score + share * isotonic.predict(score)
     p_new = (1 - share) * new + share * isotonic.predict(new) if len(new) else new
     return p, p_new, share, converged
-
-
-def _some(X, which):
-    """Rows of a mask, made later where all are made on demand."""
-    return X.take(which) if hasattr(X, "encoded") else X[which]
 
 
 def _probability(selector, X):

@@ -76,6 +76,11 @@ def found_rows(rows, wanted, absent):
     return where
 
 
+def taken(X, where):
+    """Rows by place or mask, made later where all are made on demand."""
+    return X.take(where) if hasattr(X, "encoded") else X[where]
+
+
 class StudyData:
     """Features, roles and what is seen of each row, from columns as arrays by name.
 
@@ -136,7 +141,7 @@ class StudyData:
 
     def taken(self, where):
         """Rows of `X` to be looked at a block at a time: as they are made, where they are many."""
-        return self.X.take(where) if hasattr(self.X, "encoded") else self.X[where]
+        return taken(self.X, where)
 
     def in_order(self, where):
         """Places among rows `where` of `X`, in the order in which fits take them."""

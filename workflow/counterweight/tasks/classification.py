@@ -141,14 +141,14 @@ def _check_delivered(name, study):
         if not among:
             raise CounterweightError(f"{where} needs a method, or methods under among.")
         given = study["deliver"] = given | {"method": among[0], "among": among}
-    for method in (given["method"], *given["among"]):
+    for method in dict.fromkeys((given["method"], *given["among"])):
         check_method(f"{where}.method", method, methods)
-    known = _settings(methods[given["method"]])
-    if given.get("setting", "") not in known:
-        raise CounterweightError(
-            f"{where}.setting is {given.get('setting', '')!r}, which {given['method']} does not "
-            f"have: choose one of {listed(map(repr, known), 30)}."
-        )
+        known = _settings(methods[method])
+        if given.get("setting", "") not in known:
+            raise CounterweightError(
+                f"{where}.setting is {given.get('setting', '')!r}, which {method} does not "
+                f"have: choose one of {listed(map(repr, known), 30)}."
+            )
     for method in _involved(study):
         weighting = study["weightings"].get(methods[method]["weights"])
         chosen = weighting and study["selectors"].get(weighting["selector"])

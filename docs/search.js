@@ -1,7 +1,10 @@
-// Search of the docs, in place of the theme's worker: it gives the theme the same answers by other marks. A section counts by how much of
-// the query it holds, rare words before common ones, and by how much of its heading the query says; then by its page as a whole. A page
-// that says what it is also called is found by that as by its heading. `words.js` and `same.js` of the reports have stems and terms that say the same.
-const HEAD = 2.2, OF_PAGE = 1.1, WHOLE = 1.6, FIRST = 1.25, BENT = 0.8, BEGUN = 0.55, LONG = 120, CALLED = 0.8, PHRASE = 0.35, OTHER = 0.85;
+// Search of the docs, in place of the theme's worker: it gives the theme the same answers by other marks. Pages and their sections are ranked by
+// BM25F (Robertson & Zaragoza 2009): words of titles, of what a page is also called, of headings and of the text count by field; rare words before
+// common ones, the same word again and again for little. A page counts as a whole and by its best section. `words.js` and `same.js` of the reports
+// have stems, terms that say the same, and words that are near in meaning, which count for a part.
+const OF_PAGE = { title: 6, called: 4, lead: 2, heads: 1, text: 1 }, OF_SECTION = { title: 10, called: 4, text: 1 };
+const SATURATED = 1.5, LONG_TITLE = 0.6, LONG_TEXT = 0.75, LEAD = 60, BEST = 2.5, FIRST = 1.3, PHRASE = 1.2, SAID = 1;
+const BEGUN = 0.5, SAME_ROOT = 0.6, NEAR = 0.2, OTHER = 0.85;
 
 const plain = (html) => html.replace(/<[^>]+>/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&").replace(/&\w+;|&#\d+;/g, " ");
 const split = (text) => {
@@ -13,101 +16,125 @@ const split = (text) => {
   }
   return found;
 };
-// What a page says that it is also called, a text each.
-const called = (html) => plain((html.match(/<em>Also called<\/em>:(.*?)<\/p>/s) || ["", ""])[1]).split(/[,.;:()]/).filter((one) => /\w/.test(one));
-const counted = (words) => words.reduce((all, word) => all.set(word, (all.get(word) || 0) + 1), new Map());
+// What a page says that it is also called; the index of the theme has no emphasis.
+const called = (html) => plain((html.match(/Also called(?:<\/em>)?:(.*?)<\/p>/s) || ["", ""])[1]);
+const mean = (all, of) => all.reduce((sum, one) => sum + of(one), 0) / (all.length || 1);
+// Where words stand: by word, by place, how often in each field.
+const posted = (places) => {
+  const all = new Map();
+  places.forEach((place, k) => Object.entries(place.fields).forEach(([field, words]) => words.forEach((word) => {
+    if (!all.has(word)) all.set(word, new Map());
+    const of = all.get(word);
+    if (!of.has(k)) of.set(k, {});
+    of.get(k)[field] = (of.get(k)[field] || 0) + 1;
+  })));
+  return all;
+};
 
-let sections, known, parents, vocabulary;
+let pages, sections, roots;
+const indexed = (places, weights) => {
+  const size = mean(places, (one) => one.fields.text.length), heads = 1 + mean(places, (one) => (one.fields.heads || []).length);
+  places.forEach((one) => {
+    const title = new Set(one.fields.title.filter((word) => !SMALL.has(word))).size;
+    one.long = { title: 1 - LONG_TITLE + (LONG_TITLE * title) / 2.5, text: 1 - LONG_TEXT + (LONG_TEXT * one.fields.text.length) / size };
+    one.long.heads = 0.25 + (0.75 * (one.fields.heads || []).length) / heads;
+  });
+  return { places, weights, posted: posted(places) };
+};
 const build = (docs) => {
-  known = new Map(), parents = new Map();
-  sections = docs.map((doc) => {
-    const home = doc.location.split("#")[0];
-    const one = { doc, home, text: plain(doc.text), head: counted(split(plain(doc.title))), as: plain(doc.title).toLowerCase().split(/[^\p{L}\p{N}_]+/u) };
-    one.words = counted(split(one.text));
-    const names = called(doc.text);
-    one.called = counted(split(names.join(" ")));
-    one.names = [plain(doc.title), ...names].map((name) => joined(stems(name)));
-    one.flat = joined(stems(one.text));
-    one.size = [...one.words.values()].reduce((sum, n) => sum + n, 0);
-    if (!parents.has(home)) parents.set(home, one);
-    new Set([...one.words.keys(), ...one.head.keys()]).forEach((word) => known.set(word, (known.get(word) || 0) + 1));
+  const homes = new Map();
+  const all = docs.map((doc) => {
+    const home = doc.location.split("#")[0], title = plain(doc.title), text = plain(doc.text), also = called(doc.text);
+    const fields = { title: split(title), called: split(also), text: split(text) };
+    const said = [title, ...also.split(/[,.;:()]/)].map((name) => name.trim().toLowerCase()).filter(Boolean);
+    const one = { doc, fields, said, names: said.map((name) => joined(stems(name))), flat: joined(stems(text)) };
+    if (!homes.has(home)) {
+      one.first = true;
+      homes.set(home, { doc, sections: [], fields: { title: fields.title, called: [], heads: [], lead: fields.text.slice(0, LEAD), text: [] } });
+    }
+    const page = homes.get(home);
+    page.sections.push(one);
+    page.fields.called.push(...fields.called);
+    if (!one.first) page.fields.heads.push(...fields.title);
+    for (const word of fields.text) page.fields.text.push(word);
     return one;
   });
-  vocabulary = [...known.keys()];
+  sections = indexed(all, OF_SECTION);
+  pages = indexed([...homes.values()], OF_PAGE);
+  roots = new Map();
+  for (const word of pages.posted.keys()) roots.set(rootOf(word), [...(roots.get(rootOf(word)) || []), word]);
 };
-const rare = (word) => Math.log(1 + sections.length / (known.get(word) || 0.5));
 
-// Of a word of the query: the words of the docs that it is, or begins, and how much each counts.
-const meant = (word) => {
-  const own = stem(word), found = new Map(known.has(own) ? [[own, 1]] : []);
-  if (word.length > 2) vocabulary.forEach((one) => {
-    if (one !== own && (one.startsWith(word) || (own.length > 3 && one.startsWith(own)))) found.set(one, BEGUN * Math.sqrt(own.length / one.length));
-  });
-  return { word, own, found, worth: found.size ? rare(known.has(own) ? own : [...found.keys()].sort((a, b) => known.get(b) - known.get(a))[0]) : rare(own) };
+// Of a word of the query: the words of the docs that it is, begins, is of one root with, or is near in meaning to, and how much each counts.
+const meant = (word, _, asked) => {
+  const own = stem(word), found = new Map();
+  const add = (one, share) => { if (pages.posted.has(one) && share > (found.get(one) || 0)) found.set(one, share); };
+  add(own, 1);
+  (roots.get(rootOf(own)) || []).forEach((one) => add(one, SAME_ROOT));
+  if (word.length > 2) for (const one of pages.posted.keys())
+    if (one.startsWith(word) || (own.length > 3 && one.startsWith(own))) add(one, BEGUN * Math.sqrt(own.length / one.length));
+  near(own, asked.map(stem)).forEach((one) => add(one, NEAR));
+  return { own, found };
 };
-const best = (found, counts, value = () => 1) => {
-  let most = 0;
-  if (counts.size < found.size) counts.forEach((n, word) => { if (found.has(word)) most = Math.max(most, found.get(word) * value(n)); });
-  else found.forEach((share, word) => { if (counts.has(word)) most = Math.max(most, share * value(counts.get(word))); });
-  return most;
+// How rare the word is among places: by the word itself, or by what is found in its stead.
+const worth = ({ places, posted }, { own, found }) => {
+  const there = new Set();
+  (found.has(own) ? [own] : [...found.keys()]).forEach((word) => (posted.get(word) || new Map()).forEach((_, k) => there.add(k)));
+  return Math.log(1 + (places.length - there.size + 0.5) / (there.size + 0.5));
+};
+// BM25F of each place that holds some of the query, as a share of what could be; and how much of the query it holds.
+const scored = (index, asked) => {
+  const all = new Map(), worths = asked.map((one) => worth(index, one)), total = worths.reduce((sum, one) => sum + one, 0);
+  asked.forEach(({ own, found }, j) => {
+    const most = new Map();
+    found.forEach((share, word) => (index.posted.get(word) || new Map()).forEach((fields, k) => {
+      const { long } = index.places[k];
+      const often = Object.entries(fields).reduce((sum, [field, n]) => sum + (index.weights[field] * n) / (long[field] || 1), 0);
+      most.set(k, Math.max(most.get(k) || 0, (share * often) / (SATURATED + often)));
+    }));
+    most.forEach((score, k) => {
+      if (!all.has(index.places[k])) all.set(index.places[k], { score: 0, held: 0, terms: {} });
+      const one = all.get(index.places[k]), share = worths[j] / total;
+      one.score += share * score, one.held += share, one.terms[own] = true;
+    });
+  });
+  return all;
 };
 
 // How much of the query stands word by word in a heading, in what a page is also called, or in the text: 0 to 1.
 const phrase = (one, query) => {
   const words = stems(query), whole = joined(words);
-  if (words.length < 2) return one.names.includes(whole) ? 1 : 0;
+  if (words.length < 2) return one.said.includes(query.trim()) ? 1 : 0;
   if (one.names.some((name) => name.includes(whole))) return 1;
   if (one.flat.includes(whole)) return 0.6;
   const said = words.filter((word) => !SMALL.has(word));
   const pairs = said.slice(1).map((word, k) => joined([said[k], word])), all = [...one.names, one.flat];
-  return 0.4 * pairs.filter((pair) => all.some((text) => text.includes(pair))).length / (pairs.length || 1);
+  return (0.4 * pairs.filter((pair) => all.some((text) => text.includes(pair))).length) / (pairs.length || 1);
 };
-
+// How much of the query a heading says, times how much of the heading that is.
+const heading = ({ fields }, asked) => {
+  const title = new Set(fields.title.filter((word) => !SMALL.has(word))), said = asked.filter(({ own }) => title.has(own)).length;
+  return (said / asked.length) * Math.min(1, said / (title.size || 1));
+};
 const ranked = (query) => {
-  const all = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}_]+/gu) || [])];
-  const said = all.filter((word) => !SMALL.has(word));
-  const asked = (said.length ? said : all).map(meant), total = asked.reduce((sum, one) => sum + one.worth, 0);
-  if (!asked.length) return [];
-  const pages = new Map();
-  sections.forEach((one) => {
-    const page = parents.get(one.home), terms = {};
-    let score = 0, held = 0, headed = 0;
-    asked.forEach(({ word, own, found, worth }) => {
-      const said = (other) => best(found, other.head) * (other.as.includes(word) ? 1 : BENT);
-      const text = best(found, one.words, (n) => n / (n + 0.4 + one.size / LONG));
-      const head = Math.max(said(one), CALLED * best(found, one.called)), above = page === one ? 0 : said(page);
-      terms[own] = text + head + above > 0;
-      score += worth * (text + HEAD * head + OF_PAGE * above);
-      held += worth * Math.max(head, above, text && best(found, one.words));
-      headed += worth * head;
+  const all = [...new Set(query.match(/[\p{L}\p{N}_]+/gu) || [])], said = all.filter((word) => !SMALL.has(word));
+  const asked = (said.length ? said : all).map(meant), parts = scored(sections, asked);
+  return [...scored(pages, asked)].map(([page, { score, held }]) => {
+    const shown = page.sections.filter((one) => parts.has(one)).map((one) => {
+      const part = parts.get(one), more = (1 + PHRASE * phrase(one, query)) * (1 + SAID * heading(one, asked)) * (one.first ? FIRST : 1);
+      return { ...one.doc, terms: part.terms, score: part.score * part.held * more };
     });
-    if (!score) return;
-    let long = 0;
-    one.head.forEach((n, word) => { if (!SMALL.has(word)) long += rare(word); });
-    if (one === page) score *= FIRST;
-    score *= (1 + PHRASE * phrase(one, query)) / total;
-    score *= (held / total) ** 2 * (1 + WHOLE * Math.min(1, headed / (long || 1)) * (headed / total));
-    const at = pages.get(one.home) || { hits: [], held: new Map(), boost: 1 };
-    at.hits.push({ ...one.doc, score: score * (page.doc.boost || 1), terms });
-    Object.entries(terms).forEach(([word, there]) => at.held.set(word, at.held.get(word) || there));
-    pages.set(one.home, at);
+    shown.sort((a, b) => b.score - a.score).splice(6);
+    const best = shown.length ? shown[0] : { score: 0, terms: {} };
+    if (!shown.some((hit) => hit.location === page.doc.location)) shown.push({ ...page.doc, score: 0, terms: best.terms });
+    return { score: (score * held + BEST * best.score) * (page.doc.boost || 1), shown, asked };
   });
-  const answers = [...pages].map(([home, { hits, held }]) => {
-    hits.sort((a, b) => b.score - a.score);
-    const whole = asked.reduce((sum, { own, worth }) => sum + (held.get(own) ? worth : 0), 0) / total;
-    const more = hits.slice(1, 4).reduce((sum, hit, k) => sum + hit.score * 0.15 ** (k + 1), 0);
-    const score = (hits[0].score + more) * (0.4 + 0.6 * whole);
-    const { doc } = parents.get(home), shown = hits.slice(0, 6);
-    if (!shown.some((hit) => hit.location === doc.location)) shown.push({ ...doc, score: 0, terms: hits[0].terms });
-    return { score, shown };
-  });
-  return answers.map(({ score, shown }) => ({ score, shown, asked }));
 };
 // A query, and the same in other terms of the field, which count a little less.
 const search = (query) => {
   const found = new Map();
   variants(query.toLowerCase()).forEach((one, k) => ranked(one).forEach((answer) => {
-    const score = answer.score * (k ? OTHER : 1), { location } = answer.shown[0], home = location.split("#")[0];
+    const score = answer.score * (k ? OTHER : 1), home = answer.shown[0].location.split("#")[0];
     if (score > (found.get(home) || { score: 0 }).score) found.set(home, { ...answer, score });
   }));
   const answers = [...found.values()].sort((a, b) => b.score - a.score).slice(0, 30);

@@ -65,7 +65,7 @@ ASKED = {
     "effective_sample_size": "reference/python/selection/effective_sample_size",
     "SavedOffers": "reference/python/offers/SavedOffers",
     "snips": "reference/python/logs/snips",
-    "heckman": "reference/parts",
+    "heckman": "docs/own_table/blanks_answer",
     "gallery": "notebooks/gallery",
     "glossary": "reference/glossary",
     "brier score": "reference/glossary",

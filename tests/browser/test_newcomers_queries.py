@@ -1,8 +1,9 @@
 """The search of the docs and of the report, by what somebody new types: lists of thirty each.
 
-A list was written before anybody looked at what the search finds for it. By the first the ranking
-was mended; the others were written afterwards, and nothing was changed by them. What is wanted is a
-part of an address; where several would do, one of them is to stand first.
+A list was written before anybody looked at what the search finds for it. By some the ranking was
+mended, and by some what pages say that they are also called; by those that are called unknown
+nothing was changed. What is wanted is a part of an address; where several would do, one of them is
+to stand first.
 """
 
 import json
@@ -172,7 +173,7 @@ DOCS_AFTERWARDS = {
     "simulate copies of my data": ["own_table/rehearsal"],
 }
 
-#: Written later still, when nothing had been changed by it or for it.
+#: Of these 15 stood first when they were written; the ranking was mended again by them.
 DOCS_AS_FOUND = {
     "rejected applicants": [
         "tutorials/blanks",
@@ -227,6 +228,379 @@ DOCS_AS_FOUND = {
     "write a custom metric": ["docs/extending"],
 }
 
+#: Before the ranking was mended again 13 stood first, and 14 and 17 of the two after it.
+DOCS_MENDED_AGAIN_BY = {
+    "how sure can I be of the answer": [
+        "own_table/blanks_answer",
+        "own_table/how_wrong",
+        "own_table/rehearsal",
+        "tutorials/blanks",
+    ],
+    "labels are only there for people we approved": [
+        "tutorials/blanks",
+        "own_table/blanks",
+        "families/selection_bias",
+        "notebooks/lender",
+        "docs/tilt",
+        "docs/own_table.html",
+    ],
+    "ask the user for gender": ["own_table/panel", "families/balanced_filters", "tutorials/panel"],
+    "what would sales be at another price": [
+        "own_table/offers",
+        "families/offers",
+        "tutorials/offers",
+        "notebooks/prices",
+    ],
+    "commas instead of points in numbers": ["own_table/reading"],
+    "recommender system evaluation offline": [
+        "own_table/logs",
+        "families/subsampled_logs",
+        "tutorials/log",
+    ],
+    "survey with volunteers": ["docs/targets", "own_table/queries", "examples/"],
+    "how long does a run take on my laptop": ["docs/operations"],
+    "precision at top k": [
+        "docs/collect",
+        "own_table/logs",
+        "families/subsampled_logs",
+        "own_table/promises",
+        "families/constraints",
+    ],
+    "call it from python with pandas": [
+        "own_table/python",
+        "docs/python_examples",
+        "reference/python/index",
+    ],
+    "model monitoring after deployment": ["own_table/python"],
+    "how to add a dataset": ["docs/extending", "docs/studies"],
+    "columns it should not use": [
+        "own_table/columns",
+        "own_table/blanks",
+        "config/",
+        "docs/own_table.html",
+    ],
+    "outcome is an amount of money not yes or no": ["own_table/blanks"],
+    "train test split by date": ["own_table/blanks", "own_table/blanks_answer"],
+    "propensity of the logging policy unknown": ["own_table/logs", "families/subsampled_logs"],
+    "accept at most 20 percent": ["own_table/promises", "families/constraints"],
+    "can people game the filter": [
+        "families/balanced_filters",
+        "own_table/panel",
+        "docs/filter_format",
+    ],
+    "share results with my boss as one file": ["docs/operations"],
+    "run only one study": ["docs/studies", "docs/operations", "config/"],
+    "proof that the constraint holds on new data": ["families/constraints", "own_table/promises"],
+    "use several machines": ["docs/cluster"],
+    "how accurate is the method compared to others": ["docs/benchmark"],
+    "human raters judge predictions": ["docs/collect", "own_table/logs"],
+    "random approvals to learn more": ["docs/collect"],
+    "limit the number of gifts": ["own_table/offers", "families/offers"],
+    "plot calibration curve": ["plots/calibration", "notebooks/gallery"],
+    "unknown codes like 999": ["own_table/blanks", "own_table/reading", "own_table/columns"],
+    "delete the results and start over": ["docs/operations", "docs/troubleshooting"],
+    "predictor refuses some rows unsupported": ["own_table/blanks_answer", "own_table/blanks"],
+}
+#: Written with it, and not looked at until then; afterwards a few pages were told more of.
+DOCS_KNOWN = {
+    "which customers should get a discount": [
+        "tutorials/offers",
+        "own_table/offers",
+        "families/offers",
+        "notebooks/prices",
+    ],
+    "is my model fair to women": [
+        "own_table/promises",
+        "families/constraints",
+        "tutorials/promises",
+    ],
+    "how do I score new applicants": [
+        "own_table/blanks",
+        "own_table/python",
+        "/index",
+        "own_table/blanks_answer",
+        "tutorials/blanks",
+    ],
+    "we threw away most of the non clicks": [
+        "families/subsampled_logs",
+        "own_table/logs",
+        "notebooks/clicks",
+    ],
+    "how many labels should I buy": ["docs/collect", "notebooks/collecting_labels"],
+    "the run crashed what now": ["docs/operations", "docs/troubleshooting"],
+    "population shares known from census": ["docs/targets"],
+    "hiring without discrimination": [
+        "tutorials/promises",
+        "own_table/promises",
+        "notebooks/hiring",
+        "families/constraints",
+    ],
+    "maximise revenue": [
+        "own_table/offers",
+        "families/offers",
+        "tutorials/offers",
+        "notebooks/prices",
+    ],
+    "what do the columns of scores.csv mean": [
+        "own_table/blanks_answer",
+        "own_table/blanks",
+        "/index",
+        "docs/own_table.html",
+    ],
+    "what if missing at random is false": [
+        "docs/tilt",
+        "own_table/how_wrong",
+        "families/selection_bias",
+        "docs/collect",
+    ],
+    "compare logistic regression with boosting": ["docs/benchmark", "own_table/blanks_answer"],
+    "numbers stored as text": ["own_table/reading", "own_table/columns"],
+    "same person several times in the table": [
+        "own_table/blanks",
+        "own_table/logs",
+        "docs/own_table.html",
+    ],
+    "does anything leave my computer": ["docs/operations", "own_table/python"],
+    "update model but keep old decisions": [
+        "own_table/promises",
+        "families/constraints",
+        "docs/collect",
+    ],
+    "invite equal numbers from every region": [
+        "own_table/panel",
+        "families/balanced_filters",
+        "tutorials/panel",
+        "notebooks/panel",
+    ],
+    "implement the filter in javascript": ["docs/filter_format"],
+    "latex tables for a paper": ["docs/operations"],
+    "repeat an experiment with another seed": ["docs/studies", "docs/operations", "config/"],
+    "what is a good effective sample size": [
+        "docs/targets",
+        "reference/glossary",
+        "own_table/blanks_answer",
+        "selection/effective_sample_size",
+    ],
+    "s3 bucket": ["docs/cluster"],
+    "which algorithm for unlabeled rows": [
+        "docs/benchmark",
+        "families/selection_bias",
+        "own_table/blanks_answer",
+    ],
+    "A/B test data instead of a log": [
+        "own_table/queries",
+        "own_table/logs",
+        "tutorials/log",
+        "families/subsampled_logs",
+    ],
+    "sampling bias correction weights": [
+        "families/selection_bias",
+        "docs/targets",
+        "own_table/blanks_answer",
+    ],
+    "scholarship how much to offer": [
+        "tutorials/offers",
+        "own_table/offers",
+        "families/offers",
+        "notebooks/school",
+        "examples/",
+    ],
+    "export figure data": ["docs/operations"],
+    "wrong encoding of umlauts": ["own_table/reading", "docs/troubleshooting"],
+    "can I trust a small group": [
+        "own_table/promises",
+        "families/constraints",
+        "own_table/blanks_answer",
+        "docs/collect",
+    ],
+    "conversion rate upsampling correction": ["families/subsampled_logs", "own_table/logs"],
+}
+#: Written when nothing more was to be changed by it or for it.
+DOCS_UNKNOWN = {
+    "people who did not answer the survey": [
+        "docs/targets",
+        "own_table/blanks",
+        "families/selection_bias",
+        "docs/collect",
+        "tutorials/blanks",
+    ],
+    "tune hyperparameters": [
+        "own_table/blanks_answer",
+        "docs/studies",
+        "reference/parts",
+        "docs/extending",
+        "own_table/promises",
+        "families/",
+    ],
+    "lift curve of a campaign": [
+        "own_table/logs",
+        "families/subsampled_logs",
+        "docs/collect",
+        "plots/",
+        "notebooks/gallery",
+    ],
+    "can I use it commercially": ["/index", "docs/operations"],
+    "which features matter most": [
+        "own_table/blanks_answer",
+        "own_table/python",
+        "own_table/blanks",
+    ],
+    "outliers in the weights": [
+        "own_table/blanks_answer",
+        "docs/targets",
+        "families/selection_bias",
+        "families/subsampled_logs",
+    ],
+    "credit default of declined loans": [
+        "tutorials/blanks",
+        "own_table/blanks",
+        "notebooks/lender",
+        "docs/tilt",
+        "families/selection_bias",
+        "examples/",
+    ],
+    "run it every night": [
+        "own_table/workflow",
+        "docs/operations",
+        "docs/own_table.html",
+        "own_table/python",
+        "own_table/queries",
+    ],
+    "postgres": ["own_table/queries"],
+    "compressed files": ["own_table/reading"],
+    "yes and no in another language": ["own_table/reading", "own_table/blanks"],
+    "does the model discriminate by age": [
+        "own_table/promises",
+        "families/constraints",
+        "tutorials/promises",
+    ],
+    "different cutoffs for men and women": [
+        "own_table/promises",
+        "families/constraints",
+        "tutorials/promises",
+    ],
+    "unemployed people in a panel": [
+        "own_table/panel",
+        "families/balanced_filters",
+        "tutorials/panel",
+        "notebooks/panel",
+    ],
+    "anonymous": ["own_table/panel", "families/balanced_filters", "docs/filter_format"],
+    "demand curve": [
+        "own_table/offers",
+        "families/offers",
+        "tutorials/offers",
+        "plots/price_revenue",
+    ],
+    "upsell": ["own_table/offers", "families/offers", "tutorials/offers"],
+    "multi-armed bandit logs": ["own_table/logs", "families/subsampled_logs", "tutorials/log"],
+    "weights of logged probabilities too large": [
+        "own_table/logs",
+        "families/subsampled_logs",
+        "own_table/blanks_answer",
+    ],
+    "confidence sequence": ["docs/collect", "collect/anytime_interval"],
+    "ask experts for labels": ["docs/collect", "notebooks/collecting_labels"],
+    "worst case bounds": ["own_table/how_wrong", "docs/collect"],
+    "sensitivity to assumptions": ["own_table/how_wrong", "docs/tilt"],
+    "is my dataset big enough": ["docs/collect", "own_table/rehearsal", "docs/operations"],
+    "speed of a million rows": ["docs/operations", "docs/benchmark"],
+    "where are the results": ["docs/own_table.html", "docs/operations", "/index"],
+    "make the figures myself": [
+        "notebooks/gallery",
+        "docs/operations",
+        "docs/extending",
+        "reference/python/index",
+    ],
+    "what does reason mean in scores": [
+        "own_table/blanks_answer",
+        "own_table/blanks",
+        "docs/own_table.html",
+        "selection/SavedScores",
+    ],
+    "mistake in the config file": [
+        "docs/troubleshooting",
+        "config/",
+        "docs/studies",
+        "reference/config",
+    ],
+    "cite this software": ["/index"],
+}
+
+#: Before words near in meaning were known 14 of a whole run stood first, and 15 of the other.
+REPORT_MENDED_AGAIN_BY = {
+    "people who earn more": ["adult"],
+    "income": ["adult"],
+    "marriage": ["adult_married"],
+    "ads": ["clicks"],
+    "probability of a click": ["clicks"],
+    "entrance fee of a park": ["natural_park", "kakadu"],
+    "bank telephone calls": ["bank"],
+    "gender pay fairness": ["fairness_", "family-dataset"],
+    "women hired as often as men": ["fairness_", "family-dataset"],
+    "expected loss of weighted models": ["#term-"],
+    "standard error": ["#term-"],
+    "what is a verdict": ["the-claims", "#term-"],
+    "which claims failed": ["the-claims"],
+    "papers": ["the-printed", "the-claims"],
+    "importance weights": ["#term-importance", "adult", "family-selection"],
+    "gaussian mixture": ["mixture", "curved", "#"],
+    "logit boost": ["logit", "#"],
+    "students admission": ["admissions"],
+    "aid": ["admissions", "family-choice", "#"],
+    "fairness with few rows": ["fairness_5000", "fairness_1000", "fairness_"],
+    "missing labels": ["adult_", "family-selection"],
+    "reward per event": ["logged_value", "bandit_", "#term-"],
+    "logged bandit": ["bandit_", "logged_value"],
+    "rows kept": ["_subsampled", "#term-keep", "family-subsampled"],
+    "log loss of logistic": ["#term-log-loss"],
+    "how were groups balanced": ["family-balanced", "_filter"],
+    "privacy": ["_filter", "#term-"],
+    "precision": ["#term-precision"],
+    "wilson interval": ["#term-"],
+    "ranking of ads": ["_ranking", "clicks"],
+}
+#: Nothing was changed by this one.
+REPORT_UNKNOWN = {
+    "wages": ["adult"],
+    "never married": ["adult_married", "adult"],
+    "labels missing by marriage": ["adult_married"],
+    "unobserved reasons for a label": ["adult_mnar", "adult_by_outcome", "selection", "#"],
+    "click probability calibration": ["clicks", "#term-calibration"],
+    "ticket price": ["natural_park", "kakadu"],
+    "maximum revenue": [
+        "natural_park",
+        "kakadu",
+        "admissions",
+        "#term-",
+        "family-choice",
+        "segments",
+    ],
+    "term deposit marketing": ["bank"],
+    "false negatives": ["#term-", "neyman_pearson", "opportunity"],
+    "equal treatment of groups": ["fairness_", "odds_", "opportunity_", "family-dataset"],
+    "change few decisions": ["churn", "stability"],
+    "confidence": ["#term-"],
+    "verdict": ["#term-verdict", "the-claims"],
+    "tables of the paper": ["the-printed"],
+    "covariate shift": ["family-selection", "bank_drift", "ca_", "adult_"],
+    "mixture of gaussians": ["mixture", "curved", "#method", "family-selection", "adult"],
+    "boosting": ["logit", "boost", "#"],
+    "universities": ["admissions"],
+    "scholarship offers": ["admissions", "family-choice", "#term-"],
+    "small training sets": ["fairness_5000", "fairness_1000", "_budget", "fairness_"],
+    "policy value": ["logged_value", "bandit_", "#term-"],
+    "exploration": ["bandit_", "#term-"],
+    "downsampled": ["_subsampled", "family-subsampled"],
+    "accepted people": ["filter", "#term-", "family-balanced"],
+    "noise added": ["noisier", "_filter", "admissions_nois", "#term-"],
+    "ratio of coverage": ["#term-coverage-ratio", "#term-"],
+    "mean squared error": ["#term-"],
+    "upper bound by the truth": ["#term-bound", "#term-oracle"],
+    "segments of customers": ["_segments"],
+    "glossary": ["the-glossary.html"],
+}
+
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
@@ -254,8 +628,17 @@ def first_in_report(page, asked):
     return hits.first.get_attribute("href") if hits.count() else ""
 
 
-#: Sections, claims and answers are not there without results: of a whole run 25 and 26 are first.
-@pytest.mark.parametrize(("asked", "least"), [(REPORT_MENDED_BY, 17), (REPORT_AFTERWARDS, 16)])
+#: Sections, claims and answers are not there without results: of a whole run 25, 26, 17 and 16
+#: of the lists are first.
+@pytest.mark.parametrize(
+    ("asked", "least"),
+    [
+        (REPORT_MENDED_BY, 17),
+        (REPORT_AFTERWARDS, 16),
+        (REPORT_MENDED_AGAIN_BY, 15),
+        (REPORT_UNKNOWN, 13),
+    ],
+)
 def test_what_is_wanted_in_the_report_stands_first(shown, report, asked, least):
     with pages.opened(shown, report) as (page, _):
         page.locator("#find input").focus()
@@ -266,7 +649,15 @@ def test_what_is_wanted_in_the_report_stands_first(shown, report, asked, least):
 
 
 @pytest.mark.parametrize(
-    ("asked", "least"), [(DOCS_MENDED_BY, 24), (DOCS_AFTERWARDS, 19), (DOCS_AS_FOUND, 15)]
+    ("asked", "least"),
+    [
+        (DOCS_MENDED_BY, 27),
+        (DOCS_AFTERWARDS, 27),
+        (DOCS_AS_FOUND, 22),
+        (DOCS_MENDED_AGAIN_BY, 27),
+        (DOCS_KNOWN, 24),
+        (DOCS_UNKNOWN, 20),
+    ],
 )
 def test_what_is_wanted_in_the_docs_stands_first(shown, site, asked, least):
     known = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))["docs"]

@@ -13,3 +13,18 @@ globalThis.SAME = [
   "protected attribute; sensitive attribute; group", "active learning; labels to buy; which rows to label", "post-stratification; raking; census margins",
   "bandit; logged actions", "exploration; explore; epsilon greedy", "price optimisation; best offer; dynamic pricing",
 ].map((line) => line.split("; "));
+// Words that are near in meaning, and count for a part of what is asked.
+globalThis.NEAR_WORDS = [
+  "blank missing unlabeled unknown empty", "price offer discount amount fee", "fair fairness parity discrimination equal",
+  "group gender sex race protected sensitive women men", "click log impression event", "label outcome target annotation",
+  "judge rater annotator human", "refused rejected declined denied", "approved accepted granted admitted",
+  "applicant candidate customer client borrower", "dropped discarded removed downsampled subsampled",
+  "interval uncertainty confidence sure margin", "buy purchase collect acquire", "sales revenue earnings profit",
+  "predict score estimate foretell forecast", "model classifier predictor learner", "fast slow speed runtime long",
+  "crash error fail failure problem", "drift shift monitoring", "report page", "save store persist", "columns features variables covariates",
+  "rows records observations", "limit bound cap maximum most", "promise constraint requirement", "proof certificate guarantee",
+  "explore random experiment", "budget cost money", "quota balance share", "population census", "panel survey volunteer", "date time",
+  "threshold cutoff", "leak leakage", "plot chart figure graph", "privacy key secret", "simulate synthetic copies rehearsal",
+  "assumption assume suppose", "policy strategy action", "value worth", "recommender ranking recommendation ads", "cluster machines nodes",
+  "docker container", "importance influence", "marriage married", "old previous earlier", "people person user household", "attribute column",
+].map((line) => line.split(" "));

@@ -48,8 +48,8 @@ const known = JSON.parse($("#places").textContent);
 const entry = ([title, href, note, words, names]) => {
   // A page is also known by the name of its study, which is that of its file.
   const study = href.includes("#") || names ? "" : href.split("/").pop().replace(".html", "");
-  const head = stems(title), also = study.split("_").map(stem), text = new Set(stems(`${words} ${note} ${names}`));
-  return {title, note, href, low: title.toLowerCase(), head, also, text, flat: [joined(head), joined(also), joined([...text])], names: [...names.split(" "), study, study.replace(/_/g, " ")]};
+  const head = stems(title), roots = head.map(rootOf), also = study.split("_").map(stem), text = new Set(stems(`${words} ${note} ${names}`));
+  return {title, note, href, low: title.toLowerCase(), head, roots, also, text, flat: [joined(head), joined(also), joined([...text])], names: [...names.split(" "), study, study.replace(/_/g, " ")]};
 };
 const here = location.pathname.split("/").pop();
 const link = href => { const [path, hash] = href.split("#"); return hash && path.split("/").pop() === here ? "#" + hash : `${known.root}/${href}`; };
@@ -74,10 +74,10 @@ const load = () => {
 input.onfocus = load;
 find.hidden = false;
 // Exact names and titles first, then by how much of the query stands in a title, in a study's name or in the text: rare words count for
-// more, and a title of which more is said. The same in other terms of the field counts a little less.
+// more, and a title of which more is said. The same in other terms of the field counts a little less; words of one root, or near in meaning, for a part.
 const sought = q => {
   const all = q.match(/[\p{L}\p{N}_]+/gu) || [], said = all.filter(w => !SMALL.has(w));
-  return (said.length ? said : all).map(w => [w, stem(w)]);
+  return (said.length ? said : all).map(w => [w, stem(w), near(stem(w), all.map(stem))]);
 };
 const rarity = words => words.map(([w, own]) => {
   const count = places.filter(p => p.head.includes(own) || p.text.has(own)).length || places.filter(p => p.flat.some(t => t.includes(" " + w))).length;
@@ -87,7 +87,8 @@ const rank = (p, {q, words, rare, total}) => {
   if (p.low === q || p.names.includes(q)) return p.low === q && p.note === "term" ? 0 : 1;
   if (p.low.startsWith(q)) return 2;
   const [title, study, text] = p.flat, begun = (t, w) => t.includes(" " + w);
-  const each = words.map(([w, own]) => p.head.includes(own) ? 1 : begun(title, w) || begun(study, w) ? .9 : title.includes(w) ? .7 : p.text.has(own) ? .4 : begun(text, w) ? .35 : text.includes(w) ? .15 : 0);
+  const each = words.map(([w, own, like]) => p.head.includes(own) ? 1 : begun(title, w) || begun(study, w) ? .9 : title.includes(w) ? .7 : p.roots.includes(rootOf(own)) ? .6 : p.text.has(own) ? .4 :
+    like.some(one => p.head.includes(one)) ? .12 : begun(text, w) ? .35 : text.includes(w) ? .15 : 0);
   if (2 * each.filter(Boolean).length < words.length) return 9;
   const score = each.reduce((sum, one, k) => sum + one * rare[k], 0) / total, own = words.map(w => w[1]);
   const phrase = own.length < 2 ? 0 : title.includes(joined(stems(q))) ? .5 : title.includes(joined(own)) ? .2 : 0;

@@ -305,11 +305,12 @@ def test_a_raw_frame_is_read_as_the_table_was(tmp_path):
     assert released.index.equals(some.index)
     np.testing.assert_array_equal(released["accepted"], expected.loc[some["person"]])
     assert ft.apply_filter(some, saved, key)["id"].tolist() == some["person"].tolist()
-    # A reader of pandas alone, too.
+    # A reader of pandas alone, too: it takes milliseconds a person.
     script = Path(__file__).resolve().parents[3] / "examples" / "read_filter.py"
-    run = [sys.executable, script, files["filter"], tmp_path / "own.csv", key]
+    pd.read_csv(tmp_path / "own.csv", dtype=str).head(400).to_csv(tmp_path / "few.csv", index=False)
+    run = [sys.executable, script, files["filter"], tmp_path / "few.csv", key]
     told = subprocess.run(run, capture_output=True, text=True)
-    lines = [f"{name},{'yes' if one else 'no'}" for name, one in expected.items()]
+    lines = [f"{name},{'yes' if one else 'no'}" for name, one in expected.head(400).items()]
     assert told.stdout.split() == lines, told.stderr
 
 

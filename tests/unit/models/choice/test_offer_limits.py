@@ -22,9 +22,10 @@ def people(seed, n=2000, alike=False):
 
 
 def limits_of(kind, quality, group):
+    share = len(quality) / 2000
     made = {
-        "capacity": Limit("capacity", 1.0, 1.0, 300.0),
-        "budget": Limit("budget", 1.0, OFFERS, 120.0),
+        "capacity": Limit("capacity", 1.0, 1.0, 300.0 * share),
+        "budget": Limit("budget", 1.0, OFFERS, 120.0 * share),
         "quality": Limit("quality", 0.3 - quality, 1.0, 0.0),
         "share": Limit("share", 0.5 - group, 1.0, 0.0),
     }
@@ -53,7 +54,8 @@ def programme(p, worth, limits, spent=0.0):
 )
 @pytest.mark.parametrize("alike", [False, True])
 def test_the_dual_equals_a_linear_programme_and_the_offers_are_near_it(kind, alike):
-    p, quality, group = people(1, alike=alike)
+    # What is allowed is one person's worth a limit, however many there are: few are as strict.
+    p, quality, group = people(1, 500, alike)
     limits, worth = limits_of(kind, quality, group), 1 - OFFERS
     found = allot(p, worth, limits)
     best = programme(p, worth, limits)
@@ -92,9 +94,9 @@ def test_a_capacity_is_kept_with_the_confidence_that_is_asked():
 
 
 def test_revenue_by_person_and_costs_that_are_spent_anyway():
-    p, quality, _ = people(4)
+    p, quality, _ = people(4, 500)
     worth = np.exp(quality)[:, None] - OFFERS
-    limits = [Limit("budget", 1.0, OFFERS, 100.0)]
+    limits = [Limit("budget", 1.0, OFFERS, 25.0)]
     spent = 0.02 + 0.1 * OFFERS
     found = allot(p, worth, limits, spent=spent)
     assert found.dual == pytest.approx(programme(p, worth, limits, spent), rel=1e-6)

@@ -10,6 +10,7 @@ from counterweight.errors import CounterweightError
 from counterweight.plan.tasks import jobs_of_answer
 from counterweight.tables.parquet import METRICS, metrics_table, read_table, write_table
 from delivering import Own, people
+from own_logs import CHANCE, NEW, a_log
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "examples")]
 import tables  # noqa: E402
@@ -87,6 +88,19 @@ def test_a_log_is_valued_on_copies_whose_values_are_known(tmp_path):
     assert np.ptp(value) < 1e-2 and value.iloc[0] == pytest.approx(truth["new"], abs=0.015)
     held = (found["rehearsed_low"] < value) & (value < found["rehearsed_high"])
     assert held.sum() >= 3
+
+
+def test_rows_of_a_log_count_by_their_weights_in_the_value_of_its_copies(tmp_path):
+    """One context of three earns three times as much, and its rows count nine times."""
+    chance = CHANCE * np.array([[1.0], [3.0], [1.0]])
+    frame = a_log(3000, np.random.default_rng(2), 0.2, chance=chance)
+    frame["heavy"] = np.where(frame["best"] == "left", 9.0, 1.0)
+    entry = {"reward": "clicked", "propensity": "p_logged", "policies": {"new": "p_new"}}
+    entry |= {"keep_rate": 0.2, "weight": "heavy", "rehearse": 2}
+    own = answered(Own(tmp_path, frame, entry))
+    told = read_table(own.run("rehearse", "assumed_0")["table"]).set_index("metric")["value"]
+    # Counted once, or the other way, the value would lie at the mean of contexts or below.
+    assert told["rehearsed_truth"] > (NEW * chance).sum(axis=1).mean() + 0.02
 
 
 @pytest.mark.parametrize("times", [1, 2])

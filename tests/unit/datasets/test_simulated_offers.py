@@ -10,11 +10,12 @@ from counterweight.datasets.simulated_offers import (
     ThreeSegments,
     bhattacharyya,
     overlaps,
+    smooth_threshold,
 )
 from counterweight.errors import CounterweightError
 from counterweight.plan.components import declared
 from scipy.integrate import quad
-from scipy.special import expit
+from scipy.special import expit, logit
 from scipy.stats import multivariate_normal, norm
 
 KINDS = ("uniform", "biased", "segment")
@@ -148,6 +149,13 @@ def test_moved_thresholds_give_the_wanted_shares(drawn):
         assert exact == pytest.approx(share, abs=1e-9)
         error = np.sqrt(share * (1 - share) / len(frame))
         assert abs(frame[f"answer_{name}"].mean() - share) < 4 * error
+
+
+def test_thresholds_without_segments_are_those_of_three_applicants_worked_out():
+    """AGE, GPA, GNI and IRANK of the middle; then one of them moved by a unit of its own."""
+    x = np.array([[22.0, 3.0, 2800.0, 5.0]] * 4)
+    x[1, 1], x[2, 2], x[3, 3] = 3.3, 2800.0 * 10**0.3, 7.2
+    np.testing.assert_allclose(logit(smooth_threshold(x)), [-0.1, 0.25, 0.25, 0.1])
 
 
 def test_three_kinds_of_offers(drawn):

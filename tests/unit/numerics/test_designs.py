@@ -13,6 +13,7 @@ from counterweight.numerics.designs import (
     fixed_parts,
     half_widths,
     inclusion_chances,
+    information,
     keyed_uniforms,
     stopped_chances,
     systematic,
@@ -219,6 +220,12 @@ def test_coins_are_those_of_the_ids():
     assert (found == told).all()
     with pytest.raises(CounterweightError, match="stood before"):
         keyed_uniforms([7, "7"], b"0123456789abcdef", "collect")
+
+
+def test_the_information_of_chances_is_one_over_the_variance_they_leave():
+    # Of two rows with spreads 2 and 3, at chances 1/2 and 1/4: 2^2 (2 - 1) + 3^2 (4 - 1).
+    assert information([0.5, 0.25], [2.0, 3.0]) == pytest.approx(1 / 31)
+    assert information([1.0, 1.0], [2.0, 3.0]) == np.inf
 
 
 def test_the_expected_width_is_that_of_a_simple_sample_where_chances_are_alike():

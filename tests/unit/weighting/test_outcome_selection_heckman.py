@@ -112,6 +112,25 @@ def test_numbers_by_the_two_steps_written_out():
     np.testing.assert_allclose(p, norm.cdf((index + rho * unseen) / np.sqrt(1 - rho**2)))
 
 
+def test_the_second_step_moves_with_the_first_as_finite_differences_say():
+    """Of what rows have in the mean: their errors are right on average, and are held."""
+    X, y, s = world(400, 0.6, 5, binary=False)
+    design = np.column_stack([np.ones(len(X)), X])
+    gamma, own = probit(design, s)[0], design[s][:, :2]
+    found = _of_numbers(own, y[s], (design @ gamma)[s], design[s])
+    shift, at = found.extra[0], norm.pdf((design @ gamma)[s]) / norm.cdf((design @ gamma)[s])
+    control = np.column_stack([own, at])
+
+    def parts(gamma):
+        index = (design @ gamma)[s]
+        mills = norm.pdf(index) / norm.cdf(index)
+        return np.r_[control.T @ (-shift * mills), shift**2 * (mills * (mills + index)).sum()]
+
+    moves = 1e-5 * np.eye(len(gamma))
+    slopes = [(parts(gamma + move) - parts(gamma - move)) / 2e-5 for move in moves]
+    np.testing.assert_allclose(found.cross, -np.transpose(slopes), rtol=1e-6, atol=1e-6)
+
+
 def test_a_probit_is_the_right_one():
     rng = np.random.default_rng(3)
     X = np.column_stack([np.ones(20_000), rng.normal(size=20_000)])

@@ -9,6 +9,7 @@ from counterweight.plan.own import with_own_tables
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.tables.saved_form import read_saved
 from counterweight.tasks import missing_outcomes
+from counterweight.weighting.to_target import to_target
 from delivering import Own
 
 #: One method, where it is the weights that are asked about.
@@ -155,6 +156,24 @@ def test_design_weights_are_where_the_weights_begin(people, tmp_path):
     own.run("label")
     own.run("weigh", next(iter(own.study["weightings"])))
     np.testing.assert_allclose(weights_of(own), heavy / heavy.mean(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("rows", [300, 6000])
+def test_no_weight_is_above_the_cap_however_many_rows_the_target_has(people, rows):
+    """Weights sum to the rows of the target: a mean weight is 1/5 or 4."""
+    _, population, frame = people
+    columns = ["age", "woman", "region"]
+    types = {"age": "number", "woman": "category", "region": "category"}
+    given = frame[columns], types, np.ones(len(frame)), population[columns].head(rows), columns
+    free, raw = to_target(*given)
+    np.testing.assert_allclose(raw, free.weights / free.weights.mean())
+    assert free.largest > 2
+    capped, before = to_target(*given, most=1.5)
+    np.testing.assert_allclose(before, raw)
+    assert capped.largest == pytest.approx(1.5)
+    assert capped.weights.sum() == pytest.approx(rows)
+    above, _ = to_target(*given, most=1.01 * free.largest)
+    np.testing.assert_array_equal(above.weights, free.weights)
 
 
 def test_a_sample_with_some_of_the_columns_serves_where_they_are_named(people, tmp_path):

@@ -88,6 +88,9 @@ def test_noise_moves_nothing_and_numbers_alone_are_as_before():
     model = fitted(np.hstack([X, noise]), t, y, layout, most_components=2)
     told = model._thresholds
     assert (told.coefficients[7:19] == 0).all() and (told.coefficients[:7] != 0).all()
+    # Not even where the search begins: eleven coefficients cost more than they are worth there.
+    begun = Mover(np.hstack([X, noise]), t, y, np.ones(len(X)), told.features).begin()[0]
+    assert len(begun) == 5
     Z = rng.normal(size=(300, 2))
     answers = (rng.random(300) < expit(8 * (t[:300] - 0.5))).astype(int)
     assert fitted(Z, t[:300], answers, None, most_components=2)._thresholds is None

@@ -8,6 +8,7 @@ from counterweight.datasets.simulated_offers import ThreeSegments
 from counterweight.errors import CounterweightError
 from counterweight.models.choice.offer_model import optimal_offer
 from counterweight.models.choice.predictive_choice import OPTIONS, PredictiveChoiceModel
+from counterweight.numerics.emissions import Layout
 from scipy.special import expit, logsumexp
 
 ETA, K = np.array([0.15, 0.9, 0.5]), np.array([8.0, 15.0, 5.0])
@@ -98,6 +99,20 @@ def test_description_length_and_likelihood_are_those_of_the_definition(model):
     assert model.log_likelihood_ >= model.log_likelihoods_[model.n_components_ - 1] - 1e-6
     assert np.diff(model.history_).min() >= -1e-10 * abs(model.history_[-1])
     assert model.converged_
+
+
+def test_parameters_are_shares_segments_curves_and_moves():
+    """Of two numbers and full covariances; a category of four moves thresholds by three."""
+    X, t, *_ = people(1, 500)
+    rng = np.random.default_rng(1)
+    kind = rng.integers(4, size=len(X))
+    steps = np.array([-0.3, -0.1, 0.1, 0.3])[kind]
+    layout, marks = Layout.of(6, [(2, 3, 4, 5)]), np.eye(4)[kind]
+    own = PredictiveChoiceModel(components=2, n_init=1, covariance="full")
+    answers = rng.random(len(X)) < expit(9 * (t - 0.5 - steps))
+    own.fit(np.hstack([X, marks]), answers.astype(int), t, categories=layout)
+    assert (own._thresholds.coefficients[2:] != 0).sum() == 4
+    assert own.n_parameters(2) == 1 + 2 * 2 + 2 * 3 + 2 * 2 + 3
 
 
 def test_units_of_features_do_not_matter(model):

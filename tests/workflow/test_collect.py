@@ -443,5 +443,6 @@ def test_a_filter_of_two_columns_asks_for_both_and_has_one_bound(copied):
         assert sum(shares) == pytest.approx(1)
     filled = pd.read_csv(place / "collect.csv").set_index("person")
     assert filled.loc[listed.index[4:], columns].equals(listed.loc[listed.index[4:], columns])
-    card = (place / "filter.md").read_text().partition("## People who had told no group")[2]
+    head = "## People who had not told all their groups"
+    card = (place / "filter.md").read_text().partition(head)[2]
     assert "region=east" in card and "sex=f" in card

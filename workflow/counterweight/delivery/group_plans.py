@@ -420,7 +420,7 @@ def planned_groups(job):
         answers = own.answers(at, file.y, file.chance, plan)
         made += answers.records()
         job.log.info(
-            "By %d groups a leaf tells at most %.3f about people who had told none",
+            "By %d groups a leaf tells at most %.3f about people with a blank group",
             answers.labels,
             answers.bound,
         )

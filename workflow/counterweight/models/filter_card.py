@@ -13,7 +13,7 @@ LEAVES = 12
 def card(saved, answers=None):
     """The card of a `SavedFilter` as Markdown.
 
-    `answers` are those of people who had told no group and were asked by design, a
+    `answers` are those of people with a blank group who were asked by design, a
     `counterweight.delivery.group_plans.GroupAnswers`.
     """
     facts, columns = saved.facts, [escape(name) for name in dict.fromkeys(saved.classes)]
@@ -254,11 +254,13 @@ def _leaves(saved):
 
 
 def _asked(saved, answers):
-    """What people who were asked for their group say, of all who had told none."""
+    """What people who were asked for their group say, of all with a blank among theirs."""
+    several = len(set(saved.classes)) > 1
+    told = "not told all their groups" if several else "told no group"
     verdict, limit = "", saved.facts.get("alpha", saved.facts.get("chosen"))
     if answers.certified is not None:
         verdict = "Certified" if answers.certified else "Not certified"
-        verdict = f"**{verdict} at alpha {limit:g} for people who had told no group.** "
+        verdict = f"**{verdict} at alpha {limit:g} for people who had {told}.** "
     text = (
         f"{verdict}By {answers.labels:,} of them who were asked by design no leaf's share of any "
         f"group is further than {answers.bound:.3f} from the share among all of them (found: "
@@ -267,7 +269,7 @@ def _asked(saved, answers):
     )
     if answers.refused:
         text += (
-            f" {answers.refused:,} who were asked gave no group, and are taken to be like the "
+            f" {answers.refused:,} who were asked left a blank, and are taken to be like the "
             f"others of their leaf; whatever their groups are, it is at most {answers.worst:.3f}."
         )
     text += (
@@ -280,7 +282,7 @@ def _asked(saved, answers):
         for own, name in zip(saved.groups, _names(saved), strict=True)
     ]
     table = _table(("group", "share of them", "share of the accepted of them"), rows)
-    return f"## People who had told no group\n\n{text}\n\n{table}"
+    return f"## People who had {told}\n\n{text}\n\n{table}"
 
 
 def _estimate(found):

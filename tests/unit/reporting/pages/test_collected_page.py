@@ -10,8 +10,8 @@ from counterweight.tables.parquet import metrics_table
 BLANK = {"target": "unlabeled"}
 
 
-def numbers(collect=(), delivered=()):
-    made = rates.study("A", [rates.method("svm")], {}, test_share=0.0)
+def numbers(collect=(), delivered=(), **plan):
+    made = rates.study("A", [rates.method("svm")], {}, test_share=0.0) | plan
     by_source = {"collect": [BLANK | one for one in collect]}
     by_source["delivered"] = [{"target": "general"} | one for one in delivered]
     frames = [metrics_table("mine", *one).to_pandas() for one in by_source.items()]
@@ -191,6 +191,21 @@ def test_people_to_ask_for_their_group_are_told_and_what_came_of_it():
     assert first.startswith("Not certified for people who told no group: by 290 of them")
     first, *_ = page.bought_of_filter(numbers(found))
     assert first.startswith("By 290 of them")
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"), [(["region"], "no group"), (["region", "sex"], "not all their groups")]
+)
+def test_who_told_one_of_two_groups_is_not_said_to_have_told_none(columns, told):
+    plan = of(labels_planned=300, planned_disclosivity=0.21, planned_certified=0.53)
+    (text,) = page.planned_of_filter(numbers(plan, filter={"group": columns}))
+    assert f"the people who told {told}, drawn by design" in text
+    found = of(labels_bought=290, confidence_collected=0.95, collected_at_most=0.24)
+    for sure in (0, 1):
+        known = numbers(found + of(certified_collected=sure), filter={"group": columns})
+        assert f"ertified for people who told {told}" in next(page.bought_of_filter(known))
+        (card,) = page.card_of_asked(known)
+        assert f"people who told {told}; confidence 95.0 %" in card.note
 
 
 def test_offers_to_make_are_told_and_what_their_answers_say():

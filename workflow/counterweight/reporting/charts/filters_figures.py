@@ -26,7 +26,7 @@ CAPTION_BY_NAME = {
         "accepts; the red mark is the share that is wanted. Of many groups the rarest are drawn."
     ),
     "certificate": (
-        "Bound of what a leaf of the filter tells about the group of people who had told none, by "
+        "Bound of what a leaf of the filter tells about people with a blank group, by "
         "how many of them are asked: what one in two samples stays below if groups are like those "
         "of people who told, as planned and of a simple random sample. The dashed line is the limit "
         "that the filter keeps for people like those who told."

@@ -341,6 +341,13 @@ EXPECTED = Sheet(
 # The same of a filter: whose group to ask for.
 
 
+def not_told(numbers):
+    """What people did not tell whom a filter's plan asks: of several columns one is enough."""
+    columns = (numbers.plan.get("filter") or {}).get("group") or ""
+    one = isinstance(columns, str) or len(columns) == 1
+    return "no group" if one else "not all their groups"
+
+
 def planned_of_filter(numbers):
     """Sentences on the people to ask for their group."""
     known = {
@@ -355,12 +362,12 @@ def planned_of_filter(numbers):
     )
     count = number(known["labels_planned"].mean, 0)
     yield (
-        f"collect.csv lists {count} of the people who told no group, drawn by design: by them a "
-        "leaf of the filter is expected to be shown to tell at most "
-        f"{number(known['planned_disclosivity'].mean, 3)} about people like those who told none "
+        f"collect.csv lists {count} of the people who told {not_told(numbers)}, drawn by design: "
+        "by them a leaf of the filter is expected to be shown to tell at most "
+        f"{number(known['planned_disclosivity'].mean, 3)} about people like these "
         f"(eight of ten samples: {low} to {high}), and to keep its limit for them with the chance "
         f"{percent(known['planned_certified'].mean, 0)}, if they are like those who told. Fill in "
-        "its group column and name the file under collected."
+        "the blanks of its group columns and name the file under collected."
     )
 
 
@@ -376,8 +383,8 @@ def bought_of_filter(numbers):
     certified, kept = numbers.get(_PLAN, "certified_collected", _BLANK), ""
     if certified.known:
         sure = certified.mean == 1
-        kept = "Certified for people who told no group, too: " if sure else ""
-        kept = kept or "Not certified for people who told no group: "
+        whom = f"for people who told {not_told(numbers)}"
+        kept = f"Certified {whom}, too: " if sure else f"Not certified {whom}: "
     text = (
         f"{kept}by {number(bought.mean, 0)} of them who were asked by design a leaf of the filter "
         f"tells at most {number(of('collected_at_most'), 3)} about anybody's group (found: "
@@ -393,7 +400,7 @@ def bought_of_filter(numbers):
     )
     if of("labels_refused") > 0:
         yield (
-            f"{number(of('labels_refused'), 0)} people who were asked gave no group, and are taken "
+            f"{number(of('labels_refused'), 0)} people who were asked left a blank, and are taken "
             "to be like the others of their leaf; whatever their groups are, a leaf tells at most "
             f"{number(of('collected_at_worst'), 3)}."
         )
@@ -409,8 +416,8 @@ def card_of_asked(numbers):
     if bound.known:
         title = "Certificate" if kept.known and kept.mean == 1 else "No certificate"
         level = percent(numbers.get(_PLAN, "confidence_collected", _BLANK).mean, 1)
-        told = "what a leaf may tell about the group of people who had told none; confidence"
-        yield Card(f"{title} by who was asked", f"≤ {number(bound.mean, 3)}", "", f"{told} {level}")
+        told = f"what a leaf may tell about people who told {not_told(numbers)}; confidence {level}"
+        yield Card(f"{title} by who was asked", f"≤ {number(bound.mean, 3)}", "", told)
 
 
 def _untold(numbers):
@@ -418,9 +425,9 @@ def _untold(numbers):
         yield Line(_PLAN, str(name), {"part": name})
 
 
-#: Groups of people who had told none, by those of them who were asked.
+#: Groups of people with a blank among theirs, by those of them who were asked.
 UNTOLD = Sheet(
-    "The groups of people who had told none, by those of them who were asked",
+    "The groups of people with a blank among theirs, by those of them who were asked",
     _untold,
     (
         Column("share_before_collected", target=_BLANK),

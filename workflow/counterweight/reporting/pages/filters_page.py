@@ -8,6 +8,7 @@ from counterweight.reporting.pages.collected_page import (
     UNTOLD,
     bought_of_filter,
     card_of_asked,
+    not_told,
     planned_of_filter,
 )
 from counterweight.reporting.pages.trust import REHEARSAL
@@ -174,7 +175,7 @@ MEASURED = (
     *("bound_imbalance", "excess_disclosivity", "excess_imbalance", "accuracy", "accuracy_worst"),
     *("rows_accepted", "distorted", "group_share", "group_gain", "accuracy_group"),
 )
-#: The same of people who had told no group, by those of them who were asked.
+#: The same of people with a blank group, by those of them who were asked.
 BY_ASKED = (
     *("disclosivity_collected", "collected_at_most", "collected_at_worst", "certified_collected"),
     *("imbalance_before_collected", "imbalance_collected", "labels_bought", "labels_refused"),
@@ -548,18 +549,16 @@ def _are(numbers, line):
 
 
 def _next_to_ask(numbers):
-    """What to do about people who told no group, where there are some and nobody was asked."""
+    """What to do about people with a blank group, where there are some and nobody was asked."""
     untold = numbers.get("labels", "rows_dropped", "").mean
     known = any(
         numbers.get("collect", name, "unlabeled").known
         for name in ("labels_planned", "labels_bought")
     )
     if untold > 0 and not known:
-        columns = plan_of(numbers, "group")
-        one = isinstance(columns, str) or len(columns) == 1
-        what = "no group" if one else "not all their groups"
         yield (
-            f"{number(untold, 0)} people told {what}, and may be others than those who told. "
+            f"{number(untold, 0)} people told {not_told(numbers)}, and may be others than those "
+            "who told. "
             "collect: {budget: 300} says whom of them to ask, so that the bound is one for them."
         )
 

@@ -32,6 +32,7 @@ from counterweight.reporting.sheets import (
 )
 from counterweight.reporting.wording import (
     TARGETS,
+    amount,
     capital,
     interval,
     joined_words,
@@ -507,6 +508,8 @@ def _estimates(table):
 
 
 def _offers(table):
+    if "allotted_offer" in table:
+        return f"New people: {allotted_in_words(table)}"
     best, revenue = table["best_offer"], table["best_revenue"]
     low, middle, high = np.nanquantile(best.to_numpy(float), [0.25, 0.5, 0.75])
     places = places_for([middle])
@@ -515,6 +518,19 @@ def _offers(table):
         f"median, and {number(low, places)} to {number(high, places)} for the middle half; it is "
         f"expected to bring {number(revenue.mean(), places_for([revenue.mean()]))} a person, "
         f"{total(revenue.sum())} in all"
+    )
+
+
+def allotted_in_words(table):
+    """How many people get an offer within limits, of which size, and what these bring in all."""
+    got, size = table["allotted_offer"].dropna(), number(len(table), 0)
+    who = "all" if len(got) == len(table) else f"{number(len(got), 0)} of"
+    middle = got.median()
+    which = f" (allotted_offer, median {number(middle, places_for([middle]))})" if len(got) else ""
+    earned = table["allotted_revenue"].sum()
+    return (
+        f"{who} {size} people get an offer{which}, and these are expected to bring "
+        f"{total(earned)} in all, {amount(earned / len(table))} a person"
     )
 
 

@@ -1,10 +1,13 @@
 """What pages of offers say of limits and of the next experiment, by hand-made numbers."""
 
+from types import SimpleNamespace
+
+import pandas as pd
 import pytest
 import report_rates as rates
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages import own_offers as page
-from counterweight.tables.parquet import metrics_table
+from counterweight.tables.parquet import metrics_table, write_table
 
 
 def numbers(*records):
@@ -25,12 +28,12 @@ def test_small_chances_of_a_test_are_told_as_such(value, told):
 
 
 @pytest.mark.parametrize(
-    ("free", "told"), [(200.0, ", 50.0 % less than without limits"), (100.0, None), (90.0, None)]
+    ("free", "told"), [(200.0, " 50.0 % less than without"), (100.0, None), (90.0, None)]
 )
 def test_what_limits_cost_is_a_share_of_the_best_offers(free, told):
     known = numbers(("allotted_revenue", 100.0, ""), ("allotted_free", free, ""))
     (text,) = page.within_limits(known)
-    assert (told or "expected to earn") in text and ("less than" in text) == bool(told)
+    assert (told or "in all, as without") in text and ("less than" in text) == bool(told)
     assert "people get none" not in text and "best people first" not in text
 
 
@@ -48,6 +51,25 @@ def test_limits_are_told_by_their_own_part_with_what_one_more_would_earn():
     assert "at least 3" in two and "one more" not in two and "changes nothing" not in two
     assert three.endswith("were requested; it changes nothing.")
     assert page.requested(known, "limit_used", "budget") is None
+
+
+def test_offers_that_keep_limits_lead_where_the_best_ones_cannot_be_had(tmp_path):
+    table = pd.DataFrame(
+        {"best_offer": [5.0, 6.0], "best_revenue": [4.0, 4.0], "revenue": [1.0, 1.0]}
+        | {"allotted_offer": [9.0, float("nan")], "allotted_revenue": [3.0, 0.0]}
+    )
+    write_table(tmp_path / "offers.parquet", table)
+    known = SimpleNamespace(
+        folder=tmp_path, delivered=(True,), places=lambda *names: [], rows=numbers().rows
+    )
+    sentence, cards = page.in_total(known)
+    assert sentence.startswith("Within the limits, 1 of 2 people get an offer")
+    assert "median 9" in sentence and "bring 3.000 in all, 1.500 a person" in sentence
+    assert "without limits it would be 8.000" in sentence
+    assert cards[0].label.endswith("within the limits") and cards[0].value == "1.500"
+    table = table.drop(columns=["allotted_offer", "allotted_revenue"])
+    write_table(tmp_path / "offers.parquet", table)
+    assert page.in_total(known)[0].startswith("With the best offer for each person (median 5.50)")
 
 
 def test_the_next_experiment_costs_a_share_of_the_best_levels():

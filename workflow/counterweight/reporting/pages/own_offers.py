@@ -9,6 +9,7 @@ import math
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet
+from counterweight.reporting.study_page import allotted_in_words
 from counterweight.reporting.wording import amount, capital, number, percent, places_for, total
 from counterweight.tables.parquet import read_table
 
@@ -23,19 +24,26 @@ def in_total(numbers):
     path = numbers.folder / "offers.parquet"
     if not numbers.delivered[0] or not path.exists():
         return "", ()
-    table = read_table(path, ["best_offer", "best_revenue", "revenue"])
+    table, told = read_table(path), amount
     best, past, size = table["best_revenue"].mean(), table["revenue"].mean(), len(table)
-    priced, told = table["revenue"].notna(), amount
-    middle = table["best_offer"].median()
-    sentence = (
-        f"With the best offer for each person (median {number(middle, places_for([middle]))}) a "
-        f"person is expected to bring {told(best)}, and all {number(size, 0)} people "
-        f"{total(size * best)}"
-    )
+    priced, limited = table["revenue"].notna(), "allotted_offer" in table
+    if limited:  # the best offers cannot be had: what is within the limits leads
+        best, own = table["allotted_revenue"].sum() / size, table["best_revenue"].sum()
+        sentence = f"Within the limits, {allotted_in_words(table)}"
+        sentence += f"; without limits it would be {total(own)}"
+    else:
+        sentence = (
+            f"With the best offer for each person (median {_median(table['best_offer'])}) a "
+            f"person is expected to bring {told(best)}, and all {number(size, 0)} people "
+            f"{total(size * best)}"
+        )
     if priced.all():
         sentence += f"; with past offers it is {told(past)} a person and {total(size * past)}"
         sentence += " in all"
-    cards = [Card("Revenue a person", told(best), "", f"{total(size * best)} in all, expected")]
+    where = ", within the limits" if limited else ""
+    cards = [
+        Card(f"Revenue a person{where}", told(best), "", f"{total(size * best)} in all, expected")
+    ]
     if priced.all():
         note = f"{total(size * past)} in all, expected with past offers"
         cards.append(Card("With past offers", told(past), "", note))
@@ -45,6 +53,11 @@ def in_total(numbers):
         note = f"{total(size * levels[at])} in all, with {_offer(float(at))} for everybody"
         cards.append(Card("One offer for all, by the model", told(levels[at]), "", note))
     return f"{sentence}.", cards
+
+
+def _median(offers):
+    middle = offers.median()
+    return number(middle, places_for([middle]))
 
 
 def _offer(value):
@@ -60,9 +73,12 @@ def level_names(numbers):
 def next_steps(numbers):
     """What somebody who has these offers does next."""
     new = "new_offers.csv" if numbers.plan.get("new_rows") else "the saved model"
+    if limited := requested(numbers, "allotted_revenue") is not None:
+        new = f"the column allotted_offer of {new}" if "csv" in new else f"{new} (allot)"
     yield (
-        f"Make new people the offers of {new}, and pass over those that are flagged: nothing like "
-        "their best offer was tried."
+        f"Make new people the offers of {new}, "
+        + ("which keep the limits among them, " if limited else "")
+        + "and pass over those that are flagged: nothing like their best offer was tried."
     )
     planned = numbers.get("collect", "labels_planned", "unlabeled").known
     if not (planned or numbers.measured("tried_revenue")):
@@ -207,13 +223,13 @@ def within_limits(numbers):
     )
     limits = limits_of(numbers) if value is not None else []
     if value is not None:
-        cost = f", {percent(1 - value / free, 1)} less than without limits" if free > value else ""
-        beside = f"; the rule of the best people first would earn {amount(greedy or 0)}"
+        cost = f" {percent(1 - value / free, 1)} less than without" if free > value else ""
+        beside = f"; the rule of the best people first would earn {total(greedy or 0)}"
         beside = "" if greedy is None or not limits else beside
         left = f"; {number(none, 0)} people get none" if none else ""
         yield (
-            f"Offers within the limits (allotted_offer in the files) are expected to earn "
-            f"{amount(value)} together{cost}{beside}{left}."
+            f"Offers within the limits bring {total(value)} in all,{cost or ' as without'}"
+            f"{beside}{left}."
         )
     for name in limits:
         used, bound, price, sure = (

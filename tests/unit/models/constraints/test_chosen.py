@@ -161,6 +161,18 @@ def test_contradictions_and_classifiers_that_cannot_be_chosen_are_refused():
         fitted(samples, candidates=[{"model": "uniform_policy"}])
 
 
+def test_what_no_threshold_keeps_on_the_rows_of_the_fit_is_no_feasible_fit():
+    samples = drawn(400)
+    coin = np.random.default_rng(0).normal(size=400)  # what is in use, and no column tells it
+    samples = DataSets(samples.X, samples.y, None, samples.members, deployed=coin)
+    loose, strict = (
+        fitted(samples, candidates=[LINEAR], constraints=[f"churn(everyone) <= {most}"])
+        for most in (0.6, 0.1)
+    )
+    assert loose.feasible_ and not loose.repair_["missed"]
+    assert not strict.feasible_ and strict.repair_["missed"]
+
+
 def test_rows_without_an_outcome_count_where_they_need_none():
     samples = drawn()
     hidden = DataSets(

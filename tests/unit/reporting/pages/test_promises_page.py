@@ -315,6 +315,11 @@ def test_promises_that_are_kept_in_part_are_counted_on_the_rows_of_the_fit_too()
     # Of one's own table cards are about what is decided, and chances stay in the sheet.
     own = StudyNumbers("mine", plan | {"source": "own"}, metrics)
     assert len(promises_page.promise_answer(own, "ramp")[1]) == len(cards) - 2
+    # What no classifier keeps even there leads, and nobody is told to decide by it.
+    missed = f"{texts[1]} (missed by 0.200)"
+    begins = f"No classifier that was tried keeps {missed} on the rows of its fit: ask for less"
+    assert promises_page.promise_answer(own, "ramp")[0].startswith(begins)
+    assert next(promises_page.next_steps(own, "ramp")).startswith(f"Ask for less than {texts[1]}")
 
 
 @pytest.mark.parametrize(("excess", "word"), [(0.0, "kept"), (5e-10, "kept"), (0.01, "broken")])

@@ -184,6 +184,7 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         self._rule, self._rules, self._tilted = None, {}, {}
         super()._learn_all(samples, rng)
         self._rules, self._first = {}, None
+        self.feasible_ = self.feasible_ and not (self.repair_ or {}).get("missed")
 
     def _fit(self, samples, rng):
         """Choose once, fit what was chosen.

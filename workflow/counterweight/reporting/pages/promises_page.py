@@ -288,12 +288,34 @@ def promise_answer(numbers, main):
     }
     others = "; ".join(f"{word}: {names}" for word, names in named.items() if names)
     costs, behind = _costs(numbers, main)
+    lead = behind + _out_of_reach(numbers, main)
     return (
-        f"{behind}By its decisions {inline(numbers, main)} keeps {kept} of "
+        f"{lead}By its decisions {inline(numbers, main)} keeps {kept} of "
         f"{count(len(texts), 'promise')} by the estimates of test rows, and {new.count('kept')} of "
         f"{len(texts)} can be shown kept at 95 %{f' ({others})' if others else ''}"
         f"{_price(numbers, main)}.{own}{_certified(numbers, texts)}",
         [*costs, *cards],
+    )
+
+
+def _unkept(numbers, main):
+    """By how much decisions of a method break promises on the rows of its fit, by their texts."""
+    place, known = {"rule": "deterministic"}, {}
+    for j, text in enumerate(texts_of(numbers, main)):
+        over = _value("excess", TRAIN)(numbers, Line(main, "", place | {"part": str(j)}))
+        if ON_TRAIN.judge(over) == "broken":
+            known[text] = over.mean
+    return known
+
+
+def _out_of_reach(numbers, main):
+    """That no thresholds keep what is asked, where that is so on the rows of the fit."""
+    missed = [f"{text} (missed by {number(by, 3)})" for text, by in _unkept(numbers, main).items()]
+    if not missed or numbers.plan["source"] != "own":
+        return ""
+    return (
+        f"No classifier that was tried keeps {listing(missed)} on the rows of its fit: "
+        "ask for less, or add columns that tell more. "
     )
 
 
@@ -314,7 +336,13 @@ def _price(numbers, main):
 def next_steps(numbers, main):
     """What somebody who has these decisions does next."""
     new = "new_scores.csv" if numbers.plan.get("new_rows") else "scores.csv"
-    yield f"Decide as {new} says: its decisions are those of the promises above."
+    if missed := _unkept(numbers, main):
+        yield (
+            f"Ask for less than {listing(missed)}, or add columns that tell more, before anybody "
+            f"decides as {new} says: its decisions come nearest to that, and do not keep it."
+        )
+    else:
+        yield f"Decide as {new} says: its decisions are those of the promises above."
     level = _delivered(numbers, "confidence")
     if math.isnan(level):
         yield (

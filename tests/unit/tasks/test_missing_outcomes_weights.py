@@ -1,5 +1,7 @@
 """A table of one's own with any weighting: chosen by one key, computed, learned with, saved."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,10 +9,11 @@ from counterweight import load
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
 from counterweight.plan.components import assumed, declared_assumption
+from counterweight.plan.stages import Stages
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.weighting.importance_weights import Rows
 from counterweight.weighting.outcome_selection import heckman_influence
-from delivering import Own, delivered, people
+from delivering import SCRIPTS, Own, delivered, people
 
 #: What a weighting needs to be told beside its name.
 TOLD = {"rosset": {"features": ["age"], "moments": "squares"}, "heckman": {"exclusion": "age"}}
@@ -31,7 +34,9 @@ SMALL = {
 def test_each_weighting_gives_weights_of_mean_one(name, tmp_path):
     entry = {"weights": {"weighting": name, "name": "chosen"} | TOLD.get(name, {})}
     own, _ = delivered(tmp_path, people(400, 3), target="unlabeled", study=SMALL, **entry)
-    (identity,) = own.study["weightings"]
+    identity, *further = own.study["weightings"]
+    # Lemma 1 leads to everyone: those without an outcome are answered for by weights to them.
+    assert further == (["lemma2-logistic"] if name == "lemma1" else [])
     spec = own.study["weightings"][identity]
     if "target" in spec["options"]:
         assert spec["target"] == "unlabeled"
@@ -84,6 +89,30 @@ def test_weights_that_were_asked_for_are_in_all_that_is_delivered(tmp_path):
     assert parts and all(asked["methods"][part]["weights"] for part in parts)
 
 
+def told_by(own):
+    """The weighting that answers of a study go by."""
+    path = Stages(own.plan, SCRIPTS).job("deliver", "mine", "").inputs["weights"]
+    return Path(path).stem.split("-")[0]
+
+
+def test_what_is_told_goes_by_weights_to_those_that_answers_are_for(tmp_path):
+    study = {
+        "selection": [{"selector": "logistic"}],
+        "weighting": [{"weighting": "lemma1"}, {"weighting": "shimodaira", "exponent": 0.5}],
+        "models": [{"model": "logistic", "weights": "lemma1"}],
+    }
+    frame, entry = people(200, 8), {"id": "who", "outcome": "y", "study": study}
+    for target, led in (("everyone", "lemma1"), ("unlabeled", "shimodaira")):
+        own = Own(tmp_path, frame, entry | {"target": target})
+        assert told_by(own) == led
+    others = {"margins": {"age": {"mean": 40}}}
+    with pytest.raises(CounterweightError, match="takes the place of the weights to target"):
+        Own(tmp_path, frame, entry | {"target": others})
+    study = {"models": [{"model": "logistic", "weights": "to_target"}]}
+    own = Own(tmp_path, frame, {"id": "who", "outcome": "y", "study": study, "target": others})
+    assert told_by(own) == "to_target"
+
+
 def test_by_name_alone(tmp_path):
     own, _ = delivered(
         tmp_path,
@@ -93,6 +122,12 @@ def test_by_name_alone(tmp_path):
     )
     weights = read_columns(own.at.weights("kernel_mean_matching"))["weight"]
     assert np.ptp(weights) > 0
+
+
+def test_label_shift_of_a_number_is_refused(tmp_path):
+    frame = people(200, 5, number=True)
+    with pytest.raises(CounterweightError, match="for an outcome of two classes, and this one is"):
+        delivered(tmp_path, frame, weights="rosset_label_only")
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ __all__ = ["plan_rehearsed", "rehearsals"]
 _HERE = "counterweight.tasks.missing_outcomes"
 #: The weighting to a target that is not the rest of the table, and what it is called in a config.
 ELSEWHERE, TARGET_KEYS = "to_target", ("table", "margins")
+#: The weighting of each target, where none is asked for.
+LEMMAS = {"general": "lemma1", "unlabeled": "lemma2"}
 #: The model that combines other methods, and what the method is called.
 STACKED, COMBINED = "stacked", "combined"
 #: The largest weight, in means, where none is asked for: heavier ones, where overlap is poor, cost
@@ -146,10 +148,15 @@ def _weighting(entry, target):
                 "target.method: leave one of the two out."
             )
         _refuse_roles(entry)
+        if "weighting" in entry.get("study", {}):
+            raise CounterweightError(
+                "study.weighting takes the place of the weights to target, without which answers "
+                f"are not for those that target names: leave one of the two out. Models call the "
+                f"weights to target {ELSEWHERE} (weights: {ELSEWHERE})."
+            )
         return {"weighting": ELSEWHERE} | _elsewhere(entry["target"])
     if not chosen:
-        lemma = {"general": "lemma1", "unlabeled": "lemma2"}[target]
-        return {"weighting": lemma, "max_weight": MOST_WEIGHT}
+        return {"weighting": LEMMAS[target], "max_weight": MOST_WEIGHT}
     chosen = {"weighting": chosen} if isinstance(chosen, str) else dict(chosen)
     asked = "target" in components.options("weighting", chosen["weighting"])
     return ({"target": target} if asked else {}) | chosen
@@ -207,12 +214,34 @@ def complete(name, study, plan):
             "unlabeled."
         )
 
+    _weigh_to_the_target(study)
     study["rehearse"] = asked_rehearsal(name, study, plan, SCENARIOS, 2)
     if study["rehearse"] and any(one["weighting"] == ELSEWHERE for one in study["weighting"]):
         raise CounterweightError(
             f"studies.{name}.rehearse is for answers about the rows of the table, and target names "
             "other people: leave one of the two out."
         )
+
+
+def _weigh_to_the_target(study):
+    """Have weights to those that answers are for among those of a study: what is told goes by them.
+
+    A weighting with an option `target` gets the study's; where none leads there, the lemma does.
+    """
+    (target,) = study["targets"]
+    items = [
+        {"target": target} | item
+        if "target" in components.options("weighting", item["weighting"])
+        else item
+        for item in study["weighting"]
+    ]
+    led = {
+        item.get("target") or components.declared("weighting", item["weighting"], "TARGET", "")
+        for item in items
+    }
+    if items and not led & {target, ""}:
+        items.append({"weighting": LEMMAS[target], "max_weight": MOST_WEIGHT})
+    study["weighting"] = items
 
 
 def _further(plan):
@@ -254,7 +283,10 @@ def _population(plan, study, at, weighting):
 
 def _target_weights(study, at):
     """Weights to the target population, or [] where the study has none."""
-    return next((at.weights(name) for name in study["weightings"]), [])
+    (target,) = study["targets"]
+    own = [name for name, one in study["weightings"].items() if one["target"] in (target, "")]
+    own.sort(key=lambda name: study["weightings"][name]["weighting"] != ELSEWHERE)
+    return at.weights(own[0]) if own else []
 
 
 def _models(study):

@@ -92,6 +92,11 @@ def label_only_weights(rows, *, target="general"):
     Rosset, Zhu, Zou & Hastie (2005), section 3.
     """
     y = np.asarray(rows.y_labeled)
+    if not np.isin(y, (0, 1)).all():
+        raise CounterweightError(
+            "The weighting rosset_label_only is for an outcome of two classes, and this one is a "
+            "number: name another (rosset goes by numbers, too), or leave weights out."
+        )
     _, score = label_scores(rows.X_labeled, y, rows.X_unlabeled)
     end, prior = LEAST / len(score), y.mean()
     rate = float(np.clip(score.mean(), end, 1 - end))

@@ -95,10 +95,12 @@ class Measurements:
         for frame in frames[1:]:
             common = common.intersection(frame.index)
         rng = generator(0, f"{len(common)} repeats", self._chance, "redraw")
-        at = common[rng.integers(0, len(common), len(common))] if len(common) else common
-        order = pd.RangeIndex(len(at), name="repeat")
+        at = rng.integers(0, len(common), len(common)) if len(common) else []
+        at, order = common[at], pd.RangeIndex(len(common), name="repeat")
         return [
-            side.loc[at].set_axis(order) if isinstance(side, pd.DataFrame) else side
+            pd.DataFrame(side.to_numpy()[side.index.get_indexer(at)], order, side.columns)
+            if isinstance(side, pd.DataFrame)
+            else side
             for side in sides
         ]
 
@@ -277,7 +279,9 @@ def values_of(frame, side, average):
     """
     if average:
         frame = frame.mean(axis=0).to_frame().T
-    values = AGGREGATES[side.get("aggregate", "mean")](frame).dropna()
+    aggregate = side.get("aggregate", "mean")
+    alone = frame.shape[1] == 1 and aggregate != "max_abs"
+    values = (frame.iloc[:, 0] if alone else AGGREGATES[aggregate](frame)).dropna()
     return (values - side["distance_to"]).abs() if "distance_to" in side else values
 
 

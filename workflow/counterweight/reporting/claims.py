@@ -488,7 +488,9 @@ def by_seed():
 def _same(claim, verdict, metrics, plan, failures):
     """In how many of `REDRAWS` draws of the repeats a claim has this verdict."""
     # What goes by the data sets of the benchmark goes by no repeats.
-    rules = [(r, _bare(r, metrics, plan, ()) if "benchmark" in r else None) for r in claim["decide"]]
+    rules = [
+        (r, _bare(r, metrics, plan, ()) if "benchmark" in r else None) for r in claim["decide"]
+    ]
     again = (
         judged(claim, [fixed or _bare(rule, one, plan, failures) for rule, fixed in rules])
         for one in metrics.redrawn(REDRAWS)

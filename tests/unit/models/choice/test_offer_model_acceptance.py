@@ -50,6 +50,8 @@ def test_closed_form_equals_grid_search_without_overflow(revenue):
 def test_bounds_and_grid_are_kept():
     assert optimal_offer(0.5, 5, low=0.6, high=0.9) == 0.6
     assert optimal_offer(0.5, 5, low=0.1, high=0.3) == 0.3
+    # What is earned does not go by the offer: as many accept as can.
+    assert optimal_offer(0.5, 5, low=0.1, high=0.9, revenue=(1.0, 0.0)) == 0.9
     assert optimal_offer(0.5, 5, grid=[0.0, 0.5, 0.6, 1.0]) == 0.5
     assert optimal_offer([0.5, 0.9], [5, 15], grid=[0.2, 0.85, 0.95], high=0.9).tolist() == [
         0.2,

@@ -308,6 +308,8 @@ def test_bad_tables_are_told():
         ((X * 0 + 1, t, y), {}, "All 2 features are constant"),
         ((X[:5], t[:5], [0, 1, 0, 1, 0]), {}, "7 parameters, but there are 5 rows"),
         ((X, t, y), {"components": 40}, "at most 18 segments"),
+        # Shares, means, matrices and curves of three: 2 + 6 + 9 + 6.
+        ((X[::13], t[::13], y[::13]), {"components": 3}, "has 23 parameters, but there are 12"),
         ((X, t[:9], y), {}, "150 rows but offers of shape"),
         ((X, t, y[:9]), {}, "label of shape"),
         ((X.astype(str) + "a", t, y), {}, "must be numbers in a table"),

@@ -129,6 +129,11 @@ def evaluated(y, p, rates=None, rows=None):
     return {record["metric"]: record for record in records}
 
 
+def test_predictions_of_0_and_of_1_are_counted():
+    p = np.array([0.0, 1e-13, 1e-11, 0.5, 1 - 1e-11, 1 - 1e-13, 1.0, 1.0])
+    assert evaluated(np.array([0, 0, 1, 1, 0, 1, 1, 1]), p)["probabilities_clipped"]["value"] == 5
+
+
 def test_rates_of_one_change_no_metric():
     rng = np.random.default_rng(1)
     y, p = rng.integers(0, 2, 500), rng.random(500)

@@ -1,14 +1,11 @@
-"""Offers within limits and the next experiment: by config, in files and on the page; the loop."""
+"""Offers within limits and the next experiment: by config, in files and on the page."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.policy_value import ips, snips
 from counterweight.labeling.encoding import fitted_encoder
-from counterweight.models.choice.offer_limits import choices, levels_of
-from counterweight.models.choice.offers_to_try import experiment
 from counterweight.reporting.pages.offers_page import within_limits
 from delivering import Own
 from scipy.special import expit
@@ -87,60 +84,6 @@ def test_revenue_by_points_and_costs_are_what_they_say(saved):
         saved.allot(blank, quality={"column": "grade", "least": 3})
     with pytest.raises(CounterweightError, match="Nobody has the value 'east'"):
         saved.allot(people, share=("town", "east", 0.2))
-
-
-def test_chances_of_an_experiment_are_those_with_which_offers_are_drawn(saved):
-    people = pd.concat([shop(1, 3)] * 4000, ignore_index=True)
-    for how in ("around", "thompson"):
-        made = saved.experiment(people, np.random.default_rng(0), how=how, levels=5, least=0.05)
-        known = made.groupby("tried_offer")["propensity"].agg(["first", "size"])
-        assert known["first"].sum() == pytest.approx(1.0) and known["first"].min() >= 0.05
-        error = np.sqrt(known["first"] * (1 - known["first"]) / 4000)
-        assert (np.abs(known["size"] / 4000 - known["first"]) < 4.5 * error).all()
-        best = known["first"].idxmax()
-        assert best == made["best_level"].iloc[0]
-        assert made["tried_revenue"].iloc[0] <= made["level_revenue"].iloc[0]
-    with pytest.raises(CounterweightError, match="cannot give each a chance"):
-        saved.experiment(people, np.random.default_rng(0), least=0.4)
-    with pytest.raises(CounterweightError, match="no bootstrap draws"):
-        boosted = saved_of(shop(300), "logistic_tree")
-        boosted.experiment(people, np.random.default_rng(0), how="thompson")
-
-
-def test_thompson_counts_the_draws_of_segments_as_of_lines():
-    frame = shop(600)
-    saved = saved_of(frame, "predictive_choice", "soft")
-    X = saved.encoded(frame)
-    coins = np.random.default_rng(0).random(len(X))
-    made = experiment(saved, X, coins, how="thompson", levels=6, least=0.02)
-    assert (made["propensity"] >= 0.02 - 1e-12).all() and (made["propensity"] <= 1).all()
-    offers = levels_of(saved, 6)
-    p, fits = choices(saved, X, offers)
-    assert fits.any(axis=1).all() and np.isin(made["tried_offer"], offers).all()
-    near = np.abs(made["tried_offer"] - made["best_level"]) <= np.diff(offers)[0] + 1e-9
-    assert near.mean() > 0.8
-
-
-@pytest.mark.filterwarnings("ignore:The policy never takes")
-def test_the_loop_closes_intervals_of_what_was_tried_cover_the_truth(saved):
-    """A rule that nobody followed is valued by the answers to an experiment, as it truly is."""
-    people = shop(1500, 8)
-    rule = np.where(people["town"] == "north", 2, 1)
-    covered, rounds = {"ips": 0, "snips": 0}, 120
-    offers = levels_of(saved, 6)
-    target = offers[rule + 1]
-    earns = float((truth(people, target) * target).mean())
-    for seed in range(rounds):
-        rng = np.random.default_rng(seed)
-        made = saved.experiment(people, rng, levels=6, spread=0.25, least=0.05)
-        tried = made["tried_offer"].to_numpy()
-        taken = rng.random(len(people)) < truth(people, tried)
-        chosen = (tried == target).astype(float)
-        for name, estimate in (("ips", ips), ("snips", snips)):
-            value = estimate(np.where(taken, tried, 0.0), made["propensity"].to_numpy(), chosen)
-            covered[name] += value.low <= earns <= value.high
-    least = 0.95 - 2 * np.sqrt(0.95 * 0.05 / rounds)
-    assert min(covered.values()) / rounds >= least
 
 
 def test_a_table_of_ones_own_has_limits_and_an_experiment_by_config(tmp_path):

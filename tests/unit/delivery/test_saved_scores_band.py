@@ -25,6 +25,17 @@ def test_the_recalibrated_line_bends_at_its_knots_and_not_before(rng):
     assert found[1] == pytest.approx([between, *beyond], abs=1e-9)
 
 
+def test_the_recalibrated_line_finds_the_rates_of_scores_that_are_off(rng):
+    """Scores whose odds are a third of what they should be; and scores that tell nothing."""
+    e = np.sort(rng.normal(size=20_000))
+    y = (rng.random(len(e)) < expit(e + np.log(3))).astype(float)
+    line = _Recalibration(y, expit(e), np.ones(len(e)))
+    middle = np.linspace(-1.5, 1.5, 7)
+    np.testing.assert_allclose(line(expit(middle)), middle + np.log(3), atol=0.15)
+    flat = _Recalibration(y, np.full(len(e), 0.2), np.ones(len(e)))
+    assert expit(flat(np.array([0.1, 0.9]))) == pytest.approx(y.mean(), abs=1e-3)
+
+
 CURVES = {
     "calibrated": expit,
     "too sure": lambda e: expit(0.5 * e),

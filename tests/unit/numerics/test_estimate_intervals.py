@@ -17,6 +17,7 @@ from counterweight.numerics.estimate import (
     mean_variance,
     normal_interval,
     paired_interval,
+    share_interval,
     t_interval,
     value_interval,
 )
@@ -291,3 +292,15 @@ def test_a_mean_of_hidden_rows_counts_groups_once():
     noise = hidden_mean(residual, weight, np.array([1.0, 5.0]), np.array([1.0, 3.0]), [1.0, 2.0])
     assert noise[0] == 4.0
     assert noise[1] ** 2 == pytest.approx(10 / 16 * 4 / 3 + (1 + 9 * 2) / 16)
+
+
+@pytest.mark.parametrize("hits", [0, 1, 7, 39, 40])
+def test_the_interval_of_a_share_is_scipys_of_as_many_rows_as_its_error_is_worth(hits):
+    share = hits / 40
+    exact = stats.binomtest(hits, 40).proportion_ci(0.9, method="exact")
+    error = math.sqrt(share * (1 - share) / 40)
+    assert share_interval(share, error, 40, 0.9) == pytest.approx(tuple(exact))
+    # More rows that are worth no more; at the ends nothing is known of what they are worth.
+    assert share_interval(share, error, 10**6, 0.9) == pytest.approx(
+        tuple(exact) if 0 < hits < 40 else share_interval(share, 0.0, 10**6, 0.9)
+    )

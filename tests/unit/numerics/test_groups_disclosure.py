@@ -1,10 +1,13 @@
 """Bounds of what a partition tells: exact intervals, coverage, what needs no bound."""
 
+import itertools
+
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.groups import (
     disclosure,
+    disclosure_by_design,
     drawn_parts,
     exact_interval,
     memberships,
@@ -52,6 +55,20 @@ def test_the_bound_covers_the_truth_in_all_but_a_few_samples(classes):
         Z = np.concatenate(blocks, axis=1).astype(float)
         misses += disclosure(part_counts(part, Z, 4), classes, 0.95).bound < true
     assert misses <= draws * 0.05 + 2 * np.sqrt(draws * 0.05 * 0.95)
+
+
+def test_a_bound_holds_whatever_the_groups_of_those_who_did_not_answer():
+    """Each part's own are all of one group, or half of each."""
+    shares, rows = np.array([[0.5, 0.5], [0.3, 0.7]]), np.array([40.0, 60.0])
+    mass, lost = np.array([0.4, 0.6]), np.array([8.0, 20.0])
+    plain = disclosure_by_design(shares, rows, mass)[1]
+    bound = disclosure_by_design(shares, rows, mass, lost=lost)[1]
+    bounds = []
+    for first in itertools.product([0.0, 0.5, 1.0], repeat=2):
+        theirs = np.column_stack([first, np.subtract(1, first)])
+        told = (shares * rows[:, None] + theirs * lost[:, None]) / (rows + lost)[:, None]
+        bounds.append(disclosure_by_design(told, rows + lost, mass)[1])
+    assert max(bounds) == pytest.approx(bound) and bound > plain > min(bounds)
 
 
 def test_more_rows_bring_the_bound_down_to_the_value():

@@ -26,6 +26,7 @@ from counterweight.models.constraints.feature_maps import dense
 from counterweight.models.constraints.linear_svm import labeled_rows
 from counterweight.models.constraints.majorisation import PROVED, prove_infeasible
 from counterweight.models.constraints.thresholds import (
+    DECIMALS,
     REPAIR_OPTIONS,
     STORED,
     STORED_NUMBERS,
@@ -69,6 +70,10 @@ HOPELESS = 1.0
 WORTH = 5e-4
 #: Lengths of a tilt, in standard deviations of the score, and how often all lines are gone along.
 TILTS, ROUNDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2), 2
+#: The same where bounds have margins, which are to move it by little.
+FINE = (0.025, 0.05, *TILTS), 4
+#: Lengths of such a tilt, of which a fit to some rows takes one, as parts of the one before.
+LENGTHS = (1.0, 0.9, 1.1, 0.8, 1.25)
 #: Begins the names of the arrays of each part, with its number.
 PART = "part{}_"
 #: Rows that choose: of more, an even share of every data set and class.
@@ -178,12 +183,12 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
     _has_chances = False
     #: Estimates are chances of the outcome, which decide by thresholds.
     ESTIMATES = True
-    _rule = _unseen = _expected = _first = None
+    _rule = _unseen = _expected = _first = _own = None
 
     def _learn_all(self, samples, rng):
-        self._rule, self._rules, self._tilted = None, {}, {}
+        self._rule, self._rules, self._made, self._tilted = None, {}, {}, {}
         super()._learn_all(samples, rng)
-        self._rules, self._first = {}, None
+        self._rules, self._made, self._first, self._own = {}, {}, None, None
         self.feasible_ = self.feasible_ and not (self.repair_ or {}).get("missed")
 
     def _fit(self, samples, rng):
@@ -211,33 +216,60 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         rule, self._expected = self._rules[rows]
         if self._first is None:
             self._first = samples, problem, rule, self._expected
-        if self._margins is not None and self._margins.any() and rule.lines is not None:
-            rule = self._tightened_rule(rule)
         self.factors_, self.constant_ = rule.factors, rule.constant
         self.part_numbers_ = np.array([part.number for part in rule.parts])
-        self.models_ = [self._fitted_part(part, X, samples, rng) for part in rule.parts]
-        self.tilt_, self.tilt_constant_ = np.zeros(X.shape[1]), 0.0
+        if rows not in self._made:
+            models = [self._fitted_part(part, X, samples, rng) for part in rule.parts]
+            self._made[rows] = models, self._lines(X, problem) if self._tilts else []
+        self.models_, lines = self._made[rows]
+        self._own = rule, lines, problem.bounds
+        self._take(rule)
+
+    def _take(self, rule):
+        """Its scores of rows that were not seen, and what is taken off the score of new ones."""
         self._unseen = rule.scores
+        self.tilt_, self.tilt_constant_ = np.zeros(self.n_features_in_), 0.0
         if rule.tilt.any():
-            for share, line in zip(rule.tilt, self._lines(X, problem), strict=True):
+            for share, line in zip(rule.tilt, self._own[1], strict=True):
                 self.tilt_ = self.tilt_ + share * line.coef_
                 self.tilt_constant_ += share * line.intercept_
 
-    def _tightened_rule(self, rule):
+    def _repair(self, samples, problem=None):
+        """Tilt and thresholds go together, by the margins that the bounds of a problem have.
+
+        The tilt is as long as is best for both by the fits that had not seen the rows and by this.
+        """
+        rule, lines, bounds = self._own
+        # Other numbers of bounds are of rows that judge, too, which have no margins.
+        if self._tilts and problem is not None and len(problem.bounds) == len(bounds):
+            rule = self._tilted_rule(rule, bounds - problem.bounds)
+            X, found, both = dense(samples.X), {}, self._twice(problem)
+            raw, seen = self._raw(X), np.array([line.predict(X) for line in lines])
+            for length in LENGTHS if rule.tilt.any() else ():
+                tilt = length * rule.tilt
+                one = repaired(np.append(rule.raw - tilt @ rule.lines, raw - tilt @ seen), both)
+                found[length] = np.maximum(one.excess, 0.0).sum().round(12), one.cost
+            tilt = min(found, key=found.get, default=1.0) * rule.tilt
+            self._take(replace(rule, tilt=tilt, scores=rule.raw - tilt @ rule.lines))
+        super()._repair(samples, problem)
+
+    def _tilted_rule(self, rule, margins):
         """The same parts, their score tilted for bounds less margins.
 
         Tilts are chosen on the rows of the first fit, so that fits to parts of them differ in what
         they learned, not in a choice among few values.
         """
-        margins = self._margins.tobytes()
-        if margins not in self._tilted:
+        key = tuple(np.round(margins, DECIMALS))
+        if not any(key):
+            return rule
+        if key not in self._tilted:
             first, of, one, expected = self._first
-            tight = of._replace(bounds=of.bounds - self._margins)
+            tight = of._replace(bounds=of.bounds - margins)
             one = replace(one, scores=one.raw)
             costs = _with_costs(tight, expected)
-            _judge(one, tight, costs, self._parted(first)[1], one.lines, self.repairs_)
-            self._tilted[margins] = one.tilt
-        tilt = self._tilted[margins]
+            _judge(one, tight, costs, self._parted(first)[1], one.lines, self.repairs_, *FINE)
+            self._tilted[key] = one.tilt
+        tilt = self._tilted[key]
         return replace(rule, tilt=tilt, scores=rule.raw - tilt @ rule.lines)
 
     def _check_possible(self, problem):
@@ -425,20 +457,8 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         unseen = self._unseen
         if unseen is None:
             return repaired(scores, problem, parts)
-        expected, many = _with_costs(problem, self._expected), {}
-        for side in ("positive", "negative"):
-            costs = getattr(expected, side)
-            first = np.hstack([costs, np.zeros_like(costs)])
-            second = np.hstack([np.zeros_like(costs), costs])[1:]
-            many[side] = np.vstack([first, second])
-        both = problem._replace(
-            **many,
-            constants=np.append(problem.constants, problem.constants[1:]),
-            bounds=np.append(problem.bounds, problem.bounds),
-            names=[*problem.names, *problem.names],
-        )
         twice = None if parts is None else np.append(parts, parts)
-        found = repaired(np.append(unseen, scores), both, twice)
+        found = repaired(np.append(unseen, scores), self._twice(problem), twice)
         if len(found.missed):
             return repaired(scores, problem, parts)
         fixed, m = problem.constants.copy(), len(problem.bounds)
@@ -450,6 +470,21 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
             told.append(problem.positive @ yes + problem.negative @ (1 - yes) + fixed)
         before, after = told
         return Repair(found.thresholds, found.excess[m:], before[1:], after[0], before[0])
+
+    def _twice(self, problem):
+        """Constraints on rows by two scores each, and what the first ones are expected to cost."""
+        expected, many = _with_costs(problem, self._expected), {}
+        for side in ("positive", "negative"):
+            costs = getattr(expected, side)
+            first = np.hstack([costs, np.zeros_like(costs)])
+            second = np.hstack([np.zeros_like(costs), costs])[1:]
+            many[side] = np.vstack([first, second])
+        return problem._replace(
+            **many,
+            constants=np.append(problem.constants, problem.constants[1:]),
+            bounds=np.append(problem.bounds, problem.bounds),
+            names=[*problem.names, *problem.names],
+        )
 
     def decision_function(self, X):
         """The score before any threshold, (n,): log odds, or the score of a machine."""
@@ -563,7 +598,7 @@ def _with_costs(problem, costs):
     return problem._replace(positive=positive, negative=negative)
 
 
-def _judge(rule, problem, expected, groups, lines, repairs):
+def _judge(rule, problem, expected, groups, lines, repairs, tilts=TILTS, rounds=ROUNDS):
     """What a rule costs where it keeps constraints; its tilt and decisions.
 
     Tilt and thresholds go by the costs that are `expected`.
@@ -589,10 +624,10 @@ def _judge(rule, problem, expected, groups, lines, repairs):
     if lines is not None and m:
         units = np.std(scores) / np.maximum(np.std(lines, axis=1), 1e-300)
         best = rule.tilt, yes, key
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             begun = best[2]
             for j in range(m):
-                for length in TILTS:
+                for length in tilts:
                     for sign in (1, -1):
                         tilt = best[0].copy()
                         tilt[j] = max(tilt[j] + sign * length * units[j], 0.0)

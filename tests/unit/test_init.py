@@ -118,7 +118,16 @@ def test_columns_stand_in_the_questions_in_which_they_could_have_a_part(tmp_path
     renamed = begun(tmp_path, frame.rename(columns=names))
     assert "# offer: {column: c1, direction: down}   # or c0 " in renamed
     assert "# reward: c3   # or c4\n# propensity: c2\n" in renamed
+    assert "# policies: {new: c5}" in renamed
     assert "# balance: [c1]   # or c2, c3, c6" in renamed
+
+
+def test_a_group_that_not_everybody_told_comes_first_to_be_balanced(tmp_path):
+    frame = pd.DataFrame({"a": np.arange(400) % 71, "b": np.arange(400) % 2})
+    frame["part"] = np.where(np.arange(400) % 5 == 0, None, np.where(frame["a"] < 30, "up", "low"))
+    text = begun(tmp_path, frame)
+    assert "# balance: [part]   # or b" in text and "# groups: {first: {b: 0}" in text
+    assert "# policies: {new: p_new}" in text
 
 
 def test_without_such_columns_words_stand_for_them(tmp_path):

@@ -140,7 +140,7 @@ def test_a_policy_of_several_words_stands_in_quotation_marks(told):
         log, reward=reward, propensity="p_logged", policies=policies, keep_rate=0.1
     )
     value = answers("values").query("policy == 'always a' and estimator == 'ips'").iloc[0]
-    assert question == "Would “always a” earn more than the one that made the log?"
+    assert question == "Would “always a” earn more than the policy that made the log?"
     assert answer.startswith(f"“always a” would earn {amount(value['value'], 3)} [")
 
 

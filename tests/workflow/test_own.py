@@ -97,7 +97,7 @@ def test_pages_are_about_ones_own_tables(mine):
     for name in (*EXAMPLES, "parts"):
         assert f'href="report/{name}.html"' in index
         assert "Data: your own table." in pages[name]
-    assert "Would new earn more than the one that made the log?" in pages["clicks"]
+    assert "Would new earn more than the policy that made the log?" in pages["clicks"]
     assert "“best one” would earn" in pages["parts"]
     for text in (index, *pages.values()):
         assert "downloaded originals" not in text

@@ -38,7 +38,7 @@ QUESTIONS = """
 # Which policy would earn more than the logged one? (rewards, chances of what was done)
 # reward: {reward}{rewards}
 # propensity: {propensity}{propensities}
-# policies: {{new: p_new}}
+# policies: {{new: {policy}}}
 # keep_rate: 0.01                       # if rows without reward were kept at a rate
 
 # How good are predictions of a reward that the table holds? (rewards, and predictions of them)
@@ -95,7 +95,8 @@ def _parts(frame, report, answers):
     """Words of the questions: columns that could have each part, or words that stand for one.
 
     An answer is 0 or 1, a propensity above 0 and at most 1, a reward often 0 and never below; a
-    group has few values. Of offers the one that tells the first answer most comes first.
+    group has few values, and one that not everybody told comes first to be balanced. Of offers the
+    one that tells the first answer most comes first.
     """
     full = [fact for fact in report if fact.use == "feature" and not fact.missing]
     numbers = [fact for fact in full if fact.type in ("number", "boolean")]
@@ -112,6 +113,8 @@ def _parts(frame, report, answers):
             tells[fact.column] = np.corrcoef(values[fact.column], values[answers[0]])[0, 1] ** 2
     offers = sorted(tells, key=tells.get, reverse=True)
     groups = [fact.column for fact in full if 2 <= fact.distinct <= 9]
+    some = [fact for fact in report if fact.use == "feature" and fact.missing >= 0.02]
+    told = [fact.column for fact in some if fact.type == "text" and 2 <= fact.distinct <= 9]
     levels = sorted(frame[groups[0]].unique().tolist()) if groups else ["Female", "Male"]
     levels = [int(one) if isinstance(one, float) and one.is_integer() else one for one in levels]
     chances = [name for name in shares if (values[name] > 0).all()]
@@ -121,12 +124,13 @@ def _parts(frame, report, answers):
         ("answer", "answers", answers, "bought"),
         ("reward", "rewards", rewards, "clicked"),
         ("propensity", "propensities", chances, "p"),
-        ("balance", "balances", groups, "sex"),
+        ("balance", "balances", told + groups, "sex"),
     ):
         others = listed([_yaml(name) for name in found[1:PROPOSED]])
         made |= {one: _yaml(found[0] if found else absent), many: others and f"   # or {others}"}
     old, new = (shares + ["p_old", "p_new"])[:2] if len(shares) != 1 else (shares[0], "p_new")
-    made |= {"old": _yaml(old), "new": _yaml(new), "group": made["balance"]}
+    made |= {"old": _yaml(old), "new": _yaml(new), "group": _yaml(groups[0] if groups else "sex")}
+    made["policy"] = next((_yaml(one) for one in shares if one not in chances[:1]), "p_new")
     return made | {"first": _yaml(levels[0]), "second": _yaml(levels[1])}
 
 

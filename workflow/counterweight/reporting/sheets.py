@@ -380,7 +380,7 @@ def build(sheet, numbers, reasons=None, csv=None):
         tuple(rows),
         note=_note(sheet, numbers, columns, lines),
         csv=csv,
-        fold=f"{caption.rstrip('.')} ({len(rows)} rows)" if fold else "",
+        fold=f"{caption.rstrip('.')} ({len(rows)} row{'s' * (len(rows) != 1)})" if fold else "",
     )
 
 

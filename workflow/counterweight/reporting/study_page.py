@@ -358,14 +358,15 @@ def _counted(numbers):
     """
     table = numbers.summary.assign(total=numbers.summary["mean"] * numbers.summary["n"])
     most = table[["mean", "total"]].groupby(["source", "metric"], sort=False).max()
-    sources = {"labels": "the data"} | {one["id"]: one["label"] for one in numbers.methods()}
+    sources = {"labels": ""} | {one["id"]: one["label"] for one in numbers.methods()}
     for metric, declared in (numbers.plan.get("measures") or {}).items():
         measure, some = numbers.measure(metric), []
         for source in sources if declared.get("counted") else ():
             if (source, metric) in most.index and most.loc[(source, metric), "total"] > 0:
                 mean, total = most.loc[(source, metric)]
                 size = percent(mean) if measure.percent else number(total, 0)
-                some.append(f"{sources[source]} ({size})")
+                of_data = source == "labels"
+                some.append(f"{size} of the data" if of_data else f"{sources[source]} ({size})")
         if some:
             yield Sentence(f"{capital(measure.label)}: {listing(some)}.", "quiet")
 

@@ -525,7 +525,7 @@ def of_delivered(numbers, about):
     more = (
         f"{'Certified' if certified == 1 else 'Not certified'}: for new people like {like} a leaf "
         f"of the filter tells at most {number(bound, 3)} about anybody's group{limit}, with "
-        f"{level}. Rows that did not fit it say so.",
+        f"{level}. It was not fitted to the rows that show this.",
         *bought_of_filter(numbers),
         *planned_of_filter(numbers),
     )

@@ -406,7 +406,7 @@ SUPPORT = Sheet(
         Column("revenue_snips", value=spread("revenue_snips")),
     ),
     note="Offers count as near within the window (half of it on the scale of 0 to 1), or at the "
-    "same level where few were ever made. Smoothing: about what the window does to the value.",
+    "same level where few were ever made.",
     fold=False,
 )
 

@@ -96,7 +96,7 @@ def question(numbers):
     if len(numbers.sources) > 1:
         return "Which policy would earn more than the one that made the log?"
     policy = named(numbers.label(numbers.sources[0]))
-    return f"Would {policy} earn more than the one that made the log?"
+    return f"Would {policy} earn more than the policy that made the log?"
 
 
 def answer(numbers):

@@ -340,3 +340,13 @@ def test_densities_of_rows_without_numbers_are_those_of_the_shares():
         np.empty((3, 0)), codes, np.empty((1, 0)), np.empty((1, 0, 0)), shares, np.array([0, 2])
     )
     np.testing.assert_allclose(np.exp(found[:, 0]), [0.25, 0.75, 1.0])
+
+
+def test_a_missing_number_counts_by_its_mean_where_covariances_are_diagonal():
+    """Ten rows of which the second of three numbers is not known, and a category of two."""
+    means, variances = np.array([[1.0, -2.0, 3.0]]), np.array([[0.5, 0.25, 2.0]])
+    own = Mixture(np.ones(1), means, variances[:, :, None] * np.eye(3))
+    moments = np.array([[10.0, 4.0, 5.0, 6.0, 7.0, 8.0, 2.0]])
+    found = Emission(3, (2,), "diagonal").completed(moments, own, np.array([0, 2]))
+    second = 10 * (4 + 0.25)
+    assert found[0] == pytest.approx([10.0, 4.0, -20.0, 5.0, 6.0, second, 7.0, 8.0, 2.0])

@@ -74,7 +74,7 @@ const load = () => {
 input.onfocus = load;
 find.hidden = false;
 // Exact names and titles first, then by how much of the query stands in a title, in a study's name or in the text: rare words count for
-// more, and a title of which more is said. The same in other terms of the field counts a little less; words of one root, or near in meaning, for a part.
+// more, and a title of which more is said. The same in other terms of the field counts a little less.
 const sought = q => {
   const all = q.match(/[\p{L}\p{N}_]+/gu) || [], said = all.filter(w => !SMALL.has(w));
   return (said.length ? said : all).map(w => [w, stem(w), near(stem(w), all.map(stem))]);

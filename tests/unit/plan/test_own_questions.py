@@ -143,6 +143,50 @@ def test_mistakes_are_told_in_a_sentence(given, sentence):
     assert len(str(caught.value)) < 700
 
 
+PROMISED = {"groups": {"f": {"sex": "f"}}, "promises": ["coverage(f) >= 0.4"], "outcome": "y"}
+LOGGED = {"reward": "won", "propensity": "p", "policies": {"new": "p_new"}}
+CHOSEN = {"model": "chosen", "name": "promised"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "study", "lost"),
+    [
+        (PROMISED, {"models": [CHOSEN]}, "promises"),
+        (PROMISED, {"models": [CHOSEN | {"constraints": PROMISED["promises"]}]}, None),
+        (
+            PROMISED | {"confidence": 0.9},
+            {"models": [CHOSEN | {"constraints": PROMISED["promises"], "confidence": 0.8}]},
+            "confidence",
+        ),
+        (LOGGED, {"models": [{"model": "given_policy", "probability": "p_old"}]}, "policies"),
+        (LOGGED, {"evaluation": {"protocol": "own_values", "anytime": 1000}}, None),
+        (
+            {"reward": "won", "predictions": {"new": "p_new"}, "top": [0.05]},
+            {"evaluation": {"protocol": "score_metrics"}},
+            "top",
+        ),
+        ({"outcome": "y", "weights": "bickel"}, {"models": [{"model": "logistic"}]}, "weights"),
+        (
+            {"outcome": "y", "weights": "bickel"},
+            {"models": [{"model": "logistic", "weights": "bickel"}]},
+            None,
+        ),
+        (
+            {"balance": ["sex"], "max_distortion": 0.2},
+            {"weighting": [{"weighting": "quadratic"}]},
+            "max_distortion",
+        ),
+    ],
+)
+def test_what_a_key_asks_for_is_not_dropped_by_a_part_of_the_study(entry, study, lost):
+    given = {"table": "t.csv", "id": "who", "study": study} | entry
+    if lost is None:
+        assert planned(given)["studies"]["t"]
+        return
+    with pytest.raises(CounterweightError, match=f"takes the place of what {lost} asks for"):
+        planned(given)
+
+
 @pytest.mark.parametrize(
     ("table", "name"),
     [

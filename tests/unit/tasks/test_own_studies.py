@@ -156,6 +156,7 @@ def test_promises_choose_among_candidates_and_stand_beside_logistic_regression()
 )
 def test_mistakes_in_a_candidate_are_told(candidate, sentence):
     models = [{"model": "chosen", "name": "promised", "candidates": [candidate]}]
+    models[0]["constraints"] = PROMISES["promises"]
     with pytest.raises(CounterweightError, match=sentence):
         planned(PROMISES | {"study": {"models": models}})
 

@@ -311,4 +311,35 @@ def _made(name, entry, place):
             f"{place}study.dataset is {brief(changes['dataset'])}, and this study is of the table: "
             "leave it out."
         )
+    _check_replaced(place, task, entry, changes)
     return dataset, study | changes
+
+
+def _check_replaced(place, task, entry, changes):
+    """Refuse keys of a table whose part of the study `study` replaces without saying them again.
+
+    A task tells by ``CARRIED`` which part holds what a key asks for, and by which name.
+    """
+    for part, carried in getattr(task, "CARRIED", {}).items():
+        names = {key: name for key, name in carried.items() if part in changes and key in entry}
+        lost = [key for key in names if not _said(names[key], entry[key], changes[part])]
+        if lost:
+            again = [names[key] for key in lost if names[key]]
+            there = f"say it there ({listed(again)}), or " if again else ""
+            raise CounterweightError(
+                f"{place}study.{part} takes the place of what {listed(lost)} "
+                f"{'asks' if len(lost) == 1 else 'ask'} for: {there}leave one of the two out."
+            )
+
+
+def _said(name, value, part):
+    """Whether a part of a study has an option with a value, or with all of a list."""
+    if isinstance(value, dict):
+        value = value.get("name", value.get("weighting"))
+    if isinstance(part, list):
+        return any(_said(name, value, one) for one in part)
+    if not isinstance(part, dict):
+        return False
+    own = part.get(name)  # "" is nobody's name
+    whole = isinstance(value, list) and isinstance(own, list) and {*value} <= {*own}
+    return whole or (name in part and own == value) or _said(name, value, [*part.values()])

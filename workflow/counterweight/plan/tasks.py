@@ -39,6 +39,7 @@ LEFT_OUT = {
     "ROLES": (),
     "ASKS": "",
     "own_study": None,
+    "CARRIED": {},
     "ITEM_KEYS": {},
     "STREAMS": False,
     "TAKES": {},

@@ -27,6 +27,9 @@ And what it may leave out where there is nothing of the sort (`counterweight.pla
     For a table of one's own: the keys that ask for this task, what is then asked, in words,
     further keys that do, with their words, and the study that is made of the entry
     (`counterweight.plan.own`).
+``CARRIED``
+    By part of that study: which keys of the entry it holds, by their names there ("" for none). Who
+    replaces the part by ``study`` has to say them again.
 ``NEW_ROWS_NEED``
     Roles whose columns new rows must have beside the features; ``"roles"`` for all, where new rows
     are asked for nothing else.

@@ -31,6 +31,14 @@ ITEM_KEYS = {
 }
 #: Metrics that a results table shows unless told otherwise.
 COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
+#: What a table of one's own asks for in parts of a study, by the names that it has there.
+CARRIED = {
+    "models": {
+        "promises": "constraints",
+        **{key: key for key in ("confidence", "held_out", "repair")},
+    },
+    "evaluation": {"top": "top"},
+}
 PAGE = {
     "table": "counterweight.reporting.pages.selection_page:table",
     "page": "counterweight.reporting.pages.selection_page:PAGE",

@@ -29,6 +29,12 @@ KEYS |= {"rehearse", "collect", "collected"}
 COLLECTS_LAST = True
 #: Roles whose columns new rows need besides the features.
 NEW_ROWS_NEED = ("id",)
+#: What a table of one's own asks for in parts of a study, by the names that it has there.
+CARRIED = {
+    "weighting": {key: key for key in ("min_acceptance_rate", "max_distortion")},
+    "filter": {key: key for key in ("alpha", "release", "min_cell_count", "epsilon")}
+    | {"confidence": "level"},
+}
 PAGE = {
     "table": "counterweight.reporting.pages.filters_page:table",
     "page": "counterweight.reporting.pages.filters_page:PAGE",

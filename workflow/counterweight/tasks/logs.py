@@ -33,6 +33,8 @@ ASKS = "what policies are worth, by a log of another one"
 HINT = " (rates of such a study stand in evaluation.keep_rates)"
 #: New rows are a log, too: they need every column with a role.
 NEW_ROWS_NEED = "roles"
+#: What a table of one's own asks for in parts of a study, by the names that it has there.
+CARRIED = {"models": {"policies": "", "reward_model": ""}}
 PAGE = {
     "table": "counterweight.reporting.pages.logs_page:table",
     "page": "counterweight.reporting.pages.logs_page:PAGE",

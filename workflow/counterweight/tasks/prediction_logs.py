@@ -20,6 +20,8 @@ KEYS = frozenset({"collect", "collected"})
 ROLES = ("reward", "predictions")
 ASKS = "how good predictions of a log are"
 TAKES = {"outcome": "log"}
+#: What a table of one's own asks for in parts of a study, by the names that it has there.
+CARRIED = {"models": {"predictions": ""}, "evaluation": {"top": "top"}}
 PAGE = {
     "table": "counterweight.reporting.pages.selection_page:table",
     "page": "counterweight.reporting.pages.own_logs_page:PREDICTIONS",

@@ -233,6 +233,8 @@ def test_blank_outcomes_and_old_decisions(tmp_path):
 def test_a_model_that_sees_unlabeled_rows_is_given_away(tmp_path):
     frame = blank(people(600), np.random.default_rng(3))
     models = [{"model": "bickel_joint", "name": "promised", "loss": "exponential"}]
+    models += [one for one in STUDY["models"] if one.get("constraints") == [PROMISE]][:1]
+    models[1] = models[1] | {"name": "kept"}
     study = BLANKS | {"baseline": "promised", "models": models}
     made, _ = own(tmp_path, ("promised", ""), study=study, frame=frame, entry=OLD)
     told = pd.read_parquet(made.run("deliver")["table"])

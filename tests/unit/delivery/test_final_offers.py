@@ -4,7 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from counterweight.delivery.final_offers import _held_out_losses, chosen_method, drawn_offers
+from counterweight.delivery.final_offers import (
+    _held_out_losses,
+    _levels,
+    chosen_method,
+    drawn_offers,
+)
 from counterweight.labeling.offered import OfferScale
 from counterweight.models.choice.offer_training import Compared, answer_losses
 from counterweight.tables.parquet import write_table
@@ -43,6 +48,26 @@ def test_the_least_loss_is_taken_and_the_first_of_those_that_are_the_same(losses
     chosen, told, compared = chosen_method(job, None, None, None, None, losses)
     assert chosen == names[place] | {"place": place} and told[place] == losses[place]
     assert compared is None
+
+
+@pytest.mark.parametrize(
+    ("past", "grid", "told"),
+    [
+        ([5, 7.5, 10, 5, 60], None, [5, 7.5, 10, 60]),
+        (np.arange(1, 20.5, 0.5), None, [1, 4, 7.5, 10.5, 13.5, 17, 20]),
+        ([5, 10], [6, 4], [4, 6]),
+    ],
+)
+def test_one_offer_for_all_is_told_at_offers_that_were_made(past, grid, told):
+    saved = SimpleNamespace(
+        facts={"offer": {"grid": grid}},
+        accepted=lambda X, offers: np.full(len(X), 0.5),
+        scale=OfferScale(0.0, 60.0, "down"),
+    )
+    records = _levels(saved, np.zeros((4, 1)), np.array(past, float))
+    earned = [one for one in records if one["metric"] == "uniform_revenue"]
+    assert [float(one["part"]) for one in earned] == pytest.approx(told)
+    assert [one["value"] for one in earned] == pytest.approx([level / 2 for level in told])
 
 
 def compared_with(policy, rows, each=None):

@@ -84,7 +84,7 @@ def final_offers(job):
     write_answers(job.output.offers, job.output.csv, table)
     if hasattr(job.output, "metrics"):
         records = _comparison(given, saved, losses, len(table)) + drawn + records
-        records += _levels(saved, X) if given["everybody"] else []
+        records += _levels(saved, X, offers[inside]) if given["everybody"] else []
         write_table(job.output.metrics, metrics_table(given["study"], "delivered", records))
     tell_offers(job.log, table, given["labeling"]["options"]["offer"])
 
@@ -328,20 +328,24 @@ def chosen_method(job, X, t, answers, asked, losses=None):
     return chosen, known, comparison
 
 
-#: Offers to everybody that are told of, where no grid says which.
-LEVELS = 7
+#: Offers to everybody that are told of, where no grid says which; up to `FEW` all that were made.
+LEVELS, FEW = 7, 30
 
 
-def _levels(saved, X):
+def _levels(saved, X, past):
     """Records of one offer for all, by the model: who would accept, and revenue a person.
 
-    At the levels of the grid, or at `LEVELS` offers spread evenly between the least and the largest
-    that were made.
+    At the levels of the grid, or at past offers (n,): all where they are few, else those nearest to
+    `LEVELS` points that are spread evenly between the least and the largest.
     """
-    grid, made = saved.facts["offer"]["grid"], saved.arrays["made"]
-    levels = np.linspace(made.min(), made.max(), LEVELS) if grid is None else np.sort(grid)
+    grid, made = saved.facts["offer"]["grid"], np.unique(past)
+    if grid is not None:
+        made = np.sort(grid)
+    elif len(made) > FEW:
+        points = np.linspace(made[0], made[-1], LEVELS)
+        made = made[np.unique(np.abs(made[:, None] - points).argmin(axis=0))]
     records = []
-    for level in levels:
+    for level in made:
         p = saved.accepted(X, np.full(len(X), float(level)))
         revenue = p * saved.scale.revenue(float(level))
         at = {"part": f"{level:.6g}", "rows": len(X)}

@@ -105,6 +105,16 @@ def test_what_is_told_goes_by_weights_to_those_that_answers_are_for(tmp_path):
     for target, led in (("everyone", "lemma1"), ("unlabeled", "shimodaira")):
         own = Own(tmp_path, frame, entry | {"target": target})
         assert told_by(own) == led
+    # So do the error of the weights, and what an answer is said to assume.
+    of = {"weighting": "rosset", "features": ["age"], "moments": "squares"}
+    own = Own(
+        tmp_path,
+        frame,
+        entry
+        | {"target": "unlabeled", "study": study | {"weighting": [{"weighting": "lemma1"}, of]}},
+    )
+    given = Stages(own.plan, SCRIPTS).job("deliver", "mine", "").given
+    assert given["influence"]["options"]["features"] == ["age"]
     others = {"margins": {"age": {"mean": 40}}}
     with pytest.raises(CounterweightError, match="takes the place of the weights to target"):
         Own(tmp_path, frame, entry | {"target": others})

@@ -283,12 +283,18 @@ def _population(plan, study, at, weighting):
     return {"population": files}, {"reading": plan["datasets"][study["dataset"]].get("reading", {})}
 
 
-def _target_weights(study, at):
-    """Weights to the target population, or [] where the study has none."""
+def _to_the_target(study):
+    """The weighting to those that answers are for, by id; None where the study has none."""
     (target,) = study["targets"]
     own = [name for name, one in study["weightings"].items() if one["target"] in (target, "")]
     own.sort(key=lambda name: study["weightings"][name]["weighting"] != ELSEWHERE)
-    return at.weights(own[0]) if own else []
+    return own[0] if own else None
+
+
+def _target_weights(study, at):
+    """Weights to the target population, or [] where the study has none."""
+    name = _to_the_target(study)
+    return at.weights(name) if name else []
 
 
 def _models(study):
@@ -511,19 +517,19 @@ def plan_deliver(plan, study, at):
 
 def _assumed(study, spec):
     """What answers of a method rest on: what its model does, or the weights to the target."""
-    weighting = next(iter(study["weightings"].values()), {"weighting": None, "options": {}})
+    weighting = study["weightings"].get(_to_the_target(study), {"weighting": None, "options": {}})
     pair = declared_assumption(weighting["weighting"], spec["model"])
     return assumed(pair, weighting["options"], "{whom}")
 
 
 def _influence(study):
     """The function that knows the error of the weights to the target themselves; None without."""
-    for spec in [*study["weightings"].values()][:1]:
-        function = components.declared("weighting", spec["weighting"], "INFLUENCE")
-        if function:
-            options = {key: told for key, told in spec["options"].items() if key != "target"}
-            return {"function": function, "options": options | {"most": spec["max_weight"]}}
-    return None
+    spec = study["weightings"].get(_to_the_target(study))
+    function = spec and components.declared("weighting", spec["weighting"], "INFLUENCE")
+    if not function:
+        return None
+    options = {key: told for key, told in spec["options"].items() if key != "target"}
+    return {"function": function, "options": options | {"most": spec["max_weight"]}}
 
 
 def deliver_tilted(job):

@@ -1,5 +1,7 @@
 """Several models made one: factors, the constant, and what is told of a row."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
@@ -134,6 +136,32 @@ def test_a_model_at_the_level_of_rows_has_their_weighted_mean(amounts):
     assert made.predict(told)[10:] == pytest.approx(model.answers(within)[10:])
     assert made.predict(told)[:10] == pytest.approx(model.answers(later)[:10])
     assert made.answers(made.explained(told)[0]) == pytest.approx(made.predict(told))
+
+
+def test_what_time_would_add_is_its_slope_times_how_much_later_rows_without_an_outcome_are():
+    rng, n = np.random.default_rng(5), 400
+    time, later = rng.permutation(n).astype(float), np.zeros(n, bool)
+    early = rng.random(n) < 1 - time / n
+    flat = SimpleNamespace(score=lambda rows: np.zeros(len(rows)), answers=lambda score: score)
+
+    def moved(y, seen, later=later, chance=None):
+        data = SimpleNamespace(labeled=seen, later=later, weight=np.ones(n), y=y)
+        data.encoded = SimpleNamespace(take=lambda rows: np.zeros(rows.sum()))
+        return InTime(flat, (1.0, y[seen].mean()), []).by_time(data, time, chance)
+
+    # Without noise the move is what truth is off by, whatever the weights of labeled rows.
+    steady = 3.0 * time / n
+    add, sure = moved(steady, early)
+    assert add == pytest.approx(steady[~early].mean() - steady[early].mean(), rel=0.02)
+    assert sure > 5
+    some = moved(steady, early, chance=np.where(time < 200, 0.8, 0.2))[0]
+    weight = np.where(time < 200, 0.25, 4.0)[early]
+    expected = steady[~early].mean() - np.average(steady[early], weights=weight)
+    assert some == pytest.approx(expected, rel=0.05)
+    # Nothing, where outcomes do not change with time, or time does not tell who has one.
+    noise = rng.normal(size=n)
+    assert moved(noise, early)[1] < 3 and moved(steady + noise, rng.random(n) < 0.5)[1] < 3
+    assert moved(steady, early, later=~early) == (0.0, 0.0)  # later ones are told otherwise
 
 
 def test_scores_are_log_odds_within_bounds():

@@ -21,7 +21,7 @@ from counterweight.evaluation.hidden_labels import (
     strength_records,
 )
 from counterweight.evaluation.unlabeled_quality import unlabeled_records
-from counterweight.labeling.missing_outcomes import BlankData, OutOfFold
+from counterweight.labeling.missing_outcomes import BlankData, OutOfFold, time_of
 from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.score_models import (
     CombinedModel,
@@ -42,8 +42,6 @@ from counterweight.weighting.overlap import Support, overlap
 
 #: Ends of an interval, variables of its records.
 ENDS = ("low", "high")
-#: Share of rows later than all with an outcome from which on the first sentence says what it takes.
-LATER = 0.05
 
 
 def chosen_method(tested, methods, asked=None):
@@ -131,7 +129,8 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
     frame = read_table(paths.table)
     facts = _facts(given, data, tested, frame, name, model, why)
     if data.later is not None:
-        _tell_time(facts, data, answers.of_table(name))
+        time = time_of(frame, {"time": given["time"]}, data.labeled)
+        answers.of_table(name).tell(facts, data, time, chance)
     words = facts["names"]
     if not collected:  # of many rows all columns are as much again as what is made of them
         frame = frame[[given["id"]] if given["id"] else []]
@@ -261,27 +260,6 @@ def _facts(given, data, tested, frame, name, model, why):
         "assumes": assumes,
         "tilt": None,
     }
-
-
-def _tell_time(facts, data, model):
-    """What is taken for granted of rows in time, of their answers by `model`, an `InTime`."""
-    score = model.model.score(data.encoded.take(~data.labeled))
-    later, within = (np.mean(model.answers(one)) for one in (score, model.within(score)))
-    share = float(np.average(data.later[~data.labeled], weights=data.weight[~data.labeled]))
-    moved = f"{abs(later - within):.{facts['digits'] + 1}g}"
-    if data.binary:
-        moved = f"{100 * abs(later - within):.1f} points"
-    facts["rests_on"] = [
-        *facts["rests_on"],
-        f"In this table later rows turned out {moved} {'higher' if later > within else 'lower'} "
-        "than fits to earlier ones foretold. New rows are taken for later ones and are told so, "
-        f"as are the {100 * share:.0f} % of the rows without an outcome that are later than all "
-        "with one; the others are told at the level of rows with one. Time itself is no feature "
-        "unless columns.keep names it.",
-    ]
-    if facts["assumes"] and share >= LATER:
-        first = f"{facts['assumes']['if']}, and rows go on changing with time as they did"
-        facts["assumes"] = facts["assumes"] | {"if": first}
 
 
 def _parts(methods, name):

@@ -99,7 +99,7 @@ def label_blanks(frame, types, features, outcome, rule, roles, rng):
     column = roles.get("group")
     beside = [seen, weight] if column is None else [seen, weight, frame[column]]
     features, order = content_order(frame, features, beside)
-    time = _time(frame, roles, labeled)
+    time = time_of(frame, roles, labeled)
     known = None if time is None else time[labeled]
     drawn = _drawn(seen, labeled, order, binary, known, group, rng)
     if time is not None:
@@ -247,7 +247,7 @@ def _weights(frame, column):
     return weight
 
 
-def _time(frame, roles, labeled):
+def time_of(frame, roles, labeled):
     """When each row was, (n,), NaN where a row without an outcome does not say; None without."""
     column = roles.get("time")
     if column is None:

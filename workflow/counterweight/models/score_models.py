@@ -37,6 +37,13 @@ from counterweight.plan.components import load
 from counterweight.tables.parquet import MODEL, model_table, stacked, write_table
 from counterweight.tables.study_data import predicted
 
+#: Share of rows later than all with an outcome from which on the first sentence says what it takes.
+LATER = 0.05
+#: Standard errors from which on time itself is said to tell who has an outcome.
+CERTAIN = 3.0
+#: Chances of an outcome below count as that where rows are weighted by it.
+LEAST_CHANCE = 0.05
+
 TASK_BY_NAME = {"given_predictions": "prediction_logs", "stacked": "missing_outcomes"}
 OPTIONS_BY_NAME = {
     "given_predictions": {"column": Text(..., "Column of the log that holds the predictions.")},
@@ -460,6 +467,67 @@ class InTime:
         """Scores at the level of labeled rows."""
         factor, constant = self.level
         return factor * score + constant
+
+    def by_time(self, data, time, chance):
+        """How much higher rows without an outcome would be told if time counted, and how surely.
+
+        Of labeled rows, weighted towards the others by the `chance` (n,) of an outcome, what fits
+        left is regressed on the place of their `time` (n,) in order. The move is the slope times
+        how much later the others are; as sure as the less sure of both, in standard errors.
+        """
+        seen, blank = data.labeled, ~data.labeled & ~data.later & np.isfinite(time)
+        if not blank.any():
+            return 0.0, 0.0
+        place = np.searchsorted(np.sort(time[seen | blank]), time) / (seen | blank).sum()
+        p = np.full(len(time), 0.5) if chance is None else np.clip(chance, LEAST_CHANCE, 1.0)
+        share = (data.weight * (1 - p) / p)[seen]
+        share = share / share.sum()
+        score = self.model.score(data.encoded.take(seen))
+        left = data.y[seen] - self.answers(self.within(score))
+        left, apart = left - share @ left, place[seen] - share @ place[seen]
+        spread = share @ apart**2
+        if not spread > 0:
+            return 0.0, 0.0
+        slope = (share * apart) @ left / spread
+        error = np.sqrt(np.sum((share * apart * (left - slope * apart)) ** 2)) / spread
+        later = np.average(place[blank], weights=data.weight[blank]) - share @ place[seen]
+        noise = np.sqrt(np.sum((share * apart) ** 2) + np.var(place[blank]) / blank.sum())
+        sure = min(abs(slope) / max(error, 1e-300), abs(later) / max(noise, 1e-300))
+        return float(slope * later), float(sure)
+
+    def tell(self, facts, data, time, chance):
+        """Tell in `facts` what is taken for granted of rows in time; see `by_time`."""
+        blank = ~data.labeled
+        score = self.model.score(data.encoded.take(blank))
+        later, within = (np.mean(self.answers(one)) for one in (score, self.within(score)))
+        share = float(np.average(data.later[blank], weights=data.weight[blank]))
+
+        def told(moved):
+            word = "higher" if moved > 0 else "lower"
+            if data.binary:
+                return f"{100 * abs(moved):.1f} points {word}"
+            return f"{abs(moved):.{facts['digits'] + 1}g} {word}"
+
+        rests = [
+            f"In this table later rows turned out {told(later - within)} than fits to earlier ones "
+            "foretold. New rows are taken for later ones and are told so, as are the "
+            f"{100 * share:.0f} % of the rows without an outcome that are later than all with one; "
+            "the others are told at the level of rows with one. Time itself is no feature unless "
+            "columns.keep names it."
+        ]
+        assumed = ["rows go on changing with time as they did"] * (share >= LATER)
+        moved, sure = self.by_time(data, time, chance)
+        if sure > CERTAIN:
+            assumed.append("time itself tells nothing of who has one, as in this table it seems to")
+            rests.append(
+                "Who has an outcome goes by the time itself, and outcomes change with it: rows "
+                f"without one would be told {told(moved)} if time counted. Name its column under "
+                "columns.keep, which makes it a feature."
+            )
+        facts["rests_on"] = [*facts["rests_on"], *rests]
+        if facts["assumes"] and assumed:
+            first = ", and ".join([facts["assumes"]["if"], *assumed])
+            facts["assumes"] = facts["assumes"] | {"if": first}
 
     def _levelled(self, rows, later):
         return np.where(np.isin(rows.row, self.rows), later, self.within(later))

@@ -456,11 +456,11 @@ def evaluate(job):
 
 def plan_collect(plan, study, at):
     if study["explore"]:
-        return plan_exploring(plan, study, at, *_fits(study, at))
-    return plan_collection(plan, study, at, *_fits(study, at)) if study["collect"] else None
+        return plan_exploring(plan, study, at, *_fits(plan, study, at))
+    return plan_collection(plan, study, at, *_fits(plan, study, at)) if study["collect"] else None
 
 
-def _fits(study, at):
+def _fits(plan, study, at):
     """Files and settings of what is delivered before anything is told of it, and its look-ups."""
     methods = {
         name: {key: spec[key] for key in ("model", "options", "label")}
@@ -482,13 +482,14 @@ def _fits(study, at):
         "chosen": (study.get("deliver") or {}).get("method"),
         "target": study["targets"][0],
         "outcome": parts["outcome"],
+        "time": plan["datasets"][study["dataset"]].get("roles", {}).get("time"),
     }
     uses = tuple(pair for pair in uses if pair[0] == "outcome") + _models(study)
     return inputs, given, uses
 
 
 def plan_deliver(plan, study, at):
-    inputs, given, uses = _fits(study, at)
+    inputs, given, uses = _fits(plan, study, at)
     inputs["selection"] = [at.selection(selector) for selector in study["selectors"]]
     given |= {
         "id": plan["datasets"][study["dataset"]].get("roles", {}).get("id"),

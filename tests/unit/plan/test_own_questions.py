@@ -165,10 +165,14 @@ CHOSEN = {"model": "chosen", "name": "promised"}
             {"evaluation": {"protocol": "score_metrics"}},
             "top",
         ),
-        ({"outcome": "y", "weights": "bickel"}, {"models": [{"model": "logistic"}]}, "weights"),
         (
             {"outcome": "y", "weights": "bickel"},
-            {"models": [{"model": "logistic", "weights": "bickel"}]},
+            {"weighting": [{"weighting": "lemma1"}], "models": [{"model": "logistic"}]},
+            "weights",
+        ),
+        (
+            {"outcome": "y", "weights": "bickel"},
+            {"weighting": [{"weighting": "bickel"}], "models": [{"model": "logistic"}]},
             None,
         ),
         (

@@ -36,7 +36,7 @@ ITEM_KEYS = {
     "weighting": {"max_weight": 50.0},
 }
 #: What a table of one's own asks for in parts of a study, by the names that it has there.
-CARRIED = {"models": {"weights": "weights"}, "weighting": {"weights": "weighting"}}
+CARRIED = {"weighting": {"weights": "weighting"}}
 PAGE = {
     "table": "counterweight.reporting.pages.blanks_page:table",
     "page": "counterweight.reporting.pages.blanks_page:PAGE",

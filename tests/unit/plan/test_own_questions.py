@@ -158,6 +158,11 @@ CHOSEN = {"model": "chosen", "name": "promised"}
             {"models": [CHOSEN | {"constraints": PROMISED["promises"], "confidence": 0.8}]},
             "confidence",
         ),
+        (
+            PROMISED | {"slack": 0.02},
+            {"models": [CHOSEN | {"constraints": PROMISED["promises"]}]},
+            "slack",
+        ),
         (LOGGED, {"models": [{"model": "given_policy", "probability": "p_old"}]}, "policies"),
         (LOGGED, {"evaluation": {"protocol": "own_values", "anytime": 1000}}, None),
         (

@@ -36,6 +36,7 @@ CARRIED = {
     "models": {
         "promises": "constraints",
         **{key: key for key in ("confidence", "held_out", "repair")},
+        "slack": "",
     },
     "evaluation": {"top": "top"},
 }

@@ -518,7 +518,7 @@ class InTime:
         assumed = ["rows go on changing with time as they did"] * (share >= LATER)
         moved, sure = self.by_time(data, time, chance)
         if sure > CERTAIN:
-            assumed.append("time itself tells nothing of who has one, as in this table it seems to")
+            assumed.append("time itself tells nothing of who has one (in this table it does)")
             rests.append(
                 "Who has an outcome goes by the time itself, and outcomes change with it: rows "
                 f"without one would be told {told(moved)} if time counted. Name its column under "

@@ -124,9 +124,11 @@ def test_columns_stand_in_the_questions_in_which_they_could_have_a_part(tmp_path
 
 def test_a_group_that_not_everybody_told_comes_first_to_be_balanced(tmp_path):
     frame = pd.DataFrame({"a": np.arange(400) % 71, "b": np.arange(400) % 2})
-    frame["part"] = np.where(np.arange(400) % 5 == 0, None, np.where(frame["a"] < 30, "up", "low"))
+    blank, part = np.arange(400) % 5 == 0, np.where(frame["a"] < 30, "up", "low")
+    frame["ended"] = np.where(blank, None, part)  # of two values: it may be the outcome
+    frame["part"] = np.where(blank, None, np.where(frame["a"] > 60, "mid", part))
     text = begun(tmp_path, frame)
-    assert "# balance: [part]   # or b" in text and "# groups: {first: {b: 0}" in text
+    assert "# balance: [part]   # or b, ended" in text and "# groups: {first: {b: 0}" in text
     assert "# policies: {new: p_new}" in text
 
 

@@ -95,8 +95,8 @@ def _parts(frame, report, answers):
     """Words of the questions: columns that could have each part, or words that stand for one.
 
     An answer is 0 or 1, a propensity above 0 and at most 1, a reward often 0 and never below; a
-    group has few values, and one that not everybody told comes first to be balanced. Of offers the
-    one that tells the first answer most comes first.
+    group has few values, and one of several that not everybody told comes first to be balanced. Of
+    offers the one that tells the first answer most comes first.
     """
     full = [fact for fact in report if fact.use == "feature" and not fact.missing]
     numbers = [fact for fact in full if fact.type in ("number", "boolean")]
@@ -115,6 +115,9 @@ def _parts(frame, report, answers):
     groups = [fact.column for fact in full if 2 <= fact.distinct <= 9]
     some = [fact for fact in report if fact.use == "feature" and fact.missing >= 0.02]
     told = [fact.column for fact in some if fact.type == "text" and 2 <= fact.distinct <= 9]
+    # One of two values may be the outcome.
+    two = [fact.column for fact in some if fact.column in told and fact.distinct == 2]
+    told = [column for column in told if column not in two]
     levels = sorted(frame[groups[0]].unique().tolist()) if groups else ["Female", "Male"]
     levels = [int(one) if isinstance(one, float) and one.is_integer() else one for one in levels]
     chances = [name for name in shares if (values[name] > 0).all()]
@@ -124,7 +127,7 @@ def _parts(frame, report, answers):
         ("answer", "answers", answers, "bought"),
         ("reward", "rewards", rewards, "clicked"),
         ("propensity", "propensities", chances, "p"),
-        ("balance", "balances", told + groups, "sex"),
+        ("balance", "balances", told + groups + two, "sex"),
     ):
         others = listed([_yaml(name) for name in found[1:PROPOSED]])
         made |= {one: _yaml(found[0] if found else absent), many: others and f"   # or {others}"}

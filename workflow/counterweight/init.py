@@ -114,10 +114,10 @@ def _parts(frame, report, answers):
     offers = sorted(tells, key=tells.get, reverse=True)
     groups = [fact.column for fact in full if 2 <= fact.distinct <= 9]
     some = [fact for fact in report if fact.use == "feature" and fact.missing >= 0.02]
-    told = [fact.column for fact in some if fact.type == "text" and 2 <= fact.distinct <= 9]
+    some = [fact for fact in some if fact.type == "text" and 2 <= fact.distinct <= 9]
     # One of two values may be the outcome.
-    two = [fact.column for fact in some if fact.column in told and fact.distinct == 2]
-    told = [column for column in told if column not in two]
+    told = [fact.column for fact in some if fact.distinct > 2]
+    two = [fact.column for fact in some if fact.distinct == 2]
     levels = sorted(frame[groups[0]].unique().tolist()) if groups else ["Female", "Male"]
     levels = [int(one) if isinstance(one, float) and one.is_integer() else one for one in levels]
     chances = [name for name in shares if (values[name] > 0).all()]

@@ -90,7 +90,7 @@ def resolved_weightings(where, items, study):
             "weighting": kind,
             "sees": components.declared("weighting", kind, "SEES", "p"),
             "max_weight": item.get("max_weight", 50.0),
-            "target": options.get("target") or components.declared("weighting", kind, "TARGET", ""),
+            "target": components.weighted_to(kind, options),
             "repeats": min(item.get("repeats", study["repeats"]), study["repeats"]),
             "options": options,
         }

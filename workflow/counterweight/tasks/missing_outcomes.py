@@ -237,10 +237,7 @@ def _weigh_to_the_target(study):
         else item
         for item in study["weighting"]
     ]
-    led = {
-        item.get("target") or components.declared("weighting", item["weighting"], "TARGET", "")
-        for item in items
-    }
+    led = {components.weighted_to(item["weighting"], item) for item in items}
     if items and not led & {target, ""}:
         items.append({"weighting": LEMMAS[target], "max_weight": MOST_WEIGHT})
     study["weighting"] = items
@@ -285,10 +282,9 @@ def _population(plan, study, at, weighting):
 
 def _to_the_target(study):
     """The weighting to those that answers are for, by id; None where the study has none."""
-    (target,) = study["targets"]
-    own = [name for name, one in study["weightings"].items() if one["target"] in (target, "")]
-    own.sort(key=lambda name: study["weightings"][name]["weighting"] != ELSEWHERE)
-    return own[0] if own else None
+    (target,), known = study["targets"], study["weightings"]
+    own = [name for name, one in known.items() if one["target"] in (target, "")]
+    return min(own, key=lambda name: known[name]["weighting"] != ELSEWHERE, default=None)
 
 
 def _target_weights(study, at):

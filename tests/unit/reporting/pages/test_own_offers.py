@@ -60,7 +60,10 @@ def test_offers_that_keep_limits_lead_where_the_best_ones_cannot_be_had(tmp_path
     )
     write_table(tmp_path / "offers.parquet", table)
     known = SimpleNamespace(
-        folder=tmp_path, delivered=(True,), places=lambda *names: [], rows=numbers().rows
+        folder=tmp_path,
+        delivered=(True,),
+        places=lambda *names: [],
+        rows=numbers(("allotted_revenue", 3.0, "")).rows,
     )
     sentence, cards = page.in_total(known)
     assert sentence.startswith("Within the limits, 1 of 2 people get an offer")
@@ -69,6 +72,7 @@ def test_offers_that_keep_limits_lead_where_the_best_ones_cannot_be_had(tmp_path
     assert cards[0].label.endswith("within the limits") and cards[0].value == "1.500"
     table = table.drop(columns=["allotted_offer", "allotted_revenue"])
     write_table(tmp_path / "offers.parquet", table)
+    known.rows = numbers().rows
     assert page.in_total(known)[0].startswith("With the best offer for each person (median 5.50)")
 
 

@@ -242,26 +242,30 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         rule, lines, bounds = self._own
         # Other numbers of bounds are of rows that judge, too, which have no margins.
         if self._tilts and problem is not None and len(problem.bounds) == len(bounds):
-            rule = self._tilted_rule(rule, bounds - problem.bounds)
-            X, found, both = dense(samples.X), {}, self._twice(problem)
-            raw, seen = self._raw(X), np.array([line.predict(X) for line in lines])
-            for length in LENGTHS if rule.tilt.any() else ():
-                tilt = length * rule.tilt
-                one = repaired(np.append(rule.raw - tilt @ rule.lines, raw - tilt @ seen), both)
-                found[length] = np.maximum(one.excess, 0.0).sum().round(12), one.cost
-            tilt = min(found, key=found.get, default=1.0) * rule.tilt
+            tilt = self._tilt_for(rule, bounds - problem.bounds)
+            if tilt.any():
+                X, both = dense(samples.X), self._twice(problem)
+                raw, seen = self._raw(X), np.array([line.predict(X) for line in lines])
+
+                def cost(length):
+                    taken = length * tilt
+                    scores = np.append(rule.raw - taken @ rule.lines, raw - taken @ seen)
+                    one = repaired(scores, both)
+                    return np.maximum(one.excess, 0.0).sum().round(12), one.cost
+
+                tilt = min(LENGTHS, key=cost) * tilt
             self._take(replace(rule, tilt=tilt, scores=rule.raw - tilt @ rule.lines))
         super()._repair(samples, problem)
 
-    def _tilted_rule(self, rule, margins):
-        """The same parts, their score tilted for bounds less margins.
+    def _tilt_for(self, rule, margins):
+        """What the score of a rule is tilted by for bounds less margins.
 
         Tilts are chosen on the rows of the first fit, so that fits to parts of them differ in what
         they learned, not in a choice among few values.
         """
         key = tuple(np.round(margins, DECIMALS))
         if not any(key):
-            return rule
+            return rule.tilt
         if key not in self._tilted:
             first, of, one, expected = self._first
             tight = of._replace(bounds=of.bounds - margins)
@@ -269,8 +273,7 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
             costs = _with_costs(tight, expected)
             _judge(one, tight, costs, self._parted(first)[1], one.lines, self.repairs_, *FINE)
             self._tilted[key] = one.tilt
-        tilt = self._tilted[key]
-        return replace(rule, tilt=tilt, scores=rule.raw - tilt @ rule.lines)
+        return self._tilted[key]
 
     def _check_possible(self, problem):
         """Refuse constraints that contradict each other."""

@@ -24,9 +24,10 @@ def in_total(numbers):
     path = numbers.folder / "offers.parquet"
     if not numbers.delivered[0] or not path.exists():
         return "", ()
-    table, told = read_table(path), amount
+    limited, columns = _limited(numbers), ["best_offer", "best_revenue", "revenue"]
+    table = read_table(path, columns + ["allotted_offer", "allotted_revenue"] * limited)
     best, past, size = table["best_revenue"].mean(), table["revenue"].mean(), len(table)
-    priced, limited = table["revenue"].notna(), "allotted_offer" in table
+    priced, told = table["revenue"].notna(), amount
     if limited:  # the best offers cannot be had: what is within the limits leads
         best, own = table["allotted_revenue"].sum() / size, table["best_revenue"].sum()
         sentence = f"Within the limits, {allotted_in_words(table)}"
@@ -55,6 +56,11 @@ def in_total(numbers):
     return f"{sentence}.", cards
 
 
+def _limited(numbers):
+    """Whether offers keep limits together."""
+    return requested(numbers, "allotted_revenue") is not None
+
+
 def _median(offers):
     middle = offers.median()
     return number(middle, places_for([middle]))
@@ -73,7 +79,7 @@ def level_names(numbers):
 def next_steps(numbers):
     """What somebody who has these offers does next."""
     new = "new_offers.csv" if numbers.plan.get("new_rows") else "the saved model"
-    if limited := requested(numbers, "allotted_revenue") is not None:
+    if limited := _limited(numbers):
         new = f"the column allotted_offer of {new}" if "csv" in new else f"{new} (allot)"
     yield (
         f"Make new people the offers of {new}, "

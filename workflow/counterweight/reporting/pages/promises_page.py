@@ -249,10 +249,10 @@ def _value(what, target):
     return value
 
 
-def broken_by(numbers, source, promise):
-    """By how much decisions of a method break a promise on rows held out, as an `Estimate`."""
-    place = {"part": str(promise), "rule": "deterministic"}
-    return _value("excess", TEST)(numbers, Line(source, "", place))
+def broken_by(numbers, source, promise, target=TEST, rule="deterministic"):
+    """By how much a method breaks a promise by a rule (decisions) on rows, as an `Estimate`."""
+    place = {"part": str(promise), "rule": rule}
+    return _value("excess", target)(numbers, Line(source, "", place))
 
 
 def promise_answer(numbers, main):
@@ -267,8 +267,7 @@ def promise_answer(numbers, main):
         (TEST, ON_TEST, "held-out rows"),
     ):
         for rule, by in BY.items():
-            lines = (Line(main, "", {"part": str(j), "rule": rule}) for j in range(len(texts)))
-            seen = [_value("excess", target)(numbers, line) for line in lines]
+            seen = [broken_by(numbers, main, j, target, rule) for j in range(len(texts))]
             judged = [bound.judge(one) for one in seen]
             kept = [ON_TRAIN.judge(one) for one in seen].count("kept")
             told[target, rule] = kept, judged
@@ -300,12 +299,9 @@ def promise_answer(numbers, main):
 
 def _unkept(numbers, main):
     """By how much decisions of a method break promises on the rows of its fit, by their texts."""
-    place, known = {"rule": "deterministic"}, {}
-    for j, text in enumerate(texts_of(numbers, main)):
-        over = _value("excess", TRAIN)(numbers, Line(main, "", place | {"part": str(j)}))
-        if ON_TRAIN.judge(over) == "broken":
-            known[text] = over.mean
-    return known
+    texts = texts_of(numbers, main)
+    over = {text: broken_by(numbers, main, j, TRAIN) for j, text in enumerate(texts)}
+    return {text: one.mean for text, one in over.items() if ON_TRAIN.judge(one) == "broken"}
 
 
 def _out_of_reach(numbers, main):

@@ -8,7 +8,8 @@ const stem = (word) => {
 // What words of one root share: importance, important.
 const rootOf = (word) => (word.length > 5 ? word.replace(/(ation|ition|ion|or|er|ment|al|able|ness|ity|ive|ic|at|iv|anc|enc|ant|ent)$/, "") : word);
 // Stems near in meaning (of `same.js`) that are not asked for themselves.
-const near = (own, asked) => (globalThis.NEAR_WORDS || []).map((line) => line.map(stem)).filter((line) => line.includes(own)).flat().filter((one) => !asked.includes(one));
+let nearStems;
+const near = (own, asked) => (nearStems ??= (globalThis.NEAR_WORDS || []).map((line) => line.map(stem))).filter((line) => line.includes(own)).flat().filter((one) => !asked.includes(one));
 const SMALL = new Set(("a all an and any are as at be been but by can could did do does for from get had has have how i if in into is it its me more much my no not of " +
   "on or our should so than that the their them then there these they this to use used using want was we were what when where which who whose why will with would you your").split(" "));
 const stems = (text) => (text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) || []).map(stem);

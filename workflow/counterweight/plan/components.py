@@ -239,11 +239,6 @@ def labeling_rules(given):
     return [configured(part, given[part]) for part in ("features", "outcome", "labeling")]
 
 
-def weighted_to(weighting, options):
-    """Whom rows weighted so stand for, general or unlabeled; "" where that is not said."""
-    return options.get("target") or declared("weighting", weighting, "TARGET", "")
-
-
 def declared(kind, name, constant, default=None):
     """A literal constant of a component's module, e.g. ``OPTIONS``, without importing it.
 

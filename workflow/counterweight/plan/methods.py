@@ -62,6 +62,11 @@ def looked_up(method):
     return tuple(dict.fromkeys([("model", method["model"]), *named]))
 
 
+def weighted_to(weighting, options):
+    """Whom rows weighted so stand for, general or unlabeled; "" where that is not said."""
+    return options.get("target") or components.declared("weighting", weighting, "TARGET", "")
+
+
 def resolved_weightings(where, items, study):
     """Weightings of a study by id: with each selection model, or once where none is needed.
 
@@ -90,7 +95,7 @@ def resolved_weightings(where, items, study):
             "weighting": kind,
             "sees": components.declared("weighting", kind, "SEES", "p"),
             "max_weight": item.get("max_weight", 50.0),
-            "target": components.weighted_to(kind, options),
+            "target": weighted_to(kind, options),
             "repeats": min(item.get("repeats", study["repeats"]), study["repeats"]),
             "options": options,
         }

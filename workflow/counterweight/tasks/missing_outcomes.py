@@ -9,7 +9,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.components import assumed, declared_assumption
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of, weighing_of
-from counterweight.plan.methods import looked_up
+from counterweight.plan.methods import looked_up, weighted_to
 from counterweight.tasks.beside_answers import (
     asked_rehearsal,
     own_collection,
@@ -237,7 +237,7 @@ def _weigh_to_the_target(study):
         else item
         for item in study["weighting"]
     ]
-    led = {components.weighted_to(item["weighting"], item) for item in items}
+    led = {weighted_to(item["weighting"], item) for item in items}
     if items and not led & {target, ""}:
         items.append({"weighting": LEMMAS[target], "max_weight": MOST_WEIGHT})
     study["weighting"] = items

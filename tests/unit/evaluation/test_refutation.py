@@ -107,9 +107,31 @@ def test_intervals_of_gamma_are_normal_on_the_scale_of_log_odds():
         assert (found.low, found.high) == pytest.approx(tuple(ends), rel=1e-5)
         assert found.z == pytest.approx(found.delta / found.error)
         assert found.refuted is bool(abs(found.z) > quantile)
-    # Too few rows, or one outcome alone, say nothing.
-    for bought in (2, 5):
-        alone = refuted(np.ones(400), np.ones(400), np.arange(400) < bought, p)
-        assert np.isnan(alone.delta) and not alone.refuted and alone.rows == bought
+    # Two rows of one outcome refute nothing.
+    two = refuted(np.ones(400), np.ones(400), np.arange(400) < 2, p)
+    assert two.delta == np.inf and not two.refuted and two.rows == 2
     three = refuted(y, np.ones(400), np.arange(400) < 3, p)
     assert three.rows == 3 and np.isnan(three.slope)
+
+
+def test_labels_that_are_all_alike_refute_by_the_chance_of_that():
+    rows, chance = 60, 0.25
+    y, mask = np.zeros(400), np.arange(400) < rows
+    found = refuted(y, np.full(400, 0.2), mask, np.full(400, chance))
+    # The odds at which `rows` outcomes of 0 in a row have a chance of .025.
+    p = 1 - 0.025 ** (1 / rows)
+    assert found.refuted and (found.gamma, found.low) == (0, 0)
+    assert np.isclose(found.high, p / (1 - p) / (chance / (1 - chance)))
+    flipped = refuted(1 - y, np.full(400, 0.2), mask, np.full(400, 1 - chance))
+    assert flipped.refuted and np.isclose(flipped.low, 1 / found.high)
+    assert not refuted(y, np.full(400, 0.2), mask, np.full(400, 0.01)).refuted
+
+
+def test_the_error_of_what_is_expected_makes_labels_all_alike_say_less():
+    y, mask = np.zeros(400), np.arange(400) < 20
+    told = y, np.full(400, 0.2), mask, np.full(400, 0.2)
+    seen = np.r_[np.ones(3), np.zeros(12)], np.full(15, 0.2), np.ones(15)
+    plain, by_few = refuted(*told), refuted(*told, seen=seen)
+    by_error = refuted(*told, np.full(400, 0.1))
+    assert plain.refuted and not by_few.refuted and not by_error.refuted
+    assert by_few.high > plain.high and by_error.high > plain.high

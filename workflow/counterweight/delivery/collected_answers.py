@@ -228,7 +228,10 @@ class CollectedAnswers:
         whole = {"": found} | found.groups
         for name, one in whole.items():
             place = {"part": str(name)}
-            if not np.isfinite(one.delta):
+            if np.isnan(one.delta):
+                continue
+            made.append(place | {"metric": "random_refuted", "value": float(one.refuted)})
+            if np.isinf(one.delta):  # labels that are all alike have one end only
                 continue
             value = one.gamma if self.binary else one.delta
             ends = (one.low, one.high)
@@ -238,7 +241,6 @@ class CollectedAnswers:
             error = one.error * (one.gamma if self.binary else 1)
             told = Estimate(value, error, *ends, one.rows, float(one.rows), np.nan)
             made += estimate_records(metric, told, **place)
-            made.append(place | {"metric": "random_refuted", "value": float(one.refuted)})
             if np.isfinite(one.slope):
                 error = one.slope_error
                 told = {"metric": "slope_to_random", "value": one.slope, "standard_error": error}

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+from scipy.special import log_expit, ndtri
 
 from counterweight.evaluation.collected import NEAREST, assisting_model, bought_rows, collected_mean
 from counterweight.numerics.estimate import Estimate
@@ -113,12 +115,13 @@ def refuted(
 
 def _shift(told, rows, own_error, seen, level):
     """The `Refutation` of some of the rows bought."""
-    from scipy.special import ndtri
-
     f, y, w = told.predicted[told.at][rows], told.outcome[rows], told.weight[rows]
     nan = float("nan")
-    if len(rows) < 2 or (told.binary and np.ptp(y) == 0):
+    if len(rows) < 2:
         return Refutation(*[nan] * 8, False, len(rows), {})
+    if told.binary and np.ptp(y) == 0:
+        own = None if own_error is None else own_error[rows]
+        return _of_one_class(f, y[0], own, seen, level)
     delta, error = _offset(f, y, w, told.binary)
     slope, slope_error = _slope(f, y, w, told.binary)
     if seen is not None:
@@ -148,6 +151,29 @@ def _shift(told, rows, own_error, seen, level):
         len(rows),
         {},
     )
+
+
+def _of_one_class(f, outcome, own_error, seen, level):
+    """The `Refutation` by labels that are all alike: delta has one end, by the chance of that.
+
+    The end is where they would be so in half of what the level leaves (Clopper and Pearson 1934,
+    of unlike chances); the error of what is expected is added to it.
+    """
+    sign = 1.0 if outcome == 1 else -1.0
+    score, nan = sign * logit(np.clip(f, NEAREST, 1 - NEAREST)), float("nan")
+    rarest = np.log((1 - level) / 2)
+    end = brentq(lambda delta: float(log_expit(score + delta).sum()) - rarest, -50.0, 50.0)
+    quantile, end = float(ndtri(0.5 + level / 2)), sign * end
+    if seen is not None:
+        y, told, w = (np.asarray(part, float) for part in seen)
+        before, error = _offset(told, y, w, True)
+        end += -before - sign * quantile * error
+    elif own_error is not None:
+        end -= sign * quantile * float(own_error.mean() / (f * (1 - f)).mean())
+    factor = float(np.exp(end))
+    low, gamma, high = (factor, np.inf, np.inf) if sign > 0 else (0.0, 0.0, factor)
+    refuted = bool(sign * end > 0)
+    return Refutation(sign * np.inf, nan, nan, nan, nan, gamma, low, high, refuted, len(f), {})
 
 
 def _offset(f, y, w, binary):

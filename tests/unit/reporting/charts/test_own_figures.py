@@ -34,6 +34,22 @@ def test_new_rows_and_those_of_the_table_stand_on_the_same_bins(tmp_path):
         assert f"{100 * mean:.1f} %" in drawing.title
 
 
+def test_rows_of_the_table_count_for_as_many_as_they_stand_for(tmp_path):
+    table, new = {"estimate": [0.1, 0.1, 0.9]}, {"estimate": [0.1, 0.5]}
+    for kept, heights in (
+        ({"keep_rate": [0.2, 0.2, 1.0]}, (1000 / 11, 100 / 11)),
+        ({"weight": [1.0, 2.0, 6.0]}, (100 / 3, 200 / 3)),
+    ):
+        rows = {"repeat": [0, 0, 0], "row": [0, 1, 2]} | kept
+        again = {name: [*values, *values] for name, values in rows.items()}
+        again["repeat"] = [0, 0, 0, 1, 1, 1]
+        told = {"new_scores": new, "scores": table, "labels": again}
+        drawing = draw("new_rows", with_files(tmp_path, **told))
+        part = drawing.points[drawing.points["series"] == "rows of the table"]["value"]
+        assert (part.iloc[0], part.iloc[-1]) == pytest.approx(heights)
+        assert f"{0.1 * heights[0] + 0.9 * heights[1]:.1f} %" in drawing.title
+
+
 def test_new_rows_that_are_all_alike_have_a_width(tmp_path):
     alike = {"best_offer": [2.0, 2.0]}
     points = draw("new_rows", with_files(tmp_path, new_offers=alike, offers=alike)).points

@@ -52,13 +52,28 @@ def draw_new_rows(study):
                 table = "the table's by models that had not seen the row"
             factor = 100 if stem == "scores" and study_page.is_share(new) else 1
             words += ", %" * (factor == 100)
-            return _new_answers(factor * new[column], factor * told, words, name, table)
+            told = factor * told, _stands_for(study, len(old))
+            return _new_answers(factor * new[column], *told, words, name, table)
     return forms.blank("No new rows were answered.")
 
 
-def _new_answers(new, old, words, name, table):
-    """Two histograms on the same bins; `table` says whose the second one is."""
-    new, old = (np.asarray(values.dropna(), float) for values in (new, old))
+def _stands_for(study, rows):
+    """How many rows each row of the table stands for: its weight, or one over its keep rate."""
+    if not (study.folder / "labels.parquet").exists():
+        return np.ones(rows)
+    labels = study.table("labels.parquet")
+    if "repeat" in labels:
+        labels = labels[labels["repeat"] == labels["repeat"].min()]
+    weight = labels["weight"] if "weight" in labels else 1.0
+    weight = weight / labels["keep_rate"] if "keep_rate" in labels else weight
+    known = np.ndim(weight) > 0 and len(labels) == rows
+    return weight.to_numpy(float) if known else np.ones(rows)
+
+
+def _new_answers(new, old, weight, words, name, table):
+    """Two histograms on the same bins; `table` says whose the second one is, by their weights."""
+    new, old = (np.asarray(values, float) for values in (new, old))
+    new, weight, old = new[~np.isnan(new)], weight[~np.isnan(old)], old[~np.isnan(old)]
     ends = min(new.min(), old.min()), max(new.max(), old.max())
     ends = ends if ends[0] < ends[1] else (ends[0] - 0.5, ends[1] + 0.5)
     canvas = forms.Canvas([""], 1.3, words, "Rows, %")
@@ -66,12 +81,12 @@ def _new_answers(new, old, words, name, table):
     heights, edges = np.histogram(new, bins=BINS, range=ends)
     middles, width = (edges[1:] + edges[:-1]) / 2, 0.9 * np.diff(edges)[0]
     panel.bars("new rows", middles, 100 * heights / len(new), forms.ORDERED[1], width)
-    known = 100 * np.histogram(old, bins=BINS, range=ends)[0] / len(old)
+    known = 100 * np.histogram(old, bins=BINS, range=ends, weights=weight)[0] / weight.sum()
     panel.line("rows of the table", zip(middles, known, strict=True), forms.BASELINE, bars=False)
     unit = " %" if words.endswith("%") else ""
     places = 1 if unit else places_for([np.abs(new).mean()])
     title = f"New rows: {name} {number(new.mean(), places)}{unit} on average; {table} "
-    title += number(old.mean(), places) + unit
+    title += number(np.average(old, weights=weight), places) + unit
     return canvas.drawing(title, f"Spread of the {name} among new rows and in the table")
 
 

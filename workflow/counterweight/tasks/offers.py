@@ -402,9 +402,9 @@ def plan_rehearse(plan, study, copy, at):
 
 
 def shown(study):
-    options, names = study["labeling"]["options"], ("low", "high", "direction", "revenue")
+    options, names = study["labeling"]["options"], ("low", "high", "direction", "revenue", "grid")
     return {
-        "offer": {key: options[key] for key in names},
+        "offer": {key: options.get(key) for key in names},
         # As `deliver` takes them.
         "given_away": delivered(study) or {"method": None, "setting": ""},
     }

@@ -497,3 +497,19 @@ def test_offers_that_were_drawn_at_random_are_told_beside_the_claim():
     first, said = pages.at_random(drawn_records(0.0, False, 0.0))
     assert first is None and "Past offers go by the columns" in said
     assert [*pages.at_random(drawn_records(0.0, True, 0.0))] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "grid", "told"),
+    [(0, 25, None, True), (5, 20, None, False), (5, 25, [5, 25], False), (None, None, None, False)],
+)
+def test_a_claim_says_where_it_is_of_more_than_what_is_delivered(
+    monkeypatch, low, high, grid, told
+):
+    made = {"offer_least": pd.Series([5.0, 6.0]), "offer_largest": pd.Series([19.0, 20.0])}
+    monkeypatch.setattr(pages, "_made", lambda numbers, metric: made[metric])
+    offer = {"low": low, "high": high, "grid": grid}
+    known = types.SimpleNamespace(plan={"offer": offer}, delivered=("offer_logistic", ""))
+    assert ("of all from 0 to 25, as declared" in pages._wider(known)) is told
+    known.delivered = (None, "")
+    assert pages._wider(known) == ""

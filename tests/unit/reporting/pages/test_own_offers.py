@@ -83,3 +83,27 @@ def test_the_next_experiment_costs_a_share_of_the_best_levels():
     (text,) = page.within_limits(known)
     assert "at least 0.05)" in text and "5.0 % less than the best levels" in text
     assert [*page.within_limits(numbers())] == []
+
+
+@pytest.mark.parametrize(
+    ("offer", "told"),
+    [
+        ({"low": None, "high": None}, ["largest", "least"]),
+        ({"low": 2.0, "high": 20.0}, ["largest"]),
+        ({"low": 0.0, "high": 8.0}, ["least"]),
+        ({"low": None, "high": None, "grid": [2, 5, 8]}, []),
+        ({"low": None, "high": None, "grid": [1, 5, 9]}, ["largest", "least"]),
+    ],
+)
+def test_best_offers_at_an_end_of_what_was_tried_are_told(tmp_path, offer, told):
+    table = {"best_offer": [8.0, 8.0, 2.0, 5.0], "offered_min": 2.0, "offered_max": 8.0}
+    write_table(tmp_path / "offers.parquet", pd.DataFrame(table))
+    known = SimpleNamespace(
+        folder=tmp_path, delivered=(True,), rows=numbers().rows, plan={"offer": offer}
+    )
+    ends = {"largest": "Of 50 % of the people", "least": "Of 25 % of the people"}
+    said = [*page.at_an_end(known)]
+    assert len(said) == len(told)
+    for word, text in zip(told, said, strict=True):
+        assert text.startswith(ends[word]) and f"is the {word} that was" in text
+        assert f"({8 if word == 'largest' else 2})" in text

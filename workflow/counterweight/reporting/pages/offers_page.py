@@ -15,6 +15,7 @@ from counterweight.reporting.pages.own_offers import (
     DRAWN,
     LEVELS,
     LIMITS,
+    at_an_end,
     at_random,
     in_total,
     next_steps,
@@ -180,7 +181,7 @@ def answer(numbers):
     texts = (*warnings, first, *earned[:1], *random, *earned[1:], compared)
     paid, totals = in_total(numbers)
     if paid:  # a table of one's own: what its file of offers is expected to bring leads
-        texts = (*warnings, paid, first, *random)
+        texts = (*warnings, paid, first, *at_an_end(numbers), *random)
     bought = (*bought_of_offers(numbers), *planned_of_offers(numbers))
     said = [text for text in (*texts, *bought, *within_limits(numbers)) if text]
     if warning and said[0] == warning:
@@ -292,7 +293,7 @@ def earnings(numbers, line, rivals):
         if gap.low > 0:
             said.append(f"{best.label} brings more in truth: {_told(TRUE(numbers, best))}.")
     text = " and ".join(f"{_told(one)} {name}" for name, one in known)
-    text = f"The best offers of {line.label} change revenue by {text}."
+    text = f"The best offers of {line.label} change revenue by {text}{_wider(numbers)}."
     cards = [Card("Revenue", *told(one, CHANGE, sign=True), name) for name, one in known]
     for metric, note in (
         ("best_offer", "median over people, with quartiles"),
@@ -516,6 +517,20 @@ def at_the_end(numbers):
                 f"Most best offers are at the end of the declared range, {edge:g} "
                 f"({listing(dict.fromkeys(labels))}). By these curves better ones may lie beyond."
             )
+
+
+def _wider(numbers):
+    """Words where these best offers are of more than those delivered: of the declared range."""
+    offer, grid = numbers.plan["offer"], numbers.plan["offer"].get("grid")
+    low, high = offer["low"], offer["high"]
+    if not numbers.delivered[0] or grid or None in (low, high):
+        return ""
+    if low >= _made(numbers, "offer_least").min() and high <= _made(numbers, "offer_largest").max():
+        return ""
+    return (
+        f" (of all from {low:g} to {high:g}, as declared; those delivered keep to what was made to "
+        "such people)"
+    )
 
 
 def _made(numbers, metric):

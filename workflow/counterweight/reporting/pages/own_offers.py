@@ -56,6 +56,40 @@ def in_total(numbers):
     return f"{sentence}.", cards
 
 
+#: Share of people whose best offer is an end of what was made, from which it is told.
+_MANY_AT_AN_END = 0.2
+
+
+def at_an_end(numbers):
+    """A sentence where the best offer of many is the largest, or the least, that was made."""
+    path = numbers.folder / "offers.parquet"
+    if not numbers.delivered[0] or not path.exists() or requested(numbers, "single_instead"):
+        return
+    table = read_table(path, ["best_offer", "offered_min", "offered_max"])
+    offer = numbers.plan["offer"]
+    low, high = (offer.get(side) for side in ("low", "high"))
+    grid = offer.get("grid") or ([low or 0.0] + [math.inf if high is None else high])
+    more = table["offered_max"] < max(grid), table["offered_min"] > min(grid)
+    for end, word, beyond in zip(
+        ("offered_max", "offered_min"), ("largest", "least"), more, strict=True
+    ):
+        there = beyond & (table["best_offer"] == table[end])
+        if there.mean() < _MANY_AT_AN_END:
+            continue
+        ends = table.loc[there, end]
+        one = _offer(ends.iloc[0]) if ends.nunique() == 1 else _span(ends)
+        side = "larger" if word == "largest" else "smaller"
+        yield (
+            f"Of {percent(there.mean(), 0)} of the people the best offer is the {word} that was "
+            f"made to such people ({one}): {side} ones may bring more, and nobody tried them. Make "
+            f"some {side} ones at random before you settle on it."
+        )
+
+
+def _span(ends):
+    return f"{_offer(ends.min())} to {_offer(ends.max())}"
+
+
 def _limited(numbers):
     """Whether offers keep limits together."""
     return requested(numbers, "allotted_revenue") is not None

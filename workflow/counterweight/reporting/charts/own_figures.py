@@ -64,10 +64,10 @@ def _stands_for(study, rows):
     labels = study.table("labels.parquet")
     if "repeat" in labels:
         labels = labels[labels["repeat"] == labels["repeat"].min()]
-    weight = labels["weight"] if "weight" in labels else 1.0
-    weight = weight / labels["keep_rate"] if "keep_rate" in labels else weight
-    known = np.ndim(weight) > 0 and len(labels) == rows
-    return weight.to_numpy(float) if known else np.ones(rows)
+    if len(labels) != rows:
+        return np.ones(rows)
+    weight = labels.get("weight", 1.0) / labels.get("keep_rate", 1.0)
+    return np.broadcast_to(np.asarray(weight, float), rows)
 
 
 def _new_answers(new, old, weight, words, name, table):

@@ -23,7 +23,7 @@ chose the treatment by their features: is it in the interval; 100 by
 ``instrument``: the rate of those without an outcome by ``weights: heckman``, in tables where all
 that it supposes is so: whether the bounds, or the interval where there are none, hold it, and the
 interval of the part that rests on data the rate of that part. 40 by
-``instrument --runs 40 --rows 600``.
+``instrument --runs 40 --rows 600``; of a number, its mean, by ``instrument --numbers yes``.
 ``moments``: the rate of those without an outcome by weights of Rosset's moments with one feature
 named, and how often the run stops since the table speaks against them; 200 tables each by
 ``moments --runs 200 --rows 1000``.
@@ -337,7 +337,7 @@ def one_experiment(rows, seed):
     }
 
 
-def one_instrument(rows, seed):
+def one_instrument(rows, seed, numbers):
     """An unseen cause that outcome and label share, and a column that has to do with labels alone.
 
     How strong it is, how far causes are shared and the share of labels differ from table to table.
@@ -346,7 +346,8 @@ def one_instrument(rows, seed):
     strength, shared = rng.uniform(0.3, 1.5), rng.uniform(-0.8, 0.8)
     X, far = rng.normal(size=(rows, 3)), rng.normal(size=rows)
     cause, unseen = rng.multivariate_normal([0, 0], [[1, shared], [shared, 1]], rows).T
-    y = (rng.uniform(-0.5, 0.5) + X @ [0.8, -0.5, 0.3] + cause > 0).astype(float)
+    y = rng.uniform(-0.5, 0.5) + X @ [0.8, -0.5, 0.3] + cause
+    y = y if numbers else (y > 0).astype(float)
     labeled = rng.uniform(-0.5, 0.5) + X @ [0.3, 0.3, -0.3] + strength * far + unseen > 0
     frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(3)]).assign(far=far, y=y)
     frame["y"] = frame["y"].where(labeled)
@@ -354,11 +355,13 @@ def one_instrument(rows, seed):
         warnings.simplefilter("ignore")
         try:
             told = {"weights": {"weighting": "heckman", "exclusion": "far"}}
-            found = missing_outcomes(frame, "y", 1, target="unlabeled", **told)
+            positive = None if numbers else 1
+            found = missing_outcomes(frame, "y", positive, target="unlabeled", **told)
         except CounterweightError as error:
             return {"strength": strength, "shared": shared, "refused": str(error)}
     on = found.scores["supported"][~labeled].to_numpy()
-    part = found.metrics.query("part == 'supported' and metric == 'target_rate'")
+    metric = "target_mean" if numbers else "target_rate"
+    part = found.metrics.query(f"part == 'supported' and metric == '{metric}'")
     part = dict(zip(part["variable"].fillna(""), part["value"], strict=True))
     low, high = found.bounds or (found.answer.low, found.answer.high)
     truth, inner = y[~labeled].mean(), y[~labeled][on].mean()
@@ -520,7 +523,7 @@ def part_experiment(asked):
 
 def part_instrument(asked):
     seeds = range(asked.first, asked.first + asked.runs)
-    items = [(seed, "one_instrument", asked.rows, seed) for seed in seeds]
+    items = [(seed, "one_instrument", asked.rows, seed, asked.numbers == "yes") for seed in seeds]
     made = pd.DataFrame([one for _, one in results(items, asked.jobs)])
     answered, refused = made[made["truth"].notna()], made["truth"].isna().sum()
     rows = []
@@ -574,6 +577,7 @@ def main(arguments):
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--first", type=int, default=0, help="the first of the seeds")
     parser.add_argument("--peers", choices=["yes", "no"], default="yes")
+    parser.add_argument("--numbers", choices=["yes", "no"], default="no")
     parser.add_argument("--jobs", type=int, default=2)
     known = list(TABLES) if DATA.is_dir() else ["linear", "mixed"]
     parser.add_argument("--tables", type=lambda text: text.split(","), default=known)

@@ -12,7 +12,7 @@ from counterweight.plan.components import assumed, declared_assumption
 from counterweight.plan.stages import Stages
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.weighting.importance_weights import Rows
-from counterweight.weighting.outcome_selection import heckman_influence
+from counterweight.weighting.outcome_selection import heckman_influence, heckman_mean
 from delivering import SCRIPTS, Own, delivered, people
 
 #: What a weighting needs to be told beside its name.
@@ -80,6 +80,34 @@ def test_an_answer_by_an_instrument_names_it_and_has_the_error_of_both_steps(tmp
     weight = read_columns(own.at.weights("chosen"))["weight"]
     given = weight / weight.sum() * (residual - np.average(residual, weights=weight))
     assert error > 2 * np.sqrt(given @ given)
+
+
+def test_a_number_by_an_instrument_has_the_mean_of_the_model_of_selection(tmp_path):
+    rng, rows = np.random.default_rng(3), 1500
+    age, far = rng.normal(size=(2, rows))
+    cause, unseen = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], rows).T
+    y, seen = 0.3 + 0.8 * age + cause, 0.5 * age + far + unseen > 0
+    columns = {"who": np.arange(rows), "age": age.round(3), "far": far.round(3)}
+    frame = pd.DataFrame(columns | {"y": np.where(seen, y, np.nan)})
+    weights = {"weighting": "heckman", "name": "chosen", "exclusion": "far"}
+    X, made = frame[["age", "far"]].to_numpy(), {}
+    kept = Rows(X[seen], y[seen], X[~seen], names=("age", "far"))
+    mean, *parts = heckman_mean(kept, np.ones((~seen).sum()), exclusion="far")
+    for target in ("unlabeled", "everyone"):
+        told = {"weights": weights, "target": target, "study": SMALL}
+        own, files = delivered(tmp_path, frame, **told)
+        table, found = read_table(files["scores"]), read_table(files["metrics"])
+        assert table["estimate"][~seen].mean() == pytest.approx(mean, rel=1e-6)
+        assert "by the model of selection itself" in " ".join(load(own.at.folder).facts["why"])
+        found = found[found["metric"] == "target_mean"]
+        part = found[found["part"] == ("" if target == "unlabeled" else "unlabeled")]
+        made[target] = part.set_index("variable")["value"]
+        error = part.set_index("variable").loc["", "standard_error"]
+        assert error > np.sqrt(sum(one @ one for one in parts))
+    assert made["everyone"][""] == pytest.approx(made["unlabeled"][""])
+    # It is within three errors of the truth, and what like rows say is more than six from it.
+    like = np.polyval(np.polyfit(age[seen], y[seen], 1), age[~seen]).mean()
+    assert abs(mean - y[~seen].mean()) < 3 * error < 6 * error < abs(like - y[~seen].mean())
 
 
 def test_weights_that_were_asked_for_are_in_all_that_is_delivered(tmp_path):

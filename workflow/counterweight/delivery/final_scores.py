@@ -123,6 +123,7 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
     fit, names = Fitted.of(job), list(given["methods"])
     data, tested, answers, name, why = fit.data, fit.tested, fit.answers, fit.name, fit.why
     model, held_out, band = fit.model, fit.held_out, fit.band
+    by_weights = _by_weights(given, fit)
     weight = read_columns(paths.weights)["weight"] if paths.weights else data.weight[data.labeled]
     chance = read_columns(paths.selection[0])["p"] if paths.selection else None
     support = _support(given, data, weight, chance)
@@ -155,7 +156,7 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
         facts["assumes"] = facts["tilt"]["assumes"]
     if collected:
         collected, first = (collected(job, fit, frame), _scores(saved, fit, frame, chance))
-        at_random, _ = _means(saved, data, tested, first, held_out, given)
+        at_random, _ = _means(saved, data, tested, first, held_out, given, by_weights)
         saved.tilt, facts["tilt"] = collected.tilt(chance, given["target"] == "general")
         facts |= {"collected": collected.facts(), "rests_on": [], "assumes": None}
     for sentence in (*facts["why"], *(facts["rests_on"] if tilted else ())):
@@ -178,7 +179,7 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
         further = collected.records(at_random)
     else:
         rows = TargetRows.here(data, tested, given["target"])
-        means, further = _means(saved, data, tested, scores, held_out, given)
+        means, further = _means(saved, data, tested, scores, held_out, given, by_weights)
     records = _records(job, data, name, scores, weight, means, chance)
     records += [
         {"repeat": 0, "target": given["target"], "rows": len(scores)} | one for one in further
@@ -433,18 +434,35 @@ def _of(assumes, whom):
     return assumes and {key: text.replace("{whom}", whom) for key, text in assumes.items()}
 
 
-def _error_of_weights(data, tested, held_out, told):
-    """Standard error of the mean over hidden rows where weights have an error of their own."""
+def _by_weights(given, fit):
+    """Standard error of the mean over hidden rows where weights have an error of their own.
+
+    None elsewhere. A weighting that knows this mean without weights has the model moved to it.
+    """
+    told, data, tested = given.get("influence"), fit.data, fit.tested
+    if told is None or data.labeled.all():
+        return None
     residual = np.zeros(len(data.rows))
-    residual[np.searchsorted(data.rows, tested.row)] = tested.y - held_out
+    residual[np.searchsorted(data.rows, tested.row)] = tested.y - fit.held_out
     seen, blank = (np.flatnonzero(rows) for rows in (data.labeled, ~data.labeled))
     seen, blank = (places[data.in_order(places)] for places in (seen, blank))
     rows = Rows(data.X[seen], data.y[seen], data.X[blank], names=tuple(data.names))
-    parts = reference(told["function"])(rows, residual[seen], data.weight[seen], **told["options"])
+    options, hidden = told["options"], (data.encoded.take(blank), data.weight[blank])
+    own = reference(told["mean"])(rows, hidden[1], **options) if "mean" in told else None
+    if own is None:
+        parts = reference(told["function"])(rows, residual[seen], data.weight[seen], **options)
+    else:
+        mean, *parts = own
+        fit.why.append(
+            f"Estimates are moved so that those of rows without an outcome are {mean:.4g} on "
+            f"average, by the model of selection itself; by weights alone it would be "
+            f"{np.average(fit.model.predict(hidden[0]), weights=hidden[1]):.4g}."
+        )
+        fit.model.move_to(mean, *hidden)
     return float(np.sqrt(sum(part @ part for part in parts)))
 
 
-def _means(saved, data, tested, scores, held_out, given):
+def _means(saved, data, tested, scores, held_out, given, by_weights):
     """The mean outcome of those that answers are for, of those without an outcome, and its errors.
 
     Pairs of a part of the records and an `Estimate`: "" is of the target, ``unlabeled`` of the rows
@@ -465,10 +483,8 @@ def _means(saved, data, tested, scores, held_out, given):
     if not data.binary:
         noise = np.average(residual**2, weights=weight)
     told = residual, weight, expected, design[blank], noise, tested.group
-    influence = given["influence"]
-    of_weights = _error_of_weights(data, tested, held_out, influence) if influence else None
     by_block = variance_of_block(data, tested, residual, weight)
-    of_some = mean_of_some(*told, _bounds(tested), of_weights, by_block)
+    of_some = mean_of_some(*told, _bounds(tested), by_weights, by_block)
     hidden, error, low, high = of_some(np.ones(len(expected), bool))
     if tilt is not None:
         error, low, high = (tilt[f"rate_{part}"] for part in ("error", *ENDS))

@@ -368,6 +368,15 @@ class CombinedModel:
             return linear.factor_to(score, y, weight), 0.0
         return 1.0, linear.centred(score, y, weight, self.binary)
 
+    def move_to(self, mean, rows, weight):
+        """Move what is expected of rows, so that its weighted mean is this one, of a number."""
+        if self.amounts:
+            self.factors = (
+                self.factors * max(mean, 0.0) / np.average(self.score(rows), weights=weight)
+            )
+        else:
+            self.constant += mean - np.average(self.score(rows), weights=weight)
+
     @property
     def binary(self):
         return self.parts[0].binary

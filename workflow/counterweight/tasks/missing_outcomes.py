@@ -526,7 +526,9 @@ def _influence(study):
     if not function:
         return None
     options = {key: told for key, told in spec["options"].items() if key != "target"}
-    return {"function": function, "options": options | {"most": spec["max_weight"]}}
+    mean = components.declared("weighting", spec["weighting"], "MEAN")
+    told = {"mean": mean} if mean else {}
+    return {"function": function, "options": options | {"most": spec["max_weight"]}} | told
 
 
 def deliver_tilted(job):

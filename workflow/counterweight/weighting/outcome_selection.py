@@ -73,6 +73,8 @@ INFLUENCE_BY_NAME = {
     "rosset": "counterweight.weighting.outcome_selection:moment_influence",
     "rosset_label_only": "counterweight.weighting.outcome_selection:label_only_influence",
 }
+#: The function that gives the mean of rows without an outcome by the model of selection itself.
+MEAN_BY_NAME = {"heckman": "counterweight.weighting.outcome_selection:heckman_mean"}
 #: Least rows of a class that label-only moments may give the unlabeled, and the largest effect of
 #: a standard deviation that is looked for, in log odds.
 LEAST, LARGEST = 0.5, 10.0
@@ -361,6 +363,44 @@ def heckman_influence(rows, residual, design, *, exclusion, most=None):
     return labeled, first[~fit.s]
 
 
+def heckman_mean(rows, design, *, exclusion, most=None):
+    """The mean of a number over rows without an outcome by both steps, without weights.
+
+    ``E[y | x, z, s=0] = x b - shift lambda(-index)``, lambda the inverse Mills ratio, `b` and
+    `shift` of the second step. Where selection is strong few weights carry what this tells of all
+    rows; caps then leave a part of the selection. Assumptions are those of `heckman_weights`, and
+    that the outcome is linear in its features, which weights do not need.
+
+    Parameters
+    ----------
+    design : array (N,)
+        How many each row without an outcome stands for.
+    most : float, optional
+        Of the weights; not used here.
+
+    Returns
+    -------
+    mean : float
+    labeled, blank : array (M,), (N,)
+        What each row adds to its error; their sum of squares is its variance, but for that of the
+        outcomes themselves. None in place of all three for an outcome of two classes.
+
+    Heckman (1979), section 3; Newey & McFadden (1994), section 6.
+    """
+    fit, share = _two_steps(rows, exclusion), design / np.sum(design)
+    if len(fit.second.extra) == 1:
+        return None
+    hidden, second = fit.design[~fit.s], fit.second
+    own, index = np.delete(hidden, fit.place, axis=1), hidden @ fit.gamma
+    mills, shift = _mills(-index), second.extra[0]
+    by_rest = np.r_[share @ own, -share @ mills, 0.0]
+    back = np.linalg.lstsq(second.inner.T, by_rest, rcond=None)[0]
+    moved = -shift * (share * mills * (mills - index)) @ hidden - back @ second.cross
+    first = fit.scores @ (np.linalg.pinv(fit.curvature, hermitian=True) @ moved)
+    mean = float(share @ (own @ second.b - shift * mills))
+    return mean, second.scores @ back + first[fit.s], first[~fit.s]
+
+
 def moment_influence(rows, residual, design, *, most=None, **options):
     """As `heckman_influence`, of `moment_weights`; see `_left_out` and `refuse_refuted`."""
     refuse_refuted(rows, "rosset", **options)
@@ -418,6 +458,8 @@ class _Fit:
     """Both steps of a selection model; rows with an outcome stand first."""
 
     design: np.ndarray
+    place: int
+    gamma: np.ndarray
     s: np.ndarray
     curvature: np.ndarray
     scores: np.ndarray
@@ -475,7 +517,8 @@ def _two_steps(rows, exclusion):
     own, y = np.delete(design[s], place, axis=1), np.asarray(rows.y_labeled, float)
     second = _of_classes if np.isin(y, (0.0, 1.0)).all() else _of_numbers
     second = second(own, y, index[s], design[s])
-    return _Fit(design, s, curvature, scores, abs(strength), index[s], own, second)
+    first = design, place, gamma, s, curvature, scores
+    return _Fit(*first, abs(strength), index[s], own, second)
 
 
 def _mills(index):

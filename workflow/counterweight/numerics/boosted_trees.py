@@ -320,14 +320,38 @@ class _Trees:
             else:
                 self.edges.append(np.unique(columns["threshold"][feature == number]))
         self.used = np.unique(feature[feature >= 0])
-        sets = arrays.get("tree_sets")
-        starts = np.searchsorted(
-            columns["tree"], np.arange(int(columns["tree"].max(initial=-1)) + 2)
-        )
-        self.trees, self.parts = [], []
-        for start, stop in zip(starts[:-1], starts[1:], strict=True):
-            own = {name: values[start:stop] for name, values in columns.items()}
-            self.trees.append(self._tables(own, sets))
+        tree, child = columns["tree"].astype(int), columns["right"].astype(int)
+        starts = np.searchsorted(tree, np.arange(int(tree.max(initial=-1)) + 2))
+        # Of a tree's nodes, those on the left of a split stand before those on its right: so leaves
+        # stand from left to right. `before` are those of the tree that stand before a node.
+        leaf = feature < 0
+        before = np.append(0, np.cumsum(leaf))
+        before, first = before[:-1] - before[starts[tree]], before[starts]
+        # The leaves on the left of each split, from `low` to before `high`.
+        low, high = before, before[np.where(leaf, 0, starts[tree] + child)]
+        held = -(-np.diff(first) // WORD)
+        words = max(1, int(held.max(initial=1)))
+        leaves = np.zeros((len(held), WORD * words))
+        leaves[tree[leaf], before[leaf]] = columns["value"][leaf]
+        self.trees = [(own[: WORD * count], []) for own, count in zip(leaves, held, strict=True)]
+        for number in self.used:
+            at = np.flatnonzero(feature == number)
+            told = {name: values[at] for name, values in columns.items()}
+            goes = self._goes(number, told, arrays.get("tree_sets"))
+            of, begun = np.unique(tree[at], return_index=True)
+            table = np.empty((len(of), words, goes.shape[1]), np.uint64)
+            for word in range(words):
+                closed = ~_bits(low[at] - WORD * word, high[at] - WORD * word)[:, None]
+                np.bitwise_and.reduceat(
+                    np.where(goes, ~np.uint64(0), closed), begun, out=table[:, word]
+                )
+            for one, own in zip(of, table, strict=True):
+                self.trees[one][1].append((number, own[: held[one]]))
+        self.parts = []
+        for start, stop, (own, _) in zip(starts[:-1], starts[1:], self.trees, strict=True):
+            if parts:
+                told = {name: values[start:stop] for name, values in columns.items()}
+                self.parts.append(self._steps(told, own))
 
     @classmethod
     def of(cls, arrays, kept, parts=False):
@@ -337,34 +361,25 @@ class _Trees:
             kept[parts] = cls(arrays, parts)
         return kept[parts]
 
-    def _tables(self, own, sets):
-        """A tree's leaves from left to right, and its tables: (words, values) by feature."""
+    def _goes(self, number, own, sets):
+        """Which values of a feature, the missing one last, each of its splits sends to the left."""
+        edges = self.edges[number]
+        goes = np.zeros((len(own["set"]), self._missing(number) + 1), bool)
+        by_set = own["set"] >= 0
+        if by_set.any():
+            lines = own["set"][by_set].astype(int)
+            goes[by_set, :-1] = np.asarray(sets)[lines, : len(edges)] > 0
+        # The value after the last edge is above all thresholds.
+        goes[~by_set, : len(edges)] = own["threshold"][~by_set, None] >= edges
+        goes[:, -1] = own["missing_left"] > 0
+        return goes
+
+    def _steps(self, own, leaves):
+        """What each feature of a tree adds on the way to each leaf; the root goes to the base."""
         feature, left, right = (own[name].astype(int) for name in ("feature", "left", "right"))
         place, spans = _spans(feature, left, right)
-        words = -(-int(place.max() + 1) // WORD)
-        tables = {}
-        for node in np.flatnonzero(feature >= 0):
-            number, edges = feature[node], self.edges[feature[node]]
-            goes = np.empty(self._missing(number) + 1, bool)
-            if own["set"][node] >= 0:
-                goes[:-1] = np.asarray(sets)[int(own["set"][node]), : len(edges)] > 0
-            else:
-                # The value after the last edge is above all thresholds.
-                goes[:-1] = np.append(own["threshold"][node] >= edges, False)
-            goes[-1] = own["missing_left"][node] > 0
-            table = tables.setdefault(number, np.full((words, len(goes)), ~np.uint64(0)))
-            table[:, ~goes] &= ~_bits(*spans[left[node]], words)[:, None]
-        leaves = np.zeros(WORD * words)
-        at_end = feature < 0
-        leaves[place[at_end]] = own["value"][at_end]
-        if "rows" in own:
-            rows = np.zeros(len(leaves))
-            rows[place[at_end]] = own["rows"][at_end]
-            self.parts.append(self._steps(feature, left, right, spans, leaves, rows))
-        return leaves, sorted(tables.items())
-
-    def _steps(self, feature, left, right, spans, leaves, rows):
-        """What each feature of a tree adds on the way to each leaf; the root goes to the base."""
+        rows = np.zeros(len(leaves))
+        rows[place[feature < 0]] = own["rows"][feature < 0]
         means = [np.average(leaves[a:b], weights=rows[a:b]) for _, (a, b) in sorted(spans.items())]
         self.base += means[0]
         steps = {}
@@ -437,11 +452,13 @@ def _spans(feature, left, right):
     return place, spans
 
 
-def _bits(low, high, words):
-    """Words with the bits from `low` to before `high` set."""
-    bits = np.zeros(WORD * words, np.uint8)
-    bits[low:high] = 1
-    return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64)
+def _bits(low, high):
+    """Words with the bits from `low` to before `high` set, as far as a word has them."""
+    low, high = (np.clip(end, 0, WORD).astype(np.uint64) for end in (low, high))
+    one, full = np.uint64(1), ~np.uint64(0)
+    # A word cannot be shifted by all of its bits.
+    below = [np.where(end == WORD, full, (one << (end % WORD)) - one) for end in (low, high)]
+    return below[1] & ~below[0]
 
 
 def _first(words):

@@ -119,7 +119,9 @@ def gamma_of(mean, truth):
     """The least Γ whose bounds hold the truth; `MOST` where none up to that does."""
 
     def outside(gamma):
-        return max(mean.low(gamma) - truth, truth - mean.high(gamma))
+        below = mean.low(gamma) - truth
+        # A truth that is below all that Γ allows is not above it, too.
+        return below if below > 0 else max(below, truth - mean.high(gamma))
 
     return min(turns_at(outside), MOST)
 
@@ -190,7 +192,7 @@ def _swept(p, q, base, y, hidden, rate):
     records = []
     for metric, (slope, constant) in means.items():
         mean = SweptMean(p, slope, constant, hidden=hidden)
-        records += sweep_records(metric, mean.sweep())
+        records += sweep_records(metric, mean.sweep(errors=False))
         truth = float((constant + slope * y).mean())
         records.append({"metric": "gamma_of_truth", "part": metric, "value": gamma_of(mean, truth)})
         if metric == "swept_rate":
@@ -204,7 +206,8 @@ def _swept(p, q, base, y, hidden, rate):
         # In points, as differences of shares are told.
         slope, constant = parts_beyond(accuracy, accuracy_parts(base))
         mean = SweptMean(p, 100 * slope, 100 * constant, hidden=hidden)
-        records += sweep_records("swept_gain", mean.sweep()) + turn_records("reference", mean)
+        records += sweep_records("swept_gain", mean.sweep(errors=False))
+        records += turn_records("reference", mean)
     return records
 
 

@@ -161,30 +161,58 @@ class SweptMean:
 
     def mean(self, shift, side=0):
         """The mean alone, as of `at`."""
-        _, mean, parts = self._parts(shift, side)
-        return float(mean + parts.sum())
+        if (shift, side) not in self._means:
+            _, mean, parts = self._parts(shift, side)
+            self._means[shift, side] = float(mean + parts.sum())
+        return self._means[shift, side]
 
     def _parts(self, shift, side):
         """What each row of the target is worth (T,), their mean, what labeled rows move it by."""
         known = self.repair
         delta = self.centre + shift * (side * np.array([0.0, 1.0, -1.0]) if side else np.ones(3))
-        sign = self._signs if side else np.zeros(2, int)
-        factors = [factor[sign[0]] for factor in odds_factors(delta)]
-        chance = np.where(self.hidden, moved_chances(self.p, *factors), self.p)
-        value = self.base + self.slope * chance
+        factors = np.transpose(odds_factors(delta))
+        value = self._unmoved.copy()
+        for sign, rows, p, rest, slope, base in self._moving:
+            # As `moved_chances` does; in place, since this is most of the time of a sweep.
+            of_one, of_zero = factors[sign]
+            one = p * of_one
+            both = rest * of_zero
+            both += one
+            one = (
+                np.divide(one, both, out=both) if both.all() else moved_chances(p, of_one, of_zero)
+            )
+            one *= slope
+            one += base
+            value[rows] = one
         mean = self.weight @ value
         if known is None:
             return value, mean, np.zeros(1)
-        power = np.exp(delta)[sign[1]]
+        power = np.exp(delta)[np.sign(known.slope).astype(int)]
         steepness = power / np.square(1 - known.p + known.p * power)
         rate = known.own + (known.share - known.own) * steepness
         return value, mean, rate * known.slope * known.residual
 
     @functools.cached_property
-    def _signs(self):
-        """Signs of the slopes of the target's rows, and of labeled ones."""
-        slopes = self.slope, 0.0 if self.repair is None else self.repair.slope
-        return [np.sign(slope).astype(int) for slope in slopes]
+    def _means(self):
+        """What `mean` gave, by shift and side: a sweep and breakdown values ask for the same."""
+        return {}
+
+    @functools.cached_property
+    def _unmoved(self):
+        """What each row of the target is worth (T,) where its chance is `p`."""
+        return self.base + self.slope * self.p
+
+    @functools.cached_property
+    def _moving(self):
+        """Hidden rows whose chance counts, by the sign of their slopes.
+
+        Their places, p, 1 - p, slope and base.
+        """
+        base = np.broadcast_to(np.asarray(self.base, float), self.p.shape)
+        signs = np.where(self.hidden, np.sign(self.slope), 0)
+        found = [(sign, np.flatnonzero(signs == sign)) for sign in (-1, 1)]
+        told = self.p, 1 - self.p, self.slope, base
+        return [(sign, at, *(values[at] for values in told)) for sign, at in found]
 
     def low(self, gamma):
         """The least mean that Γ allows."""
@@ -194,14 +222,17 @@ class SweptMean:
         """The largest mean that Γ allows."""
         return self.mean(np.log(gamma), 1)
 
-    def sweep(self, gammas=GAMMAS):
-        """A `Sweep` over values of Γ, from 1 up."""
+    def sweep(self, gammas=GAMMAS, errors=True):
+        """A `Sweep` over values of Γ, from 1 up; without `errors` these are NaN."""
         gammas = _checked_gammas(gammas)
-        made = np.empty((6, len(gammas)))
+        made = np.full((6, len(gammas)), np.nan)
         for at, shift in enumerate(np.log(gammas)):
-            (low, low_error), (high, high_error) = self.at(shift, -1), self.at(shift, 1)
-            fewer, more = self.mean(-shift), self.mean(shift)
-            made[:, at] = low, high, fewer, more, low_error, high_error
+            made[2:4, at] = self.mean(-shift), self.mean(shift)
+            for end, side in enumerate((-1, 1)):
+                if errors:
+                    made[end::4, at] = self.at(shift, side)
+                else:
+                    made[end, at] = self.mean(shift, side)
         return Sweep(gammas, *made)
 
 

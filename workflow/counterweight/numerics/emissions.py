@@ -33,13 +33,21 @@ from counterweight.numerics.mixture_steps import (
     upper_triangle,
 )
 
+#: Rows whose densities are found at a time.
+DENSITY_ROWS = 4096
+
 
 def log_sum_exp(values):
     """Logarithm of the sum of exponentials over the last axis, without overflow."""
-    top = values.max(axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
+    # Column by column: over a short last axis this takes a part of the time.
+    top = values[..., 0].copy()
+    for number in range(1, values.shape[-1]):
+        np.maximum(top, values[..., number], out=top)
+    top[~np.isfinite(top)] = 0.0
+    power = values - top[..., None]
+    total = np.exp(power, out=power).sum(axis=-1)
     with np.errstate(divide="ignore"):
-        return np.log(np.exp(values - top).sum(axis=-1)) + top[..., 0]
+        return np.log(total) + top
 
 
 def gaussian_log_density(X, means, covariances):
@@ -53,9 +61,15 @@ def gaussian_log_density(X, means, covariances):
     inverse = np.linalg.inv(factor)
     log_scale = np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(-1)
     result = np.empty((len(X), len(means)))
-    for c, mean in enumerate(means):
-        distance = (X - mean) @ inverse[c].T
-        result[:, c] = -0.5 * np.einsum("nd,nd->n", distance, distance)
+    # As many rows at a time as stay in the cache with their distances.
+    for start in range(0, len(X), DENSITY_ROWS):
+        rows = X[start : start + DENSITY_ROWS]
+        away, distance = np.empty((2, *rows.shape))
+        for c, mean in enumerate(means):
+            np.subtract(rows, mean, out=away)
+            np.matmul(away, inverse[c].T, out=distance)
+            square = np.einsum("nd,nd->n", distance, distance)
+            np.multiply(-0.5, square, out=result[start : start + DENSITY_ROWS, c])
     return result - log_scale - 0.5 * X.shape[1] * LOG_2PI
 
 

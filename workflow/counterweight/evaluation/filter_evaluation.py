@@ -138,7 +138,7 @@ def evaluate_filter(
             cut,
             generator(seed, stream, repeat, "leaves").random(len(order) - cut),
         )
-        proxy, last, tables, own = proxies(repeat), None, None, []
+        proxy, last, tables, standard, own = proxies(repeat), None, None, None, []
         given = proxy_rows(proxy, rows.X, rows.Z)
         for setting, M, eta, rho in filtered(proxy, given, acceptance[repeat]):
             if M is not last:
@@ -147,8 +147,10 @@ def evaluate_filter(
                     name: (M[part].sum(axis=0), M[part].T @ rows.Z[part])
                     for name, part in rows.parts.items()
                 }
+            if repeat == 0 and standard is None:
+                standard = standardised(rows.X[rows.parts["test"]])
             one = setting, M, eta, rho
-            own += _setting_records(rows, one, tables, repeat == 0, large_leaf, level, theorem)
+            own += _setting_records(rows, one, tables, standard, large_leaf, level, theorem)
         own += classifier_records(
             predictions.get(repeat),
             models[repeat, ""],
@@ -167,9 +169,14 @@ def evaluate_filter(
     return records
 
 
-def _setting_records(rows, one, tables, first, large_leaf, level, theorem):
-    """Records of one setting on both parts; `first` of the first repeat has those by leaf, too."""
+def _setting_records(rows, one, tables, standard, large_leaf, level, theorem):
+    """Records of one setting on both parts.
+
+    `standard` are the standardised test rows of the first repeat, which has records by leaf, too;
+    None of others.
+    """
     setting, M, eta, rho = one
+    first = standard is not None
     p, alpha, own, seen = accept_probability(M, eta, rho), numbers_of(setting).get("alpha"), [], {}
     for name, part in rows.parts.items():
         leaves = Leaves(*_noisy(*tables[name], eta, rows.Z[part]), rows.Z[part])
@@ -188,7 +195,7 @@ def _setting_records(rows, one, tables, first, large_leaf, level, theorem):
     found = disclosure(part_counts(leaf, rows.Z[test], len(rho)), rows.classes, level)
     own.append(place | {"metric": "disclosivity_at_most", "value": found.bound})
     if first:
-        moved = distortions(standardised(rows.X[test]), rows.Z[test], p[test])
+        moved = distortions(standard, rows.Z[test], p[test])
         own += [
             place | {"metric": "distortion", "part": title, "value": value}
             for title, value in zip(rows.titles, moved, strict=True)

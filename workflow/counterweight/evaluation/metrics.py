@@ -27,7 +27,14 @@ from counterweight.numerics.estimate import (
     ratio_mean,
     shape_of,
 )
-from counterweight.numerics.ranking import auc_estimate, both_classes, checked_scores, placements
+from counterweight.numerics.ranking import (
+    auc_estimate,
+    bin_rows,
+    both_classes,
+    checked_scores,
+    placements,
+    rising_order,
+)
 
 #: Probabilities nearer to 0 or 1 than this are moved there for the log loss, and counted.
 CLIP = 1e-12
@@ -639,11 +646,10 @@ def predicted_over_observed(y, p, weight=None, top=1.0, groups=None):
     given; NaN where there is no positive.
     """
     positive, p = probabilities(y, p)
-    weight = np.ones(len(p)) if weight is None else checked_weights(weight, len(p))
-    order = np.argsort(-p, kind="stable")
-    running = np.cumsum(weight[order])
+    falling, running = rising_order(-p, None if weight is None else checked_weights(weight, len(p)))
+    weight = checked_weights(weight, len(p))
     last = min(np.searchsorted(running, top * running[-1] * (1 - 1e-12)), len(p) - 1)
-    rows = p >= p[order[last]]
+    rows = p >= -falling[last]
     w, p, positive = weight[rows], p[rows], positive[rows]
     observed = float(w @ positive)
     if not observed > 0:
@@ -679,17 +685,6 @@ def _with_unseen(found, positive, hit, weights, level):
         unseen = (1 - ((1 - level) / 2) ** (1 / effective)) / 2
         high, low = (high, low - unseen) if own.all() else (high + unseen, low)
     return replace(found, low=max(low, 0.0), high=min(high, 1.0))
-
-
-def bin_rows(p, weight, bins):
-    """Bin of each row, and the weight in each bin."""
-    order = np.argsort(p, kind="stable")
-    running = np.arange(1.0, len(p) + 1) if weight is None else np.cumsum(weight[order])
-    # The margin lets sums of weights round as they like without moving an edge.
-    targets = running[-1] * np.arange(1, bins) / bins * (1 + 1e-12)
-    edges = p[order[np.minimum(np.searchsorted(running, targets, side="right"), len(p) - 1)]]
-    place = np.searchsorted(edges, p, side="right")
-    return place, np.bincount(place, weight, bins).astype(float)
 
 
 def _both(positive, weight):

@@ -278,6 +278,24 @@ def placements(positive, score, weight):
     return float(np.average(place[positive], weights=weight[positive])), place
 
 
+def rising_order(values, weight):
+    """Values in rising order, and sums of the weights up to each; without weights their number."""
+    if weight is None:
+        return np.sort(values), np.arange(1.0, len(values) + 1)
+    order = np.argsort(values, kind="stable")
+    return values[order], np.cumsum(weight[order])
+
+
+def bin_rows(p, weight, bins):
+    """Bin of each row, and the weight in each bin."""
+    ordered, running = rising_order(p, weight)
+    # The margin lets sums of weights round as they like without moving an edge.
+    targets = running[-1] * np.arange(1, bins) / bins * (1 + 1e-12)
+    edges = ordered[np.minimum(np.searchsorted(running, targets, side="right"), len(p) - 1)]
+    place = np.searchsorted(edges, p, side="right")
+    return place, np.bincount(place, weight, bins).astype(float)
+
+
 def _in_order(chosen, score, weight):
     """Sorted scores of one class, and its weights in that order or their one value."""
     values = score[chosen]

@@ -15,9 +15,10 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics import bin_rows, probabilities
+from counterweight.evaluation.metrics import probabilities
 from counterweight.numerics.checks import as_numbers, checked_weights
 from counterweight.numerics.estimate import ratio_mean
+from counterweight.numerics.ranking import bin_rows
 from counterweight.reporting.charts import forms
 from counterweight.reporting.charts.selection_figures import LINES
 from counterweight.tables.parquet import setting_options

@@ -52,7 +52,8 @@ def test_a_failed_method_does_not_stop_the_others(again):
 
 
 def test_what_two_methods_fail_by_is_told_once(again):
-    again.config = with_method(with_method(again.config, TOO_MANY), TOO_MANY | {"name": "as_many"})
+    config = with_method(with_method(again.config, TOO_MANY), TOO_MANY | {"name": "as_many"})
+    again.config = config | {"only": ["twin"]}
     run = again.run("--quiet", "host", "--logger", "counterweight")
     assert run.status != 0
     assert run.output.count("ERROR: study twin, method ") == 1
@@ -135,6 +136,8 @@ def test_files_put_by_hand_are_used_and_wrong_ones_refused(unreachable, finished
 def test_a_damaged_raw_file_is_refused_in_one_sentence(again, damage):
     raw = again.folder / "data/generated/adult/adult.data"
     raw.write_text(damage(raw.read_text()))
+    # The report of what is there is about one study.
+    again.config = again.config | {"only": ["twin"]}
     run = again.run(PREPARED)
     assert run.status != 0
     told = again.text("results/logs/prepare/adult.log").strip()
@@ -195,7 +198,7 @@ def test_constraints_that_contradict_each_other_are_named(again):
     method = config["studies"]["rates"]["models"][1]
     method["constraints"] = ["recall(labeled) >= 0.95", "coverage(labeled) <= 0.1"]
     del method["sweep"]
-    again.config = config
+    again.config = config | {"only": ["rates"]}
     run = again.run("results/rates/metrics/ramp.parquet")
     assert run.status != 0
     told = again.text("results/logs/train/rates/ramp.log").splitlines()[-1]

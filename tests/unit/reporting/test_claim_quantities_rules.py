@@ -68,7 +68,7 @@ def over_sets(rule, plan):
 
 
 def outcomes_of(rule, plan):
-    """What a rule comes to by verdict, as the left side is moved and the right one stays."""
+    """What a rule comes to by verdict, as the left side is moved until it holds and fails."""
     if "benchmark" in rule:
         return over_sets(rule, plan)
     left, right = side_of(rule, "left"), side_of(rule, "right")
@@ -83,6 +83,8 @@ def outcomes_of(rule, plan):
         measured = Measurements(metrics_table("", "", rows).to_pandas())
         outcome = decide_rule(rule, measured, plan, ())
         made.setdefault(outcome["verdict"], outcome)
+        if {"holds", "fails"} <= {*made}:
+            break
     return made
 
 

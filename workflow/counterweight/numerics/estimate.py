@@ -640,16 +640,15 @@ def paired_interval(differences, test_share, level=0.95, bounds=UNBOUNDED):
         raise ValueError(f"level must lie between 0 and 1, not {level}")
     differences = np.asarray(differences, dtype=float).ravel()
     k = differences.size
-    if k == 0:
-        return np.nan, np.nan, np.nan
-    mean = float(differences.mean())
-    if k == 1 or not np.isfinite(mean):
+    mean = float(differences.mean()) if k else np.nan
+    if k < 2 or not np.isfinite(mean):
         return mean, np.nan, np.nan
     from scipy.special import stdtrit
 
     variance = float(differences.var(ddof=1)) * (1 / k + test_share / (1 - test_share))
-    half = float(stdtrit(k - 1, 0.5 + level / 2)) * np.sqrt(variance)
-    return mean, *around(mean, half, bounds)
+    half = float(stdtrit(k - 1, 0.5 + level / 2) * np.sqrt(variance))
+    plain = mean - half, mean + half
+    return mean, *(plain if bounds == UNBOUNDED else around(mean, half, bounds))
 
 
 def independent_interval(sides, test_shares, row_variances, level=0.95):

@@ -38,8 +38,9 @@ LIBRARIES = {
     "matplotlib": ("matplotlib", "numpy"),
     "highspy": ("highspy", "numpy"),
 }
+#: After the end of a line, which is searched for many times as fast as the beginning of one.
 _LIBRARY = re.compile(
-    rb"^[ \t]*(?:from|import)[ \t]+(%s)\b" % b"|".join(map(str.encode, LIBRARIES)), re.M
+    rb"\n[ \t]*(?:from|import)[ \t]+(%s)\b" % b"|".join(map(str.encode, LIBRARIES))
 )
 
 #: Constants that the plan alone reads, for the report: texts, and mappings of them.
@@ -97,9 +98,8 @@ def _modules_of(node, alias):
 #: An import of this package, read from the text: parsing every module would take most of the time
 #: that planning a run takes. A test holds it against the syntax trees.
 _IMPORT = re.compile(
-    r"(?:^|;)[ \t]*(?:from[ \t]+(counterweight[\w.]*)[ \t]+import[ \t]*"
-    r"(\((?:[^)#]|#.*\n)*\)|(?:[^;\n\\]|\\\n)*)|import[ \t]+((?:[^;\n\\]|\\\n)*\bcounterweight.*))",
-    re.M,
+    r"[\n;][ \t]*(?:from[ \t]+(counterweight[\w.]*)[ \t]+import[ \t]*"
+    r"(\((?:[^)#]|#.*\n)*\)|(?:[^;\n\\]|\\\n)*)|import[ \t]+((?:[^;\n\\]|\\\n)*\bcounterweight.*))"
 )
 
 
@@ -107,7 +107,7 @@ _IMPORT = re.compile(
 def imports(path):
     """Modules of this package that a source file imports, at any depth of nesting."""
     names = set()
-    for package, parts, whole in _IMPORT.findall(_source(path).decode()):
+    for package, parts, whole in _IMPORT.findall("\n" + _source(path).decode()):
         listed = re.sub(r"#.*|[()\\]", "", parts or whole).split(",")
         words = [part.split()[0] for part in listed if part.strip()]
         names.update([package, *(f"{package}.{word}" for word in words)] if package else words)
@@ -175,7 +175,7 @@ def loaded(script, run="", uses=(), modules=()):
 
 @functools.lru_cache(None)
 def _libraries_of(source):
-    return frozenset(name.decode() for name in _LIBRARY.findall(source))
+    return frozenset(name.decode() for name in _LIBRARY.findall(b"\n" + source))
 
 
 @functools.lru_cache(None)

@@ -53,7 +53,7 @@ class Measurements:
         }
         self._repeats, self._values = (metrics[name].to_numpy() for name in ("repeat", "value"))
         self._errors = metrics["standard_error"].to_numpy(float)
-        self._frames, self._chance = {}, None
+        self._frames, self._numbers, self._chosen, self._chance = {}, {}, {}, None
 
     def frame(self, side, every):
         """Rows by repeat, columns by place; None where nothing was measured. Made once.
@@ -88,15 +88,46 @@ class Measurements:
 
         Those are common to all: what is paired stays so. Rules of one study have the same.
         """
-        frames = [side for side in sides if isinstance(side, pd.DataFrame)]
+        return sides if self._chance is None else self._paired(*sides, choose=self._chosen_of)
+
+    def numbers(self, rule, measured, told):
+        """Both sides of a rule, a number for each repeat, as they are or at the repeats chosen.
+
+        Made once: `told` takes the frames of `measured` at their common repeats, and gives Series
+        by the place of a repeat among these, or on the right a number for all.
+        """
+        if id(rule) not in self._numbers:
+            frame, other = self._paired(*measured())
+            sides, kept = told(frame, other), np.full(len(frame), -1)
+            kept[sides[0].index] = np.arange(len(sides[0]))
+            sides = [side.to_numpy() if isinstance(side, pd.Series) else side for side in sides]
+            # The rule is held, so that no other has its identity.
+            self._numbers[id(rule)] = rule, kept, sides
+        _, kept, sides = self._numbers[id(rule)]
         if self._chance is None:
             return sides
+        at = kept[self._chosen_of(len(kept))]
+        at = at[at >= 0]
+        if not len(at):
+            raise Missing("the two sides have no repeat in common")
+        return [side[at] if isinstance(side, np.ndarray) else side for side in sides]
+
+    def _chosen_of(self, repeats):
+        """Which of so many repeats `redrawn` has chosen."""
+        if (repeats, self._chance) not in self._chosen:
+            rng = generator(0, f"{repeats} repeats", self._chance, "redraw")
+            at = rng.integers(0, repeats, repeats) if repeats else np.empty(0, int)
+            self._chosen[repeats, self._chance] = at
+        return self._chosen[repeats, self._chance]
+
+    @staticmethod
+    def _paired(*sides, choose=np.arange):
+        """Frames (or numbers) of a rule at repeats that all of them have, those that are chosen."""
+        frames = [side for side in sides if isinstance(side, pd.DataFrame)]
         common = frames[0].index
         for frame in frames[1:]:
             common = common.intersection(frame.index)
-        rng = generator(0, f"{len(common)} repeats", self._chance, "redraw")
-        at = rng.integers(0, len(common), len(common)) if len(common) else []
-        at, order = common[at], pd.RangeIndex(len(common), name="repeat")
+        at, order = common[choose(len(common))], pd.RangeIndex(len(common), name="repeat")
         return [
             pd.DataFrame(side.to_numpy()[side.index.get_indexer(at)], order, side.columns)
             if isinstance(side, pd.DataFrame)

@@ -194,34 +194,58 @@ def _judge(comparison, margin, low, high):
     return "holds" if outside else "fails" if inside else "undecided"
 
 
+def _frames(rule, left, right, metrics, plan, failures):
+    """What was measured of the two sides of a rule; a number on the right stays one."""
+    each = bool(rule.get("each"))
+    frame = places_of(metrics, left, plan, failures, each)
+    if each and isinstance(right, dict) and "option" in right:
+        return frame, option_values(frame, right["option"])
+    if isinstance(right, dict):
+        right = places_of(metrics, right, plan, failures, each)
+    return frame, right
+
+
+def _by_repeat(rule, left, right, frame, other, average):
+    """Numbers of both sides in the repeats that both have; differences of places as those of one.
+
+    The right side is a number where the rule has one.
+    """
+    if each := rule.get("each"):
+        values = differences(frame, other, each, bool(rule.get("relative")), average)
+        other = 0.0
+    else:
+        values = values_of(frame, left, average)
+    if isinstance(other, pd.DataFrame):
+        values, other = values.align(values_of(other, right, average), join="inner")
+    if values.empty and (each or isinstance(right, dict)):
+        raise Missing("the two sides have no repeat in common")
+    return values, other
+
+
 def _differences(rule, left, right, metrics, plan, failures, average):
     """Left minus right of a rule, one number for each repeat."""
     relative, each = bool(rule.get("relative")), rule.get("each")
-    frame, other = places_of(metrics, left, plan, failures, bool(each)), right
-    if each and isinstance(right, dict) and "option" in right:
-        other = option_values(frame, right["option"])
-    elif isinstance(right, dict):
-        other = places_of(metrics, right, plan, failures, bool(each))
-    frame, other = metrics.drawn(frame, other)
+
+    def measured():
+        return _frames(rule, left, right, metrics, plan, failures)
+
+    def told(frame, other):
+        return _by_repeat(rule, left, right, frame, other, average)
+
+    if average or (each and relative):
+        # Means over the repeats that are drawn; ratios of places, each of which has to be there.
+        sides = told(*metrics.drawn(*measured()))
+        values, other = (one.to_numpy() if isinstance(one, pd.Series) else one for one in sides)
+    else:
+        values, other = metrics.numbers(rule, measured, told)
     if each:
-        difference = differences(frame, other, each, relative, average).to_numpy()
-        if not len(difference):
-            raise Missing("the two sides have no repeat in common")
-        return difference
-    values = values_of(frame, left, average)
-    if isinstance(right, dict):
-        other = values_of(other, right, average)
-        values, other = values.align(other, join="inner")
-        if values.empty:
-            raise Missing("the two sides have no repeat in common")
-        other = other.to_numpy()
+        return values
     if "passes_over" in rule:
-        told = values.to_numpy() != rule["passes_over"]
-        values, other = values[told], other[told] if isinstance(other, np.ndarray) else other
+        tell = values != rule["passes_over"]
+        values, other = values[tell], other[tell] if isinstance(other, np.ndarray) else other
         if len(values) < LEAST_SPLITS:
             few = wording.count(len(values), "repeat")
-            raise Nothing(f"{few} of {len(told)} with anything to tell it by")
-    values = values.to_numpy()
+            raise Nothing(f"{few} of {len(tell)} with anything to tell it by")
     difference = log_ratio(values, other) if relative else values - other
     if np.isnan(difference).any():
         raise Missing("the difference is not a number")
@@ -560,7 +584,7 @@ def decide(claims, metrics, plan, failures=()):
 
 SCHEMA = schema_path("claims.schema.yaml")
 #: A safe loader, in C where there is one.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def _place(file, document, path):
@@ -612,11 +636,11 @@ def load_claims(paths):
     if not paths:
         return [], []
     with open(SCHEMA, encoding="utf-8") as file:
-        validator = jsonschema.Draft202012Validator(yaml.load(file, _LOADER))
+        validator = jsonschema.Draft202012Validator(yaml.load(file, LOADER))
     claims, printed = [], []
     for path in sorted(map(Path, paths)):
         try:
-            document = yaml.load(path.read_text(encoding="utf-8"), _LOADER)
+            document = yaml.load(path.read_text(encoding="utf-8"), LOADER)
         except FileNotFoundError as error:
             text = f"The claim file {path} is not there: check the path."
             raise CounterweightError(text) from error

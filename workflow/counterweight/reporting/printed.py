@@ -26,6 +26,7 @@ from counterweight.reporting.blocks import (
 from counterweight.reporting.claim_quantities import Measurements, Missing, measure_in, places_of
 from counterweight.reporting.claims import (
     ASKS,
+    LOADER,
     REDRAWS,
     conditions,
     decide_rule,
@@ -64,7 +65,7 @@ def load_items(paths):
     """Tables and figures, findings and answers of checked claim files, each with its ``title``."""
     made = {"items": [], "findings": [], "answers": []}
     for path in sorted(map(Path, paths)):
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = yaml.load(path.read_text(encoding="utf-8"), LOADER)
         of = {"paper": document["paper"], "title": document["title"]}
         for kind, known in made.items():
             known += [of | entry for entry in document.get(kind, ())]

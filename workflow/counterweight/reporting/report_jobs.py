@@ -1,5 +1,6 @@
 """The jobs of the report stage, and the part of the plan that figures, tables and pages show."""
 
+import functools
 import os
 import posixpath
 import re
@@ -241,11 +242,12 @@ def has_column_report(plan, study):
     return bool(own) and not tasks.module_of(study).parts(plan, study)
 
 
+@functools.lru_cache(None)
 def claimed():
-    """Studies that claims of papers name, read from the text of their files."""
+    """Studies that claims of papers name, read once from the text of their files."""
     files = (components.PACKAGE.parent / "claims").glob("*.yaml")
     texts = (path.read_text(encoding="utf-8") for path in files)
-    return {name for text in texts for name in re.findall(r"\bstudy: (\w+)", text)}
+    return frozenset(name for text in texts for name in re.findall(r"\bstudy: (\w+)", text))
 
 
 def has_ledger(plan):

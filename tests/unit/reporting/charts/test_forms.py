@@ -22,6 +22,7 @@ from matplotlib.text import Text
 def labelled(study_of):
     """The study of a figure; its measures have labels, which stay where their names do not."""
 
+    @functools.cache
     def study(name):
         study = study_of(name)
         study.plan["labels"]["measure"] |= {"error": "error", "churn": "churn", "dr": "dr"}

@@ -1,11 +1,17 @@
-"""Distinct rows: merged, sparse, centred, with a penalised bias."""
+"""Distinct rows: merged, sparse, centred, with a penalised bias; sums along Newton steps."""
 
 import numpy as np
 import pytest
 from counterweight.models.constraints import newton as solvers
 from counterweight.models.constraints.convex_step import ConvexStep, start_state
 from counterweight.models.constraints.majorisation import minimise_rates
-from counterweight.models.constraints.newton import DistinctRows, Smooth, _searched, newton
+from counterweight.models.constraints.newton import (
+    DistinctRows,
+    LineSums,
+    Smooth,
+    _searched,
+    newton,
+)
 from rate_problems import PENALTY, problem
 from scipy import sparse
 
@@ -87,8 +93,9 @@ def test_products_of_distinct_rows_are_those_of_their_matrix(form):
     np.testing.assert_allclose(rows.part(chosen, more).scores(w), part @ w)
 
 
-@pytest.mark.parametrize("columns", [20, 200])
-def test_normal_matrices_of_sparse_rows_are_those_of_dense_ones(columns):
+@pytest.mark.parametrize("columns, few", [(20, 1000), (200, 1000), (20, 10), (200, 10)])
+def test_normal_matrices_of_sparse_rows_are_those_of_dense_ones(columns, few, monkeypatch):
+    monkeypatch.setattr(solvers, "BLOCK", few)
     rng = np.random.default_rng(2)
     X = (rng.random((300, columns)) < 0.1) * rng.random((300, columns))
     weight = rng.normal(size=300) * (rng.random(300) < 0.5)
@@ -101,6 +108,10 @@ def test_normal_matrices_of_sparse_rows_are_those_of_dense_ones(columns):
     np.testing.assert_allclose(
         centred.gram(weight), moved.T @ (weight[:, None] * moved), atol=1e-10
     )
+    assert ("_pairs" in vars(rows)) is (few == 10)
+    monkeypatch.setattr(solvers, "MOST_PAIRS", 1)
+    other = DistinctRows(sparse.csr_matrix(X), merge=False)
+    np.testing.assert_allclose(other.gram(weight), rows.gram(weight), atol=1e-10)
 
 
 def smooth_step(sharpness=3.0, m=2, form=np.asarray):
@@ -184,3 +195,23 @@ def test_sums_kept_along_steps_are_those_of_all_rows(form, monkeypatch):
         np.testing.assert_allclose(smooth.gradient(w, v, kept), smooth.gradient(w, v, anew))
         np.testing.assert_allclose(smooth.hessian(v, kept), smooth.hessian(v, anew), atol=1e-9)
     assert 0 < crossed[1] < 0.3 < crossed[3]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_sums_of_lines_and_parts_follow_the_terms_that_change(form, monkeypatch):
+    monkeypatch.setattr(solvers, "LEAST_COLUMNS", 1)
+    rng = np.random.default_rng(8)
+    rows = DistinctRows(form(rng.integers(0, 3, (80, 4)) + 0.25), merge=False)
+    terms = rng.normal(size=(2, 80))
+    whole = np.column_stack([rows.scores(line) for line in np.eye(5)])
+    assert (rows.by_row is None) is (form is sparse.csr_matrix)
+    kept, w = LineSums(rows), rng.normal(size=5)
+    for changed in (80, 3, 0, 60):
+        terms = terms.copy()
+        terms[:, rng.permutation(80)[:changed]] += 1.0
+        np.testing.assert_allclose(kept.at(terms), terms @ whole, atol=1e-12)
+        near = rng.random(80) < 0.4
+        far = np.where(near, 0.0, terms) @ whole
+        part = np.vstack([whole[near], far])
+        np.testing.assert_allclose(kept.part(near, terms).scores(w), part @ w, atol=1e-12)
+        np.testing.assert_allclose(kept.part(near, terms).gram(np.ones(len(part))), part.T @ part)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.newton import Smooth, newton, solver
+from counterweight.models.constraints.newton import LineSums, Smooth, newton, solver
 
 #: Constraint values up to this, of costs that sum to one, are rounding.
 ROUNDING = 1e-10
@@ -85,11 +85,14 @@ class ConvexStep:
         constant = self.constant[:1] + v @ self.constant[1:]
         return replace(self, positive=p[None], negative=q[None], constant=constant)
 
-    def lower_bound(self, above, below, v):
+    def lower_bound(self, above, below, v, kept=None):
         """Dual value at hinge slopes in [0, 1] and multipliers v >= 0: a certified lower bound."""
         p, q = self.costs(v)
         up, down = p * above, q * below
-        slope = self.rows.combine(up - down)
+        if kept is None or self.rows.by_row is None:
+            slope = self.rows.combine(up - down)
+        else:
+            slope = np.append(1.0, v) @ kept.at(self.positive * above - self.negative * below)
         quadratic = 0.5 * np.sum(slope * slope / self.regularisation)
         return 0.5 * (up.sum() + down.sum()) - quadratic + self.constant[0] + v @ self.constant[1:]
 
@@ -198,7 +201,9 @@ def solve_whole(
     """
     m = len(step.constant) - 1
     limit = np.broadcast_to(np.asarray(limit, float), (m,))
-    w, f = state.w, step.rows.scores(state.w)
+    w, kept = state.w, LineSums(step.rows)
+    known = anchor is not None and np.array_equal(w, anchor[0])
+    f = anchor[1] if known else step.rows.scores(w)
     best = ConvexState(state.w, state.above, state.below, state.multipliers)
     if anchor is not None:
         best.w, best.upper = anchor[0], step.value(anchor[1], anchor[0])[0]
@@ -214,10 +219,10 @@ def solve_whole(
         if relative is not None and np.isfinite(best.upper):
             asked = min(tol, max(relative * (best.upper - step.constant[0]), 1e-12))
         accuracy = max(min(1e-4, strict * gap), strict * asked)
-        w, f, above, below, v, count, solved = newton(smooth, w, f, accuracy, 50)
+        w, f, above, below, v, count, solved = newton(smooth, w, f, accuracy, 50, kept)
         newtons += count
         state = ConvexState(w, above, below, v)
-        lower = step.lower_bound(above, below, v)
+        lower = step.lower_bound(above, below, v, kept)
         if lower > best.lower:
             best.lower = lower
         value, point = reached(step, w, f, anchor, limit)

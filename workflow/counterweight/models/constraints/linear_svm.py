@@ -24,7 +24,7 @@ from counterweight.models.constraints.estimator import (
     own,
     two_columns,
 )
-from counterweight.models.constraints.newton import DistinctRows, solver
+from counterweight.models.constraints.newton import DistinctRows, HingeSums, solver
 from counterweight.models.constraints.thresholds import Cuts, Rates, exact_pair
 from counterweight.numerics.estimator import NamedColumns
 from counterweight.numerics.rates.values import compile as compile_rates
@@ -171,22 +171,22 @@ class HingeRows:
             slope = np.clip(centre + sharpness * z, 0.0, 1.0)
             value += cost @ (slope * z - (slope - centre) ** 2 / (2 * sharpness))
             slopes.append(slope)
-        return value, slopes
+        return value, np.array(slopes)
 
     def _smooth_minimum(self, w, f, centres, sharpness, line, accuracy):
         """Newton steps with backtracking, within the plane of `line`."""
         value, slopes = self._smoothed(w, f, centres, sharpness)
+        sums = HingeSums(self.rows, np.array([self.above, self.below])[:, None], sharpness)
+        sums.start(slopes, np.empty(0))
         for count in range(INNER + 1):
-            up, down = self.above * slopes[0], self.below * slopes[1]
-            gradient = self.regularisation * w + self.rows.combine(up - down)
+            gradient = self.regularisation * w + sums.sums[0]
             within = gradient
             if line is not None:
                 within = gradient - line * ((line @ gradient) / (line @ line))
             loss = 0.5 * np.sum(within**2) / self.penalty
             if loss <= accuracy or count == INNER:
                 break
-            bent = [(slope > 0) & (slope < 1) for slope in slopes]
-            hessian = self.rows.gram(sharpness * (self.above * bent[0] + self.below * bent[1]))
+            hessian = sums.matrix(np.empty(0))
             diagonal = np.diag_indices_from(hessian)
             hessian[diagonal] += self.regularisation + 1e-12 * (1 + hessian[diagonal].max())
             solve = solver(hessian)
@@ -204,6 +204,7 @@ class HingeRows:
                 break
             w, f = w + share * move, f + share * change
             value, slopes = trial
+            sums.go(slopes, np.empty(0), share * move, share * change)
         return w, f, slopes, count
 
 

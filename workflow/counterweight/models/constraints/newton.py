@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -13,6 +14,10 @@ from counterweight.numerics.rates.datasets import checked_features, is_sparse
 BLOCK = 8192
 #: Columns up to which sparse rows are made dense for their normal matrix, which then takes half.
 FEW_COLUMNS = 150
+#: Bytes of wide rows up to which they are held a second time, row by row.
+MOST_BYTES = 256_000_000
+#: Products of two values of a row, of all sparse rows together, up to which they are kept.
+MOST_PAIRS = 5_000_000
 
 
 def _scrambled(values):
@@ -138,20 +143,27 @@ class DistinctRows:
         sums = (self._transposed @ r.T).T if self.is_sparse else r @ self.matrix
         return sums if self.centre is None else sums - r.sum(axis=-1)[..., None] * self.centre
 
+    @cached_property
+    def by_row(self):
+        """The rows once more, each in one place of memory, to take some of: where they are wide."""
+        wide = not self.is_sparse and self.centre is None and self.shape[1] >= LEAST_COLUMNS
+        return self.matrix.copy("C") if wide and self.matrix.nbytes <= MOST_BYTES else None
+
     def part(self, chosen, more):
         """The `chosen` distinct rows, with rows `more` (k, coordinates), bias included, after them.
 
         For `scores`, `combine` and `gram`; it has no `group`.
         """
-        other = copy.copy(self)
+        other, places = copy.copy(self), np.flatnonzero(chosen)
         more = more if self.centre is None else more + self.centre
         if self.is_sparse:
             from scipy import sparse
 
             other.matrix = sparse.vstack([self.matrix[chosen], sparse.csr_matrix(more)], "csr")
             other._transposed = other.matrix.T
+        elif self.by_row is not None:
+            other.matrix = other.by_row = np.vstack([self.by_row[places], more])
         else:
-            places = np.flatnonzero(chosen)
             columns = np.empty((self.shape[1], len(places) + len(more)))
             np.take(self.matrix.T, places, axis=1, out=columns[:, : len(places)], mode="clip")
             columns[:, len(places) :] = more.T
@@ -162,15 +174,43 @@ class DistinctRows:
     def taken(self, places):
         """Distinct rows by place, for `combine` and `gram`; they have no `group`."""
         other = copy.copy(self)
-        other.matrix = self.matrix[places]
+        if self.by_row is not None:
+            other.matrix = other.by_row = self.by_row[places]
+        else:
+            other.matrix = self.matrix[places]
         if self.is_sparse:
             other._transposed = other.matrix.T
         other.shape, other.group = other.matrix.shape, None
         return other
 
+    @cached_property
+    def _pairs(self):
+        """Products of each row's values, two by two: sparse, a column a row; None if too many."""
+        from scipy import sparse
+
+        stored, d = self.matrix, self.shape[1]
+        length = np.diff(stored.indptr).astype(np.int64)
+        count = length * (length + 1) // 2
+        if count.sum() > MOST_PAIRS:
+            return None
+        first = np.arange(stored.nnz)
+        partners = np.repeat(stored.indptr[1:], length) - first
+        inside = np.arange(count.sum()) - np.repeat(np.cumsum(partners) - partners, partners)
+        first = np.repeat(first, partners)
+        second = first + inside
+        place = stored.indices[first].astype(np.int64) * d + stored.indices[second]
+        products, ends = stored.data[first] * stored.data[second], np.append(0, np.cumsum(count))
+        return sparse.csr_matrix((products, place, ends), shape=(len(count), d * d)).T
+
     def gram(self, weight):
         """X' diag(weight) X; only rows with a weight are touched."""
         used = np.flatnonzero(weight)
+        many = self.is_sparse and self.group is not None and len(used) > BLOCK
+        if many and self._pairs is not None:
+            products = (self._pairs @ weight).reshape(2 * [self.shape[1]])
+            products += products.T
+            products[np.diag_indices_from(products)] *= 0.5
+            return self._centred(products, products[-1], weight.sum())
         part, weight = self.matrix[used], weight[used]
         few = self.is_sparse and self.shape[1] <= FEW_COLUMNS and len(used) <= BLOCK
         part = part.toarray() if few else part
@@ -184,10 +224,13 @@ class DistinctRows:
         else:
             scaled.data *= np.repeat(factor, np.diff(part.indptr))
             products = (scaled.T @ part).toarray()
+        return self._centred(products, part.T @ factor, weight.sum())
+
+    def _centred(self, products, sums, total):
+        """A normal matrix less the centre, by weighted sums of the rows and of the weights."""
         if self.centre is None:
             return products
-        sums = part.T @ factor
-        crossed = np.outer(self.centre, sums - 0.5 * weight.sum() * self.centre)
+        crossed = np.outer(self.centre, sums - 0.5 * total * self.centre)
         return products - crossed - crossed.T
 
 
@@ -200,10 +243,42 @@ NEAR_SHARE = 0.6
 # Lines up to which, and columns of dense rows from which sums are kept from step to step, if the
 # hinges that go to another piece are no more than this share of those that bend.
 MOST_LINES, LEAST_COLUMNS, CROSSED = 6, 100, 0.5
+# Share of all rows up to which only those with other terms are gone through for their sums.
+CHANGED = 0.2
 # Points that are looked at along a step, at most.
 SEARCHES = 20
 # Rounds in which rows that the sum misjudged join the others.
 ROUNDS = 20
+
+
+class LineSums:
+    """Sums X'r over all rows, of a few lines r, along a search.
+
+    Where rows are held `by_row` only those whose terms changed are gone through again.
+    """
+
+    def __init__(self, rows):
+        self.rows, self.terms, self.sums = rows, None, None
+
+    def at(self, terms):
+        """The sums (lines, coordinates) of terms (lines, n)."""
+        places = None
+        if self.terms is not None:
+            places = np.flatnonzero((terms != self.terms).any(axis=0))
+        if places is None or len(places) > CHANGED * len(terms[0]):
+            self.sums = self.rows.combine(terms)
+        else:
+            change = terms[:, places] - self.terms[:, places]
+            self.sums = self.sums + self.rows.taken(places).combine(change)
+        self.terms = terms
+        return self.sums
+
+    def part(self, near, terms):
+        """The rows `near`, and after them, a row a line, what the terms of the others come to."""
+        if self.rows.by_row is None:
+            return self.rows.part(near, self.rows.combine(np.where(near, 0.0, terms)))
+        own = self.rows.taken(np.flatnonzero(near)).combine(terms[:, near])
+        return self.rows.part(near, self.at(terms) - own)
 
 
 class HingeSums:
@@ -340,22 +415,22 @@ class Smooth:
             found |= cost.any(axis=0) & ((np.abs(z) < width) | ((slope > 0) & (slope < 1)))
         return found
 
-    def reduced(self, near, f):
+    def reduced(self, near, f, kept):
         """The same where only hinges of `near` rows bend; the others keep their slopes at f.
 
-        Each rate gets one more row, the sum of those others, as a linear term.
+        Each rate gets one more row, the sum of those others, as a linear term; `kept` are
+        `LineSums`.
         """
         step, (above, below) = self.step, self.slopes(f)
-        up = np.where(near, 0.0, step.positive * above)
-        down = np.where(near, 0.0, step.negative * below)
+        up, down = step.positive * above, step.negative * below
         lines = len(step.constant)
         ones, none = np.ones(lines), np.zeros(lines)
         part = replace(
             step,
-            rows=step.rows.part(near, step.rows.combine(up - down)),
+            rows=kept.part(near, up - down),
             positive=np.hstack([step.positive[:, near], np.eye(lines)]),
             negative=np.hstack([step.negative[:, near], np.zeros((lines, lines))]),
-            constant=step.constant + 0.5 * (up + down).sum(axis=1) - 0.5,
+            constant=step.constant + 0.5 * np.where(near, 0.0, up + down).sum(axis=1) - 0.5,
         )
         return replace(
             self,
@@ -366,21 +441,22 @@ class Smooth:
         )
 
 
-def newton(smooth, w, f, accuracy, most):
+def newton(smooth, w, f, accuracy, most, kept=None):
     """Minimise a smooth function by Newton steps, on the rows that may bend.
 
     Rows that are far from bending are a linear sum. Where that proves wrong they join the others,
     and the minimiser is sought again: what is returned is judged on all rows. Stops when the
     gradient, which bounds what the dual value loses, is small enough. Gives w, f, slopes,
-    multipliers, the number of steps and whether they sufficed.
+    multipliers, the number of steps and whether they sufficed. `kept` are `LineSums` of the rows.
     """
     count, joined, rows = 0, np.zeros(len(f), bool), smooth.step.rows
+    kept = kept or LineSums(rows)
     now = smooth.at(f, w)
     for _ in range(ROUNDS):
         near = smooth.near(f) | joined
         if near.mean() > NEAR_SHARE or count >= most:
             break
-        part = smooth.reduced(near, f)
+        part = smooth.reduced(near, f, kept)
         w_new, taken, done = _steps(part, w, part.step.rows.scores(w), accuracy, most - count)
         count += taken
         f_new = rows.scores(w_new)
@@ -388,8 +464,8 @@ def newton(smooth, w, f, accuracy, most):
         far = ~near & ((trial[1] != now[1]) | (trial[2] != now[2]))
         right = not far.any()
         if not right and trial[0] <= now[0]:
-            slope = smooth.gradient(w_new, trial[3], smooth.hinge_sums(*trial[1:]))
-            right = done = smooth.lost(slope) <= accuracy
+            kept.at(smooth.step.positive * trial[1] - smooth.step.negative * trial[2])
+            right = done = smooth.lost(smooth.gradient(w_new, trial[3], kept)) <= accuracy
         if not right:
             joined |= far
             share, trial = _searched(smooth, w, f, w_new - w, f_new - f, now)

@@ -158,6 +158,19 @@ def test_amounts_are_from_0_up_with_the_weighted_mean_of_the_outcomes(link):
     np.testing.assert_array_equal(again.predict(X), found.predict(X))
 
 
+def test_fits_to_several_outcomes_are_those_to_each():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(200, 5)) * [1, 10, 0.1, 1, 1]
+    X[:, 3] = 2.0
+    outcomes = np.array([X[:, 0] + rng.normal(size=200), 1 + 0.01 * rng.normal(size=200)])
+    several = RidgeModel.of_several(X, outcomes)
+    assert several[0].l2 < several[1].l2
+    for found, y in zip(several, outcomes, strict=True):
+        one = RidgeModel(l2=None).fit(X, y)
+        np.testing.assert_allclose(found.coef_, one.coef_, rtol=1e-12)
+        assert found.intercept_ == pytest.approx(one.intercept_, rel=1e-12)
+
+
 def test_amounts_that_are_all_0_in_a_fit_have_no_log_link():
     X, y, _ = amounts(60, True)
     found = AmountModel(l2=1e-3).fit(X, np.zeros(60))

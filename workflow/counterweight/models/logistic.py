@@ -120,6 +120,16 @@ class _Linear:
         return model
 
 
+def _moments(X, weight):
+    """What a ridge regression needs of its rows and weights, the latter first."""
+    share = weight / weight.sum()
+    centre = share @ X
+    scale = np.sqrt(share @ (X - centre) ** 2)
+    scale[scale == 0] = 1.0
+    standard = (X - centre) / scale
+    return weight, centre, scale, standard, (standard * weight[:, None]).T @ standard
+
+
 class RidgeModel(_Linear, Estimator, RegressorMixin, BaseEstimator):
     """Ridge regression of a number, the sibling of `LogisticModel`, with the same parameters."""
 
@@ -133,20 +143,28 @@ class RidgeModel(_Linear, Estimator, RegressorMixin, BaseEstimator):
         if not np.isfinite(y).all():
             raise CounterweightError("Outcomes must be finite numbers in the rows of a fit.")
         weight = weight / weight.mean()
-        share = weight / weight.sum()
-        centre, middle = share @ X, share @ y
-        scale = np.sqrt(share @ (X - centre) ** 2)
-        scale[scale == 0] = 1.0
-        standard = (X - centre) / scale
-        penalty = len(X) * self._penalty(X, y, weight)
-        gram = (standard * weight[:, None]).T @ standard + penalty * np.eye(X.shape[1])
+        return self._solved(y, self._penalty(X, y, weight), *_moments(X, weight))
+
+    def _solved(self, y, penalty, weight, centre, scale, standard, gram):
+        """The fit by its penalty a row, and by what rows and weights alone say."""
+        middle = (weight / weight.sum()) @ y
+        gram = gram + len(y) * penalty * np.eye(len(gram))
         self.coef_ = np.linalg.solve(gram, standard.T @ (weight * (y - middle))) / scale
-        self.intercept_, self.n_iter_, self.converged_ = (
-            float(middle - self.coef_ @ centre),
-            1,
-            True,
-        )
+        self.intercept_ = float(middle - self.coef_ @ centre)
+        self.n_iter_, self.converged_ = 1, True
         return self
+
+    @classmethod
+    def of_several(cls, X, outcomes):
+        """Fits to several outcomes (m, n) of the same rows, each with the penalty chosen."""
+        weight = np.ones(len(X))
+        asked = X[:ASKED_ROWS], outcomes[:, :ASKED_ROWS], weight[:ASKED_ROWS]
+        found = np.argmin(cls.left_out(*asked, CHOICES), axis=1)
+        told, penalties = _moments(X, weight), np.array(CHOICES)[found] / len(X)
+        return [
+            cls(penalty)._solved(y, penalty, *told)
+            for y, penalty in zip(outcomes, penalties, strict=True)
+        ]
 
     def predict(self, X):
         """The expected number, (n,)."""

@@ -259,18 +259,23 @@ def left_out_losses(X, y, sample_weight, penalties):
 def left_out_squares(X, y, weight, penalties):
     """Mean squared error of rows left out, at each penalty on all rows together, (P,).
 
-    Exact (Allen 1974): the residual of the fit to all rows over one minus its leverage.
+    Exact (Allen 1974): the residual of the fit to all rows over one minus its leverage. Of several
+    outcomes, y (m, n), those of each, (m, P).
     """
     X, y = np.asarray(X, float), np.asarray(y, float)
-    rows, penalised, *_ = standard_rows(X, weight)
-    gram, to = (rows * weight[:, None]).T @ rows, rows.T @ (weight * y)
-    losses = []
-    for penalty in penalties:
-        inverse = np.linalg.pinv(gram + np.diag(penalty * penalised), hermitian=True)
-        leverage = weight * np.einsum("ij,ij->i", rows @ inverse, rows)
-        left = (y - rows @ (inverse @ to)) / np.maximum(1 - leverage, 1e-6)
-        losses.append(weight @ left**2 / weight.sum())
-    return np.array(losses)
+    rows, total, own = standard_rows(X, weight)[0][:, :-1], weight.sum(), weight[:, None]
+    # Columns of mean 0 are orthogonal to the constant, and all penalties share their axes.
+    size, axes = np.linalg.eigh((rows * own).T @ rows)
+    along, bent = rows @ axes, np.maximum(size, 0.0)[:, None] + np.asarray(penalties)
+    shrunk = np.where(bent > 1e-15 * total, 1 / np.where(bent > 0, bent, 1.0), 0.0)
+    leverage = own * (along**2 @ shrunk + 1 / total)
+
+    def losses(y):
+        pull = along.T @ (weight * (y - weight @ y / total))
+        left = (y - weight @ y / total)[:, None] - along @ (shrunk * pull[:, None])
+        return weight @ (left / np.maximum(1 - leverage, 1e-6)) ** 2 / total
+
+    return losses(y) if y.ndim == 1 else np.array([losses(one) for one in y])
 
 
 def standard_rows(X, weight):

@@ -48,6 +48,15 @@ def test_a_range_of_a_column_is_told_and_chance_is_not():
     assert len(told_boxes(X, [(X[:, 0] >= low[-400]) & (X[:, 0] < low[-360])])) == 1
 
 
+def test_boxes_of_a_group_are_told_of_its_complement_only_where_there_are_none():
+    X, _, old = aged()
+    both = old & (X[:, 5] == 1)  # one box; what is left are two
+    by_chance = np.random.default_rng(0).random(len(X)) < 0.5
+    alone = told_boxes(X, [both])
+    assert len(alone) and len(told_boxes(X, [~both]))
+    np.testing.assert_array_equal(told_boxes(X, [by_chance, ~by_chance, both, ~both]), alone)
+
+
 def test_no_result_is_behind_thresholds_of_groups_that_a_column_tells():
     kappa = 1.0
     X, y, old = aged(2000)

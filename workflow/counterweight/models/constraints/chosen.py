@@ -440,7 +440,7 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         By some `rows`, in the units of all, so that scores less these lines compare.
         """
         slopes = (problem.positive - problem.negative)[1:] * len(X)
-        return [RidgeModel(l2=None).fit(X[rows], slope[rows]) for slope in slopes]
+        return RidgeModel.of_several(X[rows], slopes[:, rows]) if len(slopes) else []
 
     def _crossed_lines(self, X, problem, fold):
         lines = np.zeros((len(problem.names), len(X)))

@@ -144,11 +144,11 @@ def told_boxes(X, groups, linear=True):
     themselves are features of the line, so that a group which a sum of them tells needs no
     indicator.
     """
-    found, seen = [], []
+    found, seen, failed = [], [], []
     for mask in groups:
         if any((mask == one).all() or (mask != one).all() for one in seen):
             continue
-        boxes = _boxes(X, mask, linear)
+        boxes = _boxes(X, mask, linear, failed)
         if boxes:
             first = len({line[0] for line in found})
             found += [(first + k, *side) for k, box in enumerate(boxes) for side in box]
@@ -156,8 +156,11 @@ def told_boxes(X, groups, linear=True):
     return np.array(found, dtype=float).reshape(-1, 4)
 
 
-def _boxes(X, mask, linear):
-    """Boxes, lists of (column, low, high), that together are the group, or none."""
+def _boxes(X, mask, linear, failed):
+    """Boxes, lists of (column, low, high), that together are the group, or none.
+
+    `failed` are groups that no tree tells, and so of no complement; it grows.
+    """
     (n, d), members = X.shape, int(mask.sum())
     if not 0 < members < n:
         return []
@@ -172,9 +175,13 @@ def _boxes(X, mask, linear):
     if single:
         cuts = np.isfinite(single[1:]).sum()
         return [[single]] if cuts * a_cut <= asked else []
-    if d > MOST_COLUMNS or (linear and _line_tells(X, mask)):
+    known = d > MOST_COLUMNS or any((mask != one).all() for one in failed)
+    if known or (linear and _line_tells(X, mask)):
         return []
-    return _tree(X, mask, asked / a_cut)
+    boxes = _tree(X, mask, asked / a_cut)
+    if not boxes:
+        failed.append(mask)
+    return boxes
 
 
 def _range(X, mask, linear):

@@ -204,7 +204,9 @@ def regress(columns, outcome, level=0.95):
     where a value is not finite, rows are too few, a column or the outcome is constant, or a column
     is a combination of others.
     """
-    import statsmodels.api as sm
+    # Its interface, ``statsmodels.api``, loads seven times as much as this needs.
+    from statsmodels.regression.linear_model import OLS
+    from statsmodels.tools.tools import add_constant
 
     names = tuple(columns)
     X = np.column_stack([np.asarray(columns[name], dtype=float) for name in names])
@@ -229,7 +231,7 @@ def regress(columns, outcome, level=0.95):
             f"Of {listed(names)} one is a combination of the others in these components: leave "
             "one out."
         )
-    fit = sm.OLS(y, sm.add_constant(X, has_constant="add")).fit()
+    fit = OLS(y, add_constant(X, has_constant="add")).fit()
     beta = fit.params[1:] * X.std(axis=0) / y.std()
     each = (fit.params[1:], fit.bse[1:], fit.pvalues[1:], *fit.conf_int(alpha=1 - level)[1:].T)
     whole = (float(value) for value in (fit.params[0], fit.rsquared, fit.rsquared_adj))

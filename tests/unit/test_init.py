@@ -161,3 +161,14 @@ def test_a_table_that_is_not_there_is_told_without_a_traceback(tmp_path):
     with pytest.raises(SystemExit) as ended:
         main([str(tmp_path / "no.csv")])
     assert str(ended.value).startswith("ERROR: ") and "name your table" in str(ended.value)
+
+
+def test_the_last_of_two_values_is_proposed_as_outcome_and_groups_are_another_column(tmp_path):
+    rng = np.random.default_rng(6)
+    first, last = (rng.integers(0, 2, 300) for _ in range(2))
+    frame = pd.DataFrame({"bike": first, "age": rng.integers(20, 60, 300), "hired": last})
+    for order in (["bike", "age", "hired"], ["hired", "age", "bike"]):
+        text = begun(tmp_path, frame[order])
+        assert f"# outcome: {{column: {order[-1]}, positive: 1}}   # has no blanks" in text
+        assert f"# groups: {{first: {{{order[0]}: 0}}, second: {{{order[0]}: 1}}}}" in text
+    assert "# groups: {first: {hired: 0}" in begun(tmp_path, frame[["age", "hired"]])

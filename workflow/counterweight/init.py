@@ -74,13 +74,17 @@ def beginning(path):
         id=f"id: {_yaml(ids[0])}" if ids else "# id: the column that says who a row is",
     )
     answers = _answers(table.frame, report)
-    said = [_outcome(fact, table.frame[fact.column]) for fact in answers[:1]]
+    # What is to be foretold stands behind what foretells it, most often.
+    said = [_outcome(fact, table.frame[fact.column]) for fact in answers[-1:]]
     asked = [f"# outcome: {one}   # has no blanks: for promises, below" for one in said]
-    asked = _outcomes(table, report) or asked or ["# outcome: {column: default, positive: 1}"]
+    blank = _outcomes(table, report)
+    asked = blank or asked or ["# outcome: {column: default, positive: 1}"]
+    outcome = None if blank or not said else answers[-1].column
     lines = [_line(fact) for fact in report[:MOST]]
     if len(report) > MOST:
         lines.append(f"#   and {len(report) - MOST} more")
-    questions = QUESTIONS.format(blank="\n".join(asked), **_parts(table.frame, report, answers))
+    parts = _parts(table.frame, report, answers, outcome)
+    questions = QUESTIONS.format(blank="\n".join(asked), **parts)
     return head + "# Columns:\n" + "\n".join(lines) + "\n" + questions
 
 
@@ -91,8 +95,10 @@ def _answers(frame, report):
     return [fact for fact in full if set(frame[fact.column]) == {0, 1}]
 
 
-def _parts(frame, report, answers):
+def _parts(frame, report, answers, outcome):
     """Words of the questions: columns that could have each part, or words that stand for one.
+
+    `outcome` is the one proposed for promises, whose groups are those of another column.
 
     An answer is 0 or 1, a propensity above 0 and at most 1, a reward often 0 and never below; a
     group has few values, and one of several that not everybody told comes first to be balanced. Of
@@ -113,12 +119,13 @@ def _parts(frame, report, answers):
             tells[fact.column] = np.corrcoef(values[fact.column], values[answers[0]])[0, 1] ** 2
     offers = sorted(tells, key=tells.get, reverse=True)
     groups = [fact.column for fact in full if 2 <= fact.distinct <= 9]
+    apart = [name for name in groups if name != outcome] or groups or ["sex"]
     some = [fact for fact in report if fact.use == "feature" and fact.missing >= 0.02]
     some = [fact for fact in some if fact.type == "text" and 2 <= fact.distinct <= 9]
     # One of two values may be the outcome.
     told = [fact.column for fact in some if fact.distinct > 2]
     two = [fact.column for fact in some if fact.distinct == 2]
-    levels = sorted(frame[groups[0]].unique().tolist()) if groups else ["Female", "Male"]
+    levels = sorted(frame[apart[0]].unique().tolist()) if groups else ["Female", "Male"]
     levels = [int(one) if isinstance(one, float) and one.is_integer() else one for one in levels]
     chances = [name for name in shares if (values[name] > 0).all()]
     made = {}
@@ -132,7 +139,7 @@ def _parts(frame, report, answers):
         others = listed([_yaml(name) for name in found[1:PROPOSED]])
         made |= {one: _yaml(found[0] if found else absent), many: others and f"   # or {others}"}
     old, new = (shares + ["p_old", "p_new"])[:2] if len(shares) != 1 else (shares[0], "p_new")
-    made |= {"old": _yaml(old), "new": _yaml(new), "group": _yaml(groups[0] if groups else "sex")}
+    made |= {"old": _yaml(old), "new": _yaml(new), "group": _yaml(apart[0])}
     made["policy"] = next((_yaml(one) for one in shares if one not in chances[:1]), "p_new")
     return made | {"first": _yaml(levels[0]), "second": _yaml(levels[1])}
 

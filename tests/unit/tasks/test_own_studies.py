@@ -259,3 +259,24 @@ def test_a_filter_is_chosen_among_more_careful_ones_and_two_sizes_of_leaves():
     assert chosen["filter"]["chosen"]["level"] == 0.95
     with pytest.raises(CounterweightError, match="release names 'sex'"):
         own_studies.balanced({"balance": ["sex"], "release": ["leaf", "sex"]})
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("covrage(a) >= 0.8 * coverage(b)", "^promises: In 'covrage.* did you mean coverage"),
+        ("coverage(c) >= 0.8 * coverage(b)", "^promises: There is no data set 'c'"),
+        ("coverage(a) >= kappa * coverage(b)", "^promises: 'kappa' has no value"),
+        ("coverage(a) >= 80 * coverage(b)", "^promises: .* 80 is no share, and no factor"),
+        ("recall(everyone) >= 60", "^promises: .*no decisions can keep it"),
+    ],
+)
+def test_a_promise_that_cannot_be_meant_is_told_at_its_key(text, told):
+    entry = {"outcome": "y", "groups": {"a": {"g": "F"}, "b": {"g": "M"}}}
+    with pytest.raises(CounterweightError, match=told):
+        own_studies.promised(entry | {"promises": ["coverage(a) >= 0.5 * coverage(b)", text]})
+
+
+def test_a_promise_may_ask_for_many_times_a_rate():
+    entry = {"outcome": "y", "groups": {"a": {"g": "F"}, "b": {"g": "M"}}}
+    assert own_studies.promised(entry | {"promises": ["false_positive_rate(a) <= 19 * error(b)"]})

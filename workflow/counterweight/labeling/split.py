@@ -111,7 +111,7 @@ def labeled_repeats(
         )
 
 
-def sample_masks(frame, spec, rng, place="samples."):
+def sample_masks(frame, spec, rng, place="the group or data set "):
     """Rows of each named data set, as masks by name; a row may be in several.
 
     A condition is ``column`` with ``value`` (equal), ``values`` (one of them), or ``at_least``
@@ -132,7 +132,7 @@ def sample_masks(frame, spec, rng, place="samples."):
             raise CounterweightError(
                 f"{where}: none of {len(frame)} rows meets the condition "
                 f"{condition_in_words(condition)}{_seen(frame, condition)}: correct it, or leave "
-                "the data set out."
+                "it out."
             )
         masks[name] = mask
         if "most" in condition:

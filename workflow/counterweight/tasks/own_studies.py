@@ -7,7 +7,9 @@ import re
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.rates.language import (
     RATES,
+    Number,
     Rate,
+    check_text,
     nodes,
     parse_constraint,
     rates,
@@ -32,6 +34,8 @@ UNDER_PROMISES = (
     {"model": "constrained", "standardise": True, "loss": "hinge"},
     {"model": "constrained", "standardise": True, "start": "zero", "steps": 6},
 )
+#: Numbers of a promise from which they must be per cent.
+IN_PER_CENT = 20
 #: Cells of groups with fewer people are told without shares.
 LEAST_CELL = 10
 #: The models that are compared, as a study has them.
@@ -198,6 +202,7 @@ def promised(entry):
         )
     groups = {name: condition_of(told) for name, told in (entry.get("groups") or {}).items()}
     where, promises = (entry.get("labeled") or {}).get("where"), entry["promises"]
+    _check_promises(promises, groups)
     labeling = {"rule": "answered", "column": outcome["column"]}
     labeling |= {"where": condition_of(where)} if where else {}
     if "keep_rate" in entry:
@@ -288,6 +293,22 @@ def _of_all_rows(promises, groups):
     """
     names = "|".join(map(re.escape, ("everyone", *groups)))
     return [re.sub(rf"\b({names})\b(?!\s*\()", r"\1 & labeled", text) for text in promises]
+
+
+def _check_promises(promises, groups):
+    """Refuse what cannot be read as a promise, at the key where it stands."""
+    for text in promises:
+        try:
+            check_text(text, constraint=True, trained=True, sets=groups, parameters=())
+        except CounterweightError as error:
+            raise CounterweightError(f"promises: {error}") from error
+        sides = (side for one in parse_constraint(text) for side in (one.left, one.right))
+        most = max((number.value for side in sides for number in nodes(side, Number)), default=0)
+        if most >= IN_PER_CENT:
+            raise CounterweightError(
+                f"promises: In {text!r} {most:g} is no share, and no factor of one: four fifths "
+                "are 0.8."
+            )
 
 
 def _with_slack(promises, slack):

@@ -4,6 +4,9 @@ Each has ``fit(X, y, weight, rng)``, ``score(X)`` in [0, 1], ``converged_`` and
 ``numbers()``, what can be stored of it as arrays. The caller has checked its input.
 """
 
+import functools
+import sys
+
 import numpy as np
 
 from counterweight.errors import CounterweightError
@@ -312,10 +315,19 @@ def _cuts(column, bins=255):
     return (values[1:] + values[:-1]) / 2
 
 
-def _one_thread():
-    from threadpoolctl import threadpool_limits
+@functools.lru_cache(1)
+def _pools(modules):
+    """Threads of the libraries that are loaded; to find them takes longer than a short fit.
 
-    return threadpool_limits(1)
+    A library comes with a module, so they are found anew where there are more `modules`.
+    """
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _one_thread():
+    return _pools(len(sys.modules)).limit(limits=1)
 
 
 class KeyedClassifier(BinaryClassifier):

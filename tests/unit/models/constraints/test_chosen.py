@@ -219,3 +219,16 @@ def test_promises_about_few_people_are_certified_more_often_than_not():
         )
         certified += model.certified_
     assert certified >= 5
+
+
+def test_a_group_of_two_people_is_told_to_be_too_small_to_choose_by():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] + rng.normal(size=200) > 0).astype(int)
+    small = np.zeros(200, bool)
+    small[[np.flatnonzero(y)[0], np.flatnonzero(1 - y)[0]]] = True
+    asked = ["coverage(rest) >= 0.8 * coverage(small)"]
+    constrained = {"model": "constrained", "loss": "hinge"}
+    model = ChosenClassifier(candidates=[constrained], constraints=asked)
+    with pytest.raises(CounterweightError, match="small has no rows .* Each of the 5 parts"):
+        model.fit(X, y, datasets={"rest": ~small, "small": small})

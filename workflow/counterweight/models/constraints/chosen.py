@@ -37,6 +37,7 @@ from counterweight.models.constraints.thresholds import (
 from counterweight.models.logistic import RidgeModel
 from counterweight.models.training import choices_of, held_out_answers, settings
 from counterweight.numerics.linear import expit, fitted_factors, logit
+from counterweight.numerics.rates.language import UndefinedRate
 from counterweight.numerics.rates.values import compile as compile_rates
 from counterweight.plan.components import load
 
@@ -202,14 +203,21 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         rows = samples.main.tobytes()
         if self._rule is None:
             self._check_possible(problem)
-            asked = samples
+            asked, judged = samples, problem
             if samples.main.sum() > ASKED_ROWS:
                 parts = int(np.ceil(samples.main.sum() / ASKED_ROWS))
                 asked = samples.only(samples.folds(parts, copy.deepcopy(rng)) == 0)
                 told = self.objective, self.constraints, asked, self._numbers()
-                self._choose(X, asked, compile_rates(*told), rng)
-            else:
-                self._choose(X, asked, problem, rng)
+                judged = compile_rates(*told)
+            try:
+                self._choose(X, asked, judged, rng)
+            except CounterweightError as error:
+                if not isinstance(error.__cause__, UndefinedRate):
+                    raise
+                raise CounterweightError(
+                    f"{error} Each of the {self.folds} parts of the rows by which classifiers are "
+                    "chosen needs some of it."
+                ) from error
             self._rules[asked.main.tobytes()] = self._rule, self._expected
         if rows not in self._rules:
             self._rules[rows] = self._crossed_again(X, samples, problem, rng)

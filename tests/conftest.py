@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 #: Files that take longest, in this order; the first two make the runs that others look at.
-LONG = ("own", "edits", "docs", "run", "failed_runs", "docs_pages", "cluster", "estimators")
-LONG += ("collect", "kills", "rerun", "benchmark", "own_pages", "extending", "real", "pages")
+LONG = ("own", "edits", "collect", "docs", "run", "own_pages", "cluster", "failed_runs", "forms")
+LONG += ("certificates", "answers", "rehearsal", "docs_pages", "kills", "policy_value")
+LONG += ("estimators", "rerun", "extending", "benchmark", "real", "pages")
 
 
 def pytest_collection_modifyitems(items):

@@ -266,3 +266,43 @@ def test_the_mean_by_both_steps_is_held_where_selection_is_strong(rho):
 def test_two_classes_have_no_mean_by_both_steps():
     X, y, s = world(800, 0.4, 6)
     assert heckman_mean(rows_of(X, y, s), np.ones((~s).sum()), exclusion="z") is None
+
+
+def of_levels(levels, columns, seed=5, n=3000, force=0.9):
+    """A world where a text column tells who is labeled; its levels as features."""
+    rng = np.random.default_rng(seed)
+    x, at = rng.normal(size=n), rng.integers(0, levels, n)
+    u, v = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], n).T
+    y, s = 1 + 2 * x + 2 * u, 0.2 + 0.3 * x + force * np.linspace(-1, 1, levels)[at] + v > 0
+    X = np.column_stack([x, *(1.0 * (at == k) for k in range(levels))])
+    names = ("x", *(f"office={k}" for k in range(levels)))
+    kept = [0, *(1 + k for k in columns)]
+    return Rows(X[s][:, kept], y[s], X[~s][:, kept], names=tuple(names[k] for k in kept)), y, s
+
+
+def test_a_text_column_is_excluded_with_all_its_levels():
+    made, y, s = of_levels(3, range(3))
+    mean, *parts = heckman_mean(made, np.ones((~s).sum()), exclusion="office")
+    error = np.sqrt(sum(part @ part for part in parts) + 4 / (~s).sum())
+    assert abs(mean - y[~s].mean()) < 2 * error < 6 * error < abs(y[s].mean() - y[~s].mean())
+    heckman_weights(made, exclusion="office", target="unlabeled")
+    assert made.facts["selection_correlation"] == pytest.approx(0.6, abs=0.15)
+    assert made.facts["exclusion_strength"] > 10
+    with pytest.raises(CounterweightError, match="one value of the column 'office', .* name the"):
+        heckman_weights(made, exclusion="office=1")
+
+
+def test_two_levels_are_excluded_as_one_column_of_0_and_1_is():
+    both, _, s = of_levels(2, range(2))
+    one, *_ = of_levels(2, [1])
+    design = np.ones((~s).sum())
+    means = [heckman_mean(made, design, exclusion="office")[0] for made in (both, one)]
+    assert means[0] == pytest.approx(means[1], rel=1e-4)
+    alone = heckman_mean(one, design, exclusion="office=1")
+    assert alone[0] == pytest.approx(means[1], rel=1e-12)
+
+
+def test_levels_that_tell_nothing_are_refused():
+    made, *_ = of_levels(4, range(4), n=800, force=0.0)
+    with pytest.raises(CounterweightError, match="'office' says too little of who is labeled"):
+        heckman_weights(made, exclusion="office")

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_ndtr, ndtr, owens_t
+from scipy.special import chdtrc, log_ndtr, ndtr, ndtri, owens_t
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Text
@@ -303,7 +303,7 @@ def heckman_weights(rows, *, exclusion, target="general"):
     Parameters
     ----------
     exclusion : str
-        A feature.
+        A feature, or the column of several: all levels of a text are excluded together.
 
     Heckman (1979); Van de Ven & Van Praag (1981) for an outcome of 0 and 1.
     """
@@ -391,7 +391,7 @@ def heckman_mean(rows, design, *, exclusion, most=None):
     if len(fit.second.extra) == 1:
         return None
     hidden, second = fit.design[~fit.s], fit.second
-    own, index = np.delete(hidden, fit.place, axis=1), hidden @ fit.gamma
+    own, index = np.delete(hidden, fit.places, axis=1), hidden @ fit.gamma
     mills, shift = _mills(-index), second.extra[0]
     by_rest = np.r_[share @ own, -share @ mills, 0.0]
     back = np.linalg.lstsq(second.inner.T, by_rest, rcond=None)[0]
@@ -458,7 +458,7 @@ class _Fit:
     """Both steps of a selection model; rows with an outcome stand first."""
 
     design: np.ndarray
-    place: int
+    places: list
     gamma: np.ndarray
     s: np.ndarray
     curvature: np.ndarray
@@ -482,19 +482,52 @@ class _Fit:
             yield (up - down) / (2 * width)
 
 
-def _two_steps(rows, exclusion):
-    """Both steps of `heckman_weights`, as a `_Fit`."""
-    if exclusion not in rows.names:
+def _features_of(names, exclusion):
+    """Places of the features of an exclusion column: it, or its levels; refused if there is none.
+
+    A level alone is no exclusion: the others of its column tell it.
+    """
+    own = (f"{exclusion}=", f"{exclusion}_missing")
+    at = [k for k, name in enumerate(names) if name == exclusion or name.startswith(own)]
+    if not at:
         raise CounterweightError(
             f"The exclusion column {exclusion!r} of the weighting heckman is no feature; features "
-            f"are {listed(list(rows.names), 30)}."
+            f"are {listed(list(names), 30)}."
         )
-    at = rows.names.index(exclusion)
+    column = exclusion.rpartition("=")[0]
+    if column and sum(name.startswith(f"{column}=") for name in names) > 1:
+        raise CounterweightError(
+            f"The exclusion {exclusion!r} of the weighting heckman is one value of the column "
+            f"{column!r}, whose other values tell it: name the column."
+        )
+    return at
+
+
+def _strength(design, s, places, gamma, curvature):
+    """Standard errors from nothing at which features tell who has an outcome.
+
+    Of one feature its coefficient over its error; of several, as far out as the likelihood ratio.
+    """
+    if len(places) == 1:
+        (place,) = places
+        return gamma[place] / np.sqrt(np.linalg.pinv(curvature, hermitian=True)[place, place])
+    sign, rest = np.where(s, 1.0, -1.0), np.delete(design, places, axis=1)
+    fits = (design, gamma), (rest, probit(rest, s)[0])
+    whole, less = (log_ndtr(sign * (part @ b)).sum() for part, b in fits)
+    free = np.linalg.matrix_rank(design) - np.linalg.matrix_rank(rest)
+    ratio = max(2 * (whole - less), 0.0)
+    chance = chdtrc(free, ratio) / 2 if free else 0.5
+    return float(-ndtri(chance)) if chance > TINY else float(np.sqrt(ratio))
+
+
+def _two_steps(rows, exclusion):
+    """Both steps of `heckman_weights`, as a `_Fit`."""
+    at = _features_of(rows.names, exclusion)
     X, X0 = checked_rows(rows.X_labeled), checked_rows(rows.X_unlabeled)
     both = np.concatenate([X, X0])
     center, scale = both.mean(axis=0), both.std(axis=0)
     varies = scale > 1e-12 * (1 + np.abs(center))
-    if not varies[at]:
+    if not varies[at].any():
         raise CounterweightError(
             f"The exclusion column {exclusion!r} has one value only, so it tells nothing of who "
             "is labeled: name another."
@@ -504,8 +537,8 @@ def _two_steps(rows, exclusion):
     design = design[:, np.r_[True, varies]]
     s = np.arange(len(both)) < len(X)
     gamma, curvature = probit(design, s)
-    place = 1 + int(varies[:at].sum())
-    strength = gamma[place] / np.sqrt(np.linalg.pinv(curvature, hermitian=True)[place, place])
+    places = [1 + int(varies[:one].sum()) for one in at if varies[one]]
+    strength = _strength(design, s, places, gamma, curvature)
     if abs(strength) < 3:
         raise CounterweightError(
             f"The exclusion column {exclusion!r} says too little of who is labeled ({strength:.2g} "
@@ -514,10 +547,10 @@ def _two_steps(rows, exclusion):
     index = design @ gamma
     sign = np.where(s, 1.0, -1.0)
     scores = design * (sign * _mills(sign * index))[:, None]
-    own, y = np.delete(design[s], place, axis=1), np.asarray(rows.y_labeled, float)
+    own, y = np.delete(design[s], places, axis=1), np.asarray(rows.y_labeled, float)
     second = _of_classes if np.isin(y, (0.0, 1.0)).all() else _of_numbers
     second = second(own, y, index[s], design[s])
-    first = design, place, gamma, s, curvature, scores
+    first = design, places, gamma, s, curvature, scores
     return _Fit(*first, abs(strength), index[s], own, second)
 
 

@@ -192,3 +192,23 @@ def test_as_many_moments_as_unknowns_test_nothing():
     rows = Rows(X[s, :2], y[s], X[~s, :2], names=NAMES[:2])
     assert np.isnan(_moment_fit(rows, ["chosen"], "means").tested()[1])
     assert not refused(rows, features=["chosen"])
+
+
+def test_a_text_column_stands_for_all_its_levels():
+    rng = np.random.default_rng(7)
+    n = 4000
+    y = (rng.random(n) < 0.4).astype(float)
+    at, x = rng.integers(0, 3, n), rng.normal(size=(n, 2)) + y[:, None]
+    s = rng.random(n) < 1 / (1 + np.exp(-(0.3 - y + np.array([-0.8, 0.0, 0.8])[at])))
+    X = np.column_stack([x, *(1.0 * (at == k) for k in range(3))])
+    names = ("first", "second", "part=a", "part=b", "part=c")
+    made = [
+        moment_weights(Rows(X[s], y[s], X[~s], names=names), features=features, target="unlabeled")
+        for features in (["part"], ["part=a", "part=c"], ["part=a", "part=b", "part=c"])
+    ]
+    np.testing.assert_allclose(made[1], made[0], rtol=1e-6)
+    np.testing.assert_allclose(made[2], made[0], rtol=1e-6)
+    error = np.sqrt(0.24 * made[0] @ made[0]) / made[0].sum()
+    assert abs(np.average(y[s], weights=made[0]) - y[~s].mean()) < 4 * error
+    with pytest.raises(CounterweightError, match="goes by part=d, which is no feature"):
+        moment_weights(Rows(X[s], y[s], X[~s], names=names), features=["part=d"])

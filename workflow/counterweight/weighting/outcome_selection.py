@@ -35,7 +35,7 @@ OPTIONS_BY_NAME = {
     "rosset_label_only": TARGET_OPTION,
     "rosset": {
         **TARGET_OPTION,
-        "features": Array([], "Features that selection may go by beside the label.", items={"type": "string"}, uniqueItems=True),
+        "features": Array([], "Features, or columns of several, that selection may go by beside the label.", items={"type": "string"}, uniqueItems=True),
         "moments": Choice("means", ["means", "squares"],
             "What must be alike after weighting: means of all features, or of their squares, too."),
     },
@@ -201,8 +201,8 @@ def _moment_fit(rows, features, moments):
     """Least squares of the moments of `moment_weights`, as `_Moments`."""
     X, X0 = checked_rows(rows.X_labeled), checked_rows(rows.X_unlabeled)
     y = np.asarray(rows.y_labeled, float)
-    strange = [name for name in features if name not in rows.names]
-    if strange:
+    own = {name: _places_of(rows.names, name) for name in features}
+    if strange := [name for name, at in own.items() if not at]:
         raise CounterweightError(
             f"The weighting rosset goes by {listed(strange)}, which is no feature; features are "
             f"{listed(list(rows.names), 30)}."
@@ -212,9 +212,9 @@ def _moment_fit(rows, features, moments):
     center, scale = X0.mean(axis=0), X0.std(axis=0)
     varies = scale > 1e-12 * (1 + np.abs(center))
     X, X0 = ((table[:, varies] - center[varies]) / scale[varies] for table in (X, X0))
-    own = [k for k, name in enumerate(rows.names) if name in features]
-    chosen = np.isin(np.flatnonzero(varies), own)
+    chosen = np.isin(np.flatnonzero(varies), [k for at in own.values() for k in at])
     U = np.column_stack([(y - y.mean()) / y.std(), X[:, chosen]])
+    U, _ = _distinct(U, U[:0])
     g, g0 = _distinct(*(_moments(table, moments == "squares") for table in (X, X0)))
     if g.shape[1] < U.shape[1]:
         raise CounterweightError(
@@ -482,13 +482,18 @@ class _Fit:
             yield (up - down) / (2 * width)
 
 
+def _places_of(names, column):
+    """Places of the features of a column: it, or its levels, and that it is missing."""
+    own = f"{column}=", f"{column}_missing"
+    return [k for k, name in enumerate(names) if name == column or name.startswith(own)]
+
+
 def _features_of(names, exclusion):
-    """Places of the features of an exclusion column: it, or its levels; refused if there is none.
+    """Places of the features of an exclusion column, refused if there is none.
 
     A level alone is no exclusion: the others of its column tell it.
     """
-    own = (f"{exclusion}=", f"{exclusion}_missing")
-    at = [k for k, name in enumerate(names) if name == exclusion or name.startswith(own)]
+    at = _places_of(names, exclusion)
     if not at:
         raise CounterweightError(
             f"The exclusion column {exclusion!r} of the weighting heckman is no feature; features "

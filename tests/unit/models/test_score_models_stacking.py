@@ -138,6 +138,22 @@ def test_a_model_at_the_level_of_rows_has_their_weighted_mean(amounts):
     assert made.answers(made.explained(told)[0]) == pytest.approx(made.predict(told))
 
 
+@pytest.mark.parametrize("amounts", [False, True])
+def test_a_model_of_a_number_is_moved_to_a_mean(amounts):
+    rng = np.random.default_rng(4)
+    rows, weight = Rows(rng.normal(size=(50, 2))), rng.random(50)
+    parts = [Part(0), Part(1)]
+    parts[0].binary = False
+    model = CombinedModel(parts, [0.7, 0.2], 0.4, amounts)
+    before = model.predict(rows)
+    model.move_to(2.5, rows, weight)
+    after = model.predict(rows)
+    assert np.average(after, weights=weight) == pytest.approx(2.5)
+    # As a whole: of amounts by a factor, so that none falls below 0.
+    changed = after / before if amounts else after - before
+    assert changed == pytest.approx(changed[0])
+
+
 def test_what_time_would_add_is_its_slope_times_how_much_later_rows_without_an_outcome_are():
     rng, n = np.random.default_rng(5), 400
     time, later = rng.permutation(n).astype(float), np.zeros(n, bool)

@@ -449,7 +449,7 @@ def _by_weights(given, fit):
     rows = Rows(data.X[seen], data.y[seen], data.X[blank], names=tuple(data.names))
     options, hidden = told["options"], (data.encoded.take(blank), data.weight[blank])
     own = reference(told["mean"])(rows, hidden[1], **options) if "mean" in told else None
-    if own is None:
+    if own is None or (tested.amounts and own[0] <= 0):  # a line knows no least amount
         parts = reference(told["function"])(rows, residual[seen], data.weight[seen], **options)
     else:
         mean, *parts = own

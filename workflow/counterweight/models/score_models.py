@@ -370,12 +370,13 @@ class CombinedModel:
 
     def move_to(self, mean, rows, weight):
         """Move what is expected of rows, so that its weighted mean is this one, of a number."""
+        now = np.average(self.score(rows), weights=weight)
         if self.amounts:
-            self.factors = (
-                self.factors * max(mean, 0.0) / np.average(self.score(rows), weights=weight)
+            self.factors, self.constant = (
+                part * (mean / now) for part in (self.factors, self.constant)
             )
         else:
-            self.constant += mean - np.average(self.score(rows), weights=weight)
+            self.constant += mean - now
 
     @property
     def binary(self):

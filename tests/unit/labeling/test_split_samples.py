@@ -107,7 +107,7 @@ def test_the_draw_is_even():
     [
         (
             {"column": "agee", "at_least": 60},
-            "samples.d: the data set has no column 'agee'; did you mean age?",
+            "the group or data set d: the data set has no column 'agee'; did you mean age?",
         ),
         ({"column": "zzz", "value": 60}, "no column 'zzz'; it has row, age, x73"),
         ({"column": "x73", "value": 2}, "none of 2000 rows meets the condition x73 = 2"),

@@ -483,9 +483,9 @@ class _Fit:
 
 
 def _places_of(names, column):
-    """Places of the features of a column: it, or its levels, and that it is missing."""
-    own = f"{column}=", f"{column}_missing"
-    return [k for k, name in enumerate(names) if name == column or name.startswith(own)]
+    """Places of a feature, or of the levels of a column of texts."""
+    own = [at for at, name in enumerate(names) if name == column]
+    return own or [at for at, name in enumerate(names) if name.startswith(f"{column}=")]
 
 
 def _features_of(names, exclusion):

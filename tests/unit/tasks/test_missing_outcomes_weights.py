@@ -105,6 +105,10 @@ def test_a_number_by_an_instrument_has_the_mean_of_the_model_of_selection(tmp_pa
         error = part.set_index("variable").loc["", "standard_error"]
         assert error > np.sqrt(sum(one @ one for one in parts))
     assert made["everyone"][""] == pytest.approx(made["unlabeled"][""])
+    # Rows in time have levels of their own, which such a move would not reach.
+    frame["day"] = rng.permutation(rows)
+    own, _ = delivered(tmp_path, frame, weights=weights, time="day", study=SMALL)
+    assert "by the model of selection itself" not in " ".join(load(own.at.folder).facts["why"])
     # It is within three errors of the truth, and what like rows say is more than six from it.
     like = np.polyval(np.polyfit(age[seen], y[seen], 1), age[~seen]).mean()
     assert abs(mean - y[~seen].mean()) < 3 * error < 6 * error < abs(like - y[~seen].mean())

@@ -437,7 +437,8 @@ def _of(assumes, whom):
 def _by_weights(given, fit):
     """Standard error of the mean over hidden rows where weights have an error of their own.
 
-    None elsewhere. A weighting that knows this mean without weights has the model moved to it.
+    None elsewhere. A weighting that knows this mean without weights has the model moved to it, but
+    with a time, by which rows have levels of their own.
     """
     told, data, tested = given.get("influence"), fit.data, fit.tested
     if told is None or data.labeled.all():
@@ -448,7 +449,8 @@ def _by_weights(given, fit):
     seen, blank = (places[data.in_order(places)] for places in (seen, blank))
     rows = Rows(data.X[seen], data.y[seen], data.X[blank], names=tuple(data.names))
     options, hidden = told["options"], (data.encoded.take(blank), data.weight[blank])
-    own = reference(told["mean"])(rows, hidden[1], **options) if "mean" in told else None
+    knows = "mean" in told and data.later is None
+    own = reference(told["mean"])(rows, hidden[1], **options) if knows else None
     if own is None or (tested.amounts and own[0] <= 0):  # a line knows no least amount
         parts = reference(told["function"])(rows, residual[seen], data.weight[seen], **options)
     else:

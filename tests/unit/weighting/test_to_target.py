@@ -145,6 +145,46 @@ def test_known_margins_are_met_and_their_mean_is_right(people, tmp_path):
     assert facts["for"] == "people with the given margins of “woman”, “region” and “age”"
 
 
+def test_rows_without_an_outcome_tell_what_margins_do_not(people, tmp_path):
+    """Who has an outcome goes by age here, and only regions are known of the target."""
+    rng, frame = np.random.default_rng(11), people[1].iloc[:1500].copy()
+    seen = rng.random(len(frame)) < 1 / (1 + np.exp((frame["age"] - 48) / 8))
+    north, share = (frame["region"] == "north").to_numpy(), 0.8
+    raked = np.where(north, share / north.mean(), (1 - share) / (1 - north.mean()))
+    truth = np.average(frame["spend"], weights=raked)
+    alone = np.average(frame["spend"][seen], weights=raked[seen])
+    table = frame.assign(spend=frame["spend"].where(seen))
+    margins = {"region": {"north": share, "south": 1 - share}}
+    own, files, records = delivered(tmp_path, table, {"margins": margins}, study=LINEAR)
+    # Labeled rows are like all rows in each column, which have the margins.
+    w = weights_of(own)
+    for values in (frame["age"], frame["woman"] == "yes", north):
+        whole, by_weights = np.average(values, weights=raked), np.average(values[seen], weights=w)
+        assert by_weights == pytest.approx(whole, rel=1e-3)
+    known = records.loc["target_mean"]
+    error = known["standard_error"]
+    assert abs(known["value"] - truth) < 2.5 * error < 6 * error < abs(alone - truth)
+    facts = read_saved(files["model"]).facts
+    assert facts["target"][0].startswith("1,500 rows stand for known margins by")
+    assert "as rows of the table with the same known features" in facts["assumes"]["rests"]
+
+
+def test_a_reference_sample_without_some_features_is_stood_for_by_the_table(people, tmp_path):
+    """As above: the second table has regions alone."""
+    rng, frame = np.random.default_rng(12), people[1].iloc[:1500].copy()
+    seen = rng.random(len(frame)) < 1 / (1 + np.exp((frame["age"] - 48) / 8))
+    path = tmp_path / "regions.csv"
+    pd.DataFrame({"region": ["north"] * 80 + ["south"] * 20}).to_csv(path, index=False)
+    north = (frame["region"] == "north").to_numpy()
+    raked = np.where(north, 0.8 / north.mean(), 0.2 / (1 - north.mean()))
+    table = frame.assign(spend=frame["spend"].where(seen))
+    target = {"table": str(path), "columns": ["region"]}
+    *_, records = delivered(tmp_path / "run", table, target, study=LINEAR)
+    known = records.loc["target_mean"]
+    truth = np.average(frame["spend"], weights=raked)
+    assert abs(known["value"] - truth) < 2.5 * known["standard_error"]
+
+
 def test_design_weights_are_where_the_weights_begin(people, tmp_path):
     """Where the margins hold already, the weights are those of the design."""
     _, _, frame = people

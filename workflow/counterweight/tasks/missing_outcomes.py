@@ -378,7 +378,7 @@ def weigh_to_target(job):
 
     spec = job.given["weighting"]
     data = _data(job)
-    adjusted, raw, _ = weighted_to_target(data, job.input.table, job.given["reading"], spec)
+    adjusted, raw, *_ = weighted_to_target(data, job.input.table, job.given["reading"], spec)
     for line in adjusted.summary().split("\n"):
         job.log.info(line)
     weights = adjusted.weights.to_numpy()

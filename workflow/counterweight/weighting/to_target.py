@@ -31,7 +31,8 @@ OPTIONS = {
 ASSUMES = (
     "If the outcomes of {whom} are like those of labeled rows with the same features",
     "Those that answers are for are taken to turn out as labeled rows with the same features, and "
-    "to be, in all that is not known of them, as labeled rows with the same known features are. "
+    "to be, in all that is not known of them, as rows of the table with the same known features "
+    "are. "
     "Nothing in the table can show that they do.",
 )
 #: The outcome among the columns of a sample.
@@ -164,23 +165,36 @@ def _typed(frame, types, column, told):
 def weighted_to_target(data, table, reading, spec):
     """Weights of a study's labeled rows to its target.
 
+    Of margins, or of a reference sample without some of the features, all rows of the table are
+    weighted to it first, with an outcome or without: those that have one are no sample of the
+    others, in what the margins do not tell either.
+
     `table` str: file of the typed table; `spec` dict: ``options`` and ``max_weight`` of the
     weighting. Returns adjusted, raw: as `to_target`; the frame of `adjusted` has the outcome as
-    `OUTCOME`.
+    `OUTCOME`. Then the rows of the target, the column of their weights, and sentences on them.
     """
     features, options = list(data.encoder.columns_), spec["options"]
-    frame = read_table(table)[data.labeled].reset_index(drop=True)
+    rows = read_table(table).reset_index(drop=True)
     population = population_of(data.types, data.forms, features, reading, **options)
+    most, said = spec["max_weight"], []
+    known = population is not None and {*features} <= {*population.columns}
+    if not (known or data.labeled.all()):
+        told = rows, data.types, data.weight, population, features, most
+        whole, _ = to_target(*told, **options)
+        weight = free_name("weight of the target", rows.columns)
+        population = rows[features].assign(**{weight: whole.weights.to_numpy()})
+        options, said = {"weight": weight}, whole.summary().split("\n")
+    seen = rows[data.labeled].reset_index(drop=True)
     made = to_target(
-        frame.assign(**{OUTCOME: data.y[data.labeled]}),
+        seen.assign(**{OUTCOME: data.y[data.labeled]}),
         data.types,
         data.weight[data.labeled],
         population,
         features,
-        spec["max_weight"],
+        most,
         **options,
     )
-    return *made, population
+    return *made, population, options["weight"], said
 
 
 def describe_to_target(adjusted, raw):
@@ -201,14 +215,16 @@ def mean_elsewhere(data, tested, prediction, saved, table, given):
     """Mean outcome of a target outside the table, its error and rows, and facts: words for it.
 
     A reference sample with all features is foretold, and its mean put right by what labeled rows
-    show (doubly robust). For margins, or a sample without some of the features, it is the
-    weighted mean, whose error knows what the weights were made to meet.
+    show (doubly robust); so are the rows of the table where they stand for margins. Where all rows
+    of the table have an outcome and not all features are known of the target it is the weighted
+    mean, whose error knows what the weights were made to meet.
     """
     options = given["elsewhere"]["options"]
-    adjusted, _, population = weighted_to_target(data, table, given["reading"], given["elsewhere"])
+    told = data, table, given["reading"], given["elsewhere"]
+    adjusted, _, population, weight, said = weighted_to_target(*told)
     facts = {
         "for": words_for(options["table"], options["margins"]),
-        "target": adjusted.summary().split("\n"),
+        "target": said + adjusted.summary().split("\n"),
     }
     if population is None or not {*data.encoder.columns_} <= {*population.columns}:
         known = adjusted.mean(OUTCOME)
@@ -220,8 +236,8 @@ def mean_elsewhere(data, tested, prediction, saved, table, given):
         parts.append((saved.model.predict(rows), saved.support.outside(rows.dense())))
     estimates, outside = (np.concatenate(part) for part in zip(*parts, strict=True))
     design = np.ones(len(population))
-    if options["weight"]:
-        design = population[options["weight"]].to_numpy(float)
+    if weight:
+        design = population[weight].to_numpy(float)
     facts["target"].append(
         f"{np.average(outside, weights=design):.1%} of {facts['for']} resemble no row that has an "
         "outcome: what is said of them rests on the form of the model alone."

@@ -261,7 +261,11 @@ def refuse_outside(values, low, high, *, rows, counted=True, name, where):
     """
     counted = np.broadcast_to(counted, len(values))
     for wrong, what, remedy in (
-        (~np.isfinite(values), "is missing or infinite", "fill in or leave out those rows"),
+        (
+            ~np.isfinite(values),
+            "is missing or infinite",
+            "fill them in, or leave these rows out if they are so by chance alone",
+        ),
         (
             (values < low) | (values > high),
             f"is outside the declared range from {low:g} to {high:g}",

@@ -121,9 +121,9 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
     """
     given, paths = job.given, job.input
     fit, names = Fitted.of(job), list(given["methods"])
+    by_weights = _by_weights(given, fit)  # before all that is told of the fit, which it may move
     data, tested, answers, name, why = fit.data, fit.tested, fit.answers, fit.name, fit.why
     model, held_out, band = fit.model, fit.held_out, fit.band
-    by_weights = _by_weights(given, fit)
     weight = read_columns(paths.weights)["weight"] if paths.weights else data.weight[data.labeled]
     chance = read_columns(paths.selection[0])["p"] if paths.selection else None
     support = _support(given, data, weight, chance)

@@ -207,7 +207,8 @@ def promised(entry):
     labeling |= {"where": condition_of(where)} if where else {}
     if "keep_rate" in entry:
         labeling, promises = _kept_log(entry), _of_all_rows(promises, groups)
-    promises = _with_slack(promises, entry.get("slack", 0))
+    slack = entry.get("slack", 0)
+    promises = [plain for text in promises for plain in slackened(text, slack)]
     measures = {"error": "error(labeled)"} | _measured(promises)
     if not decision:
         _refuse_deployed(promises)
@@ -311,24 +312,10 @@ def _check_promises(promises, groups):
             )
 
 
-def _with_slack(promises, slack):
-    """Promises that may be missed by a slack; a text that cannot be read is told later."""
-    found = []
-    for text in promises:
-        try:
-            found += slackened(text, slack)
-        except CounterweightError:
-            found.append(text)
-    return found
-
-
 def _refuse_deployed(promises):
     """Refuse promises that compare with a rule in use where nobody names its decisions."""
     for text in promises:
-        made = []
-        with contextlib.suppress(CounterweightError):
-            made = parse_constraint(text)
-        sides = [side for promise in made for side in (promise.left, promise.right)]
+        sides = (side for one in parse_constraint(text) for side in (one.left, one.right))
         for rate in (rate for side in sides for rate in nodes(side, Rate)):
             if rate.deployed or RATES[rate.name].deployed:
                 raise CounterweightError(

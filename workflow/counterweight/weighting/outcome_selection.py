@@ -353,14 +353,9 @@ def heckman_influence(rows, residual, design, *, exclusion, most=None):
     # The mean moves by `slope` with p of each row, and that by both indices and the rest.
     slope = np.where(free, -design * left / p**2, 0.0) / total
     by_own, by_index, *by_rest = (slope * part for part in fit.slopes())
-    second = fit.second
-    back = np.linalg.lstsq(
-        second.inner.T, np.r_[by_own @ fit.own, [part.sum() for part in by_rest]], rcond=None
-    )[0]
-    moved = by_index @ fit.design[fit.s] - back @ second.cross
-    first = fit.scores @ (np.linalg.pinv(fit.curvature, hermitian=True) @ moved)
-    labeled = weight * left / total + second.scores @ back + first[fit.s]
-    return labeled, first[~fit.s]
+    by_second = np.r_[by_own @ fit.own, [part.sum() for part in by_rest]]
+    labeled, blank = fit.influence(by_second, by_index @ fit.design[fit.s])
+    return weight * left / total + labeled, blank
 
 
 def heckman_mean(rows, design, *, exclusion, most=None):
@@ -390,15 +385,13 @@ def heckman_mean(rows, design, *, exclusion, most=None):
     fit, share = _two_steps(rows, exclusion), design / np.sum(design)
     if len(fit.second.extra) == 1:
         return None
-    hidden, second = fit.design[~fit.s], fit.second
+    hidden, (shift, _) = fit.design[~fit.s], fit.second.extra
     own, index = np.delete(hidden, fit.places, axis=1), hidden @ fit.gamma
-    mills, shift = _mills(-index), second.extra[0]
-    by_rest = np.r_[share @ own, -share @ mills, 0.0]
-    back = np.linalg.lstsq(second.inner.T, by_rest, rcond=None)[0]
-    moved = -shift * (share * mills * (mills - index)) @ hidden - back @ second.cross
-    first = fit.scores @ (np.linalg.pinv(fit.curvature, hermitian=True) @ moved)
-    mean = float(share @ (own @ second.b - shift * mills))
-    return mean, second.scores @ back + first[fit.s], first[~fit.s]
+    mills = _mills(-index)
+    by_second = np.r_[share @ own, -share @ mills, 0.0]
+    by_first = -shift * (share * mills * (mills - index)) @ hidden
+    mean = float(share @ (own @ fit.second.b - shift * mills))
+    return mean, *fit.influence(by_second, by_first)
 
 
 def moment_influence(rows, residual, design, *, most=None, **options):
@@ -471,6 +464,18 @@ class _Fit:
     def chance(self):
         """p(s=1|x,z,y) of labeled rows."""
         return self.second.chance(self.own @ self.second.b, self.index, *self.second.extra)
+
+    def influence(self, by_second, by_first):
+        """What each row adds, (M,) and (N,), to what goes by both steps' estimates.
+
+        `by_second` and `by_first` are its slopes in them; in the second the first one's error
+        comes back.
+        """
+        second = self.second
+        back = np.linalg.lstsq(second.inner.T, by_second, rcond=None)[0]
+        moved = by_first - back @ second.cross
+        first = self.scores @ (np.linalg.pinv(self.curvature, hermitian=True) @ moved)
+        return second.scores @ back + first[self.s], first[~self.s]
 
     def slopes(self, step=1e-5):
         """Its slopes in the outcome's index, in that of selection, and in what is beside them."""

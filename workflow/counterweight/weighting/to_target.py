@@ -32,8 +32,7 @@ ASSUMES = (
     "If the outcomes of {whom} are like those of labeled rows with the same features",
     "Those that answers are for are taken to turn out as labeled rows with the same features, and "
     "to be, in all that is not known of them, as rows of the table with the same known features "
-    "are. "
-    "Nothing in the table can show that they do.",
+    "are. Nothing in the table can show that they do.",
 )
 #: The outcome among the columns of a sample.
 OUTCOME = "outcome that is known"

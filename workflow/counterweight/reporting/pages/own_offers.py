@@ -77,17 +77,13 @@ def at_an_end(numbers):
         if there.mean() < _MANY_AT_AN_END:
             continue
         ends = table.loc[there, end]
-        one = _offer(ends.iloc[0]) if ends.nunique() == 1 else _span(ends)
+        one = " to ".join(dict.fromkeys((_offer(ends.min()), _offer(ends.max()))))
         side = "larger" if word == "largest" else "smaller"
         yield (
             f"Of {percent(there.mean(), 0)} of the people the best offer is the {word} that was "
             f"made to such people ({one}): {side} ones may bring more, and nobody tried them. Make "
             f"some {side} ones at random before you settle on it."
         )
-
-
-def _span(ends):
-    return f"{_offer(ends.min())} to {_offer(ends.max())}"
 
 
 def _limited(numbers):

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from counterweight.evaluation.hidden_labels import sweep_records, turn_records
 from counterweight.numerics.sensitivity import SweptMean, accuracy_parts, brier_parts
 from counterweight.plan.components import load
 from counterweight.plan.measures import shared
+from counterweight.reporting import claims
 from counterweight.reporting.numbers import TABLE
 from counterweight.tables.parquet import METRICS, metrics_table, model_table, write_table
 
@@ -42,6 +44,13 @@ MEASURED = (
     *("effective_sample_size", "largest_weight", "mean_weight", "rows_capped", "share_extreme"),
 )
 MODELS = {name: name.split("-")[0] for name in ACCURACY}
+
+
+def decided(asked, metrics, plan):
+    """Claims with their verdicts by id, and not how many draws of the repeats have the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(claims, "REDRAWS", 0)
+        return claims.decide(asked, metrics, plan).set_index("id")
 
 
 def holds(table):

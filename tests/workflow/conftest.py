@@ -100,7 +100,8 @@ class Copy:
         given = {
             "folder": str(self.folder),
             "environment": call["env"],
-            "path": [str(self.folder), *added, *_search_path()],
+            "path": [str(self.folder), *added],
+            "searched": _search_path(),
             "arguments": call["args"][3:],
             "printed": str(printed),
         }

@@ -1,13 +1,18 @@
-"""What every call of Snakemake loads and asks of its plugins, once for all: see `conftest.py`."""
+"""What every call of Snakemake and every job loads, once for all: see `conftest.py`.
+
+Nothing of the library: runs read that of their copy.
+"""
 
 import gc
+import importlib
+import runpy
+from pathlib import Path
 
-import jinja2  # noqa: F401
-import jsonschema  # noqa: F401
-import pyarrow.csv  # noqa: F401
-import pyarrow.parquet  # noqa: F401
 from snakemake import benchmark, cli, script, storage  # noqa: F401
 
+SERVER = Path(__file__).resolve().parents[2] / "workflow/counterweight/tables/fork_server.py"
+for name in runpy.run_path(str(SERVER))["LOADED"]:
+    importlib.import_module(name)
 cli.get_argument_parser()
 # A collection in a fork would write to, and so copy, the memory that all of them share.
 gc.freeze()

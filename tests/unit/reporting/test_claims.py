@@ -42,6 +42,12 @@ def shipped():
     return load_claims([CLAIMS])[0]
 
 
+@pytest.fixture(scope="module")
+def before(metrics, plan, shipped):
+    """What the shipped claims come to."""
+    return decide(shipped, metrics, plan)
+
+
 def one(metrics, plan, *rules, failures=(), **keys):
     claim = {
         "id": "T01",
@@ -72,25 +78,24 @@ def swapped(metrics, study, first, second):
     return metrics
 
 
-def test_every_claim_of_the_paper_gets_one_verdict(metrics, plan, shipped):
-    decided = decide(shipped, metrics, plan)
-    assert list(decided.columns) == [name for name, _ in LAYOUT]
-    assert list(decided["id"]) == [f"S{number:02d}" for number in range(1, 29)]
-    assert set(decided["verdict"]) <= set(VERDICTS)
-    assert decided["detail"].str.len().min() > 10
+def test_every_claim_of_the_paper_gets_one_verdict(before):
+    assert list(before.columns) == [name for name, _ in LAYOUT]
+    assert list(before["id"]) == [f"S{number:02d}" for number in range(1, 29)]
+    assert set(before["verdict"]) <= set(VERDICTS)
+    assert before["detail"].str.len().min() > 10
 
 
 def test_shipped_claims_name_only_what_the_plan_has(plan, shipped):
     check_names(shipped, plan)
 
 
-def test_flipping_a_metric_flips_the_verdict(metrics, plan, shipped):
-    before = decide(shipped, metrics, plan).set_index("id")
+def test_flipping_a_metric_flips_the_verdict(metrics, plan, shipped, before):
+    before = before.set_index("id")
     flipped = swapped(metrics, "adult_married", "shifted_mixture", "logistic")
-    after = decide(shipped, flipped, plan).set_index("id")
+    after = example.decided(shipped, flipped, plan)
     assert before.loc["S03", "verdict"] == "holds"
     diagnostic = swapped(metrics, "adult_married_numeric", "shifted_mixture", "logistic")
-    beside = decide(shipped, diagnostic, plan).set_index("id")
+    beside = example.decided(shipped, diagnostic, plan)
     assert beside.loc["S03", "verdict"] == "holds", "a diagnostic is no condition"
     assert "does not hold, told beside" in beside.loc["S03", "detail"]
     assert after.loc["S03", "verdict"] == "does not hold"
@@ -98,11 +103,11 @@ def test_flipping_a_metric_flips_the_verdict(metrics, plan, shipped):
     assert after.loc["S08", "verdict"] == before.loc["S08", "verdict"]
 
 
-def test_every_testable_claim_can_come_out_otherwise(metrics, plan, shipped):
+def test_every_testable_claim_can_come_out_otherwise(metrics, plan, shipped, before):
     # Other numbers, turned around or all alike: no rule is satisfied by its wording alone.
-    before = decide(shipped, metrics, plan).set_index("id")["verdict"]
+    before = before.set_index("id")["verdict"]
     changed = [
-        decide(shipped, metrics.assign(value=value), plan).set_index("id")["verdict"]
+        example.decided(shipped, metrics.assign(value=value), plan)["verdict"]
         for value in (-3.7 * metrics["value"] + 100.0, 0.0)
     ]
     held = before[before == "holds"].index
@@ -410,7 +415,7 @@ def test_no_metrics_at_all_leave_nothing_testable(metrics, plan, shipped):
 
 def test_verdicts_on_twins_say_so(plan, shipped):
     twins = example.plan("generated")
-    decided = decide(shipped, example.metrics(twins), twins).set_index("id")
+    decided = example.decided(shipped, example.metrics(twins), twins)
     assert decided.loc["S03", "data"] == "generated"
     assert decided.loc["S03", "detail"].startswith("On generated data")
     assert decided.loc["S15", "data"] == "simulated"
@@ -474,8 +479,8 @@ def test_an_id_stands_once(tmp_path):
         load_claims([first, second])
 
 
-def test_rules_are_kept_as_json_without_nan(metrics, plan, shipped):
-    for text in decide(shipped, metrics, plan)["rules"]:
+def test_rules_are_kept_as_json_without_nan(before):
+    for text in before["rules"]:
         for rule in json.loads(text, parse_constant=pytest.fail):
             assert rule["verdict"] in {"holds", "fails", "undecided", "cannot"}
 
@@ -501,6 +506,12 @@ def zeroes():
     return load_claims([ZEROES])[0], subsampled.metrics(plan), plan
 
 
+@pytest.fixture(scope="module")
+def of_zeroes(zeroes):
+    """What they come to."""
+    return decide(*zeroes)
+
+
 def test_the_claims_on_subsampled_logs_are_all_there(zeroes):
     claims, _, plan = zeroes
     assert [claim["id"] for claim in claims] == [f"Z{number:02d}" for number in range(1, 22)]
@@ -508,21 +519,22 @@ def test_the_claims_on_subsampled_logs_are_all_there(zeroes):
     assert load_claims([ZEROES])[1] == [], "the paper prints no figures"
 
 
-def test_each_claim_on_subsampled_logs_has_an_effect_with_an_interval(zeroes):
-    decided = decide(*zeroes)
+def test_each_claim_on_subsampled_logs_has_an_effect_with_an_interval(of_zeroes):
+    decided = of_zeroes
     assert not (decided["verdict"] == "cannot be tested").any()
     assert decided[["effect", "low", "high"]].notna().all(axis=None)
     assert (decided["low"] <= decided["effect"]).all()
     assert (decided["effect"] <= decided["high"]).all()
 
 
-def test_no_claim_on_subsampled_logs_holds_whatever_is_measured(zeroes):
+def test_no_claim_on_subsampled_logs_holds_whatever_is_measured(zeroes, of_zeroes):
     claims, metrics, plan = zeroes
-    before = decide(claims, metrics, plan).set_index("id")["verdict"]
+    decided = of_zeroes.set_index("id")
+    before = decided["verdict"]
     turned = -3.7 * metrics["value"] + 100.0
     uneven = metrics["value"] * metrics["study"].str.len()
     changed = [
-        decide(claims, metrics.assign(value=value), plan).set_index("id")["verdict"]
+        example.decided(claims, metrics.assign(value=value), plan)["verdict"]
         for value in (turned, uneven, 0.0)
     ]
     held = before[before == "holds"].index
@@ -535,7 +547,7 @@ def test_no_claim_on_subsampled_logs_holds_whatever_is_measured(zeroes):
     for name in held:
         # What goes by the data sets of the benchmark goes by no number of a run.
         assert any(after[name] != "holds" for after in changed) == (name not in over_sets)
-    shares = decide(claims, metrics, plan).set_index("id").loc["Z10"]
+    shares = decided.loc["Z10"]
     assert (shares["effect"], shares["unit"], shares["repeats"]) == (75.0, "% of data sets", 20)
     assert shares["data"] == "real"
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import report_example as example
 import report_filter as filters
 import yaml
 from counterweight.errors import CounterweightError
@@ -43,29 +44,35 @@ def test_the_claims_are_all_there_and_name_only_what_the_plan_has(deng, everythi
     }
 
 
-def test_every_rule_finds_its_metrics(deng, everything):
+@pytest.fixture(scope="module")
+def judged(deng, everything):
+    """What the claims come to."""
     plan, metrics = everything
-    for claim in decide(deng[0], metrics, plan).itertuples():
+    return example.decided(deng[0], metrics, plan)
+
+
+def test_every_rule_finds_its_metrics(judged):
+    for claim in judged.reset_index().itertuples():
         for rule in json.loads(claim.rules):
             assert rule["verdict"] != "cannot", (claim.id, rule["text"])
         assert "nan" not in claim.detail
 
 
-def test_verdicts_follow_the_numbers(deng, everything):
+def test_verdicts_follow_the_numbers(deng, everything, judged):
     plan, metrics = everything
-    before = decide(deng[0], metrics, plan).set_index("id")["verdict"]
+    before = judged["verdict"]
     assert before["B05"] == before["B22"] == before["B24"] == "holds"
     assert before["B15"] == "holds by construction"
     rows = (metrics["source"] == "alpha_beta") & (metrics["metric"] == "disclosivity")
     one = rows & (metrics["setting"] == "alpha=0.3") & (metrics["repeat"] == 1)
     beyond = metrics.assign(value=metrics["value"].where(~one, 0.3 + 1e-5))
-    after = decide(deng[0], beyond, plan).set_index("id")["verdict"]
+    after = example.decided(deng[0], beyond, plan)["verdict"]
     assert after["B05"] == "does not hold", "a single run beyond its budget"
 
 
 def test_exact_identities_can_be_decided_from_one_repeat(deng):
     plan = filters.plan(repeats=1)
-    verdicts = decide(deng[0], filters.metrics(plan), plan).set_index("id")["verdict"]
+    verdicts = example.decided(deng[0], filters.metrics(plan), plan)["verdict"]
     assert verdicts["B15"] == "holds by construction" and verdicts["B16"] == "cannot be tested"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import report_example as example
 import report_offers as offers
 from counterweight.plan.config import resolve
 from counterweight.plan.measures import table
@@ -19,7 +20,6 @@ from counterweight.reporting.sheets import build
 from counterweight.reporting.study_page import StudyContext, study_page
 from counterweight.tables.parquet import metrics_table, write_table
 from printed_tables import PRINTED_REGRESSIONS
-from report_example import holds
 
 CLAIMS = Path(__file__).resolve().parents[4] / "workflow" / "claims" / "noor_2014.yaml"
 T_THREE = 4.302652729911275  # 97.5 % quantile of t with 2 degrees of freedom
@@ -111,7 +111,7 @@ def test_the_table_holds_what_was_measured(small, tmp_path):
     figure = {"study": "s", "source": "predictive_choice", "setting": "hard", "metric": "rmse"}
     printed = [figure | {"value": 0.102, "target": "general"}]
     table = pages.table(numbers_of(small, plan_of(), printed=printed), "general", "no {}".format)
-    assert holds(table)
+    assert example.holds(table)
     row = table.query("method == 'predictive_choice' and metric == 'rmse'").iloc[0]
     assert row["setting"] == "hard" and row["n"] == 3 and row["printed"] == 0.102
     assert row["estimate"] == pytest.approx(0.11) and row["sd"] == pytest.approx(0.01)
@@ -418,21 +418,26 @@ def test_the_claims_of_the_paper_are_all_there(everything, noor):
     assert sources <= set(offers.METHODS)
 
 
-def test_every_testable_claim_has_an_effect(everything, noor):
+@pytest.fixture(scope="module")
+def judged(everything, noor):
+    """What the claims come to."""
     plan, metrics = everything
-    decided = decide(noor[0], metrics, plan).set_index("id")
+    return example.decided(noor[0], metrics, plan)
+
+
+def test_every_testable_claim_has_an_effect(judged):
+    decided = judged
     assert not (decided["verdict"] == "cannot be tested").any()
     assert decided["effect"].notna().all()
 
 
-def test_no_claim_holds_whatever_is_measured(everything, noor):
+def test_no_claim_holds_whatever_is_measured(everything, noor, judged):
     plan, metrics = everything
-    claims = noor[0]
-    before = decide(claims, metrics, plan).set_index("id")["verdict"]
+    claims, before = noor[0], judged["verdict"]
     turned = -3.7 * metrics["value"] + 100.0
     uneven = metrics["value"] * metrics["study"].str.len() * metrics["setting"].str.len()
     changed = [
-        decide(claims, metrics.assign(value=value), plan).set_index("id")["verdict"]
+        example.decided(claims, metrics.assign(value=value), plan)["verdict"]
         for value in (turned, uneven, 0.0)
     ]
     held = before[before == "holds"].index

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import report_example as example
 import report_rates as rates
 from counterweight.plan.components import reference
 from counterweight.reporting import PAGES
 from counterweight.reporting.blocks import Section, Sentence, Table
-from counterweight.reporting.claims import VERDICTS, decide, load_claims, unknown_names
+from counterweight.reporting.claims import VERDICTS, load_claims, unknown_names
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages.promises_page import main_of, requested_measures
 from counterweight.reporting.pages.rates_page import PAGE
@@ -320,7 +321,7 @@ def test_claims_pass_the_schema_and_get_a_verdict(run):
     plan, metrics = run
     claims, _ = load_claims([CLAIMS])
     assert [claim["id"] for claim in claims] == [f"G{k:02d}" for k in range(1, 26)]
-    decided = decide(claims, metrics, plan).set_index("id")
+    decided = example.decided(claims, metrics, plan)
     assert set(decided["verdict"]) <= set(VERDICTS)
     assert decided.loc["G03", "verdict"] == "cannot be tested"
     assert decided.loc["G06", "verdict"] == "cannot be tested"
@@ -354,10 +355,10 @@ def test_claims_on_a_made_up_run_name_its_methods(run):
 def test_other_numbers_change_the_verdicts(run):
     plan, metrics = run
     claims, _ = load_claims([CLAIMS])
-    before = decide(claims, metrics, plan).set_index("id")["verdict"]
+    before = example.decided(claims, metrics, plan)["verdict"]
     noise = np.random.default_rng(0).normal(0, 50, len(metrics))
     changed = [
-        decide(claims, metrics.assign(value=value), plan).set_index("id")["verdict"]
+        example.decided(claims, metrics.assign(value=value), plan)["verdict"]
         for value in (-3.7 * metrics["value"] + 100.0, metrics["value"] + noise)
     ]
     held = before[before == "holds"].index

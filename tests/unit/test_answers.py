@@ -9,6 +9,8 @@ from counterweight.tables.parquet import read_table
 from delivering import delivered, people
 
 ASKED = {"positive": 1, "columns": {"ignore": ["since"]}}
+#: One method, where nothing is asked of which is best.
+QUICK = {"study": {"models": [{"model": "logistic"}]}}
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +76,7 @@ def test_names_of_columns_decide_nothing(frame, found):
 
 def test_a_frame_of_others_is_a_target(frame):
     others, some = frame[["age", "city"]].iloc[:90], frame[["age", "city", "y"]].iloc[:120]
-    answers = counterweight.missing_outcomes(some, "y", 1, target=others)
+    answers = counterweight.missing_outcomes(some, "y", 1, target=others, **QUICK)
     assert 0 < answers.answer.low < answers.answer.value < answers.answer.high < 1
     whom = "the people of the target frame"
     assert answers.sentence.startswith(f"If the outcomes of {whom} are like those of labeled rows")
@@ -119,7 +121,7 @@ def test_the_first_sentence_names_assumption_and_people_whatever_columns_are_cal
     if name == "margins":
         shares = odd["the rate %"].value_counts(normalize=True)
         asked = {"target": {"margins": {"the rate %": shares.to_dict()}}}
-    sentence = counterweight.missing_outcomes(odd, "out.1", 1, **asked).sentence
+    sentence = counterweight.missing_outcomes(odd, "out.1", 1, **asked, **QUICK).sentence
     blank = str(int(odd["out.1"].isna().sum()))
     assert sentence.startswith(begins.replace("{blank}", blank)), sentence
     assert whom.replace("{blank}", blank) in sentence, sentence
@@ -174,7 +176,7 @@ def test_types_of_pandas_are_taken(frame):
     typed["city"] = typed["city"].astype("category")
     typed["member"] = typed["member"] == "yes"
     typed["y"] = typed["y"].astype("Int64")
-    answers = counterweight.missing_outcomes(typed, "y", np.int64(1))
+    answers = counterweight.missing_outcomes(typed, "y", np.int64(1), **QUICK)
     assert answers.scores["supported"].dtype == bool and answers.new_scores is None
 
 

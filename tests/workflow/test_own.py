@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from conftest import Copy
+from conftest import Copy, copy_of
 from own_logs import TRUTH
 from own_tables import EXAMPLES, FILES, MINE, example, placed, tables, with_tables, written
 
@@ -27,8 +27,7 @@ GIVEN = {
 @pytest.fixture
 def again(mine, tmp_path):
     """A copy of the finished run, to change and run again."""
-    shutil.copytree(mine.folder, tmp_path / "copy")
-    return placed(Copy(tmp_path / "copy"))
+    return placed(Copy(copy_of(mine.folder, tmp_path / "copy")))
 
 
 def test_only_ones_own_studies_are_run(mine):

@@ -333,9 +333,9 @@ def test_new_people_that_are_unlike_those_of_the_fit_are_told(tmp_path, caplog):
 
 
 def test_ten_lines_make_a_study_of_promises(tmp_path):
-    frame = blank(people(700), np.random.default_rng(3)).assign(
-        begun=pd.date_range("2020-01-01", periods=700).strftime("%d.%m.%Y"),
-        wage=[f"{value:.2f}".replace(".", ",") for value in np.linspace(8, 30, 700)],
+    frame = blank(people(350), np.random.default_rng(3)).assign(
+        begun=pd.date_range("2020-01-01", periods=350).strftime("%d.%m.%Y"),
+        wage=[f"{value:.2f}".replace(".", ",") for value in np.linspace(8, 30, 350)],
     )
     new = frame.drop(columns=["hired", "sex", "old"]).iloc[::-1]
     new.to_csv(tmp_path / "new.csv", index=False)

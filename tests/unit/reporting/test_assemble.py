@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import report_example as example
 from counterweight.plan.config import resolve
-from counterweight.reporting import assemble, blocks
+from counterweight.reporting import assemble, blocks, claims
 from counterweight.reporting.charts import forms
 from counterweight.reporting.charts.forms import drawn
 from counterweight.reporting.claims import load_claims
@@ -45,7 +45,7 @@ FAILURE = {
 
 
 def made(plan, metrics, failures=()):
-    """Every page of a report by its path, as blocks."""
+    """Every page of a report by its path, as blocks; of few draws of the repeats."""
     papers, pages, findings = (*load_claims([CLAIMS]), {}), [], {}
     for family in blocks.families(plan):
         some, known, _ = assemble.family_pages(
@@ -53,7 +53,9 @@ def made(plan, metrics, failures=()):
         )
         pages += some
         findings[family] = list(known.values())
-    above, _, _ = assemble.index_pages(plan, metrics, papers, findings, failures)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(claims, "REDRAWS", 2)
+        above, _, _ = assemble.index_pages(plan, metrics, papers, findings, failures)
     return {page.path: page for page in above + pages}
 
 

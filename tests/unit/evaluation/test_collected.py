@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,13 +13,16 @@ from counterweight.evaluation.collected import (
     bought_rows,
     collected_by_group,
     collected_calibration,
+    collected_difference,
     collected_mean,
     collected_metric,
+    over_share,
     recalibration,
 )
 from counterweight.evaluation.metrics import auc, log_loss
 from counterweight.evaluation.refutation import refusal_bounds
 from counterweight.numerics.designs import draw, inclusion_chances, stopped_chances
+from counterweight.numerics.estimate import Estimate
 
 
 def samples(chances):
@@ -137,6 +141,18 @@ def test_calibration_of_a_number_is_the_regression_estimator():
     assert exact.standard_error < 1e-12
 
 
+def test_what_is_foretold_over_a_share_has_the_ends_of_the_share():
+    share = Estimate(0.2, 0.01, 0.1, 0.4, 50, 40.0, 3.0)
+    ratio = over_share(0.3, share)
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx((1.5, 0.75, 3.0))
+    assert ratio.standard_error == pytest.approx(1.5 * 0.01 / 0.2)
+    assert over_share(0.3, replace(share, low=0.0)).high == np.inf
+    none = over_share(0.3, replace(share, value=0.0, low=0.0))
+    assert (none.value, none.low, none.high) == (np.inf, pytest.approx(0.75), np.inf)
+    assert np.isnan(none.standard_error)
+    assert np.isnan(over_share(0.3, replace(share, value=0.0, low=0.0, high=0.0)).low)
+
+
 def test_with_all_rows_bought_every_answer_is_the_truth_without_an_error():
     y, p, *_ = drawn()
     ones, all_ = np.ones(len(y)), np.ones(len(y), bool)
@@ -242,6 +258,29 @@ def test_metrics_of_given_predictions_hold_their_truth():
         widths[answer] = width
     # What the chances of the other rows say makes each narrower.
     assert all(width["calibrated"] < 0.97 * width["hajek"] for width in widths.values())
+
+
+@pytest.mark.parametrize("how", ["calibrated", "hajek"])
+@pytest.mark.parametrize("metric", ["brier", "log_loss"])
+def test_a_difference_of_nearly_the_same_predictions_has_next_to_no_error(metric, how):
+    """By pairs of rows: an error goes down as fast as the predictions come together."""
+    y, p, *_ = drawn(12, 3000)
+    chances = inclusion_chances(np.sqrt(p * (1 - p)), 200)
+    mask = np.random.default_rng(1).random(len(y)) < chances
+    told = {"chance": p, "how": how}
+    alone = collected_metric(metric, y, chances, mask, p, **told)
+    found = {}
+    for step in (1e-2, 1e-3):
+        other = p + step * (0.5 - p)
+        found[step] = collected_difference(metric, y, chances, mask, p, other, **told)
+        turned = collected_difference(metric, y, chances, mask, other, p, **told)
+        assert turned.value == pytest.approx(-found[step].value, rel=1e-9)
+        assert (turned.low, turned.high) == pytest.approx((-found[step].high, -found[step].low))
+        assert 0 < found[step].standard_error < 2 * step * alone.standard_error + step
+    errors = [one.standard_error for one in found.values()]
+    assert errors[0] / errors[1] == pytest.approx(10, rel=0.05)
+    same = collected_difference(metric, y, chances, mask, p, p, **told)
+    assert (same.value, same.low, same.high) == (0, 0, 0)
 
 
 def test_intervals_of_small_groups_hold_as_often_as_they_say():

@@ -49,6 +49,9 @@ def test_counts_by_place_give_the_estimate_of_the_rows(digits, share):
     found = ranking.moments(ranking.counts(True), ranking.counts(False))
     whole = auc_estimate(y, p)
     assert ranking.rows == 400
+    # Places are the distinct scores of the rarer class, so that they are as few as can be.
+    rarer = y == (share < 0.5)
+    assert ranking.rare.sum() == rarer.sum() < 200 and len(ranking.rare) == len({*p[rarer]})
     assert found.value[0] == pytest.approx(whole.value, abs=1e-12)
     assert np.sqrt(found.variance[0]) == pytest.approx(whole.standard_error, abs=1e-12)
     low, high = module.auc_interval(found)

@@ -121,6 +121,15 @@ def test_an_encoder_is_read_back_from_its_table(tmp_path):
             same(again.encode(frame), encoder.encode(frame))
 
 
+def test_an_encoder_of_features_that_were_fitted_before_says_the_same_of_rows():
+    frame = table()
+    encoder = fitted(frame)
+    again = TabularEncoder.of(encoder.features_)
+    one, other = (made.encode(frame.drop(columns="row")) for made in (encoder, again))
+    assert other.dense_names == one.dense_names
+    np.testing.assert_array_equal(other.dense(), one.dense())
+
+
 def test_new_rows_go_the_same_way():
     frame = table()
     encoder = fitted(frame)

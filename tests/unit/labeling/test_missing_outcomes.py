@@ -39,6 +39,19 @@ def labeled(frame, roles=(), where=(), **outcome):
     )
 
 
+@pytest.mark.parametrize("ones", [4, 26])
+def test_either_class_may_be_too_small_to_learn_from(ones):
+    """Five of each class are needed."""
+    frame = table().head(40).assign(y=np.nan)
+    frame.loc[:29, "y"] = (np.arange(30) < ones).astype(float)
+    with pytest.raises(CounterweightError, match=f"Of the 30 labeled rows {ones} are '1'"):
+        labeled(frame)
+    frame.loc[:29, "y"] = (np.arange(30) < ones + np.sign(15 - ones)).astype(float)
+    assert labeled(frame)[3]
+    with pytest.raises(CounterweightError, match="Only 19 rows are labeled, and 20 are needed"):
+        labeled(frame.iloc[:19] if ones < 15 else frame.iloc[11:])
+
+
 def test_labeled_are_the_rows_with_an_outcome():
     frame = table()
     features, labels, truth, binary, names = labeled(frame)

@@ -7,6 +7,7 @@ from counterweight.numerics.mixture_steps import (
     Parameters,
     QuadraticRows,
     density_coefficients,
+    extrapolated,
     floored,
     maximisation,
     split_moments,
@@ -211,3 +212,32 @@ def test_what_is_above_the_floor_stays_to_the_bit_and_what_is_on_it_too():
         step = 0.05 * rng.normal(size=(2, 2))
         near = floored(best + step + step.T, 0.1)
         assert loss(near) >= loss(best) - 1e-12
+
+
+def test_a_step_beyond_three_reaches_what_steps_of_one_rate_go_to():
+    """Means that come nearer by a fifth each: five such steps long is the way that is left."""
+    end, rng = mixtures(1), np.random.default_rng(2)
+    way = rng.normal(size=end.means.shape)
+    path = [end._replace(means=end.means + 0.8**step * way) for step in range(3)]
+    made, reach = extrapolated(path, np.array([64.0, 64.0]), 1e-6, None)
+    np.testing.assert_allclose(made.means, end.means, atol=1e-9)
+    np.testing.assert_allclose(made.weights, end.weights, rtol=1e-12)
+    np.testing.assert_allclose(made.covariances, end.covariances, rtol=1e-9)
+    np.testing.assert_array_equal(reach, 64.0)
+    # No further than it may, and further the next time: 1 + 2 * 2 * (-0.2) + 2 * 2 * 0.04 is left.
+    made, reach = extrapolated(path, np.array([2.0, 64.0]), 1e-6, None)
+    np.testing.assert_allclose(made.means[:, 0], (end.means + 0.36 * way)[:, 0], atol=1e-9)
+    np.testing.assert_array_equal(reach, [8.0, 64.0])
+
+
+def test_of_a_step_beyond_three_held_components_stay_and_the_others_share_the_rest():
+    path = [mixtures(1) for _ in range(3)]
+    for step, one in enumerate(path):
+        one.weights[:] = np.array([[0.5, 0.5], [0.3, 0.2], [0.2, 0.3]])
+        one.weights[1] += 0.1 * 0.5**step
+        one.weights[2] -= 0.1 * 0.5**step
+    made, _ = extrapolated(path, np.array([64.0, 64.0]), 1e-6, None)
+    np.testing.assert_array_equal(made.weights[0], 0.5)
+    np.testing.assert_allclose(made.weights.sum(axis=0), 1.0, rtol=1e-12)
+    # The others are near where they go to.
+    np.testing.assert_allclose(made.weights[1:], [[0.3, 0.2], [0.2, 0.3]], atol=0.01)

@@ -247,6 +247,17 @@ def test_left_out_distances_are_those_of_a_fit_without_the_row(rng):
         np.testing.assert_allclose(found[row], v @ np.linalg.solve(spread, v), rtol=1e-6)
 
 
+def test_the_nearest_reference_is_the_one_that_distances_one_by_one_have(rng):
+    X = rng.normal(size=(50, 4))
+    support = Support().fit(X, rng=np.random.default_rng(0))
+    Z, others = support._scores(rng.normal(size=(20, 4))), support.reference_
+    apart = np.square(Z[:, None].astype(float) - others).sum(axis=2)
+    np.testing.assert_allclose(support._nearest(Z), apart.min(axis=1), atol=1e-4)
+    # Without the nearest it is the next.
+    own = apart.argmin(axis=1)
+    np.testing.assert_allclose(support._nearest(Z, own), np.sort(apart)[:, 1], atol=1e-4)
+
+
 def test_a_row_that_alone_is_an_extreme_is_beyond_the_others_when_left_out():
     X = np.arange(20.0)[:, None]
     X[-1] = 36.0

@@ -48,8 +48,7 @@ def drawn_copy(expected, chance, weight, rng, *, spread=None, factor=1.0, gamma=
     labeled = rng.random(len(chance)) < chance
     delta = np.log(factor * gamma)
     if spread is None:
-        odds = logit(np.clip(expected, EDGE, 1 - EDGE))
-        p = np.where(labeled, expected, expit(odds + delta))
+        p = np.where(labeled, expected, expit(logit(expected) + delta))
         return labeled, (rng.random(len(p)) < p).astype(float)
     drawn = rng.choice(spread, len(chance))
     scale = spread.std()

@@ -1,5 +1,8 @@
 """Selectors: the model that made the labels is found, and boosting only where it pays."""
 
+import logging
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +15,9 @@ from counterweight.selection.selectors import (
     BetterOfTwoSelector,
     GradientBoostingSelector,
     LogisticSelector,
+    selected,
 )
+from counterweight.tables.parquet import read_columns
 from scipy.special import expit, logit
 
 
@@ -156,3 +161,25 @@ def test_of_rows_made_on_demand_no_more_are_made_than_a_fit_takes(monkeypatch, c
     chances(DenseRows(encoded), 0)
     assert len(fits) == 5
     assert len(chances(DenseRows(encoded), 30)[1]) == 30 and len(fits) == 11
+
+
+@pytest.mark.parametrize("least", [8, 9])
+def test_with_fewer_unlabeled_rows_than_the_least_all_have_the_same_chance(tmp_path, least):
+    rng = np.random.default_rng(3)
+    s, truth = np.repeat([1, 0], [12, 8]), rng.uniform(0.2, 0.9, 20)
+    labels = {"repeat": np.zeros(20, "int32"), "row": np.arange(20), "role": np.full(20, "train")}
+    labels |= {"selected": s, "keep_rate": np.ones(20)}
+    data = SimpleNamespace(
+        labels={0: labels},
+        truth={0: {"p_selected": truth}},
+        role=lambda repeat, name: labels["role"] == name,
+        names=[],
+    )
+    output = SimpleNamespace(table=tmp_path / "table.parquet", model=tmp_path / "model.parquet")
+    given = {"selector": {"selector": "logistic", "oracle": True}}
+    job = SimpleNamespace(given=given, output=output, log=logging.getLogger(), threads=1)
+    records = selected(job, data, least)
+    p = read_columns(output.table)["p"]
+    np.testing.assert_allclose(p, truth if least == 8 else np.full(20, 0.6), rtol=1e-12)
+    shares = [one["value"] for one in records if one["metric"] == "isotonic_share"]
+    assert shares == ([0.0] if least == 8 else [])

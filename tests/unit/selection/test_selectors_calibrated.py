@@ -124,6 +124,16 @@ def test_diagnostics_of_a_perfectly_calibrated_model():
     assert by["share_extreme", ""]["value"] == pytest.approx(0.01, abs=0.002)
 
 
+def test_observed_shares_have_the_binomial_error_of_their_rows():
+    p = np.repeat([0.2, 0.7], 500)
+    s = np.tile([1, 0, 0, 0, 1], 200)
+    for weight in (None, np.full(1000, 3.0)):
+        for record in describe_selection(p, s, weight):
+            if record["metric"] == "calibration_observed":
+                assert (record["value"], record["rows"]) == (pytest.approx(0.4), 100)
+                assert record["standard_error"] == pytest.approx(np.sqrt(0.4 * 0.6 / 100))
+
+
 def test_overlap_has_the_labeled_and_the_others_each_in_their_bins():
     records = describe_selection([0.92, 0.93, 0.12, 0.97], [1, 1, 0, 1])
     found = {(r["metric"], r.get("part")): (r["value"], r["rows"]) for r in records}

@@ -113,6 +113,11 @@ def test_parameters_are_shares_segments_curves_and_moves():
     own.fit(np.hstack([X, marks]), answers.astype(int), t, categories=layout)
     assert (own._thresholds.coefficients[2:] != 0).sum() == 4
     assert own.n_parameters(2) == 1 + 2 * 2 + 2 * 3 + 2 * 2 + 3
+    few = slice(10)
+    own = PredictiveChoiceModel(components=2, covariance="full")
+    told = "A model of one segment of 3 features has 10 parameters, but there are 10 rows"
+    with pytest.raises(CounterweightError, match=told):
+        own.fit(np.hstack([X, marks])[few], answers.astype(int)[few], t[few], categories=layout)
 
 
 def test_units_of_features_do_not_matter(model):

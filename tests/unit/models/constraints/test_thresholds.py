@@ -301,3 +301,14 @@ def test_scores_that_are_zero_but_for_rounding_have_the_nearest_threshold():
     assert tied.above[tied.now] in (1, 4)
     apart = Cuts(np.array([1.0, 0.5, -0.5]), np.ones((1, 3)))
     assert apart.above[apart.now] == 2
+
+
+def test_rates_are_sums_over_positive_predictions_in_the_unit_of_all_costs():
+    """Of two rows: what each costs with a yes and with a no, a constant, and a bound."""
+    positive, negative = np.array([[0.2, 0.3], [1.0, 0.0]]), np.array([[0.5, 0.0], [0.0, 2.0]])
+    costs = Rates.of(positive, negative, np.array([0.1, 0.0]), np.array([0.4]))
+    for p in ([0.0, 0.0], [1.0, 1.0], [0.3, 0.8]):
+        by_row = positive @ p + negative @ (1 - np.array(p)) + [0.1, -0.4]
+        np.testing.assert_allclose(costs.values(np.array(p)), by_row, rtol=1e-12)
+    np.testing.assert_allclose(costs.size, [1.0, 3.0])
+    assert costs.slack == pytest.approx(1e-12 * (1 + 3.0 + 1.6))

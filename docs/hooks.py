@@ -22,6 +22,7 @@ import counterweight  # noqa: E402
 from counterweight import options  # noqa: E402
 from counterweight.plan import components  # noqa: E402
 from counterweight.reporting import blocks  # noqa: E402
+from counterweight.reporting.render import unbroken  # noqa: E402
 
 import notebooks  # noqa: E402
 
@@ -85,8 +86,9 @@ def on_page_markdown(markdown, page, **_):
 
 
 def on_post_page(output, **_):
-    """Let the search be ours: `docs/search.js` answers in place of the theme's worker."""
-    return re.sub(r"assets/javascripts/workers/search\.\w+\.min\.js", "docs/search.js", output)
+    """Let the search be ours, `docs/search.js` in the theme's place; numbers keep their units."""
+    output = re.sub(r"assets/javascripts/workers/search\.\w+\.min\.js", "docs/search.js", output)
+    return unbroken(output)
 
 
 def lay_out(folder):

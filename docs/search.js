@@ -103,8 +103,9 @@ const scored = (index, asked) => {
 
 // How much of the query stands word by word in a heading, in what a page is also called, or in the text: 0 to 1.
 const phrase = (one, query) => {
-  const words = stems(query), whole = joined(words);
-  if (words.length < 2) return one.said.includes(query.trim()) ? 1 : 0;
+  const words = stems(query.replace(/_/g, " ")), whole = joined(words);
+  if (one.said.includes(query.trim())) return 1;
+  if (words.length < 2) return 0;
   if (one.names.some((name) => name.includes(whole))) return 1;
   if (one.flat.includes(whole)) return 0.6;
   const said = words.filter((word) => !SMALL.has(word));

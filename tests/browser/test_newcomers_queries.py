@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pages
 import pytest
+import words_asked
 import yaml
 from counterweight.plan.config import resolve
 from counterweight.plan.reading import with_listed_studies
@@ -629,7 +630,7 @@ def first_in_report(page, asked):
 
 
 #: Sections, claims and answers are not there without results: of a whole run 25, 26, 17 and 16
-#: of the lists are first.
+#: of the lists are first, and 23 of the last one.
 @pytest.mark.parametrize(
     ("asked", "least"),
     [
@@ -637,6 +638,7 @@ def first_in_report(page, asked):
         (REPORT_AFTERWARDS, 16),
         (REPORT_MENDED_AGAIN_BY, 15),
         (REPORT_UNKNOWN, 13),
+        (words_asked.REPORT, 12),
     ],
 )
 def test_what_is_wanted_in_the_report_stands_first(shown, report, asked, least):
@@ -657,6 +659,7 @@ def test_what_is_wanted_in_the_report_stands_first(shown, report, asked, least):
         (DOCS_MENDED_AGAIN_BY, 27),
         (DOCS_KNOWN, 24),
         (DOCS_UNKNOWN, 20),
+        (words_asked.DOCS, 26),
     ],
 )
 def test_what_is_wanted_in_the_docs_stands_first(shown, site, asked, least):

@@ -241,7 +241,7 @@ def test_blanks_are_one_number_a_name(run):
     page, scores = Shown(run, "lender"), csv(run, "lender", "scores")
     blank = pd.read_csv(run("lender").folder / "mine/applicants.csv")["default"].isna().to_numpy()
     everyone = percent(scores["estimate"].mean())
-    assert f"The mean of its column estimate over all is {everyone} (" in page.text
+    assert f"The mean of its column estimate over all is {everyone}." in page.text
     cards = [value for label, value in page.cards if label == "default = 1, estimated"]
     assert cards[0].startswith(percent(scores["estimate"][blank].mean()))
     assert cards[1].startswith(everyone)
@@ -349,9 +349,9 @@ def test_a_log_that_dropped_zeros_is_one_number_a_name(run):
 
 def test_promises_are_one_number_a_name(run):
     page, new = Shown(run, "hiring"), csv(run, "hiring", "new_scores")
-    assert f"the estimate is {percent(new['estimate'].mean())} on average" in page.text
-    yes = new["decision"].astype(str).isin({"yes", "1", "True"}).mean()
-    assert f"{percent(yes)} are decided yes" in page.text
+    yes = new["decision"].astype(str).isin({"yes", "1", "True"})
+    assert f"Of {len(new)} new rows {yes.sum()} ({percent(yes.mean())}) get a yes" in page.text
+    assert f"{percent(yes.mean())} of the new rows get a yes" in page.text
     kept = page.card("Promises kept by decisions, held-out rows")
     assert re.search(r"keeps (\d) of 3 promises", page.answer)[1] == kept[0]
     price = r"they err in ([\d.]+ %).*, [+−]?[\d.]+ points .*Logistic regression without promises"

@@ -229,7 +229,7 @@ def test_text_is_left_numbers_right_and_cards_are_labeled():
     assert "#t :is(th,td):nth-child(3){text-align:left}" not in text
     assert 'td:nth-child(2)::before{content:"Kind"}' in text
     assert text.count("</style>") == 1
-    assert r'content:"A \000022value\000022 \00003c\00002fstyle\00003e"' in text
+    assert r'content:"A \22 value\22  \3c \2f style\3e "' in text
 
 
 def test_a_narrow_table_stays_a_table_on_a_phone():
@@ -245,6 +245,34 @@ def test_a_table_too_broad_for_paper_is_marked():
         head = tuple(Head(f"Column {k}") for k in range(columns))
         rows = (Row("rows", tuple(Cell(f"{k}.25", "[1, 5]") for k in range(columns - 1))),)
         assert small(Table("T", head, rows)).all("table", "class") == marks
+        # In print its rows are cards, so that no column is cut.
+        text = render(Page("x.html", "x", (Table("T", head, rows),)), Site("R", "1"))
+        labels = re.findall(r"@media print\{((?:#\S+ \S+\{content:\"[^\"]*\"\})+)\}", text)
+        assert [one.count("content:") for one in labels] == [14] * len(marks)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("90.0 % of 5 rows", "90.0~% of 5 rows"),
+        ("at Γ = 2, or p = .03", "at Γ~=~2, or p~=~.03"),
+        ("0.2 [−.1, +.25] nats", "0.2 [−.1,~+.25] nats"),
+        ("α ≤ 0.3 and ≤ 1,000", "α~≤~0.3 and ≤~1,000"),
+        ("+4.3 points, 3 MB", "+4.3~points, 3~MB"),
+        (
+            "<b title='2 %'>2 %</b> <code>k = 2 %</code>",
+            "<b title='2 %'>2~%</b> <code>k = 2 %</code>",
+        ),
+        ("[a, b] and y = yes", "[a, b] and y = yes"),
+    ],
+)
+def test_no_line_breaks_between_a_number_and_its_unit(text, kept):
+    assert rendering.unbroken(text) == kept.replace("~", "\u00a0")
+
+
+def test_pages_keep_numbers_with_their_units():
+    text = render(Page("x.html", "x", (Sentence("It is 90.0 % at Γ = 2."),)), Site("R", "1"))
+    assert "90.0\u00a0% at Γ\u00a0=\u00a02." in text
 
 
 @pytest.mark.parametrize(

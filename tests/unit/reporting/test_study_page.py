@@ -208,14 +208,23 @@ def test_files_are_told_once_with_their_twins_and_models_last():
 def test_estimates_of_new_rows_are_summed_up_in_their_unit():
     values = np.linspace(0, 1, 101)
     table = pd.DataFrame({"estimate": values, "decision": values > 0.5})
-    (told,) = page.told_new({"new_scores": table})
+    (told,) = page.told_new({"new_scores": table}, {})
     assert told.startswith("101 new rows: the estimate is 50.0 % on average, and 5.0 to 95.0 %")
     assert "; 49.5 % are decided yes. They stand in new_scores.csv." in told
     words = table.assign(decision=np.where(table["decision"], "a", "b"))
-    assert "decided yes" not in next(page.told_new({"new_scores": words}))
+    assert "decided yes" not in next(page.told_new({"new_scores": words}, {}))
     amounts = pd.DataFrame({"estimate": 1000 * values})
-    assert "the estimate is 500.00 on average" in next(page.told_new({"new_scores": amounts}))
-    assert [*page.told_new({"new_scores": table.iloc[:0], "new_else": table})] == []
+    assert "the estimate is 500.00 on average" in next(page.told_new({"new_scores": amounts}, {}))
+    promised = {"methods": [{"options": None}, {"options": {"constraints": ["churn(a) <= 1"]}}]}
+    (told,) = page.told_new({"new_scores": table}, promised)
+    assert told == "Of 101 new rows 50 (49.5 %) get a yes. They stand in new_scores.csv."
+    assert [*page.told_new({"new_scores": table.iloc[:0], "new_else": table}, {})] == []
+
+
+def test_a_sentence_that_an_earlier_one_holds_is_not_said_again():
+    a, b, c = (Sentence(text) for text in ("Labels are taken so. It rests.", "It rests.", "Else."))
+    table = Table("A", (), ())
+    assert page._said_once([a, table, b, c, a, table]) == [a, table, c]
 
 
 @pytest.mark.parametrize(
@@ -235,15 +244,17 @@ def test_rows_unlike_the_table_are_counted():
 
 def test_offers_acceptances_and_values_of_new_rows_are_summed_up():
     offers = pd.DataFrame({"best_offer": [1.0, 2, 3, 4, 5], "best_revenue": [10.0, 20, 30, 40, 50]})
-    (told,) = page.told_new({"new_offers": offers})
+    (told,) = page.told_new({"new_offers": offers}, {})
     assert "5 new people: the best offer is 3.00 at the median, and 2.00 to 4.00" in told
     assert "bring 30.00 a person, 150 in all" in told
+    (told,) = page.told_new({"new_offers": offers.assign(best_offer=3.0)}, {})
+    assert told.startswith("5 new people: the offer to everybody is 3.00; it is expected to bring")
     accepted = pd.DataFrame({"accepted": [True, False, False, False]})
-    (told,) = page.told_new({"new_accepted": accepted})
+    (told,) = page.told_new({"new_accepted": accepted}, {})
     assert told.startswith("Of 4 new people 1 (25.0 %) are accepted")
     one = {"policy": "a", "value": 0.5, "low": 0.4, "high": 0.6, "rows": 9}
     values = pd.DataFrame([one, one | {"value": 9.0}, one | {"policy": "b"}])
-    (told,) = page.told_new({"new_values": values})
+    (told,) = page.told_new({"new_values": values}, {})
     assert "(9 rows) earns: a 0.50" in told and "b 0.50" in told and "9.0" not in told
 
 

@@ -410,7 +410,7 @@ def drawings(folder, name, plan, results=None):
         yield blocks.Figure(
             figure,
             known[figure]["title"],
-            plan["captions"][figure],
+            known[figure].get("caption") or plan["captions"][figure],
             known[figure]["alt"],
             titles.with_name(f"{figure}.svg").read_text(encoding="utf-8"),
             titles.with_name(f"{figure}-narrow.svg").read_text(encoding="utf-8"),

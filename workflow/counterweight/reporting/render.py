@@ -39,7 +39,7 @@ _TAKEN = ("main", "contents", "side", "find", "list", "theme", "places", "tip")
 _WORDS = 1500
 #: Characters that a table of three columns or fewer may have beside its labels on a phone.
 _SLIM = 22
-#: Columns of a table that fit on paper.
+#: Columns of a table that fit on paper; rows of others are printed as cards.
 _BROAD = 14
 #: JSON of pages: strict, and short.
 STRICT = {"ensure_ascii": False, "allow_nan": False, "separators": (",", ":")}
@@ -86,7 +86,8 @@ class _Shell:
 
     def __init__(self, site, path, anchors=None):
         self.site, self.path, self.anchors = site, path, anchors or {}
-        self.colours, self.outline, self.rules = Colours(), [], {"wide": [], "cards": []}
+        self.colours, self.outline = Colours(), []
+        self.rules = {"wide": [], "cards": [], "paper": []}
         self._ids, self._told, self._page, self._prefix = set(_TAKEN), set(), None, ""
         #: What the search finds in this file; see `found`.
         self._found = []
@@ -201,8 +202,8 @@ class _Shell:
             child = f":nth-child({k + 2})"
             if sum(bool(_NUMERIC.match(text)) for text in texts) * 2 <= len(texts):
                 self.rules["wide"].append(f"#{name} :is(th,td){child}{{text-align:left}}")
-            # As a text inside the quotes of a style sheet.
-            text = re.sub(r"[^\w ]", lambda m: f"\\{ord(m[0]):06x}", head.text, flags=re.ASCII)
+            # As a text inside the quotes of a style sheet; the space ends the number.
+            text = re.sub(r"[^\w ]", lambda m: f"\\{ord(m[0]):x} ", head.text, flags=re.ASCII)
             label = f'{{content:"{text}"}}'
             self.rules["cards"].append(f"#{name} td{child}::before{label}")
             sizes = [len(text) for cell in column for text in (cell.text, cell.bracket)]
@@ -210,17 +211,17 @@ class _Shell:
         slim = len(table.head) <= 3 and room <= _SLIM
         if slim:
             del self.rules["cards"][len(self.rules["cards"]) + 1 - len(table.head) :]
+        if len(table.head) > _BROAD:
+            self.rules["paper"] += self.rules["cards"][1 - len(table.head) :]
         tones = any(cell.tone for row in cells for cell in row)
         return {"id": name, "slim": slim, "tones": tones}
 
     def style(self):
         """The style that only this file has: its colours, figures and tables."""
-        cards = "".join(self.rules["cards"])
-        return Markup(
-            "".join(self.rules["wide"])
-            + self.colours.rules()
-            + (f"@media screen and (max-width:44rem){{{cards}}}" if cards else "")
-        )
+        rules = {name: "".join(some) for name, some in self.rules.items()}
+        on = {"cards": "screen and (max-width:44rem)", "paper": "print"}
+        media = (f"@media {on[name]}{{{rules[name]}}}" for name in on if rules[name])
+        return Markup(rules["wide"] + self.colours.rules() + "".join(media))
 
     def contents(self):
         """Groups of the contents: ``title``, ``entries`` and whether one is there."""
@@ -280,12 +281,29 @@ def _environment():
     return environment
 
 
+#: Spaces at which no line may break: in an interval, before a unit, around a sign of relation.
+_KEPT = re.compile(
+    r"(?<=\d) (?=%|(?:nats|points|MB|GB)\b)|(?<=[Γαβεηκληp²]) (?=(?:=|≤|≥|&lt;) )|(?<==) (?=[−.\d])"
+    r"|(?<=[≤≥]) (?=[−.\d])|(?<=\[)([+−]?[\d.,]+,) (?=[+−]?[\d.,]+\])"
+)
+#: Texts of HTML that are taken as they are.
+_VERBATIM = re.compile(r"(<(pre|code|script|style)\b.*?</\2>|<[^>]*>)", re.DOTALL)
+
+
+def unbroken(text):
+    """HTML in which numbers stay with their units, symbols with their numbers, intervals whole."""
+    parts = _VERBATIM.split(text)
+    kept = [_KEPT.sub(lambda m: m[0].replace(" ", "\u00a0"), part) for part in parts[::3]]
+    verbatim = [*parts[1::3], ""]
+    return "".join(itertools.chain(*zip(kept, verbatim, strict=True)))
+
+
 def _file(shell, title, pages, whole):
     """An HTML file with the pages in it."""
     environment = _environment()
     body = environment.get_template("page.html").render(shell=shell, pages=pages, whole=whole)
     text = environment.get_template("base.html").render(
-        shell=shell, title=title, site=shell.site, body=Markup(body), whole=whole
+        shell=shell, title=title, site=shell.site, body=Markup(unbroken(body)), whole=whole
     )
     return re.sub(r"\n\s*\n+", "\n", text) if "<pre" not in text else text
 

@@ -34,6 +34,7 @@ from counterweight.reporting.wording import (
     TARGETS,
     amount,
     capital,
+    count,
     interval,
     joined_words,
     listing,
@@ -237,12 +238,14 @@ def study_page(page, numbers, context):
         lead.append(Sentence(f"What to do next. {todo[0].text}", "next"))
     trusted = [*todo[1:], *_sentences(answer.rest), *_trust(trust, numbers, context)]
     trusted += [*_counted(numbers), *filter(None, [column_table(numbers)])]
-    trusted = [*dict.fromkeys(filter(None, trusted))]
+    trusted = _said_once(filter(None, trusted))
     more = [*_tables((*details, everything(numbers, shown)), numbers, context)]
     found = [*_tables(sheets, numbers, context, context.csv)]
     given_away = ("Files", [*_sentences(answer.files), *files(context.files)], "files")
     if own:
-        new = [Sentence(text) for text in told_new(new_tables(context.files, numbers.results))]
+        new = [
+            Sentence(text) for text in told_new(new_tables(context.files, numbers.results), plan)
+        ]
         new += [one for one in context.figures if one.name == NEW_ROWS]
         made = _made_of(context)
         sections = (
@@ -284,6 +287,17 @@ OPEN = 2
 NEW_ROWS = "new_rows"
 
 
+def _said_once(parts):
+    """Parts without sentences that an earlier one holds."""
+    kept, said = [], ""
+    for part in parts:
+        said_before = isinstance(part, Sentence) and part.text in said
+        if not said_before and part not in kept:
+            kept.append(part)
+            said += getattr(part, "text", "")
+    return kept
+
+
 def _sentences(texts):
     return [Sentence(text) for text in texts if text]
 
@@ -292,7 +306,7 @@ def _folded(block):
     """A table under its caption; other blocks as they are."""
     if not isinstance(block, Table) or block.fold:
         return block
-    return replace(block, fold=f"{block.caption.rstrip('.')} ({len(block.rows)} rows)")
+    return replace(block, fold=f"{block.caption.rstrip('.')} ({count(len(block.rows), 'row')})")
 
 
 def _in_short(parts):
@@ -469,10 +483,18 @@ def new_tables(paths, results):
     }
 
 
-def told_new(tables):
+def decides(plan, table):
+    """Whether the answers are decisions that keep promises, which estimates alone do not tell."""
+    methods = [one.get("options") or {} for one in plan.get("methods", ())]
+    return "decision" in table and any(one.get("constraints") for one in methods)
+
+
+def told_new(tables, plan):
     """Sentences on the answers for new rows: how many, what they are, how many are flagged."""
     for stem, table in tables.items():
         say = _SAID.get(stem.removeprefix(NEW))
+        if decides(plan, table):
+            say = _decided
         if say is not None and len(table):
             yield f"{say(table)}{flagged(table)}. They stand in {stem}.csv."
 
@@ -508,16 +530,27 @@ def _estimates(table):
     return text
 
 
+def _decided(table):
+    yes = int(table["decision"].astype(bool).sum())
+    share = percent(yes / len(table))
+    return f"Of {number(len(table), 0)} new rows {number(yes, 0)} ({share}) get a yes"
+
+
 def _offers(table):
     if "allotted_offer" in table:
         return f"New people: {allotted_in_words(table)}"
     best, revenue = table["best_offer"], table["best_revenue"]
     low, middle, high = np.nanquantile(best.to_numpy(float), [0.25, 0.5, 0.75])
     places = places_for([middle])
+    which = (
+        f"the best offer is {number(middle, places)} at the median, and {number(low, places)} to "
+        f"{number(high, places)} for the middle half"
+    )
+    if best.nunique() == 1:
+        which = f"the offer to everybody is {number(middle, places)}"
     return (
-        f"{number(len(table), 0)} new people: the best offer is {number(middle, places)} at the "
-        f"median, and {number(low, places)} to {number(high, places)} for the middle half; it is "
-        f"expected to bring {number(revenue.mean(), places_for([revenue.mean()]))} a person, "
+        f"{number(len(table), 0)} new people: {which}; it is expected to bring "
+        f"{number(revenue.mean(), places_for([revenue.mean()]))} a person, "
         f"{total(revenue.sum())} in all"
     )
 

@@ -9,11 +9,12 @@ import pytest
 from drawn_studies import draw, drawn_values
 
 
-def with_files(folder, **tables):
-    """What a figure of new rows asks of a study: its folder and the tables in it."""
+def with_files(folder, /, methods=(), **tables):
+    """What a figure of new rows asks of a study: its methods, its folder, the tables in it."""
     for name, table in tables.items():
         pd.DataFrame(table).to_parquet(folder / f"{name}.parquet")
-    return SimpleNamespace(folder=Path(folder), table=lambda name: pd.read_parquet(folder / name))
+    read = lambda name: pd.read_parquet(folder / name)  # noqa: E731
+    return SimpleNamespace(folder=Path(folder), table=read, plan={"methods": methods})
 
 
 def test_new_rows_and_those_of_the_table_stand_on_the_same_bins(tmp_path):
@@ -64,6 +65,17 @@ def test_shares_of_accepted_people_and_no_new_ones(tmp_path):
     assert drawing.title == "25.0 % of the new people are accepted; of the table 50.0 %"
     none = {"new_accepted": {"accepted": []}, "accepted": {"accepted": [1]}}
     assert draw("new_rows", with_files(tmp_path, **none)).title == "No new rows were answered."
+
+
+def test_decisions_that_keep_promises_are_counted_and_captions_say_what_is_drawn(tmp_path):
+    table = {"estimate": [0.1, 0.9, 0.4, 0.2], "decision": [True, True, True, False]}
+    tables = {"new_scores": table, "scores": table | {"decision": [True, False, False, False]}}
+    promised = [{"options": {"constraints": ["recall(a) >= 0.5"]}}]
+    drawing = draw("new_rows", with_files(tmp_path, methods=promised, **tables))
+    assert drawing.title == "75.0 % of the new rows get a yes; of the table 25.0 %"
+    assert drawing.points["value"].tolist() == [75, 25] and "decision is yes" in drawing.caption
+    plain = draw("new_rows", with_files(tmp_path, methods=[{"options": None}], **tables))
+    assert plain.title.startswith("New rows: estimate 40.0 %") and plain.caption == ""
 
 
 def test_values_of_a_new_log_stand_above_those_of_the_old(tmp_path):

@@ -23,7 +23,7 @@ from counterweight.tables.parquet import model_arrays, numbers_of
 CAPTION_BY_NAME = {
     "groups": (
         "Shares of the groups among all rows that were held out and among those that the filter "
-        "accepts; the red mark is the share that is wanted. Of many groups the rarest are drawn."
+        "accepts; the red mark is the share that is wanted."
     ),
     "certificate": (
         "Bound of what a leaf of the filter tells about people with a blank group, by "

@@ -173,7 +173,7 @@ _SHORTER = {
 
 
 #: What ``figures.parquet`` of a study tells of each of its figures.
-TITLES = (("figure", "string"), ("title", "string"), ("alt", "string"))
+TITLES = tuple((name, "string") for name in ("figure", "title", "alt", "caption"))
 #: Ends of the names of a figure's files: wide, narrow, what it draws.
 ENDINGS = (".svg", "-narrow.svg", ".csv")
 COLUMNS = ["panel", "series", "item", "at", "value", "low", "high", "measures"]
@@ -182,13 +182,13 @@ COLUMNS = ["panel", "series", "item", "at", "value", "low", "high", "measures"]
 class Drawing:
     """A finished figure: its title says what was found, ``alt`` in some ten words what is drawn.
 
-    ``points`` are all numbers drawn, as a frame: ``panel, series, item`` (a named place: a method,
-    group, leaf), ``at`` (a place along an option), ``value, low, high`` in the units of the axis,
-    and ``measures``, what the axis says.
+    ``caption`` stands where not all of the declared one is drawn. ``points``, all numbers drawn: a
+    frame of ``panel, series, item`` (a named place: a method, group, leaf), ``at`` (a place along
+    an option), ``value, low, high`` in the units of the axis, ``measures``, what the axis says.
     """
 
-    def __init__(self, figure, title, alt, points=()):
-        self.figure, self.title, self.alt = figure, title, alt
+    def __init__(self, figure, title, alt, points=(), caption=""):
+        self.figure, self.title, self.alt, self.caption = figure, title, alt, caption
         self.points = pd.DataFrame(points, columns=COLUMNS)
 
 
@@ -228,10 +228,10 @@ def draw_study(study, folder, figures=None):
         for end, text in zip(ENDINGS, texts, strict=True):
             with replacing(folder / f"{name}{end}") as temporary:
                 temporary.write_text(text, encoding="utf-8")
-        titles[name] = {"title": wide.title, "alt": wide.alt}
+        titles[name] = {"title": wide.title, "alt": wide.alt, "caption": wide.caption}
         log.info("%s: drew %s", study.name, name)
     rows = [{"figure": name} | titles[name] for name in study.plan["figures"] if name in titles]
-    write_table(known, pd.DataFrame(rows), TITLES)
+    write_table(known, pd.DataFrame(rows, columns=[one for one, _ in TITLES]).fillna(""), TITLES)
 
 
 def draw(job):
@@ -375,7 +375,7 @@ class Canvas:
             elif panel.first:
                 panel.ax.set_yticks(range(len(labels)), [_wrapped(one, BESIDE) for one in labels])
 
-    def drawing(self, title, alt):
+    def drawing(self, title, alt, caption=""):
         """The finished `counterweight.reporting.charts.forms.Drawing`, with a legend."""
         for panel in self.all:
             panel.cut()
@@ -385,7 +385,7 @@ class Canvas:
             names = [_wrapped(name, 44 * _LETTER) for name in self.keys]
             space = {"handlelength": 1.8, "columnspacing": 1.3, "ncols": min(columns, len(names))}
             self.figure.legend(self.keys.values(), names, loc="outside upper center", **space)
-        return Drawing(self.figure, title, alt, self.points)
+        return Drawing(self.figure, title, alt, self.points, caption)
 
 
 class Panel:

@@ -20,9 +20,7 @@ CAPTION_BY_NAME = {
         "Chance of acceptance and expected revenue along the offer for the largest segments, "
         "first repeat. Lines are full where the middle nine tenths of the segment's past offers "
         "lie and dotted beyond, where the form of the curve alone speaks. Dots: the offer of "
-        "most expected revenue. Where a method without segments is used: what was accepted and "
-        "earned by past offer, as it predicts and as people answered (with 95 % intervals), and "
-        "the best offers."
+        "most expected revenue."
     ),
     "enrolment": (
         "Acceptances and revenue at the historical offers: predicted, with 95 % interval of the "
@@ -38,8 +36,7 @@ CAPTION_BY_NAME = {
     "profiles": (
         "Segments of the choice model, first repeat, from the largest, with the offer of most "
         "expected revenue: mean of each feature, and by colour how far it is from that of all "
-        "people in their standard deviations (blue above, orange below). Where a method without "
-        "segments is used: the same by fifth of people, in the order of their best offers."
+        "people in their standard deviations (blue above, orange below)."
     ),
     "response": (
         "As Figure 1 of Noor, Dailey and Haddawy, on the model's scale of offers: chance of "
@@ -115,7 +112,10 @@ def curves_of(study, told):
     places = forms.places_for([scale.high - scale.low], 2, 3)
     span = forms.span(np.quantile(best, [0.1, 0.9]), places, x.partition(", ")[2])
     title = f"{study.label(study.delivered[0])} is used: most best offers are {span}"
-    return canvas.drawing(title, "Acceptance and revenue by past offer, and the best offers")
+    caption = "What was accepted and earned by past offer, as the method predicts and as people "
+    caption += "answered (with 95 % intervals); below, the best offers."
+    alt = "Acceptance and revenue by past offer, and the best offers"
+    return canvas.drawing(title, alt, caption)
 
 
 def profiles_of(study, told):
@@ -134,7 +134,16 @@ def profiles_of(study, told):
     text = f"Not shown: {hidden} features that tell less" if hidden else ""
     canvas = _map_of_means(labels, names, means, away, tells, text)
     title = f"Best offers differ most by {names[int(np.argmax(tells))].replace('_', ' ')}"
-    return canvas.drawing(title, "Means of features by best offer, coloured by distance from all")
+    if best.min() == best.max():
+        title = f"Everybody gets the same offer, {forms.span(best, places)}"
+    caption = (
+        "Means of features by fifth of people, in the order of their best offers; by colour how "
+    )
+    caption += (
+        "far each is from that of all people in their standard deviations (blue above, orange "
+    )
+    alt = "Means of features by best offer, coloured by distance from all"
+    return canvas.drawing(title, alt, f"{caption}below).")
 
 
 def _map_of_means(labels, names, means, away, tells, text):

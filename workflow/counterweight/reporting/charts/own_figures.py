@@ -14,8 +14,7 @@ CAPTION_BY_NAME = {
         "panel for each column."
     ),
     "new_rows": (
-        "The answers for the new rows beside those for the rows of the table: of answers for single "
-        "rows which share of them is how large, of policies their values with 95 % intervals."
+        "Which share of the new rows has an answer of which size, beside that of the rows of the table."
     ),
 }
 #: What figures read beside measurements.
@@ -45,6 +44,8 @@ def draw_new_rows(study):
                 return _new_values(study, new, old, words)
             if stem == "accepted":
                 return _new_accepted(new, old)
+            if study_page.decides(study.plan, new):
+                return _new_decided(new, old)
             told, table = old[column], "the table's"
             if "cross_validated" in old:
                 # Known outcomes are no estimates: what models that did not see them said.
@@ -90,14 +91,32 @@ def _new_answers(new, old, weight, words, name, table):
     return canvas.drawing(title, f"Spread of the {name} among new rows and in the table")
 
 
-def _new_accepted(new, old):
-    rates = [float(table["accepted"].astype(bool).mean()) for table in (new, old)]
-    names = ["new people", "people of the table"]
-    canvas, panel = forms.one_panel(names, "Accepted, %")
-    panel.bars("accepted", range(2), [100 * rate for rate in rates], forms.ORDERED[1], 0.5, True)
+def _two_shares(new, old, column, words):
+    """Bars of the shares that a column is true for, new rows beside the table; and the shares."""
+    rates = [float(table[column].astype(bool).mean()) for table in (new, old)]
+    canvas, panel = forms.one_panel(["new rows", "rows of the table"], f"{words}, %")
+    shares = [100 * rate for rate in rates]
+    panel.bars(words.lower(), range(2), shares, forms.ORDERED[1], 0.5, True)
     panel.ax.set_xlim(left=0)
-    title = f"{percent(rates[0])} of the new people are accepted; of the table {percent(rates[1])}"
-    return canvas.drawing(title, "Share that is accepted of new people and of the table")
+    return canvas, *map(percent, rates)
+
+
+def _new_accepted(new, old):
+    canvas, here, there = _two_shares(new, old, "accepted", "Accepted")
+    caption = (
+        "The share of people who were accepted when all were drawn once, those of accepted.csv and "
+        "those of new_accepted.csv. Chance moves both; the card above has the share on rows held out."
+    )
+    title = f"{here} of the new people are accepted; of the table {there}"
+    alt = "Share that is accepted of new people and of the table"
+    return canvas.drawing(title, alt, caption)
+
+
+def _new_decided(new, old):
+    canvas, here, there = _two_shares(new, old, "decision", "Decided yes")
+    title = f"{here} of the new rows get a yes; of the table {there}"
+    caption = "The share of rows whose decision is yes, in scores.csv and in new_scores.csv."
+    return canvas.drawing(title, "Share that gets a yes of new rows and of the table", caption)
 
 
 def _new_values(study, new, old, words):
@@ -118,7 +137,10 @@ def _new_values(study, new, old, words):
     panel.ax.margins(x=0.1)
     best = tables["new log"].loc[names[-1]]
     said = number(best["value"], places_for([best["value"]], 2, 3))
-    return canvas.drawing(f"New log: {names[-1]} {said} a row", "Values by the new log and the old")
+    caption = "What a row earns with each policy, by the new log and by that of the table, with "
+    caption += "95 % intervals."
+    title = f"New log: {names[-1]} {said} a row"
+    return canvas.drawing(title, "Values by the new log and the old", caption)
 
 
 def draw_sections(study):

@@ -17,6 +17,11 @@ from counterweight.reporting.pages.trust import (
 from counterweight.reporting.wording import joined_words, number, places_for, told_apart
 from counterweight.tables.parquet import setting_options
 
+_BOUNDS = (
+    "What the rows without a label could make of a number where, at equal features, the odds of "
+    "having none differ between outcomes by a factor of Γ at most: in the band each row takes the "
+    "end that is worst."
+)
 #: Text under each figure.
 CAPTION_BY_NAME = {
     "accuracy": (
@@ -40,14 +45,7 @@ CAPTION_BY_NAME = {
         "which a share of them is decided by chance; and what that is expected to cost until then, "
         "with the cost if their odds are three times those that are estimated."
     ),
-    "gamma": (
-        "What the rows without a label could make of a number where, at equal features, the "
-        "odds of having none differ between outcomes by a factor of Γ at most: in the band each "
-        "row takes the end that is worst, along the dashed lines all rows have the same factor; blue "
-        "dotted lines, where there are some, add the sampling error of the band's ends. "
-        "At Γ = 1 labels are missing at random, or as a tilt of the config says. Hidden "
-        "labels, where the legend names them, are known in studies of public data alone."
-    ),
+    "gamma": _BOUNDS,
     "likelihood": (
         "Log-likelihood of the unlabeled rows, per row and relative to the start, after each "
         "step of the mixtures that shift; each panel has its own scale."
@@ -231,7 +229,21 @@ def draw_gamma(study):
             panel.line("hidden labels", ends, _TRUTH, bars=False, linewidth=1.6)
         panel.ticks([gamma for gamma in at if gamma in _TICKS])
         panel.ax.set_xlim(1, max(at))
-    return canvas.drawing(shown[0].sentence, "Bounds of a rate and of measures, by Γ")
+    alt = "Bounds of a rate and of measures, by Γ"
+    return canvas.drawing(shown[0].sentence, alt, " ".join(_told_of_gamma(study, shown)))
+
+
+def _told_of_gamma(study, shown):
+    """The caption, of the lines that are drawn."""
+    yield _BOUNDS
+    if any(one.common for one in shown):
+        yield "Along the dashed lines all rows have the same factor."
+    if any(one.chance for one in shown):
+        yield "Dotted lines add the sampling error of the band's ends."
+    tilt = "labels are missing as the tilt of the config says"
+    yield f"At Γ = 1 {tilt if study.plan.get('tilt') else 'labels are missing at random'}."
+    if any(one.truth.known for one in shown):
+        yield "Hidden labels are known in studies of public data alone."
 
 
 _TICKS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)

@@ -19,7 +19,6 @@ from counterweight.reporting.pages.trust import (
     BY_COLUMN,
     BY_GAMMA,
     BY_REHEARSAL,
-    GIVEN,
     SELECTORS,
     WEIGHTS,
     best_methods,
@@ -27,8 +26,6 @@ from counterweight.reporting.pages.trust import (
     how_wrong,
     rehearsed,
     swept_of,
-    turn,
-    turns,
 )
 from counterweight.reporting.sheets import Column, Points, Sheet, each_method, in_words, told
 from counterweight.reporting.study_page import Answer, StudyPage
@@ -341,8 +338,8 @@ def _scores(people):
     whose = "all" if people.target == "general" else "those without an outcome"
     return (
         f"{text}: known outcomes as they are, estimates for the others. The mean of its column "
-        f"estimate over {whose} is {people.told().partition(' [')[0]} (with design weights, where "
-        "there are such)."
+        f"estimate over {whose} is {people.told().partition(' [')[0]}"
+        + (", with the design weights." if people.saved.get("designed") else ".")
     )
 
 
@@ -414,7 +411,7 @@ def _range(one, people):
 
 
 def _wrong(numbers, saved, target, swept):
-    """What the condition rests on, and where the conclusion turns."""
+    """What the condition rests on."""
     if not swept:
         return
     assumed = "differ by this factor, the same for all," if saved.get("tilt") else "do not differ"
@@ -430,11 +427,6 @@ def _wrong(numbers, saved, target, swept):
         f"{rests} The range at odds twice or half as large (Γ = 2), {swept[0].range(TWICE)}, is a "
         f"point of reference and no estimate.{error}"
     )
-    side, known = turns(numbers, GIVEN, "rate", target)
-    if side:
-        what = "rate" if numbers.measured("swept_rate", target) else "mean"
-        whom = saved.get("for") or FOR[target]
-        yield turn(f"That the {what} among {whom} is {side} that of the labeled rows", known)
     if saved.get("tilt"):
         yield from (one for one in saved["rests_on"][1:] if one not in rests)
 

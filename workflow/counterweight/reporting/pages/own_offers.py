@@ -33,10 +33,13 @@ def in_total(numbers):
         sentence = f"Within the limits, {allotted_in_words(table)}"
         sentence += f"; without limits it would be {total(own)}"
     else:
+        offers = table["best_offer"].dropna()
+        one = offers.nunique() == 1
+        which = f"the best offer for each person (median {_median(offers)})"
+        which = f"one offer of {_offer(offers.iloc[0])} to everybody" if one else which
         sentence = (
-            f"With the best offer for each person (median {_median(table['best_offer'])}) a "
-            f"person is expected to bring {told(best)}, and all {number(size, 0)} people "
-            f"{total(size * best)}"
+            f"With {which} a person is expected to bring {told(best)}, and all {number(size, 0)} "
+            f"people {total(size * best)}"
         )
     if priced.all():
         sentence += f"; with past offers it is {told(past)} a person and {total(size * past)}"

@@ -6,7 +6,7 @@ globalThis.SAME = [
   "snips; self-normalised ips; self-normalised importance sampling; hajek", "dr; doubly robust", "ess; effective sample size; effective rows",
   "ci; confidence interval; 95 % interval", "demographic parity; statistical parity; coverage ratio", "four fifths; disparate impact; 80 % rule",
   "ope; off-policy evaluation; counterfactual evaluation", "ab test; a/b test; compare policies", "ctr; click-through rate; clicks", "em; expectation maximisation",
-  "kmm; kernel mean matching", "svm; support vector machine", "gbm; xgboost; gradient boosting; boosted trees", "wtp; willingness to pay",
+  "kmm; kernel mean matching", "svm; support vector machine", "gbm; xgboost; gradient boosting; boosted trees", "wtp; willingness to pay; reservation price",
   "differential privacy; laplace noise; epsilon", "downsampled negatives; negative sampling; keep rate", "credit scoring; reject inference; refused applicants",
   "unmeasured confounding; unobserved confounding; hidden confounder; hidden bias; sensitivity analysis", "install; installation; environment",
   "crash; error message; troubleshooting", "ram; out of memory", "xlsx; excel", "dataframe; data frame; frame", "dataset; data set", "hyperparameters; options",

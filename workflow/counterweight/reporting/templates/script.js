@@ -2,7 +2,7 @@
 const $ = (s, e = document) => e.querySelector(s), $$ = (s, e = document) => [...e.querySelectorAll(s)];
 const root = document.documentElement;
 
-// Light and dark: the reader's system decides until a button was pressed.
+// Light and dark: the system's until a button was pressed.
 const dark = matchMedia("(prefers-color-scheme:dark)"), button = $("#theme");
 const isDark = () => root.dataset.theme ? root.dataset.theme === "dark" : dark.matches;
 const label = () => button.textContent = isDark() ? "Light theme" : "Dark theme";
@@ -41,15 +41,14 @@ if (spots.length) {
 const current = $("#list [aria-current=page]"), nav = $("#contents");
 if (current && wide.matches && current.offsetTop > innerHeight * .7) nav.scrollTop = current.offsetTop - innerHeight / 3;
 
-// Search over pages, sections, tables, methods, claims and terms. Titles of pages are known at once;
-// the rest stands in files that are read when somebody begins to search.
+// Search: titles of pages are known at once, the rest stands in files that are read when somebody begins.
 const find = $("#find"), input = $("input", find), hits = $("ul", find), told = $("p", find);
 const known = JSON.parse($("#places").textContent);
 const entry = ([title, href, note, words, names]) => {
-  // A page is also known by the name of its study, which is that of its file.
+  // A page is also known by its study's name, that of its file.
   const study = href.includes("#") || names ? "" : href.split("/").pop().replace(".html", "");
   const head = stems(title), roots = head.map(rootOf), also = study.split("_").map(stem), text = new Set(stems(`${words} ${note} ${names}`));
-  return {title, note, href, low: title.toLowerCase(), head, roots, also, text, flat: [joined(head), joined(also), joined([...text])], names: [...names.split(" "), study, study.replace(/_/g, " ")]};
+  return {title, note, href, low: title.toLowerCase(), head, roots, text, flat: [joined(head), joined(also), joined([...text])], names: [...names.split(" "), study, study.replace(/_/g, " ")]};
 };
 const here = location.pathname.split("/").pop();
 const link = href => { const [path, hash] = href.split("#"); return hash && path.split("/").pop() === here ? "#" + hash : `${known.root}/${href}`; };
@@ -73,8 +72,8 @@ const load = () => {
 };
 input.onfocus = load;
 find.hidden = false;
-// Exact names and titles first, then by how much of the query stands in a title, in a study's name or in the text: rare words count for
-// more, and a title of which more is said. The same in other terms of the field counts a little less.
+// Exact names and titles first, then by how much of the query stands in title, study and text: rare words count for more, and a
+// title of which more is said; other terms of the field for less.
 const sought = q => {
   const all = q.match(/[\p{L}\p{N}_]+/gu) || [], said = all.filter(w => !SMALL.has(w));
   return (said.length ? said : all).map(w => [w, stem(w), near(stem(w), all.map(stem))]);
@@ -120,7 +119,7 @@ addEventListener("keydown", e => {
   e.preventDefault(); side.open = true; input.focus();
 });
 
-// Explanations on hover, focus and tap; Escape hides them.
+// Explanations on hover, focus, tap; Escape hides them.
 const tip = document.createElement("div");
 tip.id = "tip"; tip.setAttribute("role", "tooltip"); tip.hidden = true; document.body.append(tip);
 let shown = null;
@@ -159,8 +158,7 @@ $$(".filters").forEach(form => {
   form.oninput();
 });
 
-// Tables sort by a click on a column and are narrowed by a word; groups keep their rows, and fold
-// in long tables.
+// Tables sort by a click and are narrowed by a word; groups keep their rows, and fold in long tables.
 const size = cell => {
   const text = (cell ? ($("span", cell) || cell).textContent : "").replace(/[\s,]/g, "").replace(/\u2212/g, "-");
   const found = text.match(/^[^\d\-+.]*([-+]?[\d.]+)/);

@@ -1,4 +1,4 @@
-// Words of the search, of the report and of the docs: endings and spellings that say the same. Terms that do stand in `same.js`.
+// Words of the search of report and docs: endings and spellings that say the same; terms stand in `same.js`.
 const stem = (word) => {
   word = word.replace(/([aiy])z(e|ed|er|es|ing|ation|ations)$/, "$1s$2").replace(/(behavi|col|fav|lab|neighb)our/, "$1or");
   if (word.length < 5 || /[_\d]/.test(word)) return word.length > 3 ? word.replace(/([^su])s$/, "$1") : word;
@@ -11,7 +11,7 @@ const rootOf = (word) => (word.length > 5 ? word.replace(/(ation|ition|ion|or|er
 let nearStems;
 const near = (own, asked) => (nearStems ??= (globalThis.NEAR_WORDS || []).map((line) => line.map(stem))).filter((line) => line.includes(own)).flat().filter((one) => !asked.includes(one));
 const SMALL = new Set(("a all an and any are as at be been but by can could did do does for from get had has have how i if in into is it its me more much my no not of " +
-  "on or our should so than that the their them then there these they this to use used using want was we were what when where which who whose why will with would you your").split(" "));
+  "on or our should so than that the their them then there these they this to use used using want was we were what when where which who whose why will with work works would you your").split(" "));
 const stems = (text) => (text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) || []).map(stem);
 const joined = (words) => ` ${words.join(" ")} `;
 // A query, and the same in other terms of the field.

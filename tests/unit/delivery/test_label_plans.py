@@ -264,6 +264,8 @@ def test_what_exploring_costs_and_teaches_is_what_its_chances_say():
     ].set_index("month")
     assert months.loc[3, "labels"] == pytest.approx(0.1 * 400 * 3)
     assert months.loc[3, "events"] == pytest.approx(0.1 * 400 * 3 * 0.3)
+    rare = explored(refused(1 - p / 2), [f"r{k}" for k in range(500)], key_of_seed(1), EXPLORE)[1]
+    assert rare.set_index("month").loc[3, "events"] == pytest.approx(0.1 * 400 * 3 * 0.15)
     assert months.loc[3, "cost"] == pytest.approx(0.1 * 400 * 3 * (0.3 * 900 - 0.7 * 100))
     odds = 3 * 0.3 / 0.7
     worse = odds / (1 + odds)

@@ -318,6 +318,7 @@ def test_times_of_three_blocks_suffice_and_of_two_do_not():
         (5001, 0, False, 9, 5),
         (25_000, 0, False, 2, 5),
         (60_000, 0, False, 1, 5),
+        (200_000, 0, False, 1, 5),
         (250_000, 0, False, 1, 5),
         (280_000, 0, False, 1, 4),
         (600_000, 0, False, 1, 2),

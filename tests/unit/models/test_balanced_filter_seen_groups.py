@@ -57,6 +57,17 @@ def test_weights_balance_exactly_and_are_those_of_a_weighted_regression():
     assert model.rows_[""] == len(X)
 
 
+def test_rows_that_nobody_would_accept_are_not_learned_from():
+    X, y, Z = rows()
+    chance = {"": np.where(Z[:, 0] == 1, 0.0, 0.2 + 0.5 * Z[:, 2])}
+    model = SeenGroupsClassifier(by="reweighting")
+    model.fit(X, y, {"": chance[""] > 0.3}, chance=chance, Z=Z, rng=np.random.default_rng(2))
+    there = Z[:, 0] == 0
+    assert model.rows_[""] == there.sum() and model.taught_[""][0] == 0
+    coef, *_ = fit_logistic(X[there], y[there], chance[""][there], 1e-4)
+    assert model.coef_[""] == pytest.approx(coef)
+
+
 def test_sampling_learns_from_the_rows_drawn():
     model, X, y, Z, _, drawn = fitted("sampling")
     assert model.rows_[""] == drawn.sum()

@@ -6,6 +6,7 @@ import itertools
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.plan import config
+from counterweight.plan.methods import spelled_out
 from counterweight.reporting.report_jobs import study_plan
 from small_config import SMALL, changed
 
@@ -24,6 +25,15 @@ def test_model_defaults_reach_every_use():
     made = copy.deepcopy(SMALL) | {"model_defaults": {"generative": {"n_init": 3}}}
     methods = config.resolve(made)["studies"]["one"]["methods"]
     assert methods["generative-lemma2"]["options"]["n_init"] == 3
+
+
+def test_model_defaults_reach_models_within_models_whose_own_options_come_first():
+    plan = {"model_defaults": {"logistic": {"l2": 7.0, "max_iter": 9}}}
+    told = {"candidates": [{"model": "logistic"}, {"model": "logistic", "l2": 2.0}]}
+    first, second = spelled_out("chosen", told, plan)["candidates"]
+    assert (first["l2"], second["l2"]) == (7.0, 2.0)
+    (plain, _) = spelled_out("chosen", told, {"model_defaults": {}})["candidates"]
+    assert plain["l2"] != 7.0 and plain.keys() == first.keys()
 
 
 def ordered(*models):

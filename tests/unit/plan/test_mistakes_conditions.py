@@ -5,7 +5,7 @@ import copy
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.plan import config
-from counterweight.plan.mistakes import condition_mistakes
+from counterweight.plan.mistakes import choices, condition_mistakes
 from small_config import SMALL
 
 
@@ -94,3 +94,11 @@ def test_conditions_of_labeling_rules_are_checked(rule, text):
     made["studies"]["one"]["labeling"] = rule
     with pytest.raises(CounterweightError, match=text):
         config.resolve(made)
+
+
+def test_all_choices_are_told_where_they_are_few():
+    names = [f"name{number:02d}" for number in range(25)]
+    assert choices("x", names[:24]) == ", ".join(names[:24])
+    assert choices("x", names).endswith("name23, and 1 others")
+    assert choices("x", []) == "none"
+    assert choices("nmae07", names).startswith("name07")

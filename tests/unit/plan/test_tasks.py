@@ -4,7 +4,7 @@ import copy
 
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.plan import config
+from counterweight.plan import config, tasks
 from filter_plan import applied, resolved
 from small_config import SMALL
 
@@ -65,3 +65,14 @@ def test_a_study_that_gives_no_filter_away_cannot_be_applied():
     assert applied(plan) is None
     with pytest.raises(CounterweightError, match="Studies with the key filter: none"):
         applied(plan, "people")
+
+
+def test_new_rows_go_to_the_only_study_that_delivers_or_to_the_one_that_is_named():
+    plan = {"filter_study": "", "candidates": "people.csv"}
+    assert tasks.applied(plan, ["one"]) == "one"
+    told = "2 studies deliver a filter .*one.*two.*filter_study=one"
+    with pytest.raises(CounterweightError, match=told):
+        tasks.applied(plan, ["one", "two"])
+    assert tasks.applied(plan | {"filter_study": "two"}, ["one", "two"]) == "two"
+    assert tasks.applied(plan | {"candidates": ""}, ["one", "two"]) == "one"
+    assert tasks.applied(plan, []) is None

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.linear import folds
+from counterweight.selection import selectors
 from counterweight.selection.selectors import (
     GradientBoostingSelector,
     LogisticSelector,
@@ -88,6 +89,19 @@ def test_the_isotonic_map_is_used_where_scores_are_off_and_not_where_they_are_ri
         )
         assert np.abs(fitted - p).mean() < 0.02
     assert shares[LogisticSelector] < 0.5 < 0.9 < shares[Squared]
+
+
+def test_chances_of_new_rows_are_mixed_as_those_of_the_rows_are(monkeypatch):
+    X, _, s = mar(2000)
+    monkeypatch.setattr(selectors, "_isotonic_share", lambda *_: 0.25)
+    made = {}
+    for way in ("none", "isotonic_only", "isotonic"):
+        told = LogisticSelector(), X, s, X[:200], np.random.default_rng(1)
+        made[way] = selection_probabilities(*told, calibration=way)[:2]
+    for mixed, plain, mapped in zip(
+        made["isotonic"], made["none"], made["isotonic_only"], strict=True
+    ):
+        np.testing.assert_allclose(mixed, 0.75 * plain + 0.25 * mapped, rtol=1e-12)
 
 
 def test_folds_have_the_same_labeled_share():

@@ -11,6 +11,7 @@ from counterweight.plan import components
 from counterweight.plan.components import assumed, declared_assumption
 from counterweight.plan.stages import Stages
 from counterweight.tables.parquet import read_columns, read_table
+from counterweight.tasks.missing_outcomes import own_study
 from counterweight.weighting.importance_weights import Rows
 from counterweight.weighting.outcome_selection import heckman_influence, heckman_mean
 from delivering import SCRIPTS, Own, delivered, people
@@ -28,6 +29,20 @@ SMALL = {
     "models": [{"model": "logistic"}, {"model": "logistic", "weights": "chosen"}],
     "selection": [{"selector": "logistic"}],
 }
+
+
+@pytest.mark.parametrize(
+    ("told", "label"),
+    [
+        ({"kind": "number"}, "Linear regression"),
+        ({"kind": "class"}, "Logistic regression"),
+        ({"positive": "yes"}, "Logistic regression"),
+        ({}, "Linear model"),
+    ],
+)
+def test_the_linear_model_is_called_by_what_is_told_of_the_outcome(told, label):
+    models = own_study({"outcome": {"column": "y"} | told})["models"]
+    assert [one["label"] for one in models[:2]] == [label, f"{label}, weighted"]
 
 
 @pytest.mark.parametrize("name", WEIGHTINGS)

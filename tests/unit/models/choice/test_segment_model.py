@@ -184,6 +184,9 @@ def test_flags_make_numbers_missing_and_unknown_levels_are_missing_categories():
     assert made.duplicated == [2] and made.levels == (2, 2)
     numbers, codes = made.split(np.array([[9.0, 1, 6.0, 0, 0]]))
     assert np.isnan(numbers).all() and codes.tolist() == [[1, -1]]
+    # Those that are there are told from their mean.
+    own = np.array([1.0, 2.0, np.nan, 4.0]) - 7 / 3
+    np.testing.assert_allclose(made.split(X)[0][:, 0] * made.scale[0], own, rtol=1e-9)
     with pytest.raises(CounterweightError, match="declared a category"):
         Features.fitted(X + 0.5, np.ones(4), 1e-3, Layout.of(5, [(1,)]))
 

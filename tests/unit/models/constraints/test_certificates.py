@@ -214,6 +214,33 @@ def test_the_most_room_is_that_of_a_linear_program():
     assert most_room(both, np.ones(2)) == 0
 
 
+class First(ConstrainedClassifier):
+    """The margins of the first fits that are tested, of others' answers and of the rule itself."""
+
+    def _folds(self, samples, fold, rng, margins, units, plains, rooms):
+        if not hasattr(self, "asked"):
+            self.asked = margins.copy(), [np.array(room) for room in rooms]
+        return super()._folds(samples, fold, rng, margins, units, plains, rooms)
+
+
+def test_margins_begin_with_the_errors_at_the_confidence():
+    X, y, members = world(1500, np.random.default_rng(0))
+    told = {"constraints": ASKED, "start": "zero", "steps": 3}
+    model = First(**told, **CROSSED, on_infeasible="keep")
+    plain = ConstrainedClassifier(**told)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y, datasets=members)
+        plain.fit(X, y, datasets=members)
+    margins, rooms = model.asked
+    p, decided = plain.answers(X)
+    # Of chances and of decisions of the fit that has no margins: errors of a difference of shares.
+    for margin, predicted in ((margins[1, 0], p), (rooms[-2][0] / 0.9 * 1.1, decided * 1.0)):
+        men, women = (predicted[members[name]] for name in ("men", "women"))
+        error = np.sqrt(men.var() / len(men) + women.var() / len(women) / 0.36)
+        assert margin == pytest.approx(1.1 * norm.ppf(0.95) * error, rel=0.05)
+
+
 class Line(GivenScores):
     """What is tested, in its order."""
 

@@ -70,6 +70,21 @@ def answers(events, chances, bought, y):
     }
 
 
+def test_each_measure_that_is_asked_for_counts_alike_in_the_importance_of_a_row(tmp_path):
+    """In parts of all that moves it, whatever its unit."""
+    frame, _ = a_log(np.random.default_rng(2))
+    rows = PlannedEvents(Events(job(tmp_path, frame)), EVENTS | {"budget": 200})
+    moves = np.array([rows.measures[key][0] for key in rows.wanted])
+    assert len(moves) == 6 and moves.sum(axis=1).max() > 2 * moves.sum(axis=1).min()
+    parts = moves / moves.sum(axis=1, keepdims=True)
+    mean = np.sqrt(np.mean(parts**2, axis=0))
+    importance = rows.asked["importance"]
+    np.testing.assert_allclose(importance, np.maximum(mean, 0.3 * mean.mean()), rtol=1e-12)
+    spread = np.sqrt(rows.estimate * (1 - rows.estimate))
+    size = np.sqrt(np.mean([(one * spread / (one @ spread)) ** 2 for one in moves], axis=0))
+    np.testing.assert_allclose(rows.spread * importance, size, rtol=1e-12)
+
+
 def test_measures_are_right_over_draws_and_their_intervals_hold(tmp_path):
     rng = np.random.default_rng(2)
     frame, p = a_log(rng)

@@ -5,6 +5,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.plan.components import options
 from counterweight.weighting.density_ratios import (
+    CACHED,
     GRID,
     Matching,
     information_criterion,
@@ -228,14 +229,26 @@ def test_weights_of_the_criterion_are_those_of_its_definition():
     assert information_criterion(X, y, ratio, 0.5) == pytest.approx(expected)
 
 
-def test_the_slope_is_that_of_the_value():
+def test_a_step_goes_against_the_slope_of_the_value():
     rng = np.random.default_rng(0)
     problem = Matching(rng.normal(size=(7, 3)), rng.normal(size=3), rng.random(7), 0.1)
-    b = rng.random(7)
-    for k, slope in enumerate(problem.slope(b)):
+    b = 0.5 + rng.random(7)
+    new, _ = problem.step(b, b @ problem.Z, 1e-3, np.inf, 1.0)
+    for k, slope in enumerate((b - new) / 1e-3):
         step = np.where(np.arange(7) == k, 1e-5, 0)
         change = problem.value(b + step) - problem.value(b - step)
         assert change / 2e-5 == pytest.approx(slope, abs=1e-8)
+
+
+@pytest.mark.parametrize("slack", [1.0, 0.01])
+def test_a_step_tells_the_sums_of_the_weights_it_comes_to(slack):
+    """In parts of the rows, also where the mean has to be brought into its band."""
+    rng = np.random.default_rng(1)
+    problem = Matching(rng.normal(size=(2 * CACHED + 5, 3)), np.ones(3), rng.random(261), 0.0)
+    b = 2 * rng.random(261)
+    new, sums = problem.step(b, b @ problem.Z, 30.0, 1.5, slack)
+    assert {0.0, 1.5} < set(new) and abs(new.mean() - 1) <= slack + 1e-9
+    assert sums == pytest.approx(new @ problem.Z)
 
 
 @pytest.mark.parametrize("binary", [True, False])

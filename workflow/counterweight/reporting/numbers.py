@@ -26,6 +26,8 @@ from counterweight.tables.parquet import METRICS, PLACE, model_arrays, read_tabl
 KEYS = ("source", "target", "metric", *PLACE)
 #: A place that is not given: text is "", numbers are -1 (they are never negative).
 _EMPTY = {"measure": "", "setting": "", "part": "", "variable": "", "step": -1, "keep_rate": -1.0}
+#: Values of what was not measured.
+NOTHING = pd.Series(dtype=float)
 
 
 class Estimate(NamedTuple):
@@ -274,9 +276,7 @@ class StudyNumbers(_Plan, _Files):
             self._positions = self._rows.groupby(list(KEYS), sort=False).indices
             self._by_repeat = self._rows.set_index("repeat")["value"]
         known = self._positions.get(self._key(source, metric, target, place))
-        if known is None:
-            return pd.Series(dtype=float)
-        return self._by_repeat.iloc[known]
+        return NOTHING if known is None else self._by_repeat.iloc[known]
 
     def difference(self, first, second, bounds=UNBOUNDED):
         """`Estimate` of the paired differences of two Series by repeat, first minus second.
@@ -315,6 +315,8 @@ class StudyNumbers(_Plan, _Files):
         base = self.values(other, metric, target, **place)
         if base.empty:
             base = self.values(other, metric, target, **place | {"setting": ""})
+        if base.empty:
+            return Estimate()
         limits = self.measure(metric, place.get("measure", "")).limits
         gap = self.difference(
             self.values(source, metric, target, **place), base, bounds_of_difference(limits, limits)

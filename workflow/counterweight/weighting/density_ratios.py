@@ -168,8 +168,8 @@ def information_criterion(X, y, ratio, power):
     return float(2 * ratio @ loss + 2 * np.trace(np.linalg.pinv(H, hermitian=True) @ J))
 
 
-#: Rows that the median distance is taken of, rows treated at a time, and most steps.
-SAMPLED, BLOCK, STEPS = 1000, 1000, 2000
+#: Rows that the median distance is taken of, rows treated at a time, also by a step, most steps.
+SAMPLED, BLOCK, CACHED, STEPS = 1000, 1000, 128, 2000
 #: Landmarks unless given: this many numbers in the table of features, within these bounds.
 NUMBERS, LANDMARKS = 4_000_000, (300, 1000)
 
@@ -293,41 +293,52 @@ class Matching:
     def __init__(self, Z, aim, missed, own):
         self.Z, self.aim, self.missed, self.own = Z, aim, missed, own
 
-    def value(self, b):
+    def value(self, b, sums=None):
         """The quadratic to be least; its double over M is the squared moment distance."""
         rows = len(b)
-        gap = self.Z.T @ b / rows - self.aim
+        gap = (b @ self.Z if sums is None else sums) / rows - self.aim
         return (rows * gap @ gap + self.missed @ (b * (b / rows - 2 * self.own))) / 2
 
-    def slope(self, b):
-        """Its gradient, (M,)."""
+    def step(self, b, sums, length, bound, slack):
+        """The weights after a step against the slope at b, and Z' of them; `sums` are Z'b.
+
+        Rows are gone through once, a part that stays in the cache at a time, unless the mean has
+        to be brought into its band.
+        """
         rows = len(b)
-        gap = self.Z.T @ b / rows - self.aim
-        return self.Z @ gap + self.missed * (b / rows - self.own)
+        gap = sums / rows - self.aim
+        pull, total = self.missed * (b / rows - self.own), np.zeros(len(gap))
+        moved = np.empty(rows)
+        for start in range(0, rows, CACHED):
+            at = slice(start, start + CACHED)
+            Z = self.Z[at]
+            moved[at] = b[at] - length * (Z @ gap + pull[at])
+            total += np.clip(moved[at], 0, bound) @ Z
+        new = projected(moved, bound, 1 - slack, 1 + slack)
+        return new, total if (new == np.clip(moved, 0, bound)).all() else new @ self.Z
 
     def solved(self, bound, slack, tol):
         """The weights of least value in the box and band of `projected`, (M,)."""
         rows = len(self.Z)
         steepest = np.linalg.eigvalsh(self.Z.T @ self.Z / rows)[-1] + self.missed.max() / rows
-
-        def step(b):
-            return projected(b - self.slope(b) / steepest, bound, 1 - slack, 1 + slack)
-
+        limits = 1 / steepest, bound, slack
         b = ahead = np.ones(rows)
+        sums = sums_ahead = b @ self.Z
         momentum, known = 1.0, []
         for number in range(STEPS):
             if number % 50 == 0:
-                known.append(self.value(b))
+                known.append(self.value(b, sums))
                 if number and known[-2] - known[-1] <= tol * abs(known[0]):
                     break
-            new = step(ahead)
+            new, told = self.step(ahead, sums_ahead, *limits)
             if (ahead - new) @ (new - b) > 0:
                 # Past the valley: begin again from where it stands.
-                momentum, ahead = 1.0, b
-                new = step(b)
+                momentum = 1.0
+                new, told = self.step(b, sums, *limits)
             later = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-            ahead = new + (momentum - 1) / later * (new - b)
-            b, momentum = new, later
+            along = (momentum - 1) / later
+            ahead, sums_ahead = new + along * (new - b), told + along * (told - sums)
+            b, sums, momentum = new, told, later
         return b
 
 

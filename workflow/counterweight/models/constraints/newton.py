@@ -210,7 +210,9 @@ class DistinctRows:
             products = (self._pairs @ weight).reshape(2 * [self.shape[1]])
             products += products.T
             products[np.diag_indices_from(products)] *= 0.5
-            return self._centred(products, products[-1], weight.sum())
+            return (
+                products if self.centre is None else self._centred(products, products[-1], weight)
+            )
         part, weight = self.matrix[used], weight[used]
         few = self.is_sparse and self.shape[1] <= FEW_COLUMNS and len(used) <= BLOCK
         part = part.toarray() if few else part
@@ -224,13 +226,11 @@ class DistinctRows:
         else:
             scaled.data *= np.repeat(factor, np.diff(part.indptr))
             products = (scaled.T @ part).toarray()
-        return self._centred(products, part.T @ factor, weight.sum())
+        return products if self.centre is None else self._centred(products, part.T @ factor, weight)
 
-    def _centred(self, products, sums, total):
-        """A normal matrix less the centre, by weighted sums of the rows and of the weights."""
-        if self.centre is None:
-            return products
-        crossed = np.outer(self.centre, sums - 0.5 * total * self.centre)
+    def _centred(self, products, sums, weight):
+        """A normal matrix less the centre, by weighted sums of the rows."""
+        crossed = np.outer(self.centre, sums - 0.5 * weight.sum() * self.centre)
         return products - crossed - crossed.T
 
 

@@ -7,6 +7,7 @@ columns `counterweight.tables.parquet.PLACE`.
 import copy
 import difflib
 import fnmatch
+import functools
 import math
 
 import numpy as np
@@ -164,8 +165,14 @@ class Measurements:
         )
         with np.errstate(invalid="ignore"):
             values = total / number  # NaN where nothing was measured
-        heads = pd.MultiIndex.from_tuples(known, names=columns)
+        heads = _heads(tuple(columns), tuple(known))
         return pd.DataFrame(values, pd.Index(index, name="repeat"), heads)
+
+
+@functools.cache
+def _heads(columns, known):
+    """Places as the columns of a frame; many sides have the same."""
+    return pd.MultiIndex.from_tuples(known, names=columns)
 
 
 def _matches(column, values, wanted):

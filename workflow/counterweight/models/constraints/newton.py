@@ -162,7 +162,10 @@ class DistinctRows:
             other.matrix = sparse.vstack([self.matrix[chosen], sparse.csr_matrix(more)], "csr")
             other._transposed = other.matrix.T
         elif self.by_row is not None:
-            other.matrix = other.by_row = np.vstack([self.by_row[places], more])
+            other.matrix = np.empty((len(places) + len(more), self.shape[1]))
+            np.take(self.by_row, places, axis=0, out=other.matrix[: len(places)], mode="clip")
+            other.matrix[len(places) :] = more
+            other.by_row = other.matrix
         else:
             columns = np.empty((self.shape[1], len(places) + len(more)))
             np.take(self.matrix.T, places, axis=1, out=columns[:, : len(places)], mode="clip")
@@ -277,8 +280,10 @@ class LineSums:
         """The rows `near`, and after them, a row a line, what the terms of the others come to."""
         if self.rows.by_row is None:
             return self.rows.part(near, self.rows.combine(np.where(near, 0.0, terms)))
-        own = self.rows.taken(np.flatnonzero(near)).combine(terms[:, near])
-        return self.rows.part(near, self.at(terms) - own)
+        part = self.rows.part(near, np.zeros((len(terms), self.rows.shape[1])))
+        own = terms[:, near] @ part.matrix[: -len(terms)]
+        part.matrix[-len(terms) :] = self.at(terms) - own
+        return part
 
 
 class HingeSums:

@@ -60,6 +60,21 @@ def test_counts_by_place_give_the_estimate_of_the_rows(digits, share):
 
 @pytest.mark.parametrize("digits", [1, 6])
 @pytest.mark.parametrize("share", [0.2, 0.7])
+@pytest.mark.parametrize("positive", [True, False])
+def test_the_auc_alone_is_that_of_the_moments(digits, share, positive):
+    """Where one class is thinned out and the other is the same for all."""
+    ranking = ranked(3, 400, share, digits)[0]
+    own, other = ranking.counts(positive), ranking.counts(not positive)
+    kept = np.random.default_rng(4).binomial(own, 0.5, (7, len(own)))
+    every = np.broadcast_to(other, (7, len(other)))
+    sides, all_sides = ((kept, one)[:: 1 if positive else -1] for one in (other, every))
+    found = ranking.auc(*sides)
+    assert found == pytest.approx(ranking.moments(*all_sides).value, abs=1e-14)
+    assert found.std() > 0.001
+
+
+@pytest.mark.parametrize("digits", [1, 6])
+@pytest.mark.parametrize("share", [0.2, 0.7])
 def test_drawn_rows_have_the_mean_and_variance_of_the_population(digits, share):
     ranking, y, p = ranked(4, 300, share, digits)
     values = ranking.draw(3, 5, 20_000, np.random.default_rng(0))

@@ -28,6 +28,7 @@ from counterweight.numerics.ranking import (
     auc_interval,
     auc_moments,
     places,
+    shares_below,
 )
 from counterweight.tables.parquet import blocks, by_setting
 from counterweight.tables.study_data import by_repeat, found_rows, generator, prediction_blocks
@@ -430,15 +431,26 @@ class Ranking:
         """Counts of one class by place."""
         return self.rare if bool(positive) == self.rare_is_positive else self.common
 
-    def moments(self, positives, negatives):
-        """AUC and its variance from counts (resamples, places) of each class."""
+    def _sides(self, positives, negatives):
+        """Counts of the rare class, and of the other in gaps and in ties, as floats."""
         rare, common = (positives, negatives)[:: 1 if self.rare_is_positive else -1]
         rare, common = np.atleast_2d(rare).astype(float), np.atleast_2d(common).astype(float)
-        gaps = common[:, : len(self.gaps)]
-        ties = None if self.ties is None else [common[:, len(self.gaps) :]] * 3
-        return auc_moments(
-            [rare] * 3, [gaps] * 3, ties, rare.sum(1), common.sum(1), self.rare_is_positive
-        )
+        ties = None if self.ties is None else common[:, len(self.gaps) :]
+        return rare, common[:, : len(self.gaps)], ties
+
+    def moments(self, positives, negatives):
+        """AUC and its variance from counts (resamples, places) of each class."""
+        rare, gaps, ties = self._sides(positives, negatives)
+        rows = gaps.sum(1) + (0 if ties is None else ties.sum(1))
+        ties = None if ties is None else [ties] * 3
+        return auc_moments([rare] * 3, [gaps] * 3, ties, rare.sum(1), rows, self.rare_is_positive)
+
+    def auc(self, positives, negatives):
+        """AUC alone, (resamples,); counts of a class may be the same for all, (places,)."""
+        rare, gaps, ties = self._sides(positives, negatives)
+        held = np.einsum("...k,...k->...", rare, shares_below(gaps, ties)[0])
+        value = np.clip(held / rare.sum(1), 0.0, 1.0)  # by rounding only
+        return value if self.rare_is_positive else 1 - value
 
     def draw(self, positives, negatives, resamples, rng):
         """AUC of resamples of so many rows of each class, drawn with replacement."""
@@ -485,8 +497,7 @@ def _rejected(ranking, positive, rate, resamples, rng):
     for count in _block_sizes(resamples, len(own) + len(other)):
         kept, again = _with_rows(lambda size: rng.binomial(own, rate, (size, len(own))), count)
         redrawn += again
-        every = np.broadcast_to(other, (count, len(other)))
-        values.append(ranking.moments(*((kept, every) if positive else (every, kept))).value)
+        values.append(ranking.auc(*((kept, other) if positive else (other, kept))))
     return np.concatenate(values), redrawn
 
 

@@ -157,6 +157,22 @@ def both_classes(positives, rows):
         )
 
 
+def shares_below(gaps, ties):
+    """Share of the common class below each distinct score of the rare one, and its total.
+
+    Of sums of weights by place, as `auc_moments` has them; ties count half.
+    """
+    upto = np.cumsum(gaps[..., :-1], axis=-1, dtype=float)
+    if ties is not None:
+        upto[..., 1:] += np.cumsum(ties[..., :-1], axis=-1, dtype=float)
+        total = upto[..., -1] + ties[..., -1] + gaps[..., -1]
+        upto += 0.5 * ties
+    else:
+        total = upto[..., -1] + gaps[..., -1]
+    upto /= total[..., None]
+    return upto, total
+
+
 def auc_moments(rare, gaps, ties, rare_rows, common_rows, rare_is_positive):
     """AUC and the parts of its variance from the weights in each place of the ranking.
 
@@ -166,14 +182,7 @@ def auc_moments(rare, gaps, ties, rare_rows, common_rows, rare_is_positive):
     `ties` is a triple: sums of w, w^2 and w^4 over the rows in that place (three times the same
     counts where there are no weights); axes before the last one are resamples.
     """
-    upto = np.cumsum(gaps[0][..., :-1], axis=-1, dtype=float)
-    if ties is not None:
-        upto[..., 1:] += np.cumsum(ties[0][..., :-1], axis=-1, dtype=float)
-        total = upto[..., -1] + ties[0][..., -1] + gaps[0][..., -1]
-        upto += 0.5 * ties[0]
-    else:
-        total = upto[..., -1] + gaps[0][..., -1]
-    upto /= total[..., None]
+    upto, total = shares_below(gaps[0], None if ties is None else ties[0])
     mass = np.zeros(gaps[0].shape)
     np.cumsum(rare[0], axis=-1, out=mass[..., 1:])
     rare_total = mass[..., -1].copy()

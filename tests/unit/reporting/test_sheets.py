@@ -10,6 +10,7 @@ from counterweight.reporting.sheets import (
     Points,
     Sheet,
     build,
+    declared_sheet,
     each_method,
     each_setting,
     told,
@@ -249,3 +250,18 @@ def test_small_charts_are_drawn_from_the_estimates_and_escaped(numbers):
     assert "a&lt;b" in chart
     assert chart.count("<circle") == 2
     assert small_chart(points[:1]) == "", "one value is no picture"
+
+
+def test_a_declared_section_marks_the_best_of_methods_unless_it_says_otherwise():
+    said = {"columns": ["hits", {"metric": "rate", "at_most": 0.2}]}
+    made = declared_sheet("Hits", said)
+    assert made.best and made.first == "Method" and not made.fold
+    assert [one.metric for one in made.columns] == ["hits", "rate"]
+    assert (made.columns[1].bound.says, made.columns[1].bound.least) == (
+        "Pass where at most 0.2.",
+        False,
+    )
+    parts = declared_sheet("Hits", said | {"lines": "part"})
+    assert not parts.best and parts.first == "Part"
+    assert not declared_sheet("Hits", said | {"best": False}).best
+    assert declared_sheet("Hits", said | {"lines": "settings", "best": True}).best

@@ -129,6 +129,13 @@ def test_without_its_results_the_answer_is_of_another_filter(small):
     assert page.answer(numbers_of(small.iloc[:0])) is None
 
 
+def test_that_rows_were_drawn_once_is_told_of_ones_own_table_alone(small):
+    for source in ("own", "download", "simulated"):
+        numbers = numbers_of(small, filters.settings_of() | {"source": source})
+        told = filters_page.start_note(numbers)
+        assert (filters_page.DRAWN_ONCE in told) == (source == "own"), source
+
+
 def test_known_numbers_stand_in_their_cells(small):
     known = cells(page.OVERVIEW, numbers_of(small))
     row = {head: cell for (label, head), cell in known.items() if label == "alpha_beta, α = 0.2"}

@@ -213,3 +213,17 @@ def test_outcomes_that_change_with_time_are_told_at_the_time_of_those_that_are_a
     new = answers.saved.scores(frame[~seen])["estimate"]
     told = answers.scores.set_index("who").loc[frame["who"][~seen], "estimate"]
     np.testing.assert_allclose(new, told, rtol=1e-9)
+
+
+def test_an_outcome_that_nobody_has_beyond_an_age_has_bounds():
+    """All of an age have an outcome, or none: who has one is known for sure."""
+    rng = np.random.default_rng(2)
+    age = rng.integers(18, 80, 600)
+    frame = pd.DataFrame({"who": [f"p{k}" for k in range(600)], "age": age})
+    frame["spent"] = np.where(age > 40, 200.0 + age + rng.normal(size=600), np.nan)
+    answers = counterweight.missing_outcomes(frame, "spent", id="who", target="unlabeled")
+    hidden = frame["spent"].isna().to_numpy()
+    assert not answers.scores["supported"][hidden].any()
+    known = frame["spent"].dropna()
+    assert answers.bounds == pytest.approx((known.min(), known.max()))
+    assert "rest on data" not in answers.sentence

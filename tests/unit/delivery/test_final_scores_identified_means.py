@@ -39,6 +39,15 @@ def test_all_of_them_supported_leaves_the_interval():
     assert told(records) == {("supported_share", "", ""): 1.0} and worst is None
 
 
+@pytest.mark.parametrize("rows", [3, 13, 119])
+def test_where_nobody_rests_on_data_nothing_is_told_of_them(rows):
+    """Shares of the rows need not sum to 1 in the last digit."""
+    ends = Ends(np.full(rows, 0.5), np.zeros(rows, bool), np.full(rows, 0.1), (0, 9), None, None)
+    records, worst = identified_records(ends, 0.0, 1.0, None, "target_mean")
+    found = told(records)
+    assert ("target_mean", "supported", "") not in found and worst == pytest.approx((0, 9))
+
+
 def test_few_rows_unlike_anybody_leave_it_too_and_are_told():
     on = np.arange(100) > 3
     ends = Ends(np.full(100, 0.5), on, np.ones(100), (0.0, 1.0), None, None)

@@ -312,3 +312,24 @@ def test_a_first_look_is_at_few_rows_of_every_value(classes):
     assert first.at.min() < 10 and first.at.max() > len(rows) - 20
     assert not classes or first.counts.tolist() == [FIRST_ROWS / 2] * 2
     assert _Told(rows[: 2 * FIRST_ROWS]).first is None
+
+
+@pytest.mark.parametrize("role", ["id", None], ids=["id", "left out"])
+@pytest.mark.parametrize("late", [0.0, 0.7, 1.0], ids=["by chance", "mostly late", "late"])
+def test_the_order_of_ids_that_tells_who_has_an_outcome_is_told(role, late):
+    """Later numbers are without an outcome; the AUC by pairs, and nothing where it is chance."""
+    rng = np.random.default_rng(3)
+    rows = 400
+    number = np.arange(1, rows + 1)
+    hidden = np.where(rng.random(rows) < late, number > 250, rng.random(rows) < 0.4)
+    outcome = np.where(hidden, np.nan, rng.normal(size=rows))
+    frame = pd.DataFrame({"customer": number, "x": rng.normal(size=rows), "y": outcome})
+    roles = {"outcome": {"column": "y", "kind": "number"}} | ({"id": "customer"} if role else {})
+    fact = asked(frame, roles)["customer"]
+    assert fact.use == ("role" if role else "left out")
+    seen, blank = number[~hidden], number[hidden]
+    auc = (blank[:, None] > seen).mean()
+    assert (f"have larger values of it (AUC {auc:.2f})" in fact.doubt) == (late > 0)
+    assert not asked(frame, roles)["x"].doubt
+    kept = asked(frame, {"outcome": roles["outcome"]}, keep=["customer"])["customer"]
+    assert kept.use == "feature" and "AUC" not in kept.doubt

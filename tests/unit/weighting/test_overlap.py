@@ -7,6 +7,7 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import DenseRows, TabularEncoder
 from counterweight.numerics import linear
 from counterweight.weighting.overlap import (
+    CORNER_SHARE,
     CUTS,
     LEAST_SPREAD,
     Corners,
@@ -232,6 +233,24 @@ def test_an_empty_corner_is_as_strong_as_the_rows_that_would_lie_there():
     # Without those rows the others are somewhat related, which explains a part of the hole.
     assert 0.4 < strength[best] / (len(plain) * norm.sf(1) ** 2) < 1
     assert {found.sign_first[best], found.sign_second[best]} == {1.0}
+
+
+def test_corners_of_curved_relations_hold_few_rows_of_the_same_law():
+    """Between columns that go together in curves many a corner is empty, and which is by chance."""
+
+    def drawn(rng, n):
+        t, noise = rng.normal(size=(n, 3)), 0.5 * rng.normal(size=(n, 3))
+        curved = t[:, 0] ** 2 + noise[:, 0], np.exp(t[:, 1]) * (1 + t[:, 0] ** 2)
+        other = noise[:, 1] - np.abs(t[:, 1]), t[:, 1] * t[:, 2]
+        return np.column_stack([t[:, 0], *curved, *other, t[:, 2] ** 2 + t[:, 0] + noise[:, 2]])
+
+    shares = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        support = Support().fit(drawn(rng, 400), rng=rng)
+        new = drawn(rng, 2000)
+        shares.append(support.corners_.hold(support._scores(new)).any(axis=1).mean())
+    assert np.mean(shares) <= CORNER_SHARE
 
 
 def test_left_out_distances_are_those_of_a_fit_without_the_row(rng):

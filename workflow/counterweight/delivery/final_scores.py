@@ -671,7 +671,7 @@ def identified_records(ends, known, share, error_of, metric):
         return records, None
     mean, error, low, high = error_of(on) if on.any() else (0.0,) * 4
     inner = share * (1 - beyond)
-    if rests > 0:
+    if rests > 1 - ALL:
         told = ((known + inner * end) / rests for end in (mean, low, high))
         for variable, value in zip(("", "low", "high"), told, strict=True):
             place = (

@@ -124,6 +124,7 @@ def column_report(
             doubt="; ".join(filter(None, doubt)),
         )
         if role and role not in LEARNT and not (name in keep and role not in NEVER):
+            fact = _with_order(fact, column, secrets, once) if role == "id" else fact
             facts[name] = fact._replace(use="role", why=ROLE_NAMES.get(role, f"has role {role}"))
             continue
         fact, why = _judged(fact, column, secrets, once)
@@ -132,7 +133,9 @@ def column_report(
                 "a date, and those of new people are later ones; name it under columns.keep if a "
                 "filter is to go by it"
             )
-        facts[name] = _decided(fact, why, keep)
+        fact = _decided(fact, why, keep)
+        out = fact.use == "left out"
+        facts[name] = _with_order(fact, column, secrets, once) if out else fact
         if not why and column.type != "text":
             numbers[name] = column.values[once]
     for secret in secrets:
@@ -192,6 +195,12 @@ def _judged(fact, column, secrets, once):
     why = next((why for why, _ in judged if why), "")
     doubts = [fact.doubt] + ([] if why else [doubt for _, doubt in judged])
     return fact._replace(leak=without_advice(why), doubt="; ".join(filter(None, doubts))), why
+
+
+def _with_order(fact, column, secrets, once):
+    """A column that is no feature, and what its order tells of who has an outcome."""
+    told = {fact.doubt: 0} | {secret.of_order(column.values[once]): 0 for secret in secrets}
+    return fact._replace(doubt="; ".join(filter(None, told)))
 
 
 def _codes(column, role):

@@ -7,6 +7,7 @@ where an honest feature could hardly do what it does; each check says what it as
 import re
 
 import numpy as np
+from scipy.stats import rankdata
 
 #: AUC, or share of variance, from which something is told near-perfectly; share of the rows of a
 #: class that are told.
@@ -35,6 +36,8 @@ FIRST_ROWS, FURTHER = 4_000, 0.9
 LEAST_OF_LEVEL = 3
 #: Different numbers up to which a column may be a code, whose order says nothing.
 CODES = 50
+#: AUC from which the order of numbers that are no feature tells for which rows something is known.
+APART = 0.65
 #: What to do about a column that was left out, as advice begins.
 KEEP = "name it under columns.keep if it is"
 
@@ -119,6 +122,28 @@ class Secret:
             "same unlabeled": f"one number in all rows without {one} and in no other, it may give "
             f"the {self.name} away",
         }[known_by_label(present(values), self.known) or same_by_label(values, self.known)]
+
+    def of_order(self, values):
+        """That numbers of a column which is no feature tell for which rows it is known, or "".
+
+        By their order, as ids that go with time do: an AUC of `APART`, beyond chance.
+        """
+        there = present(values)
+        known = self.known[there]
+        m, n = int(known.sum()), int((~known).sum())
+        if not self.closely or values.dtype.kind != "f" or min(m, n) < LEAST:
+            return ""
+        auc = (rankdata(values[there])[known].sum() - m * (m + 1) / 2) / (m * n)
+        beyond_chance = 5 * np.sqrt((m + n + 1) / (12 * m * n))
+        if abs(auc - 0.5) < max(APART - 0.5, beyond_chance):
+            return ""
+        size, one = "smaller" if auc > 0.5 else "larger", "an" if self.name[0] in "aeiou" else "a"
+        told = f"rows without {one} {self.name} have {size} values of it"
+        return (
+            f"{told} (AUC {max(auc, 1 - auc):.2f}), and no answer goes by it: if its order goes "
+            f"with time or with the {self.name}, give what it stands for as a column, as time or "
+            "under columns.keep"
+        )
 
     @np.errstate(all="ignore")
     def together(self, columns, kept=()):

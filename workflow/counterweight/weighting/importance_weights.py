@@ -340,8 +340,9 @@ def weighed(job, data, design=None, least=0):
         if unlabeled.sum() >= least:
             p = selected[repeat]["p"][labeled] if selected else None
             if p is not None and design is not None:
-                # Where isotonic steps reach 0, the weight is at the cap.
-                p = np.clip(p, 1e-9, 1.0)
+                # Where isotonic steps reach 0, the weight is at the cap. Where all reach 1, nobody
+                # with an outcome is like those without: weights are alike.
+                p = np.clip(p, 1e-9, 1.0 if p.min(initial=1.0) < 1 else 1 - 1e-9)
             rng = generator(given["seed"], given["stream"], repeat, f"weigh {spec['weighting']}")
             seen = spec["sees"] == "rows"
             rows = Rows.of(data, repeat, spec["target"], p, rng, seen)

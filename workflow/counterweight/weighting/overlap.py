@@ -51,17 +51,6 @@ class Corners:
         """Some of the corners."""
         return Corners(**{name: values[which] for name, values in vars(self).items()})
 
-    def makers(self, c, Z):
-        """Rows at the edge of a corner, one an edge: it would hold them, were they left out."""
-        first = self.sign_first[c] * Z[:, self.first[c]]
-        second = self.sign_second[c] * Z[:, self.second[c]]
-        found = np.zeros(len(Z), bool)
-        for edge in np.unique(self.edges[c][np.isfinite(self.edges[c])]):
-            cut = self.cuts[c][np.argmax(self.edges[c] == edge)]
-            at = np.flatnonzero((second == np.float32(edge)) & (first > cut))
-            found[at] = len(at) == 1 or found[at]
-        return found
-
     @classmethod
     def find(cls, Z, block):
         """Corners without any of the rows Z where many would be, and how many, array (C,).
@@ -182,8 +171,8 @@ CHUNK = 8192
 LEAST_SPREAD = 1e-2
 #: Largest number of empty corners that are kept.
 CORNERS = 64
-#: Share of the weight of labeled rows at the edges of corners: as many would be flagged there.
-CORNER_SHARE = 0.015
+#: Share of the weight of labeled rows that corners may hold, by folds that they are found without.
+CORNER_SHARE, FOLDS = 0.015, 5
 #: What is told of rows with a chance of a label of at most `Support.least_chance_`.
 RARE = "a kind that hardly ever has an outcome"
 
@@ -440,18 +429,24 @@ class Support:
                 break
 
     def _fit_corners(self, Z, weight):
-        """Keep the emptiest corners, as long as few rows would be flagged if left out."""
+        """Keep the emptiest corners, as many as flag few rows that they were found without.
+
+        Rows at the edges of the corners that are kept tell too little: which are kept depends on
+        them, too.
+        """
         found, strength = Corners.find(Z, self.block_)
-        allowed = CORNER_SHARE * weight.sum()
-        kept, makers = [], np.zeros(len(Z), bool)
-        for c in np.argsort(-strength, kind="stable")[: 4 * CORNERS]:
-            with_this = makers | found.makers(c, Z)
-            if weight[with_this].sum() <= allowed:
-                kept.append(c)
-                makers = with_this
-            if len(kept) == CORNERS:
-                break
-        self.corners_ = found.some(np.array(kept, int))
+        order = np.argsort(-strength, kind="stable")[:CORNERS]
+        # The strongest corner that holds each row, of those found without it.
+        by = np.full(len(Z), len(order))
+        for fold in range(FOLDS if len(order) else 0):
+            out = np.arange(len(Z)) % FOLDS == fold
+            others, strengths = Corners.find(Z[~out], self.block_)
+            strongest = np.argsort(-strengths, kind="stable")[: len(order)]
+            row, corner = np.nonzero(others.some(strongest).hold(Z[out]))
+            np.minimum.at(by, np.flatnonzero(out)[row], corner)
+        flagged = np.cumsum(np.bincount(by, weight, len(order) + 1))[: len(order)]
+        kept = int((flagged <= CORNER_SHARE * weight.sum()).sum())
+        self.corners_ = found.some(order[:kept])
 
     def _marginal(self, X):
         """Ranges beyond the labeled rows, by feature; infinite for an unseen level."""

@@ -333,3 +333,22 @@ def test_the_order_of_ids_that_tells_who_has_an_outcome_is_told(role, late):
     assert not asked(frame, roles)["x"].doubt
     kept = asked(frame, {"outcome": roles["outcome"]}, keep=["customer"])["customer"]
     assert kept.use == "feature" and "AUC" not in kept.doubt
+
+
+@pytest.mark.parametrize("kind", [int, str])
+@pytest.mark.parametrize("hidden", ["groups", "below", "chance"])
+def test_rows_that_have_an_outcome_by_groups_are_told(kind, hidden):
+    """Whole branches are without an outcome; those below a number are no groups, nor is chance."""
+    rng = np.random.default_rng(4)
+    branch, x = rng.permutation(np.repeat(np.arange(60), 8)), rng.normal(size=480)
+    by_branch, by_row = rng.random(60) < 0.4, rng.random(480) < 0.4
+    blank = {"groups": by_branch[branch], "below": branch < 25, "chance": by_row}[hidden]
+    column = branch if kind is int else np.char.mod("b%02d", branch)
+    frame = pd.DataFrame({"branch": column, "x": x, "y": np.where(blank, np.nan, x)})
+    frame["y"] += rng.normal(size=480)
+    roles = {"outcome": {"column": "y", "kind": "number"}}
+    told = "all rows of one value have an outcome, or none has: if they belong together, name it"
+    facts = asked(frame, roles)
+    assert (told in facts["branch"].doubt) == (hidden == "groups")
+    assert told not in facts["x"].doubt
+    assert told not in asked(frame, roles | {"group": "branch"})["branch"].doubt

@@ -124,7 +124,8 @@ def column_report(
             doubt="; ".join(filter(None, doubt)),
         )
         if role and role not in LEARNT and not (name in keep and role not in NEVER):
-            fact = _with_order(fact, column, secrets, once) if role == "id" else fact
+            if role == "id":
+                fact = _doubted(fact, [one.of_order(column.values[once]) for one in secrets])
             facts[name] = fact._replace(use="role", why=ROLE_NAMES.get(role, f"has role {role}"))
             continue
         fact, why = _judged(fact, column, secrets, once)
@@ -134,8 +135,12 @@ def column_report(
                 "filter is to go by it"
             )
         fact = _decided(fact, why, keep)
-        out = fact.use == "left out"
-        facts[name] = _with_order(fact, column, secrets, once) if out else fact
+        told = [
+            secret.of_groups(column.values[once]) for secret in secrets if not roles.get("group")
+        ]
+        if fact.use == "left out":
+            told += [secret.of_order(column.values[once]) for secret in secrets]
+        facts[name] = _doubted(fact, told)
         if not why and column.type != "text":
             numbers[name] = column.values[once]
     for secret in secrets:
@@ -197,10 +202,9 @@ def _judged(fact, column, secrets, once):
     return fact._replace(leak=without_advice(why), doubt="; ".join(filter(None, doubts))), why
 
 
-def _with_order(fact, column, secrets, once):
-    """A column that is no feature, and what its order tells of who has an outcome."""
-    told = {fact.doubt: 0} | {secret.of_order(column.values[once]): 0 for secret in secrets}
-    return fact._replace(doubt="; ".join(filter(None, told)))
+def _doubted(fact, told):
+    """A fact of a column with what else is to be looked at."""
+    return fact._replace(doubt="; ".join(dict.fromkeys(filter(None, [fact.doubt, *told]))))
 
 
 def _codes(column, role):

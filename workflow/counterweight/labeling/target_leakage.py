@@ -38,6 +38,8 @@ LEAST_OF_LEVEL = 3
 CODES = 50
 #: AUC from which the order of numbers that are no feature tells for which rows something is known.
 APART = 0.65
+#: Chance that whole groups of rows have an outcome, or none of their rows, from which that is told.
+BY_CHANCE = 1e-6
 #: What to do about a column that was left out, as advice begins.
 KEEP = "name it under columns.keep if it is"
 
@@ -143,6 +145,38 @@ class Secret:
             f"{told} (AUC {max(auc, 1 - auc):.2f}), and no answer goes by it: if its order goes "
             f"with time or with the {self.name}, give what it stands for as a column, as time or "
             "under columns.keep"
+        )
+
+    def of_groups(self, values):
+        """That it is known of all rows with one value of a column, or of none, or "".
+
+        Where by chance that would be rarer than `BY_CHANCE`, with `LEAST` values of two rows or
+        more, and where those that have it are no range of numbers, as rows that were chosen by the
+        column are.
+        """
+        if not self.closely or self.known.all():
+            return ""
+        step = max(1, -(-len(values) // ROWS))
+        values, known = values[::step], self.known[::step]
+        there = present(values)
+        _, codes, sizes = np.unique(values[there], return_inverse=True, return_counts=True)
+        several, share = sizes >= 2, known[there].mean() if there.any() else 0.0
+        if several.sum() < LEAST or not 0 < share < 1:
+            return ""
+        seen = np.bincount(codes, known[there])
+        whole = (seen == 0) | (seen == sizes)
+        chance = np.logaddexp(sizes * np.log(share), sizes * np.log1p(-share))[several].sum()
+        turns = np.count_nonzero(np.diff(seen > 0))
+        if (
+            not whole.all()
+            or chance > np.log(BY_CHANCE)
+            or turns < share * (1 - share) * len(sizes)
+        ):
+            return ""
+        one = "an" if self.name[0] in "aeiou" else "a"
+        return (
+            f"all rows of one value have {one} {self.name}, or none has: if they belong together, "
+            "name it as group, for an interval takes each row for one of its own"
         )
 
     @np.errstate(all="ignore")

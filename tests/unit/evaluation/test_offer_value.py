@@ -281,3 +281,13 @@ def test_many_columns_of_noise_do_not_make_random_offers_look_chosen():
     assert chance_of_draws(chosen, chosen[:, 0] + 0.1 * t) < 1e-6
     # Fewer than ten rows, and columns that never vary, tell nothing.
     assert chance_of_draws(chosen[:9], chosen[:9, 0]) == 1 == chance_of_draws(np.ones((60, 2)), t)
+
+
+def test_units_of_features_do_not_matter_to_whether_offers_were_drawn_at_random():
+    rng = np.random.default_rng(8)
+    X, t = rng.normal(size=(200, 3)), rng.random(200)
+    by_last = t + 0.1 * X[:, 2]
+    far = X * [1e6, 1.0, 1e-6]
+    assert chance_of_draws(far, t) == pytest.approx(chance_of_draws(X, t), rel=1e-6) != 0
+    assert chance_of_draws(far, by_last) == pytest.approx(chance_of_draws(X, by_last), rel=1e-6)
+    assert chance_of_draws(far, by_last) < 0.01 < chance_of_draws(far, t)

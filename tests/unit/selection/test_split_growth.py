@@ -133,6 +133,14 @@ def test_steps_weigh_leaves_by_their_mass_and_the_child_towards_the_target_count
     assert empty[0].before == pytest.approx(np.linalg.norm(shares[0] - target))
 
 
+def test_the_child_beyond_the_target_qualifies_a_split_whichever_it_is():
+    leaves, shares = [(0, 1), (0, 0)], np.array([[0.6, 0.4], [0.0, 1.0]])
+    for order in ([0, 1], [1, 0]):
+        told = np.array([0.5, 0.5]), shares[order], np.array([0.5, 0.5])
+        (step,) = steps([split(ROOT)], leaves, *told, 0.001)
+        assert step.qualified and step.after == pytest.approx(0)
+
+
 def test_a_zero_of_scores_moves_into_the_middle_of_a_gap():
     assert _gap(np.array([-3.0, 1.0])) == 1.0 and _gap(np.array([-1.0, 0.0, 4.0])) == -2.0
     assert _gap(np.array([-1.0, 0.0])) == _gap(np.array([1.0, 2.0])) == 0.0

@@ -121,6 +121,8 @@ def test_rows_behind_the_numbers_are_counted_by_part():
     labels = series("rows_labeled", [1200.0], target="") + series("rows_test", [300.0])
     (text,) = page.sizes(numbers({"repeats": 5}, labels=labels, **accuracies(svm=SVM)))
     assert text == "1,200 labeled and 300 test rows in each of 5 random splits."
+    (text,) = page.sizes(numbers({"repeats": 1}, labels=labels, **accuracies(svm=SVM)))
+    assert text == "1,200 labeled and 300 test rows in one random split."
 
 
 def tilts(left, assumed=1.0):

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import fields, is_dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -262,6 +263,13 @@ def test_what_subsamples_brings_the_page_of_its_studies():
     ):
         assert OF_COMPONENTS[f"{part} {name}"] == SUBSAMPLING
     assert load("task", "log").PAGE["page"] == PAGES["logged_value"]
+
+
+def test_shares_of_the_highest_predictions_are_named_alike():
+    parts = ["top 0.001", "top 1", "top 0.1"]
+    known = SimpleNamespace(sources=["a"], places=lambda *given: parts)
+    labels = [column.label for column in subsampling_page._tops(known)]
+    assert labels == ["All rows", "Highest 10 %", "Highest 0.1 %"]
 
 
 def test_a_negative_factor_turns_an_estimate_round():

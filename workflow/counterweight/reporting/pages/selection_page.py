@@ -23,15 +23,7 @@ from counterweight.reporting.sheets import (
     gap_in_words,
 )
 from counterweight.reporting.study_page import StudyPage, plain_answer, recovered
-from counterweight.reporting.wording import (
-    TARGETS,
-    Measure,
-    capital,
-    count,
-    listing,
-    number,
-    percent,
-)
+from counterweight.reporting.wording import TARGETS, Measure, capital, listing, number, percent
 
 #: Metrics that a results table shows where the plan does not name them; the first is the headline.
 COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
@@ -177,8 +169,9 @@ def sizes(numbers):
         known = next((one for one in known if not math.isnan(one)), 0)
         parts += [f"{number(known, 0)} {kind}"] if known else []
     if parts:
-        splits = count(numbers.plan["repeats"], "random split")
-        yield f"{capital(listing(parts))} rows in each of {splits}."
+        splits = numbers.plan["repeats"]
+        where = "one random split" if splits == 1 else f"each of {splits} random splits"
+        yield f"{capital(listing(parts))} rows in {where}."
 
 
 def kept(numbers):

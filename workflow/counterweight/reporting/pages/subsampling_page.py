@@ -123,11 +123,11 @@ COSTS = Sheet(
 
 
 def _tops(numbers):
-    names = {"top 1": "All rows", "top 0.01": "Highest 1 %", "top 0.001": "Highest 0.1 %"}
     metric = "predicted_over_observed"
     parts = {part for one in numbers.sources for part in numbers.places("part", one, metric)}
-    for part in sorted(parts, key=lambda part: -float(part.split()[-1])):
-        yield Column(metric, names.get(part, capital(part)), place={"part": part})
+    for share, part in sorted(((float(part.split()[-1]), part) for part in parts), reverse=True):
+        name = f"Highest {100 * share:g} %" if share < 1 else "All rows"
+        yield Column(metric, name, place={"part": part})
 
 
 TOPS = Sheet(

@@ -241,14 +241,14 @@ def test_a_narrow_table_stays_a_table_on_a_phone():
 
 
 def test_a_table_too_broad_for_paper_is_marked():
-    for columns, marks in ((14, []), (15, ["broad"])):
+    for columns, marks in ((10, []), (11, ["broad"])):
         head = tuple(Head(f"Column {k}") for k in range(columns))
         rows = (Row("rows", tuple(Cell(f"{k}.25", "[1, 5]") for k in range(columns - 1))),)
         assert small(Table("T", head, rows)).all("table", "class") == marks
         # In print its rows are cards, so that no column is cut.
         text = render(Page("x.html", "x", (Table("T", head, rows),)), Site("R", "1"))
         labels = re.findall(r"@media print\{((?:#\S+ \S+\{content:\"[^\"]*\"\})+)\}", text)
-        assert [one.count("content:") for one in labels] == [14] * len(marks)
+        assert [one.count("content:") for one in labels] == [10] * len(marks)
 
 
 @pytest.mark.parametrize(

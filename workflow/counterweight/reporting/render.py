@@ -39,8 +39,9 @@ _TAKEN = ("main", "contents", "side", "find", "list", "theme", "places", "tip")
 _WORDS = 1500
 #: Characters that a table of three columns or fewer may have beside its labels on a phone.
 _SLIM = 22
-#: Columns of a table that fit on paper; rows of others are printed as cards.
-_BROAD = 14
+#: Columns of a table that fit on paper: all tables of a whole run that did not fit had more.
+#: Rows of these are printed as cards.
+_BROAD = 10
 #: JSON of pages: strict, and short.
 STRICT = {"ensure_ascii": False, "allow_nan": False, "separators": (",", ":")}
 

@@ -177,3 +177,14 @@ def test_columns_have_to_be_measured():
     made["studies"]["one"]["columns"] = ["brier"]
     with pytest.raises(CounterweightError, match="shows brier, which metrics does not list"):
         config.resolve(made)
+
+
+@pytest.mark.parametrize("place", ["reading", "columns"])
+def test_one_mark_does_not_stand_for_decimals_and_thousands(place):
+    def given(**said):
+        return {"reading": said} if place == "reading" else {"columns": {"numbers": [{"a": said}]}}
+
+    for fine in ({"decimal": ",", "thousands": "."}, {"decimal": ","}, {"thousands": ","}):
+        config._check_reading("here", given(**fine))
+    with pytest.raises(CounterweightError, match="decimal and thousands are both ','"):
+        config._check_reading("here", given(decimal=",", thousands=","))

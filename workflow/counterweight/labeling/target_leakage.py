@@ -7,7 +7,6 @@ where an honest feature could hardly do what it does; each check says what it as
 import re
 
 import numpy as np
-from scipy.stats import rankdata
 
 #: AUC, or share of variance, from which something is told near-perfectly; share of the rows of a
 #: class that are told.
@@ -135,7 +134,7 @@ class Secret:
         m, n = int(known.sum()), int((~known).sum())
         if not self.closely or values.dtype.kind != "f" or min(m, n) < LEAST:
             return ""
-        auc = (rankdata(values[there])[known].sum() - m * (m + 1) / 2) / (m * n)
+        auc = _auc(known, values[there])
         beyond_chance = 5 * np.sqrt((m + n + 1) / (12 * m * n))
         if abs(auc - 0.5) < max(APART - 0.5, beyond_chance):
             return ""

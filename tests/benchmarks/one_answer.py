@@ -15,7 +15,8 @@ band and by scikit-learn's cross-validated logistic regression and boosting (``-
 these out); whether the rate is in its interval; on up to 10,000 fresh rows the AUC, and on these
 with the hidden ones the shares of tenths in their bands (see `held`: a tenth of 1,000 rows has a
 rate that is off by .03, as much as the band of 15,000 labels is wide).
-``cuts``: labels hidden beyond a cut of one column. ``alarms``: new rows of the law of the labeled
+``cuts``: labels hidden beyond a cut of one column; of half of the others, too, or sharp: all others
+have one. ``alarms``: new rows of the law of the labeled
 ones, ten draws a run of `--runs`, by `Support` alone (chances of a label flag none at random).
 ``experiment``: the mean outcome of a randomised arm, whose outcomes are hidden, from people who
 chose the treatment by their features: is it in the interval; 100 by
@@ -260,13 +261,13 @@ def one_name(table, rows, way, number):
     }
 
 
-def one_cut(table, rows, column, above):
-    """Nobody labeled beyond a cut of a column, half of the others labeled."""
+def one_cut(table, rows, column, above, sharp):
+    """Nobody labeled beyond a cut of a column, half of the others labeled, or all if `sharp`."""
     frame, _ = sampled(table, rows, 0)
     values = frame[column].astype(float)
     cut = values.quantile(0.7 if above else 0.3)
     beyond = (values > cut) if above else (values < cut)
-    hidden = beyond | (np.random.default_rng(0).random(len(frame)) < 0.5)
+    hidden = beyond | ((np.random.default_rng(0).random(len(frame)) < 0.5) & (not sharp))
     found = asked(frame, hidden)
     bounds, truth = found.bounds or (np.nan, np.nan), frame["y"].mean()
     flagged = ~found.scores["supported"]
@@ -278,7 +279,7 @@ def one_cut(table, rows, column, above):
         "bounds": "{:.3f} to {:.3f}".format(*bounds) if found.bounds else "none",
         "bounds hold it": bounds[0] <= truth <= bounds[1],
         "flagged beyond": flagged[beyond].mean(),
-        "flagged else": flagged[hidden & ~beyond].mean(),
+        "flagged else": np.nan if sharp else flagged[hidden & ~beyond].mean(),
         "first sentence": found.sentence,
     }
 
@@ -495,12 +496,13 @@ def part_names(asked):
 
 def part_cuts(asked):
     items = [
-        ((table, column), "one_cut", table, asked.rows, column, above)
+        ((table, column, sharp), "one_cut", table, asked.rows, column, above, sharp)
         for table in asked.tables
         for column, above in CUTS.get(table, [])
+        for sharp in (False, True)
     ]
     made = results(items, asked.jobs)
-    rows = [dict(zip(("table", "cut"), key, strict=True)) | one for key, one in made]
+    rows = [dict(zip(("table", "cut", "sharp"), key, strict=True)) | one for key, one in made]
     printed(f"Nobody labeled beyond a cut, {asked.rows} rows", rows)
 
 

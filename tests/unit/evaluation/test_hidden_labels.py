@@ -14,7 +14,7 @@ from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages import blanks_page as page
-from counterweight.reporting.pages.trust import BY_COLUMN, by_columns, swept_of
+from counterweight.reporting.pages.trust import BY_COLUMN, by_columns, how_wrong, swept_of
 from counterweight.reporting.report_jobs import study_plan
 from counterweight.reporting.sheets import build
 from counterweight.tables.parquet import METRICS, metrics_table, read_table
@@ -196,7 +196,9 @@ def test_the_first_sentence_says_on_what_condition_it_holds(runs):
     assert "up to twice or half those of like rows that have one" in answer.sentence
     told = [*answer.more, *answer.rest]
     assert any("othing in the table can show that" in text for text in told)
-    assert any("(Γ = " in text and "differ by a factor below" in text for text in told)
+    turned = [one for one in how_wrong(numbers_of(*runs["none"][:2])) if "(Γ = " in one]
+    assert sum(one.startswith("The rate of y = 1 among those") for one in turned) == 1
+    assert all("differ by a factor below" in one for one in turned)
     numbers = numbers_of(*runs["times"][:2])
     sentence = page.answer(numbers).sentence
     assert sentence.startswith("If the odds of y = 1 among rows without an outcome are 3 times")

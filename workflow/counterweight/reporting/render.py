@@ -284,8 +284,8 @@ def _environment():
 
 #: Spaces at which no line may break: in an interval, before a unit, around a sign of relation.
 _KEPT = re.compile(
-    r"(?<=\d) (?=%|(?:nats|points|MB|GB)\b)|(?<=[Γαβεηκληp²]) (?=(?:=|≤|≥|&lt;) )|(?<==) (?=[−.\d])"
-    r"|(?<=[≤≥]) (?=[−.\d])|(?<=\[)([+−]?[\d.,]+,) (?=[+−]?[\d.,]+\])"
+    r"(?<=\d) (?=%|(?:nats|points|MB|GB)\b)|(?<=[Γαβεηκλp²]) (?=(?:=|≤|≥|&lt;) )"
+    r"|(?<=[Γαβεηκλp²] =) (?=[−.\d])|(?<=[≤≥]) (?=[−.\d])|(?<=\[)([+−]?[\d.,]+,) (?=[+−]?[\d.,]+\])"
 )
 #: Texts of HTML that are taken as they are.
 _VERBATIM = re.compile(r"(<(pre|code|script|style)\b.*?</\2>|<[^>]*>)", re.DOTALL)

@@ -686,6 +686,7 @@ def identified_records(ends, known, share, error_of, metric):
             share * float(design[~on] @ np.broadcast_to(end, on.shape)[~on]) for end in pair
         )
         found = known + inner * low + least, known + inner * high + most
+        found = tuple(np.clip(found, *(known + share * end for end in ends.anything)))
         worst = found if kind == "worst" else worst
         records += [
             {"metric": "target_bounds", "part": kind, "variable": variable, "value": value}

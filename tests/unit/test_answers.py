@@ -215,12 +215,14 @@ def test_outcomes_that_change_with_time_are_told_at_the_time_of_those_that_are_a
     np.testing.assert_allclose(new, told, rtol=1e-9)
 
 
-def test_an_outcome_that_nobody_has_beyond_an_age_has_bounds():
+@pytest.mark.parametrize("below", [40, 0], ids=["of an age", "without children"])
+def test_an_outcome_that_nobody_has_beyond_a_cut_has_bounds(below):
     """All of an age have an outcome, or none: who has one is known for sure."""
     rng = np.random.default_rng(2)
-    age = rng.integers(18, 80, 600)
+    age = rng.integers(18, 80, 600) if below else rng.poisson(1.0, 600)
     frame = pd.DataFrame({"who": [f"p{k}" for k in range(600)], "age": age})
-    frame["spent"] = np.where(age > 40, 200.0 + age + rng.normal(size=600), np.nan)
+    frame["x"], seen = rng.normal(size=600), age > below if below else age == 0
+    frame["spent"] = np.where(seen, 200.0 + frame["x"] + rng.normal(size=600), np.nan)
     answers = counterweight.missing_outcomes(frame, "spent", id="who", target="unlabeled")
     hidden = frame["spent"].isna().to_numpy()
     assert not answers.scores["supported"][hidden].any()

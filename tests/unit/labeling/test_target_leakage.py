@@ -352,3 +352,15 @@ def test_rows_that_have_an_outcome_by_groups_are_told(kind, hidden):
     assert (told in facts["branch"].doubt) == (hidden == "groups")
     assert told not in facts["x"].doubt
     assert told not in asked(frame, roles | {"group": "branch"})["branch"].doubt
+
+
+@pytest.mark.parametrize(("others", "left_out"), [(1, True), (2, True), (3, False), (60, False)])
+def test_a_number_that_rows_with_an_outcome_have_one_value_of_is_a_state_or_a_cut(others, left_out):
+    """Only who has no debt was chosen: nobody with one has an outcome, which support has to see."""
+    rng = np.random.default_rng(6)
+    debt = np.where(rng.random(400) < 0.5, 0, 1 + np.arange(400) % others)
+    y = np.where(debt == 0, rng.normal(size=400), np.nan)
+    frame = pd.DataFrame({"debt": debt, "x": rng.normal(size=400), "y": y})
+    fact = asked(frame, {"outcome": {"column": "y", "kind": "number"}})["debt"]
+    assert (fact.use == "left out") == left_out
+    assert ("one value in all rows with an outcome and in no other" in fact.why) == left_out

@@ -35,6 +35,8 @@ FIRST_ROWS, FURTHER = 4_000, 0.9
 LEAST_OF_LEVEL = 3
 #: Different numbers up to which a column may be a code, whose order says nothing.
 CODES = 50
+#: Other values of a number up to which it may be a state, such as refused and withdrawn.
+STATES = 2
 #: AUC from which the order of numbers that are no feature tells for which rows something is known.
 APART = 0.65
 #: Chance that whole groups of rows have an outcome, or none of their rows, from which that is told.
@@ -256,10 +258,11 @@ def known_by_label(present, labeled):
 def same_by_label(values, labeled):
     """Whether a column has one value in the labeled rows that no other has, or the other way round.
 
-    A number by which rows were chosen has several values on either side, and is honest. One value
-    of the unlabeled only counts where labeled rows have more than `LEAST` others: then it stands
-    for *does not apply*, as in the amount that was paid out. ``same labeled``, ``same unlabeled``
-    or "".
+    A number by which rows were chosen has several values on either side, and is honest. So it is
+    where labeled rows have one and the others more than `STATES`, as of those who were chosen for a
+    0. One value of the unlabeled only counts where labeled rows have more than `LEAST` others: then
+    it stands for *does not apply*, as in the amount that was paid out. ``same labeled``, ``same
+    unlabeled`` or "".
     """
     if min(labeled.sum(), (~labeled).sum()) < LEAST:
         return ""
@@ -269,8 +272,9 @@ def same_by_label(values, labeled):
         place = sizes[this].argmax()
         own = sizes[this][place] >= NEAR_PERFECT * sizes[this].sum()
         others = sizes[that][place] <= (1 - NEAR_PERFECT) * sizes[that].sum()
-        many = values.dtype.kind == "f" and np.count_nonzero(sizes[that]) > LEAST
-        if own and others and (this == 0 or many):
+        number = values.dtype.kind == "f"
+        many = number and np.count_nonzero(sizes[that]) > (LEAST if this == 1 else STATES)
+        if own and others and many == (this == 1):
             return name
     return ""
 

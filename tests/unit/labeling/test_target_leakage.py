@@ -364,3 +364,4 @@ def test_a_number_that_rows_with_an_outcome_have_one_value_of_is_a_state_or_a_cu
     fact = asked(frame, {"outcome": {"column": "y", "kind": "number"}})["debt"]
     assert (fact.use == "left out") == left_out
     assert ("one value in all rows with an outcome and in no other" in fact.why) == left_out
+    assert ("if it only says who has one, leave it out" in fact.doubt) == (not left_out)

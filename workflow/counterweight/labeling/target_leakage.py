@@ -60,6 +60,7 @@ class Secret:
 
     def __init__(self, name, values, advice, *, copies=False, closely=False, beside=None):
         self.name, self.advice, self.copies, self.closely = name, advice, copies, closely
+        self.one = f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
         self._values, self._beside = np.asarray(values), beside or {}
         self.known = present(self._values)
         self._parts = []
@@ -84,7 +85,8 @@ class Secret:
         Values (n,) are floats, or integer codes of texts (-1 missing). One of the two sentences at
         most is not "".
         """
-        why, doubt = self._of_blanks(values) if self.closely else "", ""
+        why, chosen = self._of_blanks(values) if self.closely else ("", "")
+        doubt = ""
         if not why and copied(values[self.known], self._values[self.known]):
             why = f"a copy of the {self.name}"
         if not why and not self.copies:
@@ -93,7 +95,7 @@ class Secret:
                 if not why:
                     why, more = self._told_by(values - other, f"with the {name}")
                     doubt = doubt or more
-        return (f"{why}: {self.advice}", "") if why else ("", doubt)
+        return (f"{why}: {self.advice}", "") if why else ("", doubt or chosen)
 
     def _told_by(self, values, how):
         """That a column tells it too well, and that it does so nearly."""
@@ -113,9 +115,17 @@ class Secret:
         return "", ""
 
     def _of_blanks(self, values):
+        """That a column tells who has it, and that rows were chosen by it."""
         if self.known.all():
-            return ""
-        one = f"{'an' if self.name[0] in 'aeiou' else 'a'} {self.name}"
+            return "", ""
+        one = self.one
+        how = known_by_label(present(values), self.known) or same_by_label(values, self.known)
+        if how == "chosen":
+            return "", (
+                f"all rows with {one} have one value of it and nearly all others have another, so "
+                f"these are like no row with {one}: if it only says who has one, leave it out by "
+                "columns.ignore"
+            )
         return {
             "": "",
             "labeled": f"known only for rows with {one}, it may give the {self.name} away",
@@ -124,7 +134,7 @@ class Secret:
             "have it and nothing else is learnt of it",
             "same unlabeled": f"one number in all rows without {one} and in no other, it may give "
             f"the {self.name} away",
-        }[known_by_label(present(values), self.known) or same_by_label(values, self.known)]
+        }[how], ""
 
     def of_order(self, values):
         """That numbers of a column which is no feature tell for which rows it is known, or "".
@@ -140,8 +150,7 @@ class Secret:
         beyond_chance = 5 * np.sqrt((m + n + 1) / (12 * m * n))
         if abs(auc - 0.5) < max(APART - 0.5, beyond_chance):
             return ""
-        size, one = "smaller" if auc > 0.5 else "larger", "an" if self.name[0] in "aeiou" else "a"
-        told = f"rows without {one} {self.name} have {size} values of it"
+        told = f"rows without {self.one} have {'smaller' if auc > 0.5 else 'larger'} values of it"
         return (
             f"{told} (AUC {max(auc, 1 - auc):.2f}), and no answer goes by it: if its order goes "
             f"with time or with the {self.name}, give what it stands for as a column, as time or "
@@ -165,18 +174,13 @@ class Secret:
         if several.sum() < LEAST or not 0 < share < 1:
             return ""
         seen = np.bincount(codes, known[there])
-        whole = (seen == 0) | (seen == sizes)
         chance = np.logaddexp(sizes * np.log(share), sizes * np.log1p(-share))[several].sum()
-        turns = np.count_nonzero(np.diff(seen > 0))
-        if (
-            not whole.all()
-            or chance > np.log(BY_CHANCE)
-            or turns < share * (1 - share) * len(sizes)
-        ):
+        apart = np.count_nonzero(np.diff(seen > 0)) >= share * (1 - share) * len(sizes)
+        whole = ((seen == 0) | (seen == sizes)).all()
+        if not (whole and apart and chance <= np.log(BY_CHANCE)):
             return ""
-        one = "an" if self.name[0] in "aeiou" else "a"
         return (
-            f"all rows of one value have {one} {self.name}, or none has: if they belong together, "
+            f"all rows of one value have {self.one}, or none has: if they belong together, "
             "name it as group, for an interval takes each row for one of its own"
         )
 
@@ -261,8 +265,8 @@ def same_by_label(values, labeled):
     A number by which rows were chosen has several values on either side, and is honest. So it is
     where labeled rows have one and the others more than `STATES`, as of those who were chosen for a
     0. One value of the unlabeled only counts where labeled rows have more than `LEAST` others: then
-    it stands for *does not apply*, as in the amount that was paid out. ``same labeled``, ``same
-    unlabeled`` or "".
+    it stands for *does not apply*, as in the amount that was paid out. ``chosen``, ``same
+    labeled``, ``same unlabeled`` or "".
     """
     if min(labeled.sum(), (~labeled).sum()) < LEAST:
         return ""
@@ -274,8 +278,8 @@ def same_by_label(values, labeled):
         others = sizes[that][place] <= (1 - NEAR_PERFECT) * sizes[that].sum()
         number = values.dtype.kind == "f"
         many = number and np.count_nonzero(sizes[that]) > (LEAST if this == 1 else STATES)
-        if own and others and many == (this == 1):
-            return name
+        if own and others and (many or this == 0):
+            return "chosen" if many and this == 0 else name
     return ""
 
 

@@ -135,11 +135,10 @@ def column_report(
                 "filter is to go by it"
             )
         fact = _decided(fact, why, keep)
-        told = [
-            secret.of_groups(column.values[once]) for secret in secrets if not roles.get("group")
-        ]
+        of = column.values[once]
+        told = [] if roles.get("group") else [secret.of_groups(of) for secret in secrets]
         if fact.use == "left out":
-            told += [secret.of_order(column.values[once]) for secret in secrets]
+            told += [secret.of_order(of) for secret in secrets]
         facts[name] = _doubted(fact, told)
         if not why and column.type != "text":
             numbers[name] = column.values[once]
@@ -198,8 +197,8 @@ def _judged(fact, column, secrets, once):
         return fact, why
     judged = [secret.judged(column.values[once]) for secret in secrets]
     why = next((why for why, _ in judged if why), "")
-    doubts = [fact.doubt] + ([] if why else [doubt for _, doubt in judged])
-    return fact._replace(leak=without_advice(why), doubt="; ".join(filter(None, doubts))), why
+    fact = fact._replace(leak=without_advice(why))
+    return fact if why else _doubted(fact, [doubt for _, doubt in judged]), why
 
 
 def _doubted(fact, told):

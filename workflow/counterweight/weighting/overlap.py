@@ -53,7 +53,7 @@ class Corners:
 
     @classmethod
     def find(cls, Z, block):
-        """Corners without any of the rows Z where many would be, and how many, array (C,).
+        """Corners without any of the rows Z where many would be, most first; how many, array (C,).
 
         Many: so many that, among all corners looked at, less than one would be empty by chance
         (Poisson).
@@ -110,7 +110,8 @@ class Corners:
         if not made:
             return cls.none(), np.zeros(0)
         strength, *parts = (np.array(part) for part in zip(*made, strict=True))
-        return cls(*parts), strength
+        order = np.argsort(-strength, kind="stable")
+        return cls(*parts).some(order), strength[order]
 
     def hold(self, Z):
         """Whether rows lie in each corner, bool (m, C)."""
@@ -434,19 +435,18 @@ class Support:
         Rows at the edges of the corners that are kept tell too little: which are kept depends on
         them, too.
         """
-        found, strength = Corners.find(Z, self.block_)
-        order = np.argsort(-strength, kind="stable")[:CORNERS]
+        found = Corners.find(Z, self.block_)[0].some(slice(CORNERS))
         # The strongest corner that holds each row, of those found without it.
-        by = np.full(len(Z), len(order))
-        for fold in range(FOLDS if len(order) else 0):
+        most = len(found.first)
+        by = np.full(len(Z), most)
+        for fold in range(FOLDS if most else 0):
             out = np.arange(len(Z)) % FOLDS == fold
-            others, strengths = Corners.find(Z[~out], self.block_)
-            strongest = np.argsort(-strengths, kind="stable")[: len(order)]
-            row, corner = np.nonzero(others.some(strongest).hold(Z[out]))
+            others = Corners.find(Z[~out], self.block_)[0].some(slice(most))
+            row, corner = np.nonzero(others.hold(Z[out]))
             np.minimum.at(by, np.flatnonzero(out)[row], corner)
-        flagged = np.cumsum(np.bincount(by, weight, len(order) + 1))[: len(order)]
+        flagged = np.cumsum(np.bincount(by, weight, most + 1))[:most]
         kept = int((flagged <= CORNER_SHARE * weight.sum()).sum())
-        self.corners_ = found.some(order[:kept])
+        self.corners_ = found.some(slice(kept))
 
     def _marginal(self, X):
         """Ranges beyond the labeled rows, by feature; infinite for an unseen level."""

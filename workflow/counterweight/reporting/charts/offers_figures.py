@@ -112,8 +112,10 @@ def curves_of(study, told):
     places = forms.places_for([scale.high - scale.low], 2, 3)
     span = forms.span(np.quantile(best, [0.1, 0.9]), places, x.partition(", ")[2])
     title = f"{study.label(study.delivered[0])} is used: most best offers are {span}"
-    caption = "What was accepted and earned by past offer, as the method predicts and as people "
-    caption += "answered (with 95 % intervals); below, the best offers."
+    caption = (
+        "What was accepted and earned by past offer, as the method predicts and as people answered "
+        "(with 95 % intervals); below, the best offers."
+    )
     alt = "Acceptance and revenue by past offer, and the best offers"
     return canvas.drawing(title, alt, caption)
 
@@ -138,12 +140,11 @@ def profiles_of(study, told):
         title = f"Everybody gets the same offer, {forms.span(best, places)}"
     caption = (
         "Means of features by fifth of people, in the order of their best offers; by colour how "
-    )
-    caption += (
         "far each is from that of all people in their standard deviations (blue above, orange "
+        "below)."
     )
     alt = "Means of features by best offer, coloured by distance from all"
-    return canvas.drawing(title, alt, f"{caption}below).")
+    return canvas.drawing(title, alt, caption)
 
 
 def _map_of_means(labels, names, means, away, tells, text):

@@ -34,9 +34,9 @@ def in_total(numbers):
         sentence += f"; without limits it would be {total(own)}"
     else:
         offers = table["best_offer"].dropna()
-        one = offers.nunique() == 1
         which = f"the best offer for each person (median {_median(offers)})"
-        which = f"one offer of {_offer(offers.iloc[0])} to everybody" if one else which
+        if offers.nunique() == 1:
+            which = f"one offer of {_offer(offers.iloc[0])} to everybody"
         sentence = (
             f"With {which} a person is expected to bring {told(best)}, and all {number(size, 0)} "
             f"people {total(size * best)}"

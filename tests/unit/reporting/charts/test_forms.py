@@ -14,27 +14,39 @@ from counterweight.reporting.charts import forms
 from counterweight.reporting.charts.forms import draw_study, drawn
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.tables.parquet import read_table, setting_options
-from drawn_studies import FIGURES, draw
+from drawn_studies import FIGURES, STUDIES, draw
 from matplotlib.text import Text
 
 
 @pytest.fixture(scope="module")
 def labelled(study_of):
-    """The study of a figure; its measures have labels, which stay where their names do not."""
+    """The study of a figure, made once for all of its figures, as in a run.
+
+    Its measures have labels, which stay where their names do not.
+    """
 
     @functools.cache
-    def study(name):
-        study = study_of(name)
+    def made(place):
+        study = study_of(next(name for name in FIGURES if STUDIES.get(name) == place))
         study.plan["labels"]["measure"] |= {"error": "error", "churn": "churn", "dr": "dr"}
         return study
 
-    return study
+    return lambda name: made(STUDIES.get(name))
+
+
+@pytest.fixture(scope="module")
+def renamed_of(labelled, tmp_path_factory):
+    """The study of a figure under other names."""
+    made = functools.cache(lambda study: renamed(study, tmp_path_factory.mktemp("renamed")))
+    return lambda name: made(labelled(name))
 
 
 @pytest.fixture(scope="module")
 def pair_of(labelled):
-    """Both forms of a figure, drawn once."""
-    return functools.cache(lambda name: drawn(name, labelled(name)))
+    """Both forms of a figure with their files, drawn once."""
+    return functools.cache(
+        lambda name: [(form, forms.svg_text(form.figure)) for form in drawn(name, labelled(name))]
+    )
 
 
 def renamed(study, folder):
@@ -83,21 +95,18 @@ def renamed(study, folder):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_figures_are_small_clear_and_the_same_whatever_things_are_called(
-    name, labelled, pair_of, tmp_path
-):
-    pair, others = pair_of(name), drawn(name, renamed(labelled(name), tmp_path))
+def test_figures_are_small_clear_and_the_same_whatever_things_are_called(name, pair_of, renamed_of):
+    pair, others = pair_of(name), drawn(name, renamed_of(name))
     named = [*forms.ORDERED, *(one for one in vars(forms).values() if isinstance(one, str))]
     known = {colour.lower() for colour in named if colour.startswith("#")}
-    for form, other, width in zip(pair, others, ("504", "259.2"), strict=True):
-        text = forms.svg_text(form.figure)
+    for (form, text), other, width in zip(pair, others, ("504", "259.2"), strict=True):
         assert text == forms.svg_text(other.figure)
         assert form.title == other.title and form.points.equals(other.points)
         assert len(text) < 120_000
         assert f'width="{width}pt"' in text and ">No " not in text
         assert set(re.findall(r"#[0-9a-f]{6}\b", text)) <= known, "a dark page cannot swap it"
         assert "data:image" not in text and "nan" not in text.lower().replace("financ", "")
-    wide, narrow = pair
+    (wide, _), (narrow, _) = pair
     assert wide.title == narrow.title and len(wide.title) > 20 and "nan" not in wide.title
     assert 4 <= len(wide.alt.split()) <= 14
     assert wide.points.equals(narrow.points) or name in {"heatmap", "profiles"}
@@ -113,13 +122,13 @@ def test_figures_without_metrics_say_so(name, study_of):
 
 
 def texts(figure):
-    """Every text that the figure shows, with its box in pixels."""
+    """Every text of a figure whose file was written, with its box in pixels, laid out as there."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     with forms.figure_look():
-        canvas = FigureCanvasAgg(figure)
-        canvas.draw()
-        renderer = canvas.get_renderer()
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        figure.set_layout_engine("none")
+        figure.draw_without_rendering()
         # Ticks beyond the limits have a name that is not drawn.
         hidden = {
             tick.label1
@@ -140,7 +149,7 @@ UPRIGHT = [name for name in FIGURES if name != "heatmap"]
 @pytest.mark.parametrize("narrow", [False, True])
 @pytest.mark.parametrize("name", UPRIGHT)
 def test_no_two_texts_overlap_and_none_is_cut(name, narrow, pair_of):
-    figure = pair_of(name)[narrow].figure
+    figure = pair_of(name)[narrow][0].figure
     found = list(texts(figure))
     assert len(found) > 8
     for text, box in found:
@@ -215,11 +224,10 @@ def test_words_keep_their_contrast():
         ),
     ],
 )
-def test_what_is_drawn_is_what_was_measured(figure, address, place, series, study_of):
-    study = study_of(figure)
-    known = study.get(*address, **place)
+def test_what_is_drawn_is_what_was_measured(figure, address, place, series, labelled, pair_of):
+    known = labelled(figure).get(*address, **place)
     assert known.known
-    rows = draw(figure, study).points.query("series == @series")
+    rows = pair_of(figure)[0][0].points.query("series == @series")
     for factor in (1, 100):
         same = rows[np.isclose(rows["value"], factor * known.mean, rtol=1e-9)]
         if len(same):

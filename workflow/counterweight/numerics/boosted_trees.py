@@ -140,39 +140,38 @@ def trees_to_arrays(model):
     categories = np.full((d, width), np.nan)
     for feature, values in enumerate(known):
         categories[feature, : len(values)] = values
-    nodes, sets, rows = [], [], []
-    for number, (tree,) in enumerate(model._predictors):
-        own, split = tree.nodes, tree.nodes["is_leaf"] == 0
-        by_set = split & (own["is_categorical"] == 1)
-        columns = {
-            "tree": np.full(len(own), number),
-            "feature": np.where(split, order[np.where(split, own["feature_idx"], 0)], -1),
-            "threshold": np.where(split & ~by_set, own["num_threshold"], 0.0),
-            "missing_left": np.where(split, own["missing_go_to_left"], 0),
-            "left": np.where(split, own["left"], 0),
-            "right": np.where(split, own["right"], 0),
-            "set": np.where(by_set, own["bitset_idx"].astype(int) + len(sets), -1),
-            "value": np.where(split, 0.0, own["value"]),
-        }
-        nodes.append(np.column_stack([columns[name] for name in NODE]).astype(float))
-        rows.append(own["count"].astype(float))
-        bits = np.unpackbits(
-            np.ascontiguousarray(tree.raw_left_cat_bitsets).astype("<u4").view(np.uint8),
-            bitorder="little",
-        )
-        sets.extend(bits.reshape(-1, 256)[:, :width])
-    nodes = np.concatenate(nodes) if nodes else np.empty((0, len(NODE)))
+    trees = [tree for (tree,) in model._predictors]
+    sizes = [len(tree.nodes) for tree in trees]
+    bitsets = np.concatenate([tree.raw_left_cat_bitsets for tree in trees])
+    sets_before = np.cumsum([0, *(len(tree.raw_left_cat_bitsets) for tree in trees[:-1])])
+    own = np.concatenate([tree.nodes for tree in trees])
+    split = own["is_leaf"] == 0
+    by_set = split & (own["is_categorical"] == 1)
+    columns = {
+        "tree": np.repeat(np.arange(len(trees)), sizes),
+        "feature": np.where(split, order[np.where(split, own["feature_idx"], 0)], -1),
+        "threshold": np.where(split & ~by_set, own["num_threshold"], 0.0),
+        "missing_left": np.where(split, own["missing_go_to_left"], 0),
+        "left": np.where(split, own["left"], 0),
+        "right": np.where(split, own["right"], 0),
+        "set": np.where(by_set, own["bitset_idx"] + np.repeat(sets_before, sizes), -1),
+        "value": np.where(split, 0.0, own["value"]),
+    }
+    nodes = np.column_stack([columns[name] for name in NODE]).astype(float)
+    bits = np.unpackbits(
+        np.ascontiguousarray(bitsets).astype("<u4").view(np.uint8), bitorder="little"
+    )
     for feature, edge in vars(model).get("edges_", {}).items():
         # Between the bins k and k + 1 lies the edge k; a split off what is missing has none.
         at = (nodes[:, 1] == feature) & np.isfinite(nodes[:, 2])
         nodes[at, 2] = edge[nodes[at, 2].astype(int)]
     return {
         "tree_nodes": nodes,
-        "tree_sets": np.array(sets, dtype=float).reshape(len(sets), width),
+        "tree_sets": bits.reshape(-1, 256)[:, :width].astype(float),
         "tree_categories": categories,
         "tree_categorical": np.zeros(d) if categorical is None else categorical.astype(float),
         "tree_baseline": np.array(float(np.ravel(model._baseline_prediction)[0])),
-        "tree_rows": np.concatenate(rows) if rows else np.empty(0),
+        "tree_rows": own["count"].astype(float),
     }
 
 

@@ -8,6 +8,8 @@ from counterweight.errors import CounterweightError
 from counterweight.tables.parquet import read_table
 from delivering import delivered, people
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 ASKED = {"positive": 1, "columns": {"ignore": ["since"]}}
 #: One method, where nothing is asked of which is best.
 QUICK = {"study": {"models": [{"model": "logistic"}]}}

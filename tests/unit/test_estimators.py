@@ -109,7 +109,7 @@ NEEDS_SETS = {
     "CovarianceConstraint": {"c": 0.1},
     "GroupThresholds": {},
     "RetrainedClassifier": {"batches": ("male", "female"), "steps": 2},
-    "ExponentiatedGradientModel": {"max_iter": 5},
+    "ExponentiatedGradientModel": {"max_iter": 3},
     "ThresholdOptimizerModel": {"grid_size": 50},
 }
 

@@ -15,6 +15,8 @@ from own_logs import CHANCE, NEW, a_log
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "examples")]
 import tables  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 @pytest.fixture(scope="module", params=["class", "number"])
 def own(request, tmp_path_factory):

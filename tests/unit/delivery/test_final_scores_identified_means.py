@@ -6,6 +6,8 @@ from counterweight.delivery.final_scores import Ends, identified_records
 from counterweight.tables.parquet import read_table
 from delivering import delivered, people
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def told(records):
     return {

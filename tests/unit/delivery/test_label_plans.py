@@ -17,6 +17,8 @@ from counterweight.numerics.coins import key_of_seed
 from counterweight.numerics.designs import expected_half_width
 from delivering import delivered, people
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 SEED = 12
 
 

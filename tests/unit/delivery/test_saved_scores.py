@@ -10,6 +10,8 @@ from counterweight.tables.parquet import read_table
 from counterweight.tasks import missing_outcomes
 from delivering import delivered, people
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def score(files, batch, *paths):
     """Answer for the rows of a file by what was saved, `batch` at a time."""

@@ -88,7 +88,8 @@ def test_the_first_trees_are_those_of_a_shorter_fit(model):
     X = rng.normal(size=(500, 3))
     y = (X[:, 0] + rng.normal(size=500) > 0).astype(int)
     sizes = (5, 12, 30)
-    answers = model(max_iter=30).fit(X, y).along(X, sizes)
-    for size, found in zip(sizes, answers, strict=True):
+    longest = model(max_iter=30).fit(X, y)
+    for size, found in zip(sizes, longest.along(X, sizes), strict=True):
         short = model(max_iter=size).fit(X, y)
         assert found == pytest.approx(short.answers(short.raw(X)), abs=1e-12)
+        assert np.array_equal(longest.shortened(size).raw(X), short.raw(X))

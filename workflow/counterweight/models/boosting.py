@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Self
 
@@ -89,6 +90,15 @@ class _Boosted:
             scores.append(raw_predict(told, X))
             begun = size
         return self.answers(np.cumsum(scores, axis=0))
+
+    def shortened(self, size: int) -> Self:
+        """The fit of the first so many trees."""
+        model, some = copy.copy(self), self.arrays_["tree_nodes"][:, 0] < size
+        model.arrays_ = dict(self.arrays_)
+        for name in ("tree_nodes", "tree_rows"):
+            model.arrays_[name] = self.arrays_[name][some]
+        model.max_iter, model.n_iter_, model._kept = size, min(size, self.n_iter_), {}
+        return model
 
     def _grown(self, X, y, weight, categorical, binary):
         options = self.get_params()

@@ -63,16 +63,31 @@ def test_decisions_keep_constraints_on_the_rows_of_the_fit_and_on_rows_held_out(
 
 def test_lines_of_folds_are_in_the_units_of_those_of_all_rows():
     """Else a threshold for scores that rows had not been seen by is none for those of the fit."""
-    samples = drawn()
+    samples, fold = drawn(3000), np.arange(3000) % 5
     model = ChosenClassifier(candidates=[LINEAR], constraints=[PARITY])
-    problem = compile_rates(model.objective, model.constraints, samples, model._numbers())
-    (crossed,) = model._crossed_lines(samples.X, problem, np.arange(900) % model.folds)
-    (line,) = model._lines(samples.X, problem)
-    whole = line.predict(samples.X)
-    slope, level = np.polyfit(whole, crossed, 1)
-    assert slope == pytest.approx(1, abs=0.02) and level == pytest.approx(
-        0, abs=0.02 * np.ptp(whole)
-    )
+    whole = None
+    for rows in (samples, samples.only(fold != 0)):
+        problem = compile_rates(model.objective, model.constraints, rows, model._numbers())
+        (crossed,) = model._crossed_lines(samples.X, rows, problem, fold)
+        (line,) = model._lines(samples.X, rows, problem)
+        whole = line.predict(samples.X) if whole is None else whole
+        for one in (crossed[fold != 0], line.predict(samples.X)[fold != 0]):
+            slope, level = np.polyfit(whole[fold != 0], one, 1)
+            assert slope == pytest.approx(1, abs=0.03)
+            assert level == pytest.approx(0, abs=0.03 * np.ptp(whole))
+
+
+def test_fits_to_the_same_rows_are_made_once_for_all_that_judge_by_them(monkeypatch):
+    """With a confidence: five without a fold, ten without two, and one to all rows."""
+    rows, fit = [], LogisticModel.fit
+
+    def counted(self, X, *told, **named):
+        rows.append(X[:, 0].tobytes())
+        return fit(self, X, *told, **named)
+
+    monkeypatch.setattr(LogisticModel, "fit", counted)
+    fitted(drawn(), candidates=[LINEAR], constraints=[PARITY], confidence=0.9)
+    assert len(rows) == len(set(rows)) == 16
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -193,7 +208,8 @@ def test_a_tilt_is_the_longer_the_larger_the_margins_that_bounds_have():
     for margin in (0.0, 0.02, 0.2):
         model = ChosenClassifier(constraints=[asked])
         model.n_features_in_, model._rule, model._rules, model._made = 3, None, {}, {}
-        model._tilted = {}
+        model._tilted, model._fits = {}, {}
+        model._fold = data.folds(5, np.random.default_rng(0))
         model._fit(data, np.random.default_rng(0))
         problem = model._repair_problem(data)
         model._repair(data, problem._replace(bounds=problem.bounds - margin))

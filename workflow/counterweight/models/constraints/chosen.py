@@ -10,6 +10,7 @@ have not seen, and the best is fitted to all rows.
 import contextlib
 import copy
 import inspect
+import itertools
 import logging
 import warnings
 from dataclasses import dataclass, replace
@@ -35,7 +36,7 @@ from counterweight.models.constraints.thresholds import (
     repaired,
 )
 from counterweight.models.logistic import RidgeModel
-from counterweight.models.training import choices_of, held_out_answers, settings
+from counterweight.models.training import choices_of, held_out_answers, narrowed, settings
 from counterweight.numerics.linear import expit, fitted_factors, logit
 from counterweight.numerics.rates.language import UndefinedRate
 from counterweight.numerics.rates.values import compile as compile_rates
@@ -65,10 +66,12 @@ EDGE = 1e-6
 #: Another candidate than the first is taken that is better by so many standard errors, of what the
 #: two differ in: by the log loss among classifiers of the outcome, then by the objective.
 CLEAR = 1.0
-#: A candidate under constraints that is behind by so many in some folds is given up.
-HOPELESS = 1.0
+#: A candidate under constraints that is behind the best one by so many in some folds is given up.
+HOPELESS = 0.0
 #: Share of the objective's total cost that a tilt is worth which no constraint needs.
 WORTH = 5e-4
+#: A constraint binds that is kept by no more than this share of all that it could add up to.
+SLACK = 0.02
 #: Lengths of a tilt, in standard deviations of the score, and how often all lines are gone along.
 TILTS, ROUNDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2), 2
 #: The same where bounds have margins, which are to move it by little.
@@ -147,8 +150,7 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
     that does not see the groups is. What costs least is fitted to all rows. Its thresholds keep the
     constraints on these and, by the fits that had not seen them, on rows held out.
 
-    Nothing is promised for new rows without `confidence`: held-out rates are as uncertain as any
-    share of so many rows, and they had a say.
+    Without `confidence` nothing is promised for new rows: held-out rates had a say.
 
     Attributes
     ----------
@@ -184,12 +186,14 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
     _has_chances = False
     #: Estimates are chances of the outcome, which decide by thresholds.
     ESTIMATES = True
-    _rule = _unseen = _expected = _first = _own = None
+    _rule = _unseen = _expected = _first = _own = _fold = _seen_raw = None
 
     def _learn_all(self, samples, rng):
-        self._rule, self._rules, self._made, self._tilted = None, {}, {}, {}
+        self._rule, self._fold = None, samples.folds(self.folds, copy.deepcopy(rng))
+        self._rules, self._made, self._tilted, self._fits = {}, {}, {}, {}
         super()._learn_all(samples, rng)
-        self._rules, self._made, self._first, self._own = {}, {}, None, None
+        self._rules, self._made, self._fits = {}, {}, {}
+        self._first = self._own = self._fold = self._seen_raw = None
         self.feasible_ = self.feasible_ and not (self.repair_ or {}).get("missed")
 
     def _fit(self, samples, rng):
@@ -197,20 +201,20 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
 
         Refuses constraints that no classifier can meet, unless told to keep what misses them least.
         """
-        problem = compile_rates(self.objective, self.constraints, samples, self._numbers())
+        problem = self._repair_problem(samples)
         self.constraints_, self.feasible_, self.infeasibility_ = problem.names, True, ""
         X = dense(samples.X)
         rows = samples.main.tobytes()
         if self._rule is None:
             self._check_possible(problem)
-            asked, judged = samples, problem
+            asked, judged, fold = samples, problem, self._fold
             if samples.main.sum() > ASKED_ROWS:
                 parts = int(np.ceil(samples.main.sum() / ASKED_ROWS))
                 asked = samples.only(samples.folds(parts, copy.deepcopy(rng)) == 0)
-                told = self.objective, self.constraints, asked, self._numbers()
-                judged = compile_rates(*told)
+                fold = asked.folds(self.folds, copy.deepcopy(rng))
+                judged = self._repair_problem(asked)
             try:
-                self._choose(X, asked, judged, rng)
+                self._choose(X, asked, judged, fold, rng)
             except CounterweightError as error:
                 if not isinstance(error.__cause__, UndefinedRate):
                     raise
@@ -228,7 +232,7 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         self.part_numbers_ = np.array([part.number for part in rule.parts])
         if rows not in self._made:
             models = [self._fitted_part(part, X, samples, rng) for part in rule.parts]
-            self._made[rows] = models, self._lines(X, problem) if self._tilts else []
+            self._made[rows] = models, self._lines(X, samples, problem) if self._tilts else []
         self.models_, lines = self._made[rows]
         self._own = rule, lines, problem.bounds
         self._take(rule)
@@ -278,8 +282,9 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
             first, of, one, expected = self._first
             tight = of._replace(bounds=of.bounds - margins)
             one = replace(one, scores=one.raw)
-            costs = _with_costs(tight, expected)
-            _judge(one, tight, costs, self._parted(first)[1], one.lines, self.repairs_, *FINE)
+            costs = tight.costing(expected)
+            told = self._parted(first)[1], one.lines, self.repairs_, *FINE
+            _judge(one, tight, costs, *told, near=[rule.tilt, *self._tilted.values()][-1])
             self._tilted[key] = one.tilt
         return self._tilted[key]
 
@@ -302,12 +307,11 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
 
     # Candidates.
 
-    def _choose(self, X, samples, problem, rng):
+    def _choose(self, X, samples, problem, fold, rng):
         """The rule that does best on rows that its fits have not seen."""
-        fold = samples.folds(self.folds, copy.deepcopy(rng))
         seen = labeled_rows(samples)
         parts = expanded(self.candidates)
-        lines = self._crossed_lines(X, problem, fold) if self._tilts else None
+        lines = self._crossed_lines(X, samples, problem, fold) if self._tilts else None
         told = X, samples, seen, fold, rng
         with _quiet():
             rules = [self._crossed_chances(p, *told) for p in parts if not p.constrained]
@@ -317,12 +321,13 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
             if rules:
                 chance = expit(rules[-1].scores)
                 self._expected = self._expected_costs(samples, problem, chance)
-            judged = problem, _with_costs(problem, self._expected), self._parted(samples)[1], lines
+            judged = problem, problem.costing(self._expected), self._parted(samples)[1], lines
             first = _first(rules, samples, seen) if rules else None
             for rule in rules:
                 _judge(rule, *judged, self.repairs_)
             for part in (part for part in parts if part.constrained):
-                for rule in self._crossed_fits(part, *told, first, problem):
+                rival = _best(rules, first, problem) if rules else None
+                for rule in self._crossed_fits(part, *told, rival, problem):
                     _judge(rule, *judged, self.repairs_)
                     rules.append(rule)
         self._rule = best = _best(rules, first or rules[0], problem)
@@ -335,9 +340,12 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         log.info("chosen on held-out rows: %s", best.name)
 
     def _crossed_again(self, X, samples, problem, rng):
-        """What was chosen, for other rows: scores of fits to parts of these, and what they cost."""
-        fold, seen = samples.folds(self.folds, copy.deepcopy(rng)), labeled_rows(samples)
-        lines = self._crossed_lines(X, problem, fold) if self._tilts else None
+        """What was chosen, for other rows: scores of fits to parts of these, and what they cost.
+
+        The parts are those of the whole table, so that fits without two of them serve both.
+        """
+        fold, seen = self._fold, labeled_rows(samples)
+        lines = self._crossed_lines(X, samples, problem, fold) if self._tilts else None
         told, expected = (X, samples, seen, fold, rng), None
         with _quiet():
             if self._rule.parts[0].constrained:
@@ -346,14 +354,14 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
                 rules = [self._crossed_chances(part, *told) for part in self._rule.parts]
                 rule = _combined(rules, samples, seen) if len(rules) > 1 else rules[0]
                 expected = self._expected_costs(samples, problem, expit(rule.scores))
-            costs = _with_costs(problem, expected)
+            costs = problem.costing(expected)
             _judge(rule, problem, costs, self._parted(samples)[1], lines, self.repairs_)
         return rule, expected
 
     def _crossed_fits(self, part, X, samples, seen, fold, rng, rival, problem):
         """Rules of a candidate under constraints: one for each value of what it leaves open.
 
-        Those that are clearly behind a `rival` in some folds are not fitted to more.
+        Those that are behind a `rival` in some folds are not fitted to more.
         """
         component, options = load("model", part.model), dict(part.options)
         tried = choices_of(component, component(**options).get_params(), int(seen.sum()))
@@ -383,13 +391,12 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         answers, losses = {}, {}
         for k in range(self.folds):
             held, rows = fold == k, seen & (fold != k)
-            told = X[rows], samples.y[rows].astype(int), samples.weight[rows]
 
-            def fitted(options, told=told):
-                return component(**options).fit(*told, rng=copy.deepcopy(rng))
+            def fitted(options, rows=rows):
+                return self._fitted_once(part._replace(options=options), X, samples, rows, rng)
 
             found = held_out_answers(component, options, tried, fitted, X[held])
-            if len(np.unique(told[1])) < 2:  # nothing can be learned of the other class
+            if len(np.unique(samples.y[rows])) < 2:  # nothing can be learned of the other class
                 share = np.average(samples.y[seen] == 1, weights=samples.weight[seen])
                 found = ((setting, np.full(held.sum(), share)) for setting in settings(tried))
             for setting, p in found:
@@ -400,7 +407,9 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
                 y, f = samples.y[held][own], score[held][own]
                 loss = samples.weight[held][own] @ (np.logaddexp(0, f) - y * f)
                 losses[key] = losses.get(key, 0.0) + loss
-        best = min(losses, key=losses.get)
+            best = min(losses, key=losses.get)
+            tried = narrowed(component, tried, dict(best), k + 1) if seen[held].any() else tried
+            losses = {key: losses[key] for key in (tuple(s.items()) for s in settings(tried))}
         own = part._replace(options=options | dict(best))
         return Rule(_named(own, {}), [own], np.ones(1), 0.0, answers[best])
 
@@ -414,9 +423,20 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
             shared = {name: told for name, told in shared.items() if name in known}
             with _quiet():
                 return component(**part.options | shared).fit(samples=samples, rng=rng)
-        seen = labeled_rows(samples)
-        told = X[seen], samples.y[seen].astype(int), samples.weight[seen]
-        return component(**part.options).fit(*told, rng=rng)
+        return self._fitted_once(part, X, samples, labeled_rows(samples), rng)
+
+    def _fitted_once(self, part, X, samples, rows, rng):
+        """A classifier fitted to some rows, once, and for all lengths of a path."""
+        component, options = load("model", part.model), dict(part.options)
+        path = getattr(component, "PATH", None)
+        size = options.pop(path, None)
+        key = part.model, repr(sorted(options.items())), rows.tobytes()
+        longest, model = self._fits.get(key, (None, None))
+        if model is None or (size or 0) > (longest or 0):
+            told = X[rows], samples.y[rows].astype(int), samples.weight[rows]
+            model = component(**part.options).fit(*told, rng=copy.deepcopy(rng))
+            self._fits[key] = size, model
+        return model if path is None or size == self._fits[key][0] else model.shortened(size)
 
     def _expected_costs(self, samples, problem, chance):
         """What a yes and a no are expected to cost at a chance of the outcome: (2, n), or None.
@@ -442,19 +462,20 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
     def _tilts(self):
         return self.repairs_ and self.repair == "everyone"
 
-    def _lines(self, X, problem, rows=slice(None)):
+    def _lines(self, X, samples, problem, rows=True):
         """What a yes adds to each constraint, as the features tell it: a regression each.
 
-        By some `rows`, in the units of all, so that scores less these lines compare.
+        By some `rows`, in the units of all of the samples, so that scores less these lines compare.
         """
-        slopes = (problem.positive - problem.negative)[1:] * len(X)
+        inside = np.logical_or.reduce([samples.main, *samples.members.values()])
+        slopes, rows = (problem.positive - problem.negative)[1:] * inside.sum(), rows & inside
         return RidgeModel.of_several(X[rows], slopes[:, rows]) if len(slopes) else []
 
-    def _crossed_lines(self, X, problem, fold):
+    def _crossed_lines(self, X, samples, problem, fold):
         lines = np.zeros((len(problem.names), len(X)))
         for k in range(self.folds):
             rows = fold != k
-            for line, model in zip(lines, self._lines(X, problem, rows), strict=True):
+            for line, model in zip(lines, self._lines(X, samples, problem, rows), strict=True):
                 line[~rows] = model.predict(X[~rows])
         return lines
 
@@ -484,7 +505,7 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
 
     def _twice(self, problem):
         """Constraints on rows by two scores each, and what the first ones are expected to cost."""
-        expected, many = _with_costs(problem, self._expected), {}
+        expected, many = problem.costing(self._expected), {}
         for side in ("positive", "negative"):
             costs = getattr(expected, side)
             first = np.hstack([costs, np.zeros_like(costs)])
@@ -503,9 +524,15 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         return self._raw(X) - X @ self.tilt_ - self.tilt_constant_
 
     def _raw(self, X):
+        """The score before any tilt, (n,); on the way of a fit that of its rows is kept."""
+        models, (seen, known) = self._fitted(), self._seen_raw or (None, None)
+        if seen is not None and seen[0] is X and seen[1] is models:
+            return known.copy()
         found = np.full(len(X), self.constant_)
-        for factor, model in zip(self.factors_, self._fitted(), strict=True):
+        for factor, model in zip(self.factors_, models, strict=True):
             found += factor * _score(model, X)
+        if self._own is not None:
+            self._seen_raw = (X, models), found.copy()
         return found
 
     def answers(self, X, samples=None):
@@ -600,59 +627,50 @@ def _combined(rules, samples, seen):
     return Rule("combined", parts, factors, constant, scores @ factors + constant)
 
 
-def _with_costs(problem, costs):
-    """A problem with other costs (2, n) of the objective; None: those that it has."""
-    if costs is None:
-        return problem
-    positive, negative = problem.positive.copy(), problem.negative.copy()
-    positive[0], negative[0] = costs
-    return problem._replace(positive=positive, negative=negative)
-
-
-def _judge(rule, problem, expected, groups, lines, repairs, tilts=TILTS, rounds=ROUNDS):
+def _judge(rule, problem, expected, groups, lines, repairs, tilts=TILTS, rounds=ROUNDS, near=None):
     """What a rule costs where it keeps constraints; its tilt and decisions.
 
-    Tilt and thresholds go by the costs that are `expected`.
+    Tilt and thresholds go by the costs that are `expected`. What no constraint asks for that binds
+    is not tried. The search begins at no tilt, or at that of the rule `near` if it is better.
     """
-    fixed = problem.constants.copy()
+    fixed, m = problem.constants.copy(), len(problem.names)
     fixed[1:] -= problem.bounds
+    slack = -SLACK * (problem.positive + problem.negative)[1:].sum(axis=1)
 
-    def key_of(yes, problem):
+    def valued(yes, problem):
         values = problem.positive @ yes + problem.negative @ (1 - yes) + fixed
-        return round(float(np.maximum(values[1:] - ROOM, 0).sum()), 12), float(values[0])
+        missed = round(float(np.maximum(values[1:] - ROOM, 0).sum()), 12)
+        return (missed, float(values[0])), values[1:] > slack
 
-    def decided(scores):
-        of_row = 0.0
+    def tried(tilt):
+        of_row, scores = 0.0, raw - tilt @ lines if tilt.any() else raw
         if repairs:
             found = repaired(scores, expected, groups).thresholds
             of_row = found[np.zeros(len(scores), int) if groups is None else groups]
         yes = (scores > of_row).astype(float)
-        return yes, key_of(yes, expected)
+        return *valued(yes, expected), tilt, yes, scores
 
-    m = len(problem.names)
-    rule.tilt, scores, rule.raw, rule.lines = np.zeros(m), rule.scores, rule.scores, lines
-    yes, key = decided(scores)
+    raw, rule.lines = rule.scores, lines
+    rule.raw, plain = raw, tried(np.zeros(m))
+    best = plain
     if lines is not None and m:
-        units = np.std(scores) / np.maximum(np.std(lines, axis=1), 1e-300)
-        best = rule.tilt, yes, key
+        units = np.std(raw) / np.maximum(np.std(lines, axis=1), 1e-300)
+        if near is not None and near.any():
+            best = min(best, tried(near), key=lambda one: one[0])
         for _ in range(rounds):
-            begun = best[2]
-            for j in range(m):
-                for length in tilts:
-                    for sign in (1, -1):
-                        tilt = best[0].copy()
-                        tilt[j] = max(tilt[j] + sign * length * units[j], 0.0)
-                        if np.array_equal(tilt, best[0]):
-                            continue
-                        made, reached = decided(scores - tilt @ lines)
-                        if reached < best[2]:
-                            best = tilt, made, reached
-            if best[2] == begun:
+            begun = best[0]
+            for j, length, sign in itertools.product(range(m), tilts, (1, -1)):
+                tilt = best[2].copy()
+                tilt[j] = max(tilt[j] + sign * length * units[j], 0.0)
+                if tilt[j] < best[2][j] or (tilt[j] > best[2][j] and best[1][j]):
+                    best = min(best, tried(tilt), key=lambda one: one[0])
+            if best[0] == begun:
                 break
-        if (best[2][0], best[2][1] + WORTH * (problem.positive + problem.negative)[0].sum()) < key:
-            rule.tilt, yes, key = best
-    rule.scores = scores - rule.tilt @ lines if rule.tilt.any() else scores
-    rule.decided, (rule.missed, rule.cost) = yes, key_of(yes, problem)
+        worth = WORTH * (problem.positive + problem.negative)[0].sum()
+        if not (best[0][0], best[0][1] + worth) < plain[0]:
+            best = plain
+    _, _, rule.tilt, rule.decided, rule.scores = best
+    (rule.missed, rule.cost), _ = valued(rule.decided, problem)
 
 
 def _clearly(first, second, problem, rows=slice(None), errors=CLEAR):

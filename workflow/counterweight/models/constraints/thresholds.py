@@ -366,8 +366,10 @@ def repaired(scores, problem, parts=None, rows=None):
 def _least(part, fixed):
     values = part.values + fixed[:, None]
     missed = np.maximum(values[1:], 0).sum(axis=0)
+    best = np.flatnonzero(missed == missed.min())
+    best = best[values[0, best] == values[0, best].min()]
     # Among thresholds of equal cost the one that moves least.
-    return [int(np.lexsort((part.shift, values[0], missed))[0])]
+    return [int(best[np.argmin(part.shift[best])])]
 
 
 def _least_of_many(groups, costs):

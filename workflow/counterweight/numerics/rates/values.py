@@ -48,6 +48,14 @@ class Problem(NamedTuple):
     constants: np.ndarray
     names: list
 
+    def costing(self, costs):
+        """The same with other costs (2, n) of a yes and a no; None: with those that it has."""
+        if costs is None:
+            return self
+        positive, negative = self.positive.copy(), self.negative.copy()
+        positive[0], negative[0] = costs
+        return self._replace(positive=positive, negative=negative)
+
 
 # y and d (the deployed model's positive prediction) are bool; what a positive prediction
 # counts, what a negative one counts, and which rows are the denominator.

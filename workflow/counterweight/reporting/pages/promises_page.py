@@ -38,6 +38,8 @@ from counterweight.tables.parquet import setting_options
 
 #: Options of models that hold constraints.
 TEXTS = ("constraint", "constraints")
+#: More promises than these are told by one of them.
+NAMED = 4
 #: A limit binds where training rows come to this share of it.
 BINDING = 0.98
 
@@ -413,7 +415,8 @@ def _certified(numbers, texts):
     parameters = numbers.method(main_of(numbers))["options"] or {}
     known = {name: parameters.get(name) for name in PARAMETERS}
     plains = plain_constraints(texts)
-    looser = listing(loosened_text(plain, share, known) for plain in plains)
+    words = [loosened_text(plain, share, known) for plain in plains]
+    looser = listing(words) if len(words) <= NAMED else f"{words[0]}, and the others likewise"
     needed = _delivered(numbers, "needed")
     more = "" if math.isnan(needed) else f" As asked it would take some {rounded(needed)} rows."
     return f"{lead}{judges} show promises that are looser by {percent(share, 0)}: {looser}.{more}"

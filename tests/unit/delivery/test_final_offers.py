@@ -10,6 +10,7 @@ from counterweight.delivery.final_offers import (
     chosen_method,
     drawn_offers,
 )
+from counterweight.evaluation.offer_value import best_single, single_choices
 from counterweight.labeling.offered import OfferScale
 from counterweight.models.choice.offer_training import Compared, answer_losses
 from counterweight.tables.parquet import write_table
@@ -70,15 +71,11 @@ def test_one_offer_for_all_is_told_at_offers_that_were_made(past, grid, told):
     assert [one["value"] for one in earned] == pytest.approx([level / 2 for level in told])
 
 
-def compared_with(policy, rows, each=None):
-    """Methods of two folds whose best offers are the same for everybody."""
+def compared_with(policy, rows, each=None, slope=10):
+    """Methods of two folds whose best offers are told, and whose curve is alike for everybody."""
 
     def best(*_):
-        def accept(offers):
-            return expit(10 * (offers - 0.5))
-
-        offers = np.broadcast_to(policy, (rows,))
-        return offers, accept(offers), accept(T), accept
+        return np.broadcast_to(policy, (rows,)), lambda offers: expit(slope * (offers - 0.5))
 
     kind = type("Given", (Compared,), {"policy": best})
     fold = np.arange(rows) % 2
@@ -111,6 +108,23 @@ def test_offers_that_earn_less_than_one_for_all_are_not_given_away():
     told = drawn_offers(compared_with(0.05, ROWS), place, np.c_[T, X], T, Y, SCALING, True)
     assert told.random and told.instead
     assert not drawn_offers(compared_with(0.05, ROWS), place, X, T, Y, SCALING, False).random
+
+
+def test_one_offer_for_all_is_that_of_the_curves_unless_answers_say_otherwise():
+    """Answers near one offer are few: by them alone it is off more than by a right curve."""
+    place, scale = {"place": 0, "setting": "", "method": "one"}, SCALING[0]
+    grid = np.linspace(0, 1, 1001)
+    lost = {"curves": [], "answers": []}
+    for seed in range(20):
+        rng = np.random.default_rng([seed, 5])
+        t, noise = rng.random(400), rng.normal(size=(400, 2))
+        y = (rng.random(400) < expit(4 * (t - 0.5))).astype(float)
+        found = drawn_offers(compared_with(0.6, 400, slope=4), place, noise, t, y, SCALING, True)
+        earned = expit(4 * (grid - 0.5)) * (20 - 10 * grid)
+        alone = best_single(t, y, scale.scaled_revenue(), single_choices(t))
+        for name, offer in (("curves", (20 - found.single) / 10), ("answers", alone)):
+            lost[name].append(earned.max() - np.interp(offer, grid, earned))
+    assert np.mean(lost["curves"]) < 0.5 * np.mean(lost["answers"])
 
 
 def test_of_methods_within_chance_of_the_best_the_first_is_taken():

@@ -1,5 +1,7 @@
 """What saved models share: who rows are, batches, how new people differ from those of the fit."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +14,10 @@ from counterweight.delivery.saved_models import (
     classes_array,
     feature_arrays,
 )
+from counterweight.delivery.saved_scores import SavedScores
 from counterweight.errors import CounterweightError
-from counterweight.labeling.encoding import fitted_encoder
+from counterweight.labeling.column_statistics import count_rows
+from counterweight.labeling.encoding import TabularEncoder, fitted_encoder
 
 
 @pytest.fixture
@@ -130,3 +134,23 @@ def test_a_predictor_says_chances_of_both_classes_or_a_number():
         saved.predict_proba(frame)
     with pytest.raises(CounterweightError, match="is fitted already"):
         saved.fit(frame)
+
+
+def test_rows_that_stand_for_others_count_as_many(saved):
+    X, weights = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 1.0]]), np.array([1, 5, 2])
+    found = feature_arrays(saved.encoder, X, weights)
+    whole = feature_arrays(saved.encoder, np.repeat(X, weights, axis=0))
+    for name in whole:
+        assert found[name] == pytest.approx(whole[name], rel=1e-13)
+
+
+@pytest.mark.parametrize("designed", [False, True])
+def test_a_log_that_lost_zeros_is_no_measure_of_the_means_of_new_rows(designed):
+    """Ranges and texts are: what the log never held is told in both."""
+    fit = pd.DataFrame({"a": np.repeat([1.0, 2.0], [20, 80]), "b": ["x"] * 100})
+    encoder = TabularEncoder().fit(fit, ["a", "b"], {"a": "number", "b": "text"})
+    made = SimpleNamespace(encoder=encoder, facts={"designed": designed})
+    new = pd.DataFrame({"a": np.repeat([1.0, 2.0], [80, 20]), "b": ["x"] * 98 + ["y"] * 2})
+    said = SavedScores.drift(made, count_rows(encoder.encode(new)))
+    assert any("'a' has changed: mean" in one for one in said) != designed
+    assert any("'b' has changed: 2.0% of the new rows have a text" in one for one in said)

@@ -11,6 +11,7 @@ from counterweight.evaluation.offer_value import (
     drawn_value,
     offer_density,
     offer_value,
+    single_choices,
     window_rule,
 )
 from scipy.special import expit
@@ -267,7 +268,7 @@ def test_one_offer_for_all_is_near_the_one_that_earns_most():
         rng = np.random.default_rng([15, levels])
         t = rng.random(4000) if not levels else rng.integers(levels, size=4000) / (levels - 1)
         y = (rng.random(4000) < expit(8 * (t - 0.5))).astype(float)
-        found = best_single(t, y, (1.0, -0.8))
+        found = best_single(t, y, (1.0, -0.8), single_choices(t))
         assert np.interp(found, grid, earned) > 0.98 * earned.max()
     assert best_single(t, y, (1.0, -0.8), np.array([0.1, 0.6])) == 0.6
 

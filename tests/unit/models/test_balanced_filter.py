@@ -77,6 +77,7 @@ def train(study, proxy=None, acceptance=None, model="balanced_filter", **options
 
 
 def test_a_feature_with_one_value_among_accepted_rows_is_called_by_its_name(caplog):
+    caplog.set_level("INFO", "counterweight")
     study = data()
     study.X[:, 2] = 4.0
     train(study, model="seen_groups")

@@ -200,15 +200,19 @@ def test_log_losses_of_rows_left_out_are_near_those_of_fits_without_them():
 
 
 def test_a_feature_with_one_value_is_called_by_its_name_and_once(caplog):
+    caplog.set_level("INFO", "counterweight")
     X, y = sample()
     X[:, 1] = 7.0
     with features_named(["income", "age", "debt"]):
         for _ in range(3):
             assert fit_logistic(X, y)[0][1] == 0
+            # Behind the features is what is made of them: nobody knows it by a number.
+            fit_logistic(np.hstack([X, X * 2]), y)
         # Of rows with other features the names are not known.
         fit_logistic(X[:, :2], y)
     fit_logistic(X, y)
     told = [record.getMessage() for record in caplog.records]
+    assert {record.levelname for record in caplog.records} == {"INFO"}
     number = "Feature number 1 has one value in the 400 rows of a fit: it gets the coefficient 0."
     assert told == [number.replace("number 1", "age"), number, number]
 

@@ -54,7 +54,8 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
     facts |= {"model": given["methods"][given["method"]]["model"], "groups": groups}
     facts |= {"typed": typed, "rows": len(X), "labeled": int(data.role(0, "labeled").sum())}
     facts |= {"types": {}, "forms": {}, "promises": [], "measures": {}}
-    saved = SavedClassifier.of(model, X, encoder, facts)
+    rates = data.labels[0].get("keep_rate")
+    saved = SavedClassifier.of(model, X, encoder, facts, None if rates is None else 1 / rates)
     if columns is not None:
         own = {*saved.columns, given["id"]}
         for key, told in (("types", types_of(columns)), ("forms", forms_of(columns))):

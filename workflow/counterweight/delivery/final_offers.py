@@ -15,6 +15,7 @@ from counterweight.evaluation.offer_value import (
     chance_of_draws,
     drawn_density,
     drawn_value,
+    single_choices,
 )
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.offered import answered_rows, offer_range
@@ -23,6 +24,7 @@ from counterweight.models.choice.offer_limits import columns_asked
 from counterweight.models.choice.offer_model import scale_of
 from counterweight.models.choice.offer_training import answer_loss, compared, told_categories
 from counterweight.models.choice.offers_to_try import as_asked, coins_of_offers
+from counterweight.numerics.checks import features_named
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.tables.parquet import (
     by_setting,
@@ -59,7 +61,9 @@ def final_offers(job):
         # Of worlds drawn anew each repeat has its own; the model that is delivered is of the first.
         own = layout["world"][at] == 0
         at, answers = at[own], answers[own]
-    saved, losses, drawn = _fitted(job, frame, features, labels, at, answers, layout["offer"], held)
+    with features_named([name for name in features.columns if name != "row"]):
+        told = job, frame, features, labels, at, answers, layout["offer"], held
+        saved, losses, drawn = _fitted(*told)
     saved.save(job.output.model)
     priced = features["row"] if given["everybody"] else first["row"]
     people = frame[frame["row"].isin(priced) & frame["row"].isin(features["row"])]
@@ -160,7 +164,7 @@ class Drawn(NamedTuple):
     ``told`` is what the config says, None where `p` of the test decides; ``best`` and ``one`` are
     `DrawnValue` of the method's offers and of one for all, ``single`` in the user's unit, ``past``
     what was earned a person, ``gain`` an Estimate of the difference; ``instead`` says that one for
-    all earns more, and is given away.
+    all earns more, by a standard error, and is given away.
     """
 
     told: bool | None
@@ -204,6 +208,9 @@ def _estimate_records(name, estimate):
 def drawn_offers(comparison, chosen, X, t, y, scaling, told=None):
     """`Drawn` of the offers of a chosen method, cross-fitted; one for all is, too.
 
+    The latter is the best by the method's own curves, taken over all people: they hold more than
+    the answers near one offer, by which it is chosen only where that earns more beyond chance.
+
     `scaling` is of `scale_of`; `told` whether offers were drawn at random, None to test it.
     """
     (scale, grid), place = scaling, chosen["place"]
@@ -214,22 +221,39 @@ def drawn_offers(comparison, chosen, X, t, y, scaling, told=None):
         return Drawn(told, p, False, rows)
     revenue = scale.scaled_revenue()
     asked = chosen["setting"], X, t, revenue, grid
-    offers, at_best, at_made, accept = comparison.policy(place, *asked)
-    made, answers, single = t[people], np.asarray(y, dtype=float)[people], np.empty(rows)
+    offers, accept = comparison.policy(place, *asked)
+    made, answers = t[people], np.asarray(y, dtype=float)[people]
+    choices = single_choices(made, grid)
+    earned = np.column_stack([accept(np.full(rows, one)) for one in choices])
+    earned *= revenue[0] + revenue[1] * choices
+    by_curves, by_answers = np.empty(rows), np.empty(rows)
     for number in np.unique(fold):
-        others = fold != number
-        single[~others] = best_single(made[others], answers[others], revenue, grid)
-    density = drawn_density(made)
-    shared = at_made, density, revenue
-    best = drawn_value(made, answers, offers, at_best, *shared)
-    one = drawn_value(made, answers, single, accept(single), *shared)
-    known = best.snips is not None and one.snips is not None
-    gain = ratio_mean(best.influence - one.influence) if known else None
+        own = fold == number
+        by_curves[own] = choices[earned[own].mean(axis=0).argmax()]
+        by_answers[own] = best_single(made[~own], answers[~own], revenue, choices)
+    shared = accept(made), drawn_density(made), revenue
+    best, one, other = (
+        drawn_value(made, answers, offers, accept(offers), *shared)
+        for offers in (offers, by_curves, by_answers)
+    )
+    everyone = choices[earned.mean(axis=0).argmax()]
+    # Answers near one offer are few: their choice is taken where it is better beyond chance.
+    more = _gain(other, one)
+    if more is not None and more.low > 0:
+        one, everyone = other, best_single(made, answers, revenue, choices)
+    gain = _gain(best, one)
     past = ratio_mean(answers * (revenue[0] + revenue[1] * made))
-    everyone = scale.offers(best_single(made, answers, revenue, grid))
+    everyone = scale.offers(everyone)
     everyone = float(scale.rounded(everyone)) if grid is None else float(everyone)
-    instead = known and gain.value < 0
+    instead = gain is not None and gain.value < -gain.standard_error
     return Drawn(told, p, True, rows, past, best, one, gain, everyone, instead)
+
+
+def _gain(value, other):
+    """An `Estimate` of what offers earn above others, both a `DrawnValue`; None where unknown."""
+    if value.snips is None or other.snips is None:
+        return None
+    return ratio_mean(value.influence - other.influence)
 
 
 def _rests_on(chosen, losses, candidates, drawn):

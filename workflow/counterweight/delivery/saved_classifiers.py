@@ -54,11 +54,14 @@ class SavedClassifier(SavedPredictor):
         self.model = stored_within(facts["model"], facts["options"], self.part("model"))
 
     @classmethod
-    def of(cls, model, X, encoder, facts):
-        """Keep a fitted classifier; `X` (n, d) are features of all rows of the fit."""
+    def of(cls, model, X, encoder, facts, weights=None):
+        """Keep a fitted classifier; `X` (n, d) are features of all rows of the fit.
+
+        `weights` (n,) are told where these stand for others, as of a log that dropped rows.
+        """
         arrays = {f"model.{name}": values for name, values in model.to_arrays().items()}
         told = {"features": [list(feature[:4]) for feature in encoder.features_]}
-        return cls(facts | told, arrays | feature_arrays(encoder, X))
+        return cls(facts | told, arrays | feature_arrays(encoder, X, weights))
 
     @property
     def promises_(self) -> list[ConstraintCheck]:

@@ -322,14 +322,21 @@ def check_id(names, column, people="people"):
         )
 
 
-def feature_arrays(encoder, X):
-    """Arrays ``feature.*`` of a saved model: the fills, and what the rows of the fit were like."""
+def feature_arrays(encoder, X, weights=None):
+    """Arrays ``feature.*`` of a saved model: the fills, and what the rows of the fit were like.
+
+    Features X (n, d) of rows that stand for others have weights (n,).
+    """
+    mean, sd = X.mean(axis=0), X.std(axis=0)
+    if weights is not None:
+        mean = np.average(X, axis=0, weights=weights)
+        sd = np.sqrt(np.average(np.square(X - mean), axis=0, weights=weights))
     return {
         "feature.fill": [feature.fill for feature in encoder.features_],
         "feature.low": X.min(axis=0),
         "feature.high": X.max(axis=0),
-        "feature.mean": X.mean(axis=0),
-        "feature.sd": X.std(axis=0),
+        "feature.mean": mean,
+        "feature.sd": sd,
     }
 
 

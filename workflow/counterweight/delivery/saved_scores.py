@@ -319,8 +319,12 @@ class SavedScores(SavedPredictor):
         return added(sums, more)
 
     def drift(self, sums):
-        """Sentences on how new rows differ from those of the fit; see `answered`."""
-        return drift_sentences(describe_new(self.encoder, sums))
+        """Sentences on how new rows differ from those of the fit; see `answered`.
+
+        Where rows of the fit stand for several, shares and means among them are no measure.
+        """
+        loose = dict.fromkeys(("psi", "missing", "shift"), np.inf) if self.facts["designed"] else {}
+        return drift_sentences(describe_new(self.encoder, sums), **loose)
 
     def to_saved(self):
         """Kind, facts and arrays for `counterweight.tables.saved_form.write_saved`."""

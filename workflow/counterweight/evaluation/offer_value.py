@@ -154,20 +154,26 @@ def chance_of_draws(X, t):
     return min(1.0, 2 * min(found))
 
 
-def best_single(t, y, revenue, grid=None):
-    """The scaled offer to everybody that earned most, by the answers to offers near each.
+def single_choices(t, grid=None):
+    """Scaled offers among which one for all is chosen: a grid, few levels of those made (n,), or
+    `CHOICES` between their 1 % and 99 % quantiles.
+    """
+    if grid is not None:
+        return np.asarray(grid, dtype=float)
+    levels = np.unique(t)
+    few = len(levels) <= MOST_LEVELS
+    return levels if few else np.linspace(*np.quantile(t, [0.01, 0.99]), CHOICES)
+
+
+def best_single(t, y, revenue, offers):
+    """Of scaled offers to everybody that which earned most, by the answers to offers near each.
 
     Acceptance at an offer is that of the answers around it, by a normal kernel of the width of
-    `window_rule`, made to rise with the offer. Among `grid`, or `CHOICES` between the 1 % and 99 %
-    quantiles of what was made, or few levels. Offers must have been drawn at random.
+    `window_rule`, made to rise with the offer. Offers t (n,) must have been drawn at random.
     """
     from sklearn.isotonic import IsotonicRegression
 
-    levels = np.unique(t)
-    offers = np.linspace(*np.quantile(t, [0.01, 0.99]), CHOICES) if grid is None else grid
-    width = max(window_rule(t), 1e-9)
-    if grid is None and len(levels) <= MOST_LEVELS:
-        offers = levels
+    levels, width = np.unique(t), max(window_rule(t), 1e-9)
     if len(levels) <= MOST_LEVELS and not close_levels(t, levels):
         width = SAME
     total, yes = np.zeros(len(offers)), np.zeros(len(offers))

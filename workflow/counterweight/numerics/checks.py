@@ -86,11 +86,14 @@ def features_named(names):
 
 
 def unsaid(index, width):
-    """Of `width` features those to warn of: within `features_named` by name, each but once."""
+    """Of `width` features those to warn of: within `features_named` by name, each but once.
+
+    Columns behind those that have names are made of them (marks, products): they are not told.
+    """
     names, said = _names.get()
-    if names is None or len(names) != width:
+    if names is None or len(names) > width:
         return named(index)
-    told = [name for name in named(index, names) if name not in said]
+    told = [name for name in named(index[index < len(names)], names) if name not in said]
     said.update(told)
     return told
 

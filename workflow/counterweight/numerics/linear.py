@@ -46,11 +46,14 @@ def folds(s, count, rng):
     return fold
 
 
-def _warn_of(constant, rows):
-    """Say which features (d,) have one value in the rows of a fit; of named ones each but once."""
+def _note(constant, rows):
+    """Log which features (d,) have one value in the rows of a fit; of named ones each but once.
+
+    It is no warning: a fold lacks what is rare, and nobody need do anything.
+    """
     told = unsaid(np.flatnonzero(constant), len(constant))
     if told:
-        log.warning(
+        log.info(
             "Feature %s has one value in the %d rows of a fit: it gets the coefficient 0.",
             listed(told),
             rows,
@@ -158,7 +161,7 @@ def fit_logistic(X, y, sample_weight=None, l2=1e-6, max_iter=200):
     scale = np.sqrt(averaged(X, weights, lambda rows: (rows - center) ** 2))
     constant = (np.ptp(X, axis=0) == 0) | (scale <= 1e-12 * np.abs(center))
     if constant.any():
-        _warn_of(constant, len(X))
+        _note(constant, len(X))
     scale[constant] = 1.0
     begun = None
     if len(X) > HELD_ROWS:

@@ -13,7 +13,7 @@ import io
 import logging
 import re
 import zlib
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -418,7 +418,9 @@ def row_batches(path, *, absent, rows=None, nameless=True, reading=None):
 def header_of(path, *, absent, reading=None):
     """Names of the columns of a table, "" for none, by the header of its first part alone."""
     part, keys = parts_of(path, absent)[0]
-    names = _parquet(part).schema_arrow.names if is_parquet(part) else header(part, reading)
+    names = (
+        _footer(part).schema.to_arrow_schema().names if is_parquet(part) else header(part, reading)
+    )
     return names + [key for key in keys if key not in names]
 
 
@@ -431,7 +433,7 @@ def size_of(path, reading=None, packed=5):
     rows, names = 0, header_of(path, absent="", reading=reading)
     for part, _ in parts_of(path, ""):
         if is_parquet(part):
-            rows += _parquet(part).metadata.num_rows
+            rows += _footer(part).num_rows
             continue
         with opened(part) as file:
             start, held = file.read(1 << 16), isinstance(file, gzip.GzipFile)
@@ -474,7 +476,7 @@ def place_of(path, row, reading=None):
     for part, _ in parts_of(path, "") if path.is_dir() else [(path, {})]:
         named = f"{part.relative_to(path)}, " if path.is_dir() else ""
         if not part.is_file() or is_parquet(part):
-            count = _parquet(part).metadata.num_rows if part.is_file() else row + 1
+            count = _footer(part).num_rows if part.is_file() else row + 1
             found = f"row {row - before} (counted from 0)"
         else:
             filled = (line for line, fields in looked(part, reading, True).records() if fields)
@@ -529,14 +531,20 @@ def _inner(folder):
     )
 
 
+@contextmanager
 def _parquet(path):
-    """A Parquet file, opened; one that is packed with gzip is unpacked in memory."""
-    file = opened(path)
+    """A Parquet file while it is read; one that is packed with gzip is unpacked in memory."""
     try:
-        packed = not isinstance(file, io.BufferedReader)
-        return pq.ParquetFile(io.BytesIO(file.read()) if packed else file)
+        with opened(path) as file:
+            packed = not isinstance(file, io.BufferedReader)
+            yield pq.ParquetFile(io.BytesIO(file.read()) if packed else file)
     except (pa.ArrowException, OSError, EOFError) as error:
         raise _no_parquet(path) from error
+
+
+def _footer(path):
+    with _parquet(path) as file:
+        return file.metadata
 
 
 def _no_parquet(path):
@@ -552,17 +560,14 @@ def _no_parquet(path):
 def _batches(path, nameless, reading, rows):
     """The rows of one file in turn as Arrow batches, of at most `rows` rows each."""
     if is_parquet(path):
-        file = _parquet(path)
-        check_header(path, file.schema_arrow.names, nameless)
-        try:
+        with _parquet(path) as file:
+            check_header(path, file.schema_arrow.names, nameless)
             # One row group at a time: asked for all, pyarrow holds every one until the end.
             for group in range(file.num_row_groups):
                 yield from file.iter_batches(rows or ROWS, row_groups=[group], use_threads=False)
             if not file.metadata.num_rows:
                 empty = [pa.array([], column.type) for column in file.schema_arrow]
                 yield pa.RecordBatch.from_arrays(empty, schema=file.schema_arrow)
-        except (pa.ArrowException, OSError) as error:
-            raise _no_parquet(path) from error
         return
     text = looked(path, reading)
     check_header(path, text.names, nameless)

@@ -209,6 +209,7 @@ def plan_train(plan, study, method, at):
 
 def train(job):
     from counterweight.models.choice.offer_training import train_offers_repeat
+    from counterweight.numerics.checks import features_named
     from counterweight.tables.jobs import train_repeats
     from counterweight.tables.parquet import model_table
     from counterweight.tables.study_data import StudyData
@@ -228,7 +229,8 @@ def train(job):
         )
         return [model_table(arrays, repeat, "general")], [predictions]
 
-    train_repeats(job, one)
+    with features_named(data.names):
+        train_repeats(job, one)
 
 
 def plan_evaluate(plan, study, method, at):

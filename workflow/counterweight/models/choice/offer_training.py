@@ -277,26 +277,24 @@ class Compared(NamedTuple):
     def policy(self, place, setting, X, t, revenue, grid=None):
         """Best offers (n,) of people by the models that have not seen their answer.
 
-        Chances of a yes to them and to the offers t that were made, (n,), come second and third;
-        last ``accept(offers (n,))``, that of any others. Offers are within the 1 % and 99 %
+        With ``accept(offers (n,))``, the chance of a yes to any. Offers are within the 1 % and 99 %
         quantiles of those made, or of a grid.
         """
         X, t = X[self.people], t[self.people]
-        offers, bounds = np.empty(len(t)), np.quantile(t, [[REACH, 1 - REACH]])
-        own = [pricer(model, setting) for model in self.fits[place]]
+        offers, bounds, known = np.empty(len(t)), np.quantile(t, [[REACH, 1 - REACH]]), []
+        for number, model in enumerate(self.fits[place]):
+            held, one = self.fold == number, pricer(model, setting)
+            about, kind = one.about(X[held]), np.zeros(held.sum(), dtype=int)
+            offers[held] = one.best(about, kind, bounds, revenue, grid)
+            known.append((held, one, about))
 
         def accept(offers):
             p = np.empty(len(t))
-            for number, one in enumerate(own):
-                held = self.fold == number
-                p[held] = one.accept(one.about(X[held]), offers[held])
+            for held, one, about in known:
+                p[held] = one.accept(about, offers[held])
             return p
 
-        for number, one in enumerate(own):
-            held = self.fold == number
-            about, kind = one.about(X[held]), np.zeros(held.sum(), dtype=int)
-            offers[held] = one.best(about, kind, bounds, revenue, grid)
-        return offers, accept(offers), accept(t), accept
+        return offers, accept
 
 
 def compared(X, t, y, candidates, rng, told=None, most=COMPARED):

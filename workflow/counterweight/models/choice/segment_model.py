@@ -29,7 +29,7 @@ from counterweight.models.choice.offer_model import (
     mixed_acceptance,
 )
 from counterweight.models.choice.steps import MOST_POSITION, ChoiceRows, Choices, few_steps
-from counterweight.numerics.checks import checked_labels, named
+from counterweight.numerics.checks import checked_labels, named, unsaid
 from counterweight.numerics.emissions import COVARIANCES, Emission, Layout
 
 log = logging.getLogger("counterweight")
@@ -236,9 +236,13 @@ def used_features(X, row_weights, floor, feature_names=None, alone=True):
     twice = (same & (present[:, None] == present)).any(axis=0)
     duplicated, used = used[twice], used[~twice]
     for left_out, what in ((constant, "constant"), (duplicated, "duplicated")):
-        if len(left_out):
-            names = listed(named(left_out, feature_names))
-            log.warning("Left out as %s: feature %s.", what, names)
+        told = (
+            unsaid(left_out, X.shape[1])
+            if feature_names is None
+            else named(left_out, feature_names)
+        )
+        if told:
+            log.warning("Left out as %s: feature %s.", what, listed(told))
     scale = deviation[used]
     for place, feature in enumerate(used):
         _, values = np.unique(X[seen[:, feature], feature], return_inverse=True)

@@ -25,6 +25,7 @@ os.environ.update(
 )
 
 from counterweight.errors import CounterweightError
+from counterweight.errors import listed as listed_words
 from counterweight.tables.fork_server import Forks, known_scripts, tell
 from counterweight.tables.jobs import TOLD, largest_memory, repeats_told
 from counterweight.tables.parquet import as_json, read_table, replacing, swept
@@ -356,8 +357,9 @@ def what_was_made():
         )
     Path(RESULTS, PARTIAL).unlink(missing_ok=True)
     write_costs(RESULTS)
-    for path in STAGES.left_over():
-        print(f"{path} is of an earlier run: nothing that is asked now makes it anew.")
+    if old := STAGES.left_over():
+        told = listed_words(old)
+        print(f"Of an earlier run, and not made anew by what is asked now: {told}.")
     done = f"Done: open {RESULTS}/{made}. Time and memory by rule: {RESULTS}/{COSTS}"
     return "\n".join([*said, done])
 

@@ -10,10 +10,10 @@ import report_example as example
 import report_filter as filters
 import report_offers as offers
 import yaml
-from counterweight.models import boosting
 from counterweight.plan import reading
 from counterweight.plan.own import TABLES, tables_to_keep
 from counterweight.reporting.numbers import StudyNumbers
+from delivering import few_sizes
 from drawn_studies import DELIVERED, STUDIES, dressed
 
 
@@ -29,13 +29,7 @@ def metrics(plan):
 
 @pytest.fixture(scope="module")
 def few_trees():
-    """Boosting chooses among few small sizes, where a test does not ask how good it is.
-
-    All methods are fitted, compared and combined as always: only most of the time is saved.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(boosting, "SIZES", (10, 20, 40))
-        patch.setattr(boosting, "FEW_LEAVES", (4,))
+    with few_sizes():
         yield
 
 

@@ -1,11 +1,14 @@
 """Runs the jobs of one study of a table of one's own, without Snakemake."""
 
+import contextlib
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pytest
 from counterweight.answers import OUTPUTS
+from counterweight.models import boosting
 from counterweight.plan import components
 from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
@@ -13,6 +16,18 @@ from counterweight.plan.stages import Stages
 from counterweight.tables.jobs import log
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+@contextlib.contextmanager
+def few_sizes():
+    """Boosting chooses among few small sizes, where nothing is asked of how good it is.
+
+    All methods are fitted, compared and combined as always: only most of the time is saved.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(boosting, "SIZES", (10, 20, 40))
+        patch.setattr(boosting, "FEW_LEAVES", (4,))
+        yield
 
 
 class Own:

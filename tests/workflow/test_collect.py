@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 from conftest import ROOT
+from own_tables import quick
 
 sys.path[:0] = [str(ROOT / "examples")]
 import tables  # noqa: E402
@@ -24,7 +25,7 @@ def asked(copy, **keys):
     entry = yaml.safe_load((ROOT / "examples" / "lender.yaml").read_text())
     entry |= {"table": "mine/applicants.csv", "study": {"figures": ["collect"]}}
     del entry["score"]
-    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(entry | keys))
+    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(quick(entry | keys)))
 
 
 def to_label(copy):
@@ -147,7 +148,7 @@ def test_names_of_study_and_columns_decide_nothing(bought, copied):
         "collect": {"budget": BUDGET},
         "study": {"figures": []},
     }
-    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(entry))
+    (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(quick(entry)))
     run = copy.run("results/elsewhere/collect.csv", *MINE)
     assert run.status == 0, run.output
     other = pd.read_csv(copy.results / "elsewhere/collect.csv").rename(
@@ -237,7 +238,7 @@ def test_numbers_that_cost_are_bought_by_group_and_the_answer_holds_the_truth(co
     frame, laboratory = tables.plots(np.random.default_rng(3), 1000)
     frame.to_csv(copy.folder / "mine/plots.csv", index=False)
     entry = yaml.safe_load((ROOT / "examples" / "plots.yaml").read_text())
-    entry |= {"table": "mine/plots.csv", "study": {"figures": ["collect"]}}
+    entry = quick(entry | {"table": "mine/plots.csv", "study": {"figures": ["collect"]}})
     (copy.folder / "mine/mine.yaml").write_text(yaml.safe_dump(entry))
     run = copy.run(*MINE)
     assert run.status == 0, run.output

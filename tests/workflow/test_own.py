@@ -13,7 +13,7 @@ import pytest
 import yaml
 from conftest import Copy, copy_of
 from own_logs import TRUTH
-from own_tables import EXAMPLES, FILES, MINE, example, placed, tables, with_tables, written
+from own_tables import EXAMPLES, FILES, MINE, example, placed, quick, tables, with_tables, written
 
 #: What each study gives away: its files, the id of a row, columns that stand there among others.
 GIVEN = {
@@ -590,6 +590,7 @@ def test_answers_of_one_table_are_the_rows_of_the_next(tree, tmp_path, drawn):
             "top": [0.05],
         },
     }
+    told["invited"] = quick(told["invited"])
     written(copy.folder / "mine", {"tables": told})
     people.to_csv(copy.folder / "mine/people.csv", index=False)
     log[~lost].astype({"clicked": int}).to_csv(copy.folder / "mine/log.csv", index=False)

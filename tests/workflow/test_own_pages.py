@@ -18,7 +18,7 @@ import pytest
 import yaml
 from conftest import ROOT, Copy, Run
 from counterweight.reporting.wording import amount, interval, number, percent
-from own_tables import FILES, MINE, placed, tables
+from own_tables import FILES, MINE, placed, quick, tables
 
 sys.path[:0] = [str(ROOT / "tests" / "browser")]
 from pages import browser, check_page, links_wrong, missing  # noqa: E402
@@ -60,6 +60,7 @@ def write_tables(folder):
     ]
     config["tried"].pop("score")
     config["tried"]["table"] = "mine/tried.csv"
+    config |= {name: quick(config[name]) for name in ("loans", "soil")}
     (folder / "mine.yaml").write_text(yaml.safe_dump({"tables": config, "one_file": True}))
 
 

@@ -246,14 +246,17 @@ class PredictiveChoiceModel(SegmentModel):
         self._take(found)
         if gated:
             self._take_gates(found, whole, X, t, y, row_weights)
-        for count, what in (
-            (self.slopes_at_bound_, "with a slope at its bound: the offer separates the answers"),
-            (self.monotone_active_, "in which acceptance does not rise with the offer"),
-            (self.one_answer_segments_, "with one kind of answer"),
-            (self.covariances_at_floor_, "with a variance at the floor"),
-        ):
+        found = {
+            "with a slope at its bound: the offer separates the answers": self.slopes_at_bound_,
+            "in which acceptance does not rise with the offer": self.monotone_active_,
+            "with one kind of answer": self.one_answer_segments_,
+            "with a variance at the floor": self.covariances_at_floor_,
+        }
+        for place, (what, count) in enumerate(found.items()):
+            # The last two are as small tables have them, and say nothing of curves.
+            tell = log.warning if place < 2 else log.info
             if count:
-                log.warning("%d of %d segments %s.", count, self.n_components_, what)
+                tell("%d of %d segments %s.", count, self.n_components_, what)
         if not self.converged_:
             log.warning("EM did not converge within %d steps: raise iterations.", self.iterations)
         return self
@@ -423,7 +426,7 @@ class PredictiveChoiceModel(SegmentModel):
                 + ("." if largest < 1 else f", or at most {largest} segments.")
             )
         if largest < wanted:
-            log.warning(
+            log.info(
                 "%.6g rows are enough for %d segments only: %d are not tried.",
                 rows,
                 largest,

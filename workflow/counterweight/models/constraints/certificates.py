@@ -155,8 +155,9 @@ class MarginFit:
     - ``held_out`` alone: two data sets, after Cotter et al. (2019). Weights are fitted to the other
       rows, and margins raised until the constraints hold on the held-out rows as measured there.
 
-    Where no rule passes, the most careful one is given, and what it is shown to keep: the
-    constraints looser by the least share that the same test shows, and how many rows would do.
+    Where no rule passes, the most careful one is given for which fits to parts of the rows speak,
+    and what it is shown to keep: the constraints looser by the least share that the same test
+    shows, and how many rows would do.
     Rows are taken to be drawn independently, new ones as these; where they depend on each other, or
     new ones differ, violations are more frequent.
 
@@ -393,7 +394,7 @@ class MarginFit:
         self._clear_thresholds()
         self._fit_with(samples, rng, np.zeros(len(plains)))
         units, error = self._units(plains, samples), z * self._values(samples)[1]
-        problem, careful, self.line_ = self._repair_problem(samples), None, []
+        problem, careful, self.line_ = self._repair_problem(samples), [], []
         most = PART * most_room(problem, error.max(axis=0) * units)
         trivial = Trivial.of(problem, 0.0, "training")
         best, useful = trivial.rule.cost, trivial.free.cost
@@ -401,26 +402,41 @@ class MarginFit:
         for part in (1.0, 1.0, PART) if tested else (1.0, PART):
             margins = np.nan_to_num(flattered + fit * part * error)
             rooms = [flattered[0] + fit / CROSSED * part * room * error[0] for room in THRESHOLDS]
-            found, stopped = None, not tested or part < 1
+            found, usable, stopped = [], [], not tested or part < 1
             line = self._folds(samples, fold, rng, margins, units, plains, rooms)
             for own, judged in zip(rooms, line, strict=True):
                 if not judged.kept or judged.cost >= best - ROUNDING:
                     continue
                 one = np.array([own, margins[1]]), judged
                 self.line_.append(self._place(samples, judged.answers))
-                if judged.cost < useful and careful is None:
-                    careful = one
+                usable += [one] * (judged.cost < useful)
                 stopped = stopped or not self._passes(samples, *judged.answers)
-                found = found if stopped else one
+                found += [one] * (not stopped)
+            careful = careful or usable
             if found or (careful and stopped and not tested):
                 break
             values = self._values_of(samples, *line[-1].answers)
             flattered = np.maximum(values[0] - line[-1].seen, 0.0) if tested else flattered
-        margins, judged = found or careful or (np.zeros((2, len(plains))), None)
-        if judged is None:
-            (judged,) = self._folds(samples, fold, rng, margins, units, plains, margins[:1])
-        self._fit_to(samples, rng, margins, units, plains)
+        given = found[::-1] or careful
+        if not given:
+            margins = np.zeros((2, len(plains)))
+            told = self._folds(samples, fold, rng, margins, units, plains, margins[:1])
+            given = [(margins, told[0])]
+        # The first for which fits to parts of the rows speak, by what they say of their own rows.
+        for margins, judged in [*given, given[0]]:
+            self._fit_to(samples, rng, margins, units, plains)
+            if len(given) == 1 or self._stable(samples, judged):
+                break
         return judged
+
+    def _stable(self, samples, judged):
+        """Whether the fit to all rows is like those to parts of them, by cost and constraints."""
+        rule, cost = 0 if self.repairs_ else 1, self._cost(samples, judged.answers)
+        error = 2 * np.sqrt(max(cost * (1 - cost), 0.0) / int(samples.main.sum()))
+        limits = self._limits(samples, *judged.answers)[:, :, 0]
+        apart = np.abs(self._values(samples)[0][rule] - judged.seen[rule])
+        near = abs(self._cost(samples) - judged.cost) <= max(error, 1e-3 * abs(cost))
+        return bool(near and (apart <= limits[:, 1] - limits[:, 0] + ROUNDING).all())
 
     def _folds(self, samples, fold, rng, margins, units, plains, rooms):
         """Answers to each fold by fits to the others, with thresholds of several margins."""
@@ -465,13 +481,8 @@ class MarginFit:
         limits, cost = self._limits(judging, *answered, LOOSER), self._cost(judging, answered)
         problem, in_fit = self._repair_problem(judging), self._values(samples)[0][rule]
         self.trivial_ = Trivial.of(problem, cost, rows)
-        share, stable, used = least_loosened(limits[:, 1]), True, int(judging.main.sum())
-        if judged is not None:
-            error = 2 * np.sqrt(max(cost * (1 - cost), 0.0) / used)
-            stable = abs(self._cost(samples) - judged.cost) <= max(error, 1e-3 * abs(cost))
-            apart = np.abs(in_fit - judged.seen[rule])
-            stable = bool(stable and (apart <= limits[:, 1, 0] - limits[:, 0, 0] + ROUNDING).all())
-            share = share if stable else None
+        stable = judged is None or self._stable(samples, judged)
+        share, used = least_loosened(limits[:, 1]) if stable else None, int(judging.main.sum())
         self.certified_ = share == 0.0
         needed = [
             rows_needed(len(samples), *one[:, 0], seen) if one[1, 0] > ROUNDING else 0.0

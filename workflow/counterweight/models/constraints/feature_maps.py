@@ -176,7 +176,7 @@ def _boxes(X, mask, linear, failed):
         cuts = np.isfinite(single[1:]).sum()
         return [[single]] if cuts * a_cut <= asked else []
     known = d > MOST_COLUMNS or any((mask != one).all() for one in failed)
-    if known or (linear and _line_tells(X, mask)):
+    if known or _twins_parted(X, mask) or (linear and _line_tells(X, mask)):
         return []
     boxes = _tree(X, mask, asked / a_cut)
     if not boxes:
@@ -201,6 +201,16 @@ def _range(X, mask, linear):
             above = others[others[:, j] > high[j], j].min(initial=np.inf)
             best = start + j, (below + low[j]) / 2, (above + high[j]) / 2
     return best
+
+
+def _twins_parted(X, mask):
+    """Whether two equal rows are found of which one is a member: no columns tell such a group."""
+    key = np.asarray(X @ np.random.default_rng(0).random(X.shape[1])).ravel()
+    order = np.argsort(key, kind="stable")
+    left, right = order[:-1], order[1:]
+    pairs = np.flatnonzero((key[left] == key[right]) & (mask[left] != mask[right]))[:BLOCK]
+    differs = X[left[pairs]] != X[right[pairs]]
+    return bool(len(pairs)) and not np.asarray(differs.sum(axis=1)).all()
 
 
 def _line_tells(X, mask):

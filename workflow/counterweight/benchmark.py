@@ -22,6 +22,7 @@ import pandas as pd
 from counterweight.answers import run_jobs
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
+from counterweight.plan.methods import begun_from
 from counterweight.plan.stages import Stages
 from counterweight.tables.parquet import read_facts, read_table, replacing, write_table
 from counterweight.tables.study_data import generator
@@ -120,8 +121,8 @@ def _run(stages, study, log):
         ran("weigh", weighting, labeled, ("select", spec["selector"]))
     methods = study["methods"]
     # Models that others begin from come first.
-    for method in sorted(methods, key=lambda one: bool(methods[one]["starts"])):
-        starts = [("train", one) for one in methods[method]["starts"].values()]
+    for method in sorted(methods, key=lambda one: bool(begun_from(study, one))):
+        starts = [("train", one) for one in begun_from(study, method)]
         ran("train", method, labeled, ("weigh", methods[method]["weights"]), *starts)
         ran("evaluate", method, ("train", method))
     return failed, costs

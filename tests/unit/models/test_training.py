@@ -1,6 +1,8 @@
 """What a method is shown in training, and how targets and settings share work."""
 
 import inspect
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,11 +10,14 @@ from counterweight.delivery.final_classifiers import fit_method
 from counterweight.errors import CounterweightError
 from counterweight.models import training
 from counterweight.models.classifier import BinaryClassifier
+from counterweight.models.subsampling.subsampled import SubsampledClassifier
 from counterweight.models.training import setting_name, settings, train_repeat
 from counterweight.tables.parquet import blocks
 from counterweight.tables.study_data import StudyData
 
 ROWS = 400
+#: Files of a training job, by role.
+KEPT = ("predictions", "model")
 
 
 @pytest.fixture(scope="module")
@@ -270,3 +275,34 @@ def test_as_many_folds_decide_between_settings_as_ask_enough_rows(monkeypatch):
     # Whole groups, or folds one after the other in time, are each unlike the others.
     assert training._deciding(Data(6000, group=3), repeats) == [1, 2, 3, 4, 5]
     assert training._deciding(Data(6000, earliest=-1), repeats) == [1, 2, 3, 4, 5]
+
+
+def test_answers_made_of_those_of_the_same_fits_make_the_same_files(columns, tmp_path):
+    def files(correction, *same_fits):
+        made = {role: str(tmp_path / f"{correction}{len(same_fits)}.{role}") for role in KEPT}
+        spec = method("subsampled", {"keep_rate": [1.0, 0.3]}, correction=correction)
+        given = {"method": spec, "targets": ["general"], "repeats": 1, "seed": 1, "stream": "s"}
+        job = SimpleNamespace(
+            given=given,
+            input=SimpleNamespace(same_fits=same_fits),
+            output=SimpleNamespace(**made),
+            threads=1,
+        )
+        training.train_study(job, data(columns))
+        return [made[role] for role in KEPT]
+
+    fits, plain = [], files("none")
+    original = SubsampledClassifier.fit
+
+    def counted(model, *rows, **told):
+        fits.append(model.keep_rate)
+        return original(model, *rows, **told)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SubsampledClassifier, "fit", counted)
+        for correction, own in (("prior", []), ("weights", [0.3])):
+            alone, fits[:] = files(correction), []
+            shared = files(correction, *plain)
+            assert fits == own
+            for one, other in zip(alone, shared, strict=True):
+                assert Path(one).read_bytes() == Path(other).read_bytes()

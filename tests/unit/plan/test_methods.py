@@ -6,7 +6,7 @@ import itertools
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.plan import config
-from counterweight.plan.methods import spelled_out
+from counterweight.plan.methods import begun_from, same_fits, spelled_out
 from counterweight.reporting.report_jobs import study_plan
 from small_config import SMALL, changed
 
@@ -155,3 +155,30 @@ def test_labels_that_are_alike_have_the_names_behind_them():
     labels = [method["label"] for method in methods.values()]
     assert labels[0].endswith("[logistic]") and labels[1].endswith("[twin]")
     assert labels[2] == "Logistic regression (l2 = 3)"
+
+
+def test_answers_are_made_of_those_of_a_method_with_the_same_fits_and_no_fewer_repeats():
+    sweep = {"keep_rate": [1.0, 0.1]}
+    plain = {"model": "subsampled", "correction": "none", "sweep": sweep}
+    prior = plain | {"correction": "prior", "name": "prior"}
+
+    def found(*models, targets=("general",)):
+        made = copy.deepcopy(SMALL)
+        made["studies"]["one"] |= {"models": [{"model": "logistic"}, *models]}
+        study = config.resolve(made)["studies"]["one"] | {"targets": list(targets)}
+        assert begun_from(study, "prior") == same_fits(study, "prior")
+        return same_fits(study, "prior")
+
+    assert found(plain | {"name": "plain"}, prior) == ["plain"]
+    others = (
+        {"learner": "boosting"},
+        {"repeats": 1},
+        {"sweep": {"keep_rate": [0.1]}},
+        {"correction": "spline"},
+    )
+    for other in others:
+        assert found(plain | {"name": "plain"} | other, prior) == []
+    assert found(plain | {"name": "plain"}, prior, targets=("general", "unlabeled")) == []
+    # Without a sweep all of a fit is kept.
+    plain, prior = ({k: v for k, v in one.items() if k != "sweep"} for one in (plain, prior))
+    assert found(plain | {"name": "plain"}, prior) == []

@@ -10,8 +10,14 @@ from counterweight.models.classifier import positive, sibling
 from counterweight.numerics.checks import features_named
 from counterweight.plan.components import declared, load
 from counterweight.tables.jobs import train_repeats
-from counterweight.tables.parquet import model_table, numbers_of, read_models, setting_name
-from counterweight.tables.study_data import generator, predicted
+from counterweight.tables.parquet import (
+    model_table,
+    numbers_of,
+    read_columns,
+    read_models,
+    setting_name,
+)
+from counterweight.tables.study_data import generator, predicted, prediction_blocks
 
 #: Begins the names of the arrays of a feature map.
 MAP = "map_"
@@ -33,6 +39,7 @@ def train_study(job, data):
         )
     }
     told = {key: given.get(key) for key in ("measures", "promises")}
+    told["same"] = _answers_of(*job.input.same_fits) if getattr(job.input, "same_fits", ()) else {}
     streams = {"seed": given["seed"], "study": given["stream"]}
 
     def one(repeat):
@@ -43,6 +50,35 @@ def train_study(job, data):
 
     with features_named(data.names):
         train_repeats(job, one, given.get("repeats", len(data.labels)))
+
+
+class _Answers:
+    """What is kept of a fit: its numbers by name, and its answers p for the test rows."""
+
+    def __init__(self, numbers, p):
+        self.numbers, self.p = numbers, p
+        self.SWEPT = tuple(numbers)
+
+    def to_arrays(self):
+        return self.numbers
+
+    def predict(self, _):
+        return self.p
+
+
+def _answers_of(predictions, models):
+    """`_Answers` of the fits of a method, by repeat, target and setting, from its two files."""
+    models, found = read_models(models), {}
+    columns = ["repeat", "target", "setting", "p"]
+    answers = read_columns(predictions, columns, categories=("target", "setting"))
+    for repeat, target, setting, part in prediction_blocks(answers):
+        numbers = {
+            key[0]: values
+            for key, values in models[repeat, target].items()
+            if isinstance(key, tuple) and key[1] == setting
+        }
+        found[repeat, target, setting] = _Answers(numbers, answers["p"][part])
+    return found
 
 
 def cross_fitted(job, data):
@@ -178,15 +214,25 @@ def held_out_answers(component, options, tried, fitted, X, target="general"):
 
 
 def train_repeat(
-    data, method, repeat, targets, *, seed, study, starts=None, measures=None, promises=None
+    data,
+    method,
+    repeat,
+    targets,
+    *,
+    seed,
+    study,
+    starts=None,
+    measures=None,
+    promises=None,
+    same=None,
 ):
     """Fit and predict one repeat of one method (``model``, ``options``, ``sweep`` or None).
 
     `study` is the name that the random streams go by, `starts` fitted models that this one begins
     from: arrays by name, repeat and target. Models of named data sets are measured by the rates
-    `measures` on their training rows, and held to `promises` (``texts`` and ``numbers``). Gives by
-    target the arrays for ``tables.model_table``, those of a sweep by name and setting, and tables
-    of predictions.
+    `measures` on their training rows, and held to `promises` (``texts`` and ``numbers``). `same`
+    are `_Answers` of a method whose fits are those of this one. Gives by target the arrays for
+    ``tables.model_table``, those of a sweep by name and setting, and tables of predictions.
     """
     component = load("model", method["model"])
     component = sibling(component, not data.numbers, data.amounts)
@@ -206,7 +252,8 @@ def train_repeat(
             begun = {name: arrays[repeat, target] for name, arrays in starts.items()}
             variants = _shifted(component, method, data, repeat, begun, earlier)
         else:
-            variants = _trained(component, method, data, repeat, target, seed, study, earlier)
+            told = seed, study, earlier, same or {}
+            variants = _trained(component, method, data, repeat, target, *told)
         test = data.test(repeat, target)
         selected = data.labels[repeat]["selected"][data.tested(repeat, target)]
         arrays = {}
@@ -326,11 +373,12 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
     return arrays, predictions
 
 
-def _trained(component, method, data, repeat, target, seed, study, earlier):
+def _trained(component, method, data, repeat, target, seed, study, earlier, same):
     """Variants of a model that learns from rows with labels.
 
     `earlier` remembers the fits of this repeat: the same rows with the same labels give
-    the same fit, and the same rows with other labels may share a part of it.
+    the same fit, and the same rows with other labels may share a part of it. `same` are those of
+    `train_repeat`.
     """
     X, y, weight, told = seen_rows(component, data, repeat, target)
     rows = target if data.truth is not None else "labeled"
@@ -341,6 +389,11 @@ def _trained(component, method, data, repeat, target, seed, study, earlier):
     variants = []
     for setting in settings(method["sweep"] or {}):
         name = setting_name(setting)
+        if (found := same.get((repeat, target, name))) and "rates" not in told:
+            p = component.derived(method["options"] | setting, found.p, found.numbers)
+            if p is not None:
+                variants.append((name, _Answers(found.numbers, p)))
+                continue
         reused = {part: earlier[rows, name]} if (rows, name) in earlier else {}
         model = component(**(method["options"] | setting)).fit(
             X, y, weight, rng=generator(seed, study, repeat, purpose), **reused, **told

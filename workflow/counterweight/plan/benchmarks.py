@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import tasks
 from counterweight.plan.jobs import Job, Paths
+from counterweight.plan.methods import begun_from
 
 #: The folder of results that their files stand in.
 FOLDER = "compared"
@@ -162,7 +163,7 @@ def _is_oracle(study, spec):
 def _parts(study, method):
     """Stages and items that a method needs: its fit, its weights, models that it begins from."""
     spec = study["methods"][method]
-    parts = [part for one in spec["starts"].values() for part in _parts(study, one)]
+    parts = [part for one in begun_from(study, method) for part in _parts(study, one)]
     if spec["weights"]:
         parts.append(["weigh", spec["weights"]])
         selector = study["weightings"][spec["weights"]]["selector"]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from counterweight.plan import components, digests, tasks
+from counterweight.plan.methods import begun_from
 
 
 @dataclass(frozen=True)
@@ -288,11 +289,11 @@ class Paths:
             weighted[weighting] = before + [step("weigh", weighting, *outputs)]
             yield chain(weighting, weighted[weighting])
         # Models that others begin from come first.
-        for method, spec in sorted(
-            study["methods"].items(), key=lambda part: bool(part[1]["starts"])
-        ):
+        begins = {method: begun_from(study, method) for method in study["methods"]}
+        for method in sorted(begins, key=lambda one: bool(begins[one])):
+            spec = study["methods"][method]
             steps = list(weighted.get(spec["weights"], labeled))
-            for begun in spec["starts"].values():
+            for begun in begins[method]:
                 steps += [part for part in trained[begun] if part not in steps]
             trained[method] = steps
             if not parts:

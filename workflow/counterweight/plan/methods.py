@@ -290,6 +290,28 @@ def _found(methods, wanted):
     return None
 
 
+def same_fits(study, method):
+    """The method of a study, if any, of whose answers those of a method are made; a list.
+
+    The fits are the same: its model declares as ``DERIVED`` by option and value the value that has
+    them. Only methods with a sweep are meant, of whose fits little is kept, and one target.
+    """
+    own = study["methods"][method]
+    for option, others in components.declared("model", own["model"], "DERIVED", {}).items():
+        if not own["sweep"] or len(study["targets"]) > 1:
+            return []
+        if option not in own["sweep"] and own["options"][option] in others:
+            options = own["options"] | {option: others[own["options"][option]]}
+            found = _found(study["methods"], own | {"options": options})
+            return [found] if found else []
+    return []
+
+
+def begun_from(study, method):
+    """The methods of a study that have to be trained before a method."""
+    return [*study["methods"][method]["starts"].values(), *same_fits(study, method)]
+
+
 #: Longest text of an option that stands in a label.
 _LONGEST = 40
 #: Most parts of a label behind the name of the model.

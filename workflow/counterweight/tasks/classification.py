@@ -6,7 +6,7 @@ Protocol: see `counterweight.tasks`.
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of, weighing_of
-from counterweight.plan.methods import looked_up
+from counterweight.plan.methods import looked_up, same_fits
 from counterweight.tasks.beside_answers import asked_rehearsal, plan_copy
 from counterweight.tasks.beside_answers import copies as rehearsals
 from counterweight.tasks.beside_answers import plan_summed_up as plan_rehearsed
@@ -284,6 +284,11 @@ def plan_train(plan, study, method, at):
         "labels": at.labels,
         "weights": at.weights(spec["weights"]) if spec["weights"] else [],
         "starts": [at.model(start) for start in spec["starts"].values()],
+        "same_fits": [
+            path
+            for one in same_fits(study, method)
+            for path in (at.predictions(one), at.model(one))
+        ],
         "truth": at.truth if spec["oracle"] else [],
     }
     given = {

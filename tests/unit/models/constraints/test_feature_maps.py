@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.models.constraints import feature_maps
 from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.models.constraints.feature_maps import (
     FeatureMap,
@@ -116,6 +117,17 @@ def test_groups_of_several_columns_are_told_by_boxes_and_sums_of_columns_need_no
     assert not len(told_boxes(X, [np.isin(kind, (1, 3, 4))]))
     assert len(told_boxes(X, [np.isin(kind, (1, 3, 4))], linear=False))
     assert not len(told_boxes(X, [np.random.default_rng(0).random(len(X)) < 0.02]))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_a_group_that_parts_equal_rows_is_told_without_a_tree(form, monkeypatch):
+    X, _, old = aged()
+    grown = []
+    monkeypatch.setattr(feature_maps, "_tree", lambda *told: grown.append(told) or [])
+    ends = (X[:, 4] < 25) | (X[:, 4] >= 70)
+    assert not len(told_boxes(form(X), [ends])) and len(grown) == 1
+    twice, ends = np.vstack([X, X[:1]]), np.append(ends, ~ends[0])
+    assert not len(told_boxes(form(twice), [ends])) and len(grown) == 1
 
 
 def test_random_features_have_the_kernel_as_their_product():

@@ -44,6 +44,29 @@ def test_without_rejection_three_corrections_are_one_fit(learner):
     assert np.allclose(fits[0], fits[2], atol=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("correction", "rate", "shared"),
+    [("prior", 0.2, True), ("prior", 1.0, True), ("weights", 1.0, True), ("weights", 0.2, False)],
+)
+def test_answers_that_are_derived_are_those_of_an_own_fit(correction, rate, shared):
+    X, y, _ = _rows(1500)
+    plain, own = (_fit(X, y, keep_rate=rate, correction=c) for c in ("none", correction))
+    told = {"correction": correction, "keep_rate": rate}, plain.predict_proba(X)[:, 1]
+    made = SubsampledClassifier.derived(*told, {"constant_model": np.zeros(1)})
+    assert (made is not None) == shared
+    assert not shared or np.array_equal(made, own.predict_proba(X)[:, 1])
+
+
+def test_a_constant_is_not_corrected_again():
+    X, y, _ = _rows(400)
+    plain, own = (_fit(X, y, keep_rate=1e-9, correction=c) for c in ("none", "prior"))
+    assert plain.constant_ and own.constant_
+    numbers = {name: np.ravel(values) for name, values in plain.to_arrays().items()}
+    told = {"correction": "prior", "keep_rate": 1e-9}
+    made = SubsampledClassifier.derived(told, plain.predict_proba(X)[:, 1], numbers)
+    assert np.array_equal(made, own.predict_proba(X)[:, 1])
+
+
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("correction", CORRECTIONS)
 def test_the_order_of_the_rows_does_not_change_the_fit(learner, correction):

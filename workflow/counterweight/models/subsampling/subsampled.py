@@ -130,6 +130,8 @@ VALUE_LABELS = {
     },
     "keep_rate": {"balanced": "balanced"},
 }
+#: Corrections whose fits are those without one, at all keep rates or at 1: see `derived`.
+DERIVED = {"correction": {"prior": "none", "weights": "none"}}
 #: Bounds of scores and of rewards that are probabilities.
 UNIT = ((0.0, 1.0), (0.0, 1.0))
 
@@ -332,6 +334,17 @@ class SubsampledClassifier(KeyedClassifier):
         if self.correction == "prior" and not self.constant_:
             return prior_correction(positive, self.keep_rate_)
         return positive
+
+    @staticmethod
+    def derived(options: dict, p: np.ndarray, numbers: dict) -> np.ndarray | None:
+        """Answers made of those p of the fit without a correction, whose `numbers` are known.
+
+        None where these options have a fit of their own.
+        """
+        rate = options["keep_rate"]
+        if options["correction"] == "prior" and not isinstance(rate, str):
+            return p if numbers["constant_model"].any() else prior_correction(p, float(rate))
+        return p if rate == 1 else None
 
     def to_arrays(self):
         """What can be told in numbers of at most three dimensions.

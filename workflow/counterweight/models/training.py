@@ -183,17 +183,16 @@ def _tried(component, method, data, repeat, target, tried, streams, most):
         yield tuple(own.items()), float(of_test @ loss)
 
 
-#: A path is followed to so many times what was best of it; after so many folds the rest is settled.
-FURTHER, SETTLED = 2, 2
+#: A path is followed to so many times what was best of it in the folds so far.
+FURTHER = 5
 
 
-def narrowed(component, tried, best, folds):
+def narrowed(component, tried, best):
     """Values that are still tried after some folds, of which the setting `best` lost least."""
     path = getattr(component, "PATH", None)
-    found = {name: own if folds < SETTLED else (best[name],) for name, own in tried.items()}
-    if path in tried:
-        found[path] = tuple(size for size in tried[path] if size <= FURTHER * best[path])
-    return found
+    if path not in tried:
+        return tried
+    return tried | {path: tuple(size for size in tried[path] if size <= FURTHER * best[path])}
 
 
 def held_out_answers(component, options, tried, fitted, X, target="general"):

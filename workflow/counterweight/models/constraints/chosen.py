@@ -408,7 +408,7 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
                 loss = samples.weight[held][own] @ (np.logaddexp(0, f) - y * f)
                 losses[key] = losses.get(key, 0.0) + loss
             best = min(losses, key=losses.get)
-            tried = narrowed(component, tried, dict(best), k + 1) if seen[held].any() else tried
+            tried = narrowed(component, tried, dict(best)) if seen[held].any() else tried
             losses = {key: losses[key] for key in (tuple(s.items()) for s in settings(tried))}
         own = part._replace(options=options | dict(best))
         return Rule(_named(own, {}), [own], np.ones(1), 0.0, answers[best])

@@ -39,7 +39,7 @@ PUT = """text => {
     block.normalize();
   }
 }"""
-#: Of rows and entries of a list that are made of the same elements and classes, the first stands for
+#: Of rows and entries of a list made of the same elements and classes the first stands for
 #: all: axe-core is asked of one. How wide they are is looked at before.
 THIN = """() => {
   const kind = node => [...node.querySelectorAll("*")].map(one => one.tagName + one.className);

@@ -3,7 +3,9 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
+from counterweight import load
 from counterweight.delivery.final_offers import (
     _held_out_losses,
     _levels,
@@ -13,7 +15,9 @@ from counterweight.delivery.final_offers import (
 from counterweight.evaluation.offer_value import best_single, single_choices
 from counterweight.labeling.offered import OfferScale
 from counterweight.models.choice.offer_training import Compared, answer_losses
-from counterweight.tables.parquet import write_table
+from counterweight.tables.parquet import read_table, write_table
+from delivering import Own
+from priced_survey import survey
 from scipy.special import expit
 
 
@@ -101,6 +105,7 @@ def test_offers_that_earn_less_than_one_for_all_are_not_given_away():
         odds = 20 * (np.linspace(0, 1, 1001)[:, None] - [0.2, 0.8])
         earned = expit(odds).mean(axis=1) * price
         assert np.interp(found.single, price[::-1], earned[::-1]) > 0.97 * earned.max()
+        assert found.past.value == pytest.approx(np.mean(Y * (20 - 10 * T)), rel=1e-12)
         names = {one["metric"] for one in found.records()}
         assert {"drawn_snips_low", "drawn_gain", "single_drawn", "offers_random_p"} <= names
     dependent = drawn_offers(compared_with(0.65, ROWS), place, np.c_[T + X[:, 0], X], T, Y, SCALING)
@@ -125,6 +130,56 @@ def test_one_offer_for_all_is_that_of_the_curves_unless_answers_say_otherwise():
         for name, offer in (("curves", (20 - found.single) / 10), ("answers", alone)):
             lost[name].append(earned.max() - np.interp(offer, grid, earned))
     assert np.mean(lost["curves"]) < 0.5 * np.mean(lost["answers"])
+
+
+def test_one_offer_for_all_is_chosen_without_the_own_fold():
+    """Two folds that say the opposite: each gets what the curves of its own people say."""
+    place, fold = {"place": 0, "setting": "", "method": "one"}, np.arange(ROWS) % 2
+    slopes = np.where(fold == 0, 30.0, 3.0)
+
+    def best(*_):
+        return np.full(ROWS, 0.5), lambda offers: expit(slopes * (offers - 0.5))
+
+    kind = type("Given", (Compared,), {"policy": best})
+    halves = kind([0.0], {}, {0: np.zeros(ROWS)}, np.arange(ROWS), fold, {})
+    grid = np.linspace(*np.quantile(T, [0.01, 0.99]), 65)
+    claimed = 0.0
+    for slope in (30.0, 3.0):
+        claimed += (expit(slope * (grid - 0.5)) * (20 - 10 * grid)).max() / 2
+    y = (np.random.default_rng(3).random(ROWS) < expit(slopes * (T - 0.5))).astype(float)
+    found = drawn_offers(halves, place, X, T, y, SCALING, True)
+    assert found.one.claimed == pytest.approx(claimed, rel=1e-12)
+
+
+def test_a_table_gets_offers_with_what_they_earn(tmp_path):
+    frame = survey(400)
+    frame["price"] = np.random.default_rng(5).uniform(5, 55, len(frame)).round(2)
+    study = {"models": [{"model": "offer_logistic"}, {"model": "offer_boosting"}]}
+    entry = {"id": "customer", "offer": {"column": "price", "random": True}, "answer": "bought"}
+    own = Own(tmp_path, frame, entry | {"study": study})
+    own.run("label")
+    for method in own.study["methods"]:
+        own.run("train", method)
+    made = own.run("deliver")
+    told = pd.read_csv(made["csv"])
+    inside = told["p"].notna()
+    earned = told["p"] * told["offer"]
+    assert inside.all() and told["revenue"].to_numpy() == pytest.approx(earned, rel=1e-6)
+    saved = load(made["model"])
+    assert {feature.column for feature in saved.encoder.features_} == {"age", "town"}
+    p = saved.acceptance(frame, frame["price"].to_numpy())
+    assert told["p"].to_numpy() == pytest.approx(p, rel=1e-6)
+    measured = read_table(made["metrics"]).set_index(["metric", "part"])["value"]
+    assert measured["drawn_snips", "past"] == pytest.approx(
+        np.mean((frame["bought"] == "yes") * frame["price"]), rel=1e-9
+    )
+    levels = [part for metric, part in measured.index if metric == "uniform_revenue"]
+    assert len(levels) == 7
+    for level in levels:
+        everybody = saved.acceptance(frame, np.full(len(frame), float(level)))
+        assert measured["uniform_revenue", level] == pytest.approx(
+            float(level) * everybody.mean(), rel=1e-4
+        )
 
 
 def test_of_methods_within_chance_of_the_best_the_first_is_taken():

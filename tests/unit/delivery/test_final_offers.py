@@ -9,6 +9,7 @@ from counterweight import load
 from counterweight.delivery.final_offers import (
     _held_out_losses,
     _levels,
+    _rests_on,
     chosen_method,
     drawn_offers,
 )
@@ -61,6 +62,7 @@ def test_the_least_loss_is_taken_and_the_first_of_those_that_are_the_same(losses
         ([5, 7.5, 10, 5, 60], None, [5, 7.5, 10, 60]),
         (np.arange(1, 20.5, 0.5), None, [1, 4, 7.5, 10.5, 13.5, 17, 20]),
         ([5, 10], [6, 4], [4, 6]),
+        (np.arange(1, 31.0), None, np.arange(1, 31.0)),
     ],
 )
 def test_one_offer_for_all_is_told_at_offers_that_were_made(past, grid, told):
@@ -73,6 +75,15 @@ def test_one_offer_for_all_is_told_at_offers_that_were_made(past, grid, told):
     earned = [one for one in records if one["metric"] == "uniform_revenue"]
     assert [float(one["part"]) for one in earned] == pytest.approx(told)
     assert [one["value"] for one in earned] == pytest.approx([level / 2 for level in told])
+
+
+def test_of_one_method_no_choice_is_told():
+    one = {"method": "one", "setting": "", "place": 0}
+    for candidates, told in (
+        ([one], "The method is the one that was asked for."),
+        ([one, one], "Of 2 methods one is the one to go by: log loss 0.500."),
+    ):
+        assert _rests_on(one, {0: 0.5, 1: 0.6}, candidates, None)[1] == told
 
 
 def compared_with(policy, rows, each=None, slope=10):
@@ -132,22 +143,22 @@ def test_one_offer_for_all_is_that_of_the_curves_unless_answers_say_otherwise():
     assert np.mean(lost["curves"]) < 0.5 * np.mean(lost["answers"])
 
 
-def test_one_offer_for_all_is_chosen_without_the_own_fold():
-    """Two folds that say the opposite: each gets what the curves of its own people say."""
-    place, fold = {"place": 0, "setting": "", "method": "one"}, np.arange(ROWS) % 2
-    slopes = np.where(fold == 0, 30.0, 3.0)
+def test_one_offer_for_all_is_that_of_the_curves_of_each_fold():
+    """Three folds of other slopes: each gets what the curves of its own people say."""
+    place, fold = {"place": 0, "setting": "", "method": "one"}, np.arange(ROWS) % 3
+    slopes = np.array([30.0, 3.0, 8.0])[fold]
 
     def best(*_):
         return np.full(ROWS, 0.5), lambda offers: expit(slopes * (offers - 0.5))
 
     kind = type("Given", (Compared,), {"policy": best})
-    halves = kind([0.0], {}, {0: np.zeros(ROWS)}, np.arange(ROWS), fold, {})
+    thirds = kind([0.0], {}, {0: np.zeros(ROWS)}, np.arange(ROWS), fold, {})
     grid = np.linspace(*np.quantile(T, [0.01, 0.99]), 65)
     claimed = 0.0
-    for slope in (30.0, 3.0):
-        claimed += (expit(slope * (grid - 0.5)) * (20 - 10 * grid)).max() / 2
+    for slope in (30.0, 3.0, 8.0):
+        claimed += (expit(slope * (grid - 0.5)) * (20 - 10 * grid)).max() / 3
     y = (np.random.default_rng(3).random(ROWS) < expit(slopes * (T - 0.5))).astype(float)
-    found = drawn_offers(halves, place, X, T, y, SCALING, True)
+    found = drawn_offers(thirds, place, X, T, y, SCALING, True)
     assert found.one.claimed == pytest.approx(claimed, rel=1e-12)
 
 

@@ -128,6 +128,33 @@ def test_too_few_rows_say_so(rng):
     assert CalibrationBand("number", 0.8).fit(rng.normal(size=20), np.zeros(20)).enough_
 
 
+def test_as_many_rows_as_the_level_asks_are_enough(rng):
+    """At one half a quarter of the rows and a new one lie beyond an end: one of four."""
+    for rows, enough in ((2, False), (3, True)):
+        band = CalibrationBand("number", 0.5).fit(rng.normal(size=rows), np.zeros(rows))
+        assert band.enough_ == enough
+
+
+def test_a_band_of_rates_takes_scores_of_0_and_1(rng):
+    p = np.append(rng.random(50), [0.0, 1.0])
+    assert np.isfinite(CalibrationBand().fit(rng.random(52) < p, p).interval([0.0, 1.0])).all()
+    for wrong in (-1e-9, 1 + 1e-9):
+        with pytest.raises(CounterweightError, match="between 0 and 1"):
+            CalibrationBand().fit(rng.random(51) < 0.5, np.append(p[:50], wrong))
+
+
+def test_the_variance_of_a_slope_is_that_of_the_inverse_information(rng):
+    """Without bends, each row a bin of its own: of a logistic regression of one feature."""
+    p = np.sort(expit(rng.normal(size=150)))
+    line = _Recalibration((rng.random(150) < p).astype(float), p, np.ones(150))
+    assert line.covariance.shape == (1, 1)
+    x, rate = np.log(p / (1 - p)), expit(line(p))
+    worth = rate * (1 - rate)
+    cross = worth @ x
+    information = np.array([[worth.sum(), cross], [cross, worth @ x**2 + 1e-3 * 150 * x.var()]])
+    assert line.covariance[0, 0] == pytest.approx(np.linalg.inv(information)[1, 1], rel=1e-9)
+
+
 @pytest.mark.parametrize("kind", ["binary", "number"])
 def test_saved_bands_are_the_same(kind, rng):
     e = rng.normal(size=500)

@@ -143,6 +143,17 @@ def test_a_band_of_rates_takes_scores_of_0_and_1(rng):
             CalibrationBand().fit(rng.random(51) < 0.5, np.append(p[:50], wrong))
 
 
+def test_the_middle_of_a_band_follows_the_scores_to_their_ends():
+    """Where scores are right: a window at an end has its mean inside, and is moved to the score."""
+    apart = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        e = np.sort(2 * rng.normal(size=2000))
+        middle = CalibrationBand().fit(rng.random(2000) < expit(e), expit(e)).middle_
+        apart.append(np.log(middle / (1 - middle))[[0, -1]] - e[[0, -1]])
+    assert np.abs(np.mean(apart, axis=0)).max() < 1.2
+
+
 def test_the_variance_of_a_slope_is_that_of_the_inverse_information(rng):
     """Without bends, each row a bin of its own: of a logistic regression of one feature."""
     p = np.sort(expit(rng.normal(size=150)))

@@ -15,7 +15,7 @@ from counterweight.delivery.final_offers import (
 )
 from counterweight.evaluation.offer_value import best_single, single_choices
 from counterweight.labeling.offered import OfferScale
-from counterweight.models.choice.offer_training import Compared, answer_losses
+from counterweight.models.choice.offer_training import Compared
 from counterweight.tables.parquet import read_table, write_table
 from delivering import Own
 from priced_survey import survey
@@ -191,31 +191,3 @@ def test_a_table_gets_offers_with_what_they_earn(tmp_path):
         assert measured["uniform_revenue", level] == pytest.approx(
             float(level) * everybody.mean(), rel=1e-4
         )
-
-
-def test_of_methods_within_chance_of_the_best_the_first_is_taken():
-    noise = np.random.default_rng(3).normal(size=400)
-    noise = (noise - noise.mean()) / noise.std()
-    each = {0: 0.02 + 0.5 * noise, 1: np.zeros(400), 2: 0.2 + 0.5 * noise}
-    assert compared_with(0.5, 400, each).near_best() == 0
-    each[0] = each[0] + 0.2
-    assert compared_with(0.5, 400, each).near_best() == 1
-
-
-def test_rivals_are_told_where_a_method_misses_what_others_know():
-    """Log odds are a sum of two parts: a method that knows one misses something, the truth not."""
-    rng, rows = np.random.default_rng(4), 3000
-    parts = 1.5 * rng.normal(size=(2, rows))
-    y = (rng.random(rows) < expit(parts.sum(axis=0))).astype(float)
-    # With noise in place of the truth's last part, a method that nobody needs.
-    known = {0: parts[0], 1: parts[1], 2: parts.sum(axis=0), 3: rng.normal(size=rows)}
-    names = [{"model": name, "options": {}, "setting": ""} for name in "abcd"]
-
-    def rivals(place, *among):
-        each = {at: answer_losses(expit(known[at]), y) for at in among}
-        fits = {at: [SimpleNamespace(to_arrays=lambda at=at: {"at": at})] * 2 for at in among}
-        one = compared_with(0.5, rows, each)._replace(fits=fits)
-        return [(own["model"], own["arrays"]["at"]) for own in one.rivals(place, names, y)]
-
-    assert rivals(0, 0, 1, 3) == [("a", 0)] * 2 + [("b", 1)] * 2
-    assert rivals(2, 0, 1, 2, 3) == [] and rivals(2, 2, 3) == []

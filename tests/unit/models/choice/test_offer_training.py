@@ -1,5 +1,7 @@
 """Training of methods for offers, and their best offers."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -8,7 +10,13 @@ from counterweight.models.choice import offer_training
 from counterweight.models.choice.baselines import OfferLogistic
 from counterweight.models.choice.logitboost import LogisticTree, LogitBoost
 from counterweight.models.choice.offer_model import acceptance, optimal_offer, searched_offers
-from counterweight.models.choice.offer_training import PREDICTIONS, offer_rows, train_offers_repeat
+from counterweight.models.choice.offer_training import (
+    PREDICTIONS,
+    Compared,
+    answer_losses,
+    offer_rows,
+    train_offers_repeat,
+)
 from counterweight.tables.study_data import StudyData
 from scipy.special import expit
 
@@ -244,3 +252,38 @@ def test_claims_of_best_offers_cover_what_these_bring_or_have_no_interval(caplog
     found = totals_intervals(model, rows, scale, said, rng, 10)
     assert ("revenue_claimed", "soft") not in found and ("revenue_predicted", "soft") in found
     assert "hardly varied" in caplog.text
+
+
+def judged(each, fits=()):
+    """`Compared` methods of two folds, of which the losses of people are told by place."""
+    rows = len(each[0] if 0 in each else next(iter(each.values())))
+    losses = [each[place].mean() if place in each else np.inf for place in range(4)]
+    return Compared(losses, {}, each, np.arange(rows), np.arange(rows) % 2, fits)
+
+
+def test_of_methods_within_chance_of_the_best_the_first_is_taken():
+    noise = np.random.default_rng(3).normal(size=400)
+    noise = (noise - noise.mean()) / noise.std()
+    each = {0: 0.02 + 0.5 * noise, 1: np.zeros(400), 2: 0.2 + 0.5 * noise}
+    assert judged(each).near_best() == 0
+    each[0] = each[0] + 0.2
+    assert judged(each).near_best() == 1
+
+
+def test_rivals_are_told_where_a_method_misses_what_others_know():
+    """Log odds are a sum of two parts: a method that knows one misses something, the truth not."""
+    rng, rows = np.random.default_rng(4), 3000
+    parts = 1.5 * rng.normal(size=(2, rows))
+    y = (rng.random(rows) < expit(parts.sum(axis=0))).astype(float)
+    # With noise in place of the truth's last part, a method that nobody needs.
+    known = {0: parts[0], 1: parts[1], 2: parts.sum(axis=0), 3: rng.normal(size=rows)}
+    names = [{"model": name, "options": {}, "setting": ""} for name in "abcd"]
+
+    def rivals(place, *among):
+        each = {at: answer_losses(expit(known[at]), y) for at in among}
+        fits = {at: [SimpleNamespace(to_arrays=lambda at=at: {"at": at})] * 2 for at in among}
+        one = judged(each, fits)
+        return [(own["model"], own["arrays"]["at"]) for own in one.rivals(place, names, y)]
+
+    assert rivals(0, 0, 1, 3) == [("a", 0)] * 2 + [("b", 1)] * 2
+    assert rivals(2, 0, 1, 2, 3) == [] and rivals(2, 2, 3) == []

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.labeling.offered import OfferScale
 from counterweight.models.choice import offer_training
 from counterweight.models.choice.baselines import OfferLogistic
 from counterweight.models.choice.logitboost import LogisticTree, LogitBoost
@@ -287,3 +288,29 @@ def test_rivals_are_told_where_a_method_misses_what_others_know():
 
     assert rivals(0, 0, 1, 3) == [("a", 0)] * 2 + [("b", 1)] * 2
     assert rivals(2, 0, 1, 2, 3) == [] and rivals(2, 2, 3) == []
+
+
+class Moved(TwoSegments):
+    """Segments whose thresholds move with the second feature."""
+
+    def threshold_moves(self, X):
+        return 0.1 * X[:, 1]
+
+    def predict_acceptance(self, X, t, assignment="soft"):
+        return super().predict_acceptance(X, t - self.threshold_moves(X), assignment)
+
+
+@pytest.mark.parametrize("kind", [TwoSegments, Moved])
+def test_best_offers_are_told_with_the_chance_that_the_model_has_for_them(kind):
+    rng = np.random.default_rng(0)
+    X, t, scale = rng.normal(size=(50, 2)), rng.random(50), OfferScale(10.0, 20.0, "down")
+    told = offer_training.segment_predictions(kind(), X, t, scale)
+    for setting in ("hard", "soft"):
+        best = scale.scaled(told[setting]["best_offer"])
+        p = kind().predict_acceptance(X, best, setting)
+        assert told[setting]["best_p"] == pytest.approx(p, rel=1e-9)
+        # No offer of a grid earns more by the same chances.
+        for other in np.linspace(0, 1, 101):
+            earned = kind().predict_acceptance(X, np.full(50, other), setting)
+            earned = earned * scale.revenue(scale.offers(other))
+            assert (earned <= told[setting]["best_revenue"] + 1e-6).all()

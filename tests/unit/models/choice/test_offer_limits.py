@@ -1,5 +1,7 @@
 """Offers under limits: against a linear programme, and against what must hold."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
@@ -139,3 +141,19 @@ def test_people_whose_offers_differ_between_assignments_that_tie_are_shared_out_
     cuts = [(0.0, np.zeros(2), first), (0.0, np.zeros(2), second)]
     made = programme._rounded(cuts, np.array([0.5, 0.5]), np.array([2.0, 2.0]), np.zeros(2))
     assert made.tolist() == [1, 0, 0, 1, 0, 1]
+
+
+def test_room_that_is_left_goes_first_to_who_earns_most_for_it():
+    """One earns 5 and takes all of 4, the other earns 3 and takes 1: the other, then nobody fits."""
+    gains, takes = np.array([5.0, 3.0]), np.array([[4.0], [1.0]])
+
+    def earned(choice):
+        return np.where(choice >= 0, gains, 0.0)
+
+    def use(choice):
+        return np.where(choice[:, None] >= 0, takes, 0.0)
+
+    nobody, everybody = np.full(2, -1), np.zeros(2, int)
+    given = SimpleNamespace(earned=earned, use=use)
+    found = _Programme._refilled(given, nobody, np.array([nobody, everybody]), np.array([4.0]))
+    assert found.tolist() == [-1, 0]

@@ -144,7 +144,7 @@ def test_people_whose_offers_differ_between_assignments_that_tie_are_shared_out_
 
 
 def test_room_that_is_left_goes_first_to_who_earns_most_for_it():
-    """One earns 5 and takes all of 4, the other earns 3 and takes 1: the other, then nobody fits."""
+    """One earns 5 and takes all of 4, the other earns 3 and takes 1: the other is first."""
     gains, takes = np.array([5.0, 3.0]), np.array([[4.0], [1.0]])
 
     def earned(choice):

@@ -233,8 +233,8 @@ def drawn_offers(comparison, chosen, X, t, y, scaling, told=None):
         by_answers[own] = best_single(made[~own], answers[~own], revenue, choices)
     shared = accept(made), drawn_density(made), revenue
     best, one, other = (
-        drawn_value(made, answers, offers, accept(offers), *shared)
-        for offers in (offers, by_curves, by_answers)
+        drawn_value(made, answers, policy, accept(policy), *shared)
+        for policy in (offers, by_curves, by_answers)
     )
     everyone = choices[earned.mean(axis=0).argmax()]
     # Answers near one offer are few: their choice is taken where it is better beyond chance.

@@ -7,6 +7,8 @@ cannot differ from the schemas, ``OPTIONS`` and docstrings that it is made of.
 """
 
 import inspect
+import json
+import os
 import re
 import shutil
 import sys
@@ -40,11 +42,19 @@ PAGES = (
 MEASURES = "workflow/counterweight/reporting/measures.csv"
 #: Stems and terms that say the same, which the search of reports knows, too.
 WORDS = [f"workflow/counterweight/reporting/templates/{name}.js" for name in ("same", "words")]
+#: What people ask, and the page that answers.
+QUESTIONS = ROOT / "docs" / "questions.md"
 KINDS = {"own_table": "own.schema.yaml", "config": "config.schema.yaml"}
 #: How much a page counts in the search, by the beginning of its path: the first that fits.
 BOOSTS = {"docs/own_table/": 1.3, "docs/families/": 1.3, "docs/tutorials/": 1.2}
 BOOSTS |= {"docs/filter_format": 0.8, "docs/python_examples": 0.4, "docs/extending": 1.0}
-BOOSTS |= {"docs/papers": 0.8, "docs/": 1.2, "notebooks/": 0.7, "README": 0.8}
+BOOSTS |= {
+    "docs/questions": 0.3,
+    "docs/papers": 0.8,
+    "docs/": 1.2,
+    "notebooks/": 0.7,
+    "README": 0.8,
+}
 BOOSTS |= {"reference/python/": 0.75, "reference/glossary": 0.8, "reference/": 0.2}
 BOOSTS |= {"CHANGELOG": 0.5, "ARCHITECTURE": 0.7, "CONTRIBUTING": 0.7}
 INTRODUCTIONS = {
@@ -100,7 +110,8 @@ def lay_out(folder):
         shutil.copyfile(path, place)
     own = folder / "docs/search.js"
     texts = [path.read_text(encoding="utf-8") for path in (*map(ROOT.joinpath, WORDS), own)]
-    own.write_text("".join(texts), encoding="utf-8")
+    asked = f"const ASKED = {json.dumps(questions())};\n"
+    own.write_text(asked + "".join(texts), encoding="utf-8")
     made = {f"reference/{name}.md": text for name, text in reference().items()} | notebooks.pages()
     for name, text in made.items():
         path = folder / name
@@ -110,6 +121,20 @@ def lay_out(folder):
         text = path.read_text(encoding="utf-8")
         leading = re.sub(r"(\]\(\.\./notebooks/\w+)\.ipynb", r"\1.md", text)
         path.write_text(leading, encoding="utf-8")
+
+
+def questions():
+    """What people ask, by the page that answers, of `docs/questions.md`."""
+    lines = QUESTIONS.read_text(encoding="utf-8").splitlines()
+    found = [re.match(r"- \[(.+)\]\((.+)\): (.+)$", line) for line in lines]
+    return {home(QUESTIONS.parent / one[2]): [one[1], *one[3].split("; ")] for one in found if one}
+
+
+def home(path):
+    """Address on the site of a page of the repository."""
+    page = Path(os.path.normpath(path)).relative_to(ROOT)
+    page = page.with_name("index.md") if page.name == "README.md" else page
+    return page.with_suffix(".html").as_posix()
 
 
 def linked(page):

@@ -2,9 +2,9 @@
 // BM25F (Robertson & Zaragoza 2009): words of titles, of what a page is also called, of headings and of the text count by field; rare words before
 // common ones, the same word again and again for little. A page counts as a whole and by its best section. `words.js` and `same.js` of the reports
 // have stems, terms that say the same, and words that are near in meaning, which count for a part.
-const OF_PAGE = { title: 6, called: 4, lead: 2, heads: 1, text: 1 }, OF_SECTION = { title: 10, called: 4, text: 1 };
+const OF_PAGE = { title: 6, called: 4, lead: 2, heads: 1, asked: 1, text: 1 }, OF_SECTION = { title: 10, called: 4, text: 1 };
 const SATURATED = 1.5, LONG_TITLE = 0.6, LONG_TEXT = 0.75, LEAD = 60, BEST = 2.5, FIRST = 1.3, PHRASE = 1.2, SAID = 1;
-const BEGUN = 0.5, SAME_ROOT = 0.6, NEAR = 0.2, OTHER = 0.85;
+const QUESTION = 4, BEGUN = 0.5, SAME_ROOT = 0.6, NEAR = 0.2, OTHER = 0.85;
 
 const plain = (html) => html.replace(/<[^>]+>/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&").replace(/&\w+;|&#\d+;/g, " ");
 const split = (text) => {
@@ -50,7 +50,9 @@ const build = (docs) => {
     const one = { doc, fields, said, names: said.map((name) => joined(stems(name))), flat: joined(stems(text)) };
     if (!homes.has(home)) {
       one.first = true;
-      homes.set(home, { doc, sections: [], fields: { title: fields.title, called: [], heads: [], lead: fields.text.slice(0, LEAD), text: [] } });
+      const questions = (ASKED[home] || []).flatMap((one) => [one, ...one.split(/[,:]/)]).map((one) => new Set(split(one).filter((word) => !SMALL.has(word))));
+      const asked = [...new Set(questions.flatMap((one) => [...one]))];
+      homes.set(home, { doc, questions, sections: [], fields: { title: fields.title, called: [], heads: [], lead: fields.text.slice(0, LEAD), asked, text: [] } });
     }
     const page = homes.get(home);
     page.sections.push(one);
@@ -75,6 +77,10 @@ const meant = (word, _, asked) => {
     if (one.startsWith(word) || (own.length > 3 && one.startsWith(own))) add(one, BEGUN * Math.sqrt(own.length / one.length));
   near(own, asked.map(stem)).forEach((one) => add(one, NEAR));
   return { own, found };
+};
+const rarity = ({ places, posted }, word) => {
+  const there = (posted.get(word) || new Map()).size;
+  return Math.log(1 + (places.length - there + 0.5) / (there + 0.5));
 };
 // How rare the word is among places: by the word itself, or by what is found in its stead.
 const worth = ({ places, posted }, { own, found }) => {
@@ -117,6 +123,18 @@ const heading = ({ fields }, asked) => {
   const title = new Set(fields.title.filter((word) => !SMALL.has(word))), said = asked.filter(({ own }) => title.has(own)).length;
   return (said / asked.length) * Math.min(1, said / (title.size || 1));
 };
+// How near the query is to a question that the page answers: 1 where both have the same words.
+const question = (page, asked) => {
+  const weigh = (word) => rarity(pages, word), whole = asked.reduce((sum, one) => sum + weigh(one.own), 0);
+  return Math.max(0, ...page.questions.map((words) => {
+    let said = 0, met = 0;
+    asked.forEach(({ own, found }) => {
+      const [word, share] = [...words].reduce((best, one) => ((found.get(one) || 0) > best[1] ? [one, found.get(one)] : best), ["", 0]);
+      said += share * weigh(own), met += share * weigh(word);
+    });
+    return Math.sqrt((said / whole) * Math.min(1, met / [...words].reduce((sum, one) => sum + weigh(one), 0))) * (said / whole);
+  }));
+};
 const ranked = (query) => {
   const all = [...new Set(query.match(/[\p{L}\p{N}_]+/gu) || [])], said = all.filter((word) => !SMALL.has(word));
   const asked = (said.length ? said : all).map(meant), parts = scored(sections, asked);
@@ -128,7 +146,7 @@ const ranked = (query) => {
     shown.sort((a, b) => b.score - a.score).splice(6);
     const best = shown.length ? shown[0] : { score: 0, terms: {} };
     if (!shown.some((hit) => hit.location === page.doc.location)) shown.push({ ...page.doc, score: 0, terms: best.terms });
-    return { score: (score * held + BEST * best.score) * (page.doc.boost || 1), shown, asked };
+    return { score: (score * held + BEST * best.score) * (page.doc.boost || 1) + QUESTION * question(page, asked), shown, asked };
   });
 };
 // A query, and the same in other terms of the field, which count a little less.

@@ -129,9 +129,9 @@ def check_page(shown, path, widths=WIDTHS, themes=THEMES):
         return list(dict.fromkeys(problems + found))
 
 
-def ask(page, name):
-    """The answer of one of the probes."""
-    return page.evaluate(f"() => {{ {_PROBES}\nreturn probes.{name}(); }}")
+def ask(page, name, *given):
+    """The answer of one of the probes, which may be given something."""
+    return page.evaluate(f"given => {{ {_PROBES}\nreturn probes.{name}(...given); }}", given)
 
 
 @functools.cache

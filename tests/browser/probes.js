@@ -59,9 +59,40 @@ const probes = {
   settled: () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))),
   height: () => document.documentElement.scrollHeight,
 
-  // Findings of axe-core: rule, what it asks for, where.
-  async axe() {
-    const {violations} = await axe.run({resultTypes: ["violations"]});
+  // Findings of axe-core in the page or a part of it, by all rules but those that are `off`, or in
+  // colours alone: rule, what it asks for, where. Texts of one look on one ground have one contrast,
+  // which is what takes time: it is asked of the first of each in sight in a page.
+  async axe(within = null, colours = false, off = []) {
+    const looks = self.looks ||= new Set(), grounds = new Map(), ask = {resultTypes: ["violations"]};
+    const ground = e => {
+      if (!e) return "";
+      if (!grounds.has(e)) {
+        const {backgroundColor, backgroundImage, opacity, position} = getComputedStyle(e);
+        const own = [backgroundColor, backgroundImage, opacity, position].join(" ");
+        const plain = own === "rgba(0, 0, 0, 0) none 1 static";
+        grounds.set(e, ground(e.parentElement) + (plain ? "" : `>${e.tagName} ${own}`));
+      }
+      return grounds.get(e);
+    };
+    const before = looks.size;
+    for (const e of (within ? document.querySelector(within) : document.body).querySelectorAll("*")) {
+      const told = [...e.childNodes].some(one => one.nodeType === Node.TEXT_NODE && one.data.trim());
+      const {color, fontSize, fontWeight, textShadow, display} = getComputedStyle(e);
+      const look = [e.tagName, e.getAttribute("class"), color, fontSize, fontWeight, textShadow, display];
+      const known = looks.size;
+      const seen = (told || e.matches("input, select, textarea")) && e.checkVisibility();
+      if (seen) looks.add(`${ground(e)} ${look.join(" ")}`);
+      e.toggleAttribute("data-asked", looks.size > known);
+    }
+    const found = [];
+    if (looks.size > before) {
+      found.push(await axe.run("[data-asked]", {...ask, runOnly: ["color-contrast"]}));
+    }
+    if (!colours) {
+      const rules = Object.fromEntries(["color-contrast", ...off].map(one => [one, {enabled: false}]));
+      found.push(await axe.run(within ?? document, {...ask, rules}));
+    }
+    const violations = found.flatMap(one => one.violations);
     return violations.map(v => `${v.id} (${v.help}): ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join("; ")}`);
   },
 };

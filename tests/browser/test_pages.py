@@ -8,7 +8,7 @@ pytestmark = pytest.mark.skipif(bool(pages.missing()), reason=pages.missing() or
 
 BAD = """<!doctype html><html lang="en"><head><title>Bad</title></head><body><main>
 <h1>Bad</h1><h3>Too deep</h3><a href="nowhere.html">a</a><a href="#nowhere">b</a>
-<p style="color:#bbb;background:#fff">Pale</p><div style="width:900px">Wide</div>
+<p>Dark</p><p style="color:#bbb;background:#fff">Pale</p><div style="width:900px">Wide</div>
 <svg viewBox="0 0 100 20" width="300"><rect width="100" height="20" fill="#222"/>
 <text y="15" fill="#444">dark on dark</text></svg>
 <img src="picture.png"><script>missing()</script></main></body></html>"""

@@ -41,6 +41,13 @@ def test_delong_error_is_the_variance_of_the_two_sample_u_statistic():
     assert metrics.auc(y, p)[1] == pytest.approx(expected)
 
 
+def test_the_error_of_balanced_accuracy_is_that_of_two_shares():
+    y, right = np.repeat([1, 0], [5, 4]), np.array([1, 1, 1, 0, 0, 1, 0, 0, 0])
+    p = np.where(right, y, 1 - y) * 0.8 + 0.1
+    error = np.sqrt((0.6 * 0.4 / 5 + 0.25 * 0.75 / 4) / 4)
+    assert metrics.balanced_accuracy(y, p) == pytest.approx((0.425, error))
+
+
 @pytest.mark.parametrize("name", ["accuracy", "balanced_accuracy", "auc", "log_loss", "brier"])
 def test_standard_errors_are_those_seen_over_samples(name):
     rng = np.random.default_rng(5)

@@ -86,6 +86,15 @@ def test_calibration_finds_the_line_that_chances_are_off_by():
     assert found(expit((logit(at) - 0.4) / 0.7)) == pytest.approx(at, abs=0.015)
 
 
+def test_a_chance_that_is_certain_counts_as_nearly_certain():
+    y, ones, at = np.array([0.0, 1, 1, 0]), np.ones(4), np.array([0.2, 1.0])
+    sure, nearly = (
+        calibration(y, np.clip([0.0, 1, 0, 1], near, 1 - near), ones)(at)
+        for near in (0, module.NEAREST)
+    )
+    assert sure == pytest.approx(nearly, rel=1e-12) and np.isfinite(sure).all()
+
+
 def test_few_rows_leave_chances_as_they_are():
     assert calibration(np.ones(1), np.array([0.5]), np.ones(1))(np.array([0.5]))[0] < 0.65
 

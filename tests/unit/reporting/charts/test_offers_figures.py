@@ -1,10 +1,18 @@
 """Figures of offers: in the units of who asks, with the printed example."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 import report_offers as offers
-from counterweight.reporting.charts.offers_figures import _ellipse, choice_model, past_offers
+from counterweight.reporting.charts.forms import Look
+from counterweight.reporting.charts.offers_figures import (
+    _curve,
+    _ellipse,
+    choice_model,
+    past_offers,
+)
 from counterweight.reporting.numbers import StudyNumbers
 from drawn_studies import draw
 
@@ -129,3 +137,17 @@ def test_curves_have_the_revenue_of_their_acceptance(study_of):
     tops = above.groupby("series", sort=False)["at"].apply(list)
     for place, ats in zip(best, tops, strict=False):
         assert np.isclose(ats, found["best"][place]).any()
+
+
+@pytest.mark.parametrize(
+    ("seen", "drawn"), [((40, 40), (39.5, 40.5)), ((40, 40.4), (39.7, 40.7)), ((20, 60), (20, 60))]
+)
+def test_a_range_of_past_offers_is_never_too_short_to_be_seen(seen, drawn):
+    strokes = []
+    panel = SimpleNamespace(line=lambda *_, **__: None, key=lambda *_: None)
+    panel.ax = SimpleNamespace(plot=lambda x, y, **_: strokes.append((x, y)))
+    points = [(0.0, 0.0), (30.0, 60.0), (100.0, 200.0)]
+    look, scale = Look("black", ""), SimpleNamespace(low=0.0, high=100.0)
+    _curve(panel, "a segment", scale, points, look, seen)
+    ((x, y),) = strokes
+    assert (x[0], x[-1]) == pytest.approx(drawn) and y == pytest.approx(2 * x)

@@ -117,6 +117,29 @@ def test_memory_is_told_in_mb():
     assert 0 <= largest_memory(of_children=True) < 10**6
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the heap of Linux")
+@pytest.mark.parametrize("keeping", [False, True])
+def test_memory_that_was_given_back_is_there_for_the_next_arrays(keeping):
+    code = """
+import resource, sys
+import numpy as np
+from counterweight.tables.jobs import keep_memory
+if sys.argv[1] == "True":
+    keep_memory()
+def cleared():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    held = [np.ones(3 << 17) for _ in range(20)]  # 3 MiB each
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+cleared()
+print(cleared() * resource.getpagesize() / (60 << 20))
+"""
+    made = subprocess.run(
+        [sys.executable, "-c", code, str(keeping)], capture_output=True, text=True, check=True
+    )
+    share = float(made.stdout)
+    assert share < 0.1 if keeping else share > 0.5
+
+
 def test_training_tells_its_repeats_and_writes_what_each_gave(tmp_path, caplog):
     given = {"job": {"given": {"repeats": 2}, "run": "", "uses": ()}}
     output = SimpleNamespace(model=tmp_path / "m", predictions=tmp_path / "p")

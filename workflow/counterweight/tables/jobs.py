@@ -164,6 +164,23 @@ def end_with(parent):
     threading.Thread(target=watch, daemon=True).start()
 
 
+#: Parameters of ``mallopt`` and their values: bytes at the end of the heap that are kept, bytes by
+#: which it grows beside what is asked for, and from which on an array has a mapping of its own.
+KEPT_MEMORY = {-1: 256 << 20, -2: 16 << 20, -3: 32 << 20}
+
+
+def keep_memory():
+    """Keep memory that was given back for the arrays that come next, as far as `KEPT_MEMORY` says.
+
+    Steps of a fit make arrays of some MB anew each time. By itself the C library of Linux gives
+    their memory back to the system each time, which has to clear it for the next: up to a fifth of
+    a job's CPU time. Elsewhere nothing is changed.
+    """
+    if sys.platform == "linux" and hasattr(system := ctypes.CDLL(None), "mallopt"):
+        for parameter, value in KEPT_MEMORY.items():
+            system.mallopt(parameter, value)
+
+
 def _begin_part(parent):
     """What a process of `over_repeats` begins with: it has no log of its own to end."""
     end_with(parent)
@@ -206,6 +223,7 @@ def running(job):
     """The job that Snakemake gives a script, with its spec, logged while the block runs."""
     if parent := os.environ.pop(PARENT, None):
         end_with(int(parent))
+    keep_memory()
     given = job.params.job["given"]
     names = {"dataset": "data set", "study": "study"}
     where = {names[key]: given[key] for key in names if key in given}

@@ -111,6 +111,7 @@ class StudyData:
         self.labels = by_repeat(labels)
         self.weights = None if weights is None else by_repeat(weights)
         self.truth = None if truth is None else by_repeat(truth)
+        self._lately = None, {}
         groups = (name for name in labels if name.startswith(self.GROUP))
         self.group_columns = [name.removeprefix(self.GROUP) for name in groups]
 
@@ -124,20 +125,33 @@ class StudyData:
         """The same from Parquet files; those that are not needed may be left out or empty."""
         weights, truth = (read_columns(path) if path else None for path in (weights, truth))
         known = read_facts(features).get("categories")
-        return cls(read_columns(features), read_columns(labels), weights, truth, known)
+        labels = read_columns(labels, categories=["role"])
+        # Texts of a fixed width take a fraction of the time of objects.
+        codes, roles = labels["role"]
+        labels["role"] = np.array(roles)[codes]
+        return cls(read_columns(features), labels, weights, truth, known)
 
     def rows_of(self, repeat):
         """Positions in `X` of all rows of a repeat, in the order of its labels."""
-        return found_rows(
-            self.rows,
-            self.labels[repeat]["row"],
-            f"Labels of repeat {repeat} are of rows that the features do not have: delete the "
-            "results of the study and run again.",
-        )
+        kept = self._kept(repeat)
+        if "places" not in kept:
+            kept["places"] = found_rows(
+                self.rows,
+                self.labels[repeat]["row"],
+                f"Labels of repeat {repeat} are of rows that the features do not have: delete the "
+                "results of the study and run again.",
+            )
+        return kept["places"]
+
+    def _kept(self, repeat):
+        """What is kept of the repeat that was looked at last, and of no other."""
+        if self._lately[0] != repeat:
+            self._lately = repeat, {}
+        return self._lately[1]
 
     def positions(self, repeat, mask):
         """Positions in `X` of the rows of a repeat where `mask` holds."""
-        return np.searchsorted(self.rows, self.labels[repeat]["row"][mask])
+        return self.rows_of(repeat)[mask]
 
     def taken(self, where):
         """Rows of `X` to be looked at a block at a time: as they are made, where they are many."""
@@ -148,8 +162,11 @@ class StudyData:
         return np.arange(len(where))
 
     def role(self, repeat, name):
-        """Mask over the rows of a repeat."""
-        return self.labels[repeat]["role"] == name
+        """Mask over the rows of a repeat; it is kept, and not to be changed."""
+        kept = self._kept(repeat)
+        if ("role", name) not in kept:
+            kept["role", name] = self.labels[repeat]["role"] == name
+        return kept["role", name]
 
     def selected_share(self, repeat):
         """Labeled rows as a share of all training rows."""
@@ -165,7 +182,7 @@ class StudyData:
         labels = self.labels[repeat]
         if self.truth is not None and not seen:
             mask = self.role(repeat, "unlabeled")
-            mask = labels["role"] != "test" if target == "general" else mask
+            mask = ~self.role(repeat, "test") if target == "general" else mask
             if self.drawn_by is not None:
                 mask = self._as_many(repeat, target, mask)
             y = self.truth[repeat][f"y_{target}"][mask]

@@ -117,7 +117,9 @@ def test_prices_lead_with_what_they_bring(told):
         study={"models": [{"model": "offer_logistic"}], "bootstrap": 5},
     )
     best = answers("offers")["best_revenue"]
-    assert f"a person is expected to bring {amount(best.mean())}, and all {len(best)}" in answer
+    asked = f"a person is expected to bring {amount(best.mean())} [INTERVAL], and all {len(best)}"
+    pattern = re.escape(asked).replace(r"INTERVAL", rf"{FIGURE}, {FIGURE}")
+    assert re.search(pattern, answer)
 
 
 def test_groups_of_several_words_stand_in_quotation_marks(told):

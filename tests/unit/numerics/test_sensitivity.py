@@ -111,6 +111,33 @@ def test_at_gamma_1_bounds_are_the_doubly_robust_estimate_with_its_error(own):
     assert (numbers.low[0], numbers.high_error[0]) == pytest.approx((value, error))
 
 
+@pytest.mark.parametrize("name", ["rate", "brier", "number"])
+def test_known_outcomes_of_the_target_itself_add_no_error(name):
+    """Everyone's error is that of hidden rows, by their share; none where nobody is hidden."""
+    y, known = some_repair(rows=200)
+    p = np.concatenate([P, known.p])
+    hidden = np.arange(len(p)) < len(P)
+    share, own = hidden.mean(), np.full(200, 1 / len(p))
+    both = Repair(known.residual, known.p, own + share * known.share, own)
+
+    def made(p, repair, hidden):
+        if name == "number":
+            return SweptNumber(p, repair, None, hidden, finite=True).sweep()
+        slope, base = (np.ones(len(p)), 0.0) if name == "rate" else brier_parts(p)
+        steep = 1.0 if name == "rate" else brier_parts(repair.p)[0]
+        repair = Repair(repair.residual, repair.p, repair.weight, repair.own, steep)
+        return SweptMean(p, slope, base, None, hidden, repair, finite=True).sweep()
+
+    everyone, some = made(p, both, hidden), made(P, known, None)
+    for end in ("low_error", "high_error"):
+        np.testing.assert_allclose(getattr(everyone, end), share * getattr(some, end))
+    own = np.full(200, 1 / 200)
+    nobody = made(known.p, Repair(known.residual, known.p, own, own), np.zeros(200, bool))
+    assert nobody.high_error.max() < 1e-12
+    if name != "brier":
+        np.testing.assert_allclose(nobody.low, y.mean())
+
+
 def test_bounds_of_numbers_are_the_worst_weights_within_the_factor():
     values, weight = RNG.normal(size=60), RNG.exponential(size=60)
     low, high, *_ = step_bounds(values, weight, [1.0, 3.0])
@@ -173,6 +200,24 @@ def test_estimated_bounds_hold_the_truth_in_95_of_100_worlds():
             low, high = swept(p, slope, base, gammas=[2.0], repair=own).widened()
             held[name] += low[0] <= (base + slope * p0).mean() <= high[0]
     assert min(held.values()) >= 0.95 * worlds, held
+
+
+def test_at_random_intervals_hold_the_mean_of_these_very_rows_in_95_of_100_worlds():
+    """Half of the labeled are fitted to, half tried, and all labels are known."""
+    rng, worlds, held = np.random.default_rng(10), 300, 0
+    for _ in range(worlds):
+        X = rng.normal(size=(1200, 2))
+        p1 = expit(X @ [1.0, -0.7] - 0.3)
+        y = (rng.random(1200) < p1).astype(float)
+        chance = expit(0.5 - X[:, 0])
+        s = rng.random(1200) < chance
+        coef, intercept, *_ = fit_logistic(X[s][::2], y[s][::2].astype(int))
+        p = logistic_probability(X, coef, intercept)
+        test = np.flatnonzero(s)[1::2]
+        known = Repair(y[test] - p[test], p[test], (1 - chance[test]) / chance[test])
+        low, high = swept(p[~s], finite=True, repair=known, gammas=[1.0]).widened()
+        held += low[0] <= y[~s].mean() <= high[0]
+    assert 0.92 * worlds <= held <= 0.98 * worlds, held
 
 
 def test_estimated_bounds_of_a_number_hold_the_truth_in_95_of_100_worlds():

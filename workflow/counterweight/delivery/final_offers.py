@@ -321,10 +321,12 @@ def chosen_method(job, X, t, answers, asked, losses=None):
     """A candidate, all losses by place, and how they were `Compared`, None where they were not.
 
     It is that of least log loss on answers not seen; where they are cross-validated on a table of
-    one's own, the first one whose loss is within a standard error of the least. With ``place``.
+    one's own, the first one whose loss is within a standard error of the least. With ``place``. A
+    single one on a table of one's own is cross-validated, too, for what its offers earn by answers.
     """
     candidates = job.given["candidates"]
-    if len(candidates) == 1:
+    alone = len(candidates) == 1
+    if alone and not job.given["everybody"]:
         return candidates[0] | {"place": 0}, {}, None
     refusals, how, comparison = {}, "held-out", None
     if losses is None:
@@ -333,6 +335,8 @@ def chosen_method(job, X, t, answers, asked, losses=None):
         comparison = compared(X, t, answers, candidates, rng, asked, **most)
         losses, refusals = comparison.losses, comparison.refusals
         how = "cross-validated"
+    if alone and refusals:  # of a part of the rows: the fit to all says what is wrong, if anything
+        return candidates[0] | {"place": 0}, {}, None
     if len(refusals) == len(candidates):
         raise CounterweightError(f"No method can be delivered. {refusals[0]}")
     known = {}

@@ -110,6 +110,22 @@ def turn_records(conclusion, mean, limit=0.0):
     ]
 
 
+def begun_at(sweep, told):
+    """A `Sweep` moved to begin at a told `Estimate`, its errors in ratio to begin at the told one.
+
+    The latter is by groups of rows, and by weights that have an error of their own.
+    """
+    offset, error = told.value - sweep.low[0], told.standard_error
+    # Its interval may have a quantile of t; ends that are bounds are no interval.
+    by_ends = (told.high - told.low) / 2 / NORMAL
+    error = by_ends if by_ends < 1.5 * error else error
+    moved = {end: getattr(sweep, end) + offset for end in ("low", "high", "fewer", "more")}
+    if np.isfinite(error) and sweep.low_error[0] > 0:
+        ends = ("low_error", "high_error")
+        moved |= {end: getattr(sweep, end) * (error / sweep.low_error[0]) for end in ends}
+    return replace(sweep, **moved)
+
+
 def parts_beyond(parts, others):
     """Slope and base of a difference of two quantities."""
     return tuple(np.subtract(one, other) for one, other in zip(parts, others, strict=True))
@@ -222,7 +238,7 @@ class TargetRows:
     `weight` (T,) are design weights, or weights to the target where labeled rows stand for it.
     `tested` (M,) are the places of labeled rows, with their outcomes `y` and weights `to_target`;
     `own` (M,) is a row's own share of the target, `labeled_mean` their mean outcome by design
-    weights.
+    weights. `finite` says that the target are these rows, and not a population of them.
     """
 
     where: np.ndarray
@@ -233,6 +249,7 @@ class TargetRows:
     to_target: np.ndarray
     own: np.ndarray
     labeled_mean: float
+    finite: bool = True
 
     @property
     def least(self):
@@ -257,24 +274,25 @@ class TargetRows:
         places = np.searchsorted(data.rows, tested.row)
         all_of_them, none = np.ones(len(places), bool), np.zeros(len(places))
         weight, mean = tested.weight, float(np.average(tested.y, weights=tested.design))
-        return cls(places, all_of_them, weight, places, tested.y, weight, none, mean)
+        return cls(places, all_of_them, weight, places, tested.y, weight, none, mean, False)
 
     def mean(self, p, parts=(1.0, 0.0), slope=1.0, centre=0.0):
         """The `SweptMean` of a quantity, from the chances of all rows of the table."""
         repair = Repair(self.y - p[self.tested], p[self.tested], self.to_target, self.own, slope)
-        return SweptMean(
-            p[self.where], *parts, self.weight, self.hidden, repair=repair, centre=centre
-        )
+        told = {"repair": repair, "centre": centre, "finite": self.finite}
+        return SweptMean(p[self.where], *parts, self.weight, self.hidden, **told)
 
     def quality(self, p, parts, centre=0.0):
-        """As `mean`, of slope and base of all rows of the table."""
+        """As `mean`, of slope and base of all rows of the table, of a population of such rows."""
         slope, base = parts
-        return self.mean(p, (slope[self.where], base[self.where]), slope[self.tested], centre)
+        made = self.mean(p, (slope[self.where], base[self.where]), slope[self.tested], centre)
+        return replace(made, finite=False)
 
     def number(self, values):
         """The `SweptNumber`, from the estimates of all rows of the table."""
         repair = Repair(self.y - values[self.tested], values[self.tested], self.to_target, self.own)
-        return SweptNumber(values[self.where], repair, self.weight, self.hidden)
+        told = values[self.where], repair, self.weight, self.hidden
+        return SweptNumber(*told, finite=self.finite)
 
 
 def sensitivity_records(rows, p, answers, delivered, *, binary, centre=0.0, estimate=None):
@@ -282,17 +300,16 @@ def sensitivity_records(rows, p, answers, delivered, *, binary, centre=0.0, esti
 
     `p` (n,) are estimates of all rows of the table as among labeled ones, of labeled rows out of
     fold; `answers` (n,) those of each method after a tilt, `centre` the tilt that is swept around.
-    The sweep of the mean outcome begins at `estimate`, as it is told elsewhere.
+    The sweep of the mean outcome begins at the `Estimate` that is told elsewhere, with its error.
     """
     if not rows.hidden.any():
         return []
     metric, bounds = ("swept_rate", SHARE) if binary else ("swept_mean", (rows.least, np.inf))
     mean = rows.mean(p, centre=centre) if binary else rows.number(p)
     sweep = mean.sweep()
-    offset = 0.0 if estimate is None else estimate - sweep.low[0]
-    moved = {end: getattr(sweep, end) + offset for end in ("low", "high", "fewer", "more")}
-    records = sweep_records(metric, replace(sweep, **moved), True, bounds)
-    records += turn_records("rate", mean, rows.labeled_mean - offset)
+    begun = sweep if estimate is None else begun_at(sweep, estimate)
+    records = sweep_records(metric, begun, True, bounds)
+    records += turn_records("rate", mean, rows.labeled_mean - (begun.low[0] - sweep.low[0]))
     if not binary:
         return records
     q = answers[delivered]

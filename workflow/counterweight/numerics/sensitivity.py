@@ -121,6 +121,9 @@ class SweptMean:
         None where `p` is known.
     centre : float
         Shift of the log odds that Γ is swept around: 0 around missing at random.
+    finite : bool
+        The rows are the whole target, and known outcomes are known: errors are those of hidden
+        outcomes and of what is learned. Else rows are a sample of the target.
     """
 
     p: np.ndarray
@@ -130,6 +133,7 @@ class SweptMean:
     hidden: np.ndarray | None = None
     repair: Repair | None = None
     centre: float = 0.0
+    finite: bool = False
 
     def __post_init__(self):
         p = as_numbers(self.p, "chances")
@@ -152,12 +156,25 @@ class SweptMean:
         [-shift, shift] at which the mean is least, or largest.
         """
         value, mean, parts = self._parts(shift, side)
-        variance = np.square(self.weight) @ np.square(value - mean)
-        moved, known = 0.0, self.repair
+        known, moved = self.repair, parts.sum()
+        variance = self._variance(value, mean)
         if known is not None:
-            moved = parts.sum()
-            variance += np.square(parts - known.share * moved).sum()
+            # Of these very rows what an outcome says of itself is known.
+            own = known.own * known.slope * known.residual if self.finite else 0.0
+            share = np.maximum(known.share - known.own, 0) if self.finite else known.share
+            share = share / share.sum() if share.any() else known.share
+            variance += np.square(parts - own - share * (parts - own).sum()).sum()
         return float(mean + moved), float(np.sqrt(variance))
+
+    def _variance(self, value, mean):
+        """Of the mean over the target given the fit: of drawn rows, or of hidden outcomes alone."""
+        if not self.finite:
+            return np.square(self.weight) @ np.square(value - mean)
+        base = np.broadcast_to(np.asarray(self.base, float), value.shape)
+        # With y of the chance q a row is worth base + slope y: (value - base)(base + slope - value)
+        # is slope² q (1 - q).
+        noise = (value - base) * (base + self.slope - value)
+        return np.square(self.weight * self.hidden) @ np.maximum(noise, 0)
 
     def mean(self, shift, side=0):
         """The mean alone, as of `at`."""
@@ -299,6 +316,7 @@ class SweptNumber:
     repair : Repair
         Labeled rows, whose residuals are the spread; its `p` and `slope` are not used.
     weight, hidden : array (T,), optional
+    finite : bool
         As of `SweptMean`.
     """
 
@@ -306,6 +324,7 @@ class SweptNumber:
     repair: Repair
     weight: np.ndarray | None = None
     hidden: np.ndarray | None = None
+    finite: bool = False
 
     def low(self, gamma):
         """The least mean that Γ allows."""
@@ -329,6 +348,13 @@ class SweptNumber:
         bounds = step_bounds(known.residual, to_hidden, (1.0, *gammas))
         own = to_target * (known.residual - shift)
         rows = np.square(share) @ np.square(values - mean)
+        if self.finite:
+            # Hidden outcomes, of which labeled rows tell the spread, and what is learned of them.
+            hidden = 1.0 if self.hidden is None else self.hidden
+            unseen = to_hidden / to_hidden.sum()
+            apart = known.residual - unseen @ known.residual
+            own = np.maximum(to_target - known.own, 0) * apart
+            rows = (np.square(share) * hidden).sum() * (unseen @ np.square(apart))
         ends, errors = [], []
         for bound, influence in zip(bounds[:2], bounds[2:], strict=True):
             ends.append(mean + shift + free * (bound[1:] - bound[0]))

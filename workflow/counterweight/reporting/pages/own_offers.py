@@ -38,16 +38,16 @@ def in_total(numbers):
         if offers.nunique() == 1:
             which = f"one offer of {_offer(offers.iloc[0])} to everybody"
         sentence = (
-            f"With {which} a person is expected to bring {told(best)}, and all {number(size, 0)} "
-            f"people {total(size * best)}"
+            f"With {which} a person is expected{_doubt(numbers, best)}, and all "
+            f"{number(size, 0)} people {total(size * best)}"
         )
     if priced.all():
         sentence += f"; with past offers it is {told(past)} a person and {total(size * past)}"
         sentence += " in all"
     where = ", within the limits" if limited else ""
-    cards = [
-        Card(f"Revenue a person{where}", told(best), "", f"{total(size * best)} in all, expected")
-    ]
+    ends = "" if limited else _ends_of(_put_right(numbers), best)
+    note = f"{total(size * best)} in all, expected"
+    cards = [Card(f"Revenue a person{where}", told(best), ends, note)]
     if priced.all():
         note = f"{total(size * past)} in all, expected with past offers"
         cards.append(Card("With past offers", told(past), "", note))
@@ -57,6 +57,32 @@ def in_total(numbers):
         note = f"{total(size * levels[at])} in all, with {_offer(float(at))} for everybody"
         cards.append(Card("One offer for all, by the model", told(levels[at]), "", note))
     return f"{sentence}.", cards
+
+
+def _put_right(numbers):
+    """The claim of the offers that are delivered, put right by answers to offers near them."""
+    part = "single" if requested(numbers, "single_instead") else "best"
+    return _drawn(numbers, "drawn_doubly_robust", part)
+
+
+def _ends_of(known, claimed):
+    """The interval, where it holds what is claimed; else ""."""
+    inside = known.low <= claimed <= known.high
+    return f"[{amount(known.low)}, {amount(known.high)}]" if inside else ""
+
+
+def _doubt(numbers, claimed):
+    """What a person is expected to bring, with its interval by answers where there is one."""
+    known = _put_right(numbers)
+    if math.isnan(known.low):
+        return f" by the model to bring {amount(claimed)}"
+    ends = _ends_of(known, claimed)
+    if ends:
+        return f" to bring {amount(claimed)} {ends}"
+    return (
+        f" by the model to bring {amount(claimed)} (by answers to offers near it "
+        f"{amount(known.mean)} [{amount(known.low)}, {amount(known.high)}])"
+    )
 
 
 #: Share of people whose best offer is an end of what was made, from which it is told.

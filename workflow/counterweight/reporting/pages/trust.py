@@ -318,8 +318,9 @@ BY_COLUMN = Sheet(
     _column_columns,
     first="As strong as",
     note=(
-        "Each column is left out in turn. Factors are beyond what other columns say, and hold in "
-        "95 % of all pairs of rows; Γ is the most that a hidden column with both could mean."
+        "Each column is left out in turn; the twelve strongest are shown. Factors are beyond what "
+        "other columns say, and hold in 95 % of all pairs of rows; Γ is the most that a hidden "
+        "column with both could mean."
     ),
     fold=True,
     best=False,

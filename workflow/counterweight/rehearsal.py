@@ -58,6 +58,7 @@ from counterweight.evaluation.rehearsed_copies import (
     summed_up,
 )
 from counterweight.labeling.columns import features_of
+from counterweight.numerics.checks import with_columns
 from counterweight.plan import components
 from counterweight.plan.stages import Stages
 from counterweight.plan.tasks import jobs_of_answer
@@ -285,7 +286,7 @@ def rehearse_log(job):
     reward, rate = labels["reward"], labels["keep_rate"]
     # How many rows of the log as it was each row stands for, and how much one counts.
     times, counts = np.where(reward == 0, 1 / rate, 1.0), labels["weight"]
-    by = table[given["by"]].assign(**{f"p {name}": p for name, p in taken.items()})
+    by = with_columns(table[given["by"]], {f"p {name}": p for name, p in taken.items()})
     expected = foretold(by.assign(propensity=labels["propensity"]), reward, None, rng)
     mean, draw = donors(expected, reward, times, _turned(given), rng)
     unit, users = np.arange(len(reward)), given["user"]
@@ -412,7 +413,7 @@ def _with_outcomes(table, column, seen, drawn):
     """The table with other outcomes where it has one, in its own words for yes and no."""
     words = [table[column][seen == code].iloc[0] for code in (0, 1)]
     made = pd.Series(words, dtype=table[column].dtype).take(np.asarray(drawn, int))
-    return table.assign(**{column: made.set_axis(table.index).where(~np.isnan(seen))})
+    return with_columns(table, {column: made.set_axis(table.index).where(~np.isnan(seen))})
 
 
 def rehearse_filter(job):

@@ -7,8 +7,14 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.hidden_labels import EITHER, sweep_predictions, sweep_records
-from counterweight.numerics.sensitivity import swept
+from counterweight.evaluation.hidden_labels import (
+    EITHER,
+    begun_at,
+    sweep_predictions,
+    sweep_records,
+)
+from counterweight.numerics.estimate import Estimate, around
+from counterweight.numerics.sensitivity import Sweep, swept
 from counterweight.numerics.tilt import tilted
 from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
@@ -351,10 +357,32 @@ def test_of_outcomes_that_are_not_negative_no_end_by_gamma_is(least):
     ends = {end: two for end in ("low", "high", "fewer", "more")}
     errors = {f"{end}_error": one for end in ("low", "high")}
     sweep = SimpleNamespace(gamma=one, **ends, **errors)
-    made = sweep_records("swept_mean", sweep, True, (least, np.inf))
-    told = {(record["metric"], record["variable"]): record["value"] for record in made}
-    assert told["swept_mean", "least"] == told["swept_mean", "more"] == 2.0
-    assert (("swept_mean_low", "least") in told) == (least == 0)
-    if least == 0:
-        assert told["swept_mean_low", "most"] == pytest.approx(2 * np.exp(-1.959964 / 2))
-        assert told["swept_mean_high", "least"] == pytest.approx(2 * np.exp(1.959964 / 2))
+    for known, share in ((0.0, 1.0), (1.0, 0.5)):
+        made = sweep_records("swept_mean", sweep, True, (least, np.inf), (known, share))
+        told = {(record["metric"], record["variable"]): record["value"] for record in made}
+        assert told["swept_mean", "least"] == told["swept_mean", "more"] == 2.0
+        # Half of the rows are hidden, 2 on average with an error of 2, where known ones make 1.
+        wide = np.exp(1.959964 / (2 * share**2) * (0.5 if share < 1 else 1.0))
+        low, high = known + share * 2 / wide, known + share * 2 * wide
+        if least != 0:
+            low, high = 2 - 1.959964, 2 + 1.959964
+        assert told["swept_mean_low", "most"] == pytest.approx(low)
+        assert told["swept_mean_high", "least"] == pytest.approx(high)
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (0.0, np.inf), (-np.inf, np.inf)])
+@pytest.mark.parametrize(("known", "share"), [(0.0, 1.0), (0.15, 0.4)])
+def test_a_sweep_begins_at_the_interval_that_is_told(bounds, known, share):
+    limits = [end if np.isfinite(end) else None for end in bounds]
+    ends = [known + share * float(end) for end in around(0.3, 0.25, limits)]
+    told = Estimate(known + share * 0.3, 0.02, *ends, 100, 100.0, 1.0)
+    gammas = np.array([1.0, 2.0])
+    means, errors = np.array([0.25, 0.35]), np.array([0.01, 0.012])
+    sweep = Sweep(gammas, means, means, means, means, errors, errors)
+    begun = begun_at(sweep, told, bounds, (known, share))
+    assert begun.low[0] == pytest.approx(told.value) and np.diff(begun.low) == pytest.approx(0.1)
+    assert begun.high_error[1] / begun.high_error[0] == pytest.approx(1.2)
+    made = sweep_records("swept_rate", begun, True, bounds, (known, share))
+    found = {(r["metric"], r["setting"], r["variable"]): r["value"] for r in made}
+    low, high = (found[f"swept_rate_{end}", "gamma=1.0", "least"] for end in ("low", "high"))
+    assert [low, high] == pytest.approx(ends)

@@ -9,15 +9,9 @@ import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling.column_report import column_report, report_table, secrets_of
+from counterweight.labeling.column_statistics import compared, line_share, plane_share
 from counterweight.labeling.split import tell_leaks
-from counterweight.labeling.target_leakage import (
-    FIRST_ROWS,
-    _compared,
-    _plane_share,
-    _Told,
-    known_by_label,
-    line_share,
-)
+from counterweight.labeling.target_leakage import FIRST_ROWS, _Told, known_by_label
 from counterweight.plan.components import columns_by_role
 from counterweight.reporting.study_page import column_doubts
 from scipy.special import expit
@@ -162,6 +156,28 @@ def test_what_an_offer_was_made_from_stays_however_well_it_tells_it():
         assert not names_left_out(asked(frame, market.ROLES))
 
 
+@pytest.mark.parametrize("names", [("rival", "off", "gap", "share"), ("d", "c", "b", "a")])
+@pytest.mark.parametrize("one_sum", [False, True])
+def test_of_what_gives_an_offer_what_is_taken_off_another_was_made_from_it(names, one_sum):
+    """Discounts vary more than list prices, so that they tell more of the offer than these do."""
+    rng = np.random.default_rng(5)
+    listed = rng.choice([1.79, 1.89, 1.99], 1000)
+    off = rng.choice([0.0, 0.1, 0.2, 0.3, 0.4], 1000)
+    rival, theirs = 2 + 0.1 * rng.integers(0, 5, (2, 1000))
+    theirs -= 2
+    price = listed - off
+    gap = rival - theirs - price
+    answer = (rng.random(1000) < expit(4 - 2 * price)).astype(float)
+    made = dict(zip(names, (rival, off, gap, off / listed), strict=True))
+    frame = pd.DataFrame({"listed": listed, "theirs": theirs, "price": price, "answer": answer})
+    frame = frame.assign(**made)
+    if not one_sum:
+        frame["rival, less"] = rival - theirs
+    facts = asked(frame, Market.ROLES)
+    assert set(names_left_out(facts)) == {*names[1:]}
+    assert all(frame[name].nunique() > 1 for name in names)
+
+
 def test_copies_of_groups_decisions_and_actions_are_left_out_or_refused(world):
     rng = np.random.default_rng(16)
     region = rng.choice(["n", "s", "w"], ROWS)
@@ -277,8 +293,8 @@ def test_a_quarter_of_the_rows_has_to_be_known(known, told):
     y = np.arange(100) % 2.0
     X = np.where(np.arange(100) < known, y, np.nan)[None]
     assert (line_share(y, X)[0] > 0.99) == told
-    assert (_plane_share(y, np.ones(100), X)[0] > 0.99) == told
-    assert (_compared(y, np.full(100, 0.5), X)[0] > 0.99) == told
+    assert (plane_share(y, np.ones(100), X)[0] > 0.99) == told
+    assert (compared(y, np.full(100, 0.5), X)[0] > 0.99) == told
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from counterweight.numerics.checks import (
     note_wrong,
     number_table,
     two_class_rows,
+    with_columns,
 )
 
 OPTIONS = {
@@ -198,3 +199,10 @@ def test_bounds_include_their_ends_unless_exclusive():
     for value in (0, 1):
         with pytest.raises(CounterweightError, match="above 0 and below 1"):
             check_options({"a": value}, half_open)
+
+
+def test_a_column_may_have_any_name():
+    frame = pd.DataFrame({"self": [1, 2], "other": ["a", "b"]})
+    made = with_columns(frame, {"self": [3, 4], "frame": [5, 6]})
+    assert made.to_dict("list") == {"self": [3, 4], "other": ["a", "b"], "frame": [5, 6]}
+    assert frame["self"].tolist() == [1, 2]

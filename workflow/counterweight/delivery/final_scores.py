@@ -526,7 +526,7 @@ def _sensitivity(data, rows, name, answers, tilt, asked, headline, hidden, elsew
         p, centre = _calibrated(data, p, tilt, asked), tilt.delta
         unmixed = replace(tilt, chance=None)
         made = {one: unmixed.moved(data.encoded, q, q, q)[0] for one, q in made.items()}
-    told = {"binary": data.binary, "centre": centre, "estimate": headline}
+    told = {"binary": data.binary, "centre": centre, "told": (headline, hidden)}
     records = sensitivity_records(rows, p, made, name, **told)
     told = headline, hidden, centre, elsewhere
     return records + strength_records(data, rows, p, *told)

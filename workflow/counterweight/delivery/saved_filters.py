@@ -17,6 +17,7 @@ from counterweight.delivery.saved_models import SavedModel, as_frame, encoded
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.encoding import Feature, TabularEncoder
+from counterweight.numerics.checks import with_columns
 from counterweight.numerics.coins import Key, canonical_ids, key_of_seed, person_uniforms, read_key
 from counterweight.numerics.geometry import interpolated_rows
 from counterweight.numerics.groups import drawn_parts
@@ -217,7 +218,7 @@ class SavedFilter(SavedModel):
             return frame  # told by `encoded`
         types, forms = ({name: told[k] for name, told in self.types.items()} for k in (0, 1))
         made = typed_like("The table of candidates", frame, types, needed=[*types], forms=forms)
-        return frame.assign(**{name: made[name].to_numpy() for name in types})
+        return with_columns(frame, {name: made[name].to_numpy() for name in types})
 
     def new_rows(self, path, columns, reading=None):
         """Candidates of a file, typed as the table that the column report `columns` is of."""

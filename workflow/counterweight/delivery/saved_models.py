@@ -18,6 +18,7 @@ from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.column_statistics import number_column
 from counterweight.labeling.encoding import Feature, TabularEncoder, fitted_encoder
+from counterweight.numerics.checks import with_columns
 from counterweight.numerics.estimate import html_facts
 from counterweight.plan.components import reference
 from counterweight.tables.formats import NO_TEXT, PLAIN_FORM
@@ -132,7 +133,7 @@ class SavedModel:
             return frame  # told by `encoded`
         told = {"needed": names, "forms": forms, "reading": reading, "first": first}
         made = typed_like(where, frame, types, **told)
-        return frame.assign(**{name: made[name].to_numpy() for name in names})
+        return with_columns(frame, {name: made[name].to_numpy() for name in names})
 
     def named(self, frame, first=0):
         """``{column: values}`` that tell the rows of a table apart: the id, else ``row``.

@@ -22,6 +22,7 @@ from counterweight.models.choice.offer_limits import allotted, columns_asked
 from counterweight.models.choice.offer_training import told_categories
 from counterweight.models.choice.offers_to_try import as_asked, coins_of_offers, experiment
 from counterweight.models.choice.pricing import FAR, Kinds, beyond, offers_made, pricer, quantiles
+from counterweight.numerics.checks import with_columns
 from counterweight.numerics.coins import own_key
 from counterweight.plan.components import load, reference
 from counterweight.tables.saved_form import writing_answers
@@ -332,7 +333,7 @@ class SavedOffers(SavedModel):
         if known:
             how = {"needed": known, "forms": forms, "reading": reading, "first": first}
             typed = typed_like(where, frame, types, **how)
-            frame = frame.assign(**{name: typed[name].to_numpy() for name in known})
+            frame = with_columns(frame, {name: typed[name].to_numpy() for name in known})
         return frame[list(names)]
 
     def accepted(self, X, offers):
@@ -514,7 +515,7 @@ def price_file(job):
                 drawn = drawn_by(job, "new experiment")
                 coins = coins_of_offers(saved, offers, drawn)
             columns, records = as_asked(saved, np.concatenate(X), own, limits, tried, coins)
-            write(offers.assign(**columns))
+            write(with_columns(offers, columns))
             for one in records:
                 name = " ".join(str(one[key]) for key in ("metric", "part") if key in one)
                 job.log.info("%s: %.6g", name, one["value"])

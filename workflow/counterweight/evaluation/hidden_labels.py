@@ -68,29 +68,36 @@ LEAST, NORMAL = 20, 1.959964
 ENDS = {"least": "low", "most": "high", "fewer": "fewer", "more": "more"}
 
 
-def sweep_records(metric, sweep, errors=False, bounds=(-np.inf, np.inf)):
+def sweep_records(metric, sweep, errors=False, bounds=(-np.inf, np.inf), rest=None):
     """Records of a `counterweight.numerics.sensitivity.Sweep`, kept within bounds.
 
-    With `errors` the bounds have standard errors; else repeats tell of chance.
+    With `errors` the bounds have standard errors; else repeats tell of chance. With a `rest`, what
+    known outcomes add to the mean and the share of hidden ones, they have intervals, too: hidden
+    outcomes have theirs on a scale on which it stays within the bounds.
     """
     records = []
+    known, share = rest or (0.0, 1.0)
+    least, most = (end if np.isfinite(end) else None for end in bounds)
     for at, gamma in enumerate(sweep.gamma):
         place = {"metric": metric, "setting": setting_name({"gamma": float(gamma)})}
         for variable, end in ENDS.items():
             value = float(np.clip(getattr(sweep, end)[at], *bounds))
-            if np.isfinite(value):
-                error = getattr(sweep, f"{end}_error", None) if errors else None
-                known = {} if error is None else {"standard_error": float(error[at])}
-                place["variable"] = variable
-                records.append(place | {"value": value} | known)
-                if known and np.isfinite(bounds[0]) and not np.isfinite(bounds[1]):
-                    # Of outcomes that are not negative no end is.
-                    ends = around(value, NORMAL * known["standard_error"], bounds)
-                    records += [
-                        place | {"metric": f"{metric}_{name}", "value": float(end)}
-                        for name, end in zip(("low", "high"), ends, strict=True)
-                        if np.isfinite(end)
-                    ]
+            if not np.isfinite(value):
+                continue
+            place["variable"] = variable
+            error = getattr(sweep, f"{end}_error", None) if errors else None
+            told = {} if error is None else {"standard_error": float(error[at])}
+            records.append(place | {"value": value} | told)
+            if rest and told:
+                half = NORMAL * told["standard_error"] / share
+                ends = known + share * np.array(
+                    around((value - known) / share, half, (least, most))
+                )
+                records += [
+                    place | {"metric": f"{metric}_{name}", "value": float(one)}
+                    for name, one in zip(("low", "high"), ends, strict=True)
+                    if np.isfinite(one)
+                ]
     return records
 
 
@@ -110,16 +117,27 @@ def turn_records(conclusion, mean, limit=0.0):
     ]
 
 
-def begun_at(sweep, told):
-    """A `Sweep` moved to begin at a told `Estimate`, its errors in ratio to begin at the told one.
+def begun_at(sweep, told, bounds, rest):
+    """A `Sweep` moved to begin at a told `Estimate`, its errors in ratio to begin at its interval.
 
-    The latter is by groups of rows, and by weights that have an error of their own.
+    The latter is by groups of rows, by weights that have an error of their own, by quantiles of t,
+    or what is known at least where few rows rest on data. Where it reaches a bound, errors begin at
+    the standard error.
     """
-    offset, error = told.value - sweep.low[0], told.standard_error
-    # Its interval may have a quantile of t; ends that are bounds are no interval.
-    by_ends = (told.high - told.low) / 2 / NORMAL
-    error = by_ends if by_ends < 1.5 * error else error
+    offset, (known, share) = told.value - sweep.low[0], rest
     moved = {end: getattr(sweep, end) + offset for end in ("low", "high", "fewer", "more")}
+    ends = told.value, told.low, told.high
+    value, low, high = (np.clip((one - known) / share, *bounds) for one in ends)
+    below, above = value - bounds[0], bounds[1] - value
+    with np.errstate(all="ignore"):
+        # Half the interval on the scale that `around` takes, over the slope of that.
+        wide, slope = high - low, 2.0
+        if np.isfinite(bounds[0]):
+            wide, slope = np.log((high - bounds[0]) / (low - bounds[0])), 2 / below
+        if np.isfinite(bounds[1]):
+            wide, slope = wide + np.log((bounds[1] - low) / (bounds[1] - high)), slope + 2 / above
+        by_ends = share * wide / slope / NORMAL
+    error = by_ends if np.isfinite(by_ends) else told.standard_error
     if np.isfinite(error) and sweep.low_error[0] > 0:
         ends = ("low_error", "high_error")
         moved |= {end: getattr(sweep, end) * (error / sweep.low_error[0]) for end in ends}
@@ -295,20 +313,25 @@ class TargetRows:
         return SweptNumber(*told, finite=self.finite)
 
 
-def sensitivity_records(rows, p, answers, delivered, *, binary, centre=0.0, estimate=None):
+def sensitivity_records(rows, p, answers, delivered, *, binary, centre=0.0, told=None):
     """Sweeps and breakdown values of the `delivered` method.
 
     `p` (n,) are estimates of all rows of the table as among labeled ones, of labeled rows out of
     fold; `answers` (n,) those of each method after a tilt, `centre` the tilt that is swept around.
-    The sweep of the mean outcome begins at the `Estimate` that is told elsewhere, with its error.
+    The sweep of the mean outcome begins where it is `told` elsewhere: `Estimate` of the target and
+    of its hidden rows.
     """
     if not rows.hidden.any():
         return []
     metric, bounds = ("swept_rate", SHARE) if binary else ("swept_mean", (rows.least, np.inf))
     mean = rows.mean(p, centre=centre) if binary else rows.number(p)
     sweep = mean.sweep()
-    begun = sweep if estimate is None else begun_at(sweep, estimate)
-    records = sweep_records(metric, begun, True, bounds)
+    begun, rest = sweep, None
+    if told:
+        share = float(rows.weight[rows.hidden].sum() / rows.weight.sum())
+        rest = told[0].value - share * told[1].value, share
+        begun = begun_at(sweep, told[0], bounds, rest)
+    records = sweep_records(metric, begun, True, bounds, rest)
     records += turn_records("rate", mean, rows.labeled_mean - (begun.low[0] - sweep.low[0]))
     if not binary:
         return records

@@ -28,9 +28,9 @@ from counterweight.tables.study_data import by_repeat, found_rows
 INFORMED = True
 #: It is told the constraints of a method, too.
 CONSTRAINTS = True
-#: Plain metrics that a probability of exactly 0 or 1 leaves meaningful.
-_PLAIN = ("accuracy", "balanced_accuracy", "auc", "brier")
-_DECIDED = ("accuracy", "balanced_accuracy")
+#: Plain metrics that are told: those of decisions, and those of chances, which rules that only say
+#: yes or no do not have.
+_DECIDED, _CHANCES = ("accuracy", "balanced_accuracy"), ("auc", "brier")
 #: Numbers of a fit that are reported as they are, if it has them.
 _NUMBERS = (
     *("feasible", "penalty", "coefficient_norm", "accepted", "behind", "collapsed"),
@@ -193,9 +193,10 @@ def _asked_records(asked, values, wanted, place):
 def _metric_records(metrics, data, p, decided, place):
     """Plain metrics on the rows with a label."""
     seen = data.y >= 0
+    told = _DECIDED if np.isin(p[seen], (0.0, 1.0)).all() else _DECIDED + _CHANCES
     for name, metric in metrics.items() if seen.any() else ():
         plain = known_name(metric)
-        if plain is None or plain in _PLAIN:
+        if plain is None or plain in told:
             shown = decided if plain in _DECIDED else p
             weight = data.weight[seen] if np.ptp(data.weight) else None
             value, error = metric(data.y[seen], shown[seen], weight)

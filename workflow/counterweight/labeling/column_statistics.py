@@ -11,6 +11,9 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 
+#: Rows of the rarer class, or of all of a number, below which nothing is concluded.
+LEAST = 10
+
 
 class NumberColumn(NamedTuple):
     """What was learnt of a column of numbers, dates (days since 1970-01-01) or booleans (1/0).
@@ -313,3 +316,69 @@ def drift_sentences(facts, *, psi=0.25, missing=0.05, unseen=0.01, outside=0.01,
             size = max(change, fact.unseen, fact.outside, fact.psi)
             told.append((-size, f"Column {fact.column!r} has changed: {'; '.join(parts)}."))
     return [sentence for _, sentence in sorted(told, key=lambda pair: pair[0])]
+
+
+# What columns tell of a number or of a class, many columns at once.
+
+
+def plain_auc(y, score):
+    """Probability that a positive scores above a negative, ties half; 0 of one class alone."""
+    from scipy.stats import rankdata
+
+    positive = y > 0
+    m = positive.sum()
+    if not 0 < m < len(y):
+        return 0.0
+    above = rankdata(score)[positive].sum() - m * (m + 1) / 2
+    return above / (m * (len(y) - m))
+
+
+def _centred(known, *values):
+    """Values less their means over the known columns of each row, 0 elsewhere."""
+    rows = np.maximum(known.sum(axis=1), 1)[:, None]
+    for x in values:
+        x = np.where(known, x, 0.0)
+        yield np.where(known, x - x.sum(axis=1)[:, None] / rows, 0.0)
+
+
+def line_share(y, X):
+    """Share of the variance of y that a line in each row of X explains, 0 if few are known."""
+    known = np.isfinite(X) & np.isfinite(y)
+    Y, X = _centred(known, y, X)
+    both, own, whole = (X * Y).sum(axis=1), (X * X).sum(axis=1), (Y * Y).sum(axis=1)
+    share = np.divide(both**2, own * whole, out=np.zeros(len(X)), where=own * whole > 0)
+    return np.where(known.sum(axis=1) >= max(LEAST, 0.25 * known.shape[1]), share, 0.0)
+
+
+def plane_share(y, a, X, both=False):
+    """Share of the variance of y that a, each row of X and perhaps their product explain."""
+    known = np.isfinite(X) & np.isfinite(y) & np.isfinite(a)
+    Y, *Z = _centred(known, y, a, X, *([a * X] if both else []))
+    Z = np.stack(Z, axis=1)
+    size = np.sqrt((Z * Z).sum(axis=2, keepdims=True))
+    Z = np.divide(Z, size, out=np.zeros_like(Z), where=size > 0)
+    # A ridge far below what counts keeps columns that are one from dividing by 0.
+    gram = Z @ Z.transpose(0, 2, 1) + 1e-9 * np.eye(Z.shape[1])
+    both = (Z @ Y[:, :, None])[:, :, 0]
+    share = (both * np.linalg.solve(gram, both[:, :, None])[:, :, 0]).sum(axis=1)
+    whole = (Y * Y).sum(axis=1)
+    share = np.divide(share, whole, out=np.zeros(len(X)), where=whole > 0)
+    return np.where(known.sum(axis=1) >= max(LEAST, 0.25 * known.shape[1]), share, 0.0)
+
+
+def compared(y, a, X):
+    """Share of the rows of either class, of the worse told, of which the larger of two tells it."""
+    known = np.isfinite(X) & np.isfinite(a)
+    sizes = np.maximum([(known & (y == one)).sum(axis=1) for one in (0.0, 1.0)], 1)
+    best = np.zeros(len(X))
+    for above in (a > X, a < X):
+        for said in (above, ~above):
+            right = [(known & (y == one) & (said == one)).sum(axis=1) for one in (0.0, 1.0)]
+            best = np.maximum(best, (right / sizes).min(axis=0))
+    return np.where(known.sum(axis=1) >= max(LEAST, 0.25 * known.shape[1]), best, 0.0)
+
+
+def explained(y, predicted):
+    """Share of the variance of y that predictions explain."""
+    spread = ((y - y.mean()) ** 2).sum()
+    return 1 - ((y - predicted) ** 2).sum() / spread if spread > 0 else 0.0

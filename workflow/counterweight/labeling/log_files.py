@@ -21,7 +21,7 @@ from counterweight.labeling.logs import (
     present,
     roles_of,
 )
-from counterweight.numerics.checks import note_wrong
+from counterweight.numerics.checks import note_wrong, with_columns
 from counterweight.numerics.log_sums import Columns, LogSums, begun
 from counterweight.tables.parquet import (
     ROW_GROUP,
@@ -431,7 +431,7 @@ def frames_of(rows, needed, types, forms, reading, keys=None):
         frame = frame.astype(dict.fromkeys(whole, float)) if whole else frame
         # A folder's name tells a text; a number where the role asks for one.
         told = {k: v if types[k] == "text" else pd.to_numeric(v) for k, v in keys.items()}
-        yield frame.assign(**told) if told else frame
+        yield with_columns(frame, told) if told else frame
 
 
 class PolicyColumns:

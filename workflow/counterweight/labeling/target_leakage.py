@@ -8,6 +8,15 @@ import re
 
 import numpy as np
 
+from counterweight.labeling.column_statistics import (
+    LEAST,
+    compared,
+    explained,
+    line_share,
+    plain_auc,
+    plane_share,
+)
+
 #: AUC, or share of variance, from which something is told near-perfectly; share of the rows of a
 #: class that are told.
 NEAR_PERFECT = 0.995
@@ -15,8 +24,6 @@ NEAR_PERFECT = 0.995
 EXACT = 1 - 1e-5
 #: Share of variance, and of the rows of a class, on a few rows from which all are looked at.
 LIKELY, LIKELY_OF_CLASS = 0.98, 0.9
-#: Rows of the rarer class, or of all of a number, below which nothing is concluded.
-LEAST = 10
 #: Rows of the rarer class below which only perfect is near-perfect, and from which it need be no
 #: nearer: between them an honest column is that good by chance, the fewer rows the more often.
 FEW, MANY = 50, 400
@@ -146,7 +153,7 @@ class Secret:
         m, n = int(known.sum()), int((~known).sum())
         if not self.closely or values.dtype.kind != "f" or min(m, n) < LEAST:
             return ""
-        auc = _auc(known, values[there])
+        auc = plain_auc(known, values[there])
         beyond_chance = 5 * np.sqrt((m + n + 1) / (12 * m * n))
         if abs(auc - 0.5) < max(APART - 0.5, beyond_chance):
             return ""
@@ -193,7 +200,7 @@ class Secret:
         least), then sums and products of several. Named of two is the one that tells more of an
         outcome alone, and less of an offer, most of which is told by what it was made from; of
         those that are `kept`, the other one; of several the one of greatest share, until the others
-        do not give the secret any more.
+        do not give the secret any more. What is taken off others to give an offer was made from it.
         """
         if not self.closely or len(self._parts) != 1:
             return {}
@@ -212,10 +219,7 @@ def learnt(name, values, **options):
 
 
 def of_offers(answers, offers):
-    """The secrets of people who got offers: their answers, and what was offered; NaN for none.
-
-    An offer is only told by a copy: what it was made from is honest.
-    """
+    """The secrets of people who got offers: their answers, and what was offered; NaN for none."""
     answers = np.where(np.isnan(offers), np.nan, answers)
     beside = {"offer": offers} if not np.isnan(offers).all() else {}
     return [learnt("answer", answers, beside=beside), learnt("offer", offers, copies=True)]
@@ -415,7 +419,7 @@ class _Told:
     def _quality(self, predicted, half):
         y = self.y[~half]
         if self.classes:
-            return _auc(y, predicted)
+            return plain_auc(y > 0, predicted)
         return explained(y, predicted)
 
     def _by_level(self, x, half):
@@ -474,23 +478,11 @@ class _Told:
             free = [name for name in free if name not in kept] or free
             if free and not {a, b} & found.keys():
                 alone |= {n: self.alone(columns[n]) for n in free if n not in alone}
-                found[(min if less else max)(free, key=alone.get)] = formula
-        if not less:
-            left = {name: sampled[name] for name in columns if name not in found}
-            found |= several_columns(self.y, left)
-        return found
-
-
-def _auc(y, score):
-    """Probability that a positive scores above a negative, ties half."""
-    from scipy.stats import rankdata
-
-    positive = y > 0
-    m = positive.sum()
-    if not 0 < m < len(y):
-        return 0.0
-    above = rankdata(score)[positive].sum() - m * (m + 1) / 2
-    return above / (m * (len(y) - m))
+                named = (min if less else max)(free, key=alone.get)
+                gap = less and _taken_off(self.y, sampled[a], sampled[b])
+                found[(a, b)[gap - 1] if gap and (a, b)[gap - 1] in free else named] = formula
+        left = {name: sampled[name] for name in columns if name not in found}
+        return found | several_columns(self.y, left, less)
 
 
 def pairs(y, columns):
@@ -526,13 +518,13 @@ def _classes(y):
 
 def _likely(y, a, others, classes):
     """Which formulas of one column and each other one may be exact, (formulas, others)."""
-    told = [_plane_share(y, a, others)]
+    told = [plane_share(y, a, others)]
     told += [line_share(y, value) for value in (a * others, a / others, others / a)]
     if classes:
         likely = [*(share >= LIKELY for share in told)]
-        return np.array([*likely, _compared(y, a, others) >= LIKELY_OF_CLASS])
+        return np.array([*likely, compared(y, a, others) >= LIKELY_OF_CLASS])
     logs = (np.log(np.where(x > 0, x, np.nan)) for x in (y, a, others))
-    return np.array([*told, _plane_share(*logs), _plane_share(y, a, others, both=True)]) >= LIKELY
+    return np.array([*told, plane_share(*logs), plane_share(y, a, others, both=True)]) >= LIKELY
 
 
 def _formula(y, a, x, b, z, likely, classes):
@@ -551,7 +543,7 @@ def _formula(y, a, x, b, z, likely, classes):
             if enough and (told := _exact(y[there], value[there])):
                 return _in_words(told, {words: value[there]}, y)
         if classes:
-            above = likely[4] and _compared(y, x, z[None])[0] >= NEAR_PERFECT
+            above = likely[4] and compared(y, x, z[None])[0] >= NEAR_PERFECT
             return f"told by which is larger, {a} or {b}" if above else ""
         if likely[4] and (told := _exact(y, x, z, powers=True)):
             return f"{np.exp(told[2]):.4g} × {a}^{told[0]:.3g} × {b}^{told[1]:.3g}"
@@ -586,22 +578,36 @@ def _exact(y, *columns, powers=False):
     return fitted.tolist() if share >= EXACT or (rounded and not _classes(y)) else []
 
 
-def several_columns(y, columns):
+def _taken_off(y, x, z):
+    """Which of two columns is taken off the other one to give y, 1 or 2; 0 for neither.
+
+    A discount or a gap between prices was made from an offer, and what it was taken off was not.
+    """
+    known = np.isfinite(x) & np.isfinite(z)
+    x, z, y = x[known], z[known], y[known]
+    if not (_exact(y, x, z) or _exact(y, x, z, x * z)):
+        return 0
+    slopes = np.linalg.lstsq(np.array([x - x.mean(), z - z.mean()]).T, y - y.mean())[0]
+    return int(slopes[0] < 0 < slopes[1]) + 2 * int(slopes[1] < 0 < slopes[0])
+
+
+def several_columns(y, columns, less=False):
     """What y is, by the column of greatest share in sums and products that give it exactly.
 
-    Until the others do not give y any more; y and `columns` as of `pairs`.
+    Until the others do not give y any more; y and `columns` as of `pairs`. Of an offer (`less`) it
+    is one that is taken off others, and products, by which offers may be made, are not looked for.
     """
     found = {}
-    for powers, words in ((False, "a sum"), (True, "a product of powers")):
+    for powers, words in ((False, "a sum"), (True, "a product of powers"))[: 1 if less else 2]:
         left = {name: x for name, x in columns.items() if name not in found}
-        while named := _largest(y, left, powers):
+        while named := _largest(y, left, powers, less):
             found[named] = f"{words} of {named} and other columns"
             del left[named]
     return found
 
 
-def _largest(y, numbers, powers):
-    """The column of greatest share where all of them give y, or None."""
+def _largest(y, numbers, powers, less=False):
+    """The column of greatest share where all of them give y, or None; see `several_columns`."""
     if powers and (_classes(y) or y.min() <= 0):
         return None
     if powers:
@@ -619,8 +625,13 @@ def _largest(y, numbers, powers):
     told = _exact(y, *(X if powers else X - X.mean(axis=1, keepdims=True)), powers=powers)
     if not told:
         return None
-    spread = (np.log(X) if powers else X).std(axis=1)
-    return list(numbers)[int(np.argmax(np.abs(told[:-1]) * spread))]
+    share = np.array(told[:-1]) * (np.log(X) if powers else X).std(axis=1)
+    off = np.flatnonzero(share < -1e-3 * y.std()) if less else []
+    if not len(off):
+        return list(numbers)[int(np.argmax(np.abs(share)))]
+    off = off[np.argsort(share[off])]
+    alone = (k for k in off if not _exact(y, *np.delete(X - X.mean(1, keepdims=True), k, 0)))
+    return list(numbers)[next(alone, off[0])]
 
 
 def _in_words(coefficients, columns, y):
@@ -645,54 +656,3 @@ def _step(y):
         if near < 0.1 and np.abs(parts - np.rint(parts)).max() <= near:
             return 10.0**power
     return 0.0
-
-
-def _centred(known, *values):
-    """Values less their means over the known columns of each row, 0 elsewhere."""
-    rows = np.maximum(known.sum(axis=1), 1)[:, None]
-    for x in values:
-        x = np.where(known, x, 0.0)
-        yield np.where(known, x - x.sum(axis=1)[:, None] / rows, 0.0)
-
-
-def line_share(y, X):
-    """Share of the variance of y that a line in each row of X explains, 0 if few are known."""
-    known = np.isfinite(X) & np.isfinite(y)
-    Y, X = _centred(known, y, X)
-    both, own, whole = (X * Y).sum(axis=1), (X * X).sum(axis=1), (Y * Y).sum(axis=1)
-    share = np.divide(both**2, own * whole, out=np.zeros(len(X)), where=own * whole > 0)
-    return np.where(known.sum(axis=1) >= max(LEAST, 0.25 * known.shape[1]), share, 0.0)
-
-
-def _plane_share(y, a, X, both=False):
-    """Share of the variance of y that a, each row of X and perhaps their product explain."""
-    known = np.isfinite(X) & np.isfinite(y) & np.isfinite(a)
-    Y, *Z = _centred(known, y, a, X, *([a * X] if both else []))
-    Z = np.stack(Z, axis=1)
-    size = np.sqrt((Z * Z).sum(axis=2, keepdims=True))
-    Z = np.divide(Z, size, out=np.zeros_like(Z), where=size > 0)
-    # A ridge far below what counts keeps columns that are one from dividing by 0.
-    gram = Z @ Z.transpose(0, 2, 1) + 1e-9 * np.eye(Z.shape[1])
-    both = (Z @ Y[:, :, None])[:, :, 0]
-    share = (both * np.linalg.solve(gram, both[:, :, None])[:, :, 0]).sum(axis=1)
-    whole = (Y * Y).sum(axis=1)
-    share = np.divide(share, whole, out=np.zeros(len(X)), where=whole > 0)
-    return np.where(known.sum(axis=1) >= max(LEAST, 0.25 * known.shape[1]), share, 0.0)
-
-
-def _compared(y, a, X):
-    """Share of the rows of either class, of the worse told, of which the larger of two tells it."""
-    known = np.isfinite(X) & np.isfinite(a)
-    sizes = np.maximum([(known & (y == one)).sum(axis=1) for one in (0.0, 1.0)], 1)
-    best = np.zeros(len(X))
-    for above in (a > X, a < X):
-        for said in (above, ~above):
-            right = [(known & (y == one) & (said == one)).sum(axis=1) for one in (0.0, 1.0)]
-            best = np.maximum(best, (right / sizes).min(axis=0))
-    return np.where(known.sum(axis=1) >= max(LEAST, 0.25 * known.shape[1]), best, 0.0)
-
-
-def explained(y, predicted):
-    """Share of the variance of y that predictions explain."""
-    spread = ((y - y.mean()) ** 2).sum()
-    return 1 - ((y - predicted) ** 2).sum() / spread if spread > 0 else 0.0

@@ -306,3 +306,14 @@ def _asked(node):
             text = words[0] if len(words) == 1 else f"one of {listed(words)}"
         asked += [text] if kind != "null" else []
     return ", or ".join(asked)
+
+
+def with_columns(frame, made):
+    """A frame with further columns, or others in the place of its own, by any name.
+
+    `DataFrame.assign` takes names as arguments, and stops at a column that is called ``self``.
+    """
+    frame = frame.copy(deep=False)
+    for name, values in made.items():
+        frame[name] = values
+    return frame

@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from counterweight.errors import CounterweightError
+from counterweight.numerics.checks import with_columns
 from counterweight.tables.parquet import (
     MODEL,
     PACKED,
@@ -360,6 +361,6 @@ def write_csv(path, columns):
 
     frame = pd.DataFrame(columns)
     texts = frame.select_dtypes(["object", "str", "category"]).columns
-    frame = frame.assign(**{name: frame[name].map(as_cell) for name in texts})
+    frame = with_columns(frame, {name: frame[name].map(as_cell) for name in texts})
     with replacing(path) as temporary:
         finite_or_blank(frame).rename(columns=as_cell).to_csv(temporary, index=False)

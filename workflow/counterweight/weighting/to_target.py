@@ -8,6 +8,7 @@ from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Option, Text
 from counterweight.labeling.columns import equal, free_name
+from counterweight.numerics.checks import with_columns
 from counterweight.numerics.estimate import doubly_robust_mean
 from counterweight.tables.parquet import read_table
 from counterweight.tables.table_reader import read_columns
@@ -139,7 +140,7 @@ def to_target(
     else:
         target = {column: _typed(frame, types, column, told) for column, told in margins.items()}
         by = None
-    sample = Sample(frame.assign(**{name: np.asarray(design)}), weight=name, columns=by)
+    sample = Sample(with_columns(frame, {name: np.asarray(design)}), weight=name, columns=by)
     effect = None
     if population is not None and method in (None, "cbps"):
         effect = MOST_EFFECT * design_effect(np.asarray(design, float))
@@ -181,11 +182,11 @@ def weighted_to_target(data, table, reading, spec):
         told = rows, data.types, data.weight, population, features, most
         whole, _ = to_target(*told, **options)
         weight = free_name("weight of the target", rows.columns)
-        population = rows[features].assign(**{weight: whole.weights.to_numpy()})
+        population = with_columns(rows[features], {weight: whole.weights.to_numpy()})
         options, said = {"weight": weight}, whole.summary().split("\n")
     seen = rows[data.labeled].reset_index(drop=True)
     made = to_target(
-        seen.assign(**{OUTCOME: data.y[data.labeled]}),
+        with_columns(seen, {OUTCOME: data.y[data.labeled]}),
         data.types,
         data.weight[data.labeled],
         population,

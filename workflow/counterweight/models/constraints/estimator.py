@@ -23,7 +23,7 @@ from counterweight.models.constraints.feature_maps import (
     thinned,
 )
 from counterweight.models.constraints.newton import DistinctRows
-from counterweight.numerics.checks import check_options
+from counterweight.numerics.checks import check_options, with_columns
 from counterweight.numerics.estimator import (
     NamedColumns,
     generator,
@@ -165,7 +165,7 @@ def encoded(encoder, X):
 def _plain(X, names):
     """Categories as texts, so that one column has one type; missing ones, of any kind, as empty."""
     texts = {name: X[name].astype(object).map(str).where(X[name].notna(), "") for name in names}
-    return X.assign(**texts)
+    return with_columns(X, texts)
 
 
 def _numbers(column):

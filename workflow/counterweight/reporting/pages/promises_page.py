@@ -31,6 +31,7 @@ from counterweight.numerics.rates.values import (
 )
 from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.pages.trust import outcome_of
 from counterweight.reporting.sheets import Column, Line, Sheet, gap_in_words, in_words
 from counterweight.reporting.sheets import told as told_as
 from counterweight.reporting.wording import Measure, capital, count, listing, number, percent
@@ -340,7 +341,10 @@ def next_steps(numbers, main):
             f"decides as {new} says: its decisions come nearest to that, and do not keep it."
         )
     else:
-        yield f"Decide as {new} says: its decisions are those of the promises above."
+        yield (
+            f"Decide as {new} says: its decisions are those of the promises above. A yes stands "
+            f"for {outcome_of(numbers)}, and its estimate is the chance of that."
+        )
     level = _delivered(numbers, "confidence")
     if math.isnan(level):
         yield (

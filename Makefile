@@ -25,7 +25,8 @@ run: env
 	$(BIN)/snakemake $(SAID) --cores $(CORES)
 
 mine: env
-	@test -f "$(CONFIG)" || { echo "Name the file that says what your table is: make mine CONFIG=mine.yaml" >&2; exit 1; }
+	@test -n "$(CONFIG)" || { echo "Name the file that says what your table is: make mine CONFIG=mine.yaml" >&2; exit 1; }
+	@test -f "$(CONFIG)" || { echo "There is no file $(CONFIG): correct the name in make mine CONFIG=..." >&2; exit 1; }
 	@! grep -q examples/tables/ "$(CONFIG)" || test -d examples/tables || $(BIN)/python examples/tables.py
 	@$(BIN)/python -m counterweight.plan.reading "$(CONFIG)"
 	$(BIN)/snakemake $(SAID) --cores $(CORES) --configfile "$(CONFIG)"

@@ -478,7 +478,7 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(home, content, words, monk
 )
 def test_what_is_no_mistake_is_planned(home, content, monkeypatch, capsys):
     assert planned(home, content, monkeypatch) == 0
-    assert "Nothing wrong is seen" in capsys.readouterr().out
+    assert "The config holds together" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from counterweight.evaluation.metrics import (
     metric_estimate,
     predicted_over_observed,
 )
-from counterweight.evaluation.scored_log import RankSums, ScoredLog
+from counterweight.evaluation.scored_log import RankSums, ScoredLog, TopRows
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.numerics.zero_rejection import keep_weights
 from counterweight.plan import components
@@ -179,6 +179,30 @@ def test_intervals_of_the_highest_predictions_hold_what_is_true(tmp_path):
     assert 0.93 <= np.mean(held) < 1
     # Ten rewards tell a ratio to within a factor of two, not more.
     assert 1.5 < np.median(widths) < 2.2
+
+
+@pytest.mark.parametrize(
+    ("rate", "keep", "rows"), [(0.95, 0.2, 12), (0.9, 1.0, 12), (0.8, 0.2, 40)]
+)
+def test_near_certain_rewards_at_the_top_leave_doubt_of_those_that_did_not_come(rate, keep, rows):
+    rng, held, told = np.random.default_rng(3), [], []
+    for _ in range(400):
+        score = np.sort(rng.uniform(rate - 0.02, rate + 0.02, rows))
+        reward = (rng.random(rows) < rate).astype(float)
+        kept = (reward == 1) | (rng.random(rows) < keep)
+        top = TopRows(1 / keep, 64)
+        for scores, rewards in (([0.1], [0.0]), (score[kept], reward[kept])):
+            rewards = np.asarray(rewards)
+            weight = np.where(rewards > 0, 1.0, 1 / keep)
+            top.add(np.asarray(scores), rewards, weight, np.arange(len(rewards)))
+        one = top.told(0.95)
+        held.append(one["low"] <= 1 <= one["high"])
+        told.append(one)
+    assert np.mean(held) >= 0.95
+    # Of none that are seen 3.69 may have come, each for 1 / keep rows.
+    sure = [one for one in told if one["nonzero"] == one["rows"]]
+    for one in sure:
+        assert one["high"] > one["value"] * (1 + 3.68 / keep / one["rows"])
 
 
 def test_highest_predictions_without_a_reward_have_no_ratio(tmp_path):

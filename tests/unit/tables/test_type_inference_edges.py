@@ -121,7 +121,7 @@ def test_new_numbers_and_booleans_are_as_those_of_the_fit():
     [
         (["a", "1"], "holds 'a' where a number is expected: correct it"),
         (["1", "a", "b"], "holds 'a' where a number is expected .2 rows have such a field.: "),
-        (["1,5", "2,5"], "if these are decimal commas, say so"),
+        (["1,5", "2,5"], "these look like decimal commas: write points, as in the rows of the fit"),
         (["977", "3.600"], "holds '3.600', and others without a point"),
     ],
 )

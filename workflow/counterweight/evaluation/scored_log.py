@@ -21,6 +21,7 @@ import contextlib
 import math
 
 import numpy as np
+from scipy.special import chdtri
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.log_values import users_behind
@@ -32,6 +33,9 @@ from counterweight.labeling.logs import LogProblems, column_of, roles_of
 from counterweight.numerics.estimate import counted_interval, normal_interval
 from counterweight.numerics.zero_rejection import keep_weights
 from counterweight.tables.parquet import as_json, read_facts, replacing
+
+#: Rows without a reward, among those of the highest predictions, below which they are counted.
+FEW_ZEROS = 30
 
 TASK = "prediction_logs"
 OPTIONS = {
@@ -366,6 +370,8 @@ class TopRows:
         self._passed, self._last = 0.0, -np.inf
         self.rows = self.nonzero = 0
         self._reward, self._told = np.zeros((2, clusters))
+        # Of rows without a reward: what they are told, and the largest weight of any score.
+        self._weight = self._unearned = self._heaviest = 0.0
 
     def add(self, score, reward, weight, cluster):
         """Add rows; none may have a lower score than those before."""
@@ -376,19 +382,23 @@ class TopRows:
         start = 0
         if len(begins):
             start, self.rows, self.nonzero = begins[-1], 0, 0
-            self._reward[:], self._told[:] = 0.0, 0.0
+            self._reward[:], self._told[:], self._weight, self._unearned = 0.0, 0.0, 0.0, 0.0
+        self._heaviest = max(self._heaviest, weight[reward == 0].max(initial=0.0))
         score, reward, weight, cluster = (x[start:] for x in (score, reward, weight, cluster))
         self.rows += len(score)
         self.nonzero += int(np.count_nonzero(reward))
         self._reward += np.bincount(cluster, weight * reward, len(self._reward))
         self._told += np.bincount(cluster, weight * score, len(self._told))
+        self._weight += weight.sum()
+        self._unearned += (weight * score)[reward == 0].sum()
 
     def told(self, level):
         """Mean score over mean reward with its interval, which counts rewards.
 
         The observed over the told sum is an estimate that few rewards carry (`counted_interval`);
         its ends are put together with the error of the rows without one on the log scale, where no
-        ratio ends below 0, and turned about (Zou & Donner 2008). The rows are taken as given.
+        ratio ends below 0, and turned about (Zou & Donner 2008). The latter are counted, too, where
+        they are few (`_of_few_zeros`). The rows are taken as given.
         """
         size = {"rows": self.rows, "nonzero": self.nonzero}
         reward, told = self._reward.sum(), self._told.sum()
@@ -402,10 +412,27 @@ class TopRows:
         # Where rewards that are numbers are below 0, nothing may keep the ratio from 0.
         gaps = [math.log(end / share) if end > 0 else math.nan for end in ends]
         rest = normal_interval(0.0, np.linalg.norm(influence[~seen]) / share, level)[1]
-        less, more = (math.hypot(gap, rest) for gap in gaps)
+        fewer, further = self._of_few_zeros(told, level)
+        less, more = math.hypot(gaps[0], max(rest, further)), math.hypot(gaps[1], max(rest, fewer))
         told = {"value": 1 / share, "standard_error": np.linalg.norm(influence) / share**2}
         told |= {"low": math.exp(-more) / share, "high": math.exp(less) / share}
         return _plain(told) | size
+
+    def _of_few_zeros(self, told, level):
+        """How far the log of the ratio may be off by how many rows without a reward came, down, up.
+
+        By the exact limits of a count (Garwood 1936); 0 where they are many, or have no score. One
+        that did not come weighs as much as any row without a reward.
+        """
+        zeros = self.rows - self.nonzero
+        if zeros >= FEW_ZEROS or self._unearned < 0:
+            return 0.0, 0.0
+        each = self._unearned / zeros if zeros else self._heaviest * told / self._weight
+        tail = (1 - level) / 2
+        least = chdtri(2 * zeros, 1 - tail) / 2 if zeros else 0.0
+        most = chdtri(2 * (zeros + 1), tail) / 2
+        down = min((zeros - least) * each / told, 1 - 1e-9)
+        return -math.log1p(-down), math.log1p(max(most - zeros, 0.0) * each / told)
 
 
 class RankSums:

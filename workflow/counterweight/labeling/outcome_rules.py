@@ -234,8 +234,8 @@ def _check_there(column, there):
         )
     if len(there) == 1:
         raise CounterweightError(
-            f"The outcome {column!r} is {there[0]} wherever it is not blank: two values are needed "
-            "to learn what tells them apart."
+            f"The outcome {column!r} is {there[0]} wherever it is not blank (n/a, NA, null and the "
+            "like count as blank): two values are needed to learn what tells them apart."
         )
 
 

@@ -282,7 +282,7 @@ def main(files):
         print(error, file=sys.stderr)
         return 1
     studies = plan["studies"]
-    print(f"Nothing wrong is seen. {len(studies)} to run: {listed(studies)}.")
+    print(f"The config holds together. {len(studies)} to run: {listed(studies)}.")
     for remark in remarks:
         print(f"To be looked at: {remark}")
     return 0

@@ -215,6 +215,10 @@ def interpreted(cell, asked=None, format_=None, given=None, comma=None):
     if len(right) and right.all():
         note = _joined("times of day as hours", blanks)
         return "number", found.spread(hours, np.nan), note, formats.CLOCK
+    if given and formats.number_forms(found.words):
+        cell.doubts.append(
+            "its numbers are not written as reading says, and are kept as text: correct reading"
+        )
     return "text", plain.texts(), _joined(signs, _nearly(found, given)), missing
 
 
@@ -261,7 +265,10 @@ def alike(cell, kind, form, said=False):
     if not right.all():
         comma = formats.PLAIN_FORM | {"decimal": ","}
         if kind == "number" and not form and formats.numbers(cell.words, comma)[1].all():
-            todo = 'if these are decimal commas, say so: reading: {decimal: ","}'
+            todo = (
+                "these look like decimal commas: write points, as in the rows of the fit; or say "
+                'reading: {decimal: ","} if all files that are read have commas'
+            )
         cell.refuse(right, EXPECTED[kind], todo)
     return cell.finite(cell.spread(values, np.nan))
 

@@ -6,6 +6,7 @@ random; within limits; in the next experiment.
 
 import math
 
+from counterweight.evaluation.offer_value import RANDOM_P
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet
@@ -182,7 +183,7 @@ def at_random(numbers):
     told = requested(numbers, "offers_random", "told")
     if not random:
         said = (
-            f"Past offers go by the columns (a test of chance has p = {_p(p)}), so that no weights "
+            f"Past offers go by the columns (a test of chance has p {_p(p)}), so that no weights "
             "but estimated ones can check the claim; offer.random: true says that they were drawn."
         )
         yield from (None, None if told else said)
@@ -203,11 +204,14 @@ def at_random(numbers):
         else None
     )
     claimed = requested(numbers, "drawn_claimed", "best")
+    so = "and only if they were do" if told and p < RANDOM_P else "so"
     beside = f", a difference of {more}" if more and not instead else ""
     how = "were drawn at random, as the config says" if told else "look drawn at random"
+    if told and p < RANDOM_P:
+        how = "are taken to have been drawn at random, as the config says, though columns tell them"
     yield (
-        f"Past offers {how} (test of chance p = {_p(p)}), so answers to them tell "
-        "without the model what offers earn a person. By answers alone the best ones earn "
+        f"Past offers {how} (test of chance p {_p(p)}), {so} answers to them tell without the model "
+        "what offers earn a person. By answers alone the best ones earn "
         f"{_by_answers(numbers, 'best')} where models fitted without them expect "
         f"{amount(claimed)}, one for all ({price:.4g}) {_by_answers(numbers, 'single')}{beside}, "
         f"past ones {_by_answers(numbers, 'past')}."
@@ -215,7 +219,7 @@ def at_random(numbers):
 
 
 def _p(value):
-    return "below .001" if value < 0.001 else f"{value:.2g}".lstrip("0")
+    return "< .001" if value < 0.001 else f"= {value:.2g}".replace(" 0.", " .")
 
 
 def _column(metric, label="", show="mean", in_all=False):

@@ -327,3 +327,16 @@ def test_categories_shift_with_the_means(covariance):
         plain = GenerativeClassifier(components=1, n_init=1).fit(X[:, :2], y.astype(int), rng=rng)
         both = starts | {"unlabeled": plain.to_arrays()}
         ShiftedMixtureClassifier().fit(X, **(given | {"starts": both}))
+
+
+def test_the_start_counts_as_rows_like_it():
+    # Rows (1, 0), (3, 2) and (2, 5), (2, 7): four of each of two components, half of their mass.
+    rows = np.array([[[1.0, 0.0], [3.0, 2.0]], [[2.0, 5.0], [2.0, 7.0]]])
+    means, covariances = rows.mean(axis=1), np.array([np.cov(one.T, ddof=0) for one in rows])
+    shares = np.array([[0.25, 0.75], [0.5, 0.5]])
+    told = class_mixtures._start_moments(np.full(2, 0.5), means, covariances, shares, 8)
+    total, first, second, counts = told
+    assert total == pytest.approx([4, 4])
+    assert first == pytest.approx(2 * rows.sum(axis=1))
+    assert second == pytest.approx(2 * np.einsum("kni,knj->kij", rows, rows))
+    assert counts == pytest.approx(4 * shares)

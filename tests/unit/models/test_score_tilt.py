@@ -157,3 +157,17 @@ def test_where_the_table_speaks_against_label_shift_em_is_refused():
     assert "The factor has a 95 % interval of" in sentences[1]
     with pytest.raises(CounterweightError, match="the table speaks against it: .* % of the diff"):
         shifted(np.random.default_rng(0), gap=0.8)()
+
+
+@pytest.mark.parametrize("odds", [0.0, 1.0])
+def test_rows_are_wider_by_the_error_of_the_line_that_labels_bought_gave(odds):
+    score = np.array([-1.0, 0.0, 2.0])
+    told = {"error": 0.3, "steep": 1.5, "steep_error": 0.2, "both": -0.04}
+    p = expit(score) if odds else score
+    middle, low, high = ScoreTilt(0.5, odds=odds, **told).moved(None, p, p, p)
+    if odds:
+        middle, low, high = (np.log(one / (1 - one)) for one in (middle, low, high))
+    # The variance of a + b s is var(a) + 2 s cov(a, b) + s^2 var(b).
+    half = 1.96 * np.sqrt(np.array([0.09 + 0.08 + 0.04, 0.09, 0.09 - 0.16 + 0.16]))
+    assert middle == pytest.approx([-1.0, 0.5, 3.5])
+    assert (high - middle, middle - low) == (pytest.approx(half), pytest.approx(half))

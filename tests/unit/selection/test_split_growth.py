@@ -1,5 +1,7 @@
 """Lemma 3 on random points, and the steps of trees whose splits are known."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from counterweight.numerics.geometry import closest_in_hull
@@ -240,3 +242,24 @@ def test_a_leaf_may_have_exactly_the_least_rows(splits):
     assert sizes[10] == pytest.approx([10, 90])
     assert splits == "randomised" or sizes[11] == pytest.approx([100])
     assert min(sizes[11]) >= 11 - 1e-6
+
+
+class Seen(Search):
+    """A search that only tells along what it looks for splits of which leaf."""
+
+    def __init__(self, target):
+        self.U, self.min_decrease, self.least, self.max_depth = target, 0.0, 1.0, 9
+        self.asked = []
+
+    def _tried(self, leaf, A, j, D, alpha):
+        self.asked.append((j, D.tolist()))
+        return []
+
+
+def test_splits_are_looked_for_along_what_the_mixture_of_the_leaves_lacks():
+    search = Seen(np.array([0.5, 0.5]))
+    leaves = [SimpleNamespace(shares=s, mass=10.0, depth=0) for s in ([0.9, 0.1], [0.7, 0.3])]
+    # A quarter of the first and three of the second leaf have three quarters of the first group.
+    assert search._split(leaves, np.array([0.25, 0.75]), 0.3) is None
+    lacks = pytest.approx([-0.25, 0.25])
+    assert search.asked == [(1, lacks), (0, lacks)]

@@ -227,3 +227,13 @@ def test_a_penalty_of_odds_is_a_number_above_0(tables, l2):
     X, T = tables
     with pytest.raises(CounterweightError, match="it must be a number above 0"):
         targets.fit_odds(X, T, np.ones(len(X)), np.ones(len(T)), l2)
+
+
+def test_the_curvature_of_a_tilt_is_the_covariance_under_its_weights():
+    rng, none = np.random.default_rng(2), np.zeros(3)
+    Z, d = rng.normal(size=(60, 3)) + [0.0, 0.5, -1.0], rng.exponential(size=60)
+    found = targets._tilted(Z, d, 0.1, none, 1e-12, none)
+    # Begun where it ends, so that it is the curvature there.
+    again = targets._tilted(Z, d, 0.1, found.coef, 1e-9, none)
+    expected = np.cov(Z.T, aweights=found.weights, ddof=0) + 0.1 * np.eye(3)
+    assert again.curvature == pytest.approx(expected, rel=1e-9)

@@ -1,10 +1,13 @@
 """Classifiers under constraints that are chosen on rows that they were not fitted to."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.chosen import ChosenClassifier, expanded
+from counterweight.models.constraints.chosen import EDGE, ChosenClassifier, _score, expanded
 from counterweight.models.logistic import LogisticModel
+from counterweight.numerics.linear import expit
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates.values import compile as compile_rates
 
@@ -269,3 +272,11 @@ def test_a_group_of_two_people_is_told_to_be_too_small_to_choose_by():
     model = ChosenClassifier(candidates=[constrained], constraints=asked)
     with pytest.raises(CounterweightError, match="small has no rows .* Each of the 5 parts"):
         model.fit(X, y, datasets={"rest": ~small, "small": small})
+
+
+def test_certain_chances_have_finite_log_odds_on_both_sides():
+    p = np.array([0.0, 0.5, 1.0])
+    model = SimpleNamespace(predict_proba=lambda X: np.column_stack([1 - p, p]))
+    no, even, yes = _score(model, None)
+    assert yes == pytest.approx(-no) and even == 0
+    assert expit(no) == pytest.approx(EDGE)

@@ -5,6 +5,9 @@ import pytest
 from counterweight.models.constraints.convex_step import (
     ConvexStep,
     CutModel,
+    _Hinges,
+    _Point,
+    _System,
     pull_back,
     ramp,
     solve_interior,
@@ -231,3 +234,33 @@ def test_centre_of_cuts_is_the_centre_of_mass():
     assert (
         value == pytest.approx(1) and v == pytest.approx([0, 0]) and weights == pytest.approx([1])
     )
+
+
+def test_directions_of_the_interior_point_solve_the_linearised_conditions():
+    rng, n, m, centre = np.random.default_rng(3), 7, 2, 0.1
+    rows = DistinctRows(rng.normal(size=(n, 3)))  # and a column of ones
+    cost, row = rng.exponential(size=(1 + m, 2 * n)), np.tile(np.arange(n), 2)
+    sign, priced = np.repeat([1.0, -1.0], n), np.array([True, False])
+    w, (xi, t, a, b), (v, s, u, free) = (
+        rng.normal(size=4),
+        rng.exponential(size=(4, 2 * n)) + 0.1,
+        rng.exponential(size=(4, m)) + 0.1,
+    )
+    u, free, fixed = np.where(priced, u, 0.0), np.where(priced, free, 1.0), rng.normal(size=m)
+    l2 = np.array([0.5, 0.5, 0.5, 0.1])
+    point = _Point(w, rows.scores(w), xi, t, a, b, v, s, u, free)
+    hinges = _Hinges(row, sign, cost, rows, l2, priced)
+    move = _System(hinges, point, fixed).direction(centre)
+    after = point.after(move, 1.0)
+    near = {"rel": 1e-7, "abs": 1e-9}
+    # Of the Lagrangian in w and the slacks, and of what defines t and s.
+    assert l2 * after.w == pytest.approx(-rows.combine(hinges.spread(after.a)), **near)
+    assert after.a + after.b == pytest.approx(cost[0] + after.v @ cost[1:], **near)
+    assert after.t == pytest.approx(after.xi - 0.5 - sign * after.f[row], **near)
+    assert cost[1:] @ after.xi + fixed == pytest.approx(after.u - after.s, **near)
+    assert move.f == pytest.approx(rows.scores(move.w), **near)
+    # Of each pair the product is the centre, to the first order.
+    for one, other in (("t", "a"), ("xi", "b"), ("s", "v"), ("u", "free")):
+        x, y, dx, dy = (getattr(part, name) for part in (point, move) for name in (one, other))
+        left = (x * y + x * dy + y * dx)[priced if one == "u" else slice(None)]
+        assert left == pytest.approx(np.full(len(left), centre), **near)

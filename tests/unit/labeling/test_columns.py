@@ -111,3 +111,10 @@ def test_numbers_of_nines_eights_and_sevens_look_like_codes():
     values = [-1, 1, 7, 9, 10, 97, 99, 96, -99, 888, 777, 999, 996, 88888, 1e7 - 1]
     found = [True, False, True, True, False, True, True, False, True, True, True, True]
     assert columns.like_codes(values).tolist() == [*found, False, True, False]
+
+
+def test_a_value_is_compared_as_its_column_is_typed():
+    frame = pd.DataFrame({"n": [1.0, 2.0, np.nan], "t": ["1", "01", None]}).astype({"t": "str"})
+    types = {"n": "number", "t": "text"}
+    assert columns.holds(frame, types, "n", "2").tolist() == [False, True, False]
+    assert columns.holds(frame, types, "t", 1).tolist() == [True, False, False]

@@ -78,3 +78,16 @@ def test_an_anytime_interval_holds_the_mean_at_all_times_and_becomes_narrow():
         widths.append((high - low) / 2)
     assert missed <= 5
     assert 0.03 < np.mean(widths) < 0.12
+
+
+@pytest.mark.parametrize("count", [3, 11, 12])
+def test_intervals_at_any_time_move_with_the_unit_of_the_outcome(count):
+    generator = np.random.default_rng(8)
+    y, pi = (generator.random(12) < 0.8) * 1.0, generator.uniform(0.2, 0.9, 12)
+    coins = generator.random(12)
+    plain = np.array(anytime_interval(y, pi, coins, count))
+    moved = anytime_interval(3 + 10 * y, pi, coins, count, bounds=(3, 13))
+    assert moved == pytest.approx(3 + 10 * plain, rel=1e-9)
+    # What is left is known to lie within the bounds.
+    seen = y[np.argsort(coins / pi)[:count]].sum()
+    assert plain[0] >= seen / 12 - 1e-12 and plain[1] <= (seen + 12 - count) / 12 + 1e-12

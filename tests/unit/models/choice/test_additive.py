@@ -1,8 +1,16 @@
 """Additive logistic regression of answers: its columns, its variances, its posterior."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from counterweight.models.choice.additive import AdditiveDesign, OfferAdditive, _natural, _whitened
+from counterweight.models.choice.additive import (
+    CELL,
+    AdditiveDesign,
+    OfferAdditive,
+    _natural,
+    _whitened,
+)
 from counterweight.models.choice.pricing import Lines
 from counterweight.numerics.emissions import Layout
 from scipy.special import expit
@@ -96,3 +104,12 @@ def test_intervals_of_the_log_odds_hold_the_truth():
         low, high = np.quantile(score, [0.025, 0.975], axis=0)
         held.append(((low <= odds) & (odds <= high)).mean())
     assert 0.89 <= np.mean(held) <= 0.99
+
+
+def test_a_product_of_levels_needs_so_many_rows_of_both():
+    # Two categories of two levels each, crossed: so many rows of each pair.
+    rows = {(0, 2): CELL, (0, 3): CELL - 1, (1, 2): CELL + 1, (1, 3): 40}
+    features = np.repeat([np.isin(np.arange(4), pair) for pair in rows], [*rows.values()], axis=0)
+    design = SimpleNamespace(numbers_=[], groups_=np.array([0, 0, 1, 1]), levels_=np.arange(4))
+    found = AdditiveDesign._products(design, features.astype(float), 10)
+    assert {*map(tuple, found.tolist())} == {(0, 2), (1, 2), (1, 3)}

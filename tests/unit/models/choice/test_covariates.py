@@ -1,7 +1,10 @@
 """Thresholds that move with features: learned to the floor of the true model, priced, saved."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from counterweight.models.choice import covariates
 from counterweight.models.choice.baselines import OfferLogistic
 from counterweight.models.choice.covariates import Mover, few_steps_apart
 from counterweight.models.choice.offer_model import expected_revenue, soft_optimal_offer
@@ -198,3 +201,14 @@ def test_a_feature_that_pays_is_kept_and_an_offer_that_does_not_matter_moves_not
     assert len(columns) == 5 and np.isfinite(moves).all()
     answers = np.random.default_rng(0).integers(2, size=len(y))
     assert Mover(X, t, answers, np.ones(len(X)), model._thresholds.features).begin()[0] == []
+
+
+def test_segments_given_the_answer_are_by_bayes_rule(monkeypatch):
+    monkeypatch.setattr(covariates, "gate_design", lambda data: np.ones((3, 1)))
+    chance = np.array([[0.8, 0.2], [0.5, 0.1], [0.1, 0.9]])
+    data = SimpleNamespace(log_answer=lambda curves: np.log(chance))
+    gates = SimpleNamespace(gates=np.log([[0.25], [0.75]]), curves=None)
+    prior, after = covariates.memberships(data, gates)
+    assert prior == pytest.approx(np.repeat([[0.25], [0.75]], 3, axis=1))
+    both = chance.T * [[0.25], [0.75]]
+    assert after == pytest.approx(both / both.sum(axis=0))

@@ -7,7 +7,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.log_values import LOGGED, log_values
 from counterweight.evaluation.policy_value import doubly_robust
-from counterweight.models.given_policy import GivenReward, halves
+from counterweight.models.given_policy import GivenReward, RegressedReward, halves
 from counterweight.tasks.logs import own_study
 from own_logs import ENTRY, TRUTH, a_log, run_study
 
@@ -122,3 +122,19 @@ def test_mistakes_are_told(change, says):
 def test_the_log_itself_needs_no_model():
     known = told(rows())
     assert ("", "dr") not in known.values and known.differences["a", LOGGED, "dr"].value != 0
+
+
+def test_a_regressed_reward_knows_every_action_that_had_rows_and_no_other():
+    rng, n = np.random.default_rng(4), 2_000
+    action, half = rng.choice([3, 8], n), rng.integers(2, size=n)
+    part = {"row": np.arange(n), "logged": np.ones(n, bool), "keep_rate": np.ones(n)}
+    part |= {"action": action, "features": {"x": rng.normal(size=n)}}
+    part["reward"] = np.where(action == 3, 1.0, 5.0) + 0.01 * rng.random(n)
+    reward = RegressedReward("linear", ["x"])
+    reward.add(part, half)
+    reward.fit(np.array([3, 8]))
+    known = reward.predict(part, half, np.searchsorted([3, 8], action))
+    assert known == pytest.approx(part["reward"], abs=0.02)
+    assert np.isnan(reward.predict(part, half, np.full(n, -1))).all()
+    v = reward.mean(part, half, np.arange(n) % 2, np.array([[0.25, 0.75], [1.0, 0.0]]))
+    assert v == pytest.approx(np.where(np.arange(n) % 2, 1.0, 4.0), abs=0.02)

@@ -184,3 +184,11 @@ def test_the_scale_of_the_weights_does_not_matter_to_an_adapted_fit():
     one, other = (AdaptedLogistic(penalty=0.1).fit(X, y, scale * w) for scale in (1.0, 7.0))
     np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-6)
     assert other.intercept_ == pytest.approx(one.intercept_, rel=1e-6)
+
+
+def test_an_offset_of_a_number_moves_the_intercept_alone():
+    rng = np.random.default_rng(6)
+    X, y, weight = rng.normal(size=(300, 2)), rng.integers(9, size=300), rng.random(300)
+    plain, moved = (RidgeModel().fit(X, 1.0 * y + add, weight) for add in (0, 2**40))
+    assert moved.coef_ == pytest.approx(plain.coef_, rel=1e-6)
+    assert moved.intercept_ - 2**40 == pytest.approx(plain.intercept_, abs=1e-2)

@@ -10,6 +10,8 @@ import pytest
 from counterweight.delivery import saved_filters as ft
 from counterweight.delivery.final_filters import (
     EVEN,
+    MEASURES,
+    _measures,
     _parts,
     check_useful,
     noisy_counts,
@@ -127,3 +129,14 @@ def test_a_filter_of_equal_chances_is_of_no_use_unless_groups_are_even(saved):
         check_useful(flat)
     flat.acceptance = np.linspace(0.3, 0.4, len(saved.mass))
     check_useful(flat)
+
+
+def test_a_filter_is_told_by_its_own_repeat_and_setting_alone():
+    told = [(0, "a", 1.0), (1, "a", 2.0), (0, "b", 3.0)]
+    repeat, setting, value = (np.array(column) for column in zip(*told, strict=True))
+    metrics = {"repeat": repeat, "setting": setting, "value": value}
+    metrics |= {"metric": np.repeat(MEASURES[0], 3), "target": np.repeat("train", 3)}
+    metrics["part"] = np.repeat("", 3)
+    for at, (turn, chosen, own) in enumerate(told):
+        found = _measures(metrics, turn, chosen, ["g"], np.ones(1))
+        assert found == {(MEASURES[0], "train"): own}, at

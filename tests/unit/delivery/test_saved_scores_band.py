@@ -263,3 +263,10 @@ def test_windows_of_mirrored_scores_are_mirrored():
     np.testing.assert_array_equal(windows.start, len(score) - windows.stop[::-1])
     # Kish's effective rows of equal weights are the rows.
     np.testing.assert_allclose(windows.effective, windows.stop - windows.start)
+
+
+@pytest.mark.parametrize(("rows", "knots"), [(199, 0), (200, 1), (499, 1), (500, 3)])
+def test_the_recalibrated_line_bends_as_often_as_its_rows_bear(rows, knots, rng):
+    p = rng.uniform(0.1, 0.9, rows)
+    y = (rng.random(rows) < p).astype(float)
+    assert len(_Recalibration(y, np.sort(p), np.ones(rows)).knots) == knots

@@ -11,6 +11,7 @@ from counterweight.evaluation.policy_value import PolicyValue
 from counterweight.evaluation.resampled_logs import (
     LIMIT_AT,
     OPTIONS,
+    LogAtRates,
     ShortLogs,
     further,
     policy_value,
@@ -498,3 +499,14 @@ def test_a_package_that_is_missing_leaves_its_estimate_out(study, monkeypatch):
     told = [one for one in found if one.get("measure") == "vw"]
     assert {one["metric"] for one in told} == {"value", "error"}
     assert all(np.isnan(one["value"]) for one in told)
+
+
+def test_every_batch_of_users_counts_whatever_the_first_one_holds():
+    log = LogAtRates(("ips",), (1.0, 0.5), 0.95)
+    for first in (0, 4):
+        rows = {"reward": np.array([0.0, 0.0, 1.0, 2.0]), "propensity": np.full(4, 0.5)}
+        rows |= {"target": np.full(4, 0.25), "cluster": np.arange(4) + first}
+        log.update(rows, np.full(4, 0.9))
+    log.finish()
+    assert log.all_rows.rows == 8 and log.at_rate[1.0] is log.all_rows
+    assert log.estimate(log.all_rows, "ips").value == pytest.approx(3 / 2 / 4)

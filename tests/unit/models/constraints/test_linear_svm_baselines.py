@@ -203,6 +203,19 @@ def test_a_loose_kappa_leaves_thresholds_of_least_error():
     assert errors[0] <= errors[1]
 
 
+def test_among_thresholds_of_equal_error_the_nearest_to_0_is_taken(monkeypatch):
+    # Above 1.5 is one man of class 1; above 0 two, and one of class 0: the same error.
+    scores, y = np.array([2.0, 1.0, 0.5, -1.0]), np.array([1, 0, 1, 0])
+    men = np.repeat([True, False], 4)
+    members = {"male": men, "female": ~men}
+    data = DataSets.stack(np.ones((8, 1)), np.tile(y, 2), datasets=members)
+    monkeypatch.setattr(GroupThresholds, "_learn", lambda *_: None)
+    monkeypatch.setattr(GroupThresholds, "scores_of", lambda *_: np.tile(scores, 2))
+    model = GroupThresholds(kappa=1e-6)
+    model._fit(data, None)
+    assert model.thresholds_.tolist() == [0.0, 0.0]
+
+
 def test_unknown_groups_of_rows_to_predict_are_told():
     data, new = world(300), world(100, seed=1, neither=True)
     model = ThresholdOptimizerModel().fit(samples=data)

@@ -210,8 +210,8 @@ def at_random(numbers):
     if told and p < RANDOM_P:
         how = "are taken to have been drawn at random, as the config says, though columns tell them"
     yield (
-        f"Past offers {how} (test of chance p {_p(p)}), {so} answers to them tell without the model "
-        "what offers earn a person. By answers alone the best ones earn "
+        f"Past offers {how} (test of chance p {_p(p)}), {so} answers to them tell without the "
+        "model what offers earn a person. By answers alone the best ones earn "
         f"{_by_answers(numbers, 'best')} where models fitted without them expect "
         f"{amount(claimed)}, one for all ({price:.4g}) {_by_answers(numbers, 'single')}{beside}, "
         f"past ones {_by_answers(numbers, 'past')}."

@@ -146,3 +146,52 @@ def test_rates_of_what_a_log_lost_before_and_here_multiply():
     before = np.where(labels["row"] % 2, 0.5, 1.0)
     np.testing.assert_array_equal(labels["keep_rate"], before * np.where(zero, 0.25, 1.0))
     assert 0 < zero.sum() < len(labels)
+
+
+def grouped(members, positives):
+    """Promises of a table whose first rows are the group few; of them `positives` have a yes."""
+    frame = table()
+    frame["few"] = (np.arange(len(frame)) < members).astype(int)
+    frame.loc[: members - 1, "y"] = (np.arange(members) < positives).astype(int)
+    samples = {"few": {"column": "few", "value": 1}, "others": {"column": "few", "value": 0}}
+
+    def everybody(f, t, rng):
+        return np.ones(len(f), bool)
+
+    return partial(labeled, frame, everybody, repeats=40, samples=samples, complete=True, share=0.3)
+
+
+@pytest.mark.parametrize(
+    ("members", "positives", "promise"),
+    [(4, 2, "coverage(few) >= 0.8 * coverage(others)"), (30, 4, "recall(few) >= 0.5")],
+)
+def test_every_split_leaves_few_people_of_a_promise_on_both_sides(members, positives, promise):
+    told = grouped(members, positives)
+    rows = min(members, positives if "recall" in promise else members)
+    plain, held = (told(promises=texts)[0] for texts in ((), (promise,)))
+
+    def lacking(labels):
+        test = labels[labels["row"] < rows].groupby("repeat")["role"]
+        tested = test.apply(lambda roles: (roles == "test").sum())
+        return ((tested < 1) | (rows - tested < 3)).sum()
+
+    assert lacking(plain) > 0
+    assert lacking(held) == 0
+    # Only splits that lacked something are other ones.
+    same = (plain["role"] == held["role"]).groupby(plain["repeat"]).all()
+    assert same.any() and not same.all()
+
+
+def test_promises_about_too_few_people_are_refused_with_their_number():
+    with pytest.raises(CounterweightError, match=r"ask for coverage\(few\), .* 3 rows .*: 4 are"):
+        grouped(3, 2)(promises=["coverage(few) >= 0.8 * coverage(others)"])
+    with pytest.raises(CounterweightError, match=r"ask for recall\(few\), .* no rows .*: 4 are"):
+        grouped(30, 0)(promises=["recall(few) >= 0.5"])
+
+
+def test_test_rows_that_leave_a_promise_without_rows_are_refused():
+    told = partial(grouped(5, 2), promises=["coverage(few) >= 0.5"])
+    fixed = {"column": "row", "below": 3}
+    with pytest.raises(CounterweightError, match=r"leaves 2 of the 5 rows that coverage\(few\)"):
+        told(test_rows=fixed)
+    assert told(test_rows={"column": "row", "below": 2})[0]["role"].eq("test").any()

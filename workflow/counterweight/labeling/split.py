@@ -19,6 +19,8 @@ from counterweight.labeling.columns import (
     require,
 )
 from counterweight.labeling.target_leakage import learnt, without_advice
+from counterweight.numerics.rates.datasets import DataSets
+from counterweight.numerics.rates.values import bases
 from counterweight.numerics.zero_rejection import drawing_order, kept_rows
 from counterweight.plan.components import labeling_rules
 from counterweight.tables import parquet
@@ -48,6 +50,7 @@ def labeled_repeats(
     samples=None,
     test_rows=None,
     user=None,
+    promises=(),
 ):
     """Who is labeled, what is seen and what is true, a repeat at a time: pairs of data frames.
 
@@ -64,7 +67,8 @@ def labeled_repeats(
     `study` names the random streams. `test_share` of the rows is held out, or those that meet the
     condition `test_rows`, the same in every repeat; `samples` are conditions of named data sets.
     With the column `user` (or session, or day) users are held out as a whole, so that none is
-    learned from and tested on. `keep_rate`, in (0, 1], is that at which test rows stay in the log
+    learned from and tested on. A split that leaves a rate of `promises` without enough rows to fit
+    or without any to judge is drawn again. `keep_rate`, in (0, 1], is that at which test rows stay in the log
     whose outcome is 0 for every target; rejected rows are in neither table (Mineiro 2010). A row's
     fate depends on its id alone.
 
@@ -86,7 +90,14 @@ def labeled_repeats(
         selected = _checked_selection(answer["selected"], len(frame), complete)
         taken = ~np.asarray(answer.get("left_out", ~everyone), bool)
         users = None if user is None else facts["user"]
-        test = fixed & taken if test_rows else _held_out(test_share, taken, users, draws)
+        named = answer.get("samples", {}) | sample_masks(frame, samples or {}, draws("samples"))
+        named = {name: np.asarray(mask, bool) for name, mask in named.items()}
+        thin = promises and _thin(promises, outcome(frame, everyone), selected, taken, named)
+        if test_rows:
+            test = fixed & taken
+            _check_thin(thin, test, held)
+        else:
+            test = _held_out(test_share, taken, users, draws("split"), thin)
         _check_both_sides(held, test, taken)
         seen = selected & ~test & taken
         outcomes = _outcomes(frame, outcome, targets, selected, seen, repeat)
@@ -101,8 +112,7 @@ def labeled_repeats(
             # What a log lost before anybody looked, its rule tells.
             "keep_rate": rates * answer.get("keep_rate", 1.0),
         } | {name: values.where(seen, pd.NA) for name, values in outcomes.items()}
-        named = answer.get("samples", {}) | sample_masks(frame, samples or {}, draws("samples"))
-        named = {f"in_{name}": np.asarray(mask, bool) for name, mask in named.items()}
+        named = {f"in_{name}": mask for name, mask in named.items()}
         named |= {key: np.asarray(answer[key], float) for key in ("deployed",) if key in answer}
         chances = {k: np.asarray(answer[k], float) for k in ("p_selected",) if k in answer}
         yield (
@@ -197,9 +207,54 @@ def _check_both_sides(held, test, taken):
         )
 
 
-def _held_out(test_share, taken, users, draws):
-    """Mask of the test rows: a share of those taken, drawn; of users whole ones."""
-    order = draws("split").permutation(len(taken))
+#: A rate of a promise needs so many rows in a fit, which is cross-validated in it, and on the other
+#: side of a split; how many rows of it make it thin, and how often a split is drawn then.
+FITTED, JUDGED, THIN, DRAWN = 3, 1, 40, 1000
+
+
+def _thin(promises, y, selected, taken, named):
+    """Masks of the rows of promised rates that have few, by the rates; refused are too few."""
+    y = np.where(selected & ~np.isnan(y), y, -1)
+    found = bases(promises, DataSets(None, y, members=named, main=taken))
+    for rate, mask in found.items():
+        if (rows := int((mask & taken).sum())) < FITTED + JUDGED:
+            raise CounterweightError(
+                f"The promises ask for {rate}, and the table has {rows or 'no'} row{'s' * (rows != 1)} "
+                f"that it is a rate of: {FITTED + JUDGED} are the fewest, {FITTED} to fit and {JUDGED} to "
+                "judge. Join the group with another one, add rows of it, or leave the promise out."
+            )
+    return {rate: mask & taken for rate, mask in found.items() if (mask & taken).sum() < THIN}
+
+
+def _check_thin(thin, test, held):
+    """Refuse test rows that leave a promised rate without rows."""
+    for rate, mask in (thin or {}).items():
+        if (left := int((mask & ~test).sum())) < FITTED:
+            raise CounterweightError(
+                f"{held} leaves {left} of the {int(mask.sum())} rows that {rate} is a rate of for "
+                f"the fit, which needs {FITTED}: choose it so that more are left, or let the split "
+                "be drawn (leave test_rows out)."
+            )
+
+
+def _held_out(test_share, taken, users, rng, thin=()):
+    """Mask of the test rows: a share of those taken, drawn; of users whole ones.
+
+    Drawn again while rates that are `thin` lack rows on either side.
+    """
+    for _ in range(DRAWN if thin else 1):
+        test = _drawn_share(test_share, taken, users, rng)
+        sides = [(mask & ~test, mask & test) for mask in (thin or {}).values()]
+        if all(fit.sum() >= FITTED and own.sum() >= JUDGED for fit, own in sides):
+            return test
+    raise CounterweightError(
+        f"None of {DRAWN} splits leaves rows on both sides for each of {listed(thin)}, of which "
+        "there are few: join groups of few people, or leave promises about them out."
+    )
+
+
+def _drawn_share(test_share, taken, users, rng):
+    order = rng.permutation(len(taken))
     order = order[taken[order]]
     if users is not None:
         # In the order in which each is drawn first, all rows of a user together.

@@ -205,6 +205,11 @@ def plan_label(plan, study, at):
         "test_rows": study["test_rows"],
         "user": study["user"],
     } | roles_of(plan, study)
+    if "roles" in given:
+        told = (_promises(study, method) for method in study["methods"])
+        given["promises"] = list(
+            dict.fromkeys(text for one in told if one for text in one["texts"])
+        )
     inputs = {"table": at.table, "known": at.known, "columns": at.columns}
     return Job(f"{_HERE}:label", inputs, parts | given | draws(plan, study), uses)
 
@@ -232,7 +237,12 @@ def label(job):
         "user",
     )
     repeats = labeled_repeats(
-        frame, features, *rest, study=given["stream"], **{name: given[name] for name in asked}
+        frame,
+        features,
+        *rest,
+        study=given["stream"],
+        promises=given.get("promises", ()),
+        **{name: given[name] for name in asked},
     )
     dropped = len(frame) - len(features)
     job.log.info("%d rows kept, %d left out by the recipe", len(features), dropped)

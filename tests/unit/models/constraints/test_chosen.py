@@ -261,15 +261,19 @@ def test_promises_about_small_groups_are_answered_by_what_can_be_shown():
     assert shown >= 5
 
 
-def test_a_group_of_two_people_is_told_to_be_too_small_to_choose_by():
+def test_a_group_of_one_is_told_to_be_too_small_to_choose_by_and_two_are_in_two_parts():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(200, 2))
     y = (X[:, 0] + rng.normal(size=200) > 0).astype(int)
     small = np.zeros(200, bool)
+    # Of two classes, so that each is the first of its kind.
     small[[np.flatnonzero(y)[0], np.flatnonzero(1 - y)[0]]] = True
     asked = ["coverage(rest) >= 0.8 * coverage(small)"]
     constrained = {"model": "constrained", "loss": "hinge"}
     model = ChosenClassifier(candidates=[constrained], constraints=asked)
+    model.fit(X, y, datasets={"rest": ~small, "small": small})
+    assert model.constraint_checks_[0].verdict == "kept"
+    small[np.flatnonzero(y)[0]] = False
     with pytest.raises(CounterweightError, match="small has no rows .* Each of the 5 parts"):
         model.fit(X, y, datasets={"rest": ~small, "small": small})
 

@@ -5,6 +5,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.rates import DataSets, measure
 from counterweight.numerics.rates import compile as compile_rates
+from counterweight.numerics.rates.values import bases
 from rated_rows import world
 
 
@@ -101,3 +102,38 @@ def test_labels_may_be_python_numbers_in_a_column_of_objects():
 def test_a_table_of_positives_only_needs_no_negatives():
     data = DataSets.stack(np.zeros((3, 1)), [0, 1, 1], datasets={"d": (np.ones((2, 1)), [1, 1])})
     assert data.y.tolist() == [0, 1, 1, 1, 1]
+
+
+def test_the_few_rows_of_a_promise_are_in_as_many_parts_as_they_can_be():
+    n, rng = 60, np.random.default_rng(0)
+    first = np.arange(n)
+    # Three positives of a, each in another combination of sets: all would be in one part.
+    sets = {"a": first < 30, "b": first % 3 == 0, "c": first % 3 == 1}
+    y = np.where(first < 30, first < 3, first % 2)
+    data = DataSets(rng.normal(size=(n, 2)), y, members=sets)
+    alone = data.folds(5, np.random.default_rng(1))
+    assert len(set(alone[:3])) == 1
+    part = data.folds(5, np.random.default_rng(1), ["recall(a) >= 0.5", "coverage(b) <= 0.9"])
+    assert len(set(part[:3])) == 3
+    assert (part[3:] == alone[3:]).all()
+    # Rates with rows in all parts leave them as they are.
+    told = data.folds(5, np.random.default_rng(1), ["error(everyone) <= 0.4", "coverage(b) <= 0.9"])
+    assert (told == alone).all()
+
+
+def test_rows_that_rates_are_shares_of():
+    y = np.array([1, 0, 1, 0, -1, -1])
+    data = DataSets(None, y, members={"a": np.array([1, 1, 0, 0, 1, 0], bool)})
+    texts = [
+        "recall(a) >= 0.5",
+        "coverage(a) <= 1 * false_positive_rate(everyone)",
+        "precision(a) >= 0.1",
+    ]
+    told = {rate: np.flatnonzero(mask).tolist() for rate, mask in bases(texts, data).items()}
+    assert told == {
+        "recall(a)": [0],
+        "coverage(a)": [0, 1, 4],
+        "false_positive_rate(everyone)": [1, 3],
+        "precision(a)": [0, 1],
+    }
+    assert not bases(["recall(a & unlabeled) >= 0.5"], data)["recall(a & unlabeled)"].any()

@@ -390,7 +390,8 @@ class MarginFit:
 
     def _crossed(self, samples, rng, plains):
         """A rule fitted to all rows; gives its answers as fits to other rows have them."""
-        fold, z = samples.folds(FOLDS, copy.deepcopy(rng)), float(ndtri(self.confidence))
+        z = float(ndtri(self.confidence))
+        fold = samples.folds(FOLDS, copy.deepcopy(rng), self.constraints)
         self._clear_thresholds()
         self._fit_with(samples, rng, np.zeros(len(plains)))
         units, error = self._units(plains, samples), z * self._values(samples)[1]

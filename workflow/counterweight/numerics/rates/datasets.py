@@ -18,7 +18,7 @@ from counterweight.numerics.rates.language import (
     nearest,
     set_text,
 )
-from counterweight.numerics.rates.values import constraint_values, measure
+from counterweight.numerics.rates.values import bases, constraint_values, measure
 
 
 def is_sparse(X):
@@ -193,11 +193,19 @@ class DataSets:
         held[order] = np.floor((rank + 1) * share + 0.5) > np.floor(rank * share + 0.5)
         return held
 
-    def folds(self, count, rng):
-        """Parts 0 to count - 1, alike in every combination of data sets and label; int (n,)."""
+    def folds(self, count, rng, constraints=()):
+        """Parts 0 to count - 1, alike in every combination of data sets and label; int (n,).
+
+        Each part has rows of what the rates of `constraints` are shares of, where there are as
+        many: those that would be in fewer parts are dealt out one by one, the fewest last.
+        """
         rank, order = self._ranks(rng)
         part = np.zeros(len(self), dtype=np.int64)
         part[order] = rank % count
+        for mask in sorted(bases(constraints, self).values(), key=np.count_nonzero, reverse=True):
+            rows = order[mask[order]]
+            if len(np.unique(part[rows])) < min(count, len(rows)):
+                part[rows] = np.arange(len(rows)) % count
         return part
 
     def _ranks(self, rng):

@@ -4,6 +4,7 @@ As coefficients of each row (Problem 2), as values with standard errors, and kep
 one.
 """
 
+import contextlib
 import numbers
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from counterweight.numerics.rates.language import (
     UndefinedRate,
     check_parameter,
     linear,
+    nodes,
     parse_constraint,
     parse_expression,
     set_text,
@@ -117,6 +119,25 @@ def rate_parts(name, sets, data):
                 f"{set_text(sets)} ({len(rows)} rows)."
             )
     return Parts(rows, weight * positive, weight * negative, mass)
+
+
+def bases(constraints, data):
+    """Rows that each rate of constraints is a share of, or counts: masks (n,) by the rate's text.
+
+    Without rows where a set has none that the rate needs; scores of a deployed model are not asked.
+    """
+    found = {}
+    for plain in plain_constraints(constraints):
+        for rate in {*nodes(plain.left, Rate), *nodes(plain.right, Rate)}:
+            name = {"precision": "error", "fmeasure": "recall"}.get(rate.name, rate.name)
+            if RATES[name].deployed:
+                name = "error" if RATES[name].labels else "coverage"
+            mask = np.zeros(len(data), bool)
+            with contextlib.suppress(UndefinedRate):
+                parts = rate_parts(name, rate.sets, data)
+                mask[parts.rows] = True if parts.mass is None else parts.mass > 0
+            found[str(rate)] = mask
+    return dict(sorted(found.items()))
 
 
 def deployed_positive(data, rows, where):

@@ -244,3 +244,19 @@ def test_texts_that_were_given_as_such_and_are_dates_are_told(
     made = read_typed(path, columns=columns)
     assert made.types["d"] == kind
     assert made.doubts.get("d", "").startswith(doubt) and bool(made.doubts) == bool(doubt)
+
+
+def test_the_first_rows_of_a_log_say_how_its_numbers_are_written(tmp_path):
+    lines = ["0,5;7;1.234,5;x", "0,25;0;3;y", "1;2,5;0;z"]
+    path = write(tmp_path, "\n".join(["chance;count;paid;what", *lines]), "log.csv")
+    types = {"chance": "number", "count": "number", "paid": "number", "what": "text"}
+    told = {"types": types, "needed": ["chance", "count", "paid"]}
+    # Two rows are looked at: whole numbers there may have decimals further on.
+    found = pd.concat(new_rows(path, rows=2, find=True, **told))
+    expected = {"chance": [0.5, 0.25, 1], "count": [7, 0, 2.5], "paid": [1234.5, 3, 0]}
+    assert found.drop(columns="row").to_dict("list") == expected
+    # What comes later is not read otherwise than what came first.
+    late = "chance;count;paid;what\n0.5;1;2;x\n0.5;1;2;y\n0,5;1;2;z"
+    path = write(tmp_path, late, "b.csv")
+    with pytest.raises(CounterweightError, match="line 4.*'chance' holds '0,5'"):
+        list(new_rows(path, rows=2, find=True, **told))

@@ -280,7 +280,7 @@ def test_one_score_for_all_tells_nothing_apart(tmp_path, short_runs):
     ("change", "labeling", "sentence"),
     [
         ({"rough": "high"}, {}, "'rough' holds 'high' where a number"),
-        ({"rough": "0,5"}, {}, "decimal commas"),
+        ({"rough": ["0,5", "0.7"] * 200}, {}, "'rough' holds '0,5' where a number"),
         ({"rough": np.nan}, {}, "prediction 'rough' is missing"),
         ({}, {"keep_rate": 0.1, "rows_before": 500}, "stand for"),
         ({"clicked": 0}, {}, "is 0 in all"),
@@ -293,6 +293,23 @@ def test_what_is_wrong_is_told_in_a_sentence(tmp_path, change, labeling, sentenc
     with pytest.raises(CounterweightError, match=sentence) as error:
         merged(tmp_path, frame, asked(**labeling), [150])
     assert "\n" not in str(error.value)
+
+
+def test_numbers_with_decimal_commas_are_found_out(tmp_path):
+    """As of a whole table; a whole number is one, too, and thousands are told by the others."""
+    frame = a_log(900, np.random.default_rng(12)).drop(columns="user").round(4)
+    frame["paid"] = np.where(frame["clicked"], 1234.5 + np.arange(900), 0.0)
+    frame["stands_for"] = 1 + np.arange(900) // 600
+    told = {}
+    for mark in (".", ","):
+        folder = tmp_path / ("point" if mark == "." else "comma")
+        folder.mkdir()
+        frame.to_csv(folder / "log.csv", sep=";", decimal=mark, index=False)
+        question = asked("paid", weight="stands_for")
+        question.sort(folder / "runs.parquet", folder / "log.csv")
+        told[mark] = question.merge([folder / "runs.parquet"])
+    assert told[","] == told["."]
+    assert by_name(told["."])["rough", "squared_loss"]["value"] > 1e5
 
 
 def test_words_as_rewards_need_the_one_that_is_a_1():

@@ -1,6 +1,7 @@
 """A table of the user's own: CSV or Parquet, any columns, typed by all that is in them."""
 
 import difflib
+import logging
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +21,7 @@ from counterweight.tables.type_inference import (
     interpreted,
 )
 
+log = logging.getLogger("counterweight")
 TITLE = "Own table"
 LICENCE = "the user's own"
 #: The user names the file, in the config.
@@ -175,15 +177,44 @@ def typed_like(where, frame, types, *, needed, forms=None, reading=None, first=0
     return pd.DataFrame(made)
 
 
-def new_rows(path, types, needed, *, forms=None, reading=None, rows=200_000, absent=NO_ROWS):
+def forms_found(where, frame, types, *, needed, reading=None):
+    """How texts of number columns are written, by column, found out as `typed_table` does.
+
+    For tables whose other columns nobody reads. Columns that are missing or hold no numbers are
+    left to `typed_like`, which refuses them; what is doubtful is a warning.
+    """
+    given, names = _marks(reading), {str(name) for name in _names(frame)}
+    told = (name for name in needed if types[name] == "number" and name in names)
+    cells = [Column(where, name, arrow_values(where, name, frame[name]), reading) for name in told]
+    cells = [cell for cell in cells if cell.words is not None and not cell.empty]
+    comma = None if given else _comma(cells)
+    forms = {}
+    for cell in cells:
+        if not formats.number_forms(cell.without(formats.BLANKS)[0].words, given):
+            continue
+        *_, form = interpreted(cell, "numbers", None, given, comma)
+        for doubt in cell.doubts:
+            log.warning("%s, column %r: %s", where, cell.name, doubt)
+        # Whole numbers here may have decimals further on.
+        form = formats.GERMAN_FORM if comma and not form else form
+        forms |= {cell.name: form} if form else {}
+    return forms
+
+
+def new_rows(
+    path, types, needed, *, forms=None, reading=None, rows=200_000, absent=NO_ROWS, find=False
+):
     """The rows of a file or folder as `typed_like` types them, in bounded memory.
 
-    ``row`` runs on from frame to frame, each of at most `rows` rows. A table without a row is
-    refused at its end: whoever writes the rows must do so whole or not at all.
+    ``row`` runs on from frame to frame, each of at most `rows` rows. With `find` the first of them
+    say how numbers are written. A table without a row is refused at its end: whoever writes the
+    rows must do so whole or not at all.
     """
     first = 0
     for batch in row_batches(path, absent=absent, rows=rows, reading=reading):
         if len(batch):
+            if find and not first:
+                forms = forms_found(path, batch, types, needed=needed, reading=reading)
             yield typed_like(
                 path, batch, types, needed=needed, forms=forms, reading=reading, first=first
             )

@@ -345,7 +345,7 @@ def write_events(path, file, given):
     needed = list(dict.fromkeys([given["id"], outcome["column"], *columns]))
     types = dict.fromkeys(needed, "number") | dict.fromkeys(needed[:2], "text")
     parts = []
-    for frame in frames_of(str(file), needed, types, {}, given["reading"], given["keys"]):
+    for frame in frames_of(str(file), needed, types, None, given["reading"], given["keys"]):
         reward = frame[outcome["column"]].astype(object).where(frame[outcome["column"]].notna(), "")
         told = {"id": frame[given["id"]].astype(object).to_numpy()}
         told["reward"] = rewards_read(reward, outcome, str(file))

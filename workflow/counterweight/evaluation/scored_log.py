@@ -94,7 +94,7 @@ class ScoredLog:
         types = dict.fromkeys(needed, "number") | {name: "text" for name in texts if name}
         types |= types_of_condition(labeling.get("kept_where") or {})
         rules = outcome, labeling | {"propensity": ""}, problems
-        for frame, part in looked_at(rows, *rules, needed, types, {}, reading, keys):
+        for frame, part in looked_at(rows, *rules, needed, types, None, reading, keys):
             p = np.stack([predicted_of(frame, name) for name in columns], axis=1)
             counted["binary"] &= bool(np.isin(part["reward"], (0, 1)).all())
             chances = ((p >= 0) & (p <= 1)).all(axis=0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from counterweight.datasets.own_table import new_rows, typed_like
+from counterweight.datasets.own_table import forms_found, new_rows, typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import CLUSTERS, check_finite, types_of_condition
 from counterweight.labeling.logs import (
@@ -401,12 +401,18 @@ def looked_at(rows, outcome, labeling, problems, columns, types, forms, reading,
 
 
 def frames_of(rows, needed, types, forms, reading, keys=None):
-    """A log in batches of frames, typed as that of the study."""
+    """A log in batches of frames, typed as that of the study.
+
+    Where `forms` is None, the log is read as its roles ask, and its first rows say how numbers are
+    written.
+    """
     import pandas as pd
 
     keys = {name: value for name, value in (keys or {}).items() if name in needed}
     needed = [name for name in needed if name not in keys]
     if isinstance(rows, pd.DataFrame):
+        if forms is None:
+            forms = forms_found("the log", rows, types, needed=needed, reading=reading)
         frames = (
             typed_like("the log", part, types, needed=needed, forms=forms, first=start)
             for start in range(0, len(rows), NEW_ROWS)
@@ -425,6 +431,7 @@ def frames_of(rows, needed, types, forms, reading, keys=None):
             reading=reading,
             rows=NEW_ROWS,
             absent="name the file of a log",
+            find=forms is None,
         )
     for frame in frames:
         whole = [name for name in needed if types[name] == "boolean"]

@@ -49,6 +49,7 @@ SIGNS = (
     *("DKK", "PLN", "CZK", "HUF", "BRL", "MXN", "ZAR", "TRY", "%"),
 )
 PLAIN_FORM = {"decimal": ".", "thousands": "", "sign": ""}
+GERMAN_FORM = {"decimal": GERMAN[0], "thousands": GERMAN[1], "sign": ""}
 #: Form of times of day.
 CLOCK = {"clock": "hours"}
 _BLANK = "[ \u00a0\u2007\u2009\u202f]"
@@ -78,8 +79,7 @@ def number_forms(words, given=None):
         _, right, whole = numbers(words, PLAIN_FORM)
         if right.all():
             # What is a number as it stands can only be meant with points between thousands.
-            german = {"decimal": GERMAN[0], "thousands": GERMAN[1], "sign": ""}
-            forms = [PLAIN_FORM] + [german] * (german in forms and not whole)
+            forms = [PLAIN_FORM] + [GERMAN_FORM] * (GERMAN_FORM in forms and not whole)
     # Most forms fail on a few words already.
     for some in (words[:100], words):
         forms = [form for form in forms if bool(numbers(some, form)[1].all())]

@@ -269,7 +269,7 @@ def _facts(given):
     from counterweight.labeling.log_files import types_by_role
 
     question = {key: given[key] for key in ("policies", "outcome", "labeling")}
-    return question | given["protocol"] | {"types": types_by_role(question), "forms": {}}
+    return question | given["protocol"] | {"types": types_by_role(question), "forms": None}
 
 
 def question_of(study):

@@ -24,14 +24,14 @@ def survey(rows=600, seed=0):
     return frame.assign(age=age, town=town, price=price, bought=np.where(bought, "yes", "no"))
 
 
-def features_of(frame):
-    encoder = fitted_encoder(frame, drop=("customer", "price", "bought"))
+def features_of(frame, least_rows=1):
+    encoder = fitted_encoder(frame, drop=("customer", "price", "bought"), least_rows=least_rows)
     return encoder, encoder.transform(frame)
 
 
-def saved_of(model, setting, frame=None, offer=PRICE, rivals=(), **options):
+def saved_of(model, setting, frame=None, offer=PRICE, rivals=(), least_rows=1, **options):
     frame = survey() if frame is None else frame
-    encoder, X = features_of(frame)
+    encoder, X = features_of(frame, least_rows)
     return SavedOffers.fitted(
         X,
         frame["price"].to_numpy(),

@@ -152,6 +152,52 @@ def test_intervals_hold_the_best_offers_of_rivals_too(family, tmp_path):
     assert np.allclose(means[DRAWS:], other.accepted(X, np.full(len(X), 20.0)).sum())
 
 
+def of_shops(size, seed=0):
+    """Saved offers of a survey of which many shops are in few rows, its people, their best price.
+
+    What a shop's people pay differs by `size` between shops, rare ones as much as others.
+    """
+    rng = np.random.default_rng(seed)
+    often = np.r_[np.full(12, 6.0), np.full(30, 0.8)]
+    shop = rng.choice(42, 1200, p=often / often.sum())
+    price = rng.uniform(5, 45, 1200).round(2)
+    worth = 25 + size * rng.normal(size=42)[shop]
+    bought = rng.random(1200) < expit((worth - price) / 4)
+    told = {"customer": [f"C{i:05d}" for i in range(1200)], "age": rng.normal(size=1200)}
+    told |= {"shop": [f"s{k}" for k in shop], "price": price}
+    frame = pd.DataFrame(told | {"bought": np.where(bought, "yes", "no")})
+    saved = saved_of("offer_additive", "", frame, least_rows=15)
+    line = np.linspace(5, 45, 801)
+    best = line[(expit((worth[:, None] - line) / 4) * line).argmax(axis=1)]
+    return saved, frame, best, (frame.groupby("shop")["price"].transform("size") < 15).to_numpy()
+
+
+def test_intervals_of_people_with_a_rare_level_hold_what_other_levels_get(monkeypatch):
+    saved, frame, best, rare = of_shops(6.0)
+    assert 0.1 < rare.mean() < 0.4
+    offers = saved.optimal_offers(frame)
+    monkeypatch.setattr(type(saved), "_as_known_levels", lambda *told: iter(()))
+    alone = saved.optimal_offers(frame)
+    assert offers["best_offer"].equals(alone["best_offer"])
+
+    def holds(told):
+        return ((told["low"] <= best) & (best <= told["high"])).to_numpy()
+
+    # Of twelve known levels the range holds another one with chance 11/13; there are thirty others.
+    least = 11 / 13 - 2 * np.sqrt(11 / 13 * 2 / 13 / 30)
+    assert holds(alone)[rare].mean() < 0.7 < least < holds(offers)[rare].mean()
+    assert offers["supported"].equals(alone["supported"])
+    assert offers.loc[~rare, ["low", "high"]].equals(alone.loc[~rare, ["low", "high"]])
+    told = offers["reason"] == saved.pooled_reasons()["shop"]
+    assert told[rare].mean() > 0.9 and not told[~rare].any()
+
+
+def test_a_rare_level_of_a_column_that_tells_nothing_is_not_told_of():
+    saved, frame, _, rare = of_shops(0.0)
+    told = saved.optimal_offers(frame)["reason"] == saved.pooled_reasons()["shop"]
+    assert told[rare].mean() < 0.1
+
+
 def test_only_offers_of_a_grid_are_made():
     grid = [10.0, 14.99, 19.99, 29.99, 49.99]
     for model, setting in SETTINGS:

@@ -88,6 +88,10 @@ def final_offers(job):
     write_answers(job.output.offers, job.output.csv, table)
     if hasattr(job.output, "metrics"):
         records = _comparison(given, saved, losses, len(table)) + drawn + records
+        for column, reason in saved.pooled_reasons().items():
+            if many := int((table["reason"] == reason).sum()):
+                place = {"metric": "offers_pooled", "part": column, "rows": len(table)}
+                records.append(place | {"value": many / len(table)})
         records += _levels(saved, X, offers[inside]) if given["everybody"] else []
         write_table(job.output.metrics, metrics_table(given["study"], "delivered", records))
     tell_offers(job.log, table, given["labeling"]["options"]["offer"])

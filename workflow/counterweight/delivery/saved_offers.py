@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -31,6 +33,12 @@ from counterweight.tables.table_reader import row_batches
 
 #: Bootstrap draws, and the share of them that an interval holds.
 DRAWS, LEVEL = 60, 0.95
+SHARES = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+#: Draws, at least, by which somebody with a rare level is priced as with each that is known.
+EACH = 8
+#: An offer is told to rest on a rare level where known ones part best offers by this share of its
+#: interval: less is what chance makes of levels that do not differ.
+DECIDES = 0.6
 #: Numbers of features handled at a time.
 NUMBERS = 1 << 24
 #: What to do where new rows are not there.
@@ -161,9 +169,11 @@ class SavedOffers(SavedModel):
         -------
         pandas.DataFrame
             The id, else ``row`` from 0 where the fit had none; ``best_offer`` and its
-            interval ``low``, ``high`` (`LEVEL` of the bootstrap draws; null for models without
-            draws); ``best_p``, the chance that it is accepted, and ``best_revenue``, that chance
-            times the revenue; ``offered_min``, ``offered_max``, what was offered to such people;
+            interval ``low``, ``high`` (`LEVEL` of the bootstrap draws, and best offers by rivals;
+            of people whose text shares a level with other rare ones also `LEVEL` of what they would
+            get with the levels that are known; null for models without draws); ``best_p``, the
+            chance that it is accepted, and ``best_revenue``, that chance times the revenue;
+            ``offered_min``, ``offered_max``, what was offered to such people;
             ``supported``, whether the fit has seen such people; ``reason``, why not, or why the
             offer is at an end of what was made; for models of segments ``segment``,
             ``segment_p``, ``eta``, ``k`` (scaled) and ``eta_offer``, the offer that half of the
@@ -377,24 +387,29 @@ class SavedOffers(SavedModel):
         asked = (about, kind, bounds, scale.scaled_revenue(), scaled_grid)
         least, most = made[kind].T
 
-        def rounded(t):
+        def rounded_of(people, t):
             """Offers in the user's units; those of a grid exactly, others where any were made."""
             offers = self._rounded(t)
-            return offers if grid is not None else np.clip(offers, least, most)
+            return offers if grid is not None else np.clip(offers, least[people], most[people])
 
+        rounded, pooled = partial(rounded_of, slice(None)), np.full(len(X), "", object)
         low = high = np.full(len(X), np.nan)
         if self.single is not None:
             offers = np.full(len(X), self.single)
         else:
             offers = rounded(own.best(*asked))
         if own.has_draws and self.single is None:
-            shares = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
-            ends = own.ends(*asked, self.part("draw"), lambda best: quantiles(best, shares))
+            ends = own.ends(*asked, self.part("draw"), lambda best: quantiles(best, SHARES))
             others = [one.best(one.about(X), *asked[1:]) for one in self._rivals]
             held = [*rounded(ends), offers, *map(rounded, others)]
             low, high = np.min(held, axis=0), np.max(held, axis=0)
+            for column, mine, *tried in self._as_known_levels(X, asked):
+                by_fit, tried = (np.sort(rounded_of(mine, one), axis=0) for one in tried)
+                low[mine] = np.minimum(low[mine], tried[0])
+                high[mine] = np.maximum(high[mine], tried[1])
+                pooled[mine[np.ptp(by_fit, axis=0) > DECIDES * (high[mine] - low[mine])]] = column
         p = own.accept(about, np.clip(scale.scaled(offers), 0.0, 1.0))
-        supported, reason = self._reasons(X, close, offers, least, most)
+        supported, reason = self._reasons(X, close, offers, least, most, pooled)
         told = own.told(about)
         if told:
             told["eta_offer"] = scale.offers(told["eta"])
@@ -410,6 +425,35 @@ class SavedOffers(SavedModel):
             "reason": reason,
         } | told
 
+    def _as_known_levels(self, X, asked):
+        """Of each text column whose rare levels share one: who has one of these, and `LEVEL` of
+        the best offers that they would get with each level that is known, by the fit and by its
+        draws, (2, m) each.
+
+        Rare levels are taken to differ as the known ones do; of their own effect nothing is known.
+        """
+        own, (_, kind, *rest), draws = self._pricer, asked, self.part("draw")
+        count = len(next(iter(draws.values())))
+        for column, places in _texts(self.encoder).items():
+            told = [(self.encoder.features_[at].kind, at) for at in places]
+            known = [at for what, at in told if what == "category"]
+            step = max(count // max(EACH, DRAWS // max(len(known), 1)), 1)
+            for other in (at for what, at in told if what == "other"):
+                mine = np.flatnonzero(X[:, other] > 0)
+                if not len(mine) or not known:
+                    continue
+                by_fit, tried = [], []
+                for place, at in enumerate(known):
+                    as_known = X[mine]
+                    as_known[:, places] = 0.0
+                    as_known[:, at] = 1.0
+                    some = {name: values[place % step :: step] for name, values in draws.items()}
+                    to = own.about(as_known), kind[mine], *rest
+                    by_fit.append(own.best(*to))
+                    tried.append(own.ends(*to, some, lambda best: best))
+                ends = (quantiles(one, SHARES) for one in (by_fit, np.concatenate(tried)))
+                yield column, mine, *ends
+
     def _rounded(self, t):
         """Offers in the user's units, rounded; those of a grid exactly."""
         grid, offers = self.facts["offer"]["grid"], self.scale.offers(t)
@@ -422,8 +466,18 @@ class SavedOffers(SavedModel):
         nearer = offers - grid[before] < grid[after] - offers
         return np.where(nearer, grid[before], grid[after])
 
-    def _reasons(self, X, close, offers, least, most):
-        """Whether the fit has seen such people and offers, and a text that says why not."""
+    def pooled_reasons(self):
+        """By text column, what is said of people whose best offer goes by a rare level."""
+        return {
+            column: f"few people had this {column}, and the interval holds what others of it get"
+            for column in _texts(self.encoder)
+        }
+
+    def _reasons(self, X, close, offers, least, most, pooled):
+        """Whether the fit has seen such people and offers, and a text that says why not.
+
+        Also why an interval is wide: `pooled` (n,) is the column whose rare level decides.
+        """
         column = self.facts["offer"]["column"] or "offer"
         texts, code = [""], np.zeros(len(X), int)
 
@@ -443,6 +497,8 @@ class SavedOffers(SavedModel):
         wrong = ((offers < least) | (offers > most)) & (self.single is None)
         say(wrong, f"no {column} to choose from was made to such people")
         supported = code == 0
+        for name, text in self.pooled_reasons().items():
+            say(pooled == name, text)
         inside = (least > self.scale.low, most < self.scale.high)
         say((offers == most) & inside[1], f"the largest {column} that was made to such people")
         say((offers == least) & inside[0], f"the least {column} that was made to such people")

@@ -107,3 +107,11 @@ def test_best_offers_at_an_end_of_what_was_tried_are_told(tmp_path, offer, told)
     for word, text in zip(told, said, strict=True):
         assert text.startswith(ends[word]) and f"is the {word} that was" in text
         assert f"({8 if word == 'largest' else 2})" in text
+
+
+def test_rare_levels_that_carry_offers_are_told_from_a_hundredth_of_the_people():
+    known = numbers(("offers_pooled", 0.123, "country"), ("offers_pooled", 0.004, "job"))
+    (text,) = page.pooled_levels(known)
+    assert text.startswith("Of 12 % of the people the offer goes by a value of country that few")
+    (text,) = page.pooled_levels(numbers(("offers_pooled", 0.023, "job")))
+    assert text.startswith("Of 2.3 % of the people the offer goes by a value of job")

@@ -189,8 +189,8 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
     _rule = _unseen = _expected = _first = _own = _fold = _seen_raw = None
 
     def _learn_all(self, samples, rng):
-        self._rule, self._fold = None, self._dealt(samples, rng)
-        self._rules, self._made, self._tilted, self._fits = {}, {}, {}, {}
+        self._fold = samples.folds(self.folds, copy.deepcopy(rng), self.constraints)
+        self._rule, self._rules, self._made, self._tilted, self._fits = None, {}, {}, {}, {}
         super()._learn_all(samples, rng)
         self._rules, self._made, self._fits = {}, {}, {}
         self._first = self._own = self._fold = self._seen_raw = None
@@ -211,7 +211,7 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
             if samples.main.sum() > ASKED_ROWS:
                 parts = int(np.ceil(samples.main.sum() / ASKED_ROWS))
                 asked = samples.only(samples.folds(parts, copy.deepcopy(rng)) == 0)
-                fold = self._dealt(asked, rng)
+                fold = asked.folds(self.folds, copy.deepcopy(rng), self.constraints)
                 judged = self._repair_problem(asked)
             try:
                 self._choose(X, asked, judged, fold, rng)
@@ -236,9 +236,6 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         self.models_, lines = self._made[rows]
         self._own = rule, lines, problem.bounds
         self._take(rule)
-
-    def _dealt(self, samples, rng):
-        return samples.folds(self.folds, copy.deepcopy(rng), self.constraints)
 
     def _take(self, rule):
         """Its scores of rows that were not seen, and what is taken off the score of new ones."""

@@ -116,6 +116,23 @@ def at_an_end(numbers):
         )
 
 
+#: Share of people whose interval is wider for a rare level, from which the page says so.
+_MANY_POOLED = 0.01
+
+
+def pooled_levels(numbers):
+    """A sentence for each text column whose rare levels carry the offers of many."""
+    for column in sorted(set(numbers.rows("delivered", "offers_pooled")["part"])):
+        share = requested(numbers, "offers_pooled", column)
+        if share >= _MANY_POOLED:
+            yield (
+                f"Of {percent(share, 0 if share >= 0.1 else 1)} of the people the offer goes by a "
+                f"value of {column} that few had: such values share one level, and nothing is "
+                "known of each. Their intervals hold what people of the other values get; make "
+                "them offers at random, or leave them out, before you settle on theirs."
+            )
+
+
 def _limited(numbers):
     """Whether offers keep limits together."""
     return requested(numbers, "allotted_revenue") is not None

@@ -12,7 +12,7 @@ from counterweight.models.constraints.estimator import numbers_among, texts_of
 from counterweight.models.constraints.thresholds import named_groups
 from counterweight.models.training import seen_rows, settings
 from counterweight.numerics.rates.datasets import DataSets
-from counterweight.numerics.rates.values import constraint_values, verdicts_of
+from counterweight.numerics.rates.values import bases, constraint_values, verdicts_of
 from counterweight.plan.components import load
 from counterweight.selection.selectors import selection_probabilities
 from counterweight.tables.parquet import setting_name
@@ -75,7 +75,8 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
     saved.facts["certified"] = bool(getattr(model, "certified_", False))
     saved.facts["judged"] = [list(one) for one in getattr(model, "held_out_checks_", ())]
     saved.facts["behind"] = getattr(model, "trivial_told_", "")
-    saved.facts["shown"] = shown_records(model) if texts_of(options) else []
+    told = shown_records(model) if texts_of(options) else []
+    saved.facts["shown"] = told + (rate_rows(data, target, options) if columns is not None else [])
     return saved, scores
 
 
@@ -87,7 +88,8 @@ def shown_records(model):
     or keeps nothing (``fit_free``), on the rows that judge, else of the fit. Of a confidence:
     ``fit_confidence``, ``fit_certified``, ``fit_held_out`` (the share), ``fit_shown`` (the least
     share by which looser constraints are shown; absent without one), ``fit_needed`` (rows that
-    constraints as asked would take; absent where that says nothing), ``fit_judges`` (rows), and
+    constraints as asked would take; absent where that says nothing), ``fit_needed_by`` (the place
+    of the constraint that would take the most), ``fit_judges`` (rows), and
     ``bound_cost``: by each share in hundredths (the part) the objective of a rule that is shown to
     keep constraints looser by it, the best of those that were looked at.
     """
@@ -101,6 +103,7 @@ def shown_records(model):
         values |= {"held_out": model.held_out, "judges": shown.rows, "stable": shown.stable}
         values |= {} if shown.share is None else {"shown": shown.share}
         values |= {"needed": shown.needed} if shown.needed <= MOST * shown.rows else {}
+        values |= {} if shown.by is None else {"needed_by": shown.by}
     records = [{"metric": f"fit_{name}", "value": float(value)} for name, value in values.items()]
     costs = {}
     for share, cost in getattr(model, "line_", ()):
@@ -109,6 +112,15 @@ def shown_records(model):
     return records + [
         {"metric": "bound_cost", "part": f"{100 * share:.0f}", "value": cost}
         for share, cost in sorted(costs.items())
+    ]
+
+
+def rate_rows(data, target, options):
+    """Records of the rows that each promised rate is a share of: ``rate_rows``, by its text."""
+    found = bases(texts_of(options), DataSets(**data.sampled(0, target)))
+    return [
+        {"metric": "rate_rows", "part": rate, "value": float(mask.sum())}
+        for rate, mask in found.items()
     ]
 
 

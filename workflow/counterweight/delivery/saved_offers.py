@@ -466,7 +466,7 @@ class SavedOffers(SavedModel):
         nearer = offers - grid[before] < grid[after] - offers
         return np.where(nearer, grid[before], grid[after])
 
-    def pooled_reasons(self):
+    def pooled_reasons(self) -> dict:
         """By text column, what is said of people whose best offer goes by a rare level."""
         return {
             column: f"few people had this {column}, and the interval holds what others of it get"

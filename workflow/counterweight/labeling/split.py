@@ -68,9 +68,9 @@ def labeled_repeats(
     condition `test_rows`, the same in every repeat; `samples` are conditions of named data sets.
     With the column `user` (or session, or day) users are held out as a whole, so that none is
     learned from and tested on. A split that leaves a rate of `promises` without enough rows to fit
-    or without any to judge is drawn again. `keep_rate`, in (0, 1], is that at which test rows stay in the log
-    whose outcome is 0 for every target; rejected rows are in neither table (Mineiro 2010). A row's
-    fate depends on its id alone.
+    or without any to judge is drawn again. `keep_rate`, in (0, 1], is that at which test rows stay
+    in the log whose outcome is 0 for every target; rejected rows are in neither table (Mineiro
+    2010). A row's fate depends on its id alone.
 
     The first frame has repeat, row, role, selected, keep_rate (1 where a row could not be
     rejected), and ``y_{target}`` where seen, i.e. on labeled training rows; ``in_{sample}`` and

@@ -166,6 +166,48 @@ def test_a_page_says_whether_what_is_given_away_is_certified(known, sentence):
     assert sentence in found if sentence else "certif" not in found
 
 
+ROWS = {"coverage(women)": 47, "coverage(men)": 900, "churn(everyone)": 947}
+FEW = "What holds this up is women: coverage(women) is a rate of 47 rows, and it would take some "
+
+
+@pytest.mark.parametrize(
+    ("known", "moved", "sentence"),
+    [
+        # 600 rows judged, and ten times as many are needed; the second promise is everybody's.
+        (LOOSER | {"fit_needed": 6000.0, "fit_needed_by": 0.0}, 0, f"{FEW}470 of them."),
+        (
+            LOOSER | {"fit_needed": 6000.0, "fit_needed_by": 1.0},
+            0,
+            "up is everyone: churn(everyone) is a rate of 947 rows, and it would take some 9,500",
+        ),
+        (LOOSER | {"fit_needed_by": 0.0}, 0, "47 rows, and it is kept with so little room"),
+        (LEVEL | {"fit_certified": 1.0}, 0, None),
+        # Without a confidence: of what test rows leave open, by how far the interval is beyond.
+        (
+            {},
+            0,
+            "up is everyone: churn(everyone) is a rate of 947 rows, and by these it is not kept",
+        ),
+        ({}, 0.04, FEW),
+    ],
+)
+def test_a_page_names_the_group_that_holds_a_promise_up(known, moved, sentence):
+    plan, metrics, _ = promised_study()
+    plan |= {"source": "own"}
+    if moved:  # the first promise is kept by less than chance moves it, the second clearly
+        first, test = metrics["part"] == "0", metrics["target"] == "general"
+        excess = metrics["metric"].str.startswith("promise_excess")
+        metrics.loc[excess & test & first, "value"] += moved
+        metrics.loc[excess & test & ~first, "value"] -= 0.2
+        metrics.loc[excess & test & first, "value"] += metrics["repeat"].sub(1) * 0.01
+    records = [{"metric": m, "value": v} for m, v in known.items()]
+    records += [{"metric": "rate_rows", "part": rate, "value": n} for rate, n in ROWS.items()]
+    told = metrics_table("mine", "delivered", [{"target": "general"} | one for one in records])
+    numbers = StudyNumbers("mine", plan, pd.concat([metrics, told.to_pandas()], ignore_index=True))
+    found = PAGE.answer(numbers).sentence
+    assert sentence in found if sentence else "holds this up" not in found
+
+
 def test_a_rule_behind_one_that_looks_at_nobody_is_the_first_sentence_of_the_page():
     plan, metrics, _ = promised_study()
     known = {"fit_cost": 0.621, "fit_constant": 0.472, "fit_constant_chance": 0.45}

@@ -92,7 +92,8 @@ class Shown(NamedTuple):
 
     All constraints are kept if looser by `share` (0 as asked; None: none is shown), as `texts` say;
     `rows` judged. About `needed` rows would show them as asked, infinite where none would.
-    `stable`: whether the fit to all rows is like those to parts of them, which speak for it.
+    `stable`: whether the fit to all rows is like those to parts of them, which speak for it. `by`:
+    the constraint that needs the most rows, by its place; None where none needs more.
     """
 
     share: float | None
@@ -100,6 +101,7 @@ class Shown(NamedTuple):
     rows: int
     needed: float
     stable: bool = True
+    by: int | None = None
 
 
 def most_room(problem, margins):
@@ -494,7 +496,8 @@ class MarginFit:
             if share is None
             else [loosened_text(plain, share, self._numbers()) for plain in plains]
         )
-        self.shown_ = Shown(share, tuple(texts), used, float(max(needed)), stable)
+        by = int(np.argmax(needed)) if max(needed) > 0 else None
+        self.shown_ = Shown(share, tuple(texts), used, float(max(needed)), stable, by)
 
     @property
     def certificate_(self):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from counterweight.evaluation.rates import RULES, requested_value
-from counterweight.models.constraints.certificates import rounded
+from counterweight.models.constraints.certificates import MOST, rounded
 from counterweight.numerics.rates.language import (
     PARAMETERS,
     Number,
@@ -20,6 +20,7 @@ from counterweight.numerics.rates.language import (
     nodes,
     parse_constraint,
     parse_expression,
+    set_text,
 )
 from counterweight.numerics.rates.limits import loosened_text
 from counterweight.numerics.rates.values import (
@@ -291,11 +292,13 @@ def promise_answer(numbers, main):
     others = "; ".join(f"{word}: {names}" for word, names in named.items() if names)
     costs, behind = _costs(numbers, main)
     lead = behind + _out_of_reach(numbers, main)
+    certified = _certified(numbers, texts)
+    held_up = certified or _undecided(numbers, main, new)
     return (
         f"{lead}By its decisions {inline(numbers, main)} keeps {kept} of "
         f"{count(len(texts), 'promise')} by the estimates of test rows, and {new.count('kept')} of "
         f"{len(texts)} can be shown kept at 95 %{f' ({others})' if others else ''}"
-        f"{_price(numbers, main)}.{own}{_certified(numbers, texts)}",
+        f"{_price(numbers, main)}.{own}{held_up}",
         [*costs, *cards],
     )
 
@@ -414,16 +417,58 @@ def _certified(numbers, texts):
         return f"{lead}fits to parts of the rows are unlike the one to all."
     share, rows = _delivered(numbers, "shown"), _delivered(numbers, "judges")
     judges = f"{number(rows, 0)} {'held-out' if held else 'cross-fitted'} rows"
+    needed = _delivered(numbers, "needed")
+    by = _delivered(numbers, "needed_by"), needed / rows
     if math.isnan(share):
-        return f"{lead}{judges} do not show that new rows keep all promises, nor looser ones."
+        lead += f"{judges} do not show that new rows keep all promises, nor looser ones."
+        return lead + _held_up(numbers, texts, *by)
     parameters = numbers.method(main_of(numbers))["options"] or {}
     known = {name: parameters.get(name) for name in PARAMETERS}
     plains = plain_constraints(texts)
     words = [loosened_text(plain, share, known) for plain in plains]
     looser = listing(words) if len(words) <= NAMED else f"{words[0]}, and the others likewise"
-    needed = _delivered(numbers, "needed")
     more = "" if math.isnan(needed) else f" As asked it would take some {rounded(needed)} rows."
+    more += _held_up(numbers, texts, *by)
     return f"{lead}{judges} show promises that are looser by {percent(share, 0)}: {looser}.{more}"
+
+
+def _held_up(numbers, texts, promise, times):
+    """Which group holds a promise up, with its rows and how many would do: `times` as many.
+
+    NaN: none would; infinity: its estimate breaks it. The promise is told by its place; "" where
+    it is NaN. The group is that of its rates with the fewest rows.
+    """
+    if math.isnan(promise):
+        return ""
+    (plain,) = plain_constraints(texts[int(promise)])
+    known = numbers.rows("delivered", "rate_rows").set_index("part")["value"]
+    sides = (rate for side in (plain.left, plain.right) for rate in nodes(side, Rate))
+    rates = {rate: known[str(rate)] for rate in sides if str(rate) in known}
+    if not rates:
+        return ""
+    rate = min(rates, key=rates.get)
+    rows = rates[rate]
+    told = f"{rate} is a rate of {count(int(rows), 'row')}"
+    if times == math.inf:
+        todo = "by these it is not kept: more of them would tell whether it is"
+    elif math.isnan(times) or times > MOST:
+        todo = "it is kept with so little room that no number of them would show it"
+    else:
+        todo = f"it would take some {rounded(rows * max(times, 1.0))} of them"
+    return f" What holds this up is {set_text(rate.sets)}: {told}, and {todo}."
+
+
+def _undecided(numbers, main, said):
+    """The same of the undecided promise that test rows say least of, kept by their estimate."""
+    over = {j: broken_by(numbers, main, j) for j, word in enumerate(said) if word == "undecided"}
+    times = {
+        j: ((one.high - one.mean) / -one.mean) ** 2 if one.mean < 0 else math.inf
+        for j, one in over.items()
+    }
+    if not times or numbers.plan["source"] != "own":
+        return ""
+    j = max(times, key=times.get)
+    return _held_up(numbers, texts_of(numbers, main), j, times[j])
 
 
 def _lines(swept):

@@ -218,10 +218,11 @@ def _thin(promises, y, selected, taken, named):
     found = bases(promises, DataSets(None, y, members=named, main=taken))
     for rate, mask in found.items():
         if (rows := int((mask & taken).sum())) < FITTED + JUDGED:
+            has = "1 row" if rows == 1 else f"{rows or 'no'} rows"
             raise CounterweightError(
-                f"The promises ask for {rate}, and the table has {rows or 'no'} row{'s' * (rows != 1)} "
-                f"that it is a rate of: {FITTED + JUDGED} are the fewest, {FITTED} to fit and {JUDGED} to "
-                "judge. Join the group with another one, add rows of it, or leave the promise out."
+                f"The promises ask for {rate}, and the table has {has} that it is a rate of: "
+                f"{FITTED + JUDGED} are the fewest, {FITTED} to fit and {JUDGED} to judge. Join "
+                "the group with another one, add rows of it, or leave the promise out."
             )
     return {rate: mask & taken for rate, mask in found.items() if (mask & taken).sum() < THIN}
 

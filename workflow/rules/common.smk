@@ -6,6 +6,7 @@ and one job spec from there.
 """
 
 import contextlib
+import csv
 import json
 import logging
 import shutil
@@ -41,6 +42,7 @@ from counterweight.reporting.blocks import (
     write_costs,
 )
 from counterweight.reporting.report_jobs import partial_job
+from counterweight.reporting.wording import leaks_in_words
 
 from snakemake import __version__ as SNAKEMAKE
 from snakemake.exceptions import WorkflowError
@@ -381,8 +383,13 @@ def own_answers():
             continue
         found = read_table(findings)
         for study, answer in zip(found["study"], found["answer"]):
+            first = f"{study}: " if len(STUDIES) > 1 else ""
             if answer:
-                yield f"{study}: {answer}" if len(STUDIES) > 1 else answer
+                yield f"{first}{answer}"
+            columns = Path(RESULTS, "tables", f"{STUDIES[study]['dataset']}.columns.csv")
+            if columns.exists():
+                with open(columns, newline="", encoding="utf-8") as lines:
+                    yield from (first + told for told in leaks_in_words([*csv.DictReader(lines)]))
     files = [path for path in given_away() if not path.endswith(".parquet")]
     if files:
         yield f"Files: {', '.join(STORE + path for path in files)}"

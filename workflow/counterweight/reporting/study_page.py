@@ -31,12 +31,14 @@ from counterweight.reporting.sheets import (
     in_words,
 )
 from counterweight.reporting.wording import (
+    MOST,
     TARGETS,
     amount,
     capital,
     count,
     interval,
     joined_words,
+    leaks_in_words,
     listing,
     number,
     percent,
@@ -591,8 +593,6 @@ _SAID = {"offers": _offers, "accepted": _accepted, "scores": _estimates, "values
 # What each column of a table of one's own was taken for, as a folded table of its page.
 
 
-#: Doubts that are told one by one.
-MOST = 5
 _HEADS = ("Column", "Taken for", "Type", "Missing", "Values", "Why, and what was made of it")
 
 
@@ -621,25 +621,18 @@ def column_doubts(numbers):
 
     First what was left out, or kept as requested, though it tells what no feature may tell.
     """
-    report, said = _report(numbers) or (), []
-    for use, begin, end in (
-        (
-            "left out",
-            "Left out, and not learned from",
-            ". A column that is rightly known before can be named under columns.keep.",
-        ),
-        ("feature", "Kept as requested, though these numbers may then be too good", "."),
-    ):
-        leaks = [fact for fact in report if fact["leak"] and fact["use"] == use]
-        told = [f"{fact['column']} ({fact['leak']})" for fact in leaks]
-        more = [f"{len(told) - MOST} more"] * (len(told) > MOST)
-        said += [f"{begin}: {'; '.join(told[:MOST] + more)}{end}"] if told else []
-    doubts = [fact for fact in report if fact.get("doubt")]
+    report = _report(numbers) or ()
+    said = [*leaks_in_words(report)]
+    doubts = [fact for fact in report if fact.get("doubt") and not _is_left_out(fact)]
     said += [f"Look at the column {fact['column']}: {fact['doubt']}." for fact in doubts[:MOST]]
     if len(doubts) > MOST:
         more = len(doubts) - MOST
         said.append(f"{more} more columns should be looked at: see their table below.")
     return [Sentence(text, "warning") for text in said]
+
+
+def _is_left_out(fact):
+    return fact["leak"] and fact["use"] == "left out"
 
 
 def _name(numbers):

@@ -260,3 +260,27 @@ def _with_measures(shown, told):
             for name, study in shown["studies"].items()
         }
     }
+
+
+#: Leaks, and doubts, that are told one by one.
+MOST = 5
+
+
+def leaks_in_words(report):
+    """Sentences on columns that tell what no feature may tell: left out, or kept as requested.
+
+    `report` are records of a column report, as ``tables/NAME.columns.csv`` has them.
+    """
+    for use, begin, end in (
+        (
+            "left out",
+            "Left out, and not learned from",
+            ". A column that is rightly known before can be named under columns.keep.",
+        ),
+        ("feature", "Kept as requested, though these numbers may then be too good", "."),
+    ):
+        leaks = [fact for fact in report if fact["leak"] and fact["use"] == use]
+        told = [f"{fact['column']} ({fact['leak']})" for fact in leaks]
+        more = [f"{len(told) - MOST} more"] * (len(told) > MOST)
+        if told:
+            yield f"{begin}: {'; '.join(told[:MOST] + more)}{end}"

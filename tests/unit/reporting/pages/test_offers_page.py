@@ -253,7 +253,7 @@ def test_offers_that_nothing_checks_are_not_praised():
 def test_best_offers_at_the_end_of_the_range_are_a_warning():
     metrics = survey(best_offer_low=40.0, best_offer=100.0, best_offer_high=100.0)
     (text,) = pages.at_the_end(numbers_of(metrics, plan_of("natural_park")))
-    assert "at the end of the declared range, 100 (Choice model)" in text
+    assert "at the end of the range of offers, 100 (Choice model)" in text
     assert not list(pages.at_the_end(numbers_of(survey(), plan_of("natural_park"))))
 
 
@@ -475,9 +475,9 @@ def test_figures_in_print_stand_in_the_tables(everything, noor):
     assert shown["regression_r2"] == 2 and told.dropna().to_dict().items() <= known.items()
 
 
-def drawn_records(random, told, instead):
+def drawn_records(random, told, instead, p=0.2):
     """What a study delivers where past offers were drawn at random."""
-    made = [("offers_random", "", random), ("offers_random_p", "", 0.2), ("single_drawn", "", 21.0)]
+    made = [("offers_random", "", random), ("offers_random_p", "", p), ("single_drawn", "", 21.0)]
     made += [("offers_random", "told", 1.0)] * told
     made += [("single_instead", "", instead), ("drawn_claimed", "best", 12.0)]
     ends = {"": 0.0, "_low": -1.0, "_high": 1.0}
@@ -498,23 +498,35 @@ def test_offers_that_were_drawn_at_random_are_told_beside_the_claim():
     assert first.startswith(
         "One offer of 21 is given to everybody: by cross-fitted answers it earns"
     )
-    assert "as the config says" in said
+    assert "were drawn at random, as the config says" in said
+    _, said = pages.at_random(drawn_records(1.0, True, 0.0, p=1e-5))
+    assert "though columns tell them (test of chance p < .001), and only if they were do" in said
     first, said = pages.at_random(drawn_records(0.0, False, 0.0))
     assert first is None and "Past offers go by the columns" in said
     assert [*pages.at_random(drawn_records(0.0, True, 0.0))] == [None, None]
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "grid", "told"),
-    [(0, 25, None, True), (5, 20, None, False), (5, 25, [5, 25], False), (None, None, None, False)],
+    ("low", "high", "grid", "such", "told"),
+    [
+        (0, 25, None, (5, 20), "of all from 0 to 25, as declared;"),
+        (5, 20, None, (5, 20), ""),
+        (5, 25, [5, 25], (5, 20), ""),
+        (None, None, None, (5, 20), ""),
+        (None, None, None, (5, 12), "of all from 5 to 20, which were made;"),
+        (6, 18, None, (7, 20), "of all from 6 to 18, which were made;"),
+    ],
 )
 def test_a_claim_says_where_it_is_of_more_than_what_is_delivered(
-    monkeypatch, low, high, grid, told
+    monkeypatch, tmp_path, low, high, grid, such, told
 ):
     made = {"offer_least": pd.Series([5.0, 6.0]), "offer_largest": pd.Series([19.0, 20.0])}
     monkeypatch.setattr(pages, "_made", lambda numbers, metric: made[metric])
-    offer = {"low": low, "high": high, "grid": grid}
-    known = types.SimpleNamespace(plan={"offer": offer}, delivered=("offer_logistic", ""))
-    assert ("of all from 0 to 25, as declared" in pages._wider(known)) is told
+    people = {"offered_min": [5.0, such[0]], "offered_max": [20.0, such[1]]}
+    pd.DataFrame(people, dtype=float).to_parquet(tmp_path / "offers.parquet")
+    offer, chosen = {"low": low, "high": high, "grid": grid}, ("offer_logistic", "")
+    known = types.SimpleNamespace(plan={"offer": offer}, delivered=chosen, folder=tmp_path)
+    said = pages._wider(known)
+    assert told in said and bool(told) is bool(said)
     known.delivered = (None, "")
     assert pages._wider(known) == ""

@@ -36,6 +36,7 @@ from counterweight.reporting.sheets import (
 )
 from counterweight.reporting.study_page import Answer, StudyPage, difference_in_words
 from counterweight.reporting.wording import Measure, capital, count, listing, option_name, percent
+from counterweight.tables.parquet import read_table
 
 _ENDS = ("", "_low", "_high")
 _TOTALS = ("enrolment", "revenue")
@@ -504,7 +505,7 @@ def segments(numbers):
 
 
 def at_the_end(numbers):
-    """Best offers of most people at an end of the declared range."""
+    """Best offers of most people at an end of the range: the declared one, else that was made."""
     low, high = (numbers.plan["offer"][side] for side in ("low", "high"))
     low = _made(numbers, "offer_least").min() if low is None else low
     high = _made(numbers, "offer_largest").max() if high is None else high
@@ -516,22 +517,27 @@ def at_the_end(numbers):
                 labels.append(numbers.label(line.source))
         if labels:
             yield (
-                f"Most best offers are at the end of the declared range, {edge:g} "
+                f"Most best offers are at the end of the range of offers, {edge:g} "
                 f"({listing(dict.fromkeys(labels))}). By these curves better ones may lie beyond."
             )
 
 
 def _wider(numbers):
-    """Words where these best offers are of more than those delivered: of the declared range."""
-    offer, grid = numbers.plan["offer"], numbers.plan["offer"].get("grid")
-    low, high = offer["low"], offer["high"]
-    if not numbers.delivered[0] or grid or None in (low, high):
+    """Words where these best offers are of more than those delivered, which keep to what was made
+    to such people: of the declared range, or of all that was made."""
+    offer, path = numbers.plan["offer"], numbers.folder / "offers.parquet"
+    if not numbers.delivered[0] or offer.get("grid") or not path.exists():
         return ""
-    if low >= _made(numbers, "offer_least").min() and high <= _made(numbers, "offer_largest").max():
+    least, largest = _made(numbers, "offer_least").min(), _made(numbers, "offer_largest").max()
+    low = least if offer["low"] is None else offer["low"]
+    high = largest if offer["high"] is None else offer["high"]
+    such = read_table(path, ["offered_min", "offered_max"])
+    if low >= such["offered_min"].max() and high <= such["offered_max"].min():
         return ""
+    where = "as declared" if low < least or high > largest else "which were made"
     return (
-        f" (of all from {low:g} to {high:g}, as declared; those delivered keep to what was made to "
-        "such people)"
+        f" (of all from {low:g} to {high:g}, {where}; those delivered keep to what was made to such "
+        "people)"
     )
 
 

@@ -330,6 +330,31 @@ def test_propensities_of_the_logged_actions_are_told_from_others():
     assert propensity_records([part | {"cluster": np.zeros(2_000)}], "shown", []) == []
 
 
+def test_propensities_are_judged_by_users_where_rows_belong_to_them():
+    """Users repeat themselves five times, so that rows taken for independent would be an alarm."""
+    rng, chances = np.random.default_rng(7), []
+    for _ in range(200):
+        once = _propensity_log(rng, 400)
+        part = {name: np.repeat(values, 5) for name, values in once.items() if name != "table"}
+        part["table"] = {name: np.repeat(values, 5) for name, values in once["table"].items()}
+        part["cluster"] = np.repeat(np.arange(400), 5)
+        chances.append(_chance(part)["propensity_p"])
+    assert sum(chance < 0.01 for chance in chances) <= 5
+    shuffled = part | {"propensity": np.repeat(rng.permutation(once["propensity"]), 5)}
+    assert _chance(shuffled)["propensity_p"] < 1e-3
+    # Two rows of a user, one of each action: nothing is left to chance, and nothing is wrong.
+    pairs = {"propensity": np.full(800, 0.5), "keep_rate": np.ones(800), "reward": np.ones(800)}
+    pairs |= {"cluster": np.repeat(np.arange(400), 2)}
+    shown = np.tile([0, 1], 400)
+    pairs["table"] = {"shown": shown, "best": np.zeros(800, int)}
+    assert _chance(pairs)["propensity_p"] == 1.0
+    # A column that says which action was taken: the propensities are not those given it.
+    name = np.where(shown == 0, rng.integers(0, 4, 800), rng.integers(4, 8, 800))
+    pairs["table"] = {"shown": shown, "best": name}
+    told = _chance(pairs)
+    assert told["propensity_p"] < 1e-6 and told["propensity_mean"] == 2.0
+
+
 def test_an_action_that_could_not_be_taken_in_all_rows_is_no_alarm():
     rng = np.random.default_rng(6)
     context, chances = rng.integers(3, size=4_000), np.array([[6, 3, 1], [0, 5, 5], [1, 2, 7]]) / 10

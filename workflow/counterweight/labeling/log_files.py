@@ -328,9 +328,9 @@ def propensity_records(parts, action, contexts):
     and those of `contexts`, each of which parts the rows by its values; the whole log is a context,
     too. Told is the cell that is most above 1: its mean (``propensity_mean``, the cell as
     ``variable``) and the chance of such a cell among all (``propensity_p``, two-sided, Bonferroni).
-    Rows are taken for independent: nothing is told where they belong to users, nor of columns with
-    more than `MOST_CELLS` pairs; cells with fewer than `LEAST_LOGGED` rows of the action are left
-    out.
+    Where rows belong to users, errors are those of sums over users. Nothing is told of columns with
+    more than `MOST_CELLS` pairs; cells with fewer than `LEAST_LOGGED` rows of the action, or users
+    who had it, are left out.
 
     A mean has the error of ``sum k^2 (1{A = a} / p - 1)^2``, that of the expected rows where fewer
     were logged, so that rare actions are no alarm: of 400 right logs each of 480 to 20,000 rows,
@@ -339,27 +339,38 @@ def propensity_records(parts, action, contexts):
     import pandas as pd
     from scipy.special import ndtr
 
-    found = {name: [] for name in ("", *contexts)}
+    found, users = {name: [] for name in ("", *contexts)}, False
     for part in parts:
-        if "cluster" in part and (part["cluster"] >= 0).any():
-            return []
+        users = users or bool("cluster" in part and (part["cluster"] >= 0).any())
+        by = ["context", "action", *["cluster"] * users]
         p, kept = part["propensity"], np.where(part["reward"] == 0, part["keep_rate"], 1.0)
         k = part.get("weight", np.ones(len(p))) / kept
         sums = {"total": k / p, "spread": k * k * (1 / p - 2) / p, "rows": 1.0}
         sums |= {"k": k, "squares": k * k, "action": part["table"][action]}
+        sums |= {"cluster": part["cluster"]} if users else {}
         for name, own in found.items():
             context = part["table"][name] if name else 0
             frame = pd.DataFrame(sums | {"context": context})
-            own.append(frame.groupby(["context", "action"], sort=False).sum())
+            own.append(frame.groupby(by, sort=False).sum())
     tested = []
     for name, own in found.items():
-        cells = pd.concat(own).groupby(level=[0, 1]).sum()
+        parts = pd.concat(own).groupby(level=by).sum()
+        cells = parts.groupby(level=by[:2]).sum()
         if not 1 < len(cells) <= MOST_CELLS:
             continue
         whole = cells.groupby(level=0)[["k", "squares"]].transform("sum")
         more = np.maximum(whole["k"] / cells["total"], 1.0)
-        error = np.sqrt(np.maximum(cells["spread"] * more, 0) + whole["squares"])
-        z, mean = (cells["total"] - whole["k"]) / error, cells["total"] / whole["k"]
+        variance = np.maximum(cells["spread"] * more, 0) + whole["squares"]
+        if users:
+            # Of a user t - k, with the sum t of the action and k of all: 0 - k where none is t.
+            own = parts.groupby(level=["context", "cluster"])["k"]
+            apart = parts["total"] * (parts["total"] - 2 * own.transform("sum"))
+            rest = (own.sum() ** 2).groupby(level=0).sum()
+            rest = rest.reindex(cells.index.get_level_values(0)).to_numpy()
+            variance = np.maximum(apart.groupby(level=by[:2]).sum() + rest, 0)
+            cells["rows"] = np.minimum(cells["rows"], parts.groupby(level=by[:2]).size())
+        more, mean = cells["total"] - whole["k"], cells["total"] / whole["k"]
+        z = (more / np.sqrt(variance)).where(variance > 1e-12 * whole["k"] ** 2, 0.0)
         for (context, taken), rows in cells["rows"].items():
             place = f"{taken!s} where {name} is {context!s}" if name else str(taken)
             if rows >= LEAST_LOGGED:

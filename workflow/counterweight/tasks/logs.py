@@ -297,6 +297,8 @@ def plan_label(plan, study, at):
         given |= roles_of(plan, study) | draws(plan, study)
         options = [study["methods"][name]["options"] for name in study["methods"]]
         given["actions"] = [[one["shown"], one["takes"]] for one in options if one.get("takes")]
+        # A reward model takes propensities for those given its columns.
+        given["learned"] = sorted({name for one in options for name in one.get("reward_by") or ()})
         return Job(f"{_HERE}:label_own", inputs, given, uses)
     inputs = {"table": at.table, "known": at.known}
     return Job(f"{_HERE}:label", inputs, given | draws(plan, study), uses)
@@ -316,6 +318,7 @@ def label_own(job):
     records = _label(job, given, None, roles_of(options, given["labeling"]["options"]))
     for action in dict.fromkeys(shown for shown, _ in given["actions"]):
         contexts = [takes for shown, takes in given["actions"] if shown == action]
+        contexts += [name for name in given["learned"] if types.get(name) in ("text", "boolean")]
         files = job.output.features, job.output.labels, job.input.table
         rows = log_rows(*files, list(dict.fromkeys([action, *contexts])))
         records += propensity_records(rows, action, contexts)

@@ -557,8 +557,14 @@ def draw_collect(study):
     planned = study.get(_SOURCE, f"planned_{kind}", _TARGET).mean
     count = number(study.get(_SOURCE, "labels_planned", _TARGET).mean, 0)
     size = number(planned, places_for([planned], 1)) + " points" * (kind == "points")
+    when = f"was expected to be ±{size}"
+    if not reached.known:
+        when = f"is expected to be ±{size}"
+    elif not spent:
+        got = number(reached.mean, places_for([planned], 1)) + " points" * (kind == "points")
+        when += f", and is ±{got}"
     return canvas.drawing(
-        f"With {count} labels the interval is expected to be ±{size}",
+        f"With {count} labels the interval {when}",
         "Expected half-width of the interval by number of labels",
     )
 

@@ -125,14 +125,19 @@ def _todo(numbers):
     """What somebody who has this answer does next."""
     new = numbers.plan.get("new_rows")
     file = "scores.csv" if numbers.within == "." else f"{numbers.within}/scores.csv"
+    planned, exploring = (
+        numbers.get("collect", name, "unlabeled").known
+        for name in ("labels_planned", "explore_drawn")
+    )
+    if planned and not exploring:
+        yield (
+            "Find out the outcomes of the rows of collect.csv in their order, fill them in, and "
+            "name the file under collected: by them the answer needs no assumption."
+        )
     yield (
         f"Take single answers from {file} with their intervals, and look at rows that "
         "are flagged before you decide on them"
         + ("." if new else "; name a file of people who come later under score.")
-    )
-    planned, exploring = (
-        numbers.get("collect", name, "unlabeled").known
-        for name in ("labels_planned", "explore_drawn")
     )
     if exploring:
         yield (

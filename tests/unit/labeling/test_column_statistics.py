@@ -13,7 +13,9 @@ from counterweight.labeling.column_statistics import (
     describe_new,
     drift_sentences,
     levels_kept,
+    line_share,
     number_column,
+    plane_share,
 )
 from scipy.stats import chi2
 from typed_rows import fitted, table
@@ -149,3 +151,30 @@ def test_what_chance_gives_has_a_degree_of_freedom_less_than_bins():
         bins = max(np.count_nonzero(rows), 2)
         exceeded = chi2.isf(1e-3, bins - 1) * 2 / len(table())
         assert drift.psi_by_chance == pytest.approx(exceeded) and drift.psi == 0
+
+
+def test_of_a_column_without_a_value_the_missing_rows_are_told():
+    values = pd.Series([np.nan] * 3)
+    assert number_column("a", "number", values) == (
+        *("a", "number", 3),
+        *(0.0, 0.0, 0.0, 0.0, 0.0),
+        *((), (0,)),
+    )
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_shares_of_lines_and_planes_are_those_of_least_squares(both):
+    rng = np.random.default_rng(5)
+    a, X = rng.normal(size=400), rng.normal(size=(3, 400)) + 0.5
+    X[1, :50] = np.nan
+    y = a + X[0] * (1 + a) + rng.normal(size=400)
+
+    def explained(*columns):
+        known = np.isfinite(columns).all(axis=0)
+        design = np.column_stack([np.ones(known.sum()), *(one[known] for one in columns)])
+        left = y[known] - design @ np.linalg.lstsq(design, y[known])[0]
+        return 1 - left.var() / y[known].var()
+
+    assert line_share(y, X) == pytest.approx([explained(x) for x in X], abs=1e-7)
+    planes = [explained(a, x, *([a * x] if both else [])) for x in X]
+    assert plane_share(y, a, X, both) == pytest.approx(planes, abs=1e-7)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.labeling import target_leakage
 from counterweight.labeling.column_report import column_report, report_table, secrets_of
 from counterweight.labeling.column_statistics import compared, line_share, plane_share
 from counterweight.labeling.split import tell_leaks
@@ -381,3 +382,12 @@ def test_a_number_that_rows_with_an_outcome_have_one_value_of_is_a_state_or_a_cu
     assert (fact.use == "left out") == left_out
     assert ("one value in all rows with an outcome and in no other" in fact.why) == left_out
     assert ("if it only says who has one, leave it out" in fact.doubt) == (not left_out)
+
+
+def test_codes_of_a_number_in_steps_tell_it_whatever_their_order_and_sizes():
+    rng = np.random.default_rng(7)
+    y = rng.exponential(size=4000)
+    steps = np.digitize(y, np.linspace(0, 5, 60))
+    codes = rng.permutation(steps.max() + 1)[steps]
+    assert target_leakage._one_number(codes, y)
+    assert not target_leakage._one_number(rng.permutation(codes), y)

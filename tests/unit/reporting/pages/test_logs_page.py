@@ -186,3 +186,10 @@ def test_differences_of_symmetric_intervals_are_the_usual_ones():
     gap = logs_page.apart(Estimate(3.0, low=2.7, high=3.3), Estimate(1.0, low=0.6, high=1.4))
     assert (gap.mean, gap.low, gap.high) == pytest.approx((2.0, 1.5, 2.5))
     assert not logs_page.apart(Estimate(3.0), Estimate(1.0, low=0.6, high=1.4)).bounded
+
+
+@pytest.mark.parametrize("high", [0.2, 0.3])
+def test_a_truth_that_is_known_by_construction_has_no_interval(high, monkeypatch):
+    truth = Estimate(0.2, low=0.2, high=high, n=9)
+    monkeypatch.setattr(logs_page, "of", lambda column: lambda numbers, line: truth)
+    assert logs_page._truth(None, None).bounded == (high > 0.2)

@@ -91,3 +91,13 @@ def test_intervals_at_any_time_move_with_the_unit_of_the_outcome(count):
     # What is left is known to lie within the bounds.
     seen = y[np.argsort(coins / pi)[:count]].sum()
     assert plain[0] >= seen / 12 - 1e-12 and plain[1] <= (seen + 12 - count) / 12 + 1e-12
+
+
+@pytest.mark.parametrize("count", [200, 1000])
+def test_intervals_at_any_time_of_a_fair_coin_are_as_wide_as_their_bets_give(count):
+    coins, y = np.random.default_rng(0).random(20_000), np.zeros(20_000)
+    y[np.argsort(coins)[::2]] = 1.0
+    low, high = anytime_interval(y, np.full(20_000, 0.3), coins, count)
+    # Bets of sqrt(2 t / (v k log k)) sum to sqrt(8 t n / (v log n)), and pay t (1 + log log n).
+    wide = np.sqrt(np.log(40) * 0.25 * np.log(count) / (8 * count)) * (1 + np.log(np.log(count)))
+    assert 0.75 * wide < (high - low) / 2 < wide

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.evaluation import offer_evaluation
 from counterweight.evaluation.offer_evaluation import OPTIONS, Repeat, drawn, evaluate_offers
 from counterweight.evaluation.offer_value import offer_density, offer_value
 from counterweight.models.choice.offer_model import acceptance, expected_revenue, optimal_offer
@@ -369,3 +370,12 @@ def test_components_are_numbered_from_0_as_the_mixture_has_them(shift, refused):
         chances, curves = rows.posterior()
         assert chances.sum(axis=1) == pytest.approx(np.ones(200))
         assert curves == pytest.approx(np.column_stack([ETA, K]))
+
+
+def test_a_drop_of_the_likelihood_is_relative_and_needs_two_steps():
+    def drop(*history):
+        told = offer_evaluation._fit_records({"history": np.array(history)})
+        return [one["value"] for one in told if one["metric"] == "likelihood_drop"]
+
+    assert drop(-3.0) == [] and drop(-3.0, -2.0) == [0.0]
+    assert drop(-3.0, -2.0, -2.5) == pytest.approx([0.2])

@@ -244,3 +244,13 @@ def test_covariances_have_the_form_that_was_asked_for():
     ):
         made.emission = Emission(2, covariance=kind)
         np.testing.assert_allclose(made._shaped(given, weights), expected)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_seeds_are_of_different_places_as_long_as_there_are_some(seed):
+    places = np.array([[1.0, 2.0], [3.0, 0.0], [-2.0, 1.0], [0.0, 4.0]])
+    looked = Search.__new__(Search)
+    looked.points, looked.point_weights = np.repeat(places, [9, 1, 2, 5], axis=0), np.ones(17)
+    looked.rng = np.random.default_rng(seed)
+    found = looked._seeds(4, (looked.points**2).sum(axis=1))
+    assert {*map(tuple, found)} == {*map(tuple, places)}

@@ -240,3 +240,22 @@ def test_a_share_of_few_rows_has_the_interval_of_a_count():
     low, high = share_interval(0.9, np.sqrt(0.9 * 0.1 / 30), 30)
     assert (low, high) == (pytest.approx(0.7347, abs=1e-4), pytest.approx(0.9789, abs=1e-4))
     assert share_interval(0.0, 0.0, 10) == (0.0, pytest.approx(1 - 0.025**0.1))
+
+
+def test_a_reward_moves_the_ratio_of_the_highest_as_its_derivative():
+    rng = np.random.default_rng(3)
+    score, reward, blank = rng.random(12), rng.random(12), np.array([1, 4, 6, 9])
+    inside, key = np.arange(12) % 2 == 0, ("ratio", "new", 0.5)
+    made = object.__new__(PlannedEvents)
+    made.events = SimpleNamespace(predicted={"new": score}, reward=reward, blank=blank)
+    made.events.tops = {0.5: {"new": inside}}
+
+    def ratio(own):
+        known = reward.copy()
+        known[blank] = own
+        return score[inside].sum() / known[inside].sum()
+
+    own, step = reward[blank], 1e-6 * np.eye(4)
+    slopes = [abs(ratio(own + one) - ratio(own - one)) / 2e-6 for one in step]
+    # A row moves the mean of the four by a quarter of its own change.
+    assert made.moved(own, [key])[key][0] == pytest.approx(4 * np.array(slopes), rel=1e-6)

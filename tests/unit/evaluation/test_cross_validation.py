@@ -255,3 +255,10 @@ def test_draws_of_the_folds_are_averaged():
     )
     assert loss["value"] == pytest.approx((one.value + two.value) / 2)
     assert loss["standard_error"] == pytest.approx((one.standard_error + two.standard_error) / 2)
+
+
+@pytest.mark.parametrize(("heavy", "freedom"), [(20, 19), (4, 10), (2, 40 / 9)])
+def test_degrees_of_freedom_of_a_jackknife_are_those_of_its_kurtosis(heavy, freedom):
+    # Of 20 rows some move the estimate, all as far: a kurtosis of 20 / heavy, and 2 n / (k - 1).
+    influence = np.repeat([1.0, 0.0], [heavy, 20 - heavy]) * (-1) ** np.arange(20)
+    assert jackknife(influence, np.full(20, 0.05))[1] == pytest.approx(freedom)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from counterweight.evaluation.refutation import refuted
+from counterweight.evaluation.refutation import _of_one_class, refuted
 from counterweight.numerics.designs import draw, inclusion_chances
 
 
@@ -135,3 +135,14 @@ def test_the_error_of_what_is_expected_makes_labels_all_alike_say_less():
     by_error = refuted(*told, np.full(400, 0.1))
     assert plain.refuted and not by_few.refuted and not by_error.refuted
     assert by_few.high > plain.high and by_error.high > plain.high
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_the_end_by_labels_of_one_class_is_moved_by_the_error_of_what_is_expected(outcome):
+    f, error = np.array([0.2, 0.5, 0.6, 0.3]), np.array([0.01, 0.03, 0.02, 0.04])
+    plain, told = (_of_one_class(f, outcome, one, None, 0.9) for one in (None, error))
+    end = "low" if outcome else "high"
+    moved = np.log(getattr(told, end) / getattr(plain, end))
+    # An error of the chances is one of the log odds over f (1 - f).
+    by = 1.6448536 * error.mean() / (f * (1 - f)).mean()
+    assert moved == pytest.approx(-by if outcome else by, rel=1e-6)

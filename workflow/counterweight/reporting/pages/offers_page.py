@@ -536,8 +536,8 @@ def _wider(numbers):
         return ""
     where = "as declared" if low < least or high > largest else "which were made"
     return (
-        f" (of all from {low:g} to {high:g}, {where}; those delivered keep to what was made to such "
-        "people)"
+        f" (of all from {low:g} to {high:g}, {where}; those delivered keep to what was made to "
+        "such people)"
     )
 
 

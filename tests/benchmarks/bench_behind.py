@@ -7,6 +7,7 @@ and, where the columns tell the groups, with the best threshold for each.
 
     PYTHONPATH=workflow python tests/benchmarks/bench_behind.py [part of a case's name]
     PYTHONPATH=workflow python tests/benchmarks/bench_behind.py new [rows] [splits] [part of a name]
+        [seed of the splits: another number than 7 makes fresh ones]
 
 With ``new``, what a table of one's own gives away is judged on new rows instead: splits into rows
 of a fit and test rows, and beside it logistic regression and an SVM with the thresholds of least
@@ -410,7 +411,7 @@ def peers(fit, texts, parts, tilts):
             yield f"{kind}, reduced", reduced(model, fit, texts)
 
 
-def on_new(name, X, y, group, asked, rows, splits):
+def on_new(name, X, y, group, asked, rows, splits, seed):
     """A line of a table and a promise; whether it is behind in the mean, and splits not worse."""
     from counterweight.models.constraints.chosen import ChosenClassifier
     from counterweight.numerics.rates.values import constraint_values
@@ -425,7 +426,7 @@ def on_new(name, X, y, group, asked, rows, splits):
         return DataSets(X[of], y[of], None, {"a": group[of], "b": ~group[of]})
 
     for split in range(splits):
-        order = np.random.default_rng([7, split]).permutation(len(y))
+        order = np.random.default_rng([seed, split]).permutation(len(y))
         fit, test = sets(order[:rows]), sets(order[rows : rows + 20_000])
         begun = time.process_time()
         rule = ChosenClassifier(
@@ -462,7 +463,7 @@ def on_new(name, X, y, group, asked, rows, splits):
     return behind, int(fine.sum())
 
 
-def judged_on_new(rows=1000, splits=8, wanted=""):
+def judged_on_new(rows=1000, splits=8, wanted="", seed=7):
     """All tables with more rows, and promises; the number of means that are behind by .001."""
     found = []
     for table in (adult, bank, hmeq, a9a, kakadu, generated, skewed, large):
@@ -470,7 +471,7 @@ def judged_on_new(rows=1000, splits=8, wanted=""):
         enough = case and len(case[2]) >= LEFT * rows
         for asked in ON_NEW if enough else ():
             if wanted in f"{case[0]}, {asked}":
-                found.append(on_new(*case[:3], np.asarray(case[3]), asked, rows, splits))
+                found.append(on_new(*case[:3], np.asarray(case[3]), asked, rows, splits, seed))
     fine = sum(one for _, one in found)
     print(f"{fine} of {splits * len(found)} splits not worse by more than {WORSE:g}")
     return sum(behind > MOST for behind, _ in found)
@@ -481,7 +482,7 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["new"]:
         warnings.simplefilter("ignore")
         sizes = [int(one) for one in sys.argv[2:4]]
-        sys.exit(judged_on_new(*sizes, *sys.argv[4:5]) > 0)
+        sys.exit(judged_on_new(*sizes, *sys.argv[4:5], *map(int, sys.argv[5:6])) > 0)
     wanted = sys.argv[1] if sys.argv[1:] else ""
     behind = 0
     for table in (generated, skewed, kakadu, hmeq, a9a, bank, adult):

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.chosen import EDGE, ChosenClassifier, _score, expanded
+from counterweight.models.constraints.constrained import ConstrainedClassifier
+from counterweight.models.constraints.starts import Search
 from counterweight.models.logistic import LogisticModel
 from counterweight.numerics.linear import expit
 from counterweight.numerics.rates import DataSets
@@ -284,3 +286,22 @@ def test_certain_chances_have_finite_log_odds_on_both_sides():
     no, even, yes = _score(model, None)
     assert yes == pytest.approx(-no) and even == 0
     assert expit(no) == pytest.approx(EDGE)
+
+
+@pytest.mark.parametrize("options", [{"loss": "hinge"}, {"start": "zero", "steps": 3}, {}])
+def test_fits_that_others_judge_are_compared_with_no_known_rule_and_are_the_same(options):
+    samples = drawn(500)
+    compared, alone = (ConstrainedClassifier(constraints=[PARITY], **options) for _ in range(2))
+    alone._judged_here = False
+    for model in (compared, alone):
+        model.fit(samples=samples, rng=np.random.default_rng(0))
+    assert np.isfinite(compared.behind_) and np.isnan(alone.behind_)
+    assert np.array_equal(compared.coef_, alone.coef_)
+    assert np.array_equal(compared.violations_, alone.violations_)
+
+
+def test_known_rules_are_looked_at_once_for_what_is_given_away(monkeypatch):
+    looked, behind = [], Search.behind
+    monkeypatch.setattr(Search, "behind", lambda *told: looked.append(1) or behind(*told))
+    fitted(drawn(500), candidates=[MACHINE], constraints=[PARITY])
+    assert len(looked) == 1

@@ -319,8 +319,7 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
                 rules.append(_combined(rules, samples, seen))
             self._expected = None
             if rules:
-                chance = expit(rules[-1].scores)
-                self._expected = self._expected_costs(samples, problem, chance)
+                self._expected = self._expected_costs(samples, problem, expit(rules[-1].scores))
             judged = problem, problem.costing(self._expected), self._parted(samples)[1], lines
             first = _first(rules, samples, seen) if rules else None
             for rule in rules:
@@ -371,10 +370,9 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
             rule = Rule(_named(own, setting), [own], np.ones(1), 0.0, np.zeros(len(X)))
             for k in range(self.folds):
                 held = fold == k
-                model = self._fitted_part(own, X, samples.only(~held), rng)
+                model = self._fitted_part(own, X, samples.only(~held), rng, judged=False)
                 rule.scores[held] = model.decision_function(X[held])
-                done = fold <= k
-                if rival and _clearly(rival.decided, rule.scores > 0, problem, done, HOPELESS):
+                if rival and _clearly(rival.decided, rule.scores > 0, problem, fold <= k, HOPELESS):
                     break
             else:
                 found.append(rule)
@@ -413,16 +411,18 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         own = part._replace(options=options | dict(best))
         return Rule(_named(own, {}), [own], np.ones(1), 0.0, answers[best])
 
-    def _fitted_part(self, part, X, samples, rng):
+    def _fitted_part(self, part, X, samples, rng, judged=True):
         component, rng = load("model", part.model), copy.deepcopy(rng)
         if part.constrained:
             known = component(**part.options).get_params()
-            shared = {name: getattr(self, name) for name in ("objective", "kappa", "target")}
-            shared |= {"constraints": list(self.constraints), "repair": "none"}
-            shared |= {"on_infeasible": "keep"}
+            asked = ("objective", "constraints", "kappa", "target")
+            shared = {name: getattr(self, name) for name in asked}
+            shared |= {"repair": "none", "on_infeasible": "keep"}
             shared = {name: told for name, told in shared.items() if name in known}
+            model = component(**part.options | shared)
+            model._judged_here = judged
             with _quiet():
-                return component(**part.options | shared).fit(samples=samples, rng=rng)
+                return model.fit(samples=samples, rng=rng)
         return self._fitted_once(part, X, samples, labeled_rows(samples), rng)
 
     def _fitted_once(self, part, X, samples, rows, rng):

@@ -168,6 +168,14 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, MappedScore):
     KEPT = tuple(name for name in FITTED if name not in ("features", "map"))
     _options = OPTIONS
     _chosen = None
+    #: Whether what is found is compared with known rules, for a warning; not where others compare.
+    _judged_here = True
+
+    @property
+    def _begins_elsewhere(self):
+        """Whether the fit begins at what needs no constraints, or is compared with such."""
+        alone = self.start == "zero" or (self.start == "best" and self.loss == "hinge")
+        return self._judged_here or not alone
 
     @staticmethod
     def choices(rows):
@@ -282,7 +290,8 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, MappedScore):
         if not self.constraints_:
             return
         log.info("returned: %s", self.rule_)
-        self.behind_ = search.behind(w, self.repairs_)
+        if self._judged_here:
+            self.behind_ = search.behind(w, self.repairs_)
         share = np.bincount(rows.group, minlength=rows.shape[0]) / len(rows.group)
         covered = np.array([share @ ramp(f), share @ (f > 0)])
         self.collapsed_ = bool((np.minimum(covered, 1 - covered) <= NOBODY).any())

@@ -513,7 +513,7 @@ def fit_settings(models, data, rng):
         options["further"] = model.confidence is None
         fixed = problem.bounds, problem.constants, model.penalty_
         search = Search(begun, *costs, *fixed, **options)
-        if not begun.bases and len(problem.names):
+        if not begun.bases and len(problem.names) and first._begins_elsewhere:
             _begin(search, problem.names, data, used, imitated)
         searches.append(search)
     near, refused = None, None

@@ -161,7 +161,8 @@ def index_pages(shown, metrics, papers, findings, failures=(), declared=((), ())
     new = [one for one in found if one["study"] in shown["studies"]]
     new = list(told_findings(new, metrics, shown))
     index = index_page(shown, findings, run, list(map(failure_block, failures)), links, new)
-    terms = blocks.Terms(tuple(sorted(blocks.site_of(shown).terms.items())))
+    site = blocks.site_of(shown, measured=set(metrics["metric"].unique()))
+    terms = blocks.Terms(tuple(sorted(site.terms.items())))
     glossary = blocks.Page(blocks.GLOSSARY, "Glossary", (terms,))
     # Where all tables are one's own, no claim is read.
     about = [claims_page(run), printed_page(items, beside, shown)] if claims else []
@@ -188,7 +189,7 @@ def page(job):
     write_table(job.output.findings, pd.DataFrame(rows), FINDINGS)
     for name, settings in given["config"].items():
         write_settings(results / blocks.config_of(name), settings)
-    site = blocks.site_of(shown, given["contents"])
+    site = blocks.site_of(shown, given["contents"], set(metrics["metric"].unique()))
     write_pages(pages, site, results, blocks.search_of(family), _methods(shown))
     job.log.info("wrote the pages of %s", family)
 
@@ -216,14 +217,15 @@ def report(job):
     answers = {path: sha256(path) for path in job.input.answers}
     own = {"own_files": job.content | answers}
     write_settings(job.output.provenance, job.given["rests_on"] | own)
-    write_pages(pages, blocks.site_of(shown), results, blocks.search_of(blocks.ABOVE))
+    site = blocks.site_of(shown, measured=set(metrics["metric"].unique()))
+    write_pages(pages, site, results, blocks.search_of(blocks.ABOVE))
     if job.given["one_file"]:
         families = blocks.families(shown)
         others = [
             family_pages(shown, one, metrics, papers, results, content=job.content)[0]
             for one in families
         ]
-        write_whole(pages, sum(others, []), shown, results / blocks.WHOLE)
+        write_whole(pages, sum(others, []), site, results / blocks.WHOLE)
     job.log.info("wrote %s", job.output.html)
 
 
@@ -256,9 +258,9 @@ def _methods(shown):
                 yield [label, blocks.page_of(name), f"in {study['title']}", name, names]
 
 
-def write_whole(above, pages, shown, target):
+def write_whole(above, pages, site, target):
     """The index, all pages, then the claims and the glossary, in one file."""
-    write_text(target, render_one([above[0], *pages, *above[1:]], blocks.site_of(shown)))
+    write_text(target, render_one([above[0], *pages, *above[1:]], site))
 
 
 def assemble_what_is_there(shown, chains, claims_files, results):
@@ -278,7 +280,8 @@ def assemble_what_is_there(shown, chains, claims_files, results):
             pages += made
             findings[family] = list(known.values())
         above, _, _ = index_pages(shown, metrics, papers, findings, failures, declared)
-    write_whole(above, pages, shown, results / blocks.PARTIAL)
+    site = blocks.site_of(shown, measured=set(metrics["metric"].unique()))
+    write_whole(above, pages, site, results / blocks.PARTIAL)
     return failures
 
 

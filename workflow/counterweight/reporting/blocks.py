@@ -318,8 +318,12 @@ def family_title(shown, family):
     return known.get("title") or family.replace("_", " ").capitalize()
 
 
-def site_of(shown, contents=None):
-    """What all pages know of each other; `contents` in place of those of `shown`."""
+def site_of(shown, contents=None, measured=None):
+    """What all pages know of each other; `contents` in place of those of `shown`.
+
+    Of measures only those among the `measured` metrics are terms, all by default: the words of one
+    family say something else in another.
+    """
     terms, entries, called = dict(TERMS), [], {}
 
     def add(title, path, group="", words=""):
@@ -335,7 +339,9 @@ def site_of(shown, contents=None):
             words = [one["label"] for one in (*study["methods"], *measures)]
             words = " ".join(dict.fromkeys([name, study["dataset"], *words]))
             add(study["title"], page_of(name), title, words)
-            terms |= {one["label"]: one["meaning"] for one in measures if one.get("meaning")}
+            for metric, one in (study.get("measures") or {}).items():
+                if one.get("meaning") and (measured is None or metric.split()[0] in measured):
+                    terms[one["label"]] = one["meaning"]
             for metric, one in (study.get("measures") or {}).items():
                 called.setdefault(one["label"], {})[metric] = True
     if shown.get("papers", True):

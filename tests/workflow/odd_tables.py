@@ -176,7 +176,8 @@ def price_list(rng, rows=400, scale=1.0, names=("price", "bought"), values=("yes
 
 def brings(frame, answers):
     best = answers("offers")["best_revenue"]
-    return [f"expected to bring {amount(best.mean())}, and all {number(len(best), 0)}"]
+    # An interval by answers may stand between the two.
+    return [f"expected to bring {amount(best.mean())}", f", and all {number(len(best), 0)}"]
 
 
 @made

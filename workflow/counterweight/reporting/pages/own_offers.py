@@ -158,11 +158,15 @@ def next_steps(numbers):
     new = "new_offers.csv" if numbers.plan.get("new_rows") else "the saved model"
     if limited := _limited(numbers):
         new = f"the column allotted_offer of {new}" if "csv" in new else f"{new} (allot)"
-    yield (
-        f"Make new people the offers of {new}, "
-        + ("which keep the limits among them, " if limited else "")
-        + "and pass over those that are flagged: nothing like their best offer was tried."
-    )
+    flagged = "pass over those that are flagged: nothing like their best offer was tried."
+    kept = "which keep the limits among them, " if limited else ""
+    if math.isnan(_put_right(numbers).low):
+        yield (
+            f"Make some new people, drawn by chance, the offers of {new}, {kept}and see what they "
+            f"bring before all get them: the model alone says so. And {flagged}"
+        )
+    else:
+        yield f"Make new people the offers of {new}, {kept}and {flagged}"
     planned = numbers.get("collect", "labels_planned", "unlabeled").known
     if not (planned or numbers.measured("tried_revenue")):
         yield (

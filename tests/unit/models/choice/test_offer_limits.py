@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.offer_limits import Limit, _Programme, allot
+from counterweight.models.choice.offer_limits import Limit, _by_draws, _Programme, allot
 from scipy.optimize import linprog
 from scipy.sparse import coo_matrix, csr_matrix, kron, vstack
 from scipy.special import expit
@@ -157,3 +157,24 @@ def test_room_that_is_left_goes_first_to_who_earns_most_for_it():
     given = SimpleNamespace(earned=earned, use=use)
     found = _Programme._refilled(given, nobody, np.array([nobody, everybody]), np.array([4.0]))
     assert found.tolist() == [-1, 0]
+
+
+@pytest.mark.parametrize("rivals", [(), (0.9,)])
+def test_the_number_that_accepts_has_mean_and_variance_of_unlike_coins(rivals):
+    # Three people, one with no offer; two draws of the chances of the others, in a part each.
+    drawn = np.array([[0.2, 0.5, 0.7], [0.4, 0.1, 0.6]])
+    saved = SimpleNamespace(
+        scale=SimpleNamespace(scaled=lambda offers: offers),
+        part=lambda name: None,
+        parts_of=lambda size: [slice(at, at + 1) for at in range(size)],
+        _pricer=SimpleNamespace(
+            about=lambda X: X, accept_drawn=lambda rows, t, draws: drawn[:, rows]
+        ),
+        _rivals=[
+            SimpleNamespace(about=len, accept=lambda size, t, p=p: np.full(size, p)) for p in rivals
+        ],
+    )
+    means, variances = _by_draws(saved, np.arange(3), np.array([1, -1, 0]), np.array([0.3, 0.6]))
+    expected = np.vstack([drawn[:, [0, 2]], *[np.full((2, 2), p) for p in rivals]])
+    assert means == pytest.approx(expected.sum(axis=1))
+    assert variances == pytest.approx((expected * (1 - expected)).sum(axis=1))

@@ -386,10 +386,15 @@ def own_answers():
             first = f"{study}: " if len(STUDIES) > 1 else ""
             if answer:
                 yield f"{first}{answer}"
-            columns = Path(RESULTS, "tables", f"{STUDIES[study]['dataset']}.columns.csv")
+            columns = Path(
+                RESULTS, "tables", f"{STUDIES[study]['dataset']}.columns.csv"
+            )
             if columns.exists():
                 with open(columns, newline="", encoding="utf-8") as lines:
-                    yield from (first + told for told in leaks_in_words([*csv.DictReader(lines)]))
+                    yield from (
+                        first + told
+                        for told in leaks_in_words([*csv.DictReader(lines)])
+                    )
     files = [path for path in given_away() if not path.endswith(".parquet")]
     if files:
         yield f"Files: {', '.join(STORE + path for path in files)}"

@@ -153,3 +153,14 @@ def test_segments_are_told_with_their_curves(fitted):
     assert (told["segment"] == shares.argmax(axis=1)).all()
     np.testing.assert_allclose(told["segment_p"], shares.max(axis=1))
     np.testing.assert_array_equal(told["eta"], model.eta_[told["segment"]])
+
+
+def test_centres_of_kinds_are_the_means_of_their_people_in_any_unit():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(600, 2)) * 0.3 + rng.choice([-1.0, 1.0], (600, 2))
+    X = X * [50.0, 0.02] + [1000.0, 0.0]
+    kinds = pricing.Kinds.fitted(X, np.random.default_rng(0))
+    kind, _ = kinds.told(X)
+    rows = (X - X.mean(axis=0)) / X.std(axis=0)
+    means = [rows[kind == one].mean(axis=0) for one in range(len(kinds.centres))]
+    assert len(means) > 1 and kinds.centres == pytest.approx(np.array(means), abs=0.02)

@@ -661,6 +661,7 @@ def test_what_is_wanted_in_the_report_stands_first(shown, report, asked, least):
         (DOCS_UNKNOWN, 28),
         (words_asked.DOCS, 30),
         (words_asked.STRANGERS, 55),
+        (words_asked.FRESH, 30),
     ],
 )
 def test_what_is_wanted_in_the_docs_stands_first(shown, site, asked, least):

@@ -13,7 +13,7 @@ import pandas as pd
 
 from counterweight.delivery.saved_scores import CalibrationBand, SavedScores
 from counterweight.errors import listed
-from counterweight.evaluation.cross_validation import better, losses, robust_records
+from counterweight.evaluation.cross_validation import better, losses, over_draws, robust_records
 from counterweight.evaluation.hidden_labels import (
     LOOKED_ROWS,
     TargetRows,
@@ -527,6 +527,9 @@ def _sensitivity(data, rows, name, answers, tilt, asked, headline, hidden, elsew
         unmixed = replace(tilt, chance=None)
         made = {one: unmixed.moved(data.encoded, q, q, q)[0] for one, q in made.items()}
     told = {"binary": data.binary, "centre": centre, "told": (headline, hidden)}
+    if data.binary and tilt is None:
+        drawn = answers.tested.draws[list(answers.methods).index(name)]
+        told["quality"] = over_draws(answers.tested, drawn, only=("accuracy", "brier"))
     records = sensitivity_records(rows, p, made, name, **told)
     told = headline, hidden, centre, elsewhere
     return records + strength_records(data, rows, p, *told)

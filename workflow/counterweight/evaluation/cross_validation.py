@@ -150,16 +150,9 @@ def cross_validation(tested, drawn, metrics, *, target):
     outcomes of two classes `metrics`, by name, are measured beside `QUALITY`.
     """
     records = []
-    kind = "binary" if tested.binary else "number"
     further = metrics if tested.binary else {}
     for part, weights in (("", tested.weight), ("labeled", tested.design)):
-        asked = {"kind": kind, "group": tested.group, "further": further}
-        found = [
-            quality(tested.y, prediction, weights, fold=fold, **asked)
-            for prediction, fold in zip(drawn, tested.folds, strict=True)
-        ]
-        for name in found[0]:
-            known = averaged([one[name] for one in found if name in one])
+        for name, known in over_draws(tested, drawn, weights, further=further).items():
             place = {"target": target, "metric": name, "part": part}
             place["rows"] = int(np.count_nonzero(weights))
             records.append(place | {"value": known.value, "standard_error": known.standard_error})
@@ -172,6 +165,20 @@ def cross_validation(tested, drawn, metrics, *, target):
     return records
 
 
+def over_draws(tested, drawn, weight=None, **asked):
+    """`quality` of out-of-fold predictions (R, M), by name, averaged over the draws of the folds.
+
+    By weights to the target unless others are given.
+    """
+    weight = tested.weight if weight is None else weight
+    asked |= {"kind": "binary" if tested.binary else "number", "group": tested.group}
+    found = [
+        quality(tested.y, prediction, weight, fold=fold, **asked)
+        for prediction, fold in zip(drawn, tested.folds, strict=True)
+    ]
+    return {name: averaged([one[name] for one in found if name in one]) for name in found[0]}
+
+
 def averaged(estimates):
     """The mean of estimates of one quantity from the same rows: values, errors and ends."""
     ends = ("value", "standard_error", "low", "high")
@@ -179,11 +186,13 @@ def averaged(estimates):
     return replace(estimates[0], **means)
 
 
-def quality(y, prediction, weight=None, *, kind, level=0.95, group=None, fold=None, further=None):
+def quality(
+    y, prediction, weight=None, *, kind, level=0.95, group=None, fold=None, further=None, only=None
+):
     """Quality of out-of-fold predictions on the population that the weights stand for.
 
     Self-normalised (ratio) estimates, `Estimate` by name: `QUALITY` of the `kind`, "binary" or
-    "number", and `further` metrics. One that has no value (the AUC of one class, r2 of a constant
+    "number" (of these those that are named by `only`), and `further` metrics. One that has no value (the AUC of one class, r2 of a constant
     outcome) is left out, and so is the calibration ratio (observed over expected mean) of numbers
     below 0. Standard errors are those of the delete-one jackknife of the linearised estimate, which
     allows for rows that carry much of the weight; they take the weights as given. Intervals are
@@ -212,10 +221,10 @@ def quality(y, prediction, weight=None, *, kind, level=0.95, group=None, fold=No
     if not 0 < level < 1:
         raise CounterweightError(f"level is {level}; it must lie between 0 and 1.")
     rows = _Rows.of(y, prediction, weight, kind, level, group, fold)
-    asked = dict(QUALITY[kind])
+    asked = {name: one for name, one in QUALITY[kind].items() if only is None or name in only}
     asked |= {name: metric_of(one) for name, one in (further or {}).items() if name not in asked}
     if kind == "number" and not ((rows.y >= 0).all() and rows.weight @ rows.prediction > 0):
-        del asked["calibration_ratio"]
+        asked.pop("calibration_ratio", None)
     found = {name: rows.estimate(metric) for name, metric in asked.items()}
     if (lost := found.get("r2")) is not None:
         found["r2"] = replace(lost, value=1 - lost.value, low=1 - lost.high, high=1 - lost.low)

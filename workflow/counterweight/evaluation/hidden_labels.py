@@ -313,13 +313,15 @@ class TargetRows:
         return SweptNumber(*told, finite=self.finite)
 
 
-def sensitivity_records(rows, p, answers, delivered, *, binary, centre=0.0, told=None):
+def sensitivity_records(
+    rows, p, answers, delivered, *, binary, centre=0.0, told=None, quality=None
+):
     """Sweeps and breakdown values of the `delivered` method.
 
     `p` (n,) are estimates of all rows of the table as among labeled ones, of labeled rows out of
     fold; `answers` (n,) those of each method after a tilt, `centre` the tilt that is swept around.
     The sweep of the mean outcome begins where it is `told` elsewhere: `Estimate` of the target and
-    of its hidden rows.
+    of its hidden rows; those of accuracy and Brier score where `quality` tells them, by name.
     """
     if not rows.hidden.any():
         return []
@@ -338,6 +340,8 @@ def sensitivity_records(rows, p, answers, delivered, *, binary, centre=0.0, told
     q = answers[delivered]
     for name, parts in (("swept_accuracy", accuracy_parts), ("swept_brier", brier_parts)):
         found = rows.quality(p, parts(q), centre).sweep()
+        if known := (quality or {}).get(name.removeprefix("swept_")):
+            found = begun_at(found, known, SHARE, (0.0, 1.0))
         records += sweep_records(name, found, True, SHARE)
     constant = np.full(len(q), float(mean.mean(0.0) >= 0.5))
     for name, other in ({"constant": constant} | answers).items():

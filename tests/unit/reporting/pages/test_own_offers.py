@@ -21,7 +21,7 @@ def limit(name, **known):
 
 
 @pytest.mark.parametrize(
-    ("value", "told"), [(0.0009, "below .001"), (0.001, ".001"), (0.0449, ".045"), (0.5, ".5")]
+    ("value", "told"), [(0.0009, "< .001"), (0.001, "= .001"), (0.0449, "= .045"), (0.5, "= .5")]
 )
 def test_small_chances_of_a_test_are_told_as_such(value, told):
     assert page._p(value) == told

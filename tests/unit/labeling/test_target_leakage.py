@@ -147,11 +147,12 @@ def test_what_an_offer_was_made_from_stays_however_well_it_tells_it():
     market = Market()
     rng, rows = market.rng, len(market.price)
     age = rng.integers(18, 90, rows).astype(float)
-    product = rng.integers(0, 40, rows)
+    product, rooms = rng.integers(0, 40, rows), rng.integers(1, 9, rows)
     for offer, columns in (
         (market.frame["listed"] * (1 + 0.02 * rng.normal(size=rows)), {}),
         (5.0 + age // 15, {"age": age}),
         (product % 5 + 3.0, {"product": np.array(list(string.ascii_letters))[product]}),
+        (90 + 2.0 * product - 0.5 * age + 3.0 * rooms, {"age": age, "rooms": rooms, "n": product}),
     ):
         frame = market.frame.assign(price=offer, **columns)
         assert not names_left_out(asked(frame, market.ROLES))

@@ -595,7 +595,7 @@ def several_columns(y, columns, less=False):
     """What y is, by the column of greatest share in sums and products that give it exactly.
 
     Until the others do not give y any more; y and `columns` as of `pairs`. Of an offer (`less`) it
-    is one that is taken off others, and products, by which offers may be made, are not looked for.
+    is one that was taken off others in their unit; of other sums and products it may be made.
     """
     found = {}
     for powers, words in ((False, "a sum"), (True, "a product of powers"))[: 1 if less else 2]:
@@ -626,12 +626,13 @@ def _largest(y, numbers, powers, less=False):
     if not told:
         return None
     share = np.array(told[:-1]) * (np.log(X) if powers else X).std(axis=1)
-    off = np.flatnonzero(share < -1e-3 * y.std()) if less else []
-    if not len(off):
+    if not less:
         return list(numbers)[int(np.argmax(np.abs(share)))]
-    off = off[np.argsort(share[off])]
-    alone = (k for k in off if not _exact(y, *np.delete(X - X.mean(1, keepdims=True), k, 0)))
-    return list(numbers)[next(alone, off[0])]
+    # Of other sums the offer was made: prices that go by size and age.
+    others = {k: np.delete(X - X.mean(axis=1, keepdims=True), k, 0) for k in np.argsort(share)}
+    gaps = [k for k, rest in others.items() if share[k] < 0 and _exact(y + X[k], *rest)]
+    alone = [k for k in gaps if not _exact(y, *others[k])]
+    return list(numbers)[(alone or gaps)[0]] if gaps else None
 
 
 def _in_words(coefficients, columns, y):

@@ -256,7 +256,7 @@ def test_blanks_are_one_number_a_name(run):
     drawn = drawn[drawn["series"] == "worst end for each row"]
     assert f"{number(drawn['low'].min(), 1)} to {number(drawn['high'].max(), 1)} %" == span
     # The table by Γ begins with the intervals of the headline and of the table of methods.
-    rows = re.findall(r"<tr>(.*?)</tr>", page.raw, flags=re.DOTALL)
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", page.raw, flags=re.DOTALL)
     at_random = next(text for text in map(text_of, rows) if text.startswith("Γ = 1"))
     assert at_random.count(cards[1].partition("]")[0].removeprefix(everyone)) == 2
     method = re.search("Accuracy of (.+?), everyone", page.text)[1]

@@ -622,7 +622,8 @@ def report(tmp_path_factory):
         blocks.Page(blocks.GLOSSARY, "Glossary", (terms,)),
     ]
     search = blocks.search_of(blocks.ABOVE)
-    assemble.write_pages(made, site, folder, search, assemble._methods(plan))
+    more = [*assemble._methods(plan), *assemble._index_words(plan)]
+    assemble.write_pages(made, site, folder, search, more)
     for path in site.searches:
         if path != search:
             (folder / path).write_text("")

@@ -29,7 +29,7 @@ from counterweight.reporting.numbers import (
     measurements_and_failures,
     reason_of,
 )
-from counterweight.reporting.render import latex, render_one, rendered, search_file
+from counterweight.reporting.render import TEMPLATES, latex, render_one, rendered, search_file
 from counterweight.reporting.study_page import StudyContext, study_page
 from counterweight.reporting.wording import count, listing, unpacked
 from counterweight.tables.jobs import log
@@ -42,6 +42,8 @@ from counterweight.tables.parquet import (
     write_text,
 )
 
+#: Words of an index, by the page that they lead to.
+INDEX_WORDS = TEMPLATES / "index_words.csv"
 #: Layout of the findings of a family, for the index.
 FINDINGS = tuple(
     (name, "string") for name in ("study", "title", "href", "question", "answer", "chart")
@@ -218,7 +220,7 @@ def report(job):
     own = {"own_files": job.content | answers}
     write_settings(job.output.provenance, job.given["rests_on"] | own)
     site = blocks.site_of(shown, measured=set(metrics["metric"].unique()))
-    write_pages(pages, site, results, blocks.search_of(blocks.ABOVE))
+    write_pages(pages, site, results, blocks.search_of(blocks.ABOVE), _index_words(shown))
     if job.given["one_file"]:
         families = blocks.families(shown)
         others = [
@@ -256,6 +258,16 @@ def _methods(shown):
                 names = " ".join(filter(None, [one["id"], one.get("model")])).lower()
                 label = one.get("label") or one["id"]
                 yield [label, blocks.page_of(name), f"in {study['title']}", name, names]
+
+
+def _index_words(shown):
+    """What the search finds by words that no page has: what people call a study, and its page."""
+    titles = {one["path"]: one["title"] for one in blocks.site_of(shown).entries}
+    for one in pd.read_csv(INDEX_WORDS).itertuples():
+        page, sharp, place = one.page.partition("#")
+        path = blocks.page_of(page)
+        for words in one.words.split("; ") if path in titles else ():
+            yield [words, f"{path}{sharp}{place}", f"see {titles[path]}", "", ""]
 
 
 def write_whole(above, pages, site, target):

@@ -192,9 +192,9 @@ def quality(
     """Quality of out-of-fold predictions on the population that the weights stand for.
 
     Self-normalised (ratio) estimates, `Estimate` by name: `QUALITY` of the `kind`, "binary" or
-    "number" (of these those that are named by `only`), and `further` metrics. One that has no value (the AUC of one class, r2 of a constant
-    outcome) is left out, and so is the calibration ratio (observed over expected mean) of numbers
-    below 0. Standard errors are those of the delete-one jackknife of the linearised estimate, which
+    "number" (of these those that are named by `only`), and `further` metrics. One that has no value
+    (the AUC of one class, r2 of a constant outcome) is left out, and so is the calibration ratio
+    (observed over expected mean) of numbers below 0. Standard errors are those of the delete-one jackknife of the linearised estimate, which
     allows for rows that carry much of the weight; they take the weights as given. Intervals are
     made on the scale where the metric has no bounds (logit of shares, log of losses and ratios)
     with t quantiles; the degrees of freedom tell how well the rows show their own variance (``2 n /

@@ -1,9 +1,9 @@
 """The search of the docs and of the report, by what somebody new types: lists of thirty each.
 
 A list was written before anybody looked at what the search finds for it. By some the ranking was
-mended, and by some what pages say that they are also called, or what `docs/questions.md` says; by
-those of the report that were unknown then its index of words was written. What is wanted is a part of an
-address; where several would do, one of them is to stand first.
+mended, by some what pages say that they are also called, by others `docs/questions.md` or the
+report's index of words. What is wanted is a part of an address; where several would do, one of them
+is to stand first.
 """
 
 import json

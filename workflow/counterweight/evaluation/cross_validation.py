@@ -194,11 +194,12 @@ def quality(
     Self-normalised (ratio) estimates, `Estimate` by name: `QUALITY` of the `kind`, "binary" or
     "number" (of these those that are named by `only`), and `further` metrics. One that has no value
     (the AUC of one class, r2 of a constant outcome) is left out, and so is the calibration ratio
-    (observed over expected mean) of numbers below 0. Standard errors are those of the delete-one jackknife of the linearised estimate, which
-    allows for rows that carry much of the weight; they take the weights as given. Intervals are
-    made on the scale where the metric has no bounds (logit of shares, log of losses and ratios)
-    with t quantiles; the degrees of freedom tell how well the rows show their own variance (``2 n /
-    (kurtosis - 1)``, at least 4), and a little wider still (`WIDER`).
+    (observed over expected mean) of numbers below 0. Standard errors are those of the delete-one
+    jackknife of the linearised estimate, which allows for rows that carry much of the weight; they
+    take the weights as given. Intervals are made on the scale where the metric has no bounds (logit
+    of shares, log of losses and ratios) with t quantiles; the degrees of freedom tell how well the
+    rows show their own variance (``2 n / (kurtosis - 1)``, at least 4), and a little wider still
+    (`WIDER`).
 
     `weight` (M,) are importance times design weights; only their ratios count. Rows of a `group`
     may depend on each other (branches, schools): groups are then left out whole in the jackknife.

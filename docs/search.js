@@ -78,10 +78,6 @@ const meant = (word, _, asked) => {
   near(own, asked.map(stem)).forEach((one) => add(one, NEAR));
   return { own, found };
 };
-const rarity = ({ places, posted }, word) => {
-  const there = (posted.get(word) || new Map()).size;
-  return Math.log(1 + (places.length - there + 0.5) / (there + 0.5));
-};
 // How rare the word is among places: by the word itself, or by what is found in its stead.
 const worth = ({ places, posted }, { own, found }) => {
   const there = new Set();
@@ -125,7 +121,7 @@ const heading = ({ fields }, asked) => {
 };
 // How near the query is to a question that the page answers: 1 where both have the same words.
 const question = (page, asked) => {
-  const weigh = (word) => rarity(pages, word), whole = asked.reduce((sum, one) => sum + weigh(one.own), 0);
+  const weigh = (word) => worth(pages, { own: word, found: new Set([word]) }), whole = asked.reduce((sum, one) => sum + weigh(one.own), 0);
   return Math.max(0, ...page.questions.map((words) => {
     let said = 0, met = 0;
     asked.forEach(({ own, found }) => {

@@ -329,9 +329,9 @@ def chosen_method(job, X, t, answers, asked, losses=None):
     single one on a table of one's own is cross-validated, too, for what its offers earn by answers.
     """
     candidates = job.given["candidates"]
-    alone = len(candidates) == 1
-    if alone and not job.given["everybody"]:
-        return candidates[0] | {"place": 0}, {}, None
+    only = (candidates[0] | {"place": 0}, {}, None) if len(candidates) == 1 else None
+    if only and not job.given["everybody"]:
+        return only
     refusals, how, comparison = {}, "held-out", None
     if losses is None:
         rng = generator(job.given["seed"], job.given["stream"], 0, "comparison")
@@ -339,8 +339,8 @@ def chosen_method(job, X, t, answers, asked, losses=None):
         comparison = compared(X, t, answers, candidates, rng, asked, **most)
         losses, refusals = comparison.losses, comparison.refusals
         how = "cross-validated"
-    if alone and refusals:  # of a part of the rows: the fit to all says what is wrong, if anything
-        return candidates[0] | {"place": 0}, {}, None
+    if only and refusals:  # of a part of the rows: the fit to all says what is wrong, if anything
+        return only
     if len(refusals) == len(candidates):
         raise CounterweightError(f"No method can be delivered. {refusals[0]}")
     known = {}

@@ -354,23 +354,24 @@ def propensity_records(parts, action, contexts):
             own.append(frame.groupby(by, sort=False).sum())
     tested = []
     for name, own in found.items():
-        parts = pd.concat(own).groupby(level=by).sum()
-        cells = parts.groupby(level=by[:2]).sum()
+        summed = pd.concat(own).groupby(level=by).sum()
+        cells = summed.groupby(level=by[:2]).sum()
         if not 1 < len(cells) <= MOST_CELLS:
             continue
         whole = cells.groupby(level=0)[["k", "squares"]].transform("sum")
-        more = np.maximum(whole["k"] / cells["total"], 1.0)
-        variance = np.maximum(cells["spread"] * more, 0) + whole["squares"]
         if users:
             # Of a user t - k, with the sum t of the action and k of all: 0 - k where none is t.
-            own = parts.groupby(level=["context", "cluster"])["k"]
-            apart = parts["total"] * (parts["total"] - 2 * own.transform("sum"))
+            own = summed.groupby(level=["context", "cluster"])["k"]
+            apart = summed["total"] * (summed["total"] - 2 * own.transform("sum"))
             rest = (own.sum() ** 2).groupby(level=0).sum()
             rest = rest.reindex(cells.index.get_level_values(0)).to_numpy()
             variance = np.maximum(apart.groupby(level=by[:2]).sum() + rest, 0)
-            cells["rows"] = np.minimum(cells["rows"], parts.groupby(level=by[:2]).size())
-        more, mean = cells["total"] - whole["k"], cells["total"] / whole["k"]
-        z = (more / np.sqrt(variance)).where(variance > 1e-12 * whole["k"] ** 2, 0.0)
+            cells["rows"] = np.minimum(cells["rows"], summed.groupby(level=by[:2]).size())
+        else:
+            more = np.maximum(whole["k"] / cells["total"], 1.0)
+            variance = np.maximum(cells["spread"] * more, 0) + whole["squares"]
+        above, mean = cells["total"] - whole["k"], cells["total"] / whole["k"]
+        z = (above / np.sqrt(variance)).where(variance > 1e-12 * whole["k"] ** 2, 0.0)
         for (context, taken), rows in cells["rows"].items():
             place = f"{taken!s} where {name} is {context!s}" if name else str(taken)
             if rows >= LEAST_LOGGED:

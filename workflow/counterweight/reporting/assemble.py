@@ -163,7 +163,7 @@ def index_pages(shown, metrics, papers, findings, failures=(), declared=((), ())
     new = [one for one in found if one["study"] in shown["studies"]]
     new = list(told_findings(new, metrics, shown))
     index = index_page(shown, findings, run, list(map(failure_block, failures)), links, new)
-    site = blocks.site_of(shown, measured=set(metrics["metric"].unique()))
+    site = _site(shown, metrics)
     terms = blocks.Terms(tuple(sorted(site.terms.items())))
     glossary = blocks.Page(blocks.GLOSSARY, "Glossary", (terms,))
     # Where all tables are one's own, no claim is read.
@@ -191,7 +191,7 @@ def page(job):
     write_table(job.output.findings, pd.DataFrame(rows), FINDINGS)
     for name, settings in given["config"].items():
         write_settings(results / blocks.config_of(name), settings)
-    site = blocks.site_of(shown, given["contents"], set(metrics["metric"].unique()))
+    site = _site(shown, metrics, given["contents"])
     write_pages(pages, site, results, blocks.search_of(family), _methods(shown))
     job.log.info("wrote the pages of %s", family)
 
@@ -219,8 +219,8 @@ def report(job):
     answers = {path: sha256(path) for path in job.input.answers}
     own = {"own_files": job.content | answers}
     write_settings(job.output.provenance, job.given["rests_on"] | own)
-    site = blocks.site_of(shown, measured=set(metrics["metric"].unique()))
-    write_pages(pages, site, results, blocks.search_of(blocks.ABOVE), _index_words(shown))
+    site = _site(shown, metrics)
+    write_pages(pages, site, results, blocks.search_of(blocks.ABOVE), _index_words(site))
     if job.given["one_file"]:
         families = blocks.families(shown)
         others = [
@@ -260,9 +260,14 @@ def _methods(shown):
                 yield [label, blocks.page_of(name), f"in {study['title']}", name, names]
 
 
-def _index_words(shown):
+def _site(shown, metrics, contents=None):
+    """What pages know of each other, with the terms of what was measured."""
+    return blocks.site_of(shown, contents, set(metrics["metric"].unique()))
+
+
+def _index_words(site):
     """What the search finds by words that no page has: what people call a study, and its page."""
-    titles = {one["path"]: one["title"] for one in blocks.site_of(shown).entries}
+    titles = {one["path"]: one["title"] for one in site.entries}
     for one in pd.read_csv(INDEX_WORDS).itertuples():
         page, sharp, place = one.page.partition("#")
         path = blocks.page_of(page)
@@ -292,7 +297,7 @@ def assemble_what_is_there(shown, chains, claims_files, results):
             pages += made
             findings[family] = list(known.values())
         above, _, _ = index_pages(shown, metrics, papers, findings, failures, declared)
-    site = blocks.site_of(shown, measured=set(metrics["metric"].unique()))
+    site = _site(shown, metrics)
     write_whole(above, pages, site, results / blocks.PARTIAL)
     return failures
 

@@ -342,7 +342,6 @@ def site_of(shown, contents=None, measured=None):
             for metric, one in (study.get("measures") or {}).items():
                 if one.get("meaning") and (measured is None or metric.split()[0] in measured):
                     terms[one["label"]] = one["meaning"]
-            for metric, one in (study.get("measures") or {}).items():
                 called.setdefault(one["label"], {})[metric] = True
     if shown.get("papers", True):
         add("Claims of the papers", CLAIMS)

@@ -66,9 +66,9 @@ def _put_right(numbers):
     return _drawn(numbers, "drawn_doubly_robust", part)
 
 
-def _ends_of(known, claimed):
-    """The interval, where it holds what is claimed; else ""."""
-    inside = known.low <= claimed <= known.high
+def _ends_of(known, claimed=None):
+    """The interval in print; "" where it does not hold what is claimed, if something is."""
+    inside = claimed is None or known.low <= claimed <= known.high
     return f"[{amount(known.low)}, {amount(known.high)}]" if inside else ""
 
 
@@ -82,7 +82,7 @@ def _doubt(numbers, claimed):
         return f" to bring {amount(claimed)} {ends}"
     return (
         f" by the model to bring {amount(claimed)} (by answers to offers near it "
-        f"{amount(known.mean)} [{amount(known.low)}, {amount(known.high)}])"
+        f"{amount(known.mean)} {_ends_of(known)})"
     )
 
 
@@ -190,7 +190,7 @@ def _by_answers(numbers, part):
     known = _drawn(numbers, "drawn_snips", part)
     if math.isnan(known.low):
         return "an unknown amount (nothing like them was offered)"
-    return f"{amount(known.mean)} [{amount(known.low)}, {amount(known.high)}]"
+    return f"{amount(known.mean)} {_ends_of(known)}"
 
 
 def at_random(numbers):

@@ -71,9 +71,10 @@ docs: env
 	$(BIN)/python -m mkdocs build --strict --quiet
 	@echo "site/index.html"
 
-# Side by side, a file of tests at a time; each process computes on one thread.
+# Side by side, a file of tests at a time; each process computes on one thread. What Python compiles
+# is kept, whatever the shell says: thousands of tests and the library, for each of many processes.
 test: lint
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest \
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest \
 	  --numprocesses $(TESTERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # Kills runs and jobs at twenty random moments; each must end in the same bytes.

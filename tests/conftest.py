@@ -1,6 +1,7 @@
 """The order of the tests, and what several processes make once."""
 
 import fcntl
+import gc
 import json
 import os
 import subprocess
@@ -13,6 +14,15 @@ import pytest
 LONG = ("own", "edits", "collect", "docs", "run", "own_pages", "cluster", "failed_runs", "forms")
 LONG += ("certificates", "answers", "rehearsal", "docs_pages", "kills", "policy_value")
 LONG += ("estimators", "rerun", "extending", "benchmark", "real", "pages")
+
+# To collect eight thousand tests makes millions of objects that stay: garbage is looked for beside
+# them, neither while they are made nor among them later.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items):

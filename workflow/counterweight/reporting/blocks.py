@@ -275,7 +275,7 @@ def write_costs(results):
     """Write `COSTS`: jobs, processor and wall seconds, largest memory (MB) by rule and study.
 
     From the benchmark files below the folder of results that Snakemake keeps of each job, whichever
-    run it was made in. Short jobs are measured coarsely: processor time is sampled.
+    run it was made in.
     """
     import pandas as pd
 

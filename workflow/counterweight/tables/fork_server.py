@@ -9,6 +9,7 @@ nothing of the library. Processes talk by sockets that have no names, so that no
 """
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -185,29 +186,27 @@ class Forks:
         return process.pid, end
 
 
-#: What a fork of a script goes by: arguments of Snakemake's own classes and functions.
+#: What a fork of a script goes by: arguments of Snakemake's own class.
 _OF_SCRIPTS = {"resources", "log", "conda_env", "container_img", "env_modules", "bench_record"}
 
 
-def known_scripts(script, benchmark):
-    """Snakemake's class of Python scripts and its measuring of a process, in whose place forks go.
+def known_scripts(script):
+    """Snakemake's class of Python scripts, in whose place forks go; `script` is its module.
 
-    `script` and `benchmark` are its modules. None where they have no such parts, or ones of other
-    arguments than those that we know: they are no interface, and a Snakemake that has them
-    otherwise runs scripts by itself.
+    None where it has no such class, or one of other arguments than those that we know: they are no
+    interface, and a Snakemake that has them otherwise runs scripts by itself.
     """
     import inspect
 
     try:
-        scripts, measuring = script.PythonScript, benchmark.benchmarked
-        runs, made, measured = (
+        scripts = script.PythonScript
+        runs, made = (
             [*inspect.signature(one).parameters]
-            for one in (scripts.execute_script, scripts.__init__, measuring)
+            for one in (scripts.execute_script, scripts.__init__)
         )
     except (AttributeError, TypeError, ValueError):
         return None
-    known = runs == ["self", "fname", "edit"] and measured[:2] == ["pid", "benchmark_record"]
-    return (scripts, measuring) if known and {*made} >= _OF_SCRIPTS else None
+    return scripts if runs == ["self", "fname", "edit"] and {*made} >= _OF_SCRIPTS else None
 
 
 def tell(log, ended):
@@ -254,6 +253,8 @@ def _serve(end, loaded):
     for name in loaded:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    # What is loaded stays: no fork looks for garbage in it, nor copies its memory to do so.
+    gc.freeze()
     woken, wakes = socket.socketpair()
     wakes.setblocking(False)
     signal.set_wakeup_fd(wakes.fileno())

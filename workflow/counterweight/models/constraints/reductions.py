@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Integer, Number, Option, Text
@@ -132,8 +131,8 @@ def _priced(values, top):
     if values.shape[1] == 1:
         return _least(values), np.zeros(0)
     upper = np.column_stack([values[:, 1:].T, -np.ones(values.shape[1] - 1)])
-    done = _solved(np.append(values[:, 0], top), upper, np.zeros(len(upper)), 1)
-    return done.x[:-1], np.maximum(-done.ineqlin.marginals, 0.0)
+    x, duals = _solved(np.append(values[:, 0], top), upper, np.zeros(len(upper)), 1)
+    return x[:-1], np.maximum(-duals, 0.0)
 
 
 def _least(values):
@@ -142,19 +141,39 @@ def _least(values):
     if not m:
         return np.eye(1, count, int(np.argmin(values[:, 0])))[0]
     upper = np.column_stack([values[:, 1:].T, -np.ones(m)])
-    least = _solved(np.append(np.zeros(count), 1.0), upper, np.zeros(m), 1).x[-1]
-    done = _solved(values[:, 0], values[:, 1:].T, np.full(m, max(least, 0.0) + ROOM))
-    shares = np.where(done.x > SMALLEST, done.x, 0.0)
+    least = _solved(np.append(np.zeros(count), 1.0), upper, np.zeros(m), 1)[0][-1]
+    x, _ = _solved(values[:, 0], values[:, 1:].T, np.full(m, max(least, 0.0) + ROOM))
+    shares = np.where(x > SMALLEST, x, 0.0)
     return shares / shares.sum()
 
 
 def _solved(cost, upper, bounds, free=0):
-    """A program over shares, which sum to 1, and further variables from 0 up."""
-    equal = np.append(np.ones(len(cost) - free), np.zeros(free))[None]
-    done = linprog(cost, upper, bounds, equal, [1.0], method="highs-ds")
-    if done.x is None:
-        raise RuntimeError(f"The linear program over mixtures was not solved: {done.message}")
-    return done
+    """A program over shares, which sum to 1, and further variables from 0 up.
+
+    Gives the variables, and the dual of each upper bound.
+    """
+    import highspy
+
+    count = len(cost)
+    rows = np.vstack([upper, np.arange(count) < count - free])
+    program = highspy.Highs()
+    program.setOptionValue("output_flag", False)
+    told = highspy.HighsLp()
+    told.num_row_, told.num_col_ = rows.shape
+    told.col_cost_, told.col_lower_ = cost, np.zeros(count)
+    told.col_upper_ = np.full(count, np.inf)
+    told.row_lower_ = np.append(np.full(len(bounds), -np.inf), 1.0)
+    told.row_upper_ = np.append(bounds, 1.0)
+    places, at = np.nonzero(rows.T)[::-1], np.count_nonzero(rows, axis=0)
+    told.a_matrix_.start_ = np.append(0, at.cumsum())
+    told.a_matrix_.index_, told.a_matrix_.value_ = places[0], rows[places]
+    program.passModel(told)
+    program.run()
+    if program.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        reason = program.modelStatusToString(program.getModelStatus())
+        raise RuntimeError(f"The linear program over mixtures was not solved: {reason}")
+    found = program.getSolution()
+    return np.array(found.col_value), np.array(found.row_dual)[:-1]
 
 
 def _gap(values, shares, asked, top):

@@ -1,6 +1,7 @@
 """Made-up studies of balanced filtering: plan, metrics and files by the names of the contract."""
 
 import copy
+import functools
 
 import numpy as np
 import pandas as pd
@@ -227,6 +228,13 @@ def _settings(method):
     return [(value, f"{option}={value:g}", value if trees else 1 - value) for value in grid]
 
 
+@functools.cache
+def _floor(name, disclosed):
+    """The same for all repeats, and for the training rows as for the test rows."""
+    _, r, sizes = base_of(name)
+    return imbalance_floor(r, _uniform(sizes), disclosed, sizes)
+
+
 def _records(name, method, repeat, rng):
     names, r, sizes = base_of(name)
     U = _uniform(sizes)
@@ -239,7 +247,7 @@ def _records(name, method, repeat, rng):
         for target, reach in (("train", fit), ("test", general)):
             wiggle = 0.0 if strength == 0 else rng.normal(0, 0.002)
             shown = disclosed if target == "train" else disclosed * 1.02 + abs(wiggle)
-            floor = imbalance_floor(r, U, disclosed, sizes)
+            floor = _floor(name, disclosed)
             floors[target] = imbalance = max(start - reach * (start - floor) + wiggle, floor)
             mixed = U + (r - U) * imbalance / start
             found = {

@@ -7,8 +7,14 @@ import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.estimate import paired_interval
-from counterweight.reporting.numbers import Estimate, StudyNumbers, results_table
-from counterweight.tables.parquet import metrics_table, model_table, write_table
+from counterweight.reporting.numbers import Estimate, StudyNumbers, read_tables, results_table
+from counterweight.tables.parquet import (
+    METRICS,
+    metrics_table,
+    model_table,
+    read_table,
+    write_table,
+)
 
 SHARE = 0.25
 
@@ -156,3 +162,26 @@ def test_a_fitted_model_is_found_by_its_method_repeat_and_target(tmp_path):
     assert numbers.model("a")["beta"].tolist() == [1.0, 0.0]
     with pytest.raises(CounterweightError, match="no model of repeat 2 for the target 'general'"):
         numbers.model("a", 2)
+
+
+def test_tables_are_read_as_one_as_if_they_were_put_together_later(tmp_path):
+    records = [
+        [{"metric": "m", "value": 1.0, "step": 3}, {"metric": "other", "value": math.nan}],
+        [],
+        [{"metric": "m", "value": 2.0, "part": "é", "keep_rate": 0.1}],
+    ]
+    paths = [tmp_path / f"{place}.parquet" for place in range(len(records))]
+    for path, found in zip(paths, records, strict=True):
+        write_table(path, metrics_table("s", path.stem, found), METRICS)
+    whole = pd.concat([read_table(path) for path in paths if records[int(path.stem)]])
+    pd.testing.assert_frame_equal(read_tables(paths), whole.reset_index(drop=True))
+
+
+def test_what_is_done_to_rows_stays_with_who_asked_for_them():
+    numbers = study([*values("a", [1.0, 2.0]), *values("b", [3.0])])
+    rows = numbers.rows("a", "m")
+    rows["value"], rows["more"] = 0.0, 1
+    again = numbers.rows("a", "m")
+    assert [*again["value"]] == [1.0, 2.0] and "more" not in again
+    assert [*numbers.rows("a", "m", "general")["value"]] == [1.0, 2.0]
+    assert numbers.rows("a", "m", "unlabeled").empty and numbers.rows("c", "m").empty

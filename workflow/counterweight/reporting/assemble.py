@@ -27,6 +27,7 @@ from counterweight.reporting.numbers import (
     failure_block,
     failures_of,
     measurements_and_failures,
+    read_tables,
     reason_of,
 )
 from counterweight.reporting.render import TEMPLATES, latex, render_one, rendered, search_file
@@ -176,7 +177,7 @@ def page(job):
     given = job.given
     shown, family = unpacked(given["shown"]), given["family"]
     results = Path(job.output.findings).parents[1]
-    metrics = _metrics(job.input.metrics)
+    metrics = read_tables(job.input.metrics)
     papers = of_papers(job.input.claims, metrics, shown)
     pages, findings, tables = family_pages(
         shown, family, metrics, papers, results, content=job.content
@@ -203,7 +204,7 @@ def report(job):
 
     shown = unpacked(job.given["shown"])
     results = Path(job.output.html).parent
-    metrics = _metrics(job.input.metrics)
+    metrics = read_tables(job.input.metrics)
     findings = {}
     for path, family in zip(job.input.findings, blocks.families(shown), strict=True):
         rows = read_table(path).drop(columns="study").to_dict("records")
@@ -229,10 +230,6 @@ def report(job):
         ]
         write_whole(pages, sum(others, []), site, results / blocks.WHOLE)
     job.log.info("wrote %s", job.output.html)
-
-
-def _metrics(paths):
-    return pd.concat([read_table(path) for path in paths], ignore_index=True)
 
 
 def write_settings(target, settings):

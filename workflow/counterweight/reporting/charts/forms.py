@@ -30,7 +30,7 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path as Outline
 
 from counterweight.plan.components import load
-from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.numbers import StudyNumbers, read_tables
 from counterweight.reporting.wording import (  # noqa: F401  (figures find their words here)
     axis_of,
     capital,
@@ -237,7 +237,7 @@ def draw_study(study, folder, figures=None):
 def draw(job):
     """Draw the figures of a study: stage draw."""
     given = job.given
-    metrics = pd.concat([read_table(path) for path in job.input.metrics], ignore_index=True)
+    metrics = read_tables(job.input.metrics)
     folder = Path(job.output[0]).parent
     draw_study(StudyNumbers(given["study"], given["shown"], metrics, folder.parent), folder)
 

@@ -106,8 +106,9 @@ def missing_outcomes(
     Parameters
     ----------
     frame : pandas.DataFrame
-        A row a person; all columns without a role are features. Columns keep their types, as those
-        of a Parquet file do. Neither names nor the order of rows and columns decide anything.
+        A row a person; all columns without a role are features. Types are kept, but that yes and
+        no and dates are read from texts, as in a CSV; numbers that are texts stay texts. Neither
+        names nor the order of rows and columns decide anything.
     outcome : str or dict
         Column of the outcome, blank where it is not known; or the mapping that a config has.
     positive : scalar, optional

@@ -228,15 +228,21 @@ def test_what_reading_made_of_a_table_stands_beside_it(tmp_path, caplog):
 @pytest.mark.parametrize(
     ("texts", "columns", "kind", "doubt"),
     [
-        (["2024-05-31", "2023-01-02", None], {}, "text", "its texts are dates"),
-        (["31.05.2024", "02.01.2023", ""], {}, "text", "its texts are dates"),
+        (["2024-05-31", "2023-01-02", None], {}, "date", ""),
+        (["31.05.2024", "02.01.2023", ""], {}, "date", ""),
         (["2024-05-31", "2023-01-02", None], {"dates": ["d"]}, "date", ""),
         (["2024-05-31", "2023-01-02", None], {"text": ["d"]}, "text", ""),
         (["2024-05-31", "late", None], {}, "text", ""),
+        (["01/02/2024", "03/04/2023", None], {}, "text", "the column 'd' has dates"),
+        (["yes", "No", None], {}, "boolean", ""),
+        (["yes", "No", None], {"text": ["d"]}, "text", ""),
+        (["14:30", "8:05", None], {}, "number", ""),
         (["1001", "2003", "1999"], {}, "text", ""),
+        (["1.234,5", "3,25", "1"], {}, "text", "its texts are numbers"),
+        (["1.234,5", "3,25", "1"], {"numbers": ["d"]}, "number", ""),
     ],
 )
-def test_texts_that_were_given_as_such_and_are_dates_are_told(
+def test_texts_that_were_given_as_such_are_read_as_those_of_a_csv_but_for_numbers(
     tmp_path, texts, columns, kind, doubt
 ):
     path = tmp_path / "t.parquet"

@@ -77,6 +77,19 @@ def test_one_offer_for_all_is_told_at_offers_that_were_made(past, grid, told):
     assert [one["value"] for one in earned] == pytest.approx([level / 2 for level in told])
 
 
+def test_the_best_offer_for_all_may_lie_between_those_that_were_made():
+    """Accepted by 1 - d / 20 of the people, an offer d earns most at 10, where none was made."""
+    saved = SimpleNamespace(
+        facts={"offer": {"grid": None}},
+        accepted=lambda X, offers: 1 - offers / 20,
+        scale=OfferScale(0.0, 20.0, "down"),
+    )
+    records = _levels(saved, np.zeros((4, 1)), np.array([2.0, 8, 12, 18]))
+    earned = {one["part"]: one["value"] for one in records if one["metric"] == "uniform_revenue"}
+    assert [*earned] == ["2", "8", "10", "12", "18"]
+    assert max(earned, key=earned.get) == "10" and earned["10"] == pytest.approx(5)
+
+
 def test_of_one_method_no_choice_is_told():
     one = {"method": "one", "setting": "", "place": 0}
     for candidates, told in (

@@ -160,6 +160,13 @@ def test_another_key_is_refused_and_only_its_digest_is_kept(made, tmp_path, monk
     monkeypatch.delenv(VARIABLE)
     with pytest.raises(CounterweightError, match="no key at"):
         mine.accept(made.frame, tmp_path / "other.key")
+    secret = file.read_text().strip()
+    with pytest.raises(CounterweightError, match="text of a key") as told:
+        mine.accept(made.frame, secret)
+    assert secret not in str(told.value)
+    monkeypatch.chdir(tmp_path)  # where no key lies
+    with pytest.raises(CounterweightError, match=r"accept\(frame, key=\.\.\.\)"):
+        mine.accept(made.frame)
     file.chmod(0o644)
     with pytest.raises(CounterweightError, match="chmod 600"):
         mine.accept(made.frame, file)

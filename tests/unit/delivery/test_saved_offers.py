@@ -254,6 +254,9 @@ def test_offers_that_cannot_be_made_are_refused(family):
     for offer in (99.0, np.nan):
         with pytest.raises(CounterweightError, match="of 50 people is missing or outside"):
             family["offer_logistic", ""].acceptance(survey(50), offer)
+    for offer in ("$6.00", [1.0, 2.0]):
+        with pytest.raises(CounterweightError, match="nor one for each of 50 people"):
+            family["offer_logistic", ""].acceptance(survey(50), offer)
 
 
 def test_an_oracle_is_not_delivered():

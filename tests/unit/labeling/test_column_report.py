@@ -565,6 +565,13 @@ def test_rows_that_belong_together_by_the_config_and_events_of_a_log_are_no_copi
         assert copied_rows(doubled(), {"id": "who"} | roles)[1] == {}
 
 
+def test_ids_that_stand_twice_in_a_log_are_told_and_no_row_is_left_out():
+    frame = pd.DataFrame({"row": range(5), "event": ["a", "b", "b", None, None], "y": 0.0})
+    again, said = copied_rows(frame, {"id": "event", "reward": "y"})
+    assert not again.any() and said["event"].startswith("2 of 5 rows share theirs with others")
+    assert copied_rows(frame, {"id": "event", "reward": "y", "user": "event"})[1] == {}
+
+
 @pytest.mark.parametrize("role", ["balance", "x"])
 def test_texts_that_differ_in_capitals_or_blanks_alone_are_doubts(role):
     words = ["north", "North", "New York", "new york", "south", "NewYork"]

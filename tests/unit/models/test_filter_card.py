@@ -24,6 +24,10 @@ def test_the_card_tells_what_each_leaf_discloses(made):
         *GROUPS,
     ):
         assert word in text
+    own = card(ft.read_filter(made.path), own=True)
+    assert "snakemake apply" not in own
+    assert "--configfile mine.yaml --config score=people.csv" in own
+    assert "`new_accepted.csv`" in own and "`filtered.csv`" in text
     assert f"{np.abs(made.saved.shifts).max():.3f}" in text
     assert "`flat`" not in text and "`group`" not in text
     assert text.count("\n| 0 |") == 1

@@ -87,7 +87,8 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None, ask=Tr
     ``numbers``: names of columns; an entry of ``dates`` may be ``{column: format}`` as of
     `strptime`, one of ``numbers`` ``{column: {decimal, thousands}}``; and ``missing``: values by
     column that stand for missing ones. `typed` says whether the types are those that the columns
-    were given (Parquet, a query); a text then stays text, unless `columns` says otherwise.
+    were given (Parquet, a frame): numbers that are texts then stay texts, unless `columns` says
+    otherwise, while yes and no and dates are read as in a CSV.
     `reading` has ``decimal`` and ``thousands``, where the person says them. A column that could
     mean two things is refused, or without `ask` stays text, with a doubt.
     """
@@ -116,17 +117,17 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None, ask=Tr
             cell = cell.as_texts()
         if cell.words is None:
             kind, values, note, form = given_values(cell, asked)
-        elif typed and asked is None:
-            kind, values, note, form = "text", cell.texts(), "", {}
-            if formats.date_forms(cell.without(formats.BLANKS)[0].words):
-                cell.doubts.append("its texts are dates: name it under columns.dates")
         else:
             try:
                 kind, values, note, form = interpreted(cell, asked, format_, given, comma)
             except Unclear as error:
-                if ask:
+                if ask and not (typed and asked is None):
                     raise
                 cell.doubts.append(str(error).removeprefix(f"{where}: ").rstrip("."))
+                kind, values, note, form = "text", cell.texts(), "", {}
+            if typed and asked is None and kind == "number" and form != formats.CLOCK:
+                if form:
+                    cell.doubts.append("its texts are numbers: name it under columns.numbers")
                 kind, values, note, form = "text", cell.texts(), "", {}
         made[name], table.types[name] = values, kind
         if name in codes:

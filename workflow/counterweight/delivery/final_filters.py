@@ -272,11 +272,13 @@ def describe_held_out(saved, frame, Z, rng, level, tests=1):
         joint = np.unique(joint * (parts.max() + 1) + parts, return_inverse=True)[1]
     bounded("released", joint, joint.max() + 1)
     if "alpha" in saved.facts:
-        shown = [("disclosivity", -1)]
-        shown += [("released", i) for i, name in enumerate(saved.release) if name == "leaf"]
-        if len(shown) > 1 and {*saved.release} <= {ACCEPTED, "leaf"}:  # a coin tells no more
-            shown.append(("released", -1))
-        held |= {(name, "bound", i): saved.facts["alpha"] for name, i in shown}
+        alpha = held["disclosivity", "bound", -1] = saved.facts["alpha"]
+        # Whether somebody is accepted is drawn by the leaf, so it tells no more than the leaf.
+        by_leaf = [i for i, name in enumerate(saved.release) if name in (ACCEPTED, "leaf")]
+        for i in (*by_leaf, -1) if len(by_leaf) == len(saved.release) else by_leaf:
+            of_leaf = "leaf" in (saved.release if i < 0 else saved.release[i : i + 1])
+            found = alpha if of_leaf else held["released", "bound", i]
+            held["released", "bound", i] = min(found, alpha)
 
     def told(name, *values, i=-1):
         estimate = ratio_mean(*values, level=alone, bounds=(0, 1))

@@ -362,13 +362,16 @@ def chosen_method(job, X, t, answers, asked, losses=None):
 
 #: Offers to everybody that are told of, where no grid says which; up to `FEW` all that were made.
 LEVELS, FEW = 7, 30
+#: Offers from the level below the best one to that above it, among which one may earn still more.
+BETWEEN = 41
 
 
 def _levels(saved, X, past):
     """Records of one offer for all, by the model: who would accept, and revenue a person.
 
     At the levels of the grid, or at past offers (n,): all where they are few, else those nearest to
-    `LEVELS` points that are spread evenly between the least and the largest.
+    `LEVELS` points that are spread evenly between the least and the largest; without a grid also
+    at the best offer between them, since people's best ones may be any number, too.
     """
     grid, made = saved.facts["offer"]["grid"], np.unique(past)
     if grid is not None:
@@ -376,16 +379,28 @@ def _levels(saved, X, past):
     elif len(made) > FEW:
         points = np.linspace(made[0], made[-1], LEVELS)
         made = made[np.unique(np.abs(made[:, None] - points).argmin(axis=0))]
-    records = []
-    for level in made:
-        p = saved.accepted(X, np.full(len(X), float(level)))
-        revenue = p * saved.scale.revenue(float(level))
-        at = {"part": f"{level:.6g}", "rows": len(X)}
-        records += [
-            {"metric": name, "value": float(value.mean())} | at
-            for name, value in (("uniform_accepted", p), ("uniform_revenue", revenue))
-        ]
-    return records
+
+    def expected(levels):
+        """Who would accept each level, and the revenue a person (2, levels)."""
+        p = [saved.accepted(X, np.full(len(X), float(level))).mean() for level in levels]
+        return np.array([p, p * saved.scale.revenue(np.asarray(levels, dtype=float))])
+
+    values = expected(made)
+    if grid is None and len(made) > 1:
+        at = values[1].argmax()
+        between = np.linspace(made[max(at - 1, 0)], made[min(at + 1, len(made) - 1)], BETWEEN)
+        between = np.setdiff1d(saved.scale.rounded(between), made)
+        near = expected(between)
+        if len(between) and near[1].max() > values[1].max():
+            best = near[1].argmax()
+            place = np.searchsorted(made, between[best])
+            made = np.insert(made, place, between[best])
+            values = np.insert(values, place, near[:, best], axis=1)
+    return [
+        {"metric": name, "value": float(value), "part": f"{level:.6g}", "rows": len(X)}
+        for level, told in zip(made, values.T, strict=True)
+        for name, value in zip(("uniform_accepted", "uniform_revenue"), told, strict=True)
+    ]
 
 
 def _comparison(given, saved, losses, count):

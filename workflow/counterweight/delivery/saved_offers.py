@@ -200,7 +200,13 @@ class SavedOffers(SavedModel):
         Errors are those of `optimal_offers`, and of an offer that is missing or outside the range.
         """
         check_frame(frame)
-        offers = np.broadcast_to(np.asarray(offers, float), (len(frame),))
+        try:
+            offers = np.broadcast_to(np.asarray(offers, float), (len(frame),))
+        except (TypeError, ValueError) as error:
+            raise CounterweightError(
+                f"offers are no number, nor one for each of {len(frame)} people ({error}): give "
+                "numbers in the unit of past offers."
+            ) from error
         wrong = np.flatnonzero(~((offers >= self.scale.low) & (offers <= self.scale.high)))
         if len(wrong):
             raise CounterweightError(

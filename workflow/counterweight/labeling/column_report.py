@@ -154,14 +154,17 @@ def copied_rows(frame, roles):
 
     A mask (n,) and a mapping of the column with most different values to a sentence; no rows and
     nothing where there are none, where the config says who belongs together, or rows are events of
-    a log, which may well be the same. Rows are compared in all columns but the id, and texts and
-    whole numbers that are another in every row, which may be ids. Rows that agree in a few coarse
+    a log, which may well be the same; of these the ids that stand twice are told. Rows are compared
+    in all columns but the id, and texts and whole numbers that are another in every row, which may
+    be ids. Rows that agree in a few coarse
     columns are no copies: at least three columns are needed, one of them with different values in a
     tenth of the rows, and of the rows that share a value of it most share all others.
     """
     none = np.zeros(len(frame), bool), {}
-    if any(roles.get(role) for role in ("group", "user", "reward")):
+    if any(roles.get(role) for role in ("group", "user")):
         return none
+    if "reward" in roles:
+        return none[0], _ids_again(frame, roles.get("id"))
     names = [name for name in frame.columns if name not in ("row", roles.get("id"))]
     distinct = frame[names].nunique()
     names = [name for name in names if distinct[name] < len(frame) or _measured(frame[name])]
@@ -178,6 +181,17 @@ def copied_rows(frame, roles):
         finest: f"{same.sum()} of {len(frame)} rows have its value and that of every other column "
         "in common with another row: if these are copies, leave out all but one, or name as group "
         "the column by which they belong together, for an interval takes each row for one of its own"
+    }
+
+
+def _ids_again(frame, name):
+    """What is said of an id that several rows of a log share, by its column; {} if none does."""
+    again = frame[name].duplicated(keep=False) & frame[name].notna() if name else np.zeros(1, bool)
+    if not again.any():
+        return {}
+    return {
+        name: f"{again.sum()} of {len(frame)} rows share theirs with others, and each counts as a "
+        "row of its own: leave out copies; or, if a person has several rows, name the column as user"
     }
 
 

@@ -10,11 +10,11 @@ WANTED = (100, 1000, 10000)
 LEAVES = 12
 
 
-def card(saved, answers=None):
+def card(saved, answers=None, own=False):
     """The card of a `SavedFilter` as Markdown.
 
     `answers` are those of people with a blank group who were asked by design, a
-    `counterweight.delivery.group_plans.GroupAnswers`.
+    `counterweight.delivery.group_plans.GroupAnswers`; `own` says whether it is of one's own table.
     """
     facts, columns = saved.facts, [escape(name) for name in dict.fromkeys(saved.classes)]
     setting, noise = facts["setting"] or "its only setting", facts["eta"]
@@ -23,6 +23,7 @@ def card(saved, answers=None):
         drawn = f"; with probability {noise:g} the leaf is drawn at random instead" if noise else ""
         manner = f"Its leaves are predictions of the group{drawn}."
     needs = ", ".join(f"`{name}`" for name in saved.encoder.columns_)
+    made = "new_accepted" if own else "filtered"
     parts = [
         f"# Filter of the study {facts['study']}",
         f"{escape(facts['title'])}. Method `{facts['method']}`, setting `{setting}`, fitted on "
@@ -48,10 +49,10 @@ def card(saved, answers=None):
         "## Limits",
         _limits(saved, columns),
         "## How to apply it",
-        f"```\nsnakemake apply --config candidates=people.csv filter_study={facts['study']}\n```",
+        _apply(facts["study"], own),
         "The table of candidates (CSV or Parquet) needs these columns, as in the table that the "
         f"filter was fitted on: `{facts['id']}`, {needs}. Other columns are passed over. "
-        f"The results, `filtered.parquet` and `filtered.csv`, have `{facts['id']}` and "
+        f"The results, `{made}.parquet` and `{made}.csv`, have `{facts['id']}` and "
         f"{_words([f'`{name}`' for name in saved.release])}, and nothing else. Whether somebody is "
         f"accepted is drawn by two numbers, made of `{facts['id']}` and the secret key (digest "
         f"`{facts['key']}`): the same person gets the same answer in any file and order, alone or "
@@ -60,6 +61,17 @@ def card(saved, answers=None):
         "whole filter in numbers and texts; docs/filter_format.md says how to read it.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _apply(study, own):
+    """How people are put to the filter; `own`: by the config of one's own table."""
+    if own:
+        return (
+            "Name the file of new people under `score` in the config and run it again, or say so "
+            "in the terminal, with your config in place of `mine.yaml`:\n\n"
+            "```\nsnakemake --cores 1 --configfile mine.yaml --config score=people.csv\n```"
+        )
+    return f"```\nsnakemake apply --config candidates=people.csv filter_study={study}\n```"
 
 
 def _promise(saved):

@@ -30,8 +30,10 @@ FEW_REWARDS = 30
 #: Above this share of the squared error, by their size (``sum c^4 / (sum c^2)^2`` of the influences
 #: c), few rows carry an estimate.
 LARGE_SHARE = 0.1
-#: Below this many effective rows, by the error of the mean weight, heavy weights are few.
-FEW_HEAVY = 6
+#: Below this many effective rows, by the error of the mean weight, heavy weights are few; and where
+#: none of them has met a reward, though by the log's rate one should have, so that the error of the
+#: value does not know of them: one that did would then be this share of the squared error.
+FEW_HEAVY, FEW_UNMET, UNMET = 6, 30, 0.7
 _ARRAYS = ("_largest", "_weight", "_chance", "_agreed", "_rewarded")
 _NUMBERS = ("rows", "nonzero", "least", "most", "subsampled", "_heaviest", "_rarest")
 
@@ -527,11 +529,13 @@ class LogSums:
         rewards = sorted({bounds[0], 0.0, self.further(bounds[1])})
         rows = [self.unseen(policy, reward) for policy in policies for reward in rewards]
         of_rows = [of_weights @ row for row in rows]
-        more = np.abs(of_rows).max(axis=0)
-        if not any(
-            _crowd(told[2] + one**4, told[0] + one**2) > 1 / FEW_HEAVY
+        more, met = np.abs(of_rows).max(axis=0), all(map(self._met, policies))
+        crowd = max(
+            _crowd(told[2] + one**4, told[0] + one**2)
             for told, one in zip(known, more, strict=True)
-        ):
+        )
+        met = met or self.nonzero < crowd * self.totals[0]
+        if crowd <= 1 / (FEW_HEAVY if met else FEW_UNMET):
             return None
         squares, _, fourth, cross = moments
         products = of_weights @ np.stack([one[-1] for one in known], axis=1)
@@ -545,7 +549,15 @@ class LogSums:
             draws,
             level,
         )
+        if crowd <= 1 / FEW_HEAVY:
+            return (low, high) if share > UNMET else None
         return (low, high) if max(_crowd(fourth, squares), share**2) > LARGE_SHARE else None
+
+    def _met(self, policy):
+        """Whether a reward was met by a weight of a quarter of the largest one, or more."""
+        column = self.rewards_of(policy)
+        typical = self.unseen(policy, self.further(0.0))[column]
+        return 4 * self.largest(column, 1) >= abs(typical)
 
     def unseen(self, policy, reward):
         """Columns (columns,) of a row that the log could have had, and that counts most.

@@ -296,7 +296,7 @@ def collect_groups(job):
     from counterweight.tables.parquet import write_text
 
     saved, asked, plan, records, answers = planned_groups(job)
-    write_text(job.output.card, card(saved, answers))
+    write_text(job.output.card, card(saved, answers, own=True))
     _write(job, asked, plan, records)
 
 

@@ -499,7 +499,7 @@ def deliver(job):
     saved = final_filter(job, frame, key)
     saved.save(job.output.filter)
     if hasattr(job.output, "card"):
-        parquet.write_text(job.output.card, card(saved))
+        parquet.write_text(job.output.card, card(saved, own=hasattr(job.output, "csv")))
     records = delivered_records(saved)
     table = parquet.metrics_table(given["study"], "delivered", records)
     parquet.write_table(job.output.metrics, table, parquet.METRICS)

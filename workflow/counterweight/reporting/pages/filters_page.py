@@ -530,8 +530,8 @@ def of_delivered(numbers, about):
         *planned_of_filter(numbers),
     )
     todo = (
-        "Give people who apply to the filter: snakemake apply --config candidates=people.csv "
-        f"filter_study={numbers.name}, or name their file under score. It needs no {columns}.",
+        "Give people who apply to the filter: name their file under score in the config and run it "
+        f"again, or --config score=people.csv in the terminal. It needs no {columns}.",
         *_next_to_ask(numbers),
     )
     rest = (f"It is {about.label}, fitted on one half of the rows; the other half judged it.",)

@@ -109,8 +109,8 @@ def answer(numbers):
     lines.sort(
         key=lambda line: (flag(numbers, line) != GOOD, order[_verdict(_gain(numbers, line))])
     )
-    said = [*_wrong_propensities(numbers)]
-    said += [_said(numbers, line, base, measure) for line in lines]
+    wrong = [*_wrong_propensities(numbers)]
+    said = wrong + [_said(numbers, line, base, measure) for line in lines]
     labels, name = numbers.plan.get("labels", {}).get("measure", {}), estimators(numbers)[0]
     by = f" by {labels[name]}" if name in labels else ""
     more = [*said[1:], *_between(numbers, lines, measure)]
@@ -125,7 +125,10 @@ def answer(numbers):
             (line.label, value_of(numbers, line), f"{gain} beyond the log's own.", not rank)
         )
     todo = (
-        "Before all rows go by it, let it choose for a random part of them and keep its "
+        "Look up how actions were chosen and correct the propensities, or name the column that has "
+        "those of the logged actions; then ask again."
+        if wrong
+        else "Before all rows go by it, let it choose for a random part of them and keep its "
         "propensities: the next log then tells its value without weights.",
     )
     return Answer(said[0], more, *cards_and_points(shown, measure), todo=todo)

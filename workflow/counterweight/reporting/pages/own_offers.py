@@ -213,7 +213,7 @@ def at_random(numbers):
     instead = requested(numbers, "single_instead")
     more = (
         ""
-        if math.isnan(gain.mean)
+        if math.isnan(gain.mean) or math.isnan(gain.low)
         else "{} [{}, {}]".format(
             *(amount(one, 3, True) for one in (gain.mean, gain.low, gain.high))
         )
@@ -291,7 +291,7 @@ def requested(numbers, metric, part=""):
 #: What limits are called in sentences.
 _LIMITS = {
     "capacity": "who accept",
-    "budget": "given away",
+    "budget": "given away, in units of the offer",
     "quality": "mean quality of those who accept",
     "share": "share of the group among those who accept",
 }
@@ -316,7 +316,8 @@ def within_limits(numbers):
         cost = f" {percent(1 - value / free, 1)} less than without" if free > value else ""
         beside = f"; the rule of the best people first would earn {total(greedy or 0)}"
         beside = "" if greedy is None or not limits else beside
-        left = f"; {number(none, 0)} people get none" if none else ""
+        gets = "1 person gets none" if none == 1 else f"{number(none or 0, 0)} people get none"
+        left = f"; {gets}" if none else ""
         yield (
             f"Offers within the limits bring {total(value)} in all,{cost or ' as without'}"
             f"{beside}{left}."

@@ -41,7 +41,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 from counterweight.models.constraints.constrained import ConstrainedClassifier  # noqa: E402
-from counterweight.models.constraints.thresholds import repaired  # noqa: E402
+from counterweight.models.constraints.cuts import repaired  # noqa: E402
 from counterweight.numerics.rates import DataSets  # noqa: E402
 from counterweight.numerics.rates import compile as compile_rates  # noqa: E402
 from scipy import sparse  # noqa: E402

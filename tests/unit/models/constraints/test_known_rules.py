@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from counterweight.models.constraints.cuts import Rates, repaired
 from counterweight.models.constraints.known_rules import (
     known_rules,
     logistic,
@@ -12,7 +13,6 @@ from counterweight.models.constraints.known_rules import (
     shifted_value,
 )
 from counterweight.models.constraints.newton import DistinctRows
-from counterweight.models.constraints.thresholds import Rates, repaired
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates
 from scipy import sparse

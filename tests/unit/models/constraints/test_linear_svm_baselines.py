@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.models.constraints.cuts import Cuts
 from counterweight.models.constraints.fairlearn_models import (
     ExponentiatedGradientModel,
     ThresholdOptimizerModel,
@@ -17,7 +18,6 @@ from counterweight.models.constraints.linear_svm import (
     StabilisedSvm,
     _stabilised,
 )
-from counterweight.models.constraints.thresholds import Cuts
 from counterweight.numerics.rates import DataSets, measure, parse_constraint
 from counterweight.plan.components import declared, options
 from scipy import sparse

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.models.constraints.convex_step import ramp
+from counterweight.models.constraints.cuts import repaired
 from counterweight.models.constraints.known_rules import named_groups
 from counterweight.models.constraints.majorisation import minimise_rates
 from counterweight.models.constraints.newton import DistinctRows
@@ -20,7 +21,6 @@ from counterweight.models.constraints.starts import (
     vector,
 )
 from counterweight.models.constraints.starts import repaired as repaired_start
-from counterweight.models.constraints.thresholds import repaired
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates
 

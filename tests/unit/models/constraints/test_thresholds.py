@@ -7,17 +7,18 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.known_rules import known_rules, named_groups
-from counterweight.models.constraints.linear_svm import ShiftedThreshold
-from counterweight.models.constraints.newton import DistinctRows
-from counterweight.models.constraints.thresholds import (
+from counterweight.models.constraints.cuts import (
     MOST_CUTS,
     WORTH,
     Cuts,
     Rates,
+    descending,
     interval_minima,
     repaired,
 )
+from counterweight.models.constraints.known_rules import known_rules, named_groups
+from counterweight.models.constraints.linear_svm import ShiftedThreshold
+from counterweight.models.constraints.newton import DistinctRows
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates
 from counterweight.numerics.rates.values import constraint_values, verdicts_of
@@ -312,3 +313,39 @@ def test_rates_are_sums_over_positive_predictions_in_the_unit_of_all_costs():
         np.testing.assert_allclose(costs.values(np.array(p)), by_row, rtol=1e-12)
     np.testing.assert_allclose(costs.size, [1.0, 3.0])
     assert costs.slack == pytest.approx(1e-12 * (1 + 3.0 + 1.6))
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        np.random.default_rng(0).normal(size=5000),
+        np.random.default_rng(1).integers(0, 9, 500).astype(float),
+        np.append(1e9, 1 + 1e-12 * np.random.default_rng(2).permutation(300)),
+        np.zeros(4),
+        np.array([np.inf, 0.0, -np.inf, 1.0]),
+        np.zeros(0),
+    ],
+)
+def test_scores_sorted_by_digits_are_in_the_order_of_a_stable_sort(scores):
+    assert np.array_equal(descending(scores), np.argsort(-scores, kind="stable"))
+
+
+def test_thresholds_of_two_groups_are_the_best_of_all_pairs():
+    """By trying every pair of cuts; no pair of an even choice among them is looked for."""
+    rng = np.random.default_rng(5)
+    n = 700
+    group, scores = rng.random(n) < 0.5, rng.normal(size=n)
+    y = (scores + 0.5 * group + rng.logistic(size=n) > 0).astype(int)
+    samples = DataSets(scores[:, None], y, None, {"a": group, "b": ~group})
+    problem = compile_rates("error(labeled)", ["parity(a, b, 0.95)"], samples, {})
+    found = repaired(scores, problem, group.astype(int))
+    sums = []
+    for own in (~group, group):
+        order = np.argsort(-scores[own])
+        change = (problem.positive - problem.negative)[:, own][:, order]
+        sums.append(np.hstack([np.zeros((3, 1)), np.cumsum(change, axis=1)]))
+    fixed = problem.negative.sum(axis=1) + problem.constants
+    values = sums[0][:, :, None] + sums[1][:, None, :] + fixed[:, None, None]
+    kept = (values[1:] <= problem.bounds[:, None, None] + 1e-9).all(axis=0)
+    assert not len(found.missed)
+    assert found.cost == pytest.approx(values[0][kept].min(), abs=1e-12)

@@ -10,7 +10,6 @@ have not seen, and the best is fitted to all rows.
 import contextlib
 import copy
 import inspect
-import itertools
 import logging
 import warnings
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from counterweight.errors import CounterweightError
 from counterweight.fragments import Array, Choice, Integer, Text
 from counterweight.models.classifier import class_within, stored_within
 from counterweight.models.constraints.certificates import CONFIDENCE_OPTIONS, MarginFit
+from counterweight.models.constraints.cuts import TILTS, Repair, Repairs, judge, repaired
 from counterweight.models.constraints.estimator import PARAMETER_OPTIONS, RateEstimator, own
 from counterweight.models.constraints.feature_maps import dense
 from counterweight.models.constraints.linear_svm import labeled_rows
@@ -31,9 +31,7 @@ from counterweight.models.constraints.thresholds import (
     REPAIR_OPTIONS,
     STORED,
     STORED_NUMBERS,
-    Repair,
     RepairedDecisions,
-    repaired,
 )
 from counterweight.models.logistic import RidgeModel
 from counterweight.models.training import choices_of, held_out_answers, narrowed, settings
@@ -68,22 +66,16 @@ EDGE = 1e-6
 CLEAR = 1.0
 #: A candidate under constraints that is behind the best one by so many in some folds is given up.
 HOPELESS = 0.0
-#: Share of the objective's total cost that a tilt is worth which no constraint needs.
-WORTH = 5e-4
-#: A constraint binds that is kept by no more than this share of all that it could add up to.
-SLACK = 0.02
-#: Lengths of a tilt, in standard deviations of the score, and how often all lines are gone along.
-TILTS, ROUNDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2), 2
-#: The same where bounds have margins, which are to move it by little.
+#: Lengths of tilts and rounds where bounds have margins, which are to move them by little.
 FINE = (0.025, 0.05, *TILTS), 4
 #: Lengths of such a tilt, of which a fit to some rows takes one, as parts of the one before.
 LENGTHS = (1.0, 0.9, 1.1, 0.8, 1.25)
 #: Begins the names of the arrays of each part, with its number.
 PART = "part{}_"
 #: Rows that choose: of more, an even share of every data set and class.
-ASKED_ROWS = 20_000
-#: Rounding that a constraint may be missed by.
-ROOM = 1e-9
+ASKED_ROWS = 10_000
+#: Rows of a part by which values of what a candidate leaves open are given up but the best.
+ENOUGH = 1000
 
 
 class Part(NamedTuple):
@@ -191,8 +183,9 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
     def _learn_all(self, samples, rng):
         self._fold = samples.folds(self.folds, copy.deepcopy(rng), self.constraints)
         self._rule, self._rules, self._made, self._tilted, self._fits = None, {}, {}, {}, {}
+        self._boxes = {}
         super()._learn_all(samples, rng)
-        self._rules, self._made, self._fits = {}, {}, {}
+        self._rules, self._made, self._fits, self._boxes = {}, {}, {}, {}
         self._first = self._own = self._fold = self._seen_raw = None
         self.feasible_ = self.feasible_ and not (self.repair_ or {}).get("missed")
 
@@ -256,14 +249,13 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         if self._tilts and problem is not None and len(problem.bounds) == len(bounds):
             tilt = self._tilt_for(rule, bounds - problem.bounds)
             if tilt.any():
-                X, both = dense(samples.X), self._twice(problem)
-                raw, seen = self._raw(X), np.array([line.predict(X) for line in lines])
+                X, both = dense(samples.X), self._twice(problem.costing(self._expected))
+                seen = np.array([line.predict(X) for line in lines])
+                raw, along = np.append(rule.raw, self._raw(X)), np.hstack([rule.lines, seen])
+                both = Repairs(both)
 
                 def cost(length):
-                    taken = length * tilt
-                    scores = np.append(rule.raw - taken @ rule.lines, raw - taken @ seen)
-                    one = repaired(scores, both)
-                    return np.maximum(one.excess, 0.0).sum().round(12), one.cost
+                    return both.of(raw - length * tilt @ along).key
 
                 tilt = min(LENGTHS, key=cost) * tilt
             self._take(replace(rule, tilt=tilt, scores=rule.raw - tilt @ rule.lines))
@@ -282,9 +274,8 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
             first, of, one, expected = self._first
             tight = of._replace(bounds=of.bounds - margins)
             one = replace(one, scores=one.raw)
-            costs = tight.costing(expected)
-            told = self._parted(first)[1], one.lines, self.repairs_, *FINE
-            _judge(one, tight, costs, *told, near=[rule.tilt, *self._tilted.values()][-1])
+            near = [rule.tilt, *self._tilted.values()][-1]
+            self._weigh(one, first, tight, expected, one.lines, *FINE, near)
             self._tilted[key] = one.tilt
         return self._tilted[key]
 
@@ -320,14 +311,14 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
             self._expected = None
             if rules:
                 self._expected = self._expected_costs(samples, problem, expit(rules[-1].scores))
-            judged = problem, problem.costing(self._expected), self._parted(samples)[1], lines
+            judged = samples, problem, self._expected, lines
             first = _first(rules, samples, seen) if rules else None
             for rule in rules:
-                _judge(rule, *judged, self.repairs_)
+                self._weigh(rule, *judged)
             for part in (part for part in parts if part.constrained):
                 rival = _best(rules, first, problem) if rules else None
                 for rule in self._crossed_fits(part, *told, rival, problem):
-                    _judge(rule, *judged, self.repairs_)
+                    self._weigh(rule, *judged)
                     rules.append(rule)
         self._rule = best = _best(rules, first or rules[0], problem)
         self.chosen_ = best.name
@@ -353,9 +344,21 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
                 rules = [self._crossed_chances(part, *told) for part in self._rule.parts]
                 rule = _combined(rules, samples, seen) if len(rules) > 1 else rules[0]
                 expected = self._expected_costs(samples, problem, expit(rule.scores))
-            costs = problem.costing(expected)
-            _judge(rule, problem, costs, self._parted(samples)[1], lines, self.repairs_)
+            self._weigh(rule, samples, problem, expected, lines)
         return rule, expected
+
+    def _weigh(self, rule, samples, problem, expected, lines, *how):
+        """Tilt a rule and tell what it costs; see `judge`."""
+        told = problem.costing(expected), self._parted(samples)[1], lines, self.repairs_
+        judge(rule, problem, *told, *how)
+
+    def _problem_of(self, samples, rows):
+        """Objective and constraints on some rows alone; None where a rate has nothing there."""
+        try:
+            one = self._repair_problem(samples.only(rows))
+        except CounterweightError:
+            return None
+        return one._replace(positive=one.positive[:, rows], negative=one.negative[:, rows])
 
     def _crossed_fits(self, part, X, samples, seen, fold, rng, rival, problem):
         """Rules of a candidate under constraints: one for each value of what it leaves open.
@@ -364,18 +367,23 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         """
         component, options = load("model", part.model), dict(part.options)
         tried = choices_of(component, component(**options).get_params(), int(seen.sum()))
-        found = []
+        found, groups = [], self._parted(samples)[1]
         for setting in settings(tried):
             own = part._replace(options=options | setting)
-            rule = Rule(_named(own, setting), [own], np.ones(1), 0.0, np.zeros(len(X)))
-            for k in range(self.folds):
-                held = fold == k
-                model = self._fitted_part(own, X, samples.only(~held), rng, judged=False)
+            found.append(Rule(_named(own, setting), [own], np.ones(1), 0.0, np.zeros(len(X))))
+        for k in range(self.folds):
+            held = fold == k
+            for rule in found:
+                told = samples.only(~held), rng
+                model = self._fitted_part(rule.parts[0], X, *told, judged=False)
                 rule.scores[held] = model.decision_function(X[held])
-                if rival and _clearly(rival.decided, rule.scores > 0, problem, fold <= k, HOPELESS):
-                    break
-            else:
-                found.append(rule)
+            if rival:
+                told = problem, fold <= k, HOPELESS
+                found = [r for r in found if not _clearly(rival.decided, r.scores > 0, *told)]
+            if len(found) > 1 and (held & samples.main).sum() >= ENOUGH:
+                some = self._problem_of(samples, held)
+                some = some and Repairs(some, None if groups is None else groups[held])
+                found = [min(found, key=lambda r: some.of(r.scores[held]).key)] if some else found
         return found
 
     def _crossed_chances(self, part, X, samples, seen, fold, rng):
@@ -406,7 +414,8 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
                 loss = samples.weight[held][own] @ (np.logaddexp(0, f) - y * f)
                 losses[key] = losses.get(key, 0.0) + loss
             best = min(losses, key=losses.get)
-            tried = narrowed(component, tried, dict(best)) if seen[held].any() else tried
+            enough = seen[held].sum() >= ENOUGH
+            tried = narrowed(component, tried, dict(best), enough) if seen[held].any() else tried
             losses = {key: losses[key] for key in (tuple(s.items()) for s in settings(tried))}
         own = part._replace(options=options | dict(best))
         return Rule(_named(own, {}), [own], np.ones(1), 0.0, answers[best])
@@ -420,7 +429,7 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
             shared |= {"repair": "none", "on_infeasible": "keep"}
             shared = {name: told for name, told in shared.items() if name in known}
             model = component(**part.options | shared)
-            model._judged_here = judged
+            model._judged_here, model._told = judged, self._boxes
             with _quiet():
                 return model.fit(samples=samples, rng=rng)
         return self._fitted_once(part, X, samples, labeled_rows(samples), rng)
@@ -490,7 +499,8 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         if unseen is None:
             return repaired(scores, problem, parts)
         twice = None if parts is None else np.append(parts, parts)
-        found = repaired(np.append(unseen, scores), self._twice(problem), twice)
+        costed = problem.costing(self._expected)
+        found = repaired(np.append(unseen, scores), self._twice(costed), twice)
         if len(found.missed):
             return repaired(scores, problem, parts)
         fixed, m = problem.constants.copy(), len(problem.bounds)
@@ -504,10 +514,10 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         return Repair(found.thresholds, found.excess[m:], before[1:], after[0], before[0])
 
     def _twice(self, problem):
-        """Constraints on rows by two scores each, and what the first ones are expected to cost."""
-        expected, many = problem.costing(self._expected), {}
+        """Constraints on rows by two scores each, and what the first ones cost."""
+        many = {}
         for side in ("positive", "negative"):
-            costs = getattr(expected, side)
+            costs = getattr(problem, side)
             first = np.hstack([costs, np.zeros_like(costs)])
             second = np.hstack([np.zeros_like(costs), costs])[1:]
             many[side] = np.vstack([first, second])
@@ -625,52 +635,6 @@ def _combined(rules, samples, seen):
     factors, constant = fitted_factors(*told, True)
     parts = [rule.parts[0] for rule in rules]
     return Rule("combined", parts, factors, constant, scores @ factors + constant)
-
-
-def _judge(rule, problem, expected, groups, lines, repairs, tilts=TILTS, rounds=ROUNDS, near=None):
-    """What a rule costs where it keeps constraints; its tilt and decisions.
-
-    Tilt and thresholds go by the costs that are `expected`. What no constraint asks for that binds
-    is not tried. The search begins at no tilt, or at that of the rule `near` if it is better.
-    """
-    fixed, m = problem.constants.copy(), len(problem.names)
-    fixed[1:] -= problem.bounds
-    slack = -SLACK * (problem.positive + problem.negative)[1:].sum(axis=1)
-
-    def valued(yes, problem):
-        values = problem.positive @ yes + problem.negative @ (1 - yes) + fixed
-        missed = round(float(np.maximum(values[1:] - ROOM, 0).sum()), 12)
-        return (missed, float(values[0])), values[1:] > slack
-
-    def tried(tilt):
-        of_row, scores = 0.0, raw - tilt @ lines if tilt.any() else raw
-        if repairs:
-            found = repaired(scores, expected, groups).thresholds
-            of_row = found[np.zeros(len(scores), int) if groups is None else groups]
-        yes = (scores > of_row).astype(float)
-        return *valued(yes, expected), tilt, yes, scores
-
-    raw, rule.lines = rule.scores, lines
-    rule.raw, plain = raw, tried(np.zeros(m))
-    best = plain
-    if lines is not None and m:
-        units = np.std(raw) / np.maximum(np.std(lines, axis=1), 1e-300)
-        if near is not None and near.any():
-            best = min(best, tried(near), key=lambda one: one[0])
-        for _ in range(rounds):
-            begun = best[0]
-            for j, length, sign in itertools.product(range(m), tilts, (1, -1)):
-                tilt = best[2].copy()
-                tilt[j] = max(tilt[j] + sign * length * units[j], 0.0)
-                if tilt[j] < best[2][j] or (tilt[j] > best[2][j] and best[1][j]):
-                    best = min(best, tried(tilt), key=lambda one: one[0])
-            if best[0] == begun:
-                break
-        worth = WORTH * (problem.positive + problem.negative)[0].sum()
-        if not (best[0][0], best[0][1] + worth) < plain[0]:
-            best = plain
-    _, _, rule.tilt, rule.decided, rule.scores = best
-    (rule.missed, rule.cost), _ = valued(rule.decided, problem)
 
 
 def _clearly(first, second, problem, rows=slice(None), errors=CLEAR):

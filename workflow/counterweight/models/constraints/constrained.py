@@ -170,6 +170,8 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, MappedScore):
     _chosen = None
     #: Whether what is found is compared with known rules, for a warning; not where others compare.
     _judged_here = True
+    #: Boxes of groups by rows, of fits to the same table that are made one after the other.
+    _told = None
 
     @property
     def _begins_elsewhere(self):

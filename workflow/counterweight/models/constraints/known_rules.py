@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from counterweight.models.constraints.thresholds import Rates, best_thresholds
+from counterweight.models.constraints.cuts import Rates, best_thresholds
 from counterweight.numerics.linear import expit
 from counterweight.numerics.rates.language import BUILTIN_SETS, parse_constraint, rates
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Flag, Number, Text
+from counterweight.models.constraints.cuts import Cuts, Rates, exact_pair
 from counterweight.models.constraints.estimator import (
     GROUP_OPTIONS,
     MAP_OPTIONS,
@@ -25,7 +26,6 @@ from counterweight.models.constraints.estimator import (
     two_columns,
 )
 from counterweight.models.constraints.newton import DistinctRows, HingeSums, solver
-from counterweight.models.constraints.thresholds import Cuts, Rates, exact_pair
 from counterweight.numerics.estimator import NamedColumns
 from counterweight.numerics.rates.values import compile as compile_rates
 from counterweight.numerics.rates.values import rate_parts

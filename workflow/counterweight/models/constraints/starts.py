@@ -548,8 +548,13 @@ def _group_boxes(model, data, texts):
         return told_boxes(data.X, [])
     parts = sets_in(texts)
     groups = [np.all([data.members[name] for name in part], axis=0)[data.main] for part in parts]
-    X = data.X if data.main.all() or not groups else data.X[data.main]
-    return told_boxes(X, groups, model.map_ is None or model.linear_part)
+    linear, known = model.map_ is None or model.linear_part, model._told
+    key = data.main.tobytes(), linear, tuple(parts)
+    if known is None or key not in known:
+        X = data.X if data.main.all() or not groups else data.X[data.main]
+        known = {} if known is None else known
+        known[key] = told_boxes(X, groups, linear)
+    return known[key]
 
 
 def _tightest_first(searches):

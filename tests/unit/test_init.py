@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from counterweight.init import MOST, _line, beginning, main
+from counterweight.init import MOST, _line, _yaml, beginning, main
 
 
 @pytest.mark.parametrize(
@@ -172,3 +172,14 @@ def test_the_last_of_two_values_is_proposed_as_outcome_and_groups_are_another_co
         assert f"# outcome: {{column: {order[-1]}, positive: 1}}   # has no blanks" in text
         assert f"# groups: {{first: {{{order[0]}: 0}}, second: {{{order[0]}: 1}}}}" in text
     assert "# groups: {first: {hired: 0}" in begun(tmp_path, frame[["age", "hired"]])
+
+
+@pytest.mark.parametrize("loader", [yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)])
+@pytest.mark.parametrize(
+    "text",
+    ["clicked?", "a, b", "[z", "yes", "07", "1:30", "it's", "x: y", "*s", "long, " * 40, 0, 1.5],
+)
+def test_names_and_values_are_written_as_yaml_reads_them(text, loader):
+    """Snakemake reads configs by the loader in Python, which refuses a bare `clicked?`."""
+    said = f"{{column: {_yaml(text)}, positive: 1}}"
+    assert "\n" not in said and yaml.load(said, loader) == {"column": text, "positive": 1}

@@ -211,8 +211,10 @@ def _line(fact):
 
 
 def _yaml(text):
-    """A text as YAML has it on one line."""
-    return yaml.safe_dump(text, default_flow_style=True, allow_unicode=True).split("\n")[0]
+    """A text as YAML has it on one line, between braces, too."""
+    asked = '"' if set(str(text)) & set("?,[]{}\n") else None
+    how = {"default_flow_style": True, "allow_unicode": True, "width": sys.maxsize}
+    return yaml.safe_dump([text], default_style=asked, **how).strip()[1:-1]
 
 
 def main(arguments=None):

@@ -312,6 +312,13 @@ def test_a_raw_frame_is_read_as_the_table_was(tmp_path):
     assert released.index.equals(some.index)
     np.testing.assert_array_equal(released["accepted"], expected.loc[some["person"]])
     assert ft.apply_filter(some, saved, key)["id"].tolist() == some["person"].tolist()
+    # Ids that were texts are told as such: pandas drops the zeros of 007.
+    saved.types["person"] = ("text", {})
+    with pytest.raises(CounterweightError, match="'person' of the candidates holds numbers, and"):
+        saved.accept(some.assign(person=np.arange(len(some))), key)
+    np.testing.assert_array_equal(
+        saved.accept(some.astype({"person": str}), key)["accepted"], released["accepted"]
+    )
     # A reader of pandas alone, too: it takes milliseconds a person.
     script = Path(__file__).resolve().parents[3] / "examples" / "read_filter.py"
     pd.read_csv(tmp_path / "own.csv", dtype=str).head(400).to_csv(tmp_path / "few.csv", index=False)

@@ -114,7 +114,8 @@ def final_filter(job, frame, key):
     )
     if report is not None:
         types, forms = types_of(report), forms_of(report)
-        needed = [name for name in saved.encoder.columns_ if name in types]
+        needed = dict.fromkeys([*saved.encoder.columns_, given["person"]])
+        needed = [name for name in needed if name in types]
         saved.types = {name: (types[name], forms.get(name, {})) for name in needed}
     _check_release(saved, told["release"], frame)
     # The seed is no secret, so the noise is the key's.

@@ -219,13 +219,18 @@ class SavedFilter(SavedModel):
 
     def typed(self, frame):
         """Candidates as a file has them, typed as the table of the fit."""
-        if (
-            not self.types
-            or not {*self.types} <= {*getattr(frame, "columns", ())}
-            or not len(frame)
-        ):
+        person, columns = self.facts["id"], {*getattr(frame, "columns", ())}
+        known = {name: told for name, told in self.types.items() if name in self.encoder.columns_}
+        if not known or not {*known} <= columns or not len(frame):
             return frame  # told by `encoded`
-        types, forms = ({name: told[k] for name, told in self.types.items()} for k in (0, 1))
+        kind, _ = self.types.get(person, ("", {}))
+        if kind == "text" and person in columns and pd.api.types.is_numeric_dtype(frame[person]):
+            raise CounterweightError(
+                f"The column {person!r} of the candidates holds numbers, and texts in the table of "
+                'the fit: "007" is another person than 7. Read it as text, as in '
+                f"pd.read_csv(path, dtype={{{person!r}: str}})."
+            )
+        types, forms = ({name: told[k] for name, told in known.items()} for k in (0, 1))
         made = typed_like("The table of candidates", frame, types, needed=[*types], forms=forms)
         return with_columns(frame, {name: made[name].to_numpy() for name in types})
 

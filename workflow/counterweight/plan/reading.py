@@ -37,8 +37,11 @@ class _Odd(yaml.constructor.ConstructorError):
     """What is valid YAML, and means something else than it looks, or has no end."""
 
 
-class _Plain(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """Reads YAML in which every key stands once, and numbers are what they look like."""
+class _Plain(yaml.SafeLoader):
+    """Reads YAML in which every key stands once, and numbers are what they look like.
+
+    It is the loader of Snakemake: that in C takes some texts that this one refuses.
+    """
 
     def construct_document(self, node):
         """Refuse what would be read as something else, or would not end, before it is built."""

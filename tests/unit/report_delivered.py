@@ -77,6 +77,7 @@ def delivered():
     for metric, value in (
         ("target_rate", 0.3),
         ("labels_bought", 180.0),
+        ("labels_waiting", 20.0),
         ("reached_points", 4.9),
         ("fit_constant", 0.25),
     ):

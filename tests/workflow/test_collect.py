@@ -79,7 +79,7 @@ def test_a_plan_lists_rows_without_an_outcome_and_the_chances_of_all(bought):
     listed, plan = bought.plan_of, pd.read_parquet(bought.results / "applicants/plan.parquet")
     assert len(listed) == BUDGET and listed["customer"].is_unique
     assert {*listed["customer"]} <= {*blank} and listed["default"].isna().all()
-    assert {*plan["id"]} == {*blank} and plan["drawn"].sum() == BUDGET
+    assert {*plan["customer"]} == {*blank} and plan["drawn"].sum() == BUDGET
     assert ((plan["chance"] > 0) & (plan["chance"] <= 1)).all()
     assert plan["plan"].nunique() == 1 and (listed["plan"] == plan["plan"].iloc[0]).all()
     assert metrics(bought, "collect")["planned_points", "", ""] > 0
@@ -121,7 +121,7 @@ def test_a_larger_plan_goes_on_where_the_smaller_one_ends(bought):
 def test_labels_that_nobody_drew_are_told_and_leave_nothing_behind(bought):
     labels = pd.read_csv(bought.folder / "mine/labels.csv", dtype=str)
     plan = pd.read_parquet(bought.results / "applicants/plan.parquet")
-    strange = plan.loc[~plan["drawn"], "id"].iloc[0]
+    strange = plan.loc[~plan["drawn"], "customer"].iloc[0]
     labels.assign(customer=[strange, *labels["customer"][1:]]).to_csv(
         bought.folder / "mine/labels.csv", index=False
     )
@@ -244,7 +244,7 @@ def test_numbers_that_cost_are_bought_by_group_and_the_answer_holds_the_truth(co
     assert run.status == 0, run.output
     place, blank = copy.results / "plots", frame.loc[frame["carbon"].isna()].set_index("plot")
     listed = pd.read_csv(place / "collect.csv")
-    plan = pd.read_parquet(place / "plan.parquet").set_index("id")
+    plan = pd.read_parquet(place / "plan.parquet").set_index("plot")
     assert {*plan.index} == {*blank.index} and {*listed["plot"]} <= {*blank.index}
     assert plan["chance"] @ blank["price"] == pytest.approx(5000, rel=1e-6)
     labels = listed.drop(columns="carbon").merge(laboratory)
@@ -306,7 +306,7 @@ def test_people_are_asked_for_their_group_and_a_filter_has_a_bound_for_them(copi
     share = truth.loc[frame.loc[silent, "person"]].eq("east").mean()
     ends = [told["share_before_collected", "east", end] for end in ("low", "high")]
     assert ends[0] < share < ends[1]
-    plan = pd.read_parquet(place / "plan.parquet").set_index("id")
+    plan = pd.read_parquet(place / "plan.parquet").set_index("person")
     groups = pd.crosstab(plan["group"], truth.loc[plan.index], normalize="index")
     base = truth.loc[plan.index].value_counts(normalize=True)
     assert told["collected_at_most", "", ""] >= (groups - base).abs().to_numpy().max()
@@ -433,7 +433,7 @@ def test_a_filter_of_two_columns_asks_for_both_and_has_one_bound(copied):
     assert run.status == 0, run.output
     made = metrics(copy, "collect", "people")
     assert made["labels_bought", "", ""] == 296 and made["labels_refused", "", ""] == 4
-    plan = pd.read_parquet(place / "plan.parquet").set_index("id")
+    plan = pd.read_parquet(place / "plan.parquet").set_index("person")
     assert {*plan.index} == {*told.index[told.isna().any(axis=1)]}
     for column in columns:
         own = truth.loc[plan.index, column]

@@ -192,7 +192,7 @@ def test_a_shift_is_told_as_odds_of_classes_and_as_a_difference_of_numbers(monke
 class Rows:
     """Expected half-widths of made-up rows."""
 
-    points, cost = True, np.array([1.0, 2.0, 3.0, 4.0])
+    points, cost, least = True, np.array([1.0, 2.0, 3.0, 4.0]), 0.01
 
     def curves(self, budget):
         table = {"budget": [10, budget], "plan": [0.1, 0.05], "wrong": [0.2, np.nan]}
@@ -223,6 +223,11 @@ def test_what_is_expected_of_a_plan_is_told_by_budget_and_group():
     ] == pytest.approx(7)
     assert value["labels_planned", "b", ""] == 0 and ("planned_points", "b", "") not in value
     assert value["labels_budget", "", ""] == 20 and value["budget_needed", "", ""] == 2
-    assert value["labels_cost", "", ""] == 4.0
+    assert value["labels_cost", "", ""] == 4.0 and value["wanted_points", "", ""] == 2.0
+    assert "least_points" not in {*told["metric"]}
+    # Where all rows are not enough, no budget is said to be.
+    told = collected_answers.expected_records(plan, Rows(), 20, collect | {"half_width": 5e-3}, 1)
+    told = {one["metric"]: one["value"] for one in told}
+    assert told["least_points"] == 1.0 and "budget_needed" not in told
     later = collected_answers.expected_records(plan, Rows(), 20, collect, False)
     assert not [one for one in later if one["metric"] == "planned_points" and "part" not in one]

@@ -119,7 +119,8 @@ def test_with_every_label_measures_are_those_of_a_log_without_blanks(tmp_path):
     frame, p = a_log(rng, 400)
     y = (rng.random(400) < p).astype(int)
     labels = frame[["event"]].assign(fraud=y, chance=1.0)
-    made, told = event_measures(job(tmp_path, frame, labels=labels))
+    made, rows, told = event_measures(job(tmp_path, frame, labels=labels))
+    assert rows == made["rows"] == told["rows_known"] == 400
     assert told["labels_bought"] == 400 and told["rows_nonzero"] == y.sum()
     facts = {"predictions": PREDICTIONS, "outcome": OUTCOME, "top": [0.1]}
     log = ScoredLog(facts | {"labeling": {"keep_rate": 1.0, "rows_before": 0}})
@@ -143,7 +144,7 @@ def test_rewards_that_the_log_has_count_for_themselves(tmp_path):
     held = frame["now"] > 0.6  # whatever led to them
     frame.loc[held, "fraud"] = y[held].astype(str)
     labels = frame.loc[~held, ["event"]].assign(fraud=y[~held], chance=1.0)
-    made, told = event_measures(job(tmp_path, frame, labels=labels))
+    made, _, told = event_measures(job(tmp_path, frame, labels=labels))
     first = made["estimates"][0]
     assert told["labels_bought"] == (~held).sum() and first["rows"] == 300
     assert first["value"] == pytest.approx(auc(y, frame["now"])[0], rel=1e-9)
@@ -169,9 +170,50 @@ def test_a_plan_draws_where_labels_tell_and_a_larger_one_goes_on(tmp_path):
     back = planned_events(job(tmp_path, frame, {"budget": 90, "for": "top"}, labels))[0]
     assert back["fraud"].astype(str).tolist()[:60] == labels["fraud"].astype(str).tolist()
     assert (back["fraud"][60:] == "").all()
-    labels.loc[0, "event"] = plan.loc[~plan["drawn"], "id"].iloc[-1]
+    labels.loc[0, "event"] = plan.loc[~plan["drawn"], "event"].iloc[-1]
     with pytest.raises(CounterweightError, match="rows that the plan does not have"):
         planned_events(job(tmp_path, frame, {"budget": 60, "for": "top"}, labels))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "metric", "top"),
+    [
+        ("all", "auc", 1.0),
+        ("auc", "auc", 1.0),
+        ("calibration", "predicted_over_observed", 1.0),
+        ("top", "predicted_over_observed", 0.1),
+    ],
+)
+def test_what_is_reached_is_the_interval_of_what_the_plan_is_for(tmp_path, wanted, metric, top):
+    """And rows, in the log, of known rewards and still to be labeled are told apart."""
+    rng = np.random.default_rng(8)
+    frame, p = a_log(rng, 600)
+    y = (rng.random(600) < p).astype(int)
+    collect = {"budget": 200, "for": wanted}
+    listed, plan, _ = planned_events(job(tmp_path, frame, collect))
+    own = job(
+        tmp_path, frame, collect, listed.assign(fraud=y[[int(e[1:]) for e in listed["event"]]])
+    )
+    plan.to_parquet(tmp_path / "plan.parquet")
+    labels = pd.read_csv(tmp_path / "labels.csv", dtype=str)
+    labels.loc[150:, "fraud"] = None
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    own.input.plan = str(tmp_path / "plan.parquet")
+    made, rows, told = event_measures(own)
+    assert (rows, made["rows"], told["rows_known"], told["labels_waiting"]) == (600, 150, 150, 50)
+    first = next(one for one in made["estimates"] if (one["metric"], one["top"]) == (metric, top))
+    half = (first["high"] - first["low"]) / 2
+    name, factor = ("points", 100) if metric == "auc" else ("half_width", 1)
+    assert told[f"reached_{name}"] == pytest.approx(factor * half)
+
+
+def test_a_half_width_that_no_labels_give_is_told_with_what_all_of_them_do(tmp_path):
+    frame, _ = a_log(np.random.default_rng(5), 300)
+    listed, _, records = planned_events(job(tmp_path, frame, {"half_width": 0.01, "for": "auc"}))
+    told = {one["metric"]: one["value"] for one in records if not one.get("variable")}
+    assert len(listed) == told["labels_planned"] == 300 and "budget_needed" not in told
+    assert told["wanted_points"] == 1.0 < told["least_points"]
+    assert told["least_points"] == pytest.approx(told["planned_points"])
 
 
 def test_what_is_expected_is_what_is_reached(tmp_path):

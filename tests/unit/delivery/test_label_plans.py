@@ -112,6 +112,34 @@ def test_labels_tell_the_truth_of_the_blank_rows_also_where_buying_stops(study):
     assert sum(held) >= 69
 
 
+def test_buying_stops_anywhere_in_the_order_where_labels_have_prices_too(study):
+    """Who comes behind the last label was not asked; chances are those of the rows up to there."""
+    saved, frame, truth = study
+    y = (truth == saved.classes_[1]).to_numpy(float) if saved.binary else truth.to_numpy(float)
+    priced = frame.assign(price=np.random.default_rng(4).choice([1.0, 4.0], len(frame)))
+    held, totals = [], []
+    for key in range(40):
+        plan = saved.collect(priced, 180.0, key=key, cost="price")
+        labels, stop = filled(plan, truth, len(plan.frame) - 25), len(plan.frame) - 25
+        labels.loc[labels.index[[3, 8, 20]], "y"] = None
+        part, whole = plan.with_labels(labels), plan.with_labels(filled(plan, truth))
+        assert (part.refused, part.waiting, part.mean.rows) == (3, 25, stop - 3)
+        assert (whole.refused, whole.waiting) == (0, 0)
+        np.testing.assert_array_equal(whole.chances, plan.people["chance"])
+        totals.append((1 / part.asked[part.drawn]).sum() / len(y))
+        held += [one.mean.low <= y.mean() <= one.mean.high for one in (whole, part)]
+    # Rows asked over their chances are all rows in expectation.
+    assert np.mean(totals) == pytest.approx(1, abs=4 * np.std(totals) / np.sqrt(40))
+    assert sum(held) >= 69
+
+
+def test_a_row_that_is_drawn_for_certain_is_not_called_hard_to_foretell(study):
+    saved, frame, _ = study
+    every = saved.collect(frame, int(frame["y"].isna().sum()), key=SEED).frame["reason"]
+    assert every.str.startswith("drawn for certain at this budget: estimate ").all()
+    assert not every.str.contains("hard to foretell").any()
+
+
 def test_answers_go_by_group_and_tell_who_refused(study):
     saved, frame, truth = study
     plan = saved.collect(frame, 90, key=SEED)

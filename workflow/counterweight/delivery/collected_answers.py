@@ -26,6 +26,7 @@ from counterweight.delivery.label_plans import (
     moves_of_auc,
     planned,
     rows_to_label,
+    with_ids,
 )
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.collected import (
@@ -80,7 +81,7 @@ class CollectedAnswers:
             plan = read_table(job.input.plan)
         if plan is not None and self.collect["by"]:
             self.group = plan["group"].to_numpy(dtype=object).astype(str)
-        asked = asked_of(file, fit.data.rows[self.blank], plan, self.collect)
+        asked = asked_of(file, fit.data.rows[self.blank], plan)
         self.outcome, self.drawn, self.asked, self.waiting = asked
         self.bought = ~np.isnan(self.outcome)
         self.refused = int((self.drawn & ~self.bought).sum())
@@ -160,7 +161,6 @@ class CollectedAnswers:
             "labels": count,
             "refused": self.refused,
             "waiting": self.waiting,
-            "wanted": (self.collect or {}).get("half_width"),
             "batches": (self.collect or {}).get("batches", 1),
         }
 
@@ -248,24 +248,19 @@ class CollectedAnswers:
         return made
 
 
-def asked_of(file, rows, plan, collect):
+def asked_of(file, rows, plan):
     """Outcomes of the rows (N,) without one, who was asked, by what chances, and who waits.
 
     `file` is what came back, `plan` the plan that drew it, None where there is none.
     """
-    places = np.searchsorted(rows, file.rows)
-    outcome, drawn, chances = (
-        np.full(len(rows), np.nan),
-        np.zeros(len(rows), bool),
-        np.ones(len(rows)),
-    )
-    outcome[places], drawn[places], chances[places] = file.y, True, file.chance
-    if plan is None:
-        return outcome, drawn, chances, 0
-    file.check_plan(plan)
-    if collect["cost"]:
-        return outcome, drawn, chances, 0
-    return outcome, *asked_so_far(plan, drawn, ~np.isnan(outcome), None)
+    places, outcome = np.searchsorted(rows, file.rows), np.full(len(rows), np.nan)
+    outcome[places] = file.y
+    if plan is not None:
+        file.check_plan(plan)
+        return outcome, *asked_so_far(plan, ~np.isnan(outcome))
+    drawn, chances = np.zeros(len(rows), bool), np.ones(len(rows))
+    drawn[places], chances[places] = True, file.chance
+    return outcome, drawn, chances, 0
 
 
 def half_width(which, value, binary, **place):
@@ -324,11 +319,8 @@ def planned_labels(job):
     to_label = rows_to_label(plan, shown, rows, person, outcome, known)
     job.log.info("%d of %d rows without an outcome are drawn", len(to_label), len(blank))
     place = {"repeat": 0, "target": "unlabeled", "rows": len(blank)}
-    return (
-        to_label,
-        plan,
-        [place | one for one in expected_records(plan, expected, budget, collect, known is None)],
-    )
+    records = expected_records(plan, expected, budget, collect, known is None)
+    return to_label, with_ids(plan, person, shown), [place | one for one in records]
 
 
 def explored_labels(job):
@@ -355,7 +347,8 @@ def explored_labels(job):
     listed = rows_to_label(plan, shown, rows, person, outcome)
     listed[column_names(person, outcome)["reason"]] = "decided by chance"
     job.log.info("%d of %d rows without an outcome are decided by chance", len(listed), len(blank))
-    return listed, plan, [place | one for one in made if np.isfinite(one["value"])]
+    made = [place | one for one in made if np.isfinite(one["value"])]
+    return listed, with_ids(plan, person, shown), made
 
 
 def expected_records(plan, rows, budget, collect, first):
@@ -383,8 +376,12 @@ def expected_records(plan, rows, budget, collect, first):
         if np.isfinite(value):
             made.append(half_width("planned", value, rows.points, part=name))
     made.append({"metric": "labels_budget", "value": float(budget)})
-    if collect["half_width"]:
-        made.append({"metric": "budget_needed", "value": float(rows.enough(collect["half_width"]))})
+    if wanted := collect["half_width"]:
+        made.append(half_width("wanted", wanted, rows.points))
+        if rows.least <= wanted:
+            made.append({"metric": "budget_needed", "value": float(rows.enough(wanted))})
+        else:
+            made.append(half_width("least", rows.least, rows.points))
     if collect["cost"]:
         made.append({"metric": "labels_cost", "value": float(rows.cost[drawn].sum())})
     return made
@@ -546,7 +543,7 @@ class EventAnswers:
                 shown,
             ),
         )
-        outcome, drawn, asked, self.waiting = asked_of(self.file, events.blank, plan, collect)
+        outcome, drawn, asked, self.waiting = asked_of(self.file, events.blank, plan)
         bought = ~np.isnan(outcome)
         self.labels, self.refused = int(bought.sum()), int((drawn & ~bought).sum())
         self.outcome, self.chances = events.reward.copy(), np.ones(len(events.ids))
@@ -640,27 +637,37 @@ def planned_events(job):
     records += [
         one | {"part": ids[one["part"]]} for one in expected.each(plan["chance"].to_numpy())
     ]
+    plan = with_ids(plan, given["id"], events.shown[blank])
     return to_label, plan, [place | one for one in records]
 
 
 def event_measures(job):
     """What `evaluation.scored_log.ScoredLog.merge` tells, by labels bought; empty before any.
 
-    With it numbers of what was bought, by metric.
+    Its rows are those whose reward is known. With it the rows of the log, and numbers of what was
+    bought, by metric.
     """
-    events = Events(job)
-    known = {"rows": len(events.ids), "binary": True, "clusters": 0}
-    told = {"rows_nonzero": float(np.nansum(events.reward)), "clusters": 0.0}
-    if not job.input.collected:
-        made = {"estimates": [], "differences": []}
-        return known | made | {"nonzero": int(told["rows_nonzero"])}, told
-    plan = read_table(job.input.plan) if job.input.plan else None
-    bought = EventAnswers(events, job, plan)
-    made = bought.measures()
-    told["rows_nonzero"] = float(np.nansum(bought.outcome))
-    told |= {"labels_bought": float(bought.labels), "labels_refused": float(bought.refused)}
-    told["labels_waiting"] = float(bought.waiting)
-    first = next(iter(made["estimates"]))
-    if first["low"] is not None:
-        told["reached_points"] = 50 * (first["high"] - first["low"])
-    return known | made | {"nonzero": int(told["rows_nonzero"])}, told
+    events, made = Events(job), {"estimates": [], "differences": []}
+    reward, told = events.reward, {}
+    if job.input.collected:
+        plan = read_table(job.input.plan) if job.input.plan else None
+        bought = EventAnswers(events, job, plan)
+        made, reward = bought.measures(), bought.outcome
+        told = {"labels_bought": bought.labels, "labels_refused": bought.refused}
+        told |= {"labels_waiting": bought.waiting}
+        told |= _reached(made["estimates"], (job.given["collect"] or {}).get("for"))
+    known, ones = int((~np.isnan(reward)).sum()), int(np.nansum(reward))
+    told |= {"rows_known": known, "rows_nonzero": ones, "clusters": 0}
+    facts = {"rows": known, "nonzero": ones, "binary": True, "clusters": 0}
+    return facts | made, len(reward), {name: float(one) for name, one in told.items()}
+
+
+def _reached(estimates, wanted):
+    """Half of the interval of what a plan is for, of the first predictions, by metric."""
+    metric = "predicted_over_observed" if wanted in ("calibration", "top") else "auc"
+    asked = metric, wanted == "top"
+    first = next(one for one in estimates if (one["metric"], one["top"] < 1) == asked)
+    if None in (first["low"], first["high"]):
+        return {}
+    made = half_width("reached", (first["high"] - first["low"]) / 2, metric == "auc")
+    return {made["metric"]: made["value"]}

@@ -33,6 +33,7 @@ from counterweight.delivery.label_plans import (
     fitting,
     planned,
     rows_to_label,
+    with_ids,
 )
 from counterweight.delivery.saved_filters import SavedFilter, decided, key_of_filter
 from counterweight.errors import CounterweightError, listed
@@ -309,16 +310,15 @@ class Untold:
         chances (K,) of a file, or those of a plan, which may stop anywhere.
         """
         size, Z = len(self.at), np.full((len(self.at), len(self.saved.groups)), np.nan)
-        there, drawn, waiting = ~np.isnan(codes), np.zeros(size, bool), 0
+        there = ~np.isnan(codes)
         found = np.unravel_index(codes[there].astype(int), self.saved.sizes)
         blocks = [np.eye(size)[own] for size, own in zip(self.saved.sizes, found, strict=True)]
         Z[at[there]] = np.hstack(blocks)
-        drawn[at], chances = True, np.ones(size)
         if plan is not None:
-            found = asked_so_far(plan, drawn, np.isfinite(Z[:, 0]), None)
-            drawn, chances, waiting = found
+            drawn, chances, waiting = asked_so_far(plan, np.isfinite(Z[:, 0]))
         else:
-            chances[at] = chance
+            drawn, chances, waiting = np.zeros(size, bool), np.ones(size), 0
+            drawn[at], chances[at] = True, chance
         told = Z, drawn, chances, waiting, self.level
         return GroupAnswers(self.saved, self.people, *told)
 
@@ -432,6 +432,7 @@ def planned_groups(job):
         asked = own.to_ask(rows, plan, known)
         made += rows.records(plan, budget)
         job.log.info("%d of %d people without a group are drawn", len(asked), len(own.at))
+        plan = with_ids(plan, saved.facts["id"], own.shown)
     place = {"repeat": 0, "target": "unlabeled", "rows": len(own.at)}
     return saved, asked, plan, [place | one for one in made], answers
 

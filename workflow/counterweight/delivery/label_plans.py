@@ -36,6 +36,7 @@ from counterweight.evaluation.collected import (
     recalibration,
 )
 from counterweight.evaluation.refutation import refusal_bounds, refuted
+from counterweight.labeling.columns import free_name
 from counterweight.numerics.coins import Key, canonical_ids, key_of_seed, own_key
 from counterweight.numerics.designs import (
     budget_for,
@@ -135,6 +136,13 @@ def digest_of(ids, size, key):
     return in_letters(made.hexdigest()[:12])
 
 
+def with_ids(plan, person, shown):
+    """A plan (N,) as it is written: ids as they are given, under their column's own name."""
+    plan = plan.drop(columns="id")
+    plan.insert(0, free_name(person, plan.columns), shown)
+    return plan
+
+
 def rows_to_label(plan, shown, rows, person, outcome, known=None):
     """Rows of a plan that are drawn, in their order, with a column for the outcome.
 
@@ -160,17 +168,17 @@ def rows_to_label(plan, shown, rows, person, outcome, known=None):
     )
 
 
-def asked_so_far(plan, drawn, bought, cost):
-    """Who of those drawn was asked up to the last one with a label, by what chances, who waits.
+def asked_so_far(plan, bought):
+    """Who of a plan was asked up to the last one with a label, by what chances, how many wait.
 
-    Buying may stop anywhere in the order: then chances are those of the rows up to there. With
-    costs every row has its own coin, and all that are drawn are asked.
+    Buying may stop anywhere in the order: then chances are those of the rows up to there. That
+    holds with costs, too, whose plan is the rows of the order up to some coin over size.
     """
-    if cost:
-        return drawn, plan["chance"].to_numpy(), 0
-    order = plan["order"].to_numpy()
+    order, drawn = plan["order"].to_numpy(), plan["drawn"].to_numpy()
     last = int(order[bought].max())
     waiting = int((drawn & (order > last)).sum())
+    if not waiting:
+        return drawn, plan["chance"].to_numpy(), 0
     chances = chances_by_place(plan["place"].to_numpy(), plan["size"].to_numpy(), last)
     return drawn & (order <= last), chances, waiting
 
@@ -245,6 +253,13 @@ class PlannedRows:
         return budget_for(half_width, self.spread, **self.asked, **told)
 
     @property
+    def least(self):
+        """The half-width to expect with the labels of all rows."""
+        every = np.ones(len(self.estimate))
+        told = {"level": self.level, "binary": self.binary, "beyond": self.beyond}
+        return float(expected_half_width(every, self.truth, moves=self.moves, **told))
+
+    @property
     def plain(self):
         """Spread of the outcome of a row of which nothing is known, (N,)."""
         mean = self.estimate.mean()
@@ -302,7 +317,7 @@ class PlannedRows:
         for row, own in zip(at.tolist(), chance.tolist(), strict=True):
             shown = f"{self.estimate[row]:.2f}" if self.binary else f"{self.estimate[row]:.4g}"
             if own >= 1:
-                texts.append(f"drawn for certain: estimate {shown}, as hard to foretell as any")
+                texts.append(f"drawn for certain at this budget: estimate {shown}")
             elif self.spread[row] >= HARD * mean:
                 texts.append(f"hard to foretell: estimate {shown}")
             else:
@@ -475,7 +490,7 @@ class LabelPlan:
         self._saved, self._own_coins = saved, explore is not None
         if explore is not None:
             explore = asked_to_explore(explore, saved.binary)
-            # Each row has its own coin, as with costs: all that are drawn are asked.
+            # Nobody is asked in an order: outcomes come as they come.
             collect = {"budget": 1, "by": explore["by"]}
         for strange in collect.keys() - DEFAULTS.keys():
             raise CounterweightError(
@@ -539,13 +554,12 @@ class LabelPlan:
             default all ``batches`` that were told together have 95 %.
         """
         at, outcome = filled_in(self._saved, labels, self.people["id"])
-        size, drawn = len(self.people), self.people["drawn"].to_numpy()
+        drawn, chances = (self.people[name].to_numpy() for name in ("drawn", "chance"))
         refuse_undrawn("The labels have", self.people["id"].iloc[at], drawn[at], "rows")
-        y = np.full(size, np.nan)
+        y, waiting = np.full(len(drawn), np.nan), 0
         y[at] = outcome
-        drawn, chances, waiting = asked_so_far(
-            self.people, drawn, np.isfinite(y), self.collect["cost"] or self._own_coins
-        )
+        if not self._own_coins:
+            drawn, chances, waiting = asked_so_far(self.people, np.isfinite(y))
         level = self._rows.level if level is None else level
         estimate = self.people["estimate"].to_numpy()
         return LabelAnswers(self._saved, estimate, y, drawn, chances, waiting, level)

@@ -36,6 +36,7 @@ from counterweight.delivery.label_plans import (
     key_of_plan,
     planned,
     rows_to_label,
+    with_ids,
 )
 from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.errors import CounterweightError
@@ -93,6 +94,10 @@ class PlannedOffers(PlannedRows):
             reached = self.half(self.chances(middle)) <= half_width
             low, high = (low, middle) if reached else (middle, high)
         return high
+
+    @property
+    def least(self):
+        return self.half(np.ones(len(self.estimate)))
 
     def curves(self, budget):
         """As `PlannedRows.curves`; ``plain`` is of people and offers drawn alike for all."""
@@ -302,13 +307,12 @@ def _check_offers(path, plan, at, offers):
 
 def _answers(saved, rows, plan, at, answer):
     """`TriedAnswers` of places (K,) of a plan, which may stop anywhere."""
-    size = len(plan)
-    found, drawn = np.full(size, np.nan), np.zeros(size, bool)
-    found[at], drawn[at] = answer, True
+    found = np.full(len(plan), np.nan)
+    found[at] = answer
     if (~np.isnan(found)).sum() < LEAST:
         count = int((~np.isnan(found)).sum())
         raise CounterweightError(f"There are {count} answers, and {LEAST} are needed at least.")
-    drawn, chances, waiting = asked_so_far(plan, drawn, ~np.isnan(found), None)
+    drawn, chances, waiting = asked_so_far(plan, ~np.isnan(found))
     offer, chances = plan["offer"].to_numpy(), chances * plan["offer_chance"].to_numpy()
     told = rows.made, saved.scale.revenue, offer, found, drawn, chances, waiting, rows.level
     return TriedAnswers(*told)
@@ -360,6 +364,7 @@ def planned_offers(job):
         to_make = rows.to_make(plan, shown, names, texts)
         made += expected_records(plan, rows, budget, asking, False)
         job.log.info("%d of %d people without an answer are drawn", len(to_make), len(blank))
+        plan = with_ids(plan, person, shown)
     place = {"repeat": 0, "target": "unlabeled", "rows": len(blank)}
     return to_make, plan, [place | one for one in made]
 

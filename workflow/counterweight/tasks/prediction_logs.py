@@ -162,9 +162,9 @@ def measure_events(job):
     from counterweight.delivery.collected_answers import event_measures
     from counterweight.tables.saved_form import write_saved
 
-    merged, told = event_measures(job)
+    merged, rows, told = event_measures(job)
     write_saved(job.output.labels, MERGED, merged, {})
-    return merged_sizes(job, merged["rows"], told)
+    return merged_sizes(job, rows, told)
 
 
 def plan_collect(plan, study, at):

@@ -142,4 +142,11 @@ def test_what_a_plan_of_labels_expects_is_drawn_by_their_number(study_of):
         own = drawing.points.query("series == 'as planned'")
         assert own.loc[own["at"] == float(at), "value"].tolist() == [pytest.approx(known.mean)]
     labels = study.get("collect", "labels_planned", "unlabeled").mean
-    assert f"With {labels:.0f} labels" in drawing.title
+    bought = study.get("delivered", "labels_bought", "general")
+    reached = study.get("delivered", f"reached_{kind}", "general")
+    if reached.known:
+        # What came is that of the labels that came, and what is expected that of the whole plan.
+        assert drawing.title.startswith(f"With {bought.mean:.0f} labels the interval is ±")
+        assert f"with all {labels:.0f} of the plan ±" in drawing.title
+    else:
+        assert f"With {labels:.0f} labels the interval is expected" in drawing.title

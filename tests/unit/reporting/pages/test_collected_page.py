@@ -24,9 +24,9 @@ class People:
     target, binary, event, outcome = "general", True, "default = 1", "default"
     blank, whom, metric = "the 300 rows without an outcome", "all", "target_rate"
 
-    def __init__(self, known, labels=60, refused=0, batches=1, wanted=None, binary=True):
+    def __init__(self, known, labels=60, refused=0, batches=1, binary=True):
         self.numbers, self.binary = known, binary
-        told = {"labels": labels, "refused": refused, "batches": batches, "wanted": wanted}
+        told = {"labels": labels, "refused": refused, "batches": batches}
         self.saved = {"collected": told | {"waiting": 0}}
 
     def get(self, metric, **place):
@@ -64,7 +64,21 @@ def test_a_plan_tells_what_is_expected_of_it():
     (text,) = page.planned(numbers(PLAN + SPAN[:1]))
     assert "anything from" not in text
     cost = [{"metric": "labels_cost", "value": 1234.0}]
-    assert "to buy for 1,234" in next(page.planned(numbers(PLAN + cost)))
+    (text,) = page.planned(numbers(PLAN + cost))
+    assert "to buy for 1,234" in text
+    assert "A budget of costs, here 60.00, holds in the mean of draws" in text
+    cost[0]["value"] = 58.0
+    assert "in the mean of draws" not in next(page.planned(numbers(PLAN + cost)))
+    least = [
+        {"metric": name, "value": value}
+        for name, value in (("wanted_points", 2.0), ("least_points", 4.2))
+    ]
+    (text,) = page.planned(numbers(PLAN + least))
+    told = (
+        "that is wanted, 2.00 points, is out of reach: the labels of all rows are expected to give"
+    )
+    assert f"{told} ±4.20 points." in text
+    assert "out of reach" not in next(page.planned(numbers(PLAN + least[:1])))
     assert [*page.planned(numbers(PLAN[1:]))] == []
 
 
@@ -80,11 +94,11 @@ def test_rows_that_are_still_to_be_labeled_are_counted(bought, refused, left):
     assert [*page.planned_next(numbers(), people)] == []
 
 
-def reached(value, wanted, needed=None, binary=True):
+def reached(value, wanted, binary=True, **more):
     kind = "points" if binary else "half_width"
-    more = [{"metric": "budget_needed", "value": needed}] if needed else []
-    known = numbers(more, [{"metric": f"reached_{kind}", "value": value}])
-    people = People(known, wanted=wanted, binary=binary)
+    plan = of(**{f"wanted_{kind}": wanted * (100 if binary else 1)}, **more)
+    known = numbers(plan, [{"metric": f"reached_{kind}", "value": value}])
+    people = People(known, binary=binary)
     return [*page._told(known, people, people.saved["collected"])][-1]
 
 
@@ -103,8 +117,36 @@ def test_a_half_width_is_reached_up_to_what_was_wanted(value, wanted, binary, to
 
 
 def test_where_it_is_not_reached_the_budget_that_would_do_is_told():
-    text = reached(5.0, 0.02, needed=1234.0)
+    text = reached(5.0, 0.02, budget_needed=1234.0)
     assert text.endswith("A budget of 1,234 in all is expected to do.")
+    text = reached(5.0, 0.02, least_points=3.1)
+    assert text.endswith("and the labels of all rows are expected to give ±3.10 points.")
+
+
+def test_a_log_and_offers_say_whether_what_was_wanted_is_reached():
+    log = [
+        {"metric": name, "value": value, "target": "general", "part": "log"}
+        for name, value in (
+            ("labels_bought", 1500.0),
+            ("labels_refused", 0.0),
+            ("labels_waiting", 8098.0),
+            ("reached_points", 4.83),
+        )
+    ]
+    plan = of(wanted_points=2.0, least_points=2.3)
+    made = metrics_table("mine", "labels", log).to_pandas()
+    known = numbers([BLANK | one for one in plan])
+    known = StudyNumbers("mine", known.plan, pd.concat([known.metrics, made]))
+    text = " ".join(page.bought_of_log(known))
+    assert (
+        "The half-width that was wanted, 2.00 points, is not reached: it is 4.83 points, and"
+        in text
+    )
+    assert "the labels of all rows are expected to give ±2.30 points." in text
+    found = of(labels_bought=180, labels_refused=0, labels_waiting=0, reached_half_width=0.3)
+    found += of(wanted_half_width=0.2, budget_needed=400)
+    text = " ".join(page.bought_of_offers(numbers(found)))
+    assert "0.200, is not reached: it is 0.300. A budget of 400 in all" in text
 
 
 def test_rows_without_an_answer_have_bounds_and_looks_have_their_price():

@@ -242,3 +242,7 @@ def test_what_measures_rest_on_is_told_with_users_where_there_are_some():
     labels[-1]["value"] = 400.0
     text, _ = page.ranking_assumed(numbers(AUC, labels=labels, new=predicted(0.8)))
     assert text == "They rest on 1,000 rows of about 400 users, 50 of them with a reward."
+    # Where labels are bought a row may have none, and a reward may be 0.
+    labels.append(log | {"metric": "rows_known", "value": 259.0})
+    (text,) = page.ranking_assumed(numbers(AUC, labels=labels, new=predicted(0.8)))
+    assert text == "The reward of 259 of 1,000 rows is known, and is 1 in 50 of them."

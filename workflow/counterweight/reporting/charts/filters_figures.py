@@ -515,7 +515,10 @@ def draw_certificate(study):
     panel.ax.set_ylim(bottom=0)
     count = number(study.get(source, "labels_planned", target).mean, 0)
     planned = number(study.get(source, "planned_disclosivity", target).mean, 3)
+    title = f"With {count} people asked the bound is expected to be {planned}"
+    if found.known:
+        title = f"With {number(at, 0)} people asked the bound is {number(found.mean, 3)}"
+        title += f"; {planned} was expected with {count}"
     return canvas.drawing(
-        f"With {count} people asked the bound is expected to be {planned}",
-        "Expected bound of what the filter tells, by number of people asked",
+        title, "Expected bound of what the filter tells, by number of people asked"
     )

@@ -38,7 +38,8 @@ CAPTION_BY_NAME = {
         "Half of the 95 % interval of what is asked (the rate or mean of the rows without an outcome, "
         "the AUC or the calibration of predictions), by how much is spent on labels: as planned; of a "
         "plain random sample that uses no estimates; and as planned if the estimates told nothing of "
-        "single rows, which is the cost of being wrong about them. The cross is what the labels that were bought have reached."
+        "single rows, which is the cost of being wrong about them. The cross is what the labels that were bought have reached, by which "
+        "lines of outcomes and predictions are put right."
     ),
     "explore": (
         "Half of the 95 % interval of the rate of rows such as those without an outcome, by months in "
@@ -557,16 +558,16 @@ def draw_collect(study):
     planned = study.get(_SOURCE, f"planned_{kind}", _TARGET).mean
     count = number(study.get(_SOURCE, "labels_planned", _TARGET).mean, 0)
     size = number(planned, places_for([planned], 1)) + " points" * (kind == "points")
-    when = f"was expected to be ±{size}"
-    if not reached.known:
-        when = f"is expected to be ±{size}"
-    elif not spent:
+    title = f"With {count} labels the interval is expected to be ±{size}"
+    if reached.known:
+        bought, waiting = (
+            study.get(source, f"labels_{one}", target, **place).mean
+            for one in ("bought", "waiting")
+        )
         got = number(reached.mean, places_for([planned], 1)) + " points" * (kind == "points")
-        when += f", and is ±{got}"
-    return canvas.drawing(
-        f"With {count} labels the interval {when}",
-        "Expected half-width of the interval by number of labels",
-    )
+        title = f"With {number(bought, 0)} labels the interval is ±{got}"
+        title += f"; with all {count} of the plan ±{size} is expected" * bool(waiting)
+    return canvas.drawing(title, "Expected half-width of the interval by number of labels")
 
 
 def draw_explore(study):

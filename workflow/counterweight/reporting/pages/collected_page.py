@@ -36,6 +36,7 @@ def planned(numbers, what="the rate or mean of the rows without an outcome", lab
         return
     expected = _half(numbers, "planned", _PLAN, _BLANK)
     cost = numbers.get(_PLAN, "labels_cost", _BLANK)
+    budget = numbers.get(_PLAN, "labels_budget", _BLANK).mean
     price = f" for {number(cost.mean, places_for([cost.mean]))}" if cost.known else ""
     rows = f"{number(count.mean, 0)} rows whose {label} to buy{price}"
     text = f"collect.csv lists {rows}, drawn by design"
@@ -48,11 +49,47 @@ def planned(numbers, what="the rate or mean of the rows without an outcome", lab
                 f"anything from ±{ends[0]} to ±{ends[1]} may come of it (odds of up to {SPAN:g} "
                 "times as much or as little, and estimates that may tell nothing of single rows)"
             )
-    budget = numbers.get(_PLAN, "labels_budget", _BLANK).mean
     wrong = _half(numbers, "expected", _PLAN, _BLANK, part=f"{budget:g}", variable="wrong")
     if wrong:
         text += f" (±{wrong} if the estimates told nothing of single rows)"
-    yield f"{text}. Fill in its {label} column and name the file under collected."
+    text += f".{_out_of_reach(numbers)}"
+    if cost.known and cost.mean > budget:
+        text += (
+            f" A budget of costs, here {number(budget, places_for([budget]))}, holds in the mean "
+            "of draws: to spend no more, stop earlier in the order."
+        )
+    yield f"{text} Fill in its {label} column and name the file under collected."
+
+
+def _all_labels(numbers):
+    """What the labels of all rows are expected to give, where less is wanted; else ""."""
+    least = _half(numbers, "least", _PLAN, _BLANK)
+    return least and f"the labels of all rows are expected to give ±{least}"
+
+
+def _out_of_reach(numbers):
+    """That no labels are expected to give what is wanted; "" where some are."""
+    wanted, told = _half(numbers, "wanted", _PLAN, _BLANK), _all_labels(numbers)
+    return told and f" The half-width that is wanted, {wanted}, is out of reach: {told}."
+
+
+def _whether_reached(numbers, source, target, **place):
+    """Whether the half-width that was wanted is reached, and what would reach it."""
+    for kind in ("points", "half_width"):
+        wanted = numbers.get(_PLAN, f"wanted_{kind}", _BLANK)
+        reached = numbers.get(source, f"reached_{kind}", target, **place)
+        if not (wanted.known and reached.known):
+            continue
+        text = f"The half-width that was wanted, {_half(numbers, 'wanted', _PLAN, _BLANK)}, is"
+        size = _half(numbers, "reached", source, target, **place)
+        needed, told = numbers.get(_PLAN, "budget_needed", _BLANK), _all_labels(numbers)
+        if reached.mean <= wanted.mean:
+            yield f"{text} reached: it is {size}."
+        elif needed.known:
+            budget = f"A budget of {number(needed.mean, 0)} in all is expected to do."
+            yield f"{text} not reached: it is {size}. {budget}"
+        else:
+            yield f"{text} not reached: it is {size}" + (f", and {told}." if told else ".")
 
 
 def explored(numbers):
@@ -167,23 +204,7 @@ def _told(numbers, people, bought):
             f"be like the others at equal estimates. If their odds are up to twice or half those, "
             f"the answer is in {twice}; whatever they are, in {worst}."
         )
-    reached = _half(numbers, "reached", _GIVEN, people.target)
-    wanted = bought["wanted"]
-    if wanted:
-        factor, unit = (100, " points") if people.binary else (1, "")
-        kind = "points" if people.binary else "half_width"
-        has = people.get(f"reached_{kind}").mean
-        size = number(factor * wanted, places_for([factor * wanted], 1)) + unit
-        if has <= factor * wanted:
-            yield f"The half-width that was wanted, {size}, is reached: it is {reached}."
-        else:
-            needed = numbers.get(_PLAN, "budget_needed", _BLANK)
-            more = (
-                f" A budget of {number(needed.mean, 0)} in all is expected to do."
-                if needed.known
-                else ""
-            )
-            yield f"The half-width that was wanted, {size}, is not reached: it is {reached}.{more}"
+    yield from _whether_reached(numbers, _GIVEN, people.target)
 
 
 def planned_next(numbers, people):
@@ -298,6 +319,7 @@ def bought_of_log(numbers):
             f"{number(refused, 0)} rows that were drawn have no label, and are taken to be like "
             "the others at equal predictions."
         )
+    yield from _whether_reached(numbers, "labels", numbers.plan["targets"][0], **place)
     if waiting > 0:
         yield f"{number(waiting, 0)} rows of collect.csv are still to be labeled."
 
@@ -457,8 +479,8 @@ def planned_of_offers(numbers):
         "to each, drawn near the best one with a known chance: what a person brings with the best "
         f"offers is then expected to be known to ±{expected}, whatever the model is worth "
         f"(±{wrong} if it told nothing of single people, ±{plain} if offers and people were drawn "
-        "alike). "
-        "Fill in its answer column and name the file under collected."
+        f"alike).{_out_of_reach(numbers)} Fill in its answer column and name the file under "
+        "collected."
     )
 
 
@@ -499,6 +521,7 @@ def bought_of_offers(numbers):
             f"{number(of('labels_refused'), 0)} people who were made an offer gave no answer, and "
             "are taken to be like the others."
         )
+    yield from _whether_reached(numbers, _PLAN, _BLANK)
     if of("labels_waiting") > 0:
         yield f"{number(of('labels_waiting'), 0)} offers of collect.csv are still to be made."
     yield (

@@ -437,10 +437,15 @@ def ranking_assumed(numbers):
         numbers.get("labels", name, part="log").mean for name in ("rows_nonzero", "clusters")
     )
     all_rows = numbers.get("labels", "rows_log", "").mean
+    known = numbers.get("labels", "rows_known", part="log")
+    if known.known:  # labels are bought, and a reward is 0 or 1
+        yield (
+            f"The reward of {number(known.mean, 0)} of {number(all_rows, 0)} rows is known, and is "
+            f"1 in {number(rows, 0)} of them."
+        )
+        return
     of = f" of about {number(users, 0)} users" if users else ""
     yield f"They rest on {number(all_rows, 0)} rows{of}, {number(rows, 0)} of them with a reward."
-    if any(bought_of_log(numbers)) or any(planned_of_log(numbers)):
-        return
     yield f"The intervals take for granted {listing(kept_at(numbers))}."
 
 

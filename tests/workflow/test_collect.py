@@ -213,9 +213,9 @@ def test_decisions_by_chance_come_back_with_the_chances_they_were_made_by(copied
     assert 0 < told["explore_cost", "6", ""] < told["explore_most", "6", ""]
     assert told["explore_points", "6", ""] < told["explore_points", "1", ""]
     page = (place / "report/applicants.html").read_text()
-    assert "rows to be decided by chance" in page
+    assert "rows that chance has drawn: decide in favour of each of them" in page
     # What to do next goes with it: collect does not.
-    assert "Decide the rows of explore.csv by chance" in page and "budget: 200" not in page
+    assert "Decide in favour of each row of explore.csv" in page and "budget: 200" not in page
     known = listed["customer"].map(truth.set_index("customer")["default"])
     listed.assign(default=known).to_csv(copy.folder / "mine/labels.csv", index=False)
     asked(copy, explore=explore, collected="mine/labels.csv", study={"figures": ["explore"]})

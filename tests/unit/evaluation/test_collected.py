@@ -328,6 +328,27 @@ def test_bounds_of_those_who_did_not_answer_widen_with_gamma_up_to_the_worst_cas
     assert ends[2][0] < ends[1][0] < ends[0][0] < ends[1][1] < ends[2][1]
 
 
+@pytest.mark.parametrize("number", [False, True])
+def test_a_range_for_those_who_did_not_answer_has_all_of_the_one_that_allows_for_less(number):
+    """What is filled in is no outcome: at Γ = 1 the range is the answer without it."""
+    y, p, chances, mask = drawn(4)
+    if number:
+        y = np.exp(3 * p + np.random.default_rng(2).normal(size=len(y)))
+    for every in (2, 5, 20):
+        answered = mask & (np.arange(len(y)) % every > 0)
+        told = np.where(answered, y, np.nan)
+        gammas = (np.inf, 1.0, 3.0, 1.01)
+        found = refusal_bounds(told, chances, mask, p, gammas=gammas, binary=not number)
+        assert tuple(found) == gammas
+        own = chances * (answered.sum() / mask.sum())
+        answer = collected_mean(told, own, answered, p, binary=not number)
+        assert found[1.0] == (answer, answer)
+        lows, highs = ([found[g][k] for g in sorted(gammas)] for k in (0, 1))
+        assert (np.diff([one.low for one in lows]) <= 0).all()
+        assert (np.diff([one.high for one in highs]) >= 0).all()
+        assert lows[-1].low < answer.low < answer.high < highs[-1].high
+
+
 def test_numbers_that_happen_to_be_nought_and_one_stay_numbers_where_that_is_said():
     y, p, chances, mask = drawn(6)
     class_, number = (collected_mean(y, chances, mask, p, binary=told) for told in (None, False))

@@ -345,8 +345,8 @@ def explored_labels(job):
     if len(enough):
         made.append({"metric": "explore_refit", "value": float(enough.iloc[0])})
     listed = rows_to_label(plan, shown, rows, person, outcome)
-    listed[column_names(person, outcome)["reason"]] = "decided by chance"
-    job.log.info("%d of %d rows without an outcome are decided by chance", len(listed), len(blank))
+    listed[column_names(person, outcome)["reason"]] = "drawn by chance: decide in its favour"
+    job.log.info("%d of %d rows without an outcome are drawn by chance", len(listed), len(blank))
     made = [place | one for one in made if np.isfinite(one["value"])]
     return listed, with_ids(plan, person, shown), made
 

@@ -274,7 +274,7 @@ class SavedScores(SavedPredictor):
         key: object = None,
         **options: object,
     ) -> object:
-        """Whom to decide by chance, and what that costs and teaches by month.
+        """Whom chance draws to be decided in favour of, and what that costs and teaches by month.
 
         Parameters
         ----------
@@ -292,7 +292,7 @@ class SavedScores(SavedPredictor):
         Returns
         -------
         LabelPlan
-            ``frame`` are the rows decided by chance, ``months`` costs and half-widths; labels come
+            ``frame`` are the rows that chance drew, ``months`` costs and half-widths; labels come
             back by ``with_labels``.
         """
         told = {"share": share, "monthly": monthly} | options

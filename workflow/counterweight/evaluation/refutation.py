@@ -237,7 +237,8 @@ def refusal_bounds(
 
     At equal predictions the odds of those who did not answer differ from those of the ones who did
     by a factor of at most Γ; without end they may be anything. What they may be is filled in, and
-    the mean is that of all rows drawn.
+    the mean is that of all rows drawn. With Γ it moves the answer of those who did answer, which
+    has its interval: what is filled in is no outcome, and tells nothing of errors.
 
     Parameters
     ----------
@@ -254,7 +255,7 @@ def refusal_bounds(
     -------
     dict of gamma to (Estimate, Estimate)
         The least and the largest mean: the bound with its interval goes from ``low`` of the first
-        to ``high`` of the second.
+        to ``high`` of the second. That of 1 is the answer, and a larger Γ has all of a smaller one.
 
     References
     ----------
@@ -268,12 +269,15 @@ def refusal_bounds(
     left = told.outcome - model.expected[told.at]
     if anything is None:
         anything = (0.0, 1.0) if told.binary else (told.outcome.min(), told.outcome.max())
-    finite = [gamma for gamma in gammas if np.isfinite(gamma)]
-    if finite and not told.binary:
-        low, high, *_ = step_bounds(left, told.weight, (1.0, *finite))
-    found = {}
-    for gamma in gammas:
-        ends = []
+    finite = sorted({1.0, *(gamma for gamma in gammas if np.isfinite(gamma))})
+    if not told.binary:
+        low, high, *_ = step_bounds(left, told.weight, finite)
+    share = answered.sum() / drawn.sum()
+    answer = collected_mean(y, np.asarray(chances) * share, answered, predicted, **asked)
+    within, found = (0.0, 1.0) if told.binary else (-np.inf, np.inf), {}
+    ends = alike = None
+    for gamma in sorted({1.0, *gammas}):
+        made = []
         for side, end in zip((-1, 1), anything, strict=True):
             if not np.isfinite(gamma):
                 filled = np.full(told.rows, float(end))
@@ -281,8 +285,25 @@ def refusal_bounds(
                 filled = tilted(model.expected, side * np.log(gamma))
             else:
                 bound = low if side < 0 else high
-                filled = model.expected + bound[1 + finite.index(gamma)]
+                filled = model.expected + bound[finite.index(gamma)]
             whole = np.where(answered, y, filled)
-            ends.append(collected_mean(whole, chances, drawn, predicted, **asked))
-        found[gamma] = tuple(ends)
-    return found
+            made.append(collected_mean(whole, chances, drawn, predicted, **asked))
+        if alike is None:
+            alike, ends = [one.value for one in made], (answer, answer)
+        elif np.isfinite(gamma):
+            pairs = zip(made, alike, strict=True)
+            ends = tuple(_moved(answer, one.value - at, within) for one, at in pairs)
+        else:
+            least, most = made
+            ends = (
+                replace(least, low=min(least.low, ends[0].low)),
+                replace(most, high=max(most.high, ends[1].high)),
+            )
+        found[gamma] = ends
+    return {gamma: found[gamma] for gamma in gammas}
+
+
+def _moved(found, by, within):
+    """An `Estimate` that is moved, its ends no further than `within`."""
+    ends = {name: getattr(found, name) + by for name in ("value", "low", "high")}
+    return replace(found, **{name: float(np.clip(one, *within)) for name, one in ends.items()})

@@ -441,7 +441,7 @@ HOLDS = {
     "accepted": "Who is accepted.",
     "collect": "The rows whose label to buy, each with the chance by which it was drawn.",
     "plan": "The plan of these labels, for when they are back.",
-    "explore": "The rows that are decided by chance, each with its chance.",
+    "explore": "The rows to decide in favour of, which chance has drawn, each with its chance.",
     "filter": "The filter itself, for new people (docs/filter_format.md).",
     "model": "The saved model: counterweight.load reads it.",
 }

@@ -141,8 +141,9 @@ def _todo(numbers):
     )
     if exploring:
         yield (
-            "Decide the rows of explore.csv by chance, fill in their outcomes as they come, and "
-            "name the file under collected: by them the answer needs no assumption."
+            "Decide in favour of each row of explore.csv, which chance has drawn, fill in their "
+            "outcomes as they come, and name the file under collected: by them the answer needs no "
+            "assumption."
         )
     elif numbers.plan.get("at_random", True) and not planned:
         yield (

@@ -15,8 +15,8 @@ _NEXT = (
 )
 
 _EXPLORE_ON = (
-    "Go by this answer, and not by that at random. Keep deciding the rows of explore.csv by chance, "
-    "and fill in more outcomes as they come: that makes its interval narrower."
+    "Go by this answer, and not by that at random. Keep deciding in favour of the rows of "
+    "explore.csv, and fill in more outcomes as they come: that makes its interval narrower."
 )
 
 
@@ -104,8 +104,9 @@ def explored(numbers):
 
     ends = [number(of("points", at).mean, 1) for at in (months[0], months[-1])]
     text = (
-        f"explore.csv lists {number(count.mean, 0)} rows to be decided by chance. The rate of such "
-        f"rows is then expected to be known to ±{ends[0]} points after one month, and to "
+        f"explore.csv lists {number(count.mean, 0)} rows that chance has drawn: decide in favour "
+        "of each of them, without another draw. The rate of such rows is then expected to be known "
+        f"to ±{ends[0]} points after one month, and to "
         f"±{ends[1]} after {months[-1]}, by {number(of('labels', months[-1]).mean, 0)} rows, "
         "whatever decided before"
     )

@@ -324,7 +324,7 @@ def test_shipped_studies_have_a_question_and_labels_of_their_own(shipped):
 
 def test_titles_of_families_stand_in_files_of_studies(tmp_path):
     (tmp_path / "some.yaml").write_text(
-        "families: {f: {title: Some, question: What?}}\nstudies: {a: {x: 1}}\n"
+        "families: {f: {title: Some, question: 'What?'}}\nstudies: {a: {x: 1}}\n"
     )
     config = {"studies_of": ["some"], "families": {"f": {"title": "Mine"}}}
     read = with_listed_studies(config, {}, tmp_path)

@@ -330,6 +330,16 @@ def test_propensities_of_the_logged_actions_are_told_from_others():
     assert propensity_records([part | {"cluster": np.zeros(2_000)}], "shown", []) == []
 
 
+def test_actions_of_a_policy_that_were_never_logged_are_told_with_their_share():
+    part = _propensity_log(np.random.default_rng(6))
+    best = np.where(np.arange(2_000) % 4 == 0, 7, part["table"]["best"])
+    part["table"] = {"shown": part["table"]["shown"], "best": best}
+    told = propensity_records([part], "shown", ["best"], ["best"])
+    place = {"target": "general", "part": "best", "variable": "7"}
+    assert told[-1] == place | {"metric": "action_unlogged", "value": 0.25}
+    assert len(told) == 3 and propensity_records([part], "shown", ["best"]) == told[:2]
+
+
 def test_propensities_are_judged_by_users_where_rows_belong_to_them():
     """Users repeat themselves five times, so that rows taken for independent would be an alarm."""
     rng, chances = np.random.default_rng(7), []

@@ -315,11 +315,11 @@ class _Role(LogSums):
 
 #: Rows in which an action was logged, below which its propensities are not judged.
 LEAST_LOGGED = 20
-#: Most actions and contexts that are told apart.
-MOST_CELLS = 1000
+#: Most actions and contexts that are told apart, and actions that were never logged.
+MOST_CELLS, MOST_ABSENT = 1000, 3
 
 
-def propensity_records(parts, action, contexts):
+def propensity_records(parts, action, contexts, takes=()):
     """Records of whether propensities are those of the logged actions, by action and context.
 
     Over the rows of a context the mean of ``1{A = a} / p`` is 1 in expectation for each action a
@@ -328,9 +328,11 @@ def propensity_records(parts, action, contexts):
     and those of `contexts`, each of which parts the rows by its values; the whole log is a context,
     too. Told is the cell that is most above 1: its mean (``propensity_mean``, the cell as
     ``variable``) and the chance of such a cell among all (``propensity_p``, two-sided, Bonferroni).
-    Where rows belong to users, errors are those of sums over users. Nothing is told of columns with
-    more than `MOST_CELLS` pairs; cells with fewer than `LEAST_LOGGED` rows of the action, or users
-    who had it, are left out.
+    Where rows belong to users, errors are those of sums over users. Of those contexts that are what
+    a policy `takes`, each action that was never logged is told with its share of the rows
+    (``action_unlogged``, the action as ``variable``, the column as ``part``). Nothing is told of
+    columns with more than `MOST_CELLS` pairs; cells with fewer than `LEAST_LOGGED` rows of the
+    action, or users who had it, are left out.
 
     A mean has the error of ``sum k^2 (1{A = a} / p - 1)^2``, that of the expected rows where fewer
     were logged, so that rare actions are no alarm: of 400 right logs each of 480 to 20,000 rows,
@@ -352,10 +354,19 @@ def propensity_records(parts, action, contexts):
             context = part["table"][name] if name else 0
             frame = pd.DataFrame(sums | {"context": context})
             own.append(frame.groupby(by, sort=False).sum())
-    tested = []
+    tested, made = [], []
     for name, own in found.items():
         summed = pd.concat(own).groupby(level=by).sum()
         cells = summed.groupby(level=by[:2]).sum()
+        if name in takes:
+            shares = cells["k"].groupby(level=0).sum() / cells["k"].sum()
+            logged = {str(taken) for _, taken in cells.index}
+            absent = shares[[str(taken) not in logged for taken in shares.index]]
+            made += [
+                {"metric": "action_unlogged", "value": float(share), "target": "general"}
+                | {"part": name, "variable": str(taken)}
+                for taken, share in absent.nlargest(MOST_ABSENT).items()
+            ]
         if not 1 < len(cells) <= MOST_CELLS:
             continue
         whole = cells.groupby(level=0)[["k", "squares"]].transform("sum")
@@ -377,7 +388,7 @@ def propensity_records(parts, action, contexts):
             if rows >= LEAST_LOGGED:
                 tested.append((z[context, taken], mean[context, taken], place))
     if not tested:
-        return []
+        return made
     z, mean, cell = max(tested)
     z = max(z, 0.0)
     place = {"target": "general", "part": "log", "variable": cell}
@@ -385,6 +396,7 @@ def propensity_records(parts, action, contexts):
     return [
         place | {"metric": "propensity_mean", "value": float(mean)},
         place | {"metric": "propensity_p", "value": chance},
+        *made,
     ]
 
 

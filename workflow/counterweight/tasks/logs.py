@@ -317,11 +317,13 @@ def label_own(job):
     given = job.given | {"outcome": job.given["outcome"] | {"options": options}}
     records = _label(job, given, None, roles_of(options, given["labeling"]["options"]))
     for action in dict.fromkeys(shown for shown, _ in given["actions"]):
-        contexts = [takes for shown, takes in given["actions"] if shown == action]
-        contexts += [name for name in given["learned"] if types.get(name) in ("text", "boolean")]
+        takes = [name for shown, name in given["actions"] if shown == action]
+        contexts = takes + [
+            name for name in given["learned"] if types.get(name) in ("text", "boolean")
+        ]
         files = job.output.features, job.output.labels, job.input.table
         rows = log_rows(*files, list(dict.fromkeys([action, *contexts])))
-        records += propensity_records(rows, action, contexts)
+        records += propensity_records(rows, action, contexts, takes)
     return records
 
 

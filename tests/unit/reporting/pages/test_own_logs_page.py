@@ -134,7 +134,18 @@ def test_propensities_are_called_wrong_below_a_chance_of_one_in_a_hundred(chance
     known = numbers(labels=labels, new=policy(0.06, 0.02, 0.005))
     told = [*page._wrong_propensities(known)]
     assert bool(told) == wrong and all("action a" in one and "1.4 times" in one for one in told)
-    assert page.answer(known).sentence.startswith("The propensities are not") == wrong
+    found = page.answer(known)
+    assert found.sentence.startswith("The propensities are not") == wrong
+    assert found.todo[0].startswith("Look up how actions were chosen") == wrong
+
+
+def test_actions_that_were_never_logged_are_named():
+    place = {"target": "general", "metric": "action_unlogged", "part": "rule"}
+    labels = [
+        place | {"variable": name, "value": share} for name, share in (("c", 0.3), ("d", 0.01))
+    ]
+    (told,) = page._never_logged(numbers(labels=labels, new=policy(0.06, 0.02, 0.005)))
+    assert "that rule takes: 'c' in 30.0 % of the rows and 'd' in 1.0 % of the rows." in told
 
 
 def test_support_is_told_in_words_with_its_rows():

@@ -113,7 +113,7 @@ def answer(numbers):
     said = wrong + [_said(numbers, line, base, measure) for line in lines]
     labels, name = numbers.plan.get("labels", {}).get("measure", {}), estimators(numbers)[0]
     by = f" by {labels[name]}" if name in labels else ""
-    more = [*said[1:], *_between(numbers, lines, measure)]
+    more = [*said[1:], *_never_logged(numbers), *_between(numbers, lines, measure)]
     more.append(
         f"The log's own policy earned {in_words(base, measure)} a row. Values are estimated from "
         f"it{by}; nobody used the policies, so there is no truth to compare with."
@@ -147,6 +147,17 @@ def _wrong_propensities(numbers):
                 f"relied on: rows with the action {cell}, each counted as 1 / propensity, make "
                 f"{mean:.3g} times the rows that they stand for."
             )
+
+
+def _never_logged(numbers):
+    """Sentences on actions that policies take and the log never has."""
+    for column in numbers.places("part", _LOG, "action_unlogged"):
+        found = [
+            (action, numbers.get(_LOG, "action_unlogged", part=column, variable=action).mean)
+            for action in numbers.places("variable", _LOG, "action_unlogged", part=column)
+        ]
+        shares = listing(f"{action!r} in {percent(share)} of the rows" for action, share in found)
+        yield f"The log never has an action that {column} takes: {shares}."
 
 
 def _same(numbers, line):

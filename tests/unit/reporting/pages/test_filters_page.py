@@ -429,6 +429,8 @@ def test_groups_of_few_people_have_no_shares_on_the_page(everything):
         assert page.too_few(numbers) == few
         lines = {line.place["part"] for line in page.group_lines(numbers)}
         assert lines == set(filters.RACES) - few
+        said = [*page._untold_groups(numbers)]
+        assert bool(said) == bool(few) and all("of 2 of 5 groups" in one for one in said)
     # One alone would be told by the others.
     told["given"]["min_cell_count"] = 130
     numbers = numbers_of(metrics, plan["studies"][name] | {"filter": told}, name)

@@ -526,6 +526,7 @@ def of_delivered(numbers, about):
         f"{'Certified' if certified == 1 else 'Not certified'}: for new people like {like} a leaf "
         f"of the filter tells at most {number(bound, 3)} about anybody's group{limit}, with "
         f"{level}. It was not fitted to the rows that show this.",
+        *_untold_groups(numbers),
         *bought_of_filter(numbers),
         *planned_of_filter(numbers),
     )
@@ -538,6 +539,17 @@ def of_delivered(numbers, about):
     points = [("among all", Estimate(before), ""), ("accepted", Estimate(reached), "main")]
     points = Points(points, "distance of shares from the target")
     return Answer(sentence, more, cards, points, rest, todo)
+
+
+def _untold_groups(numbers):
+    """A sentence on groups of too few people, which count in the target and are not told."""
+    few, least = len(too_few(numbers)), plan_of(numbers, "given").get("min_cell_count")
+    if few:
+        yield (
+            f"Shares of {few} of {sum(1 for _ in groups_of(numbers))} groups are not told, since "
+            f"one of them has fewer than {least} people (min_cell_count). They count in the target "
+            "and in the imbalance: put groups together that are too small to be balanced."
+        )
 
 
 def _are(numbers, line):

@@ -333,6 +333,7 @@ def test_people_are_asked_for_their_group_and_a_filter_has_a_bound_for_them(copi
     assert ("Certified for people who told no group" in page) == ("**Certified" in card)
     groups = re.findall(r"^\| (\w+) \| ([\d.]+) % .*?\| ([\d.]+) % ", card, re.MULTILINE)
     text = re.sub(r"<[^>]+>|\s", " ", page)  # also the blank that holds a unit
+    assert f"With 300 people asked the bound is {bound}; " in " ".join(text.split())
     for group, *shares in groups:
         for when, share in zip(("before", "after"), shares, strict=True):
             assert share == f"{100 * told[f'share_{when}_collected', group, '']:.1f}"

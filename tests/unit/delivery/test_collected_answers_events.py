@@ -207,13 +207,14 @@ def test_what_is_reached_is_the_interval_of_what_the_plan_is_for(tmp_path, wante
     assert told[f"reached_{name}"] == pytest.approx(factor * half)
 
 
-def test_a_half_width_that_no_labels_give_is_told_with_what_all_of_them_do(tmp_path):
+def test_a_half_width_that_no_labels_give_is_told_with_what_all_of_them_do(tmp_path, caplog):
     frame, _ = a_log(np.random.default_rng(5), 300)
     listed, _, records = planned_events(job(tmp_path, frame, {"half_width": 0.01, "for": "auc"}))
     told = {one["metric"]: one["value"] for one in records if not one.get("variable")}
     assert len(listed) == told["labels_planned"] == 300 and "budget_needed" not in told
     assert told["wanted_points"] == 1.0 < told["least_points"]
     assert told["least_points"] == pytest.approx(told["planned_points"])
+    assert "of all rows are expected to give" in caplog.text and "±0.01 is wanted" in caplog.text
 
 
 def test_what_is_expected_is_what_is_reached(tmp_path):

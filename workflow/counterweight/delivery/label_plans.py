@@ -91,7 +91,11 @@ def planned(rows, ids, key, collect):
     place = coins / size
     budget = collect["budget"]
     if budget is None:
-        budget = rows.enough(collect["half_width"])
+        wanted = collect["half_width"]
+        budget = rows.enough(wanted)
+        if rows.least > wanted:
+            told = "The labels of all rows are expected to give ±%.3g, and ±%.3g is wanted."
+            log.warning(told, rows.least, wanted)
     drawn, chance = _drawn(place, size, rows, budget, collect["cost"])
     order = np.empty(len(place), "int32")
     order[np.argsort(place, kind="stable")] = np.arange(1, len(place) + 1)

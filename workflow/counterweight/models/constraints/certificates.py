@@ -537,7 +537,7 @@ class MarginFit:
                 f"by {shown.share:.0%}: {'; '.join(shown.texts)}."
             )
         if shown.needed <= MOST * shown.rows:
-            return f"{told} As asked it would take some {rounded(shown.needed)} rows like these."
+            return f"{told} As asked it would take some {rounded(shown.needed)} rows in all."
         return f"{told} No number of rows of any use would show them as asked by this rule."
 
 

@@ -417,30 +417,36 @@ def _certified(numbers, texts):
         return f"{lead}fits to parts of the rows are unlike the one to all."
     share, rows = _delivered(numbers, "shown"), _delivered(numbers, "judges")
     judges = f"{number(rows, 0)} {'held-out' if held else 'cross-fitted'} rows"
-    needed = _delivered(numbers, "needed")
-    by = _delivered(numbers, "needed_by"), needed / rows
+    needed, by = _delivered(numbers, "needed"), _delivered(numbers, "needed_by")
+    # Both are rows of the table: those that judge may be a part of it.
+    held_up = ""
+    if not math.isnan(by):
+        text, table = texts[int(by)], numbers.rows("delivered", "fit_judges")["rows"].iloc[0]
+        missed = _unkept(numbers, main_of(numbers)).get(text) if math.isnan(needed) else None
+        short = missed and f"on the rows of the fit it is missed by {number(missed, 3)}"
+        held_up = _held_up(numbers, text, needed / table, short)
     if math.isnan(share):
         lead += f"{judges} do not show that new rows keep all promises, nor looser ones."
-        return lead + _held_up(numbers, texts, *by)
+        return lead + held_up
     parameters = numbers.method(main_of(numbers))["options"] or {}
     known = {name: parameters.get(name) for name in PARAMETERS}
     plains = plain_constraints(texts)
     words = [loosened_text(plain, share, known) for plain in plains]
     looser = listing(words) if len(words) <= NAMED else f"{words[0]}, and the others likewise"
-    more = "" if math.isnan(needed) else f" As asked it would take some {rounded(needed)} rows."
-    more += _held_up(numbers, texts, *by)
-    return f"{lead}{judges} show promises that are looser by {percent(share, 0)}: {looser}.{more}"
+    more = (
+        "" if math.isnan(needed) else f" As asked it would take some {rounded(needed)} rows in all."
+    )
+    looser = f"looser by {percent(share, 0)}: {looser}.{more}"
+    return f"{lead}{judges} show promises that are {looser}{held_up}"
 
 
-def _held_up(numbers, texts, promise, times):
+def _held_up(numbers, text, times, missed=None):
     """Which group holds a promise up, with its rows and how many would do: `times` as many.
 
-    NaN: none would; infinity: its estimate breaks it. The promise is told by its place; "" where
-    it is NaN. The group is that of its rates with the fewest rows.
+    NaN: none would. `missed` is what is said in place of it where the promise is not kept at all.
+    The group is that of its rates with the fewest rows; "" where none was counted.
     """
-    if math.isnan(promise):
-        return ""
-    (plain,) = plain_constraints(texts[int(promise)])
+    (plain,) = plain_constraints(text)
     known = numbers.rows("delivered", "rate_rows").set_index("part")["value"]
     sides = (rate for side in (plain.left, plain.right) for rate in nodes(side, Rate))
     rates = {rate: known[str(rate)] for rate in sides if str(rate) in known}
@@ -449,8 +455,8 @@ def _held_up(numbers, texts, promise, times):
     rate = min(rates, key=rates.get)
     rows = rates[rate]
     told = f"{rate} is a rate of {count(int(rows), 'row')}"
-    if times == math.inf:
-        todo = "by these it is not kept: more of them would tell whether it is"
+    if missed:
+        todo = missed
     elif math.isnan(times) or times > MOST:
         todo = "it is kept with so little room that no number of them would show it"
     else:
@@ -459,16 +465,27 @@ def _held_up(numbers, texts, promise, times):
 
 
 def _undecided(numbers, main, said):
-    """The same of the undecided promise that test rows say least of, kept by their estimate."""
+    """The same of the undecided promise that test rows say least of: one that is missed, if any.
+
+    Of two repeats there is no interval, which says nothing of what is kept.
+    """
     over = {j: broken_by(numbers, main, j) for j, word in enumerate(said) if word == "undecided"}
+    texts = texts_of(numbers, main)
+    missed = {j: one.mean for j, one in over.items() if ON_TRAIN.judge(one) == "broken"}
     times = {
-        j: ((one.high - one.mean) / -one.mean) ** 2 if one.mean < 0 else math.inf
+        j: ((one.high - one.mean) / one.mean) ** 2 if one.mean < 0 else math.inf
         for j, one in over.items()
+        if one.bounded
     }
-    if not times or numbers.plan["source"] != "own":
+    if numbers.plan["source"] != "own" or not (missed or times):
         return ""
+    if missed:
+        j = max(missed, key=missed.get)
+        short = f"by those that were held out it is missed by {number(missed[j], 3)}: "
+        short += "more of them would tell whether it is kept"
+        return _held_up(numbers, texts[j], math.nan, short)
     j = max(times, key=times.get)
-    return _held_up(numbers, texts_of(numbers, main), j, times[j])
+    return _held_up(numbers, texts[j], times[j])
 
 
 def _lines(swept):

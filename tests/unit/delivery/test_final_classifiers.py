@@ -548,3 +548,26 @@ def test_a_raw_frame_gets_labels_as_its_table_has_them(tmp_path):
     np.testing.assert_allclose(saved.predict_proba(old)[:, 1], expected["estimate"], atol=1e-12)
     right = ((old["hired"] == "yes").to_numpy() == expected["decision"].to_numpy()).mean()
     assert accuracy_score(old["hired"], saved.predict(old)) == right
+
+
+MACHINE = {"model": "constrained", "standardise": True, "loss": "hinge", "steps": 2}
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        ({"model": "given_scores", "above": 0.2}, "decision"),
+        ({"model": "chosen", "candidates": [{"model": "logistic"}]}, "outcome"),
+        ({"model": "chosen", "candidates": [MACHINE]}, "yes"),
+        (MACHINE, "yes"),
+    ],
+)
+def test_what_is_given_away_says_what_its_estimates_are(tmp_path, model, kind):
+    models = [model | {"name": "promised", "constraints": [PROMISE]}]
+    features = {"recipe": "one_hot", "only": ["score"]}
+    changed = STUDY | {"models": models, "baseline": "promised", "features": features}
+    files = own(tmp_path, ("promised", ""), study=changed)[0].run("deliver")
+    told = pd.read_parquet(files["metrics"]).query("metric == 'estimate'")
+    assert told["part"].tolist() == [kind]
+    scores = pd.read_parquet(files["table"])
+    assert scores["estimate"].isin([0, 1]).all() == (kind == "decision")

@@ -375,6 +375,15 @@ def test_a_word_for_unknown_is_a_doubt_of_a_group_and_not_of_a_feature():
     assert not feature.doubt and feature.use == "feature"
 
 
+@pytest.mark.parametrize(("keep", "use"), [((), "role"), (["x"], "feature")])
+def test_a_group_that_no_promise_is_about_is_a_doubt_unless_its_column_is_kept(world, keep, use):
+    roles = {"outcome": "y", "groups": ["x", "town"], "groups.unpromised": ["x"]}
+    frame = world.frame[["row", "x", "town", "y"]]
+    facts = {one.column: one for one in column_report(frame, types_of(frame), {}, roles, keep=keep)}
+    assert facts["x"].use == use and facts["x"].role == facts["town"].role == "groups"
+    assert ("no promise is about" in facts["x"].doubt) == (not keep) and not facts["town"].doubt
+
+
 def test_what_the_config_explains_is_no_doubt():
     frame = pd.DataFrame({"row": np.arange(400), "y": CODES["a class and 9"][0]})
     facts = [

@@ -277,6 +277,23 @@ def test_a_promise_that_cannot_be_meant_is_told_at_its_key(text, told):
         own_studies.promised(entry | {"promises": ["coverage(a) >= 0.5 * coverage(b)", text]})
 
 
+@pytest.mark.parametrize(
+    ("promises", "changed", "told"),
+    [
+        (["coverage(a) >= 0.5", "coverage(old) <= 0.5"], {}, None),
+        (["coverage(a) >= 0.5"], {}, ["age"]),
+        # A column of a group that a promise names, and one with another role, are told by that.
+        (["coverage(everyone) >= 0.5"], {}, ["g", "age"]),
+        (["coverage(a) >= 0.5"], {"models": [{"constraints": ["recall(old) >= 0.1"]}]}, None),
+    ],
+)
+def test_columns_of_groups_that_no_promise_names_have_a_role_of_their_own(promises, changed, told):
+    groups = {"a": {"g": "F"}, "b": {"g": "M"}, "old": {"age": {"at_least": 60}}, "c": {"y": 1}}
+    entry = {"outcome": "y", "groups": groups, "promises": promises}
+    roles = own_studies.promised(entry | ({"study": changed} if changed else {}))["roles"]
+    assert roles["groups"] == ["g", "age", "y"] and roles.get("groups.unpromised") == told
+
+
 def test_a_promise_may_ask_for_many_times_a_rate():
     entry = {"outcome": "y", "groups": {"a": {"g": "F"}, "b": {"g": "M"}}}
     assert own_studies.promised(entry | {"promises": ["false_positive_rate(a) <= 19 * error(b)"]})

@@ -76,8 +76,26 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
     saved.facts["judged"] = [list(one) for one in getattr(model, "held_out_checks_", ())]
     saved.facts["behind"] = getattr(model, "trivial_told_", "")
     told = shown_records(model) if texts_of(options) else []
-    saved.facts["shown"] = told + (rate_rows(data, target, options) if columns is not None else [])
+    if columns is not None:
+        kind = estimate_kind(model, scores)
+        told += [
+            *rate_rows(data, target, options),
+            {"metric": "estimate", "part": kind, "value": 1.0},
+        ]
+    saved.facts["shown"] = told
     return saved, scores
+
+
+def estimate_kind(model, scores):
+    """What the estimates of a fitted classifier are, by these `scores`.
+
+    ``decision``: the decisions, as 1 and 0. ``outcome``: chances of the outcome. ``yes``: chances
+    of a yes, by a rule that tosses a coin near the boundary.
+    """
+    if np.array_equal(scores["estimate"], scores["decision"]):
+        return "decision"
+    parts = model.models_ if getattr(model, "ESTIMATES", False) else [model]
+    return "yes" if any(hasattr(type(part), "SAMPLED") for part in parts) else "outcome"
 
 
 def shown_records(model):

@@ -44,6 +44,11 @@ _NUMBERED = re.compile(
 GROUPS = ("balance", "groups")
 #: Roles of what a question is about; what is odd about these is told in the terminal, too.
 ASKED = ("outcome", "answer", "reward", "offer", *GROUPS)
+#: What is said of the column of a group that is only named.
+UNPROMISED = (
+    "it tells groups that no promise is about, and as a column of groups it is no feature: leave "
+    "these groups out, or name the column under columns.keep, if it is to be learned from"
+)
 #: Words for unknown, in small letters.
 UNKNOWN = ("unknown", "not known", "not stated", "missing", "unbekannt", "k. a.", "k.a.", "inconnu")
 
@@ -126,6 +131,8 @@ def column_report(
         if role and role not in LEARNT and not (name in keep and role not in NEVER):
             if role == "id":
                 fact = _doubted(fact, [one.of_order(column.values[once]) for one in secrets])
+            if name in roles.get("groups.unpromised", ()):
+                fact = _doubted(fact, [UNPROMISED])
             facts[name] = fact._replace(use="role", why=ROLE_NAMES.get(role, f"has role {role}"))
             continue
         fact, why = _judged(fact, column, secrets, once)

@@ -36,6 +36,13 @@ UNDER_PROMISES = (
 )
 #: Numbers of a promise from which they must be per cent.
 IN_PER_CENT = 20
+#: What is measured beside a rule in use.
+BESIDE_DEPLOYED = {
+    "churn": "churn(everyone)",
+    "recall": "recall(labeled)",
+    "win_rate": "win_rate(labeled)",
+    "loss_rate": "loss_rate(labeled)",
+}
 #: Cells of groups with fewer people are told without shares.
 LEAST_CELL = 10
 #: The models that are compared, as a study has them.
@@ -216,12 +223,7 @@ def promised(entry):
         labeling |= {"decision": decision["column"], "decided": decision.get("positive", 1)}
         named = {"refused": "negative", "undecided": "missing"}
         labeling |= {key: decision[said] for key, said in named.items() if said in decision}
-        measures |= {
-            "churn": "churn(everyone)",
-            "recall": "recall(labeled)",
-            "win_rate": "win_rate(labeled)",
-            "loss_rate": "loss_rate(labeled)",
-        }
+        measures |= BESIDE_DEPLOYED
     asked = {key: entry[key] for key in ("repair", "confidence", "held_out") if key in entry}
     asked = {"constraints": promises} | asked
     if scores:
@@ -242,16 +244,17 @@ def promised(entry):
             | {"name": "promised", "label": "The classifier with promises"}
             | asked,
         ]
+    # The columns of groups and old decisions are no features: nobody needs them of new people.
+    roles = {
+        "outcome": outcome,
+        "labeled": entry.get("labeled") or {},
+        "groups": columns_of(groups),
+        "keep_rate": rate if isinstance(rate := labeling.get("keep_rate"), str) else None,
+        "decision": decision.get("column"),
+        "scores": scores.get("column"),
+    }
     return {
-        # The columns of groups and old decisions are no features: nobody needs them of new people.
-        "roles": {
-            "outcome": outcome,
-            "labeled": entry.get("labeled") or {},
-            "groups": columns_of(groups),
-            "keep_rate": rate if isinstance(rate := labeling.get("keep_rate"), str) else None,
-            "decision": decision.get("column"),
-            "scores": scores.get("column"),
-        },
+        "roles": roles | _unpromised(entry, groups, roles),
         "repeats": 5,
         "test_share": 0.3,
         "features": features,
@@ -310,6 +313,22 @@ def _check_promises(promises, groups):
                 f"promises: In {text!r} {most:g} is no share, and no factor of one: four fifths "
                 "are 0.8."
             )
+
+
+def _unpromised(entry, groups, roles):
+    """Columns of groups alone that no promise names, as a role; none where there are none.
+
+    They are no features either, since a person who names a group may rely on that; so it is told.
+    """
+    used = set(re.findall(r"\w+", str(entry.get("study", ""))))
+    for one in (one for text in entry["promises"] for one in parse_constraint(text)):
+        for rate in [*rates(one.left), *rates(one.right)]:
+            used.update(*rate.sets)
+    others = components.columns_by_role(roles | {"groups": None, "id": entry.get("id")}).values()
+    away = {name for held in others for name in ([held] if isinstance(held, str) else held)}
+    away.update(columns_of({name: told for name, told in groups.items() if name in used}))
+    rest = [column for column in columns_of(groups) if column not in away]
+    return {"groups.unpromised": rest} if rest else {}
 
 
 def _refuse_deployed(promises):

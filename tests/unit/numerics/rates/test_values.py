@@ -316,6 +316,8 @@ def trivial(slope, no, bounds, changes, before):
         (-1.0, [3.0], [0.0], [4.0], 1.0, False),  # and broken by everybody
         (1.0, [0.2, -0.5], [1.0, -1.0], [0.0, 0.0], 0.0, False),  # they contradict each other
         (1.0, [0.5, -0.5], [1.0, -1.0], [0.0, 0.0], 0.5, True),  # they leave one chance
+        (1.0, [0.3, -0.1], [1.0, -1 / 3], [0.0, 0.0], 0.3, True),  # and so up to sums
+        (-1.0, [0.0, 0.0], [0.03, -0.1], [0.0, 0.0], 0.0, True),  # no yes keeps the first
     ],
 )
 def test_the_best_rule_that_looks_at_nobody(slope, bounds, changes, before, chance, keeps):

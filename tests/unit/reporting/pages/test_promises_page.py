@@ -409,8 +409,19 @@ def test_the_next_step_offers_a_confidence_where_none_was_asked():
     numbers, _ = delivered()
     first, second = promises_page.next_steps(numbers, "ramp")
     assert first.startswith("Decide as scores.csv says") and "add confidence: 0.95" in second
+    assert first.endswith("and its estimate is the chance of that.")
     numbers, _ = delivered(confidence=0.9)
     assert len([*promises_page.next_steps(numbers, "ramp")]) == 1
+
+
+@pytest.mark.parametrize(("kind", "told"), promises_page.ESTIMATES.items())
+def test_the_next_step_says_what_an_estimate_is(kind, told):
+    plan, metrics, _ = promised_study()
+    records = [{"metric": "estimate", "part": kind, "value": 1.0, "target": "general"}]
+    own = metrics_table("mine", "delivered", records).to_pandas()
+    numbers = StudyNumbers("mine", plan, pd.concat([metrics, own], ignore_index=True))
+    first, *_ = promises_page.next_steps(numbers, "ramp")
+    assert first.endswith(f"and its estimate is {told}.")
 
 
 def test_costs_stand_beside_rules_that_look_at_nobody():

@@ -189,17 +189,19 @@ def constant_rule(problem):
     """The `Constant` rule of least objective of those that keep all constraints of a `Problem`.
 
     Where none keeps them, the one of least objective of all. Objective and constraints are linear
-    in the chance of a yes.
+    in the chance of a yes. They are missed by `ROUNDING` only where that leaves a chance and sums
+    alone do not: with a slope near 0 much is within rounding that does not keep them.
     """
     no = problem.negative.sum(axis=1) + problem.constants
     slope = problem.positive.sum(axis=1) - problem.negative.sum(axis=1)
-    room = ROUNDING + problem.bounds - no[1:]
-    low, high, keeps = 0.0, 1.0, bool((room[slope[1:] == 0] >= 0).all())
-    for change, left in zip(slope[1:], room, strict=True):
-        if change > 0:
-            high = min(high, left / change)
-        elif change < 0:
-            low = max(low, left / change)
+    change, room = slope[1:], problem.bounds - no[1:]
+    keeps = bool((room[change == 0] >= -ROUNDING).all())
+    up, down = change > 0, change < 0
+    for missed in (SUMMED, ROUNDING):
+        high = ((room[up] + missed) / change[up]).min(initial=1.0)
+        low = ((room[down] + missed) / change[down]).max(initial=0.0)
+        if low <= high:
+            break
     if not keeps or low > high:
         low, high, keeps = 0.0, 1.0, False
     chance = low if slope[0] >= 0 else high
@@ -478,6 +480,8 @@ def _ratio(top, dtop, bottom, dbottom):
 RULES = ("deterministic", "randomised")
 #: A constraint is kept that is missed by no more than this: rounding of a solver.
 ROUNDING = 1e-6
+#: What sums of shares over rows are off by.
+SUMMED = 1e-12
 #: What is told of a constraint by each rule, in the order of the arrays of `constraint_values`.
 TOLD = ("left", "right", "excess", "standard_error")
 

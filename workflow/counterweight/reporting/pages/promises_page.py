@@ -45,6 +45,13 @@ NAMED = 4
 #: A limit binds where training rows come to this share of it.
 BINDING = 0.98
 
+#: What an estimate is, by what is told of what was delivered.
+ESTIMATES = {
+    "outcome": "the chance of that",
+    "decision": "the decision itself, 1 or 0",
+    "yes": "the chance of a yes of a rule that tosses a coin near the boundary, and none of that",
+}
+
 _constraints = functools.lru_cache(None)(parse_constraint)
 _expression = functools.lru_cache(None)(parse_expression)
 
@@ -344,9 +351,11 @@ def next_steps(numbers, main):
             f"decides as {new} says: its decisions come nearest to that, and do not keep it."
         )
     else:
+        known = numbers.rows("delivered", "estimate")["part"]
+        told = ESTIMATES[known.iloc[0] if len(known) else "outcome"]
         yield (
             f"Decide as {new} says: its decisions are those of the promises above. A yes stands "
-            f"for {outcome_of(numbers)}, and its estimate is the chance of that."
+            f"for {outcome_of(numbers)}, and its estimate is {told}."
         )
     level = _delivered(numbers, "confidence")
     if math.isnan(level):

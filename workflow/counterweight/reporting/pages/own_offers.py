@@ -204,8 +204,8 @@ def at_random(numbers):
     told = requested(numbers, "offers_random", "told")
     if not random:
         said = (
-            f"Past offers seem to go by the columns (a test of chance has p {_p(p)}), so that no weights "
-            "but estimated ones can check the claim; offer.random: true says that they were drawn."
+            f"Past offers seem to go by the columns (a test of chance has p {_p(p)}), so that no "
+            "weights but estimated ones can check the claim; offer.random: true says that they were drawn."
         )
         yield from (None, None if told else said)
         return

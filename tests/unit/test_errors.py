@@ -1,7 +1,7 @@
 """Sentences of mistakes: words that are listed, and passwords that no sentence repeats."""
 
 import pytest
-from counterweight.errors import holds_password, listed
+from counterweight.errors import holds_password, in_figures, listed
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,17 @@ def test_of_many_words_the_rest_is_counted(count, told):
 )
 def test_an_address_holds_a_password_unless_the_environment_has_it(address, held):
     assert holds_password(address) is held
+
+
+@pytest.mark.parametrize(
+    ("value", "figures", "told"),
+    [
+        (27.4, 1, "27"),
+        (3.42, 1, "3"),
+        (9.6, 1, "10"),
+        (45_123.4, 4, "45,123"),
+        (0.012345, 3, "0.0123"),
+    ],
+)
+def test_a_number_in_figures_has_no_power_of_ten(value, figures, told):
+    assert in_figures(value, figures) == told

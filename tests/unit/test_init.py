@@ -183,3 +183,17 @@ def test_names_and_values_are_written_as_yaml_reads_them(text, loader):
     """Snakemake reads configs by the loader in Python, which refuses a bare `clicked?`."""
     said = f"{{column: {_yaml(text)}, positive: 1}}"
     assert "\n" not in said and yaml.load(said, loader) == {"column": text, "positive": 1}
+
+
+def test_of_many_that_could_be_the_outcome_those_with_two_values_and_most_blanks_come_first(
+    tmp_path,
+):
+    rows = np.arange(400)
+    frame = pd.DataFrame({"a": rows % 71})
+    for name, blank in (("b", 5), ("c", 10), ("d", 20), ("Left?", 40), ("e", 30)):
+        frame[name] = np.where(rows % 100 < blank, np.nan, rows % 2)
+    frame["coded"] = np.where(rows % 100 < 60, None, np.where(rows % 7 == 0, 9, rows % 2))
+    lines = begun(tmp_path, frame).splitlines()
+    asked = [line.split(", ")[0] for line in lines if line.startswith("# outcome: {column")]
+    assert asked == [f"# outcome: {{column: {name}" for name in ('"Left?"', "e", "d", "c")]
+    assert "#   or b, coded, of two classes and with blanks, too" in lines

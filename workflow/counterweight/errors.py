@@ -1,4 +1,4 @@
-"""The one exception that users are meant to read, and what no sentence may repeat."""
+"""The one exception that users are meant to read, words of sentences, what none may repeat."""
 
 import re
 from urllib.parse import unquote
@@ -27,6 +27,13 @@ def listed(words, limit=8):
     if len(words) <= limit:
         return ", ".join(words)
     return ", ".join(words[:limit]) + f" and {len(words) - limit} more"
+
+
+def in_figures(value, figures=4):
+    """A number in so many figures, and all those before the point: nobody reads 2.64e+09."""
+    if abs(value) < 10**figures - 0.5:
+        return f"{value:.{figures}g}"
+    return f"{value:,.0f}"
 
 
 def holds_password(address):

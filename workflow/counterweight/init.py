@@ -145,16 +145,19 @@ def _parts(frame, report, answers, outcome):
 
 
 def _outcomes(table, report):
-    """Lines for each column that may be the outcome, the first `PROPOSED` of them.
+    """Lines for each column that may be the outcome, `PROPOSED` at most; the rest is named.
 
+    Those of two values stand before those with a code besides, and mostly blank ones first: who is
+    asked for an outcome lacks it in more rows than a feature has blanks.
     Which of several is the outcome, and which came of it, the table does not say; so columns that
     would give one away are named below it.
     """
     from counterweight.labeling.column_report import column_report, secrets_of
 
     made = {}
-    for fact in report:
-        if 0.02 <= fact.missing <= 0.98 and fact.distinct in (2, 3) and fact.use == "feature":
+    asked = [one for one in report if 0.02 <= one.missing <= 0.98 and one.use == "feature"]
+    for fact in sorted(asked, key=lambda one: (one.distinct, -round(one.missing, 2))):
+        if fact.distinct in (2, 3):
             made[fact.column] = _outcome(fact, table.frame[fact.column])
     made = {name: said for name, said in made.items() if said}
     lines = []
@@ -169,6 +172,8 @@ def _outcomes(table, report):
                 f"#   LOOK: {listed(leaks)} would give {name} away. If one of them is the outcome, "
                 f"ask for it, and {name} may be what came of it."
             )
+    if others := list(made)[PROPOSED:]:
+        lines.append(f"#   or {listed(others)}, of two classes and with blanks, too")
     return lines
 
 

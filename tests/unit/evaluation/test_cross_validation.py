@@ -6,8 +6,10 @@ from counterweight.errors import CounterweightError
 from counterweight.evaluation.cross_validation import (
     auc_within,
     cross_validation,
+    gain_over,
     jackknife,
     losses,
+    over_draws,
     quality,
 )
 from counterweight.evaluation.metrics import auc, metric_estimate
@@ -255,6 +257,24 @@ def test_draws_of_the_folds_are_averaged():
     )
     assert loss["value"] == pytest.approx((one.value + two.value) / 2)
     assert loss["standard_error"] == pytest.approx((one.standard_error + two.standard_error) / 2)
+
+
+def test_a_gain_in_right_decisions_is_the_difference_of_accuracies():
+    rng = np.random.default_rng(6)
+    y, weight = (rng.random(200) < 0.4).astype(float), rng.uniform(0.5, 2, 200)
+    p, q = rng.uniform(0.1, 0.9, (2, 2, 200))
+    ones, folds = np.ones(200), np.zeros((2, 200))
+    tested = OutOfFold(np.arange(200), y, weight, ones, None, [p, q], folds, ones, True)
+    for other in (q, True, False):
+        accuracies = [
+            over_draws(tested, np.broadcast_to(drawn, p.shape) * 1.0, only=("accuracy",))
+            for drawn in (p, other)
+        ]
+        mine, others = (one["accuracy"].value for one in accuracies)
+        gain = gain_over(tested, p, other)
+        assert gain.value == pytest.approx(mine - others, abs=1e-12)
+        assert gain.low < gain.value < gain.high
+    assert gain_over(tested, p, p).value == gain_over(tested, p, p).standard_error == 0
 
 
 @pytest.mark.parametrize(("heavy", "freedom"), [(20, 19), (4, 10), (2, 40 / 9)])

@@ -124,6 +124,24 @@ def test_bounds_around_missing_at_random_hold_the_truth_at_the_true_odds(runs):
     assert 0 < one(table, "decisions_open")["value"] < 1
 
 
+@pytest.mark.parametrize("name", ["none", "times", "everyone"])
+def test_a_conclusion_on_another_method_is_on_the_side_of_what_is_gained_over_it(runs, name):
+    table = metrics(runs, name)
+    gains = table[(table["metric"] == "right_gain") & (table["variable"] == "")]
+    assert {*gains["part"]} == {*table[table["metric"] == "turns_at"]["part"]} - {"rate"}
+    for gain in gains.itertuples():
+        low, high = (
+            one(table, "right_gain", part=gain.part, variable=end)["value"]
+            for end in ("low", "high")
+        )
+        assert low <= gain.value <= high and gain.standard_error >= 0
+        above, below = (
+            one(table, "turns_at", part=gain.part, variable=side)["value"]
+            for side in ("above", "below")
+        )
+        assert (above > 1) == (gain.value > 0) and (below > 1) == (gain.value < 0)
+
+
 def test_a_known_rate_is_that_of_the_answers(runs):
     seen = runs["rate"][4]
     assert scores(runs, "rate")["estimate"][~seen].mean() == pytest.approx(0.45, abs=1e-9)
@@ -204,7 +222,7 @@ def test_the_first_sentence_says_on_what_condition_it_holds(runs):
     assert any("othing in the table can show that" in text for text in told)
     turned = [one for one in how_wrong(numbers_of(*runs["none"][:2])) if "(Γ = " in one]
     assert sum(one.startswith("The rate of y = 1 among those") for one in turned) == 1
-    assert all("differ by a factor below" in one for one in turned)
+    assert all("from what is assumed by a factor below" in one for one in turned)
     numbers = numbers_of(*runs["times"][:2])
     sentence = page.answer(numbers).sentence
     assert sentence.startswith("If the odds of y = 1 among rows without an outcome are 3 times")

@@ -122,3 +122,12 @@ def test_nothing_is_told_of_too_few_rows_or_one_column():
     few = labeled & (np.cumsum(labeled) <= 10)
     assert found(X, few, y, hidden) == {}
     assert found(X, labeled, np.zeros(ROWS), hidden) == {}
+
+
+def test_a_column_that_has_no_part_in_the_outcome_is_no_measure_of_a_hidden_one(strengths):
+    known = found(*table(), excluded="a")
+    assert "a" not in {part for part, *_ in known}
+    for place, value in known.items():
+        if place[0] != EITHER:
+            assert value == strengths[place]
+    assert known[EITHER, "column_gamma", ""] < strengths[EITHER, "column_gamma", ""]

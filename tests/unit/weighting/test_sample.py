@@ -202,7 +202,9 @@ def test_mistakes_are_one_sentence(answers, reference):
         ({"sx": {"f": 1}}, "'sx', which the sample lacks"),
         ({"sex": {"f": 0.5, "w": 0.5}}, "no share for 'm'"),
         ({"sex": {"f": 0.4, "m": 0.4, "x": 0.2}}, "asks for 'x'"),
-        ({"sex": {"f": 0.4, "m": 0.2}, "region": {"north": 1, "south": 1, "west": 1}}, "sums to"),
+        ({"sex": {"f": 4, "m": 2}, "region": {"north": 1, "south": 1, "west": 1}}, "sums to"),
+        ({"sex": {"f": 0.6, "m": 0.5}}, "0.6, 0.5, which are neither shares that sum to 1 nor"),
+        ({"sex": {"f": 0.4, "m": 0.2}}, "neither shares that sum to 1 nor totals"),
         ({"age": {"mean": 400}}, "the sample's values lie between"),
         ({"sex": {"mean": 0.5}}, "not of numbers"),
         ({"sex": 0.5}, "must give shares by level"),
@@ -233,3 +235,9 @@ def test_mistakes_are_one_sentence(answers, reference):
         Sample(answers[:0])
     with pytest.raises(CounterweightError, match="name a value by equals"):
         sample.adjust(reference).mean("person")
+
+
+@pytest.mark.parametrize("shares", [{"f": 0.51, "m": 0.5}, {"f": 0.49, "m": 0.5}])
+def test_shares_that_were_rounded_are_shares_and_no_totals(answers, shares):
+    weights = Sample(answers).adjust({"sex": shares}).weights
+    assert weights.sum() == pytest.approx(len(answers))

@@ -12,14 +12,9 @@ import numpy as np
 import pandas as pd
 
 from counterweight.delivery.saved_scores import CalibrationBand, SavedScores
-from counterweight.errors import listed
-from counterweight.evaluation.cross_validation import better, losses, over_draws, robust_records
-from counterweight.evaluation.hidden_labels import (
-    LOOKED_ROWS,
-    TargetRows,
-    sensitivity_records,
-    strength_records,
-)
+from counterweight.errors import in_figures, listed
+from counterweight.evaluation.cross_validation import better, losses, robust_records
+from counterweight.evaluation.hidden_labels import LOOKED_ROWS, TargetRows, sensitivity
 from counterweight.evaluation.unlabeled_quality import unlabeled_records
 from counterweight.labeling.missing_outcomes import BlankData, OutOfFold, time_of
 from counterweight.labeling.outcome_rules import classes_as_given
@@ -199,7 +194,9 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
         records += [{"repeat": 0, "target": given["target"]} | record for record in made]
     headline = means[0][1]
     ends = headline, means[-1][1], bool(elsewhere)
-    swept = _sensitivity(data, rows, name, answers, saved.tilt, given["tilt"], *ends)
+    excluded = (given.get("influence") or {"options": {}})["options"].get("exclusion")
+    tilted = saved.tilt, given["tilt"]
+    swept = sensitivity(data, rows, name, answers, *tilted, *ends, excluded=excluded)
     place = {"repeat": 0, "target": given["target"], "rows": headline.rows}
     return saved, scores, records + [place | record for record in swept]
 
@@ -455,10 +452,11 @@ def _by_weights(given, fit):
         parts = reference(told["function"])(rows, residual[seen], data.weight[seen], **options)
     else:
         mean, *parts = own
+        unmoved = np.average(fit.model.predict(hidden[0]), weights=hidden[1])
         fit.why.append(
-            f"Estimates are moved so that those of rows without an outcome are {mean:.4g} on "
-            f"average, by the model of selection itself; by weights alone it would be "
-            f"{np.average(fit.model.predict(hidden[0]), weights=hidden[1]):.4g}."
+            f"Estimates are moved so that those of rows without an outcome are {in_figures(mean)} "
+            "on average, by the model of selection itself; by weights alone it would be "
+            f"{in_figures(unmoved)}."
         )
         fit.model.move_to(mean, *hidden)
     return float(np.sqrt(sum(part @ part for part in parts)))
@@ -514,34 +512,6 @@ def _means(saved, data, tested, scores, held_out, given, by_weights):
         if one["metric"] == "target_bounds"
     ]
     return [("", everyone), ("unlabeled", told)], further + named + of_blank[-1:]
-
-
-def _sensitivity(data, rows, name, answers, tilt, asked, headline, hidden, elsewhere):
-    """Records of how wrong the answer could be, and of how strong the columns are."""
-    if not rows.hidden.any():
-        return []
-    p, centre = answers.of(name), 0.0
-    made = {one: answers.of(one) for one in answers.methods} if data.binary else {}
-    if tilt is not None:
-        p, centre = _calibrated(data, p, tilt, asked), tilt.delta
-        unmixed = replace(tilt, chance=None)
-        made = {one: unmixed.moved(data.encoded, q, q, q)[0] for one, q in made.items()}
-    told = {"binary": data.binary, "centre": centre, "told": (headline, hidden)}
-    if data.binary and tilt is None:
-        drawn = answers.tested.draws[list(answers.methods).index(name)]
-        told["quality"] = over_draws(answers.tested, drawn, only=("accuracy", "brier"))
-    records = sensitivity_records(rows, p, made, name, **told)
-    told = headline, hidden, centre, elsewhere
-    return records + strength_records(data, rows, p, *told)
-
-
-def _calibrated(data, p, tilt, asked):
-    """Chances as among labeled rows, that a tilt begins from."""
-    p = tilt.calibrated(p)
-    if "rate" in asked:
-        # The rate is given: what labeled rows show must not move it.
-        p[data.labeled] = data.y[data.labeled]
-    return p
 
 
 def _records(job, data, name, scores, weight, means, chance):

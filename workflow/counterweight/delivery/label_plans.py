@@ -26,7 +26,7 @@ from counterweight.delivery.bought_file import (
     without_outcome,
     word,
 )
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import CounterweightError, in_figures, listed
 from counterweight.evaluation.collected import (
     NEAREST,
     collected_by_group,
@@ -319,7 +319,7 @@ class PlannedRows:
         """Why each of the rows at these places is to be labeled, in words."""
         mean, texts = self.spread.mean(), []
         for row, own in zip(at.tolist(), chance.tolist(), strict=True):
-            shown = f"{self.estimate[row]:.2f}" if self.binary else f"{self.estimate[row]:.4g}"
+            shown = f"{self.estimate[row]:.2f}" if self.binary else in_figures(self.estimate[row])
             if own >= 1:
                 texts.append(f"drawn for certain at this budget: estimate {shown}")
             elif self.spread[row] >= HARD * mean:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from counterweight.datasets.own_table import new_rows, typed_like
 from counterweight.delivery.saved_models import SavedModel, as_frame, encoded
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import CounterweightError, in_figures, listed
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.numerics.checks import with_columns
@@ -450,7 +450,7 @@ def check_like(saved, unlike):
         return
     worst, count = columns[counts.argmax()], counts.max()
     low, high = saved.ranges[worst]
-    what = f"{worst} lies outside of {low:.4g} to {high:.4g} in {count} of them"
+    what = f"{worst} lies outside of {in_figures(low)} to {in_figures(high)} in {count} of them"
     if saved.encoder.columns_[worst] == "text":
         what = f"{worst} is a text that the fit never saw in {count} of them"
     raise CounterweightError(

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from counterweight.datasets.own_table import typed_like
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import CounterweightError, in_figures, listed
 from counterweight.labeling.column_statistics import number_column
 from counterweight.labeling.encoding import Feature, TabularEncoder, fitted_encoder
 from counterweight.numerics.checks import with_columns
@@ -189,7 +189,9 @@ class SavedModel:
         for at in np.flatnonzero(moved | beyond):
             parts = []
             if moved[at]:
-                parts.append(f"its mean is {total[at] / rows[at]:.4g}, {mean[at]:.4g} in the fit")
+                parts.append(
+                    f"its mean is {in_figures(total[at] / rows[at])}, {in_figures(mean[at])} in the fit"
+                )
             if beyond[at]:
                 parts.append(f"{outside[at] / rows[at]:.1%} are outside its range in the fit")
             name = self.encoder.features_[at].name

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, in_figures
 from counterweight.evaluation.metrics import (
     Influence,
     LeftOut,
@@ -418,11 +418,11 @@ class Comparison:
     def sentence(self, a="A", b="B", name="log loss"):
         """The comparison in words; `name` is what the loss is called."""
         if self.gain.value == 0:
-            return f"{a} and {b} have the same {name}, {_size(self.loss_a)}."
+            return f"{a} and {b} have the same {name}, {in_figures(self.loss_a, 3)}."
         side = "smaller" if self.gain.value > 0 else "larger"
         return (
-            f"{a} has a {side} {name} than {b}, {_size(self.loss_a)} against "
-            f"{_size(self.loss_b)}: {_size(abs(self.gain.value))}, or {_errors(abs(self.errors))}."
+            f"{a} has a {side} {name} than {b}, {in_figures(self.loss_a, 3)} against "
+            f"{in_figures(self.loss_b, 3)}: {in_figures(abs(self.gain.value), 3)}, or {_errors(abs(self.errors))}."
         )
 
 
@@ -461,15 +461,22 @@ def better(loss_a, loss_b, weight=None, group=None, level=0.95):
     return Comparison(gain, float(errors), needed, *means)
 
 
-def _size(value, figures=3):
-    """Some figures, and all those before the point: nobody reads 2.64e+09."""
-    if abs(value) < 10**figures - 0.5:
-        return f"{value:.{figures}g}"
-    return f"{value:,.0f}"
+def gain_over(tested, own, other):
+    """What a method gains over another in the share of right decisions at 1/2, on the target.
+
+    An `Estimate` of out-of-fold predictions (R, M), averaged over the draws of the folds; `other`
+    may be one decision for all, True or False. It is the difference of their accuracies by
+    `over_draws`, and its error that of the paired rows.
+    """
+    wrong = [
+        (np.asarray(one) >= 0.5) != tested.y for one in (own, np.broadcast_to(other, own.shape))
+    ]
+    pairs = zip(*wrong, strict=True)
+    return averaged([better(*pair, tested.weight, tested.group).gain for pair in pairs])
 
 
 def _errors(count):
-    return "no chance error" if np.isinf(count) else f"{_size(count, 2)} standard errors"
+    return "no chance error" if np.isinf(count) else f"{in_figures(count, 2)} standard errors"
 
 
 def robust_records(tested, predictions, estimates, where, design):

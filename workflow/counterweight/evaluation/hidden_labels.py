@@ -40,6 +40,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.cross_validation import gain_over, over_draws
 from counterweight.numerics.checks import checked_weights
 from counterweight.numerics.estimate import around
 from counterweight.numerics.linear import expit, fit_logistic
@@ -60,6 +61,8 @@ from counterweight.numerics.tilt import Calibration
 from counterweight.tables.parquet import setting_name
 from counterweight.tables.study_data import by_repeat, found_rows, prediction_blocks
 
+#: Who decides the same of everybody.
+ALWAYS, NEVER = "always 1", "always 0"
 #: Least rows on each side for a sweep or a fit to say anything; 97.5 % quantile of the normal law.
 LEAST, NORMAL = 20, 1.959964
 
@@ -313,8 +316,46 @@ class TargetRows:
         return SweptNumber(*told, finite=self.finite)
 
 
+def sensitivity(
+    data, rows, name, answers, tilt, asked, headline, hidden, elsewhere, *, excluded=None
+):
+    """Records of how wrong the answer could be, and of how strong the columns are.
+
+    Of the method `name`; `answers` are those of all methods, `tilt` is fitted as `asked` for; see
+    `sensitivity_records` and `strength_records`.
+    """
+    if not rows.hidden.any():
+        return []
+    p, centre = answers.of(name), 0.0
+    made = {one: answers.of(one) for one in answers.methods} if data.binary else {}
+    if tilt is not None:
+        p, centre = _calibrated(data, p, tilt, asked), tilt.delta
+        unmixed = replace(tilt, chance=None)
+        made = {one: unmixed.moved(data.encoded, q, q, q)[0] for one, q in made.items()}
+    told = {"binary": data.binary, "centre": centre, "told": (headline, hidden)}
+    if data.binary and tilt is None:
+        drawn = dict(zip(answers.methods, answers.tested.draws, strict=True))
+        told["quality"] = over_draws(answers.tested, drawn[name], only=("accuracy", "brier"))
+        told["gains"] = {
+            one: gain_over(answers.tested, drawn[name], drawn.get(one, one == ALWAYS))
+            for one in (*made, ALWAYS, NEVER)
+        }
+    records = sensitivity_records(rows, p, made, name, **told)
+    told = headline, hidden, centre, elsewhere
+    return records + strength_records(data, rows, p, *told, excluded=excluded)
+
+
+def _calibrated(data, p, tilt, asked):
+    """Chances as among labeled rows, that a tilt begins from."""
+    p = tilt.calibrated(p)
+    if "rate" in asked:
+        # The rate is given: what labeled rows show must not move it.
+        p[data.labeled] = data.y[data.labeled]
+    return p
+
+
 def sensitivity_records(
-    rows, p, answers, delivered, *, binary, centre=0.0, told=None, quality=None
+    rows, p, answers, delivered, *, binary, centre=0.0, told=None, quality=None, gains=None
 ):
     """Sweeps and breakdown values of the `delivered` method.
 
@@ -322,6 +363,8 @@ def sensitivity_records(
     fold; `answers` (n,) those of each method after a tilt, `centre` the tilt that is swept around.
     The sweep of the mean outcome begins where it is `told` elsewhere: `Estimate` of the target and
     of its hidden rows; those of accuracy and Brier score where `quality` tells them, by name.
+    Gains in right decisions over other methods, over `ALWAYS` and over `NEVER` are those of `gains`
+    by name, `Estimate` in shares of 1; without, those of the sweep at Γ = 1 with its error.
     """
     if not rows.hidden.any():
         return []
@@ -343,15 +386,33 @@ def sensitivity_records(
         if known := (quality or {}).get(name.removeprefix("swept_")):
             found = begun_at(found, known, SHARE, (0.0, 1.0))
         records += sweep_records(name, found, True, SHARE)
-    constant = np.full(len(q), float(mean.mean(0.0) >= 0.5))
-    for name, other in ({"constant": constant} | answers).items():
+    always = bool(mean.mean(0.0) >= 0.5)
+    for name, other in ({"constant": np.full(len(q), float(always))} | answers).items():
         if name != delivered:
-            gain = parts_beyond(accuracy_parts(q), accuracy_parts(other))
-            records += turn_records(name, rows.quality(p, gain, centre))
+            parts = parts_beyond(accuracy_parts(q), accuracy_parts(other))
+            known = (gains or {}).get((NEVER, ALWAYS)[always] if name == "constant" else name)
+            records += _gained(name, rows.quality(p, parts, centre), known)
     blank = q[rows.where][rows.hidden]
     odds = np.maximum(blank, 1 - blank) / np.maximum(np.minimum(blank, 1 - blank), 1e-12)
     open_ones = float(np.average(odds <= TWICE, weights=rows.weight[rows.hidden]))
     return records + [{"metric": "decisions_open", "value": open_ones}]
+
+
+def _gained(name, gain, told):
+    """Records of a gain in right decisions over a method: its size, in points, and where it turns.
+
+    `gain` is swept; where it is `told` elsewhere, the sweep begins there.
+    """
+    begun = gain.sweep([1.0])
+    start, error = float(begun.low[0]), float(begun.low_error[0])
+    size = {"value": start, "standard_error": error}
+    size |= {"low": start - NORMAL * error, "high": start + NORMAL * error}
+    if told:
+        size = {end: getattr(told, end) for end in size}
+    turns = turn_records(name, gain, start - size["value"])
+    place, size = {"metric": "right_gain", "part": name}, {k: 100 * v for k, v in size.items()}
+    ends = [place | {"variable": end, "value": size.pop(end)} for end in ("low", "high")]
+    return [place | size, *ends, *turns]
 
 
 #: Columns that are told of, the strongest.
@@ -366,7 +427,9 @@ LOOKED_ROWS = 100_000
 LOGISTIC_SD = np.pi / np.sqrt(3)
 
 
-def column_strengths(X, columns, labeled, y, weight=None, *, hidden, binary=True, span=None):
+def column_strengths(
+    X, columns, labeled, y, weight=None, *, hidden, binary=True, span=None, excluded=None
+):
     """How strong each column is, as metric records: the Γ that its absence would mean.
 
     Parameters
@@ -384,6 +447,8 @@ def column_strengths(X, columns, labeled, y, weight=None, *, hidden, binary=True
     binary : bool
     span : callable, optional
         ``span(gammas) -> low, high``, arrays (G,): the least and the largest answer at values of Γ.
+    excluded : str, optional
+        A column that is not told of, though it counts beside the others.
 
     Returns
     -------
@@ -412,7 +477,8 @@ def column_strengths(X, columns, labeled, y, weight=None, *, hidden, binary=True
     own = [np.flatnonzero(columns == name) for name in names]
     sizes = [[fit.size(one) for one in own] for fit in (selection, outcome)]
     size = sum(np.array(one) / max(max(one), 1e-300) for one in sizes)
-    told = np.lexsort((names, -np.round(size, 12)))[:TOLD]
+    told = np.lexsort((names, -np.round(size, 12)))
+    told = told[names[told] != str(excluded)][:TOLD]
     factors = []
     for at in told:
         here = own[at]
@@ -526,7 +592,9 @@ def _apart(values, weight):
     return float(np.quantile(np.abs(grid[:, None] - grid), OF_PAIRS))
 
 
-def strength_records(data, rows, p, headline, hidden, centre=0.0, elsewhere=False):
+def strength_records(
+    data, rows, p, headline, hidden, centre=0.0, elsewhere=False, *, excluded=None
+):
     """`column_strengths` of a table with blanks around its answer, and the E-value of that.
 
     Parameters
@@ -542,6 +610,8 @@ def strength_records(data, rows, p, headline, hidden, centre=0.0, elsewhere=Fals
         labels missing at random.
     elsewhere : bool
         Whether the target is not in the table: then who is of it is not seen by the columns.
+    excluded : str, optional
+        A column that is taken to have no part in the outcome: no hidden one is held against it.
     """
     records = []
     if not centre:
@@ -569,5 +639,6 @@ def strength_records(data, rows, p, headline, hidden, centre=0.0, elsewhere=Fals
     if len(share) > LOOKED_ROWS:
         share = share * (share.sum() / max(share[looked].sum(), 1e-300))
     told = {"hidden": share[looked], "binary": data.binary, "span": span}
+    told |= {"excluded": excluded}
     told |= {"labeled": data.labeled[looked], "y": data.y[looked], "weight": data.weight[looked]}
     return records + column_strengths(data.X[looked], columns, **told)

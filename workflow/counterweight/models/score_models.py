@@ -25,7 +25,7 @@ import contextlib
 import numpy as np
 from scipy.special import expit, logit
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, in_figures
 from counterweight.fragments import Array, Text
 from counterweight.labeling.missing_outcomes import FOLDS
 from counterweight.models.boosting import BoostedClassifier
@@ -516,7 +516,7 @@ class InTime:
             word = "higher" if moved > 0 else "lower"
             if data.binary:
                 return f"{100 * abs(moved):.1f} points {word}"
-            return f"{abs(moved):.{facts['digits'] + 1}g} {word}"
+            return f"{in_figures(abs(moved), facts['digits'] + 1)} {word}"
 
         rests = [
             f"In this table later rows turned out {told(later - within)} than fits to earlier ones "

@@ -449,13 +449,13 @@ def _crossing(falling, low, high, tol=1e-7):
 def turn_sentence(conclusion, gamma, most=MOST):
     """A conclusion with its breakdown value in plain words."""
     if not gamma > 1:
-        return f"{conclusion}: this does not hold even at Γ = 1, labels missing at random."
+        return f"{conclusion}: this does not hold even at Γ = 1."
     if gamma >= most:
         return f"{conclusion}: this holds up to Γ = {most:g} (the largest looked at)."
     at = f"{gamma:.{1 if gamma >= 1.95 else 2}f}"
     return (
-        f"{conclusion}: this holds as long as, at equal features, the odds of rows with and "
-        f"without a label differ by a factor below {at} (Γ = {at})."
+        f"{conclusion}: this holds as long as, at equal features, odds differ from what is assumed "
+        f"by a factor below {at} (Γ = {at})."
     )
 
 

@@ -302,6 +302,7 @@ def _models(study):
 def plan_label(plan, study, at):
     parts, uses = labeling_of(study)
     given = parts | {"roles": {}} | roles_of(plan, study) | draws(plan, study)
+    given["target"] = study["targets"][0]
     uses = tuple(pair for pair in uses if pair[0] != "features")
     inputs = {"table": at.table, "columns": at.columns}
     return Job(f"{_HERE}:label", inputs, given, uses)
@@ -324,6 +325,12 @@ def label(job):
         given["roles"],
         generator(given["seed"], given["stream"], 0, "folds"),
     )
+    if given["target"] == "unlabeled" and labels["selected"].all():
+        raise CounterweightError(
+            "target is unlabeled, and every row of the table has an outcome: there is nobody to "
+            "answer for. Leave target out, or name the people that answers are for (target: "
+            "{table: people.csv}), or give the table with the rows that have none."
+        )
     write_table(job.output.features, features)
     drawn = tuple((name, "int16") for name in labels if name.startswith("fold_"))
     write_table(job.output.labels, labels, LABELS + drawn)
@@ -597,9 +604,10 @@ def plan_rehearse(plan, study, copy, at):
 
 def shown(study):
     weightings = study["weightings"].values()
-    elsewhere = any(spec["weighting"] == ELSEWHERE for spec in weightings)
+    elsewhere = [spec for spec in weightings if spec["weighting"] == ELSEWHERE]
     return {
         "whom": "those that answers are for" if elsewhere else "",
+        "people": any(spec["options"]["table"] for spec in elsewhere),
         "delivered": {"method": (study.get("deliver") or {}).get("method")},
         "tilt": study["tilt"],
         "at_random": all(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, in_figures
 from counterweight.numerics.checks import as_numbers
 
 #: Chance that labels hidden at random leave any region empty that is then told.
@@ -100,11 +100,11 @@ class EmptyRanges:
         ranges = zip(self.column, self.low, self.high, self.scarce, strict=True)
         for k, low, high, scarce in ranges:
             if np.isinf(low):
-                place = f"below {high:.6g}"
+                place = f"below {in_figures(high, 6)}"
             elif np.isinf(high):
-                place = f"above {low:.6g}"
+                place = f"above {in_figures(low, 6)}"
             else:
-                place = f"between {low:.6g} and {high:.6g}"
+                place = f"between {in_figures(low, 6)} and {in_figures(high, 6)}"
             who = "hardly anybody" if scarce else "nobody"
             told.append(f"{names[k]} {place}: {who} there has an outcome")
         return np.asarray(told, dtype=object)

@@ -313,8 +313,8 @@ def weighted_sums(Z, w):
     return made
 
 
-#: Shares and totals may differ by so much from what they must sum to: they are often rounded.
-ROUNDED = 0.005
+#: Totals may differ by so much, and shares by so much from 1: they are often rounded.
+ROUNDED, ROUNDED_SHARES = 0.005, 0.02
 
 
 def require_means(fit, l2, names=None):
@@ -343,7 +343,8 @@ def rake(codes, margins, weight=None, *, names=None, most_steps=1000, tol=1e-11)
         Level of each row in each margin, from 0.
     margins : sequence of m arrays
         Share or total of each level. Where each sums to 1 they are shares, and the weights sum to
-        what the design weights do; else to the margins' common total. Both up to .5 % of rounding.
+        what the design weights do; else to the margins' common total. Shares may be 2 % off by
+        rounding, totals .5 %.
     weight : array, shape (n,), optional
     names : sequence of str, optional
         Of the margins, for messages.
@@ -495,9 +496,15 @@ def shares_of(margins, names, own_total):
                 f"Margin {name} must be shares or totals from 0 up, one a level, not all 0; got "
                 f"{listed(margin.ravel().tolist())}."
             )
-        shares.append(margin / margin.sum())
-        totals.append(margin.sum())
-    if all(abs(total - 1) <= ROUNDED for total in totals):
+        total = margin.sum()
+        if margin.max() <= 1 and (margin % 1).any() and abs(total - 1) > ROUNDED_SHARES:
+            raise CounterweightError(
+                f"Margin {name} has {listed(margin.tolist())}, which are neither shares that sum "
+                "to 1 nor totals: correct them."
+            )
+        shares.append(margin / total)
+        totals.append(total)
+    if all(abs(total - 1) <= ROUNDED_SHARES for total in totals):
         return shares, own_total
     for total, name in zip(totals, names, strict=True):
         if abs(total - totals[0]) > ROUNDED * totals[0]:

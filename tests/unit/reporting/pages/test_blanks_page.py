@@ -55,7 +55,7 @@ def answer(tmp_path, monkeypatch):
     """The answer of a made-up study by what was delivered and what the saved model says."""
     (tmp_path / "own.csv").write_text("x,y\n" + "1,0\n2,1\n3,\n" * 9)
 
-    def made(target, records, weights=None, collect=(), **facts):
+    def made(target, records, weights=None, collect=(), sizes=SIZES, shown=(), **facts):
         entry = {"table": str(tmp_path / "own.csv"), "name": "mine", "outcome": "y"}
         given = {"results": str(tmp_path), "data": str(tmp_path), "seed": 1, "filter_key": "key"}
         named = {"target": "unlabeled"} if target == "unlabeled" else {}
@@ -65,13 +65,14 @@ def answer(tmp_path, monkeypatch):
         first = next(iter(study["methods"]))
         delivered = [{"metric": "delivered", "part": first, "target": target, "value": 1.0}]
         auc = {"metric": "auc", "value": 0.8, "standard_error": 0.01, "target": target}
-        sizes = [{"metric": name, "value": value} for name, value in SIZES.items()]
+        sizes = [{"metric": name, "value": value} for name, value in sizes.items()]
         by_source = {"labels": sizes, first: [auc], "delivered": delivered + records}
         by_source |= {"collect": collect} if collect else {}
         frames = [metrics_table("mine", *one).to_pandas() for one in by_source.items()]
         frame = pd.concat(frames)[[name for name, _ in METRICS]]
         monkeypatch.setattr(page, "facts", lambda numbers: FACTS | facts)
-        made.numbers = StudyNumbers("mine", study_plan(study, plan["metrics"]), frame, tmp_path)
+        told = study_plan(study, plan["metrics"]) | dict(shown)
+        made.numbers = StudyNumbers("mine", told, frame, tmp_path)
         return page.answer(made.numbers)
 
     return made
@@ -220,6 +221,24 @@ def test_others_than_those_of_the_table_are_named_in_question_and_answer(answer,
     assert "an estimated 31.8 % [29.0, 35.0] of them have default = 1" in found.sentence
     assert not any("mean of its column" in text for text in found.files)
     assert page.PAGE.question(None) == f"What would default be among {whom}?"
+
+
+@pytest.mark.parametrize(
+    ("shown", "told"),
+    [
+        ({}, "name a file of people who come later under score, for an answer"),
+        ({"people": True}, "name the table of target under score, for an answer"),
+        ({"new_rows": True}, "Take single answers from mine/new_scores.csv with"),
+    ],
+)
+def test_where_every_row_has_an_outcome_single_answers_are_those_of_new_rows(answer, shown, told):
+    known = {"rows_all": 1000.0, "rows_labeled": 1000.0, "rows_unlabeled": 0.0}
+    records = rated(0.318, 0.29, 0.35, "general") + swept("general")
+    found = answer("general", records, sizes=known, shown=shown, **{"for": "the people of a.csv"})
+    (todo,) = found.todo
+    assert told in todo
+    assert "Rows unlike any labeled" not in [card.label for card in found.cards]
+    assert found.files[0].endswith("for each of the 1,000 rows: known outcomes as they are.")
 
 
 def test_where_much_rests_on_no_data_bounds_stand_in_place_of_an_interval(answer):

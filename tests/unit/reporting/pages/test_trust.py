@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 import report_rates as rates
 from counterweight.numerics.sensitivity import EITHER, MOST
+from counterweight.reporting.charts.selection_figures import _told_of_gamma
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages import trust as page
 from counterweight.reporting.sheets import Line, build
@@ -84,6 +85,8 @@ def test_what_the_range_is_around_is_said(plan, centre, around):
     known = numbers(plan, delivered=CHOSEN + swept("swept_rate", RATE))
     first, second, *_ = page.how_wrong(known)
     assert f"Γ = 1 is {around};" in first and f"22.0 % {centre}, 18.0" in second
+    caption = " ".join(_told_of_gamma(known, [*page.swept_of(known)]))
+    assert f"Γ = 1 is {around}." in caption and caption.count("missing at random") == (not plan)
 
 
 def test_nothing_is_said_where_nothing_was_swept():
@@ -163,6 +166,50 @@ def test_conclusions_say_where_they_turn():
     assert constant.startswith("Ramp decides right more often than one answer for all")
     assert reference.startswith("Ramp decides right less often than Svm") and "2.0" in reference
     assert open_.startswith("12.5 % of the decisions on rows without a label would turn")
+
+
+@pytest.mark.parametrize(
+    ("gain", "ends", "told"),
+    [
+        (3.04, (0.4, 5.7), "Ramp decides right more often than Svm (+3.0 points [0.4, 5.7]): "),
+        (
+            -3.04,
+            (-5.7, -0.4),
+            "Ramp decides right less often than Svm (−3.0 points [−5.7, −0.4]): ",
+        ),
+        (-0.2, (-1.5, 1.1), "Whether Ramp decides right more often than Svm (−0.2 points [−1.5, "),
+        (0.0, (0.0, 0.0), "Whether Ramp decides right more often than Svm (0.0 points"),
+    ],
+)
+def test_a_gain_that_chance_makes_is_no_conclusion(gain, ends, told):
+    above, below = (2.0, 1.0) if gain > 0 else (1.0, 2.0)
+    records = CHOSEN + turning("reference", above=above, below=below)
+    place = {"metric": "right_gain", "part": "reference"}
+    records.append(place | {"value": gain, "standard_error": 1.0})
+    variables = zip(("low", "high"), ends, strict=True)
+    records += [place | {"variable": end, "value": value} for end, value in variables]
+    (text,) = page.conclusions(numbers(delivered=records), "general")
+    assert text.startswith(told)
+    assert ("Γ = 2.0" in text) == told.startswith("Ramp") != ("do not tell" in text)
+
+
+def test_a_rate_whose_interval_holds_that_of_the_labeled_rows_is_not_above_it():
+    records = CHOSEN + swept("swept_rate", RATE) + turning("rate", above=1.5, below=1.0)
+    value = {"metric": "e_value", "part": "rate", "variable": "interval"}
+    for nearer, said in ((1.0, 0), (1.2, 1)):
+        known = numbers(delivered=[*records, value | {"value": nearer}])
+        assert len([*page.conclusions(known, "general")]) == said
+
+
+def test_of_others_than_the_rows_of_the_table_nothing_is_said_of_rows_without_an_outcome():
+    plan = {"at_random": False, "whom": "those that answers are for"}
+    value = {"metric": "e_value", "part": "rate", "value": 2.3}
+    records = CHOSEN + swept("swept_rate", RATE) + [value, value | {"variable": "interval"}]
+    records.append({"metric": "decisions_open", "value": 0.125})
+    known = numbers(plan, delivered=records)
+    told = " ".join([*page.how_wrong(known), *_told_of_gamma(known, [*page.swept_of(known)])])
+    assert "rows without a" not in told and "having no outcome" not in told
+    assert "12.5 % of the decisions on those that answers are for would turn" in told
 
 
 def test_over_repeats_the_range_of_a_breakdown_value_is_told():

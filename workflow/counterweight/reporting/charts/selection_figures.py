@@ -10,6 +10,8 @@ from counterweight.reporting.pages.trust import (
     LOGS_REHEARSED,
     REHEARSALS,
     REHEARSED,
+    assumed_of,
+    blank_of,
     rehearsed_parts,
     scenario_of,
     swept_of,
@@ -18,9 +20,9 @@ from counterweight.reporting.wording import joined_words, number, places_for, to
 from counterweight.tables.parquet import setting_options
 
 _BOUNDS = (
-    "What the rows without a label could make of a number where, at equal features, the odds of "
-    "having none differ between outcomes by a factor of Γ at most: in the band each row takes the "
-    "end that is worst."
+    "What rows without a label could make of a number where, at equal features, the odds of being one of them "
+    "differ between outcomes by a factor of Γ at most from what is assumed: in the band each row "
+    "takes the end that is worst."
 )
 #: Text under each figure.
 CAPTION_BY_NAME = {
@@ -236,13 +238,12 @@ def draw_gamma(study):
 
 def _told_of_gamma(study, shown):
     """The caption, of the lines that are drawn."""
-    yield _BOUNDS
+    yield _BOUNDS.replace("rows without a label", blank_of(study))
     if any(one.common for one in shown):
         yield "Along the dashed lines all rows have the same factor."
     if any(one.chance for one in shown):
         yield "Dotted lines add the sampling error of the band's ends."
-    tilt = "labels are missing as the tilt of the config says"
-    yield f"At Γ = 1 {tilt if study.plan.get('tilt') else 'labels are missing at random'}."
+    yield f"Γ = 1 is {assumed_of(study)}."
     if any(one.truth.known for one in shown):
         yield "Hidden labels are known in studies of public data alone."
 

@@ -123,8 +123,11 @@ def _by_bought(numbers, people, quality, known):
 
 def _todo(numbers):
     """What somebody who has this answer does next."""
-    new = numbers.plan.get("new_rows")
-    file = "scores.csv" if numbers.within == "." else f"{numbers.within}/scores.csv"
+    new, blank = numbers.plan.get("new_rows"), numbers.get("labels", "rows_unlabeled", "").mean
+    file = "new_scores.csv" if not blank else "scores.csv"
+    file = file if numbers.within == "." else f"{numbers.within}/{file}"
+    later = "a file of people who come later"
+    later = "the table of target" if numbers.plan.get("people") else later
     planned, exploring = (
         numbers.get("collect", name, "unlabeled").known
         for name in ("labels_planned", "explore_drawn")
@@ -134,18 +137,23 @@ def _todo(numbers):
             "Find out the outcomes of the rows of collect.csv in their order, fill them in, and "
             "name the file under collected: by them the answer needs no assumption."
         )
-    yield (
-        f"Take single answers from {file} with their intervals, and look at rows that "
-        "are flagged before you decide on them"
-        + ("." if new else "; name a file of people who come later under score.")
-    )
+    if new or blank:
+        yield (
+            f"Take single answers from {file} with their intervals, and look at rows that "
+            f"are flagged before you decide on them{'.' if new else f'; name {later} under score.'}"
+        )
+    else:
+        yield (
+            f"All outcomes in scores.csv are known ones: name {later} under score, for an answer "
+            "to each of them in new_scores.csv."
+        )
     if exploring:
         yield (
             "Decide in favour of each row of explore.csv, which chance has drawn, fill in their "
             "outcomes as they come, and name the file under collected: by them the answer needs no "
             "assumption."
         )
-    elif numbers.plan.get("at_random", True) and not planned:
+    elif numbers.plan.get("at_random", True) and blank and not planned:
         yield (
             "Whether labels are missing at random no table can show. Outcomes of some rows without "
             "one can: collect: {budget: 200} lists those to buy."
@@ -209,6 +217,11 @@ class _People:
         return f"{self.outcome} = {plain or named(value)}"
 
     @property
+    def known(self):
+        """Whether all outcomes are known of those that answers are for."""
+        return not (self.sizes["unlabeled"] or self.saved.get("for"))
+
+    @property
     def blank(self):
         return f"the {number(self.sizes['unlabeled'], 0)} rows without an outcome"
 
@@ -250,7 +263,7 @@ class _People:
 
 def _estimated(people, swept):
     """The first sentence: for the rows that the question names, then for everyone."""
-    given = (people.saved.get("tilt") or {}).get("by") == "rate"
+    given = people.known or (people.saved.get("tilt") or {}).get("by") == "rate"
     guess = "" if given else "an estimated "
     text = people.say(None if people.saved.get("for") else people.whom, people.told(), guess)
     if people.target == "general" and people.sizes["unlabeled"]:
@@ -339,6 +352,8 @@ def _parts(saved):
 def _scores(people):
     """What stands in the file of answers."""
     text = f"scores.csv has an answer for each of the {number(people.sizes['all'], 0)} rows"
+    if not people.sizes["unlabeled"]:
+        return f"{text}: known outcomes as they are."
     if people.saved.get("for"):
         return f"{text}."
     whose = "all" if people.target == "general" else "those without an outcome"
@@ -366,7 +381,8 @@ def _headline_cards(people, swept):
     if people.target == "general" and asked.known and people.sizes["unlabeled"]:
         yield blocks.Card(label("estimated"), *told(asked, people.measure), people.blank)
     known, note = people.mean(), joined_words([people.whom, gamma], "; ")
-    yield blocks.Card(label("estimated"), *told(known, people.measure), note)
+    how = "known" if people.known else "estimated"
+    yield blocks.Card(label(how), *told(known, people.measure), note)
 
 
 def _other_cards(numbers, people, quality, known):
@@ -375,11 +391,10 @@ def _other_cards(numbers, people, quality, known):
         number(people.get(which).mean, 0) for which in ("effective_rows", "rows_outside")
     )
     labeled, blank = (number(people.sizes[which], 0) for which in ("labeled", "unlabeled"))
-    return (
-        blocks.Card(capital(quality.label), *told(known, quality), "cross-validated"),
-        blocks.Card("Rows to learn from", labeled, "", f"worth {worth} once weighted"),
-        blocks.Card("Rows unlike any labeled", outside, "", f"of {blank} without an outcome"),
-    )
+    yield blocks.Card(capital(quality.label), *told(known, quality), "cross-validated")
+    yield blocks.Card("Rows to learn from", labeled, "", f"worth {worth} once weighted")
+    if people.sizes["unlabeled"]:
+        yield blocks.Card("Rows unlike any labeled", outside, "", f"of {blank} without an outcome")
 
 
 def _assumes(saved):

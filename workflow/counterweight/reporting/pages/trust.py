@@ -5,7 +5,16 @@ from dataclasses import dataclass
 
 from counterweight.numerics.sensitivity import EITHER, MOST, TWICE, turn_sentence
 from counterweight.reporting.numbers import Estimate
-from counterweight.reporting.sheets import Bound, Column, Line, Sheet, digits_of, each_of, in_words
+from counterweight.reporting.sheets import (
+    Bound,
+    Column,
+    Line,
+    Sheet,
+    digits_of,
+    each_of,
+    gap_in_words,
+    in_words,
+)
 from counterweight.reporting.wording import (
     TARGETS,
     Measure,
@@ -85,10 +94,8 @@ class Swept:
     @property
     def sentence(self):
         """The range at Γ = 2 and the estimate, around which it is."""
-        centre = (
-            "if missing at random" if self.numbers.plan.get("at_random", True) else "as assumed"
-        )
-        centre = "with the tilt" if self.numbers.plan.get("tilt") else centre
+        words = ("if missing at random", "as assumed", "with the tilt")
+        centre = assumed_of(self.numbers, *words)
         middle = self.told(self.at(1.0, "least").mean)
         error = ", sampling error included" if self.chance else ""
         return f"{self.title}: {middle} {centre}, {self.range(TWICE)} at Γ = {TWICE:g}{error}"
@@ -124,6 +131,13 @@ def swept_of(numbers, target=None):
         yield Swept(numbers, source, metric, target, name, title, common, truth)
 
 
+def assumed_of(numbers, random="missing at random", other="what is assumed", tilt="the tilt"):
+    """What Γ = 1 is, in print: labels missing at random, what a weighting assumes, or a tilt."""
+    if numbers.plan.get("tilt"):
+        return tilt
+    return random if numbers.plan.get("at_random", True) else other
+
+
 def outcome_of(numbers):
     """The outcome whose rate is told, in print."""
     return numbers.plan.get("outcome") or "outcome = 1"
@@ -132,6 +146,11 @@ def outcome_of(numbers):
 def whom_of(numbers, target):
     """Whose rows, in print."""
     return numbers.plan.get("whom") or AMONG.get(target, target)
+
+
+def blank_of(numbers, word="label"):
+    """Those whose outcome nobody sees, in print."""
+    return numbers.plan.get("whom") or f"rows without {'an' if word == 'outcome' else 'a'} {word}"
 
 
 def reference_of(numbers):
@@ -165,13 +184,11 @@ def how_wrong(numbers):
     shown = list(swept_of(numbers))
     if not shown:
         return
-    around = "missing at random" if numbers.plan.get("at_random", True) else "what is assumed"
-    around = "the tilt" if numbers.plan.get("tilt") else around
     yield (
         "How wrong it could be: labels may be missing for reasons that no column shows. Γ says by "
         "what factor, at equal features, the odds of an outcome may differ from what is assumed "
-        f"of rows without a label. Γ = 1 is {around}; Γ = {TWICE:g}, odds at most twice or half "
-        "as large, is a point of reference and no estimate: no data tell Γ."
+        f"of {blank_of(numbers)}. Γ = 1 is {assumed_of(numbers)}; Γ = {TWICE:g}, odds at most twice or "
+        "half as large, is a point of reference and no estimate: no data tell Γ."
     )
     reference = reference_of(numbers)
     if shown[0].source != GIVEN and reference:
@@ -201,36 +218,56 @@ def conclusions(numbers, target):
     main, whom = numbers.delivered[0] or numbers.main, whom_of(numbers, target)
     for source in dict.fromkeys((GIVEN, reference_of(numbers))):
         side, known = turns(numbers, source, "rate", target) if source else ("", Estimate())
-        if side:
+        nearer = numbers.get(source, "e_value", target, part="rate", variable="interval")
+        if side and not nearer.mean <= 1:
             rate = f"rate of {outcome_of(numbers)}"
             what = rate if numbers.measured("swept_rate", target) else "mean outcome"
             yield turn(f"The {what} among {whom} is {side} that of the labeled rows", known)
             break
     for source in (GIVEN, main):
         others = numbers.places("part", source, "turns_at", target) if source else []
-        for other in others:
-            side, known = turns(numbers, source, other, target)
-            if other == "rate" or not side:
-                continue
-            against = "one answer for all"
-            if other != "constant":
-                against = numbers.label(numbers.baseline if other == "reference" else other)
-            more = {"above": "more", "below": "less"}[side]
-            yield turn(f"{numbers.label(main)} decides right {more} often than {against}", known)
+        yield from _against(numbers, source, [one for one in others if one != "rate"], target)
         if others:
             break
     yield from by_columns(numbers, target)
     share = numbers.get(GIVEN, "decisions_open", target)
     if share.known:
         yield (
-            f"{percent(share.mean)} of the decisions on rows without a label would turn if their "
-            f"odds were {TWICE:g} times as large, or as small (estimates between 1/3 and 2/3)."
+            f"{percent(share.mean)} of the decisions on {blank_of(numbers)} would turn if "
+            f"their odds were {TWICE:g} times as large, or as small (estimates between 1/3 "
+            "and 2/3)."
+        )
+
+
+def _against(numbers, source, others, target):
+    """Sentences on whether the main method decides right more often than others.
+
+    Of rows that tell no difference it is said that they do not.
+    """
+    main, open_ones = numbers.label(numbers.delivered[0] or numbers.main), []
+    for other in others:
+        side, known = turns(numbers, source, other, target)
+        gain = numbers.get(source, "right_gain", target, part=other)
+        size = f"({gap_in_words(gain, numbers.measure('right_gain'))})" if gain.known else ""
+        against = "one answer for all"
+        if other != "constant":
+            against = numbers.label(numbers.baseline if other == "reference" else other)
+        if gain.known and gain.low <= 0 <= gain.high:
+            open_ones.append(f"{against} {size}")
+        elif side:
+            more = {"above": "more", "below": "less"}[side] + " often than " + against
+            yield turn(joined_words([f"{main} decides right {more}", size], " "), known)
+    if open_ones:
+        yield (
+            f"Whether {main} decides right more often than {listing(open_ones)} the labeled rows "
+            "do not tell."
         )
 
 
 def by_columns(numbers, target):
     """Sentences on the E-value, and on a hidden column as strong as the strongest that is seen."""
-    whom = "rows without an outcome"
+    whom = blank_of(numbers, "outcome")
+    without = "being one of them" if numbers.plan.get("whom") else "having no outcome"
     found = numbers.get(GIVEN, "e_value", target, part="rate")
     nearer = numbers.get(GIVEN, "e_value", target, part="rate", variable="interval")
     if found.known:
@@ -240,7 +277,7 @@ def by_columns(numbers, target):
         )
         text = (
             f"To make the {what} of {whom} that of the labeled ones, a hidden column would have to "
-            f"go both with having no outcome and with the outcome by {by} of {_factor(found.mean)} "
+            f"go both with {without} and with the outcome by {by} of {_factor(found.mean)} "
             "beyond all columns (E-value)"
         )
         if nearer.mean > 1:

@@ -130,7 +130,7 @@ MISTAKES = {
     # Numbers.
     "not a number": ("test_share: .nan\n", "test_share is nan"),
     "infinite": ("seed: .inf\n", "seed is inf"),
-    "huge": (f"repeats: {10**30}\n", "greater than the maximum of 10000"),
+    "huge": (f"repeats: {10**30}\n", "it must be at most 10000"),
     "none": ("repeats: 0\n", "repeats is 0"),
     "negative": ("seed: -1\n", "seed is -1"),
     "half": ("repeats: 2.5\n", "repeats must be of type integer, not number"),
@@ -236,7 +236,7 @@ MISTAKES = {
     "to the base of sixty": ("seed: 1:30\n", "1:30 is read as 90: put it in quotes"),
     "a quoted octal": ('repeats: "010"\n', "Write 10 without quotes"),
     "a point in a count": ("repeats: 3.0\n", "repeats must be of type integer, not number (3.0)"),
-    "a seed of forty figures": (f"seed: {'9' * 40}\n", "greater than the maximum"),
+    "a seed of forty figures": (f"seed: {'9' * 40}\n", "it must be at most"),
     "a sign that is not seen": (study(new='label: "a\\u202eb"'), "not seen (U+202E)"),
     "an escape": (study() + '    title: "a\\u001b[31mb"\n', "not seen (U+001B)"),
     # Names of files and folders.

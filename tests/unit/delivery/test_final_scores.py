@@ -163,3 +163,19 @@ def test_rows_later_than_all_have_the_error_of_a_new_block_of_time():
     alike = rng.permutation(np.repeat([-1.0, 1.0], 250))
     assert variance_of_block(data, tested, alike, weight)[1] < 0.01
     assert variance_of_block(SimpleNamespace(later=None), tested, alike, weight) is None
+
+
+def test_a_code_of_unknown_that_no_row_with_an_outcome_has_is_fine(tmp_path):
+    """Of several values beside the positive one all others are a 0 then."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=300)
+    y = np.where(x + rng.normal(size=300) > 0, "too much", rng.choice(["right", "too little"], 300))
+    y = np.where(rng.random(300) < 0.3, "no answer", y)
+    frame = pd.DataFrame({"who": np.arange(300), "x": x, "y": y})
+    outcome = {"column": "y", "positive": "too much", "missing": "no answer"}
+    study = {"models": [{"model": "logistic"}]}
+    _, files = delivered(tmp_path, frame, outcome=outcome, study=study)
+    scores = read_table(files["scores"])
+    assert (scores["labeled"].astype(bool) == (y != "no answer")).all()
+    facts = load(files["model"]).facts
+    assert facts["classes"] == facts["names"] == ["not too much", "too much"]

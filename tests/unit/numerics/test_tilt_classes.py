@@ -82,6 +82,16 @@ def test_moments_solve_their_equation():
     np.testing.assert_allclose(true_by_told @ one.shares, [0.2, 0.2, 0.6], atol=1e-12)
 
 
+@pytest.mark.parametrize(("rows", "told"), [(8, "chance does that"), (8_000, "are not alike")])
+def test_a_share_below_0_is_chance_unless_it_is_far_below(rows, told):
+    """In the target fewer rows are foretold as class 2 than there would be of the others alone."""
+    told_as = np.tile([0, 0, 0, 2, 1, 1, 1, 2, 2, 2, 2, 0], rows // 4)
+    y = np.tile([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2], rows // 4)
+    target = np.eye(3)[np.tile([0, 1], 2 * rows)]
+    found = class_shares(np.eye(3)[told_as], y, target, by="moments")
+    assert found.shares[2] < 0 and told in found.told[0]
+
+
 def test_other_features_of_a_class_are_no_label_shift():
     rng = np.random.default_rng(3)
     (x, y), (x_target, _) = drawn(4_000, LABELED, rng), drawn(4_000, LABELED, rng)

@@ -54,7 +54,7 @@ ROOT = Path(__file__).resolve().parents[3]
         (("test_share",), float("nan"), "test_share is nan: give a number"),
         (("studies", "one", "models", 0, "l2"), float("inf"), r"models\[0\].l2 is inf"),
         (("studies", "one", "weighting", 0, "max_weight"), float("nan"), "max_weight is nan"),
-        (("repeats",), 1e30, "greater than the maximum"),
+        (("repeats",), 1e30, "it must be at most 10000"),
         (("studies", 1), {}, "studies has the name 1, which YAML does not read as text"),
         (("studies", "a" * 300), {}, "a name of 300 letters"),
         (("studies", "one", "models", 0, "name"), "m" * 300, "a name of 300 letters"),

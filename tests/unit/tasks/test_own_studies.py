@@ -22,6 +22,7 @@ HEADERS = {
     "no_id.csv": "age,sex,old,score,when,branch,size,ok,offer,came",
 }
 BLANKS = {"table": "people.csv", "outcome": "y"}
+HECKMAN = {"weighting": "heckman"}
 OFFERS = {"table": "people.csv", "offer": "offer", "answer": "came"}
 LOG = {"table": "log.csv", "reward": "clicked", "propensity": "p", "policies": {"new": "q"}}
 PROMISES = BLANKS | {"promises": ["coverage(a) >= 0.8"], "groups": {"a": {"sex": "f"}}}
@@ -49,6 +50,13 @@ BY_HEADER = [
         "few.csv has no column 'sex', which target.columns names",
     ),
     (BLANKS | {"target": {"table": "new.csv", "weight": "w"}}, "which target.weight names"),
+    (BLANKS | {"weights": HECKMAN | {"exclusion": "brunch"}}, "exclusion names (is it 'branch'?)"),
+    (BLANKS | {"weights": HECKMAN | {"exclusion": "y"}}, "'y', from which nothing is learned"),
+    (
+        BLANKS | {"weights": {"weighting": "rosset", "features": ["sex", "hight"]}},
+        "which weights.features names",
+    ),
+    (BLANKS | {"tilt": {"times": 0}}, "tilt.times is 0: it must be above 0."),
     (BLANKS | {"score": "few.csv", "columns": {"keep": ["sex"]}}, "new rows need it, too"),
     (BLANKS | {"keep_rate": "rat"}, "which keep_rate names"),
     (
@@ -110,7 +118,18 @@ def test_what_a_header_tells_is_told_before_anything_runs(
     assert status == 1 and sentence in told and told.count("\n") == 1
 
 
-@pytest.mark.parametrize("given", [BLANKS, OFFERS, LOG, SCORED, PANEL, PROMISES])
+@pytest.mark.parametrize(
+    "given",
+    [
+        BLANKS,
+        BLANKS | {"weights": HECKMAN | {"exclusion": "branch=a"}},
+        OFFERS,
+        LOG,
+        SCORED,
+        PANEL,
+        PROMISES,
+    ],
+)
 def test_a_header_with_all_names_is_fine(given, tmp_path, monkeypatch, capsys):
     status, out, _ = checked_by_header(given, tmp_path, monkeypatch, capsys)
     assert status == 0 and "To be looked at" not in out

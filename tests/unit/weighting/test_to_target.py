@@ -9,7 +9,7 @@ from counterweight.plan.own import with_own_tables
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.tables.saved_form import read_saved
 from counterweight.tasks import missing_outcomes
-from counterweight.weighting.to_target import to_target
+from counterweight.weighting.to_target import _typed, to_target
 from delivering import Own
 
 #: One method, where it is the weights that are asked about.
@@ -143,6 +143,7 @@ def test_known_margins_are_met_and_their_mean_is_right(people, tmp_path):
     assert abs(known["value"] - population["spend"].mean()) < 2.5 * known["standard_error"]
     facts = read_saved(files["model"]).facts
     assert facts["for"] == "people with the given margins of “woman”, “region” and “age”"
+    assert "difference was 0." in facts["target"][1] and " and is 0; " in facts["target"][1]
 
 
 def test_rows_without_an_outcome_tell_what_margins_do_not(people, tmp_path):
@@ -296,3 +297,13 @@ def test_margins_that_cannot_be_met_are_told(people, tmp_path, margins, sentence
     with pytest.raises(CounterweightError) as caught:
         delivered(tmp_path, people[2], {"margins": margins})
     assert sentence in str(caught.value) and len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("levels", [(True, False), ("ja", "nein"), (1, 0)])
+def test_levels_of_a_boolean_are_told_by_the_words_of_the_table(levels):
+    values = pd.Series([1.0, 0.0, np.nan, 1.0])
+    form = {"true": "ja", "false": "nein"}
+    margin = dict(zip(levels, (0.3, 0.7), strict=True))
+    named, told = _typed(values, "boolean", margin, form)
+    assert told == {"ja": 0.3, "nein": 0.7}
+    assert named.dropna().tolist() == ["ja", "nein", "ja"] and named.isna().tolist()[2]

@@ -222,8 +222,10 @@ def _support(given, data, weight, chance):
 
 def _facts(given, data, tested, frame, name, model, why):
     """What is kept with the model: names of the outcome's classes, columns, the method."""
-    seen, column = frame[data.labeled], given["outcome"]["options"]["column"]
-    y, _, words = configured("outcome", given["outcome"])(seen, data.types)
+    column = given["outcome"]["options"]["column"]
+    # Of all rows: a code of unknown is in none that has an outcome.
+    y, _, words = configured("outcome", given["outcome"])(frame, data.types)
+    seen, y = frame[data.labeled], y[data.labeled]
     told = data.types.get(column), data.forms.get(column)
     methods, method = given["methods"], given["methods"][name]
     # Of outcomes that are all known nothing is taken for granted.

@@ -359,9 +359,12 @@ def _by_means(z, y, z_target, p_target, by):
     if not 0 < rate < 1:
         told = ""
         if not 0 <= rate <= 1:
+            beyond = min(rate, 1 - rate)
+            of_target = z_target.std() / np.sqrt(len(z_target))
+            error = np.hypot(of_target, (1 + abs(beyond)) * noise) / abs(way)
             told = (
                 f"The weight of label {int(rate < 0)} comes out as {min(weights):.3g}, below 0: "
-                "the features given the label are not alike in both populations."
+                + _below_0(beyond, error, "label")
             )
         return _at_end(by, float(rate > 0), weights, told)
     spread = rate * (1 - rate)
@@ -399,6 +402,13 @@ def _by_rate(p, y, p_target, rate, fitted):
         float(np.sqrt(labeled @ labeled) / slope),
         float(q.std() / np.sqrt(len(q)) / slope),
     )
+
+
+def _below_0(share, error, what):
+    """Why a share comes out below 0: label shift does not hold, or it is chance."""
+    if share < -2 * error:
+        return f"the features given the {what} are not alike in both populations."
+    return f"chance does that, at a standard error of {error:.2g} of a share of {share:.2g}."
 
 
 def _at_end(by, rate, weights=None, told=""):
@@ -673,13 +683,14 @@ def _shares_by_moments(p, y, p_target, labeled):
     back = np.linalg.inv(joint)
     weight = back @ target
     shares = weight * labeled
-    told = tuple(
-        f"The share of class {k} comes out as {shares[k]:.3g}, below 0: the features given the "
-        "class are not alike in both populations."
-        for k in np.flatnonzero(shares < 0)
-    )
     own = np.eye(K)
     of_target = (own[told_of] - target) @ (back * labeled[:, None]).T / len(told_of)
     of_joint = (own[told_as] * weight[y][:, None] - joint @ weight) / len(y)
     of_labeled = weight * (own[y] - labeled) / len(y) - of_joint @ (back * labeled[:, None]).T
+    error = np.sqrt(np.square(of_labeled).sum(axis=0) + np.square(of_target).sum(axis=0))
+    told = tuple(
+        f"The share of class {k} comes out as {shares[k]:.3g}, below 0: "
+        + _below_0(shares[k], error[k], "class")
+        for k in np.flatnonzero(shares < 0)
+    )
     return shares, (of_labeled, of_target), told

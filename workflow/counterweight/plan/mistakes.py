@@ -198,6 +198,15 @@ def condition_mistakes(path, condition):
     return []
 
 
+#: What a number must be, by the rule that it breaks.
+_LIMITS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "above",
+    "maximum": "at most",
+    "exclusiveMaximum": "below",
+}
+
+
 @functools.cache
 def _validator():
     """A validator to which 3.0 is no whole number: what is counted is written without a point."""
@@ -253,6 +262,8 @@ def _sentences(error, place):
         return [f"{where} {named} {said}: {NAMES[error.validator_value]}."]
     if rule in ("minItems", "minProperties", "minLength") and not given:
         return [f"{where} is empty: give something, or leave the key out."]
+    if rule in _LIMITS:
+        return [f"{where} is {said}: it must be {_LIMITS[rule]} {error.validator_value:g}."]
     if rule == "uniqueItems":
         return [f"{where} names something twice: {listed(given)}."]
     return [f"{where} is {said}: {error.message}."]

@@ -461,7 +461,7 @@ def check_headers(plan):
         _refuse_absent(path, names, "keep_rate.where", components.columns_of_condition(kept))
         _check_target(study, path, names, reading)
         if {"outcome", "offer", "balance"} & dataset["roles"].keys():
-            _features(study, dataset, names)
+            _check_weightings(study, path, names, _features(study, dataset, names))
         if "outcome" in dataset["roles"] and "keep_rate" in study["labeling"]["options"]:
             _refuse_blanks(path, dataset["roles"]["outcome"]["column"], reading)
         if study.get("score"):
@@ -552,6 +552,22 @@ def _check_target(study, path, names, reading):
             _refuse_absent(options["table"], others, "target.columns", by)
             weight = options.get("weight")
             _refuse_absent(options["table"], others, "target.weight", [weight] if weight else [])
+
+
+def _check_weightings(study, path, names, features):
+    """Refuse columns that weightings go by and that are none, or none that is learned from."""
+    for spec in study["weightings"].values():
+        for key in ("exclusion", "features"):
+            asked = spec["options"].get(key) or []
+            for name in [asked] if isinstance(asked, str) else asked:
+                # A feature is called as its column, with what is meant of it behind.
+                if not any(name.startswith(column) for column in names):
+                    _refuse_absent(path, names, f"weights.{key}", [name])
+                if name in names and name not in features:
+                    raise CounterweightError(
+                        f"weights.{key} names {name!r}, from which nothing is learned: it has a "
+                        "role, or is ignored. Name another column."
+                    )
 
 
 def _of_new_rows(study, dataset, names, reading):

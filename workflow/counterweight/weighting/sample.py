@@ -163,8 +163,8 @@ class Adjusted:
         lines = [
             f"{n:,} rows stand for {stands} by {METHODS[self.method]}, over "
             f"{table['column'].nunique()} columns.",
-            f"The mean standardised difference was {self.mean_difference_before:.3g} and is "
-            f"{self.mean_difference_after:.3g}; the largest left is {abs(worst['after']):.2g} "
+            f"The mean standardised difference was {_small(self.mean_difference_before)} and is "
+            f"{_small(self.mean_difference_after)}; the largest left is {_small(worst['after'])} "
             f"({name}).",
             f"The price is a design effect of {self.design_effect:.2f}: the rows are worth "
             f"{self.effective_rows:,.0f} of equal weight, and the largest weight is "
@@ -180,6 +180,11 @@ class Adjusted:
     def _repr_html_(self):
         said = dict(enumerate(self.summary().split("\n"), start=1))
         return html_facts("Adjusted", said) + self.balance().round(3).to_html(index=False, border=0)
+
+
+def _small(difference):
+    """The size of a standardised difference in print: what is next to nothing is 0."""
+    return f"{abs(difference):.2g}" if abs(difference) >= 5e-5 else "0"
 
 
 def percent(share):

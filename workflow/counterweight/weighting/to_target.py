@@ -110,6 +110,7 @@ def to_target(
     columns=None,
     weight=None,
     method=None,
+    forms=None,
 ):
     """Labeled rows weighted to a reference sample, or to known margins.
 
@@ -125,6 +126,8 @@ def to_target(
         Largest weight, in mean weights.
     table, margins, columns, weight, method
         See `OPTIONS` and `counterweight.weighting.sample.Sample.adjust`.
+    forms : dict, optional
+        How texts of columns were read, by column.
 
     Returns
     -------
@@ -138,8 +141,11 @@ def to_target(
         by = list(columns or features)
         target = Sample(population[[*by, *([weight] if weight else [])]], weight=weight)
     else:
-        target = {column: _typed(frame, types, column, told) for column, told in margins.items()}
-        by = None
+        target, by = dict(margins), None
+        for column in types.keys() & margins.keys():
+            told = types[column], margins[column], (forms or {}).get(column, {})
+            values, target[column] = _typed(frame[column], *told)
+            frame = with_columns(frame, {column: values})
     sample = Sample(with_columns(frame, {name: np.asarray(design)}), weight=name, columns=by)
     effect = None
     if population is not None and method in (None, "cbps"):
@@ -151,15 +157,22 @@ def to_target(
     return adjusted, raw / raw.mean()
 
 
-def _typed(frame, types, column, told):
-    """A margin whose levels are written as the column has them."""
-    if column not in types or {*told} <= {"mean", "sd"} or types[column] == "text":
-        return dict(told)
-    values, made = frame[column], {}
+def _typed(values, kind, told, form):
+    """A column and its margin, levels written alike in both.
+
+    Those of a boolean are the words that its texts were read by, of numbers the numbers.
+    """
+    if kind == "text" or {*told} <= {"mean", "sd"}:
+        return values, dict(told)
+    made, named = {}, values.astype(object)
     for level, share in told.items():
         there = equal(values, level, text=False)
-        made[values[there].iloc[0] if there.any() else level] = share
-    return made
+        value = values[there].iloc[0] if there.any() else level
+        if kind == "boolean" and there.any():
+            value = form.get("true" if value else "false", str(level))
+            named[there] = value
+        made[value] = share
+    return named if kind == "boolean" else values, made
 
 
 def weighted_to_target(data, table, reading, spec):
@@ -180,7 +193,7 @@ def weighted_to_target(data, table, reading, spec):
     known = population is not None and {*features} <= {*population.columns}
     if not (known or data.labeled.all()):
         told = rows, data.types, data.weight, population, features, most
-        whole, _ = to_target(*told, **options)
+        whole, _ = to_target(*told, **options, forms=data.forms)
         weight = free_name("weight of the target", rows.columns)
         population = with_columns(rows[features], {weight: whole.weights.to_numpy()})
         options, said = {"weight": weight}, whole.summary().split("\n")
@@ -193,6 +206,7 @@ def weighted_to_target(data, table, reading, spec):
         features,
         most,
         **options,
+        forms=data.forms,
     )
     return *made, population, options["weight"], said
 

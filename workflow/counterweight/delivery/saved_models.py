@@ -189,9 +189,8 @@ class SavedModel:
         for at in np.flatnonzero(moved | beyond):
             parts = []
             if moved[at]:
-                parts.append(
-                    f"its mean is {in_figures(total[at] / rows[at])}, {in_figures(mean[at])} in the fit"
-                )
+                new, old = in_figures(total[at] / rows[at]), in_figures(mean[at])
+                parts.append(f"its mean is {new}, {old} in the fit")
             if beyond[at]:
                 parts.append(f"{outside[at] / rows[at]:.1%} are outside its range in the fit")
             name = self.encoder.features_[at].name

@@ -420,10 +420,9 @@ class Comparison:
         if self.gain.value == 0:
             return f"{a} and {b} have the same {name}, {in_figures(self.loss_a, 3)}."
         side = "smaller" if self.gain.value > 0 else "larger"
-        return (
-            f"{a} has a {side} {name} than {b}, {in_figures(self.loss_a, 3)} against "
-            f"{in_figures(self.loss_b, 3)}: {in_figures(abs(self.gain.value), 3)}, or {_errors(abs(self.errors))}."
-        )
+        losses = f"{in_figures(self.loss_a, 3)} against {in_figures(self.loss_b, 3)}"
+        gain = f"{in_figures(abs(self.gain.value), 3)}, or {_errors(abs(self.errors))}"
+        return f"{a} has a {side} {name} than {b}, {losses}: {gain}."
 
 
 def better(loss_a, loss_b, weight=None, group=None, level=0.95):

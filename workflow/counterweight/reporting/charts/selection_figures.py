@@ -20,9 +20,9 @@ from counterweight.reporting.wording import joined_words, number, places_for, to
 from counterweight.tables.parquet import setting_options
 
 _BOUNDS = (
-    "What rows without a label could make of a number where, at equal features, the odds of being one of them "
-    "differ between outcomes by a factor of Γ at most from what is assumed: in the band each row "
-    "takes the end that is worst."
+    "What rows without a label could make of a number where, at equal features, the odds of being "
+    "one of them differ between outcomes by a factor of Γ at most from what is assumed: in the band "
+    "each row takes the end that is worst."
 )
 #: Text under each figure.
 CAPTION_BY_NAME = {

@@ -183,23 +183,16 @@ def _tried(component, method, data, repeat, target, tried, streams, most):
         yield tuple(own.items()), float(of_test @ loss)
 
 
-#: A path is followed to so many times what was best of it in the folds so far; in folds of enough
-#: rows to so many.
-FURTHER, LITTLE = 5, 2
+#: A path is followed to so many times what was best of it in the folds so far.
+FURTHER = 5
 
 
-def narrowed(component, tried, best, enough=False):
-    """Values that are still tried after some folds, of which the setting `best` lost least.
-
-    Those of a path up to some times the best; of other options all, but where the folds had
-    `enough` rows the best alone.
-    """
+def narrowed(component, tried, best):
+    """Values that are still tried after some folds, of which the setting `best` lost least."""
     path = getattr(component, "PATH", None)
-    left = {name: (best[name],) for name in tried} if enough else dict(tried)
-    if path in tried:
-        most = (LITTLE if enough else FURTHER) * best[path]
-        left[path] = tuple(size for size in tried[path] if size <= most)
-    return left
+    if path not in tried:
+        return tried
+    return tried | {path: tuple(size for size in tried[path] if size <= FURTHER * best[path])}
 
 
 def held_out_answers(component, options, tried, fitted, X, target="general"):

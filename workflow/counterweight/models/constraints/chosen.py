@@ -73,9 +73,7 @@ LENGTHS = (1.0, 0.9, 1.1, 0.8, 1.25)
 #: Begins the names of the arrays of each part, with its number.
 PART = "part{}_"
 #: Rows that choose: of more, an even share of every data set and class.
-ASKED_ROWS = 10_000
-#: Rows of a part by which values of what a candidate leaves open are given up but the best.
-ENOUGH = 1000
+ASKED_ROWS = 20_000
 
 
 class Part(NamedTuple):
@@ -352,14 +350,6 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         told = problem.costing(expected), self._parted(samples)[1], lines, self.repairs_
         judge(rule, problem, *told, *how)
 
-    def _problem_of(self, samples, rows):
-        """Objective and constraints on some rows alone; None where a rate has nothing there."""
-        try:
-            one = self._repair_problem(samples.only(rows))
-        except CounterweightError:
-            return None
-        return one._replace(positive=one.positive[:, rows], negative=one.negative[:, rows])
-
     def _crossed_fits(self, part, X, samples, seen, fold, rng, rival, problem):
         """Rules of a candidate under constraints: one for each value of what it leaves open.
 
@@ -367,23 +357,18 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         """
         component, options = load("model", part.model), dict(part.options)
         tried = choices_of(component, component(**options).get_params(), int(seen.sum()))
-        found, groups = [], self._parted(samples)[1]
+        found = []
         for setting in settings(tried):
             own = part._replace(options=options | setting)
-            found.append(Rule(_named(own, setting), [own], np.ones(1), 0.0, np.zeros(len(X))))
-        for k in range(self.folds):
-            held = fold == k
-            for rule in found:
-                told = samples.only(~held), rng
-                model = self._fitted_part(rule.parts[0], X, *told, judged=False)
+            rule = Rule(_named(own, setting), [own], np.ones(1), 0.0, np.zeros(len(X)))
+            for k in range(self.folds):
+                held = fold == k
+                model = self._fitted_part(own, X, samples.only(~held), rng, judged=False)
                 rule.scores[held] = model.decision_function(X[held])
-            if rival:
-                told = problem, fold <= k, HOPELESS
-                found = [r for r in found if not _clearly(rival.decided, r.scores > 0, *told)]
-            if len(found) > 1 and (held & samples.main).sum() >= ENOUGH:
-                some = self._problem_of(samples, held)
-                some = some and Repairs(some, None if groups is None else groups[held])
-                found = [min(found, key=lambda r: some.of(r.scores[held]).key)] if some else found
+                if rival and _clearly(rival.decided, rule.scores > 0, problem, fold <= k, HOPELESS):
+                    break
+            else:
+                found.append(rule)
         return found
 
     def _crossed_chances(self, part, X, samples, seen, fold, rng):
@@ -414,8 +399,7 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
                 loss = samples.weight[held][own] @ (np.logaddexp(0, f) - y * f)
                 losses[key] = losses.get(key, 0.0) + loss
             best = min(losses, key=losses.get)
-            enough = seen[held].sum() >= ENOUGH
-            tried = narrowed(component, tried, dict(best), enough) if seen[held].any() else tried
+            tried = narrowed(component, tried, dict(best)) if seen[held].any() else tried
             losses = {key: losses[key] for key in (tuple(s.items()) for s in settings(tried))}
         own = part._replace(options=options | dict(best))
         return Rule(_named(own, {}), [own], np.ones(1), 0.0, answers[best])

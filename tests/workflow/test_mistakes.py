@@ -73,7 +73,7 @@ MISTAKES = {
     "tab": ("studies:\n\tmine: 3\n", "is not valid YAML near line 2"),
     "utf-16": (STUDY.encode("utf-16"), "case.yaml is not UTF-8 text (byte 0xff at 0): save"),
     "latin-1": ("families: {a: café}\n".encode("latin1"), "is not UTF-8 text (byte 0xe9 at "),
-    "nul": (b"repeats: 3\x00\n", "control characters are not allowed"),
+    "nul": (b"repeats: 3\x00\n", "special characters are not allowed."),
     "cut off": ("studies: {mine: \n", "is not valid YAML"),
     "two documents": ("repeats: 3\n---\nrepeats: 4\n", "found another document"),
     "unknown anchor": ("studies: *a\n", "undefined alias"),

@@ -89,7 +89,7 @@ def test_duckdb_is_read_and_typed(tmp_path, out):
         "ok": "boolean",
         "day": "date",
         "code": "text",
-        "clock": "text",
+        "clock": "number",
     }
     assert made.frame["price"].tolist() == [0, 1.5, 3, 4.5]
     assert made.frame["day"].tolist() == [18262, 18263, 18264, 18265]

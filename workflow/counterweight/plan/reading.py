@@ -214,9 +214,9 @@ def _read(path, what):
         mark = getattr(error, "problem_mark", None)
         where = f" near line {mark.line + 1}" if mark else ""
         wrong = "cannot be taken as it stands" if isinstance(error, _Odd) else "is not valid YAML"
+        told = getattr(error, "problem", None) or getattr(error, "reason", None) or error
         raise CounterweightError(
-            f"The {what} {path} {wrong}{where}: "
-            f"{' '.join(str(getattr(error, 'problem', None) or error).split())}."
+            f"The {what} {path} {wrong}{where}: {' '.join(str(told).split())}."
         ) from error
     except (RecursionError, ValueError) as error:
         raise CounterweightError(

@@ -145,7 +145,7 @@ def test_actions_that_were_never_logged_are_named():
         place | {"variable": name, "value": share} for name, share in (("c", 0.3), ("d", 0.01))
     ]
     (told,) = page._never_logged(numbers(labels=labels, new=policy(0.06, 0.02, 0.005)))
-    assert "that rule takes: 'c' in 30.0 % of the rows and 'd' in 1.0 % of the rows." in told
+    assert "that rule takes: “c” in 30.0 % of the rows and “d” in 1.0 % of the rows." in told
 
 
 def test_support_is_told_in_words_with_its_rows():

@@ -156,8 +156,8 @@ def _never_logged(numbers):
             (action, numbers.get(_LOG, "action_unlogged", part=column, variable=action).mean)
             for action in numbers.places("variable", _LOG, "action_unlogged", part=column)
         ]
-        shares = listing(f"{action!r} in {percent(share)} of the rows" for action, share in found)
-        yield f"The log never has an action that {column} takes: {shares}."
+        shares = listing(f"“{action}” in {percent(share)} of the rows" for action, share in found)
+        yield f"The log never has an action that {named(column)} takes: {shares}."
 
 
 def _same(numbers, line):

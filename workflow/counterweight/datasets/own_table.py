@@ -113,6 +113,7 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None, ask=Tr
             table.made[name] = "empty in every row: left out"
             continue
         asked, format_ = wanted.get(name, (None, None))
+        given_text = typed and asked is None
         if cell.words is None and asked == "dates" and format_:
             cell = cell.as_texts()
         if cell.words is None:
@@ -121,11 +122,11 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None, ask=Tr
             try:
                 kind, values, note, form = interpreted(cell, asked, format_, given, comma)
             except Unclear as error:
-                if ask and not (typed and asked is None):
+                if ask and not given_text:
                     raise
                 cell.doubts.append(str(error).removeprefix(f"{where}: ").rstrip("."))
                 kind, values, note, form = "text", cell.texts(), "", {}
-            if typed and asked is None and kind == "number" and form != formats.CLOCK:
+            if given_text and kind == "number" and form != formats.CLOCK:
                 if form:
                     cell.doubts.append("its texts are numbers: name it under columns.numbers")
                 kind, values, note, form = "text", cell.texts(), "", {}

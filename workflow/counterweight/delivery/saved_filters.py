@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,14 +19,7 @@ from counterweight.errors import CounterweightError, in_figures, listed
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.numerics.checks import with_columns
-from counterweight.numerics.coins import (
-    VARIABLE,
-    Key,
-    canonical_ids,
-    key_of_seed,
-    person_uniforms,
-    read_key,
-)
+from counterweight.numerics.coins import Key, canonical_ids, key_of_seed, person_uniforms, read_key
 from counterweight.numerics.geometry import interpolated_rows
 from counterweight.numerics.groups import drawn_parts
 from counterweight.plan.components import load, reference
@@ -543,12 +535,6 @@ def key_of_filter(key):
         raise CounterweightError(
             "key is the text of a key, and has to be the path of the file that holds it: keep the "
             "text out of programs and logs."
-        )
-    if key is None and VARIABLE not in os.environ and not Path(KEY_FILE).exists():
-        raise CounterweightError(
-            f"There is no key at {KEY_FILE}: the filter's decisions are drawn by the key that it "
-            "was made with. Say where it is, as in accept(frame, key=...), with the file that "
-            f"filter_key in the config names, or set the variable {VARIABLE}."
         )
     return read_key(KEY_FILE if key is None else key)
 

@@ -114,7 +114,8 @@ def read_key(path):
     except FileNotFoundError:
         raise CounterweightError(
             f"There is no key at {path}: the filter's decisions are drawn by the key that it was "
-            f"made with. Put that file back, or set the variable {VARIABLE}."
+            "made with. Put that file back, say where it is, as in accept(frame, key=...) with the "
+            f"file that filter_key in the config names, or set the variable {VARIABLE}."
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise CounterweightError(

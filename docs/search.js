@@ -31,7 +31,7 @@ const posted = (places) => {
   return all;
 };
 
-let pages, sections, roots;
+let pages, sections, roots, often;
 const indexed = (places, weights) => {
   const size = mean(places, (one) => one.fields.text.length), heads = 1 + mean(places, (one) => (one.fields.heads || []).length);
   places.forEach((one) => {
@@ -64,10 +64,12 @@ const build = (docs) => {
   sections = indexed(all, OF_SECTION);
   pages = indexed([...homes.values()], OF_PAGE);
   roots = new Map();
+  often = new Map([...pages.posted].map(([word, there]) => [word, there.size]));
   for (const word of pages.posted.keys()) roots.set(rootOf(word), [...(roots.get(rootOf(word)) || []), word]);
 };
 
-// Of a word of the query: the words of the docs that it is, begins, is of one root with, or is near in meaning to, and how much each counts.
+// Of a word of the query: the words of the docs that it is, begins, is of one root with, or is near in meaning to, and how much each counts;
+// of one that nowhere stands, the word that was meant.
 const meant = (word, _, asked) => {
   const own = stem(word), found = new Map();
   const add = (one, share) => { if (pages.posted.has(one) && share > (found.get(one) || 0)) found.set(one, share); };
@@ -76,6 +78,7 @@ const meant = (word, _, asked) => {
   if (word.length > 2) for (const one of pages.posted.keys())
     if (one.startsWith(word) || (own.length > 3 && one.startsWith(own))) add(one, BEGUN * Math.sqrt(own.length / one.length));
   near(own, asked.map(stem)).forEach((one) => add(one, NEAR));
+  if (!found.size) add(meantBy(own, often), BEGUN);
   return { own, found };
 };
 // How rare the word is among places: by the word itself, or by what is found in its stead.

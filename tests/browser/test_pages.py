@@ -105,11 +105,13 @@ QUERIES = {
     "shifted": "Shifted mixture",
     "means over 20": "Means over 20 random splits",
     "rival": "oracle",
+    "proprensity": "propensity score",
+    "weihgted regresion": "Weighted regression",
 }
 
 
 @pytest.mark.parametrize("name", ("report.html", "report/kakadu.html"))
-def test_thirty_queries_find_what_is_wanted_first(shown, results, name):
+def test_queries_find_what_is_wanted_first(shown, results, name):
     with pages.opened(shown, results / name) as (page, problems):
         page.locator("#find input").focus()
         page.wait_for_function("self.found && self.found.length > 20")
@@ -124,6 +126,18 @@ def test_thirty_queries_find_what_is_wanted_first(shown, results, name):
         page.fill("#find input", "c3")
         page.locator("#find li a").first.click()
         page.wait_for_url("**#claim-c3")
+
+
+def test_a_misspelt_word_is_told_and_a_place_stands_once(shown, results):
+    with pages.opened(shown, results / "report.html") as (page, _):
+        page.locator("#find input").focus()
+        page.wait_for_function("self.found && self.found.length > 20")
+        page.fill("#find input", "Weihgted regression")
+        assert page.locator("#find p").inner_text().endswith(" for “weighted regression”")
+        places = page.locator("#find li a").evaluate_all("all => all.map(e => e.href)")
+        assert len(places) == len({*places}) > 1
+        page.fill("#find input", "zzxxqq")
+        assert page.locator("#find p").inner_text() == "Nothing found"
 
 
 def test_tables_sort_by_a_click(shown, results):

@@ -539,3 +539,53 @@ REPORT_FRESH = {
         "clicks_budget",
     ],
 }
+
+#: Of the report, blind: written with twenty others before the search was mended by those (12 of
+#: them stood first, then 17); some are misspelt. Of a whole run 17 stood first, then 18.
+REPORT_BLIND = {
+    "cutting planes": [
+        "fairness_",
+        "churn",
+        "coverage_unlabeled",
+        "neyman_pearson",
+        "egregious",
+        "odds_",
+        "opportunity_",
+        "family-dataset_constraints",
+    ],
+    "brier": ["#term-brier-score"],
+    "thomson sampling": ["bandit_"],
+    "gender gap hiring": ["fairness_sex", "family-dataset_constraints"],
+    "race": ["adult_filter"],
+    "california": ["/ca_"],
+    "gaussian mixtures": ["adult_married", "straight", "curved"],
+    "missing labels": ["family-selection_bias", "adult_m"],
+    "claim b12": ["#claim-B12"],
+    "Z07": ["#claim-Z07"],
+    "false negatives": ["false-negative-rate", "neyman_pearson"],
+    "confidence intervals": ["#term-95"],
+    "can I trust this": ["#trust"],
+    "demographic parrity": ["family-dataset_constraints", "fairness_"],
+    "p-values": ["#term-p-value"],
+    "odds equal for women": ["odds_adult"],
+    "fairness": ["family-dataset_constraints", "fairness_"],
+    "revenue predicted": ["#term-predicted-revenue"],
+    "which method is best": ["#methods", "which-method"],
+    "unmeasured confounders": ["#term-at-which", "#term-that-holds", "family-selection_bias"],
+}
+
+#: Of the docs, misspelt by a letter.
+DOCS_MISSPELT = {
+    "snakmake module": ["own_table/workflow"],
+    "excell file": ["own_table/reading"],
+    "disclosivty limit": ["families/balanced_filters", "own_table/panel", "reference/glossary"],
+    "demografic parity": [
+        "families/constraints",
+        "own_table/promises",
+        "tutorials/promises",
+        "reference/glossary",
+    ],
+    "slurrm": ["docs/cluster"],
+    "leakge": ["own_table/columns", "reference/glossary"],
+    "notebok": ["notebooks/"],
+}

@@ -1,6 +1,6 @@
-// Terms of the field that say the same, for the search of the report and of the docs.
+// Terms of the field that say the same, and words misspelt, for the search of the report and of the docs.
 globalThis.SAME = [
-  "auc; auroc; area under the curve; area under the roc curve", "rmse; root mean squared error", "fpr; false positive rate; false alarms",
+  "auc; auroc; area under the curve; area under the roc curve", "rmse; root mean squared error", "r2; r squared; coefficient of determination", "fpr; false positive rate; false alarms",
   "fnr; false negative rate; missed positives", "tpr; true positive rate; recall", "mar; missing at random", "mcar; missing completely at random",
   "mnar; nmar; missing not at random; non-ignorable", "ips; ipw; inverse propensity scoring; inverse propensity weighting; inverse probability weighting",
   "snips; self-normalised ips; self-normalised importance sampling; hajek", "dr; doubly robust", "ess; effective sample size; effective rows",
@@ -18,7 +18,7 @@ globalThis.NEAR_WORDS = [
   "blank missing unlabeled unknown empty", "price offer discount amount fee", "fair fairness parity discrimination equal",
   "group gender sex race protected sensitive women men", "click log impression event", "label outcome target annotation",
   "judge rater annotator human", "refused rejected declined denied", "approved accepted granted admitted",
-  "applicant candidate customer client borrower", "dropped discarded removed downsampled subsampled",
+  "applicant candidate customer client borrower", "dropped discarded removed thrown lost downsampled subsampled",
   "interval uncertainty confidence sure margin", "buy purchase collect acquire", "sales revenue earnings profit",
   "predict score estimate foretell forecast", "model classifier predictor learner", "fast slow speed runtime long",
   "crash error fail failure problem", "drift shift monitoring", "report page", "save store persist", "columns features variables covariates",
@@ -28,3 +28,24 @@ globalThis.NEAR_WORDS = [
   "assumption assume suppose", "policy strategy action", "value worth", "recommender ranking recommendation ads", "cluster machines nodes",
   "docker container", "importance influence", "marriage married", "old previous earlier", "people person user household", "attribute column",
 ].map((line) => line.split(" "));
+// The word that was meant by one that stands nowhere: of the same first letter, and one slip away, or two in eight letters (a letter changed,
+// left out, added or swapped with the next); of several the nearest, then the one said most. `often` is how often each word is said.
+globalThis.meantBy = (word, often) => {
+  const slips = (other) => {
+    let older = [], old = [...Array(other.length + 1).keys()];
+    for (let i = 1; i <= word.length; i++) {
+      const row = [i];
+      for (let j = 1; j <= other.length; j++) {
+        row[j] = Math.min(old[j] + 1, row[j - 1] + 1, old[j - 1] + (word[i - 1] !== other[j - 1]));
+        if (word[i - 1] === other[j - 2] && word[i - 2] === other[j - 1]) row[j] = Math.min(row[j], older[j - 2] + 1);
+      }
+      [older, old] = [old, row];
+    }
+    return old[other.length];
+  };
+  const most = /[\d_]/.test(word) ? 0 : word.length > 7 ? 2 : word.length > 3 ? 1 : 0, found = [];
+  if (most) often.forEach((count, one) => {
+    if (one[0] === word[0] && one.length > 3 && Math.abs(one.length - word.length) <= most) found.push([slips(one), -count, one]);
+  });
+  return found.filter(([far]) => far <= most).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map((one) => one[2])[0] || word;
+};

@@ -48,7 +48,7 @@ const entry = ([title, href, note, words, names]) => {
   // A page is also known by its study's name, that of its file.
   const study = href.includes("#") || names ? "" : href.split("/").pop().replace(".html", "");
   const head = stems(title), roots = head.map(rootOf), also = study.split("_").map(stem), text = new Set(stems(`${words} ${note} ${names}`));
-  return {title, note, href, low: title.toLowerCase(), head, roots, text, flat: [joined(head), joined(also), joined([...text])], names: [...names.split(" "), study, study.replace(/_/g, " ")]};
+  return {title, note, href, low: title.normalize("NFKC").toLowerCase(), said: `${title} ${words} ${note} ${names}`, head, roots, text, flat: [joined(head), joined(also), joined([...text])], names: [...names.split(" "), study, study.replace(/_/g, " ")]};
 };
 const here = location.pathname.split("/").pop();
 const link = href => { const [path, hash] = href.split("#"); return hash && path.split("/").pop() === here ? "#" + hash : `${known.root}/${href}`; };
@@ -73,10 +73,21 @@ const load = () => {
 input.onfocus = load;
 find.hidden = false;
 // Exact names and titles first, then by how much of the query stands in title, study and text: rare words count for more, and a
-// title of which more is said; other terms of the field for less.
+// title of which more is said; other terms of the field and tables for less. A word that stands nowhere is taken for the nearest.
 const sought = q => {
   const all = q.match(/[\p{L}\p{N}_]+/gu) || [], said = all.filter(w => !SMALL.has(w));
   return (said.length ? said : all).map(w => [w, stem(w), near(stem(w), all.map(stem))]);
+};
+// How often each word is said; what is sought by another word counts as said.
+let often = new Map(), counted = null;
+const spelled = q => {
+  if (counted !== places) {
+    counted = places; often = new Map();
+    const near = [...(self.SAME || []), ...(self.NEAR_WORDS || [])].flat();
+    [...places.map(p => p.said), ...near].forEach(text => new Set(wordsOf(text)).forEach(w => often.set(w, (often.get(w) || 0) + 1)));
+  }
+  const there = w => SMALL.has(w) || often.has(w) || places.some(p => p.text.has(stem(w)) || p.roots.includes(rootOf(stem(w))) || p.flat.some(t => t.includes(w)));
+  return q.replace(/[\p{L}\p{N}_]+/gu, w => !self.meantBy || there(w) ? w : self.meantBy(w, often));
 };
 const rarity = words => words.map(([w, own]) => {
   const count = places.filter(p => p.head.includes(own) || p.text.has(own)).length || places.filter(p => p.flat.some(t => t.includes(" " + w))).length;
@@ -95,17 +106,20 @@ const rank = (p, {q, words, rare, total}) => {
 };
 input.oninput = () => {
   load();
-  const asked = variants(input.value.toLowerCase().trim()).map(q => [q, sought(q)]).filter(([, words]) => words.length), words = asked.length ? asked[0][1] : [];
+  const typed = input.value.toLowerCase().trim(), right = spelled(typed);
+  const asked = variants(right).map(q => [q, sought(q)]).filter(([, words]) => words.length), words = asked.length ? asked[0][1] : [];
   const ways = asked.map(([q, words]) => { const rare = rarity(words); return {q, words, rare, total: rare.reduce((a, b) => a + b, 0)}; });
-  const found = !words.length ? [] : places.map(p => [Math.min(...ways.map((way, k) => rank(p, way) + (k ? .6 : 0))), p.title.length, p]).filter(r => r[0] < 9).sort((a, b) => a[0] - b[0] || a[1] - b[1]).slice(0, 20).map(r => r[2]);
+  const all = !words.length ? [] : places.map(p => [Math.min(...ways.map((way, k) => rank(p, way) + (k ? .6 : 0))) + (p.note.startsWith("table in ") ? .1 : 0), p.title.length, p]).filter(r => r[0] < 9).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(r => r[2]);
+  // A place stands once, by what fits best.
+  const once = new Set(), found = all.filter(p => !once.has(p.href) && once.add(p.href)).slice(0, 20);
   find.classList.toggle("busy", words.length > 0);
   hits.replaceChildren(...found.map(p => {
     const li = document.createElement("li"), a = document.createElement("a"), small = document.createElement("small");
     a.href = p.href; a.textContent = p.title; small.textContent = p.note; a.append(small); li.append(a);
     return li;
   }));
-  told.classList.toggle("sr", found.length > 0 || !words.length);
-  told.textContent = words.length ? (found.length ? `${found.length} found` : "Nothing found") : "";
+  told.classList.toggle("sr", found.length > 0 && right === typed || !words.length);
+  told.textContent = words.length ? (found.length ? `${found.length} found` : "Nothing found") + (right === typed ? "" : ` for \u201c${right}\u201d`) : "";
 };
 find.onkeydown = e => {
   const stops = [input, ...$$("a", hits)], at = stops.indexOf(document.activeElement);

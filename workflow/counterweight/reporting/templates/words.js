@@ -12,7 +12,8 @@ let nearStems;
 const near = (own, asked) => (nearStems ??= (globalThis.NEAR_WORDS || []).map((line) => line.map(stem))).filter((line) => line.includes(own)).flat().filter((one) => !asked.includes(one));
 const SMALL = new Set(("a all an and any are as at be been but by can could did do does for from get had has have how i if in into is it its me more much my no not of " +
   "on or our should so than that the their them then there these they this to use used using want was we were what when where which who whose why will with work works would you your").split(" "));
-const stems = (text) => (text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) || []).map(stem);
+const wordsOf = (text) => text.normalize("NFKC").toLowerCase().match(/[\p{L}\p{N}_]+/gu) || [];
+const stems = (text) => wordsOf(text).map(stem);
 const joined = (words) => ` ${words.join(" ")} `;
 // A query, and the same in other terms of the field.
 const variants = (query) => {

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.delivery import saved_filters as ft
-from counterweight.delivery.final_filters import describe_held_out, saved_filter
+from counterweight.delivery.final_filters import delivered_records, describe_held_out, saved_filter
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import TabularEncoder
 from counterweight.models.filter_card import card
@@ -253,6 +253,8 @@ def test_only_who_is_accepted_is_released_unless_more_is_asked_for(made, tmp_pat
     assert all(
         again.held["released", "value", -1] >= again.held["released", "value", i] for i in range(3)
     )
+    known = {r["part"]: r["value"] for r in delivered_records(again) if r["metric"] == "released"}
+    assert known["all of them together"] == again.held["released", "bound", -1] > known["leaf"]
     text = card(again)
     # The note says the group itself: nothing is farther from the shares of all than that.
     most = 1 - made.Z[made.test].mean(axis=0).min()

@@ -302,13 +302,18 @@ def test_a_log_without_a_zero_needs_the_rows_before(tmp_path):
 
 
 def test_a_lift_is_the_ratio_of_values():
-    known = values_of(a_log(20_000, np.random.default_rng(23)))
+    frame = a_log(20_000, np.random.default_rng(23))
+    known = values_of(frame)
     for key, lift in known.lifts.items():
         assert lift.value == pytest.approx(known.values[key].value / known.logged.value - 1)
         truth = TRUTH[key[0]] / TRUTH[""] - 1
         assert lift.low < truth < lift.high
         gain = known.differences[key[0], "", key[1]]
         assert (lift.low > 0) == (gain.low > 0)
+    for less, told in ((0.02, True), (0.5, False)):  # Over what may be a loss there is none.
+        lower = values_of(frame.assign(clicked=frame["clicked"] - less))
+        assert (lower.logged.low > 0) == told == np.isfinite(tables_of(lower)[0]["lift"][1])
+        assert all(np.isfinite(lift.value) == told for lift in lower.lifts.values())
 
 
 @pytest.mark.parametrize("limit", ["clip", "switch", "shrink"])

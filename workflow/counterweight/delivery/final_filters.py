@@ -509,7 +509,8 @@ def delivered_records(saved):
 
     ``delivered`` (1; the part is the method), ``certified`` (1 or 0) and, of the held-out rows,
     ``disclosivity`` and ``disclosivity_at_most``, ``acceptance_rate``, ``imbalance``,
-    ``imbalance_before``, ``distorted``; ``released`` by released column, at most.
+    ``imbalance_before``, ``distorted``; ``released`` by released column, at most, and where it is
+    several of all of them together.
     """
     facts, held = saved.facts, saved.held
     place = {"repeat": 0, "target": "test", "setting": facts["setting"]}
@@ -522,9 +523,10 @@ def delivered_records(saved):
         values["confidence"] = held["level", "value", -1]
     records = [{"metric": "delivered", "value": 1.0, "part": facts["method"]}]
     records += [{"metric": name, "value": value} for name, value in values.items()]
+    released = dict(enumerate(saved.release if held else ()))
+    released |= {-1: "all of them together"} if len(released) > 1 else {}
     records += [
         {"metric": "released", "part": name, "value": held["released", "bound", i]}
-        for i, name in enumerate(saved.release)
-        if held
+        for i, name in released.items()
     ]
     return [place | record for record in records]

@@ -136,7 +136,8 @@ class LogValues:
     ``logged`` is the value of the policy that made the log, ``values`` and ``support`` go by policy
     and estimator, ``differences`` (paired, policy minus other; the other may be `LOGGED`) by
     policy, other and estimator, ``lifts`` (``value / value of the logging policy - 1``, paired) by
-    policy and estimator, ``lost`` (mean of what weights lost where they are limited) by policy. Of
+    policy and estimator, NaN where that value may be below 0 and is not above it beyond its
+    interval, ``lost`` (mean of what weights lost where they are limited) by policy. Of
     the ``estimators`` the first is the one that answers go by: SNIPS, or IPS where rows of reward 0
     were kept at a rate below 1, since the few that are left make the sum of weights uncertain, and
     IPS needs them for their number only. ``effective_rows`` are of the weights k.
@@ -232,6 +233,9 @@ def values_of_sums(
         made[key] = Ratio(*[math.nan] * 4) if gone else one
     lost = {key[1]: one for key, one in made.items() if key[0] == "lost"}
     made = _with_bias(made, {name: _bias_range(one, bounds) for name, one in lost.items()}, bounds)
+    if bounds[0] < 0 and not made["value", LOGGED, "mean"].low > 0:
+        # A share of a loss, or of what may be one, has the sign of neither.
+        made |= {key: Ratio(*[math.nan] * 4) for key in made if key[0] == "lift"}
 
     def told(kind):
         own = ((key, one) for key, one in made.items() if key[0] == kind and key[1])

@@ -35,7 +35,7 @@ TASK_BY_NAME = {
 #: rows stand for others that were dropped.
 FEATURES_BY_NAME = {"kept_log": True}
 COMPLETE_BY_NAME = {"kept_log": True}
-KEPT_BY_NAME = {"kept_log": True}
+KEPT_BY_NAME = {"kept_log": True, "kept_numbers": True}
 #: The value of its policies is known to nobody.
 OWN_LOG_BY_NAME = {"own_log": True}
 #: The rows that a keep rate is of.

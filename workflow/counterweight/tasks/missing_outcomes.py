@@ -608,6 +608,7 @@ def shown(study):
     return {
         "whom": "those that answers are for" if elsewhere else "",
         "people": any(spec["options"]["table"] for spec in elsewhere),
+        "thinned": components.declared("labeling", study["labeling"]["rule"], "KEPT", False),
         "delivered": {"method": (study.get("deliver") or {}).get("method")},
         "tilt": study["tilt"],
         "at_random": all(

@@ -77,6 +77,16 @@ def test_the_answer_says_what_is_promised_for_new_people(small):
     assert page.answer(numbers).sentence.startswith("Alpha_beta, α = 0.2")
 
 
+def test_what_is_released_beside_the_leaf_is_told_where_it_tells_more(small):
+    place = {"repeat": 0, "target": "test", "setting": "alpha=0.2", "metric": "released"}
+    told = place | {"part": "all of them together", "value": 0.351}
+    more = metrics_table("s", "delivered", [told]).to_pandas()
+    numbers = numbers_of(pd.concat([small, delivered(), more]), filters.settings_of(given=GIVEN))
+    (text,) = page._released(numbers, 0.25)
+    assert "all columns together at most 0.351" in text
+    assert not [*page._released(numbers, 0.351)]
+
+
 def test_people_who_told_no_group_are_to_be_asked_once(small):
     settings = filters.settings_of(given=GIVEN)
     assert [*page._next_to_ask(numbers_of(small, settings))] == []

@@ -76,7 +76,8 @@ def answer(numbers):
     if saved.get("collected"):
         return _by_bought(numbers, people, quality, known[method])
     sentence = _bounded(people) if people.unsupported else _estimated(people, swept)
-    whom = saved.get("for") or FOR[target]
+    stand = f"have the features of {saved.get('for') or FOR[target]}"
+    stand = "stand for those that were dropped" if people.thinned else stand
     of_all = " It is that of all of them only if the condition of the first sentence holds."
     more = (
         "" if people.supported.known else _apart(numbers, target),
@@ -88,7 +89,7 @@ def answer(numbers):
     rest = (
         *_wrong(numbers, saved, target, swept),
         _resting(people) if people.supported.known else "",
-        f"On held-out labeled rows, weighted to have the features of {whom}, "
+        f"On held-out labeled rows, weighted to {stand}, "
         f"{_delivered(numbers, saved)} has {quality.label} {in_words(known[method], quality)}"
         + (", before the tilt." if saved.get("tilt") else ".")
         + (of_all if swept else ""),
@@ -222,6 +223,11 @@ class _People:
         return not (self.sizes["unlabeled"] or self.saved.get("for"))
 
     @property
+    def thinned(self):
+        """Whether rows stand for others, of reward 0, that a log dropped."""
+        return self.numbers.plan.get("thinned", False)
+
+    @property
     def blank(self):
         return f"the {number(self.sizes['unlabeled'], 0)} rows without an outcome"
 
@@ -229,6 +235,8 @@ class _People:
     def whom(self):
         """Those that answers are for."""
         everyone = f"all {number(self.sizes['all'], 0)} rows"
+        if self.thinned:
+            everyone = "all rows of the log, those that were dropped included"
         return self.saved.get("for") or (self.blank if self.target == "unlabeled" else everyone)
 
     @property
@@ -284,7 +292,8 @@ def _estimated(people, swept):
 
 def _designed(people):
     """That rows count by weights of their own, where they do."""
-    return "weighted by design, " if people.saved.get("designed") else ""
+    designed = people.saved.get("designed") and not people.thinned
+    return "weighted by design, " if designed else ""
 
 
 def _bounded(people):
@@ -353,7 +362,8 @@ def _scores(people):
     """What stands in the file of answers."""
     text = f"scores.csv has an answer for each of the {number(people.sizes['all'], 0)} rows"
     if not people.sizes["unlabeled"]:
-        return f"{text}: known outcomes as they are."
+        kept = " The rows that were dropped are not in it." if people.thinned else ""
+        return f"{text}: known outcomes as they are.{kept}"
     if people.saved.get("for"):
         return f"{text}."
     whose = "all" if people.target == "general" else "those without an outcome"

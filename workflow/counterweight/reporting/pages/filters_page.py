@@ -526,6 +526,7 @@ def of_delivered(numbers, about):
         f"{'Certified' if certified == 1 else 'Not certified'}: for new people like {like} a leaf "
         f"of the filter tells at most {number(bound, 3)} about anybody's group{limit}, with "
         f"{level}. It was not fitted to the rows that show this.",
+        *_released(numbers, bound),
         *_untold_groups(numbers),
         *bought_of_filter(numbers),
         *planned_of_filter(numbers),
@@ -539,6 +540,17 @@ def of_delivered(numbers, about):
     points = [("among all", Estimate(before), ""), ("accepted", Estimate(reached), "main")]
     points = Points(points, "distance of shares from the target")
     return Answer(sentence, more, cards, points, rest, todo)
+
+
+def _released(numbers, bound):
+    """A sentence on what is released beside the leaf, where it tells more than the leaf may."""
+    place = {"setting": given_setting(numbers), "part": "all of them together"}
+    known = numbers.get("delivered", "released", "test", **place).mean
+    if known > bound:
+        yield (
+            f"What the filter releases (release) tells more: all columns together at most "
+            f"{number(known, 3)}, and filter.md has each of them."
+        )
 
 
 def _untold_groups(numbers):

@@ -174,7 +174,7 @@ def _verdict(gain):
 def _said(numbers, line, base, measure):
     """``New would earn 0.066 [0.064, 0.069] a row, 0.029 [0.027, 0.031] more than ...``."""
     gain = _gain(numbers, line)
-    verdict, share = _verdict(gain), gain.mean / abs(base.mean) if base.mean else math.nan
+    verdict, share = _verdict(gain), gain.mean / base.mean if base.low > 0 else math.nan
     text = f"{line.label} would earn {in_words(value_of(numbers, line), measure)} a row"
     if _same(numbers, line):
         text += f", as much as {_OWN}: it is the same policy, so the gain is exactly 0"

@@ -65,6 +65,18 @@ def test_measures_are_of_all_rows_that_there_were(played):
         assert abs(error["value"] - spread) < 4 * error["standard_error"]
 
 
+def test_the_mean_is_of_all_rows_that_there_were_with_the_error_of_those_that_were_dropped(played):
+    frame, _, files = played
+    told = pd.read_parquet(files["metrics"]).query("metric == 'target_mean'")
+    mean, low, high = told["value"]
+    assert low < frame["spent"].mean() < high and low < mean < high
+    # A zero stands for 20 where one in 20 was kept: so far would other draws have been.
+    zero = (frame["spent"] == 0).sum()
+    rows = 20 * np.random.default_rng(5).binomial(zero, RATE, 4_000) + len(frame) - zero
+    means = frame["spent"].sum() / rows
+    assert (high - low) / (2 * 1.96) == pytest.approx(means.std(), rel=0.1)
+
+
 def test_what_is_given_away_tells_new_rows_of_the_whole_log(played):
     _, _, files = played
     new, _ = a_game(30_000, 2)

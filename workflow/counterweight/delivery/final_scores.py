@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from counterweight.delivery.saved_scores import CalibrationBand, SavedScores
 from counterweight.errors import in_figures, listed
@@ -478,7 +479,12 @@ def _means(saved, data, tested, scores, held_out, given, by_weights):
     mean = float(np.average(estimate, weights=design))
     rows = len(estimate)
     if not blank.any():
-        return [("", Estimate(mean, 0.0, mean, mean, rows, float(rows), 1.0))], []
+        error = 0.0
+        if given.get("thinned"):
+            # A row of outcome 0 was kept by a draw of its own, and stands for those that were not.
+            error = float(np.sqrt(design * (design - 1) @ (estimate - mean) ** 2) / design.sum())
+        ends = around(mean, ndtri(0.975) * error, _bounds(tested)) if error else (mean, mean)
+        return [("", Estimate(mean, error, *map(float, ends), rows, float(rows), 1.0))], []
     expected, residual = estimate[blank], tested.y - held_out
     weight = tested.to_hidden(given["target"])
     noise = expected * (1 - expected)

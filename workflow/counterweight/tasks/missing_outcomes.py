@@ -499,6 +499,7 @@ def plan_deliver(plan, study, at):
         "tilt": study["tilt"],
         "influence": _influence(study),
     }
+    given |= {"thinned": True} if _thinned(study) else {}
     elsewhere = next(
         (spec for spec in study["weightings"].values() if spec["weighting"] == ELSEWHERE), None
     )
@@ -524,6 +525,11 @@ def _assumed(study, spec):
     weighting = study["weightings"].get(_to_the_target(study), {"weighting": None, "options": {}})
     pair = declared_assumption(weighting["weighting"], spec["model"])
     return assumed(pair, weighting["options"], "{whom}")
+
+
+def _thinned(study):
+    """Whether the table is a log that kept a part of its rows of outcome 0."""
+    return components.declared("labeling", study["labeling"]["rule"], "KEPT", False)
 
 
 def _influence(study):
@@ -608,7 +614,7 @@ def shown(study):
     return {
         "whom": "those that answers are for" if elsewhere else "",
         "people": any(spec["options"]["table"] for spec in elsewhere),
-        "thinned": components.declared("labeling", study["labeling"]["rule"], "KEPT", False),
+        "thinned": _thinned(study),
         "delivered": {"method": (study.get("deliver") or {}).get("method")},
         "tilt": study["tilt"],
         "at_random": all(

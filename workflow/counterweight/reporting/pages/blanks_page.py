@@ -220,7 +220,7 @@ class _People:
     @property
     def known(self):
         """Whether all outcomes are known of those that answers are for."""
-        return not (self.sizes["unlabeled"] or self.saved.get("for"))
+        return not (self.sizes["unlabeled"] or self.saved.get("for") or self.thinned)
 
     @property
     def thinned(self):

@@ -107,6 +107,13 @@ def test_revenue_by_person_and_costs_that_are_spent_anyway():
     assert (rich.choice == -1).mean() > 0.9
 
 
+def test_a_limit_that_nobody_meets_leaves_nobody():
+    p, quality, _ = people(5, 300)
+    for least in (1.0, 9.0, 1e6):
+        found = allot(p, 1 - OFFERS, [Limit("quality", quality.max() + least - quality, 1.0, 0.0)])
+        assert (found.choice == -1).all() and found.value == found.used["quality"] == 0
+
+
 def test_limits_that_cannot_be_kept_are_refused():
     p, quality, _ = people(5, 300)
     with pytest.raises(CounterweightError, match="No offers keep the limit capacity"):

@@ -84,6 +84,8 @@ def test_revenue_by_points_and_costs_are_what_they_say(saved):
         saved.allot(blank, quality={"column": "grade", "least": 3})
     with pytest.raises(CounterweightError, match="Nobody has the value 'east'"):
         saved.allot(people, share=("town", "east", 0.2))
+    with pytest.raises(CounterweightError, match=f"nobody has more than {people['grade'].max():g}"):
+        saved.allot(people, quality=("grade", people["grade"].max() + 1))
 
 
 def test_a_table_of_ones_own_has_limits_and_an_experiment_by_config(tmp_path):

@@ -77,7 +77,7 @@ def test_a_gain_is_told_by_its_interval_and_beside_what_the_log_earned(gain, hal
 @pytest.mark.parametrize(
     ("support", "weight", "told"),
     [
-        (page.THIN, 1.0, "few rows of the log carry the value."),
+        (page.THIN, 1.0, "few rows of the log carry the value or its error."),
         (page.OUTSIDE, 0.75, "25.0 % of what it does is not in the log, or the propensities are"),
         (page.DOUBTFUL, 1.25, "its weights average 1.25 and not 1, so the propensities are too"),
     ],
@@ -92,6 +92,7 @@ def test_what_is_not_to_be_relied_on_is_said_and_stands_behind(support, weight, 
     assert found.sentence.startswith("Low would earn")
     assert f"Do not rely on it: {told}" in found.more[0]
     assert ("or the keep rate is not right" in found.more[0]) == (support != page.THIN)
+    assert ("same propensities as High" in found.sentence) == (support == page.DOUBTFUL)
     assert [card.label for card in found.cards][1:] == ["Low", "High"]
 
 

@@ -215,6 +215,10 @@ class _Programme:
             if dual < least[0]:
                 least = (dual, at)
             edge = (at >= most * (1 - 1e-9)) & (use > bounds + 1e-9 * np.abs(bounds))
+            if dual <= GAP * cuts[0][0] and (use <= bounds).all():
+                # Nothing is left to earn, and on the scale of nothing there is no programme.
+                cuts.append((total, bounds - use, choice))
+                return (dual, at), np.eye(len(cuts))[-1]
             if edge.any() and (most < ceiling).all():
                 most = np.where(edge, 8.0 * most, most)
             elif least[0] - low <= GAP * size or low <= before:
@@ -390,7 +394,14 @@ def allotted(
         limits.append(Limit("budget", 1.0, given, float(budget)))
     if quality is not None:
         column, least = _parts(quality, "column", "least")
-        limits.append(Limit("quality", float(least) - _numbers(frame, column), 1.0, 0.0))
+        short = float(least) - _numbers(frame, column)
+        if len(short) and (short > 0).all():
+            raise CounterweightError(
+                f"quality asks for {float(least):g} of {column} on average among those who are "
+                f"expected to accept, and nobody has more than {float(least) - short.min():g}: ask "
+                "for less."
+            )
+        limits.append(Limit("quality", short, 1.0, 0.0))
     if share is not None:
         column, value, least = _parts(share, "column", "value", "least")
         limits.append(Limit("share", float(least) - _marked(frame, column, value), 1.0, 0.0))

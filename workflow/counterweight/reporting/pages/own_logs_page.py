@@ -189,13 +189,26 @@ def _said(numbers, line, base, measure):
     kept = (numbers.plan.get("log") or {}).get("keep_rate", 1.0)
     rate = " or the keep rate is not right" if kept != 1 else ""
     doubt = {
-        THIN: "few rows of the log carry the value",
+        THIN: "few rows of the log carry the value or its error",
         OUTSIDE: f"{percent(1 - weight)} of what it does is not in the log, or the propensities "
         f"are too high{rate}",
         DOUBTFUL: f"its weights average {weight:.3g} and not 1, so the propensities are too low, "
         f"or its probabilities are not those of the logged actions{rate}",
     }.get(flag(numbers, line))
-    return f"{text}. Do not rely on it: {doubt}." if doubt else f"{text}."
+    if doubt:
+        return f"{text}. Do not rely on it: {doubt}."
+    return f"{text}.{'' if _same(numbers, line) else _shared_doubt(numbers)}"
+
+
+def _shared_doubt(numbers):
+    """That a value rests on propensities which the weights of another policy speak against."""
+    wrong = [line for line in policies(numbers) if flag(numbers, line) == DOUBTFUL]
+    if not wrong:
+        return ""
+    return (
+        f" It rests on the same propensities as {listing(line.label for line in wrong)}, whose "
+        "weights average more than 1: if propensities are too low, this value is off, too."
+    )
 
 
 def _between(numbers, lines, measure):

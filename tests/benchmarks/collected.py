@@ -2,13 +2,14 @@
 
     COUNTERWEIGHT_MIRROR=DATA PYTHONPATH=workflow python tests/benchmarks/collected.py \\
         [coverage] [worth] [refuted] [looks] [events] [--repeats 400]
-        [--tables hmeq,adult,bank,mixed] [--budgets 50,200,1000] [--rows 6000]
+        [--tables hmeq,adult,bank,mixed] [--budgets 50,200,1000] [--rows 6000] [--own]
 
 Prints a table in Markdown for each part. Tables of real people are read from the folder that the
 variable names (as `one_answer.py` does) and sampled once; without it the generated ones are used.
 Labels are missing at ``random`` given the columns, by the ``outcome``, with poor ``overlap``
 (hardly any label beyond the middle of a column), or by a ``hidden`` column. Predictions are those
-of boosting, fitted once to the labels that are there.
+of boosting, fitted once to the labels that are there; with ``--own`` those that a table of one's
+own is given, by the methods that its page compares.
 
 ``coverage``: share of repeats whose interval holds the truth of the rows without a label, for the
 mean, the mean of each of up to four groups, the AUC and the calibration ratio of the predictions.
@@ -36,9 +37,10 @@ from types import SimpleNamespace  # noqa: E402
 import numpy as np  # noqa: E402
 import one_answer  # noqa: E402
 import pandas as pd  # noqa: E402
+from counterweight.answers import missing_outcomes  # noqa: E402
 from counterweight.delivery.bought_file import Events  # noqa: E402
 from counterweight.delivery.collected_answers import PlannedEvents  # noqa: E402
-from counterweight.delivery.label_plans import SMALL, chances_by_place, span_of  # noqa: E402
+from counterweight.delivery.label_plans import SMALL, chances_by_place, spans_of  # noqa: E402
 from counterweight.evaluation.collected import (  # noqa: E402
     collected_by_group,
     collected_calibration,
@@ -63,6 +65,8 @@ from sklearn.model_selection import cross_val_predict  # noqa: E402
 
 TABLES = ("hmeq", "adult", "bank", "mixed")
 SETTINGS = ("random", "outcome", "overlap", "hidden")
+#: Not by default: labels are missing by the outcome, of the other class.
+OTHER = "likelier"
 #: The generated table has its truth by a formula, so it is drawn here.
 REAL = ("hmeq", "adult", "bank")
 
@@ -101,6 +105,8 @@ def labeled(X, y, setting, rng):
         score = 0.3 - 3 * sign * spread[:, strong] - np.log(3) * y
     elif setting == "outcome":
         score = 0.3 - 1.5 * y + spread[:, strong]
+    elif setting == OTHER:
+        score = 1.5 * y - 0.7 + spread[:, strong]
     elif setting == "overlap":
         score = np.where(spread[:, strong] * sign < 0.1, 1.5, -4.0)
     else:
@@ -113,7 +119,7 @@ def labeled(X, y, setting, rng):
 class World:
     """Rows without a label: truth, predictions, groups; and what the labels before show."""
 
-    def __init__(self, name, setting, rows, seed=3):
+    def __init__(self, name, setting, rows, seed=3, own=False):
         X, y, words = table(name, rows)
         known, columns = labeled(X, y, setting, np.random.default_rng(seed))
         X = X[columns]
@@ -122,6 +128,12 @@ class World:
         ).fit(X[known], y[known])
         self.name, self.setting = name, setting
         self.y, self.f = y[~known], model.predict_proba(X[~known])[:, 1]
+        if own:
+            told = pd.Series(y.astype(int), dtype="Int64").where(known)
+            told = words[columns].assign(row_id=np.arange(len(y)), told=told)
+            outcome = {"column": "told", "positive": 1}
+            found = missing_outcomes(told, outcome, id="row_id", target="unlabeled")
+            self.f = found.scores["estimate"].to_numpy(float)[~known]
         few = [column for column in words.columns if 2 <= words[column].nunique(dropna=False) <= 40]
         group = words[few[0]].map(str).to_numpy(dtype=str) if few else np.where(y < 0, "", "")
         names, counts = np.unique(group, return_counts=True)
@@ -217,7 +229,7 @@ def worth(worlds, budgets, repeats):
                 if f is world.f:
                     expected = expected_half_width(chances, np.sqrt(f * (1 - f)))
                     ratios = expected / np.mean(half), np.median(later) / np.mean(half)
-                    low, high = span_of(chances, f)
+                    ((low, high),) = spans_of([chances], f)
                     within = np.mean([low <= one <= high for one in half])
             told = " | ".join(f"{one:.0f}" for one in matched)
             errors = ", ".join(f"{one:.0f}" for one in by_error)
@@ -319,7 +331,7 @@ def of_events(budgets, repeats):
                 if turn < 50:
                     told = SimpleNamespace(told=lambda own=(y, pi, mask, p): own)
                     later += [one for *_, one in rows.after(told).groups(mask, pi)]
-            (expected,), (low, high) = [one for *_, one in rows.groups(mask, pi)], rows.span(pi)
+            ((*_, expected),), ((low, high),) = rows.groups(mask, pi), rows.spans([pi])
             told = [np.mean(held), expected / np.mean(half), np.median(later) / np.mean(half)]
             told.append(np.mean([low <= one <= high for one in half]))
             shown = " | ".join(f"{one:.3f}" for one in told)
@@ -336,13 +348,16 @@ def main():
     parser.add_argument("--settings", default=",".join(SETTINGS))
     parser.add_argument("--budgets", default="50,200,1000")
     parser.add_argument("--rows", type=int, default=6000)
+    parser.add_argument("--own", action="store_true")
     asked = parser.parse_args()
     budgets = [int(one) for one in asked.budgets.split(",")]
     names = [
         name for name in asked.tables.split(",") if name not in REAL or one_answer.DATA.exists()
     ]
     settings = asked.settings.split(",") if {*asked.parts} - {"refuted", "events"} else []
-    worlds = [World(name, setting, asked.rows) for name in names for setting in settings]
+    worlds = [
+        World(name, setting, asked.rows, own=asked.own) for name in names for setting in settings
+    ]
     if "coverage" in asked.parts:
         coverage(worlds, budgets, asked.repeats)
     if "worth" in asked.parts:

@@ -194,12 +194,13 @@ class Rows:
 
     points, cost, least = True, np.array([1.0, 2.0, 3.0, 4.0]), 0.01
 
-    def curves(self, budget):
+    def curves(self, budget, first):
         table = {"budget": [10, budget], "plan": [0.1, 0.05], "wrong": [0.2, np.nan]}
-        return pd.DataFrame(table | {"plain": [0.3, 0.1]})
+        ends = {"low": [0.08, np.nan], "high": [0.15, 0.06]} if first else {}
+        return pd.DataFrame(table | {"plain": [0.3, 0.1]} | ends)
 
-    def span(self, chance):
-        return 0.04, np.nan
+    def spans(self, chances):
+        return [(0.04, np.nan)] * len(chances)
 
     def groups(self, drawn, chance):
         return [("a", drawn.sum(), 0.07), ("b", 0, np.nan)]
@@ -217,6 +218,8 @@ def test_what_is_expected_of_a_plan_is_told_by_budget_and_group():
     assert value["expected_points", "10", "wrong"] == 20.0
     assert value["expected_points", "20", "plain"] == 10.0
     assert ("expected_points", "20", "wrong") not in value
+    assert value["expected_points", "20", "high"] == 6.0
+    assert ("expected_points", "20", "low") not in value
     assert value["planned_points", "", "low"] == 4.0 and ("planned_points", "", "high") not in value
     assert value["labels_planned", "a", ""] == 2 and value[
         "planned_points", "a", ""
@@ -230,4 +233,5 @@ def test_what_is_expected_of_a_plan_is_told_by_budget_and_group():
     told = {one["metric"]: one["value"] for one in told}
     assert told["least_points"] == 1.0 and "budget_needed" not in told
     later = collected_answers.expected_records(plan, Rows(), 20, collect, False)
+    assert not [one for one in later if one.get("variable") in ("low", "high")]
     assert not [one for one in later if one["metric"] == "planned_points" and "part" not in one]

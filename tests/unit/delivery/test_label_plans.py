@@ -9,7 +9,7 @@ from counterweight.delivery.label_plans import (
     asked_to_explore,
     explored,
     moves_of_auc,
-    span_of,
+    spans_of,
 )
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.collected import collected_mean
@@ -80,6 +80,10 @@ def test_what_a_plan_expects_narrows_and_is_what_the_labels_then_give(study):
     plan = saved.collect(frame, 100, key=SEED)
     curve = plan.expected()
     assert (np.diff(curve["plan"]) < 0).all() and (curve["plan"] <= curve["wrong"] + 1e-12).all()
+    ends = curve[["low", "high"]]
+    within = (ends["low"] < curve["plan"]) & (curve["plan"] < ends["high"])
+    # The labels of all rows leave nothing open; of a number odds say nothing.
+    assert within[:-1].all() if saved.binary else ends.isna().all(axis=None)
     answers = plan.with_labels(filled(plan, truth))
     half = (answers.mean.high - answers.mean.low) / 2
     told = curve.loc[curve["budget"] == 100, "plan"].item()
@@ -87,6 +91,7 @@ def test_what_a_plan_expects_narrows_and_is_what_the_labels_then_give(study):
     # The first labels put what is expected right, here where the truth is off what the model says.
     after = plan.expected(filled(plan, truth, 60))
     assert (after["budget"] == curve["budget"]).all()
+    assert [*after] == ["budget", "plan", "wrong", "plain"]
     right = after.loc[after["budget"] == 100, "plan"].item()
     assert half == pytest.approx(right, rel=0.25)
     wanted = saved.collect(frame, half_width=told * 1.0001, key=SEED)
@@ -215,7 +220,7 @@ def test_mistakes_end_in_one_sentence(study):
 def test_the_range_of_a_half_width_is_that_of_the_odds_it_goes_over():
     """Of rows that are alike it goes as their spread, which is largest at one half."""
     chance = np.full(4000, 0.05)
-    low, high = span_of(chance, np.full(4000, 0.2), 3.0)
+    ((low, high),) = spans_of([chance], np.full(4000, 0.2), 3.0)
 
     def at(p):
         return expected_half_width(chance, np.full(4000, np.sqrt(p * (1 - p))))
@@ -223,10 +228,10 @@ def test_the_range_of_a_half_width_is_that_of_the_odds_it_goes_over():
     # Odds of 1 in 4, over and times 3.
     assert low == pytest.approx(at(1 / 13)) and high == pytest.approx(at(3 / 7))
     assert low < at(0.2) < high
-    low, high = span_of(chance, np.full(4000, 0.4), 3.0)
+    ((low, high),) = spans_of([chance], np.full(4000, 0.4), 3.0)
     assert high == pytest.approx(at(0.5), rel=1e-3)
     # Estimates that are sure may be so for nothing: then it is that of their mean.
-    _, high = span_of(chance, np.tile([1e-6, 1 - 1e-6], 2000), 1.0)
+    ((_, high),) = spans_of([chance], np.tile([1e-6, 1 - 1e-6], 2000), 1.0)
     assert high == pytest.approx(at(0.5))
 
 

@@ -196,6 +196,10 @@ def test_budgets_are_drawn_as_they_are_expected():
     drawn = {name: line for name, line in zip(legend(ax), ax.lines, strict=True)}
     assert drawn["as planned"].get_ydata().tolist() == [0.1, 0.05]
     assert drawn["plain random sample"].get_ydata().tolist() == [0.2, 0.1]
+    assert not ax.collections
+    ax = plots.label_budget(table.assign(wrong=0.3, low=[0.08, 0.04], high=[0.3, 0.2]))
+    (shaded,) = ax.collections
+    assert shaded.get_datalim(ax.transData).extents.tolist() == [10, 0.04, 40, 0.3]
     with pytest.raises(CounterweightError, match="wrong"):
         plots.label_budget(table)
 

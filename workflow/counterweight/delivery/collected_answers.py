@@ -17,7 +17,6 @@ from counterweight.delivery.final_scores import Fitted
 from counterweight.delivery.label_plans import (
     DEFAULTS,
     REFITTED,
-    SPAN,
     PlannedRows,
     asked_so_far,
     asked_to_explore,
@@ -26,11 +25,11 @@ from counterweight.delivery.label_plans import (
     moves_of_auc,
     planned,
     rows_to_label,
+    spans_of,
     with_ids,
 )
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.collected import (
-    NEAREST,
     collected_by_group,
     collected_difference,
     collected_mean,
@@ -43,7 +42,6 @@ from counterweight.models.score_tilt import ScoreTilt, chance_of_outcome
 from counterweight.numerics.coins import canonical_ids, own_key
 from counterweight.numerics.designs import expected_half_width
 from counterweight.numerics.estimate import Estimate, share_interval
-from counterweight.numerics.linear import expit, logit
 from counterweight.numerics.sensitivity import TWICE
 from counterweight.tables.parquet import read_table
 
@@ -356,16 +354,16 @@ def expected_records(plan, rows, budget, collect, first):
 
     `first` says that no label was bought yet.
     """
-    drawn, curves = plan["drawn"].to_numpy(), rows.curves(budget)
+    drawn, curves = plan["drawn"].to_numpy(), rows.curves(budget, first)
     made = [
         half_width("expected", value, rows.points, part=f"{at:g}", variable=which)
-        for at, *values in curves[["budget", "plan", "wrong", "plain"]].itertuples(index=False)
-        for which, value in zip(("plan", "wrong", "plain"), values, strict=True)
+        for at, *values in curves.itertuples(index=False)
+        for which, value in zip(curves.columns[1:], values, strict=True)
         if np.isfinite(value)
     ]
     if first:
         # No label says yet how rows without an outcome differ: one number would promise too much.
-        ends = zip(ENDS, rows.span(plan["chance"].to_numpy()), strict=True)
+        ends = zip(ENDS, rows.spans([plan["chance"].to_numpy()])[0], strict=True)
         made += [
             half_width("planned", value, rows.points, variable=end)
             for end, value in ends
@@ -487,19 +485,11 @@ class PlannedEvents(PlannedRows):
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(self.moves > 0, self._alone / self.moves, 0.0)
 
-    def span(self, chance, gamma=SPAN):
-        """As `PlannedRows.span`: of rewards whose odds are others than those foretold."""
-        odds = logit(np.clip(self.estimate, NEAREST, 1 - NEAREST))
-        told, first = {"level": self.level, "beyond": True}, self.wanted[0]
-        least, most = [], []
-        for turned in np.linspace(-np.log(gamma), np.log(gamma), 7):
-            p = expit(odds + turned)
-            even = np.full(len(p), p.mean())
-            for own, ends in ((p, least), (even, most)):
-                spread = np.sqrt(own * (1 - own))
-                moves, _ = self.moved(own, [first])[first]
-                ends.append(expected_half_width(chance, spread, moves=moves, **told))
-        return min(least), max(most)
+    def spans(self, chances):
+        """As `PlannedRows.spans`: of rewards whose odds are others than those foretold."""
+        first = self.wanted[0]
+        told = {"moved": lambda own: self.moved(own, [first])[first][0], "points": 7}
+        return spans_of(chances, self.estimate, level=self.level, beyond=True, **told)
 
     def groups(self, drawn, chance):
         told = {"level": self.level, "binary": True, "beyond": True}

@@ -276,17 +276,17 @@ class PlannedRows:
         (N,)."""
         return self.plain
 
-    def curves(self, budget):
+    def curves(self, budget, first=True):
         """Half-widths to expect at several budgets, a frame: of the plan, if nothing of what is
         expected of the rows is worth anything (`wrong`), of a sample without predictions
-        (`plain`)."""
+        (`plain`); with `first`, while no label is there, from `low` to `high`, as `spans`."""
         total = float(self.cost.sum())
         budgets = budgets_about(budget, total)
         told = {"level": self.level, "binary": self.binary}
         told |= {"moves": self.moves, "beyond": self.beyond}
         alike = {"cost": self.asked["cost"]} if "cost" in self.asked else {}
         ones = np.ones(len(self.estimate))
-        return pd.DataFrame(
+        made = pd.DataFrame(
             {
                 "budget": budgets,
                 "plan": half_widths(self.spread, budgets, truth=self.truth, **self.asked, **told),
@@ -296,6 +296,9 @@ class PlannedRows:
                 ),
             }
         )
+        if first:
+            made[["low", "high"]] = self.spans([self.chances(at) for at in budgets])
+        return made
 
     def groups(self, drawn, chance):
         """Labels that are drawn and half-width to expect, by group, all rows ("") first."""
@@ -305,15 +308,11 @@ class PlannedRows:
             value = expected_half_width(chance[own], self.truth[own], **told)
             yield str(name), int(drawn[own].sum()), float(value)
 
-    def span(self, chance, gamma=SPAN):
-        """The least and the largest half-width to expect while nobody knows how rows without an
-        outcome differ; see `span_of`.
-
-        Of a number nothing of the sort follows: NaN.
-        """
+    def spans(self, chances):
+        """As `spans_of`, while nobody knows how rows without an outcome differ; NaN of a number."""
         if not self.binary:
-            return np.nan, np.nan
-        return span_of(chance, self.estimate, gamma, level=self.level)
+            return np.full((len(chances), 2), np.nan)
+        return spans_of(chances, self.estimate, level=self.level)
 
     def reasons(self, at, chance):
         """Why each of the rows at these places is to be labeled, in words."""
@@ -329,20 +328,24 @@ class PlannedRows:
         return texts
 
 
-def span_of(chance, estimate, gamma=SPAN, level=0.95):
-    """Least and largest of `expected_half_width` over odds up to `gamma` times the estimates'.
+def spans_of(chances, estimate, gamma=SPAN, level=0.95, beyond=False, moved=None, points=13):
+    """Least and largest of `expected_half_width` over odds up to `gamma` times the estimates', at
+    each of several chances (N,) to be bought, (B, 2).
 
     The largest is that of estimates which, at such odds, tell nothing of single rows: what makes
-    rows miss their outcome by it is a surprise just where they seem sure.
+    rows miss their outcome by it is a surprise just where they seem sure. `moved` gives the moves
+    (N,) of what is no mean, by the chances of the outcome.
     """
-    odds = logit(np.clip(estimate, NEAREST, 1 - NEAREST))
-    least, most = [], []
-    for turned in np.linspace(-np.log(gamma), np.log(gamma), 13):
-        p = expit(odds + turned)
-        plain = np.full(len(p), np.sqrt(p.mean() * (1 - p.mean())))
-        least.append(expected_half_width(chance, np.sqrt(p * (1 - p)), level=level))
-        most.append(expected_half_width(chance, plain, level=level))
-    return min(least), max(most)
+    odds, found = logit(np.clip(estimate, NEAREST, 1 - NEAREST)), []
+    for turned in np.linspace(-np.log(gamma), np.log(gamma), points):
+        p, ends = expit(odds + turned), []
+        for own in (p, np.full(len(p), p.mean())):
+            told = {"level": level, "beyond": beyond, "moves": moved and moved(own)}
+            spread = np.sqrt(own * (1 - own))
+            ends.append([expected_half_width(one, spread, **told) for one in chances])
+        found.append(ends)
+    found = np.array(found)
+    return np.column_stack([found[:, 0].min(axis=0), found[:, 1].max(axis=0)])
 
 
 def moves_of_auc(p, score=None):
@@ -536,14 +539,15 @@ class LabelPlan:
     def expected(self, labels: pd.DataFrame | None = None) -> pd.DataFrame:
         """Half-widths of the 95 % interval of the mean to expect at several budgets, a frame.
 
-        Columns: ``budget``; ``plan``, if the estimates are right on average; ``wrong``, if they are
-        worth nothing; ``plain``, of a simple random sample whose predictions nobody uses. With the
-        labels that are there already, as `with_labels` takes them, they are put right first: that
-        tells how many more are needed.
+        Columns: ``budget``; ``plan``, if the estimates are right on average, so if labels were
+        missing at random; ``wrong``, if they are worth nothing; ``plain``, of a simple random
+        sample whose predictions nobody uses; ``low`` and ``high`` (NaN of a number), the ends of
+        ``plan`` over odds up to 3 times those estimated, or a third. With labels that are there,
+        as `with_labels` takes them, estimates are put right first, and there are no such ends.
         """
         if labels is None:
             return self._rows.curves(self.budget)
-        return self._rows.after(self.with_labels(labels)).curves(self.budget)
+        return self._rows.after(self.with_labels(labels)).curves(self.budget, first=False)
 
     def with_labels(self, labels: pd.DataFrame, level: float | None = None) -> LabelAnswers:
         """What labels say, `LabelAnswers`.

@@ -99,8 +99,8 @@ class PlannedOffers(PlannedRows):
     def least(self):
         return self.half(np.ones(len(self.estimate)))
 
-    def curves(self, budget):
-        """As `PlannedRows.curves`; ``plain`` is of people and offers drawn alike for all."""
+    def curves(self, budget, first=False):
+        """As `PlannedRows.curves`, without ends; in ``plain`` people and offers are drawn alike."""
         people, made = len(self.estimate), []
         alike = 1 / (self.made.chances > 0).sum(axis=1)
         for at in budgets_about(budget, people):

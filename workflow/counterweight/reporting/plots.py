@@ -523,7 +523,7 @@ def label_budget(plan: object, *, ax: Axes | None = None) -> Axes:
     ----------
     plan : LabelPlan or pandas.DataFrame
         What ``collect`` of a saved model gives, or its ``expected()``: ``budget``, ``plan``,
-        ``plain``, ``wrong``.
+        ``plain``, ``wrong``, and ``low`` and ``high`` where there are some.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -544,6 +544,8 @@ def label_budget(plan: object, *, ax: Axes | None = None) -> Axes:
     with _Drawn(ax, "The interval to expect", "Labels", "Half-width of the 95 % interval") as panel:
         for column, (name, look) in LINES.items():
             panel.line(name, zip(table["budget"], table[column], strict=True), look, bars=False)
+        if {"low", "high"} <= {*table.columns}:
+            panel.band(table["budget"], table["low"], table["high"])
         panel.ax.set_xlim(left=0)
         panel.ax.set_ylim(bottom=0)
     return panel.ax

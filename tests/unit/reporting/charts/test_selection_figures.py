@@ -150,3 +150,5 @@ def test_what_a_plan_of_labels_expects_is_drawn_by_their_number(study_of):
         assert f"with all {labels:.0f} of the plan ±" in drawing.title
     else:
         assert f"With {labels:.0f} labels the interval is expected" in drawing.title
+        ends = study.get("collect", f"planned_{kind}", "unlabeled", variable="high").known
+        assert ends == (kind == "points") == ("and may be ±" in drawing.title)

@@ -211,7 +211,7 @@ def test_before_a_label_is_bought_a_range_is_told_and_after_it_a_number(answer, 
     found = answer("unlabeled", records, collect=labels_to_buy(*ends))
     (said,) = [text for text in found.more if text.startswith("collect.csv lists 200 rows")]
     assert "expected to be known to ±4.40 points, whoever had one before" in said
-    assert ("anything from ±2.60 points to ±7.10 points may come of it" in said) == bool(ends)
+    assert ("from ±2.60 points to ±7.10 points may come of it" in said) == bool(ends)
 
 
 def test_others_than_those_of_the_table_are_named_in_question_and_answer(answer, monkeypatch):

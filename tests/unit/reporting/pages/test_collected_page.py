@@ -58,11 +58,12 @@ def test_a_plan_tells_what_is_expected_of_it():
     (text,) = page.planned(numbers(PLAN))
     assert text.startswith("collect.csv lists 60 rows whose outcome to buy, drawn by design: ")
     assert "±4.20 points" in text and "(±8.50 points if the estimates told nothing" in text
-    assert "anything from" not in text
+    assert "may come of it" not in text and "right on average" not in text
     (text,) = page.planned(numbers(PLAN + SPAN))
-    assert "anything from ±2.60 points to ±7.10 points may come of it" in text
+    assert "if what is foretold of them is right on average" in text
+    assert "from ±2.60 points to ±7.10 points may come of it" in text
     (text,) = page.planned(numbers(PLAN + SPAN[:1]))
-    assert "anything from" not in text
+    assert "may come of it" not in text
     cost = [{"metric": "labels_cost", "value": 1234.0}]
     (text,) = page.planned(numbers(PLAN + cost))
     assert "to buy for 1,234" in text

@@ -40,7 +40,8 @@ CAPTION_BY_NAME = {
         "Half of the 95 % interval of what is asked (the rate or mean of the rows without an outcome, "
         "the AUC or the calibration of predictions), by how much is spent on labels: as planned; of a "
         "plain random sample that uses no estimates; and as planned if the estimates told nothing of "
-        "single rows, which is the cost of being wrong about them. The cross is what the labels that were bought have reached, by which "
+        "single rows, which is the cost of being wrong about them. Shaded is what may come of the plan "
+        "while no label says how far the odds of these rows are off, up to 3 times or a third. The cross is what the labels that were bought have reached, by which "
         "lines of outcomes and predictions are put right."
     ),
     "explore": (
@@ -523,6 +524,7 @@ LINES = {
 }
 _REACHED = forms.Look(forms.RED, "X", "none")
 _SOURCE, _TARGET = "collect", "unlabeled"
+ENDS = ("low", "high")
 
 
 def draw_collect(study):
@@ -536,12 +538,18 @@ def draw_collect(study):
     below = "Spent on labels" if spent else "Labels in all"
     canvas = forms.Canvas(["The interval to expect"], 2.6, below, words)
     panel = canvas.all[0]
+    budgets = study.places("part", _SOURCE, metric, _TARGET)
     for variable, (name, look) in LINES.items():
         points = [
             (float(at), study.get(_SOURCE, metric, _TARGET, part=at, variable=variable).mean)
-            for at in study.places("part", _SOURCE, metric, _TARGET)
+            for at in budgets
         ]
         panel.line(name, points, look, bars=False)
+    low, high = (
+        [study.get(_SOURCE, metric, _TARGET, part=at, variable=end).mean for at in budgets]
+        for end in ENDS
+    )
+    panel.band([float(at) for at in budgets], low, high)
     budget = study.get(_SOURCE, "labels_budget", _TARGET).mean
     panel.upright(budget, forms.Look(forms.INK, "", forms.DOTTED), "the plan")
     target = study.plan["targets"][0]
@@ -560,6 +568,10 @@ def draw_collect(study):
     count = number(study.get(_SOURCE, "labels_planned", _TARGET).mean, 0)
     size = number(planned, places_for([planned], 1)) + " points" * (kind == "points")
     title = f"With {count} labels the interval is expected to be ±{size}"
+    ends = [study.get(_SOURCE, f"planned_{kind}", _TARGET, variable=end) for end in ENDS]
+    if all(end.known for end in ends):
+        low, high = (number(end.mean, places_for([planned], 1)) for end in ends)
+        title += f", and may be ±{low} to ±{high}"
     if reached.known:
         bought, waiting = (
             study.get(source, f"labels_{one}", target, **place).mean

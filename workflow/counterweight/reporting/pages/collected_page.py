@@ -40,18 +40,20 @@ def planned(numbers, what="the rate or mean of the rows without an outcome", lab
     price = f" for {number(cost.mean, places_for([cost.mean]))}" if cost.known else ""
     rows = f"{number(count.mean, 0)} rows whose {label} to buy{price}"
     text = f"collect.csv lists {rows}, drawn by design"
+    ends = [_half(numbers, "planned", _PLAN, _BLANK, variable=end) for end in ENDS]
     if expected:
-        text += f": {what} is then expected to be known to ±{expected}, whoever had one before"
-        ends = [_half(numbers, "planned", _PLAN, _BLANK, variable=end) for end in ENDS]
-        if all(ends):
-            text += (
-                f"; as long as no label says how they differ from rows alike that have one, "
-                f"anything from ±{ends[0]} to ±{ends[1]} may come of it (odds of up to {SPAN:g} "
-                "times as much or as little, and estimates that may tell nothing of single rows)"
-            )
+        right = "if what is foretold of them is right on average, " if all(ends) else ""
+        text += f": {right}{what} is then expected to be known to ±{expected}"
+        text += ", whoever had one before"
     wrong = _half(numbers, "expected", _PLAN, _BLANK, part=f"{budget:g}", variable="wrong")
     if wrong:
         text += f" (±{wrong} if the estimates told nothing of single rows)"
+    if all(ends):
+        text += (
+            f". No data can say before whether it is right: from ±{ends[0]} to ±{ends[1]} may come "
+            f"of it (odds of up to {SPAN:g} times as much or as little, and estimates that may "
+            "tell nothing of single rows), and the first labels that are bought put it right"
+        )
     text += f".{_out_of_reach(numbers)}"
     if cost.known and cost.mean > budget:
         text += (

@@ -12,6 +12,13 @@ often one price for all was given away; the mean log loss of each method; which 
     python tests/benchmarks/offer_worlds.py --tables FOLDER
 
 The cross-validated log loss of each method on Kakadu and Natural Park as tables of one's own.
+
+    python tests/benchmarks/offer_worlds.py --capacity offer_additive [--worlds 24] [WORLD ...]
+
+How often a capacity is kept by the fit of one method, which is not compared with others: over the
+coins of 500 and of 3,000 new people, with capacities of .25, .6 and .9 of what the best offers are
+expected to bring; the least over the worlds, what is used and expected of the capacity, and mean
+and deviation of what is used over what is expected.
 """
 
 import argparse
@@ -212,6 +219,51 @@ def judged(name, rows, seed, among=None):
     return found | {"chosen": chosen} | {f"loss {k}": v for k, v in losses.items()}
 
 
+def fitted_alone(frame, price, bought, rng, one):
+    """The saved offers of a candidate that is compared with none."""
+    encoder, X, categories, _ = encoded(frame)
+    offer = {"column": "price", "low": price.min(), "high": price.max(), "direction": "down"}
+    return SavedOffers.fitted(
+        X,
+        price,
+        bought,
+        encoder,
+        method={name: one[name] for name in ("model", "options")},
+        setting=one["setting"],
+        offer=offer | {"revenue": None, "grid": None},
+        rng=rng,
+        categories=categories,
+    )
+
+
+def capacities(name, count, rows, one):
+    """How often a capacity is kept, by people and by its part of what is free."""
+    made = []
+    for seed in range(300, 300 + count):
+        rng, fresh, ours = np.random.default_rng([seed, WORLDS.index(name)]).spawn(3)
+        world = a_world(name, rng)
+        frame, price, bought, *_ = drawn(name, rows, rng, world)
+        people, _, _, worth, slope = drawn(name, NEW, fresh, world)
+        saved = fitted_alone(frame, price, bought, ours, one)
+        for size in (500, 3000):
+            some = people.iloc[:size]
+            free = saved.optimal_offers(some)["best_p"].sum()
+            for part in (0.25, 0.6, 0.9):
+                capacity = round(part * free)
+                told, _ = saved.allot(some, capacity=capacity, confidence=CONFIDENCE)
+                given, expected = told["offer"].to_numpy(float), told["p"].sum()
+                p = expit(slope[:size] * (worth[:size] - given))
+                p = np.where(np.isnan(given), 0.0, p)
+                kept = norm.cdf((capacity + 0.5 - p.sum()) / np.sqrt((p * (1 - p)).sum()))
+                used = p.sum() / capacity, expected / capacity, p.sum() / expected
+                made.append((size, part, kept, *used))
+    columns = ["people", "part", "kept", "used", "expected", "ratio"]
+    table = pd.DataFrame(made, columns=columns).groupby(columns[:2])
+    told = table.mean().assign(least=table["kept"].min(), deviation=table["ratio"].std())
+    print(f"\n{name}: {count} worlds of {rows} people, {name_of(one)}")
+    print(told.round(3).to_string(), flush=True)
+
+
 def tables(folder):
     """Cross-validated log loss by method on the two surveys, as tables of one's own."""
     for kind in (Kakadu, NaturalPark):
@@ -252,13 +304,19 @@ def main():
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--only", default="", help="methods whose name has this alone")
     parser.add_argument("--tables", default="", help="folder of the two surveys")
+    parser.add_argument("--capacity", default="", help="method whose capacities are judged")
     asked = parser.parse_args()
     logging.disable(logging.WARNING)
     among = [one for one in candidates() if asked.only in name_of(one)]
     if asked.tables:
         return tables(asked.tables)
+    if asked.capacity:
+        (one,) = [one for one in candidates() if name_of(one) == asked.capacity]
     for name in asked.names:
-        shown(name, asked.worlds, asked.rows, among)
+        if asked.capacity:
+            capacities(name, asked.worlds, asked.rows, one)
+        else:
+            shown(name, asked.worlds, asked.rows, among)
 
 
 if __name__ == "__main__":

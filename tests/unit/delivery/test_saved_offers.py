@@ -501,3 +501,15 @@ def test_a_confidence_counts_what_the_fit_is_not_sure_of():
     fit = saved.acceptance(people, own["offer"].fillna(30).to_numpy())[given]
     coins = 60.5 - 1.645 * np.sqrt((fit * (1 - fit)).sum())
     assert found.used["capacity"] < coins - 1
+
+
+def test_that_a_confidence_counts_the_coins_alone_is_told(caplog):
+    frame = survey(300, seed=3)
+    saved_of("offer_additive", "", frame).allot(frame, capacity=60, confidence=0.95)
+    assert not caplog.records
+    boosted = saved_of("offer_boosting", "", frame)
+    boosted.allot(frame, capacity=60)
+    assert not caplog.records
+    boosted.allot(frame, capacity=60, confidence=0.95)
+    (told,) = caplog.messages
+    assert "0.95 is over the chance in answers alone" in told

@@ -229,6 +229,8 @@ class SavedOffers(SavedModel):
         capacity : float, optional
             At most as many are to accept, in expectation, or with the chance `confidence`.
         confidence : float, optional
+            Over answers, which are up to chance, and over draws of the fit if its form is right;
+            of a method without draws (boosting) over answers alone, with a warning.
         budget : float, optional
             What may be given away in all: the distance of accepted offers from the end of the
             range at which nothing is given.

@@ -133,7 +133,7 @@ def test_a_table_of_ones_own_has_limits_and_an_experiment_by_config(tmp_path):
             return records[records["metric"] == metric]
 
     said = " ".join(within_limits(Numbers()))
-    assert "Expected who accept" in said and "kept with confidence 90 %" in said
+    assert "Expected who accept" in said and "kept with confidence 90 % over answers and" in said
     assert "The next experiment" in said
     people = own.run("apply")
     offers = pd.read_parquet(people["table"])

@@ -51,6 +51,11 @@ def test_limits_are_told_by_their_own_part_with_what_one_more_would_earn():
     assert "at least 3" in two and "one more" not in two and "changes nothing" not in two
     assert three.endswith("were requested; it changes nothing.")
     assert page.requested(known, "limit_used", "budget") is None
+    assert "over answers" not in one and "answers alone" not in one
+    for fit, words in ((1.0, "over what the fit is not sure of"), (0.0, "answers alone")):
+        counted = numbers(*base, *capacity, ("limit_confidence_fit", fit, "capacity"))
+        (told,) = [text for text in page.within_limits(counted) if "kept with" in text]
+        assert words in told
 
 
 def test_offers_that_keep_limits_lead_where_the_best_ones_cannot_be_had(tmp_path):

@@ -14,6 +14,7 @@ l >= 0 of l'b + sum_i max_g, equals the linear programme over mixed assignments;
 piecewise linear in a few numbers, and is solved by cutting planes, each one pass over the people.
 """
 
+import logging
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ from scipy.special import ndtr
 
 from counterweight.errors import CounterweightError
 from counterweight.tables.formats import booleans
+
+log = logging.getLogger("counterweight")
 
 #: Relative gap of the dual at which cutting planes stop, and passes at most.
 GAP, PASSES = 1e-7, 200
@@ -415,6 +418,12 @@ def allotted(
         def drawn(choice):
             return _by_draws(saved, X, choice, offers)
 
+    elif confidence is not None:
+        log.warning(
+            "A confidence of %g is over the chance in answers alone: this method has no draws that "
+            "tell how far its fit is off, so more may accept than that.",
+            confidence,
+        )
     found = allot(p, worth, limits, cost, skip, confidence, fits, drawn)
     at, none, rows = np.maximum(found.choice, 0), found.choice < 0, np.arange(len(p))
     chance = np.where(none, 0.0, p[rows, at])

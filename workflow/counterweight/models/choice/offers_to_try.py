@@ -181,6 +181,7 @@ def as_asked(saved, X, frame, limits=None, tried=None, coins=None):
             add("limit_bound", bound, part=name)
         if (sure := limits.get("confidence")) is not None:
             add("limit_confidence", sure, part="capacity")
+            add("limit_confidence_fit", saved.has_draws, part="capacity")
     if tried:
         own = experiment(saved, X, coins, **tried)
         for name in ("tried_revenue", "level_revenue"):

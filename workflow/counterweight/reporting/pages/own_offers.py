@@ -302,6 +302,19 @@ def limits_of(numbers):
     return [name for name in _LIMITS if requested(numbers, "limit_used", name) is not None]
 
 
+def _covered(numbers, name):
+    """What the chance of keeping a limit is over; "" where that was not measured."""
+    fit = requested(numbers, "limit_confidence_fit", name)
+    if fit is None:
+        return ""
+    if fit:
+        return " over answers and over what the fit is not sure of, if its form is right"
+    return (
+        " over the chance in answers alone: this method has no draws that tell how far its fit is "
+        "off, so more may accept than that"
+    )
+
+
 def within_limits(numbers):
     """Sentences on offers within limits, and on the next experiment."""
     value, free, greedy, none, tried, best, low = (
@@ -327,7 +340,7 @@ def within_limits(numbers):
             requested(numbers, f"limit_{what}", name)
             for what in ("used", "bound", "price", "confidence")
         )
-        how = f", kept with confidence {percent(sure, 0)}" if sure else ""
+        how = f", kept with confidence {percent(sure, 0)}{_covered(numbers, name)}" if sure else ""
         least = "at least" if name in ("quality", "share") else "at most"
         worth = f"; one more would earn {amount(price, 3)}" if price and least == "at most" else ""
         does = "" if price else "; it changes nothing"

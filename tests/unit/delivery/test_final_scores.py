@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 from counterweight import load
-from counterweight.delivery.final_scores import _why, chosen_method
+from counterweight.delivery.final_scores import _like_group, _why, chosen_method
 from counterweight.evaluation.hidden_labels import EITHER
 from counterweight.labeling import missing_outcomes
 from counterweight.labeling.missing_outcomes import OutOfFold
@@ -179,3 +179,16 @@ def test_a_code_of_unknown_that_no_row_with_an_outcome_has_is_fine(tmp_path):
     assert (scores["labeled"].astype(bool) == (y != "no answer")).all()
     facts = load(files["model"]).facts
     assert facts["classes"] == facts["names"] == ["not too much", "too much"]
+
+
+def test_outcomes_of_a_group_go_together_as_residuals_do():
+    rng = np.random.default_rng(9)
+    group, hidden = np.repeat(np.arange(500), 4), np.r_[np.repeat([600, 601], 5), 602]
+    shared, own = rng.normal(size=500)[group], rng.normal(size=2000)
+    for residual, share in ((shared, 1.0), (own, 0.0), (shared + own, 0.5)):
+        factor = _like_group(group, hidden, residual)
+        np.testing.assert_allclose(factor[:10], 1 + 4 * share, atol=0.2)
+        assert factor[10] == 1
+    # Nothing is known where no two labeled rows are of one group.
+    np.testing.assert_array_equal(_like_group(np.arange(5), hidden, own[:5])[:10], 5.0)
+    assert _like_group(None, hidden, own) == 1

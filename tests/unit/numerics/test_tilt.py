@@ -257,3 +257,16 @@ def test_under_label_shift_hardly_a_table_speaks_against_it():
             drawn.append((X, y.astype(int)))
         refuted += gap_beyond_chance(*drawn[0], drawn[1][0], 0.1) < 0.01
     assert refuted <= 4
+
+
+def test_rows_of_a_group_count_once_for_em():
+    rng = np.random.default_rng(8)
+    y, hidden = ((rng.random(n) < rate).astype(int) for n, rate in ((400, 0.5), (300, 0.3)))
+    p, p_target = (expit(2 / 1.5**2 * rng.normal(2 * one - 1, 1.5)) for one in (y, hidden))
+    once = estimate_delta(p, y, p_target, by="em")
+    group = np.repeat(np.arange(700), 4)
+    parts = [np.repeat(part, 4) for part in (p, y, p_target)]
+    again = estimate_delta(*parts, by="em", group=group)
+    for name in ("value", "rate", "error_labeled", "error_target", "rate_error"):
+        assert getattr(again, name) == pytest.approx(getattr(once, name), rel=1e-9), name
+    assert estimate_delta(*parts, by="em").rate_error == pytest.approx(once.rate_error / 2)

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.linear import folds
+from counterweight.numerics.ranking import auc_estimate
 from counterweight.selection import selectors
 from counterweight.selection.selectors import (
+    BetterOfTwoSelector,
     GradientBoostingSelector,
     LogisticSelector,
     describe_selection,
@@ -205,3 +207,23 @@ def test_two_folds_are_the_fewest():
     for folds_asked in (1, 2.5):
         with pytest.raises(CounterweightError, match="2 folds or more"):
             selection_probabilities(LogisticSelector(), X, s, n_folds=folds_asked, **given)
+
+
+@pytest.mark.parametrize("selector", [GradientBoostingSelector(max_iter=20), BetterOfTwoSelector()])
+def test_nobody_is_recognised_by_what_is_constant_in_a_group(selector):
+    rng = np.random.default_rng(4)
+    group = np.repeat(np.arange(300), 6)
+    X, s = rng.normal(size=(300, 2))[group], (rng.random(300) < 0.5).astype(int)[group]
+    told = selector, X, s, X[:0]
+    by_rows, *_ = selection_probabilities(*told, np.random.default_rng(1))
+    fitted, *_ = selection_probabilities(*told, np.random.default_rng(1), group=group)
+    assert auc_estimate(s, fitted).value < 0.6
+    assert isinstance(selector, BetterOfTwoSelector) or auc_estimate(s, by_rows).value > 0.8
+
+
+def test_whole_groups_are_in_one_fold():
+    rng = np.random.default_rng(5)
+    group = rng.integers(40, size=1000) + 7
+    fold = folds(np.ones(1000, int), 5, rng, group)
+    assert all(len(set(fold[group == one])) == 1 for one in set(group))
+    assert np.ptp(np.bincount(fold)) < 60

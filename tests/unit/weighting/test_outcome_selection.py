@@ -1,5 +1,7 @@
 """Rosset's moments: b recovered where its model holds, weights the right way up."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
@@ -212,3 +214,26 @@ def test_a_text_column_stands_for_all_its_levels():
     assert abs(np.average(y[s], weights=made[0]) - y[~s].mean()) < 4 * error
     with pytest.raises(CounterweightError, match="goes by part=d, which is no feature"):
         moment_weights(Rows(X[s], y[s], X[~s], names=names), features=["part=d"])
+
+
+@pytest.mark.parametrize("influence", [label_only_influence, moment_influence])
+def test_rows_of_a_group_are_left_out_together(influence):
+    X, y, s, _ = world(600, 0.5, 0.4 if influence is moment_influence else 0.0, 3)
+    one, residual = rows_of(X, y, s), np.random.default_rng(0).normal(size=s.sum())
+    place = np.r_[np.flatnonzero(s), np.flatnonzero(~s)]
+    told = {} if influence is label_only_influence else {"features": ["chosen"]}
+
+    def error(rows, residual):
+        (part,) = influence(rows, residual, np.ones(len(residual)), most=50.0, **told)
+        return np.sqrt(part @ part)
+
+    single = error(replace(one, group=place), residual)
+    times = [np.repeat(part, 4, axis=0) for part in (X[s], y[s], X[~s])]
+    rows = Rows(*times, names=NAMES, group=np.repeat(place, 4))
+    found, again = (
+        _moment_fit(part, **({"features": (), "moments": "means"} | told)).tested()
+        for part in (one, rows)
+    )
+    assert again == pytest.approx(found, rel=0.02)
+    assert error(rows, np.repeat(residual, 4)) == pytest.approx(single, rel=1e-6)
+    assert error(replace(rows, group=None), np.repeat(residual, 4)) < 0.8 * single

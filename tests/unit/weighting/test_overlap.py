@@ -371,3 +371,21 @@ def test_rows_made_on_demand_are_supported_as_all_of_them_at_once(rng, monkeypat
     assert made[0].keys() == made[1].keys()
     for name, values in made[0].items():
         np.testing.assert_array_equal(made[1][name], values, err_msg=name)
+
+
+def test_rows_of_a_group_count_once(rng):
+    """A handful of neighbours without an outcome is no kind that nobody of has one."""
+    person = np.repeat(np.arange(300), 6)
+    X = np.column_stack([rng.normal(size=300)[person], rng.normal(size=len(person))])
+    seen = (rng.random(300) < 0.5)[person]
+    told = {"unlabeled": X[~seen]}
+    groups = person[seen], person[~seen]
+    by_rows, by_group = (
+        Support().fit(X[seen], rng=np.random.default_rng(0), **told, **more)
+        for more in ({}, {"group": groups})
+    )
+    assert by_rows.outside(X[~seen]).mean() > 0.1
+    assert by_group.outside(X[~seen]).mean() < 0.04
+    beyond = X[~seen] + [9.0, 0.0]
+    far = Support().fit(X[seen], rng=rng, unlabeled=beyond, group=groups)
+    assert far.outside(beyond).mean() > 0.9

@@ -211,6 +211,8 @@ def _support(given, data, weight, chance):
         told["unlabeled"] = data.taken(np.flatnonzero(~data.labeled))
         if chance is not None:
             told["chance"] = chance[data.labeled][ordered], chance[~data.labeled]
+    if (data.group >= 0).all():
+        told["group"] = data.group[data.labeled][ordered], data.group[~data.labeled]
     return Support().fit(
         data.taken(np.flatnonzero(data.labeled)[ordered]),
         weight[ordered],
@@ -447,7 +449,9 @@ def _by_weights(given, fit):
     residual[np.searchsorted(data.rows, tested.row)] = tested.y - fit.held_out
     seen, blank = (np.flatnonzero(rows) for rows in (data.labeled, ~data.labeled))
     seen, blank = (places[data.in_order(places)] for places in (seen, blank))
-    rows = Rows(data.X[seen], data.y[seen], data.X[blank], names=tuple(data.names))
+    of_all = np.unique(data.group[np.r_[seen, blank]], return_inverse=True)[1]
+    groups = None if tested.group is None else of_all
+    rows = Rows(data.X[seen], data.y[seen], data.X[blank], names=tuple(data.names), group=groups)
     options, hidden = told["options"], (data.encoded.take(blank), data.weight[blank])
     knows = "mean" in told and data.later is None
     own = reference(told["mean"])(rows, hidden[1], **options) if knows else None
@@ -462,7 +466,24 @@ def _by_weights(given, fit):
             f"{in_figures(unmoved)}."
         )
         fit.model.move_to(mean, *hidden)
+    if groups is not None and len(parts) == 2:
+        parts = [np.bincount(groups, np.concatenate(parts))]
     return float(np.sqrt(sum(part @ part for part in parts)))
+
+
+def _like_group(group, hidden, residual):
+    """Factor (N,) by which the chance of hidden rows' own outcomes counts where groups share it.
+
+    Outcomes of a group go together as residuals of labeled rows do (intraclass correlation): as
+    one outcome where no group has two labeled rows.
+    """
+    if group is None:
+        return 1.0
+    seen = np.unique(group, return_inverse=True)[1]
+    _, there, size = np.unique(hidden, return_inverse=True, return_counts=True)
+    pairs, own = np.square(np.bincount(seen)).sum() - len(seen), residual @ residual
+    alike = np.square(np.bincount(seen, residual)).sum() - own
+    return 1 + (size[there] - 1) * np.clip(alike / pairs / own * len(seen) if pairs else 1, 0, 1)
 
 
 def _means(saved, data, tested, scores, held_out, given, by_weights):
@@ -490,6 +511,7 @@ def _means(saved, data, tested, scores, held_out, given, by_weights):
     noise = expected * (1 - expected)
     if not data.binary:
         noise = np.average(residual**2, weights=weight)
+    noise = noise * _like_group(tested.group, data.group[blank], residual)
     told = residual, weight, expected, design[blank], noise, tested.group
     by_block = variance_of_block(data, tested, residual, weight)
     of_some = mean_of_some(*told, _bounds(tested), by_weights, by_block)

@@ -14,7 +14,7 @@ from counterweight.errors import CounterweightError
 from counterweight.fragments import Option
 from counterweight.labeling.columns import condition_mask, forms_of, holds, require, types_of
 from counterweight.labeling.encoding import DenseRows, TabularEncoder
-from counterweight.numerics.linear import FOLD_ROWS, HELD_ROWS
+from counterweight.numerics.linear import FOLD_ROWS, HELD_ROWS, group_folds
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.tables.study_data import StudyData
 
@@ -283,22 +283,13 @@ def folds(y, binary, time, group, rng, count=FEWER_FOLDS):
             )
         return fold.astype("int16") - 1
     if (group >= 0).all():
-        names, first, sizes = np.unique(group, return_index=True, return_counts=True)
+        names = np.unique(group)
         if len(names) < count:
             raise CounterweightError(
                 f"There are {len(names)} groups among the labeled rows, and {count} are needed to "
                 "try methods on other groups than they learned from: leave group out."
             )
-        # Large groups first, each to the smallest fold so far, ties in the order of a draw.
-        # Drawn in the order of their first rows, since names of groups say nothing.
-        draw = np.empty(len(names), int)
-        draw[np.argsort(first)] = rng.permutation(len(names))
-        order = np.lexsort((draw, -sizes))
-        of_group, filled = np.empty(len(names), "int16"), np.zeros(count)
-        for at in order:
-            of_group[at] = int(filled.argmin())
-            filled[of_group[at]] += sizes[at]
-        return of_group[np.searchsorted(names, group)]
+        return group_folds(group, count, rng)
     part = y if binary else np.searchsorted(np.quantile(y, [1 / 3, 2 / 3]), y)
     order = np.lexsort((rng.permutation(n), part))
     fold = np.empty(n, "int16")
@@ -352,7 +343,7 @@ class BlankData(StudyData):
         features = {"row": labels["row"]} | dict.fromkeys(self.encoded.dense_names)
         own = {name: labels[name] for name in ("repeat", "row", "role")}
         own |= {"selected": self.labeled.astype(int), "keep_rate": np.ones(len(self.y))}
-        own |= {"y_general": self.y, "y_unlabeled": self.y}
+        own |= {"y_general": self.y, "y_unlabeled": self.y, "group": self.group}
         if weights is None:
             weights = {name: own[name][self.labeled] for name in ("repeat", "row")}
             weights["weight"] = self.weight[self.labeled]

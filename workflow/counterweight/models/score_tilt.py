@@ -231,7 +231,12 @@ def _estimated(by, data, tested, prediction, blank):
     """
     seen = tested.y.astype(int)
     calibration = Calibration.fitted(prediction, seen)
-    found = estimate_delta(calibration(prediction), seen, calibration(blank), by=by)
+    group = None
+    if tested.group is not None:
+        group = np.r_[tested.group, data.group[~data.labeled]]
+        group = np.unique(group, return_inverse=True)[1]
+    of_blank = calibration(blank)
+    found = estimate_delta(calibration(prediction), seen, of_blank, by=by, group=group)
     if found.end:
         raise CounterweightError(
             f"tilt by {by} ends at a rate of {found.end} among rows without an outcome, which "
@@ -240,6 +245,10 @@ def _estimated(by, data, tested, prediction, blank):
     X, y = data.X, data.y[data.labeled].astype(int)
     of_both = X[data.labeled], y, X[~data.labeled], found.rate
     gap, *_ = gap_left(*of_both)
+    if group is not None:  # Of rows that may depend on each other one tells what chance does.
+        parts = np.split(group, [len(y)])
+        seen, there = (np.sort(np.unique(part, return_index=True)[1]) for part in parts)
+        of_both = of_both[0][seen], y[seen], of_both[2][there], found.rate
     if gap > MOST_LEFT and gap_beyond_chance(*of_both) < CHANCE:
         raise CounterweightError(
             f"tilt by {by} rests on label shift, and the table speaks against it: "
@@ -262,6 +271,8 @@ def _given_error(data, tested, prediction, blank, delta, target):
     steep = np.exp(delta) / np.square(1 - prediction + prediction * np.exp(delta))
     part = steep * (tested.y - prediction)
     part = to_blank / to_blank.sum() * (part - np.average(part, weights=to_blank))
+    if tested.group is not None:
+        part = np.bincount(np.unique(tested.group, return_inverse=True)[1], part)
     moved = tilted(blank, delta)
     return float(np.sqrt(part @ part + np.square(share) @ (moved * (1 - moved))))
 

@@ -37,13 +37,29 @@ ASKED_ROWS = 20_000
 FOLD_ROWS = 200_000
 
 
-def folds(s, count, rng):
-    """Fold of each row, with the share of ones alike in all, shape (n,)."""
+def folds(s, count, rng, group=None):
+    """Fold of each row, with the share of ones alike in all, shape (n,); or by whole groups."""
+    if group is not None:
+        return group_folds(group, count, rng)
     fold = np.empty(len(s), dtype=int)
     for value in (0, 1):
         rows = np.flatnonzero(s == value)
         fold[rng.permutation(rows)] = np.arange(len(rows)) % count
     return fold
+
+
+def group_folds(group, count, rng):
+    """Fold (n,) of each row, rows of a `group` (n,) all in one, folds of about equal size."""
+    names, first, sizes = np.unique(group, return_index=True, return_counts=True)
+    # Large groups first, each to the smallest fold so far, ties in the order of a draw.
+    # Drawn in the order of their first rows, since names of groups say nothing.
+    draw = np.empty(len(names), int)
+    draw[np.argsort(first)] = rng.permutation(len(names))
+    of_group, filled = np.empty(len(names), "int16"), np.zeros(count)
+    for at in np.lexsort((draw, -sizes)):
+        of_group[at] = int(filled.argmin())
+        filled[of_group[at]] += sizes[at]
+    return of_group[np.searchsorted(names, group)]
 
 
 def _note(constant, rows):

@@ -157,6 +157,7 @@ def estimate_delta(
     X_target: ArrayLike | None = None,
     hard: bool = True,
     fitted: bool = True,
+    group: ArrayLike | None = None,
 ) -> Delta:
     """Delta by one of the ways, as a `Delta`.
 
@@ -176,6 +177,7 @@ def estimate_delta(
     fitted : bool
         Whether p was calibrated to these labels: the noise of that is then part of
         `Delta.error_labeled`. That of the model itself never is.
+    group : int array (M + N,) from 0, optional: of labeled, then target rows, for errors of em
 
     Raises
     ------
@@ -190,7 +192,7 @@ def estimate_delta(
             f"which {int(y.sum())} are 1, and {len(p_target)} target rows."
         )
     if by == "em":
-        return _by_likelihood(p, y, p_target, fitted)
+        return _by_likelihood(p, y, p_target, fitted, group)
     if by == "moments":
         scores = [(v >= 0.5).astype(float) if hard else v for v in (p, p_target)]
         return _by_means(scores[0], y, scores[1], p_target, by)
@@ -296,7 +298,7 @@ def gap_beyond_chance(X, y, X_target, rate):
     return float(min(2 * ndtr(-farthest) * used.sum(), 1.0))
 
 
-def _by_likelihood(p, y, p_target, fitted):
+def _by_likelihood(p, y, p_target, fitted, group):
     """EM prior shift. The score of delta is mean q - prior tilted by delta, q the tilted p.
 
     The rate follows from delta and the prior of the labeled rows, and has the errors of both. Of
@@ -331,16 +333,20 @@ def _by_likelihood(p, y, p_target, fitted):
         bend = bend + _calibration_noise(p, y, p_target, q)
     whole = rate * (1 - rate)
     of_rate = whole * (bend / spread + (y - prior) / len(y) / (prior * (1 - prior)))
-    left = max(whole - spread, 0.0) * whole / spread / len(q)
+    left, design = max(whole - spread, 0.0) * whole / spread / len(q), 1.0
+    if group is not None:
+        bend, of_rate = (np.bincount(group[: len(y)], part) for part in (bend, of_rate))
+        of_group = np.bincount(group[len(y) :], q - rate)
+        design = of_group @ of_group / (len(q) * spread)
     return Delta(
         delta,
         "em",
         float(rate),
         float(np.sqrt(bend @ bend) / spread),
-        float(1 / np.sqrt(len(q) * spread)),
+        float(np.sqrt(design) / np.sqrt(len(q) * spread)),
         "",
         (float((1 - rate) / (1 - prior)), float(rate / prior)),
-        rate_error=float(np.sqrt(of_rate @ of_rate + left)),
+        rate_error=float(np.sqrt(of_rate @ of_rate + design * left)),
     )
 
 
@@ -414,9 +420,7 @@ def _below_0(share, error, what):
 def _at_end(by, rate, weights=None, told=""):
     sentence = f"Delta by {by} ends at a rate of {rate:g} among the target rows."
     return Delta(
-        float(np.inf if rate else -np.inf),
-        by,
-        rate,
+        *(float(np.inf if rate else -np.inf), by, rate),
         end=f"{rate:g}",
         weights=weights or (np.nan, np.nan),
         told=tuple(filter(None, (told, sentence))),
@@ -426,8 +430,7 @@ def _at_end(by, rate, weights=None, told=""):
 def _calibration_noise(p, y, p_target, q):
     """What the labels' noise, by slope and constant of the calibration, adds to mean q, (M,)."""
     design = np.column_stack([_odds(p), np.ones(len(p))])
-    bend = p * (1 - p)
-    curvature = (design * bend[:, None]).T @ design
+    curvature = (design * (p * (1 - p))[:, None]).T @ design
     moved = q * (1 - q)
     way = np.array([moved @ _odds(p_target), moved.sum()]) / len(q)
     return design @ (np.linalg.pinv(curvature, hermitian=True) @ way) * (y - p)

@@ -182,12 +182,17 @@ class BetterOfTwoSelector(Selector):
         of labeled ones.
     """
 
-    def settled(self, X, y, rng):
-        """Whether boosting is taken, by all rows: what all folds share."""
+    def settled(self, X, y, rng, group=None):
+        """Whether boosting is taken, by all rows: what all folds share.
+
+        Rows of a `group` (n,) are all learned from or all tried, and the error is that of groups.
+        """
         X, y = _as_they_are(X, y)
         asked = np.sort(rng.permutation(len(y))[:ASKED_ROWS]) if len(y) > ASKED_ROWS else ...
         X, y = X[asked], y[asked]
+        own = None if group is None else np.unique(group[asked], return_inverse=True)[1]
         tried = rng.random(len(y)) < TRIED
+        tried = tried if own is None else tried[: own.max() + 1][own]
         if min(np.bincount(y[~tried], minlength=2).min(), tried.sum()) < 20:
             return False
         losses = []
@@ -196,6 +201,8 @@ class BetterOfTwoSelector(Selector):
             p = np.clip(p, 1e-6, 1 - 1e-6)
             losses.append(-np.where(y[tried] == 1, np.log(p), np.log1p(-p)))
         gain = losses[0] - losses[1]
+        if own is not None:
+            gain = np.bincount(own[tried], gain)[np.unique(own[tried])]
         return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))
 
     def fit(self, X, y, *, rng=None, shared=None):
@@ -230,6 +237,7 @@ def selection_probabilities(
     rng: np.random.Generator,
     calibration: str = "isotonic",
     n_folds: int = 5,
+    group: ArrayLike | None = None,
 ) -> tuple[np.ndarray, np.ndarray, float, bool]:
     """p(s = 1 | x) on the training rows (cross-fitted) and on new rows.
 
@@ -257,6 +265,8 @@ def selection_probabilities(
     calibration : {"isotonic", "isotonic_only", "none"}
         ``"isotonic_only"`` is the plain map of the cited work.
     n_folds : int
+    group : array, shape (n,), optional
+        Rows of a group may depend on each other: no model that scores one has seen another.
 
     Returns
     -------
@@ -291,8 +301,8 @@ def selection_probabilities(
     if hasattr(selector, "prepare"):
         shared = selector.prepare(X, rng)
     elif hasattr(selector, "settled"):
-        shared = selector.settled(X, s, rng)
-    fold = folds(s, n_folds, rng)
+        shared = selector.settled(X, s, rng, *([] if group is None else [group]))
+    fold = folds(s, n_folds, rng, group)
     score = np.empty(len(s))
     converged = True
     for k in range(n_folds):
@@ -310,7 +320,7 @@ def selection_probabilities(
     isotonic = _isotonic(score, s)
     share = 1.0
     if calibration == "isotonic":
-        share = _isotonic_share(score, s, folds(s, n_folds, rng))
+        share = _isotonic_share(score, s, folds(s, n_folds, rng, group))
     p = (1 - share) * score + share * isotonic.predict(score)
     p_new = (1 - share) * new + share * isotonic.predict(new) if len(new) else new
     return p, p_new, share, converged
@@ -394,6 +404,12 @@ def describe_selection(p, s, weight=None):
     return records
 
 
+def _groups(labels, rows):
+    """Groups of rows that may depend on each other; None without."""
+    group = labels["group"][rows] if "group" in labels else np.array([-1])
+    return group if (group >= 0).all() else None
+
+
 def selected(job, data, least=0):
     """Write the chances to be labeled of a job of the stage select, by repeat.
 
@@ -430,6 +446,7 @@ def selected(job, data, least=0):
                     generator(given["seed"], given["stream"], repeat, "selection"),
                     calibration=spec["calibration"],
                     n_folds=spec["folds"],
+                    group=_groups(labels, np.flatnonzero(~test)[ordered]),
                 )
                 p[np.flatnonzero(~test)[ordered]] = found
                 p[test] = of_test

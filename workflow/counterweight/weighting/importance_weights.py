@@ -144,6 +144,8 @@ class Rows:
     facts : dict of str to float or (float, float)
         What the weighting found out, for the tables of measurements: it may add to it, numbers
         alone or with their standard errors.
+    group : int array (M + N,) or None
+        Of labeled, then unlabeled rows, from 0: those of a group may depend on each other.
     """
 
     X_labeled: np.ndarray
@@ -153,6 +155,7 @@ class Rows:
     p: np.ndarray | None = None
     names: tuple = ()
     facts: dict = field(default_factory=dict)
+    group: np.ndarray | None = None
 
     @classmethod
     def of(cls, data, repeat, target, p=None, rng=None, seen=True):

@@ -179,7 +179,7 @@ class _Moments:
     gap: np.ndarray
     slope: np.ndarray
     noise: np.ndarray
-    rows: int
+    rows: float
 
     def tested(self):
         """Share of the gap that is left, and the chance of as much; NaN where nothing tests it."""
@@ -225,7 +225,15 @@ def _moment_fit(rows, features, moments):
     theta = _solution(U, g)
     share, gap, slope = _weighted(theta, U, g)
     noise = (g - gap).T @ ((g - gap) * share[:, None] ** 2) + g0.T @ g0 / len(g0) ** 2
-    return _Moments(theta, share, g.mean(axis=0), gap, slope, noise, len(g0))
+    count = len(g0)
+    if rows.group is not None:
+        own, there = np.split(rows.group, [len(g)])
+        parts = np.zeros((rows.group.max() + 1, g.shape[1]))
+        np.add.at(parts, own, (g - gap) * share[:, None])
+        np.subtract.at(parts, there, g0 / len(g0))
+        noise, weight = parts.T @ parts, np.bincount(own, share)
+        count = min(len(np.unique(there)), 1 / (weight @ weight))
+    return _Moments(theta, share, g.mean(axis=0), gap, slope, noise, count)
 
 
 def _moments(X, squared):
@@ -410,19 +418,24 @@ def _left_out(weights_of, rows, residual, design, most, options):
     """What the mean residual of rows without an outcome differs by without each part of the rows.
 
     A grouped jackknife (Shao & Tu 1995, section 2.2): the weights are made anew `PARTS` times. Of
-    the differences, (PARTS,), the sum of squares is the variance. A row's part goes by its place.
+    the differences, (PARTS,), the sum of squares is the variance. A row's part goes by its place,
+    or by its group.
     """
     labeled, blank = len(rows.X_labeled), len(rows.X_unlabeled)
+    places = np.arange(labeled), np.arange(blank)
     parts = min(PARTS, labeled, blank)
+    if rows.group is not None:
+        places, parts = np.split(rows.group, [labeled]), min(parts, rows.group.max() + 1)
     made = np.empty(parts)
     for part in range(parts):
-        kept, there = np.arange(labeled) % parts != part, np.arange(blank) % parts != part
+        kept, there = (place % parts != part for place in places)
         left = replace(
             rows,
             X_labeled=rows.X_labeled[kept],
             y_labeled=np.asarray(rows.y_labeled)[kept],
             X_unlabeled=rows.X_unlabeled[there],
             facts={},
+            group=None,
         )
         weight, _ = cap_weights(weights_of(left, target="unlabeled", **options), most)
         made[part] = np.average(residual[kept], weights=weight * design[kept])

@@ -215,7 +215,18 @@ class Support:
             raise CounterweightError(f"share is {share}; it must lie between 0 and 1.")
         self.share = share
 
-    def fit(self, X, weight=None, *, rng, onehot=None, names=None, unlabeled=None, chance=None):
+    def fit(
+        self,
+        X,
+        weight=None,
+        *,
+        rng,
+        onehot=None,
+        names=None,
+        unlabeled=None,
+        chance=None,
+        group=None,
+    ):
         """Fit on the labeled rows.
 
         `X` array (n, d) or `DenseRows`: encoded features: numbers and one-hot columns; `weight`
@@ -224,7 +235,8 @@ class Support:
         hold 0 and 1 only. `names` sequence of str, optional: of the columns, for `reason`.
         `unlabeled` (N, d), optional, as X: features of the rows without an outcome; `chance` pair
         of arrays (n,) and (N,), optional: p(labeled | x) of labeled and unlabeled rows by fits
-        without them.
+        without them. `group` pair of arrays (n,) and (N,), optional: of rows that may depend on
+        each other, as years of a person do, one stands for all where rows are counted or compared.
         """
         if not hasattr(X, "encoded"):
             X = checked_rows(X, names)
@@ -238,8 +250,16 @@ class Support:
         self.block_ = _blocks(X, onehot)
         self._fit_scales(X)
         self._fit_codes(X)
-        self._fit_unlabeled(X, unlabeled, chance)
-        order = rng.permutation(n)[:SAMPLE]
+        order = rng.permutation(n)
+        if group is None:
+            self._fit_unlabeled(X, unlabeled, chance)
+        else:
+            order = order[_one_of_each(group[0][order])]
+            seen, there = np.sort(order), _one_of_each(group[1])
+            hidden = unlabeled if unlabeled is None else unlabeled[there]
+            chance = chance and (chance[0][seen], chance[1][there])
+            self._fit_unlabeled(X[seen], hidden, chance)
+        order = order[:SAMPLE]
         Z, weight = self._scores(X[order]), weight[order]
         weight = weight if weight.any() else np.ones(len(order))
         reference = np.arange(min(REFERENCES, len(Z)))
@@ -606,6 +626,11 @@ class Support:
             own = {k.removeprefix("empty_"): v for k, v in arrays.items() if k[:6] == "empty_"}
             self.empty_ = EmptyRanges.of(own)
         return self
+
+
+def _one_of_each(group):
+    """Places of the first row of each group, in order."""
+    return np.sort(np.unique(group, return_index=True)[1])
 
 
 def _upper_quantile(values, weight, share):

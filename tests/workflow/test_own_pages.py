@@ -21,7 +21,7 @@ from counterweight.reporting.wording import amount, interval, number, percent
 from own_tables import FILES, MINE, placed, quick, tables
 
 sys.path[:0] = [str(ROOT / "tests" / "browser")]
-from pages import browser, check_page, links_wrong, missing  # noqa: E402
+from pages import browser, check_page, links_wrong, missing, opened  # noqa: E402
 
 OTHERS = {"loans": "loans", "scored": "scored", "kept": "scored", "soil": "soil", "tried": "tried"}
 #: Kinds, and the file of each.
@@ -212,6 +212,18 @@ def test_everybody_can_read_it_on_a_phone_and_a_desk_light_and_dark(seen, kind):
     assert check_page(seen, page.path, (390, 1440)) == []
 
 
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1440, 900)])
+def test_details_begin_after_three_screens_at_most(seen, kind, width, height):
+    _, page = kind
+    with opened(seen, page.path, width, height=height) as (shown, _):
+        for place in ("files", "trust"):
+            assert shown.locator(f"#{place}").is_visible()
+        assert shown.locator("main > .next").is_visible()
+        assert shown.locator("main > figure").is_visible()
+        top = shown.locator("#details").evaluate("e => e.getBoundingClientRect().top + scrollY")
+    assert top <= 3 * height
+
+
 def test_figures_show_their_values_and_can_be_taken_away(run, kind):
     _, page = kind
     for figure in re.findall(r"<figure.*?</figure>", page.raw, flags=re.DOTALL):
@@ -249,7 +261,8 @@ def test_blanks_are_one_number_a_name(run):
     for value in cards:
         assert value.partition("]")[0] in page.answer
     # The range at Γ = 2 is the same wherever it stands, and is what the figure draws.
-    (span,) = {*re.findall(r"[\d.]+ to [\d.]+ %(?= at Γ = 2)", page.text.partition("AUC")[0])}
+    before = page.text.partition("cross-validated")[0]
+    (span,) = {*re.findall(r"[\d.]+ to [\d.]+ %(?= at Γ = 2)", before)}
     assert f"or {span} if the odds" in page.answer
     drawn = csv(run, "lender", "figures/gamma")
     drawn = drawn[drawn["at"].eq(2) & drawn["panel"].str.startswith("Rate")]

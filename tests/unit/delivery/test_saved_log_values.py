@@ -34,6 +34,8 @@ def test_what_a_value_rests_on_is_told_by_its_flag():
     )
     assert saved.rests_on(supported("good"), True) == good
     assert "1000 rows of about 60 users whose" in saved.rests_on(supported("good", clusters=60))
+    # Counted by a hash: 1,319 of 1,323.
+    assert "rows of about 1,300 users whose" in saved.rests_on(supported("good", clusters=1319))
     assert saved.rests_on(supported("thin")).endswith("one row alone 12.5% of it")
     outside = saved.rests_on(supported("outside", mean=0.75))
     assert "the weights average 0.75, so some 25% of what" in outside

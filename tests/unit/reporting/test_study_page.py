@@ -139,17 +139,35 @@ def test_a_page_begins_with_the_answer_and_a_declared_one_stands_before_it():
     context = page.StudyContext("a.html", failures=(SimpleNamespace(name="f"),))
     made, _ = shown(numbers(BETTER), context, answer=lambda _: None)
     assert made.blocks[0].text == "Nothing was measured: see what failed."
+    warned = page.Answer("So it is.", ("More.",), warning="Beware.")
+    made, _ = shown(numbers(BETTER), answer=lambda _: warned)
+    assert made.blocks[1] == Sentence("Beware.", "warning")
+
+
+def test_single_answers_are_doubted_where_one_for_all_is_as_good():
+    measure = Measure("R²", "", "more", 3)
+    doubt = page.doubt_of_single("r2", Estimate(-0.02, 0.02, -0.06, 0.02), measure)
+    assert "R² is −0.020 [−0.060, 0.020], where the mean of all has 0." in doubt
+    assert not page.doubt_of_single("r2", Estimate(0.1, 0.02, 0.06, 0.14), measure)
+    assert not page.doubt_of_single("r2", Estimate(), measure)
+    assert not page.doubt_of_single("log_loss", Estimate(-1.0), measure)
 
 
 def test_the_figure_of_new_rows_stands_with_the_new_rows_and_not_first():
-    first, second, new = (SimpleNamespace(name=name) for name in ("a", "b", page.NEW_ROWS))
+    names = ("a", "b", page.NEW_ROWS)
+    first, second, new = (SimpleNamespace(name=name, title=name, alt="") for name in names)
     context = page.StudyContext("a.html", figures=(new, first, second))
     own = numbers(BETTER, {"source": "own", "dataset": "d"})
     made, _ = shown(own, context)
     assert [one for one in made.blocks if getattr(one, "name", "") == "a"] == [first]
     sections = {section.id: section for section in made.sections}
-    assert sections["new"].blocks == (new,) and second in sections["details"].blocks
+    (beside,) = sections["new"].blocks
+    assert beside.blocks == (new,) and beside.fold and second in sections["details"].blocks
     assert sections["details"].fold and not sections["trust"].fold
+    # What says that nothing is drawn, in title and alt alike, gives way to the next.
+    nothing = SimpleNamespace(name="c", title="Nothing to draw.", alt="Nothing to draw.")
+    made, _ = shown(own, page.StudyContext("a.html", figures=(nothing, first)))
+    assert first in made.blocks and nothing not in made.blocks
     other, _ = shown(numbers(BETTER), page.StudyContext("a.html", figures=(first, second)))
     assert {section.id: section.blocks for section in other.sections}["figures"] == (second,)
     assert not any(section.fold for section in other.sections)

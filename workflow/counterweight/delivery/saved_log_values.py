@@ -11,7 +11,7 @@ import pandas as pd
 
 from counterweight.delivery.saved_models import SavedModel
 from counterweight.errors import listed
-from counterweight.evaluation.log_values import LOGGED, values_of_log
+from counterweight.evaluation.log_values import LOGGED, users_in_words, values_of_log
 from counterweight.labeling.log_files import LogQuestion
 from counterweight.tables.parquet import write_table
 from counterweight.tables.saved_form import write_csv
@@ -143,10 +143,9 @@ def verdict(one):
 def rests_on(support, subsampled=False):
     """What a value rests on, in words; `subsampled` logs have a keep rate that may be wrong."""
     rate = ", or the keep rate is not right" if subsampled else ""
-    users = f" of about {support.clusters} users" if support.clusters else ""
     said = (
         f"{support.rows_rewarded} rows with a reward among {support.rows_agreed} of {support.rows} "
-        f"rows{users} whose action the policy may take; as much as {support.effective_rows:.0f} "
+        f"rows{users_in_words(support.clusters)} whose action the policy may take; as much as {support.effective_rows:.0f} "
         "rows that count alike"
     )
     weight = support.mean_weight.value

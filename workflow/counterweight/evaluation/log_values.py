@@ -272,6 +272,11 @@ def users_behind(filled, clusters):
     return round(-clusters * math.log1p(-filled / clusters))
 
 
+def users_in_words(count):
+    """``" of about 1,300 users"``, or "" of 0: to two digits, as users are counted by a hash."""
+    return f" of about {float(f'{count:.2g}'):,.0f} users" if count else ""
+
+
 def _asked(policies, names, columns):
     """What is estimated: a dict of keys to its parts ``(sign, numerator, denominator)``."""
     reward = columns.place("reward")

@@ -277,8 +277,8 @@ def _environment():
     environment.globals.update(verdict=verdict, verdicts=_verdicts, term_anchor=term_anchor)
     for name, files in (("css", ("style.css",)), ("js", ("words.js", "script.js"))):
         texts = [(TEMPLATES / file).read_text(encoding="utf-8") for file in files]
-        # Lines of comments are for who reads the files.
-        environment.globals[name] = Markup(re.sub(r"(?m)^ *//.*\n", "", "".join(texts)))
+        # Lines of comments and indents are for who reads the files.
+        environment.globals[name] = Markup(re.sub(r"(?m)^ *(//.*\n)?", "", "".join(texts)))
     environment.globals["grounds"], environment.globals["broad"] = GROUNDS, _BROAD
     return environment
 

@@ -58,8 +58,8 @@ class Answer:
 
     ``points`` are what the small chart of the pages above draws: ``(label, Estimate, mark)`` of
     one measure, the mark "main" or "", best with its name (`sheets.Points`). ``rest`` is what trust
-    begins with, ``todo`` what to do next, ``files`` what stands in the files. Empty sentences are
-    left out.
+    begins with, ``todo`` what to do next, ``files`` what stands in the files, ``warning`` what is
+    to be known before the answer is believed. Empty sentences are left out.
     """
 
     sentence: str
@@ -69,6 +69,7 @@ class Answer:
     rest: tuple = ()
     todo: tuple = ()
     files: tuple = ()
+    warning: str = ""
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,21 @@ def _bounds(numbers):
     return [one["id"] for one in [one for one in known if not one.get("weights")] or known]
 
 
+#: What one answer for all rows has, by metric, and what that is called.
+PLAIN = {"auc": (0.5, "chance"), "r2": (0.0, "the mean of all")}
+
+
+def doubt_of_single(metric, known, measure):
+    """A warning where single answers are not shown to be better than one for all; else ""."""
+    level, plain = PLAIN.get(metric, (-math.inf, ""))
+    if not known.known or (known.low if known.bounded else known.mean) > level:
+        return ""
+    return (
+        f"Single answers are not shown to be better than one for all: {measure.label} is "
+        f"{in_words(known, measure)}, where {plain} has {level:g}. Decide on no single row by them."
+    )
+
+
 def plain_answer(numbers):
     """The answer of any study: the main method against the baseline, population by population."""
     metric, targets = numbers.headline, numbers.plan["targets"]
@@ -232,9 +248,12 @@ def study_page(page, numbers, context):
     question = question or default_question(numbers)
     own = plan["source"] == "own"
     figures = [one for one in context.figures if one.name != NEW_ROWS]
+    if own:  # not those that say why nothing is drawn, in title and alt alike
+        figures = [one for one in figures if one.title != one.alt]
     cards = [blocks.Cards(tuple(answer.cards))] if answer.cards else []
     more, todo = _sentences(answer.more), _sentences(answer.todo)
     lead = [Sentence(answer.sentence, "answer"), *column_doubts(numbers)]
+    lead += [Sentence(answer.warning, "warning")] if answer.warning else []
     lead += [*(cards + more if own else more + cards), *context.failures, *figures[:1]]
     if todo:
         lead.append(Sentence(f"What to do next. {todo[0].text}", "next"))
@@ -248,13 +267,14 @@ def study_page(page, numbers, context):
         new = [
             Sentence(text) for text in told_new(new_tables(context.files, numbers.results), plan)
         ]
-        new += [one for one in context.figures if one.name == NEW_ROWS]
+        drawn = tuple(one for one in context.figures if one.name == NEW_ROWS)
+        new += [blocks.Section("New rows beside the table", drawn, fold=True)] if drawn else []
         made = _made_of(context)
         sections = (
             given_away,
             ("New rows", new, "new"),
             ("How far to trust it", _in_short(trusted), "trust"),
-            ("Results", map(_folded, found[:1]), "results"),
+            ("Results", found[:1], "results"),
             ("Details", (*figures[1:], *found[1:], *more, *made, *context.links), "details"),
         )
     else:
@@ -265,7 +285,7 @@ def study_page(page, numbers, context):
             given_away,
             ("Details", (*more, *context.links), "details"),
         )
-    closed = ("details",) if own else ()
+    closed = ("results", "details") if own else ()
     sections = [
         blocks.Section(head, tuple(parts), name, fold=name in closed)
         for head, parts, name in sections

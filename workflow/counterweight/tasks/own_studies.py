@@ -375,7 +375,12 @@ def balanced(entry):
     sizes = {"leaves_10": 0.1, "leaves_25": 0.25}
     proxies = [proxy | {"name": name, "min_weight_fraction_leaf": s} for name, s in sizes.items()]
     model = {"model": "balanced_filter", "weights": "quadratic"}
-    models = [model | {"name": name, "selector": name} for name in sizes]
+    # The name on the card is that on the page.
+    models = [
+        model
+        | {"name": name, "selector": name, "label": f"{name} (leaves of {100 * s:g} % or more)"}
+        for name, s in sizes.items()
+    ]
     limits = {
         name: entry[name] for name in ("min_acceptance_rate", "max_distortion") if name in entry
     }

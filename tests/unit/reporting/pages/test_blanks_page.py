@@ -55,7 +55,7 @@ def answer(tmp_path, monkeypatch):
     """The answer of a made-up study by what was delivered and what the saved model says."""
     (tmp_path / "own.csv").write_text("x,y\n" + "1,0\n2,1\n3,\n" * 9)
 
-    def made(target, records, weights=None, collect=(), sizes=SIZES, shown=(), **facts):
+    def made(target, records, weights=None, collect=(), sizes=SIZES, shown=(), auc=0.8, **facts):
         entry = {"table": str(tmp_path / "own.csv"), "name": "mine", "outcome": "y"}
         given = {"results": str(tmp_path), "data": str(tmp_path), "seed": 1, "filter_key": "key"}
         named = {"target": "unlabeled"} if target == "unlabeled" else {}
@@ -64,7 +64,7 @@ def answer(tmp_path, monkeypatch):
         study = plan["studies"]["mine"]
         first = next(iter(study["methods"]))
         delivered = [{"metric": "delivered", "part": first, "target": target, "value": 1.0}]
-        auc = {"metric": "auc", "value": 0.8, "standard_error": 0.01, "target": target}
+        auc = {"metric": "auc", "value": auc, "standard_error": 0.01, "target": target}
         sizes = [{"metric": name, "value": value} for name, value in sizes.items()]
         by_source = {"labels": sizes, first: [auc], "delivered": delivered + records}
         by_source |= {"collect": collect} if collect else {}
@@ -212,6 +212,16 @@ def test_before_a_label_is_bought_a_range_is_told_and_after_it_a_number(answer, 
     (said,) = [text for text in found.more if text.startswith("collect.csv lists 200 rows")]
     assert "expected to be known to ±4.40 points, whoever had one before" in said
     assert ("from ±2.60 points to ±7.10 points may come of it" in said) == bool(ends)
+
+
+@pytest.mark.parametrize(("auc", "doubted"), [(0.51, True), (0.4, True), (0.53, False)])
+def test_answers_no_better_than_one_for_all_are_warned_of_beside_the_first_sentence(
+    answer, auc, doubted
+):
+    found = answer("unlabeled", rated(0.318, 0.29, 0.35, "unlabeled"), auc=auc)
+    assert found.warning.startswith("Single answers are not shown") == doubted
+    assert (f"AUC is {auc:.3f} [" in found.warning) == doubted
+    assert ("Take single answers" in found.todo[0]) != doubted
 
 
 def test_others_than_those_of_the_table_are_named_in_question_and_answer(answer, monkeypatch):

@@ -108,6 +108,11 @@ def is_narrow():
     return page_width() == NARROW
 
 
+def lower(height):
+    """A height in inches, less of it on a telephone, where panels stand below each other."""
+    return 0.55 * height if is_narrow() else height
+
+
 def empty_figure(height):
     return Figure(figsize=(page_width(), height), layout="constrained")
 
@@ -220,10 +225,8 @@ def draw_study(study, folder, figures=None):
         wide, narrow = drawn(name, study)
         # As many digits as a reader can use; columns that say nothing are left out.
         blank = wide.points.isna() | (wide.points == "")
-        points = wide.points.loc[:, ~blank.all()]
-        points = finite_or_blank(points).to_csv(
-            index=False, float_format="%.6g", lineterminator="\n"
-        )
+        points = finite_or_blank(wide.points.loc[:, ~blank.all()])
+        points = points.to_csv(index=False, float_format="%.6g", lineterminator="\n")
         texts = svg_text(wide.figure), svg_text(narrow.figure), points
         for end, text in zip(ENDINGS, texts, strict=True):
             with replacing(folder / f"{name}{end}") as temporary:
@@ -236,14 +239,12 @@ def draw_study(study, folder, figures=None):
 
 def draw(job):
     """Draw the figures of a study: stage draw."""
-    given = job.given
+    given, folder = job.given, Path(job.output[0]).parent
     metrics = read_tables(job.input.metrics)
-    folder = Path(job.output[0]).parent
     draw_study(StudyNumbers(given["study"], given["shown"], metrics, folder.parent), folder)
 
 
 # What figures are made of: panels of lines along an option, of rows, bars, clouds and cells.
-
 
 DASHED, DOTTED = (0, (4, 2)), (0, (1, 1.6))
 #: Populations and rows, in print.
@@ -504,7 +505,7 @@ class Panel:
             self.key(name, look, **marks)
 
     def cut(self):
-        """End a scale where all but far-off values of rows do; what lies beyond is told there.
+        """End a scale where all but far-off values of rows do, if that halves it; tell the others.
 
         A value is far off that is further from the middle half of all than `FAR` times as much as
         that half, or half the intervals, are wide.
@@ -518,7 +519,7 @@ class Panel:
         left, right = self.ax.get_xlim()
         ends = min([first - far, *self.uprights]), max([last + far, *self.uprights])
         ends = max(left, ends[0]), min(right, ends[1])
-        if far > 0 and ends != (left, right):
+        if far > 0 and right - left > 2 * (ends[1] - ends[0]):
             self.ax.set_xlim(*ends)
             places = places_for(mean)
             for at, value in zip(row, mean, strict=True):
@@ -655,9 +656,8 @@ def one_panel(names, words):
 
 def of_all(items):
     """What the title says where not all are drawn."""
-    return f" ({MOST_ROWS} of {len(items)} drawn: the others stand in the tables)" * (
-        len(items) > MOST_ROWS
-    )
+    said = f" ({MOST_ROWS} of {len(items)} drawn: the others stand in the tables)"
+    return said * (len(items) > MOST_ROWS)
 
 
 #: Marks of a figure from which lines show no more values on hover.

@@ -94,7 +94,7 @@ def curves_of(study, told):
     groups = known.groupby(place)
     at, count = groups["@offer"].mean(), groups.size()
     ys, titles = ("Accepted", "Revenue a person", "People"), [[""], [""], [""]]
-    canvas = forms.Canvas(titles, 1.6, x, ys, grid="both", sharex=True)
+    canvas = forms.Canvas(titles, forms.lower(1.6), x, ys, grid="both", sharex=True)
     above, middle, below = canvas.all
     for panel, factor in ((above, 1.0), (middle, earns)):
         for name, column, look in (("predicted", "@p", forms.MAIN), ("answered", "@answer", _DONE)):

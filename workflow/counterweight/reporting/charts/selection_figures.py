@@ -20,9 +20,13 @@ from counterweight.reporting.wording import joined_words, number, places_for, to
 from counterweight.tables.parquet import setting_options
 
 _BOUNDS = (
-    "What rows without a label could make of a number where, at equal features, the odds of being "
-    "one of them differ between outcomes by a factor of Γ at most from what is assumed: in the band "
-    "each row takes the end that is worst."
+    "What rows without a label could make of a number if, at equal features, the odds of being one "
+    "of them differ between outcomes by a factor of up to Γ from what is assumed. In the band each "
+    "row takes its worst end."
+)
+_PLANNED = (
+    "Half of the 95 % interval of what is asked, by what is spent on labels: as planned, by a plain "
+    "random sample without estimates, and as planned if the estimates told nothing of single rows."
 )
 #: Text under each figure.
 CAPTION_BY_NAME = {
@@ -36,14 +40,7 @@ CAPTION_BY_NAME = {
         "all labels (repeated as a dashed line), from those that are seen, and from these with "
         "weights. Labels of grey points are hidden."
     ),
-    "collect": (
-        "Half of the 95 % interval of what is asked (the rate or mean of the rows without an outcome, "
-        "the AUC or the calibration of predictions), by how much is spent on labels: as planned; of a "
-        "plain random sample that uses no estimates; and as planned if the estimates told nothing of "
-        "single rows, which is the cost of being wrong about them. Shaded is what may come of the plan "
-        "while no label says how far the odds of these rows are off, up to 3 times or a third. The cross is what the labels that were bought have reached, by which "
-        "lines of outcomes and predictions are put right."
-    ),
+    "collect": _PLANNED,
     "explore": (
         "Half of the 95 % interval of the rate of rows such as those without an outcome, by months in "
         "which a share of them is decided by chance; and what that is expected to cost until then, "
@@ -71,9 +68,8 @@ CAPTION_BY_NAME = {
         "(dotted)."
     ),
     "weights": (
-        "The share of labeled rows that the weights leave in effect, how large they grow, and "
-        "how far each feature's mean over labeled rows is from its target mean, before and "
-        "after weighting; inside the band it is below 0.1 standard deviations."
+        "The share of labeled rows that the weights leave in effect, how large they grow, and how far "
+        "the mean of each feature is from its target before and after; in the band below 0.1 sd."
     ),
 }
 
@@ -206,7 +202,8 @@ def draw_gamma(study):
     units = [words.rpartition(", by Γ")[2] for words, _ in scales]
     titles = [one.name + unit for one, unit in zip(shown, units, strict=True)]
     rows = [titles] if len(titles) < 4 else [titles[:2], titles[2:]]
-    canvas = forms.Canvas(rows, 2.2 if len(rows) == 1 else 1.9, "Γ: odds at most so many times off")
+    height, x = forms.lower(2.2 if len(rows) == 1 else 1.9), "Γ: odds at most so many times off"
+    canvas = forms.Canvas(rows, height, x, sharex=forms.is_narrow())
     for panel, one, (words, factor) in zip(canvas.all, shown, scales, strict=True):
         panel.measures = words
         ends = {
@@ -239,12 +236,12 @@ def draw_gamma(study):
 
 def _told_of_gamma(study, shown):
     """The caption, of the lines that are drawn."""
-    yield _BOUNDS.replace("rows without a label", blank_of(study))
+    said = _BOUNDS[:-1].replace("rows without a label", blank_of(study))
     if any(one.common for one in shown):
-        yield "Along the dashed lines all rows have the same factor."
+        said += "; along the dashed lines all have the same factor"
     if any(one.chance for one in shown):
-        yield "Dotted lines add the sampling error of the band's ends."
-    yield f"Γ = 1 is {assumed_of(study)}."
+        said += "; dotted lines add sampling error"
+    yield f"{said}. Γ = 1 is {assumed_of(study)}."
     if any(one.truth.known for one in shown):
         yield "Hidden labels are known in studies of public data alone."
 
@@ -507,7 +504,9 @@ def _balance(panel, study, name, features):
         study.means_by("part", name, f"balance_{when}") for when in ("before", "after")
     )
     panel.ax.axvspan(-_CLOSE, _CLOSE, color=forms.BLUE, alpha=0.08, linewidth=0)
+    panel.uprights += [-_CLOSE, _CLOSE]  # no scale ends within the band
     panel.ax.axvline(0, color=forms.GREY, linewidth=0.6)
+    panel.ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     for place, feature in enumerate(features):
         ends = before.get(feature, np.nan), after.get(feature, np.nan)
         panel.link(place, ends)
@@ -536,7 +535,7 @@ def draw_collect(study):
     metric, spent = f"expected_{kind}", study.measured("labels_cost", _TARGET)
     words, _ = forms.axis_of(study.measure(metric))
     below = "Spent on labels" if spent else "Labels in all"
-    canvas = forms.Canvas(["The interval to expect"], 2.6, below, words)
+    canvas = forms.Canvas(["The interval to expect"], forms.lower(2.6), below, words)
     panel = canvas.all[0]
     budgets = study.places("part", _SOURCE, metric, _TARGET)
     for variable, (name, look) in LINES.items():
@@ -564,6 +563,7 @@ def draw_collect(study):
         panel.line("reached", [(at, reached.mean)], _REACHED, bars=False, markersize=7)
     panel.ax.set_xlim(left=0)
     panel.ax.set_ylim(bottom=0)
+    panel.ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     planned = study.get(_SOURCE, f"planned_{kind}", _TARGET).mean
     count = number(study.get(_SOURCE, "labels_planned", _TARGET).mean, 0)
     size = number(planned, places_for([planned], 1)) + " points" * (kind == "points")
@@ -580,7 +580,15 @@ def draw_collect(study):
         got = number(reached.mean, places_for([planned], 1)) + " points" * (kind == "points")
         title = f"With {number(bought, 0)} labels the interval is ±{got}"
         title += f"; with all {count} of the plan ±{size} is expected" * bool(waiting)
-    return canvas.drawing(title, "Expected half-width of the interval by number of labels")
+    shaded = (
+        " Shaded is what may come of the plan while no label says how far the odds of these rows are "
+        "off, up to 3 times or a third."
+    )
+    crossed = " The cross is what the labels that were bought have reached."
+    caption = _PLANNED + shaded * all(end.known for end in ends)
+    caption += crossed * bool(reached.known and not spent)
+    alt = "Expected half-width of the interval by number of labels"
+    return canvas.drawing(title, alt, caption)
 
 
 def draw_explore(study):

@@ -28,7 +28,7 @@ from counterweight.reporting.pages.trust import (
     swept_of,
 )
 from counterweight.reporting.sheets import Column, Points, Sheet, each_method, in_words, told
-from counterweight.reporting.study_page import Answer, StudyPage
+from counterweight.reporting.study_page import Answer, StudyPage, doubt_of_single
 from counterweight.reporting.wording import (
     as_written,
     capital,
@@ -102,8 +102,9 @@ def answer(numbers):
         *_headline_cards(people, swept),
         *_other_cards(numbers, people, quality, known[method]),
     )
-    todo, about = tuple(_todo(numbers)), (_scores(people),)
-    return Answer(f"{capital(sentence)}.", more, cards, points, rest, todo, about)
+    doubt = doubt_of_single(name, known[method], quality)
+    todo, about = tuple(_todo(numbers, doubt)), (_scores(people),)
+    return Answer(f"{capital(sentence)}.", more, cards, points, rest, todo, about, doubt)
 
 
 def _by_bought(numbers, people, quality, known):
@@ -122,8 +123,8 @@ def _by_bought(numbers, people, quality, known):
     return replace(answer, files=about)
 
 
-def _todo(numbers):
-    """What somebody who has this answer does next."""
+def _todo(numbers, doubt):
+    """What somebody who has this answer does next; with a `doubt` of single answers not by these."""
     new, blank = numbers.plan.get("new_rows"), numbers.get("labels", "rows_unlabeled", "").mean
     file = "new_scores.csv" if not blank else "scores.csv"
     file = file if numbers.within == "." else f"{numbers.within}/{file}"
@@ -138,7 +139,11 @@ def _todo(numbers):
             "Find out the outcomes of the rows of collect.csv in their order, fill them in, and "
             "name the file under collected: by them the answer needs no assumption."
         )
-    if new or blank:
+    if doubt:
+        yield (
+            "Go by the answer for all of them, and look for columns that tell single rows apart."
+        )
+    elif new or blank:
         yield (
             f"Take single answers from {file} with their intervals, and look at rows that "
             f"are flagged before you decide on them{'.' if new else f'; name {later} under score.'}"
@@ -156,8 +161,8 @@ def _todo(numbers):
         )
     elif numbers.plan.get("at_random", True) and blank and not planned:
         yield (
-            "Whether labels are missing at random no table can show. Outcomes of some rows without "
-            "one can: collect: {budget: 200} lists those to buy."
+            "Outcomes of some rows without one show whether labels are missing at random: collect: "
+            "{budget: 200} lists those to buy."
         )
 
 
@@ -453,11 +458,7 @@ def _wrong(numbers, saved, target, swept):
     if numbers.get("delivered", "unsupported_headline", target).mean == 1:
         yield rests
         return
-    error = " It includes the sampling error of its ends." if swept[0].chance else ""
-    yield (
-        f"{rests} The range at odds twice or half as large (Γ = 2), {swept[0].range(TWICE)}, is a "
-        f"point of reference and no estimate.{error}"
-    )
+    yield f"{rests} The range at Γ = {TWICE:g} is a point of reference and no estimate."
     if saved.get("tilt"):
         yield from (one for one in saved["rests_on"][1:] if one not in rests)
 

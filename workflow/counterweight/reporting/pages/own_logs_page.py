@@ -2,6 +2,7 @@
 
 import math
 
+from counterweight.evaluation.log_values import users_in_words
 from counterweight.labeling.columns import condition_in_words
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.collected_page import EXPECTED, bought_of_log, planned_of_log
@@ -468,7 +469,7 @@ def ranking_assumed(numbers):
             f"1 in {number(rows, 0)} of them."
         )
         return
-    of = f" of about {number(users, 0)} users" if users else ""
+    of = users_in_words(users)
     yield f"They rest on {number(all_rows, 0)} rows{of}, {number(rows, 0)} of them with a reward."
     yield f"The intervals take for granted {listing(kept_at(numbers))}."
 

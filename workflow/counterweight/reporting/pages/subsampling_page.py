@@ -22,6 +22,7 @@ from counterweight.reporting.study_page import (
     Answer,
     StudyPage,
     difference_in_words,
+    doubt_of_single,
     of_methods,
     plain_answer,
 )
@@ -409,7 +410,9 @@ def chances_answer(numbers):
                 f"{{method: {one}}}}} gives its chances instead."
             )
     text += f", {beside}." if beside else "."
-    return Answer(text, (), *of_methods(numbers, [main, *others], metric), todo=tuple(todo[::-1]))
+    doubt, shown = doubt_of_single(metric, known, measure), [main, *others]
+    answer = Answer(text, (), *of_methods(numbers, shown, metric), todo=tuple(todo[::-1]))
+    return replace(answer, warning=doubt)
 
 
 def own(numbers):

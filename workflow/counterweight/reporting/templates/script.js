@@ -118,8 +118,9 @@ input.oninput = () => {
     a.href = p.href; a.textContent = p.title; small.textContent = p.note; a.append(small); li.append(a);
     return li;
   }));
-  told.classList.toggle("sr", found.length > 0 && right === typed || !words.length);
-  told.textContent = words.length ? (found.length ? `${found.length} found` : "Nothing found") + (right === typed ? "" : ` for \u201c${right}\u201d`) : "";
+  const other = right === typed ? "" : ` for \u201c${right}\u201d`;
+  told.classList.toggle("sr", found.length > 0 && !other || !words.length);
+  told.textContent = words.length ? (found.length ? `${found.length} found` : "Nothing found") + other : "";
 };
 find.onkeydown = e => {
   const stops = [input, ...$$("a", hits)], at = stops.indexOf(document.activeElement);

@@ -21,8 +21,7 @@ from counterweight.tables.parquet import setting_options
 
 _BOUNDS = (
     "What rows without a label could make of a number if, at equal features, the odds of being one "
-    "of them differ between outcomes by a factor of up to Γ from what is assumed. In the band each "
-    "row takes its worst end."
+    "of them differ between outcomes by a factor of up to Γ from what is assumed."
 )
 _PLANNED = (
     "Half of the 95 % interval of what is asked, by what is spent on labels: as planned, by a plain "
@@ -235,13 +234,9 @@ def draw_gamma(study):
 
 
 def _told_of_gamma(study, shown):
-    """The caption, of the lines that are drawn."""
-    said = _BOUNDS[:-1].replace("rows without a label", blank_of(study))
-    if any(one.common for one in shown):
-        said += "; along the dashed lines all have the same factor"
-    if any(one.chance for one in shown):
-        said += "; dotted lines add sampling error"
-    yield f"{said}. Γ = 1 is {assumed_of(study)}."
+    """The caption; what lines are stands in the legend."""
+    yield _BOUNDS.replace("rows without a label", blank_of(study))
+    yield f"Γ = 1 is {assumed_of(study)}."
     if any(one.truth.known for one in shown):
         yield "Hidden labels are known in studies of public data alone."
 

@@ -124,7 +124,7 @@ def _by_bought(numbers, people, quality, known):
 
 
 def _todo(numbers, doubt):
-    """What somebody who has this answer does next; with a `doubt` of single answers not by these."""
+    """What somebody who has this answer does next: with a `doubt`, not by single answers."""
     new, blank = numbers.plan.get("new_rows"), numbers.get("labels", "rows_unlabeled", "").mean
     file = "new_scores.csv" if not blank else "scores.csv"
     file = file if numbers.within == "." else f"{numbers.within}/{file}"
@@ -458,7 +458,11 @@ def _wrong(numbers, saved, target, swept):
     if numbers.get("delivered", "unsupported_headline", target).mean == 1:
         yield rests
         return
-    yield f"{rests} The range at Γ = {TWICE:g} is a point of reference and no estimate."
+    error = ", sampling error included," if swept[0].chance else ","
+    yield (
+        f"{rests} The range at Γ = {TWICE:g}, {swept[0].range(TWICE)}{error} is a point of "
+        "reference and no estimate."
+    )
     if saved.get("tilt"):
         yield from (one for one in saved["rests_on"][1:] if one not in rests)
 

@@ -145,8 +145,8 @@ def rests_on(support, subsampled=False):
     rate = ", or the keep rate is not right" if subsampled else ""
     said = (
         f"{support.rows_rewarded} rows with a reward among {support.rows_agreed} of {support.rows} "
-        f"rows{users_in_words(support.clusters)} whose action the policy may take; as much as {support.effective_rows:.0f} "
-        "rows that count alike"
+        f"rows{users_in_words(support.clusters)} whose action the policy may take; as much as "
+        f"{support.effective_rows:.0f} rows that count alike"
     )
     weight = support.mean_weight.value
     return (

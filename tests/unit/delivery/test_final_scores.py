@@ -8,7 +8,7 @@ from counterweight import load
 from counterweight.delivery.final_scores import _like_group, _why, chosen_method
 from counterweight.evaluation.hidden_labels import EITHER
 from counterweight.labeling import missing_outcomes
-from counterweight.labeling.missing_outcomes import OutOfFold
+from counterweight.labeling.missing_outcomes import OutOfFold, describe_blanks
 from counterweight.numerics import linear
 from counterweight.numerics.estimate import hidden_mean, mean_of_some, variance_of_block
 from counterweight.tables.parquet import read_table
@@ -192,3 +192,20 @@ def test_outcomes_of_a_group_go_together_as_residuals_do():
     # Nothing is known where no two labeled rows are of one group.
     np.testing.assert_array_equal(_like_group(np.arange(5), hidden, own[:5])[:10], 5.0)
     assert _like_group(None, hidden, own) == 1
+
+
+def test_the_mean_of_labeled_rows_has_the_error_of_groups():
+    rng = np.random.default_rng(10)
+    y, group = np.repeat(rng.random(50) < 0.4, 4).astype(float), np.repeat(np.arange(50), 4)
+    labels = {"selected": np.ones(200, int), "y": y, "weight": np.ones(200)}
+    alone, together, once = (
+        {one["metric"]: one for one in describe_blanks(table, {"row": []}, True)}
+        for table in (
+            labels | {"group": np.full(200, -1)},
+            labels | {"group": group},
+            {name: part[::4] for name, part in labels.items()} | {"group": np.full(50, -1)},
+        )
+    )
+    error = [one["positive_share"]["standard_error"] for one in (alone, together, once)]
+    np.testing.assert_allclose(error, [error[2] / 2, error[2], error[2]])
+    assert together["groups_labeled"]["value"] == 50 and "groups_labeled" not in alone

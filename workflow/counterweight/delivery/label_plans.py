@@ -611,10 +611,14 @@ class LabelAnswers:
         """What the functions of `counterweight.evaluation.collected` take first."""
         return self.outcome, self.chances, self.bought, self.predicted
 
-    def by_group(self, group: str) -> pd.DataFrame:
-        """The mean of each group, a dict of group to `Estimate`; `group` (N,)."""
-        told = {"binary": self._saved.binary, "level": self.level}
-        return collected_by_group(*self.told(), group, **told)
+    def by_group(self, group: ArrayLike) -> dict:
+        """`Estimate` of the mean by group; `group` (N,) is of the rows without an outcome."""
+        if len(group) != len(self.predicted):
+            raise CounterweightError(
+                f"by_group takes the groups of the {len(self.predicted)} rows without an outcome, "
+                f"in their order; there are {len(group)}."
+            )
+        return collected_by_group(*self.told(), group, binary=self._saved.binary, level=self.level)
 
     def metric(self, name: str) -> dict:
         """A metric of the estimates on these rows, such as ``"auc"``, an `Estimate`."""

@@ -439,13 +439,19 @@ def describe_blanks(labels, truth, binary):
         "rows_unlabeled": (~labeled).sum(),
         "rows_hidden": len(truth["row"]),
     }
+    groups = labels["group"][labeled]
+    grouped = (groups >= 0).all() and len(groups) > 0
+    sizes |= {"groups_labeled": len(np.unique(groups))} if grouped else {}
     records = [
         {"metric": metric, "value": float(value), "rows": len(labeled)}
         for metric, value in sizes.items()
     ]
     y, weight = labels["y"][labeled], labels["weight"][labeled]
     mean = float(np.average(y, weights=weight))
-    error = float(np.sqrt(((weight * (y - mean)) ** 2).sum()) / weight.sum())
+    parts = weight * (y - mean)
+    if grouped:
+        parts = np.bincount(np.unique(groups, return_inverse=True)[1], parts)
+    error = float(np.sqrt((parts**2).sum()) / weight.sum())
     records.append(
         {
             "metric": "positive_share" if binary else "outcome_mean",

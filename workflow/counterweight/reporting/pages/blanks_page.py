@@ -534,6 +534,9 @@ def sizes(numbers):
         f"{number(labeled, 0)} rows with an outcome, worth {number(worth, 0)} of "
         f"equal weight once weighted (design effect {number(effect, 2)})."
     )
+    groups = numbers.get("labels", "groups_labeled", "").mean
+    if not math.isnan(groups):
+        yield f"They are of {number(groups, 0)} groups: errors and intervals are those of groups."
     if not math.isnan(beyond):
         yield (
             f"{percent(beyond)} of the rows without an outcome were less likely to have one "

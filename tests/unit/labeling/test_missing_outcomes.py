@@ -348,6 +348,7 @@ def test_sizes_and_the_weighted_mean_of_the_labeled_are_told():
         "selected": np.array([1, 1, 1, 0, 0]),
         "y": np.array([1.0, 0.0, 1.0, np.nan, np.nan]),
         "weight": np.array([1.0, 2.0, 3.0, 9.0, 9.0]),
+        "group": np.full(5, -1),
     }
     records = describe_blanks(labels, {"row": np.arange(1)}, True)
     told = {record["metric"]: record for record in records}

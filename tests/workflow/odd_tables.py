@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from counterweight import load
 from counterweight.answers import run_jobs
 from counterweight.plan.config import resolve
 from counterweight.plan.reading import with_own_tables
@@ -175,7 +176,7 @@ def price_list(rng, rows=400, scale=1.0, names=("price", "bought"), values=("yes
 
 
 def brings(frame, answers):
-    best = answers("offers")["best_revenue"]
+    best = answers("offers")["best_revenue"] - optimism()
     # An interval by answers may stand between the two.
     return [f"expected to bring {amount(best.mean())}", f", and all {number(len(best), 0)}"]
 
@@ -420,6 +421,11 @@ def plain(part):
     """HTML as it is read, with a blank for each tag."""
     part = re.sub(r"<(style|script|svg).*?</\1>", " ", part, flags=re.DOTALL)
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", part))).strip()
+
+
+def optimism():
+    """What is taken off the claim of a person's best offer."""
+    return load("results/odd").facts["optimism"]
 
 
 def answers(file):

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from conftest import ROOT, Copy, Run
+from counterweight import load
 from counterweight.reporting.wording import amount, interval, number, percent
 from own_tables import FILES, MINE, placed, quick, tables
 
@@ -299,6 +300,13 @@ def test_bought_labels_are_one_number_a_name(run):
 
 def test_offers_are_one_number_a_name(run):
     page, offers = Shown(run, "school"), csv(run, "school", "offers")
+    off = measured(run, "school", "delivered", "expected_optimism")
+    mean = offers["best_revenue"].mean()
+    assert f"best_revenue is {amount(mean)} on average, and {amount(off)} of it" in page.text
+    offers["best_revenue"] -= off
+    people = pd.read_csv(run("school").folder / "mine/survey.csv")
+    expected = load(run("school").results / "school").expected(people)
+    assert expected.value == pytest.approx(offers["best_revenue"].mean())
     for label, column in (("Revenue a person", "best_revenue"), ("With past offers", "revenue")):
         told, total = amount(offers[column].mean()), number(offers[column].sum(), 0)
         assert told in page.answer and total in page.answer
@@ -307,7 +315,7 @@ def test_offers_are_one_number_a_name(run):
             assert label == "Revenue a person" and f"{value}], and all" in page.answer
         assert value.startswith(told) and (note or value.removeprefix(told)).startswith(total)
     new = csv(run, "school", "new_offers")
-    mean, total = new["best_revenue"].mean(), new["best_revenue"].sum()
+    mean, total = new["best_revenue"].mean() - off, (new["best_revenue"] - off).sum()
     assert f"bring {number(mean, 2)} a person, {number(total, 0)} in all" in page.text
 
 

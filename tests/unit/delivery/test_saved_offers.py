@@ -479,6 +479,58 @@ def test_limits_that_leave_nobody_are_refused(asked, told):
         saved_of("offer_logistic", "").allot(survey(), **asked)
 
 
+def by_chance(rows, rng):
+    """People with six features, by which nothing goes, prices, and what all alike accept."""
+    frame = pd.DataFrame(rng.normal(size=(rows, 6)).round(3), columns=[*"abcdef"])
+    frame["price"] = rng.uniform(0, 60, rows).round(2)
+    yes = rng.random(rows) < expit((30 - frame["price"]) / 8)
+    frame["bought"] = np.where(yes, "yes", "no")
+    return frame.assign(customer=np.arange(rows))
+
+
+def test_what_choosing_by_a_curve_adds_to_its_claim_is_taken_off():
+    """Beside what the fit says of one price for all, by which its level is off by chance, too."""
+    claims, told, held, one = [], [], 0, 24.0
+    for seed in range(12):
+        frame = by_chance(150, np.random.default_rng([31, seed]))
+        saved = saved_of("offer_logistic", "", frame)
+        table = saved.optimal_offers(frame)
+        offers = table["best_offer"].to_numpy(float)
+        truth = (offers * expit((30 - offers) / 8)).mean()
+        level = one * (saved.acceptance(frame, one).mean() - expit((30 - one) / 8))
+        found = saved.expected(frame)
+        assert found.value == pytest.approx(table["best_revenue"].mean() - found.optimism)
+        claims.append(table["best_revenue"].mean() - truth - level)
+        told.append(found.value - truth - level)
+        held += found.low <= truth <= found.high
+    error = np.std(claims) / np.sqrt(len(claims))
+    assert np.mean(claims) > 3 * error > abs(np.mean(told))
+    assert held >= 11
+
+
+@pytest.mark.parametrize("pair", SETTINGS)
+def test_an_expectation_has_an_interval_where_there_are_draws(family, pair):
+    saved, frame = family[pair], survey(200, seed=5)
+    found = saved.expected(frame)
+    _, within = saved.allot(frame, capacity=40)
+    ends = [found.low, found.high, within.low, within.high]
+    if not saved.has_draws:
+        assert found.optimism == 0 and np.isnan(ends).all()
+        return
+    assert found.low < found.value < found.high and found.optimism > 0
+    assert 0 <= within.low < within.value < within.high
+    own, draws = saved._pricer, {name: values[:3] for name, values in saved.part("draw").items()}
+    about = own.about(saved.encoded(frame))
+    t = np.random.default_rng(0).random((3, len(frame)))
+    one_by_one = [
+        own.accept_drawn(about, t[at], {name: values[[at]] for name, values in draws.items()})[0]
+        for at in range(3)
+    ]
+    assert np.allclose(own.accept_drawn(about, t, draws), one_by_one, atol=1e-12)
+    fitted = [own.accept(about, offers) for offers in t]
+    assert np.allclose(own.accept_several(about, t), fitted, atol=1e-12)
+
+
 def test_an_experiment_by_an_unknown_word_is_refused():
     rng = np.random.default_rng(0)
     with pytest.raises(CounterweightError, match="'banana' is not known: choose around or"):

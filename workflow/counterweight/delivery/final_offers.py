@@ -64,11 +64,14 @@ def final_offers(job):
     with features_named([name for name in features.columns if name != "row"]):
         told = job, frame, features, labels, at, answers, layout["offer"], held
         saved, losses, drawn = _fitted(*told)
-    saved.save(job.output.model)
-    priced = features["row"] if given["everybody"] else first["row"]
-    people = frame[frame["row"].isin(priced) & frame["row"].isin(features["row"])]
+    asked = features["row"] if given["everybody"] else first["row"]
+    people = frame[frame["row"].isin(asked) & frame["row"].isin(features["row"])]
     X = features.set_index("row").loc[people["row"]].to_numpy(dtype=float)
-    table = saved.named(people) | saved.priced(X)
+    if given["everybody"]:
+        saved.facts["optimism"] = saved.optimism(X)
+    saved.save(job.output.model)
+    priced = saved.priced(X)
+    table = saved.named(people) | priced
     if given["id"] not in table:
         table["row"] = people["row"].to_numpy("int64")
     coins = None
@@ -92,7 +95,8 @@ def final_offers(job):
             if many := int((table["reason"] == reason).sum()):
                 place = {"metric": "offers_pooled", "part": column, "rows": len(table)}
                 records.append(place | {"value": many / len(table)})
-        records += _levels(saved, X, offers[inside]) if given["everybody"] else []
+        if given["everybody"]:
+            records += _levels(saved, X, offers[inside]) + _expected(saved, X, priced)
         write_table(job.output.metrics, metrics_table(given["study"], "delivered", records))
     tell_offers(job.log, table, given["labeling"]["options"]["offer"])
 
@@ -400,6 +404,19 @@ def _levels(saved, X, past):
         {"metric": name, "value": float(value), "part": f"{level:.6g}", "rows": len(X)}
         for level, told in zip(made, values.T, strict=True)
         for name, value in zip(("uniform_accepted", "uniform_revenue"), told, strict=True)
+    ]
+
+
+def _expected(saved, X, priced):
+    """Records of what the best offers bring a person."""
+    found = saved.expected_of(X, priced)
+    names = ("", "_low", "_high"), found[:3]
+    made = {f"expected_revenue{end}": value for end, value in zip(*names, strict=True)}
+    made |= {"expected_optimism": found.optimism} if saved.has_draws else {}
+    return [
+        {"metric": name, "value": float(value), "rows": len(X)}
+        for name, value in made.items()
+        if np.isfinite(value)
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -39,10 +40,24 @@ EACH = 8
 #: An offer is told to rest on a rare level where known ones part best offers by this share of its
 #: interval: less is what chance makes of levels that do not differ.
 DECIDES = 0.6
+#: People, at most, by whom the optimism of best offers is told, and of them at a time.
+OPTIMISM_OF, TOGETHER = 20_000, 4_000
 #: Numbers of features handled at a time.
 NUMBERS = 1 << 24
 #: What to do where new rows are not there.
 ABSENT = "correct the path of the new rows in the config (score)"
+
+
+class Expected(NamedTuple):
+    """What best offers are expected to bring a person: ``value``, its interval ``low``, ``high``.
+
+    ``optimism`` is what was taken off the mean of ``best_revenue``; see `SavedOffers.optimism`.
+    """
+
+    value: float
+    low: float
+    high: float
+    optimism: float
 
 
 class SavedOffers(SavedModel):
@@ -59,8 +74,9 @@ class SavedOffers(SavedModel):
         ``model``, ``options``, ``setting``, ``offer`` (``column``, ``low``, ``high``,
         ``direction``, ``revenue``, ``grid``), ``id`` (column or None), ``rows``, ``level``,
         ``features``; perhaps ``study``, ``title``, ``method``, ``rests_on`` (sentences),
-        ``single_offer``, the one offer to everybody in place of the model's, and ``rivals``, model
-        and setting of each fit whose best offers intervals hold, too.
+        ``single_offer``, the one offer to everybody in place of the model's, ``optimism`` of
+        the people of the fit, and ``rivals``, model and setting of each fit whose best offers
+        intervals hold, too.
     arrays : dict of str to array
         ``model.*``, ``draw.*``, ``rival0.*`` ..., ``kinds.*``, ``feature.*``, ``made`` (kinds, 2),
         ``far``.
@@ -189,6 +205,71 @@ class SavedOffers(SavedModel):
             for part, first in self.batches(frame)
         ]
         return as_frame(pd.concat(parts, ignore_index=True), frame)
+
+    def expected(self, frame: pd.DataFrame) -> Expected:
+        """What the best offers bring a person of a table, by the model's own claim put right.
+
+        Columns and errors are as in `optimal_offers`. The mean of ``best_revenue`` less the
+        ``optimism`` that was saved with the fit, else that of these people; the interval is of
+        `total_ends`. Assumed is what the model assumes: no answer checks the claim.
+        """
+        X = self.encoded(frame)
+        return self.expected_of(X, self.priced(X))
+
+    def expected_of(self, X, priced):
+        """`Expected` of people with these features and columns of `priced`."""
+        off = self.facts.get("optimism")
+        off = self.optimism(X) if off is None else off
+        offers, count = priced["best_offer"], len(X)
+        value = float(np.mean(priced["best_revenue"])) - off
+        ends = self.total_ends(X, offers, self.scale.revenue(offers), count * value)
+        return Expected(value, *(float(end) / count for end in ends), off)
+
+    def optimism(self, X):
+        """By how much a person's best offer is claimed to earn too much, on average.
+
+        The largest value of an estimated curve is above the truth by chance. As in the bootstrap
+        (Efron 1983, the optimism of an error rate) draws are to the fit as the fit is to the truth:
+        what each draw finds best earns so much more by the draw than by the fit, on average. 0
+        without draws, where nothing tells it, and where one offer for all is given away.
+        """
+        own, draws = self._pricer, self.part("draw")
+        if not own.has_draws or self.single is not None:
+            return 0.0
+        X = X[:: -(-len(X) // OPTIMISM_OF)]
+        step = max(len(next(iter(draws.values()))) // DRAWS, 1)
+        some, total = {name: values[::step] for name, values in draws.items()}, 0.0
+        for start in range(0, len(X), TOGETHER):
+            people = X[start : start + TOGETHER]
+            about = own.about(people)
+            (bounds, (a, b), grid), kind = self._asked(), self.kinds_of(about, people)[0]
+            best = own.ends(about, kind, bounds, (a, b), grid, some, lambda best: best)
+            more = own.accept_drawn(about, best, some) - own.accept_several(about, best)
+            total += float((more * (a + b * best)).sum()) / len(best)
+        return total / len(X)
+
+    def total_ends(self, X, offers, worth, total, cost=0.0):
+        """Ends of the interval of what offers (n,), NaN for none, bring together.
+
+        `worth` (n,) is the revenue if accepted, `total` what is claimed of all, less the `cost` of
+        offers made. `LEVEL` of the values of these offers by the draws, about the claim; values by
+        rivals are held, too. NaN without draws. Of these very people, in expectation of answers.
+        """
+        if not self.has_draws:
+            return float("nan"), float("nan")
+        own, draws, rows = self._pricer, self.part("draw"), np.flatnonzero(np.isfinite(offers))
+        t, worth = np.clip(self.scale.scaled(offers[rows]), 0.0, 1.0), worth[rows]
+        sums, others = np.zeros(1), np.zeros(len(self._rivals))
+        for at in self.parts_of(len(rows)):
+            people = X[rows[at]]
+            sums = sums + own.accept_drawn(own.about(people), t[at], draws) @ worth[at]
+            for place, one in enumerate(self._rivals):
+                others[place] += one.accept(one.about(people), t[at]) @ worth[at]
+        ends = total - sums.mean() + np.quantile(sums, SHARES)
+        if len(worth) and worth.min() >= 0:
+            ends = np.maximum(ends, -cost)
+        held = [*ends, *(others - cost)]
+        return float(min(held)), float(max(held))
 
     def shown(self) -> dict:
         told = {"offers": f"{self.scale.low:g} to {self.scale.high:g}"}
@@ -385,14 +466,19 @@ class SavedOffers(SavedModel):
         parts = [function(at) for at in self.parts_of(rows)]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
+    def _asked(self):
+        """Bounds (kinds, 2) of offers, scaled; revenue of the scaled offer; scaled grid or None."""
+        scale, grid = self.scale, self.facts["offer"]["grid"]
+        bounds = np.sort(np.clip(scale.scaled(self.arrays["made"]), 0.0, 1.0), axis=1)
+        scaled_grid = None if grid is None else np.sort(scale.scaled(grid))
+        return bounds, scale.scaled_revenue(), scaled_grid
+
     def _priced(self, X):
         own, scale, made = self._pricer, self.scale, self.arrays["made"]
         about = own.about(X)
         kind, close = self.kinds_of(about, X)
-        bounds = np.sort(np.clip(scale.scaled(made), 0.0, 1.0), axis=1)
         grid = self.facts["offer"]["grid"]
-        scaled_grid = None if grid is None else np.sort(scale.scaled(grid))
-        asked = (about, kind, bounds, scale.scaled_revenue(), scaled_grid)
+        asked = (about, kind, *self._asked())
         least, most = made[kind].T
 
         def rounded_of(people, t):

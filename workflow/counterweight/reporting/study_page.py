@@ -264,9 +264,9 @@ def study_page(page, numbers, context):
     found = [*_tables(sheets, numbers, context, context.csv)]
     given_away = ("Files", [*_sentences(answer.files), *files(context.files)], "files")
     if own:
-        new = [
-            Sentence(text) for text in told_new(new_tables(context.files, numbers.results), plan)
-        ]
+        off = numbers.rows("delivered", "expected_optimism")["value"].sum()
+        told = told_new(new_tables(context.files, numbers.results), plan, off)
+        new = [Sentence(text) for text in told]
         drawn = tuple(one for one in context.figures if one.name == NEW_ROWS)
         new += [blocks.Section("New rows beside the table", drawn, fold=True)] if drawn else []
         made = _made_of(context)
@@ -511,12 +511,17 @@ def decides(plan, table):
     return "decision" in table and any(one.get("constraints") for one in methods)
 
 
-def told_new(tables, plan):
-    """Sentences on the answers for new rows: how many, what they are, how many are flagged."""
+def told_new(tables, plan, off=0.0):
+    """Sentences on the answers for new rows: how many, what they are, how many are flagged.
+
+    `off` is taken off what the best offer of a person is said to bring.
+    """
     for stem, table in tables.items():
         say = _SAID.get(stem.removeprefix(NEW))
         if decides(plan, table):
             say = _decided
+        if off and "best_revenue" in table:
+            table = table.assign(best_revenue=table["best_revenue"] - off)
         if say is not None and len(table):
             yield f"{say(table)}{flagged(table)}. They stand in {stem}.csv."
 
@@ -573,12 +578,15 @@ def _offers(table):
     return (
         f"{number(len(table), 0)} new people: {which}; it is expected to bring "
         f"{number(revenue.mean(), places_for([revenue.mean()]))} a person, "
-        f"{total(revenue.sum())} in all"
+        f"{total(revenue.sum())} in all, by the model's own claim"
     )
 
 
-def allotted_in_words(table):
-    """How many people get an offer within limits, of which size, and what these bring in all."""
+def allotted_in_words(table, ends=""):
+    """How many people get an offer within limits, of which size, and what these bring in all.
+
+    `ends` is the interval of the latter, in print.
+    """
     got, size = table["allotted_offer"].dropna(), number(len(table), 0)
     who = "all" if len(got) == len(table) else f"{number(len(got), 0)} of"
     middle = got.median()
@@ -586,7 +594,8 @@ def allotted_in_words(table):
     earned = table["allotted_revenue"].sum()
     return (
         f"{who} {size} people get an offer{which}, and these are expected to bring "
-        f"{total(earned)} in all, {amount(earned / len(table))} a person"
+        f"{total(earned)}{ends and ' '}{ends} in all, {amount(earned / len(table))} a person, by "
+        "the model's own claim"
     )
 
 

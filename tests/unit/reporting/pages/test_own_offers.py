@@ -72,13 +72,42 @@ def test_offers_that_keep_limits_lead_where_the_best_ones_cannot_be_had(tmp_path
     )
     sentence, cards = page.in_total(known)
     assert sentence.startswith("Within the limits, 1 of 2 people get an offer")
-    assert "median 9" in sentence and "bring 3.000 in all, 1.500 a person" in sentence
+    assert "median 9" in sentence and "bring 3.000 in all, 1.500 a person, by the" in sentence
     assert "without limits it would be 8.000" in sentence
     assert cards[0].label.endswith("within the limits") and cards[0].value == "1.500"
     table = table.drop(columns=["allotted_offer", "allotted_revenue"])
     write_table(tmp_path / "offers.parquet", table)
     known.rows = numbers().rows
     assert page.in_total(known)[0].startswith("With the best offer for each person (median 5.50)")
+    assert [*page.optimism(known)][0].endswith(
+        "expect less than its best offers are said to bring."
+    )
+
+
+def test_claims_are_lowered_and_have_an_interval_by_draws(tmp_path):
+    table = pd.DataFrame(
+        {"best_offer": [5.0, 6.0], "best_revenue": [4.0, 4.0], "revenue": [1.0, 1.0]}
+        | {"allotted_offer": [9.0, float("nan")], "allotted_revenue": [3.0, 0.0]}
+    )
+    write_table(tmp_path / "offers.parquet", table)
+    ends = [("expected_revenue_low", 3.0, ""), ("expected_revenue_high", 4.5, "")]
+    ends += [("expected_revenue", 3.75, ""), ("expected_optimism", 0.25, "")]
+    known = SimpleNamespace(
+        folder=tmp_path, delivered=(True,), places=lambda *names: [], rows=numbers(*ends).rows
+    )
+    sentence, cards = page.in_total(known)
+    assert "to bring 3.750 [3.000, 4.500] by the model's own claim, and all 2" in sentence
+    assert "people 7.500" in sentence and (cards[0].value, cards[0].note[:5]) == ("3.750", "7.500")
+    assert cards[0].interval == "[3.000, 4.500]"
+    (text,) = page.optimism(known)
+    assert "is 4.000 on average, and 0.2500 of it" in text and text.endswith("offers bring.")
+    within = [("allotted_revenue_low", 2.0, ""), ("allotted_revenue_high", 4.0, "")]
+    known.rows = numbers(*ends, *within, ("allotted_revenue", 3.0, "")).rows
+    sentence, cards = page.in_total(known)
+    assert "bring 3.000 [2.000, 4.000] in all, 1.500 a person, by the model's own" in sentence
+    assert "without limits it would be 7.500" in sentence
+    assert cards[0].interval == "[1.000, 2.000]"
+    assert "nothing is taken off what offers within" in [*page.optimism(known)][0]
 
 
 def test_the_next_experiment_costs_a_share_of_the_best_levels():

@@ -55,6 +55,7 @@ class Allotment(NamedTuple):
     would earn. ``greedy`` is what the rule of the best people first earns: each at the offer that
     is best alone, in the order of what is expected of them, until a limit is reached; NaN for
     limits other than a capacity and a budget. ``free`` is what would be earned without limits.
+    ``low`` and ``high`` are the interval of the value, by draws; NaN where there are none.
     """
 
     choice: np.ndarray
@@ -64,6 +65,8 @@ class Allotment(NamedTuple):
     multipliers: dict
     greedy: float
     free: float
+    low: float = float("nan")
+    high: float = float("nan")
 
 
 def allot(p, worth, limits, spent=0.0, skip=True, confidence=None, allowed=None, drawn=None):
@@ -429,7 +432,9 @@ def allotted(
     chance = np.where(none, 0.0, p[rows, at])
     earned = chance * np.broadcast_to(worth, p.shape)[rows, at] - np.where(none, 0.0, cost[at])
     columns = {"offer": np.where(none, np.nan, offers[at]), "p": chance, "revenue": earned}
-    return columns, found
+    paid, cost = np.broadcast_to(worth, p.shape)[rows, at], float(cost[at[~none]].sum())
+    low, high = saved.total_ends(X, columns["offer"], paid, found.value, cost)
+    return columns, found._replace(low=low, high=high)
 
 
 def _check_asked(amounts, confidence):

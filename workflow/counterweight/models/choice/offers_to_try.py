@@ -167,6 +167,7 @@ def as_asked(saved, X, frame, limits=None, tried=None, coins=None):
         columns |= {f"allotted_{name}": values for name, values in own.items()}
         facts = {"revenue": found.value, "bound": found.dual, "free": found.free}
         facts |= {"greedy": found.greedy, "none": (found.choice < 0).sum()}
+        facts |= {"revenue_low": found.low, "revenue_high": found.high}
         for name, value in facts.items():
             if np.isfinite(value):
                 add(f"allotted_{name}", value)

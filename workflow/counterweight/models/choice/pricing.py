@@ -127,6 +127,10 @@ class Segments:
             return weights @ logistic(self.k[:, None] * (t - self.eta[:, None]))
         return mixed_over(weights, t, self.eta + about["moves"][:, None], self.k)
 
+    def accept_several(self, about, t):
+        """Chance (m, n) that people accept offers t (m, n)."""
+        return np.stack([self.accept(about, one) for one in t])
+
     def best(self, about, kind, bounds, revenue, grid=None):
         """Best offers (n,) of people within the bounds (kinds, 2) of their kind."""
         offers, weights = np.empty(len(kind)), self._weights(about)
@@ -152,9 +156,10 @@ class Segments:
         return drawn if moves is None else drawn | {"moves": moves}
 
     def accept_drawn(self, about, t, draws):
-        """Chance (draws, n) that people accept their offers t (n,), by each draw."""
+        """Chance (draws, n) that people accept their offers t, (n,) or by draw (draws, n)."""
         eta, k, groups = draws["eta"], draws["k"], about["rows"].groups
-        chances = np.empty((len(eta), len(t)))
+        t = np.broadcast_to(t, (len(eta), np.shape(t)[-1]))
+        chances = np.empty(t.shape)
         for draw in range(len(eta)):
             # Rows with gaps keep the densities of the fit.
             joint = about["joint"]
@@ -167,7 +172,7 @@ class Segments:
             moves = about["moves"]
             if about["apart"] is not None:
                 moves = draws["moves"][draw] @ about["apart"].T
-            chances[draw] = mixed_acceptance(weights, t - moves, eta[draw], k[draw])
+            chances[draw] = mixed_acceptance(weights, t[draw] - moves, eta[draw], k[draw])
         return chances
 
     def ends(self, about, kind, bounds, revenue, grid, draws, summary):
@@ -265,7 +270,14 @@ class Lines(Curves):
         start, slope = self._line(about, self.coef, self.intercept)
         return best_on_lines(start, slope, kind, bounds, revenue, grid)
 
+    def accept_several(self, about, t):
+        start, slope = self._line(about, self.coef, self.intercept)
+        return logistic(start + slope * t)
+
     def accept_drawn(self, about, t, draws):
+        if np.ndim(t) == 2:
+            start, slope = self._line(about, draws["coef"].T, draws["intercept"])
+            return logistic(start.T + slope.T * t)
         Z = self.model.design_.columns(about["X"], t)
         return logistic(draws["coef"] @ Z.T + draws["intercept"][:, None])
 

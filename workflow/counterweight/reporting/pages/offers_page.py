@@ -19,6 +19,7 @@ from counterweight.reporting.pages.own_offers import (
     at_random,
     in_total,
     next_steps,
+    optimism,
     pooled_levels,
     requested,
     within_limits,
@@ -184,7 +185,7 @@ def answer(numbers):
     texts = (*warnings, first, *earned[:1], *random, *earned[1:], compared)
     paid, totals = in_total(numbers)
     if paid:  # a table of one's own: what its file of offers is expected to bring leads
-        limits = (*at_an_end(numbers), *pooled_levels(numbers))
+        limits = (*optimism(numbers), *at_an_end(numbers), *pooled_levels(numbers))
         texts = (*warnings, paid, first, *limits, *random)
     bought = (*bought_of_offers(numbers), *planned_of_offers(numbers))
     said = [text for text in (*texts, *bought, *within_limits(numbers)) if text]

@@ -27,19 +27,22 @@ def in_total(numbers):
         return "", ()
     limited, columns = _limited(numbers), ["best_offer", "best_revenue", "revenue"]
     table = read_table(path, columns + ["allotted_offer", "allotted_revenue"] * limited)
-    best, past, size = table["best_revenue"].mean(), table["revenue"].mean(), len(table)
+    past, size = table["revenue"].mean(), len(table)
+    best = table["best_revenue"].mean() - (requested(numbers, "expected_optimism") or 0.0)
     priced, told = table["revenue"].notna(), amount
+    known = _drawn(numbers, "allotted_revenue" if limited else "expected_revenue")
     if limited:  # the best offers cannot be had: what is within the limits leads
-        best, own = table["allotted_revenue"].sum() / size, table["best_revenue"].sum()
-        sentence = f"Within the limits, {allotted_in_words(table)}"
-        sentence += f"; without limits it would be {total(own)}"
+        ends = _ends_of(known, of=total)
+        sentence = f"Within the limits, {allotted_in_words(table, ends)}"
+        sentence += f"; without limits it would be {total(size * best)}"
+        best, known = table["allotted_revenue"].sum() / size, known.times(1 / size)
     else:
         offers = table["best_offer"].dropna()
         which = f"the best offer for each person (median {_median(offers)})"
         if offers.nunique() == 1:
             which = f"one offer of {_offer(offers.iloc[0])} to everybody"
         sentence = (
-            f"With {which} a person is expected{_doubt(numbers, best)}, and all "
+            f"With {which} a person is expected{_doubt(numbers, best, known)}, and all "
             f"{number(size, 0)} people {total(size * best)}"
         )
     if priced.all():
@@ -47,6 +50,8 @@ def in_total(numbers):
         sentence += " in all"
     where = ", within the limits" if limited else ""
     ends = "" if limited else _ends_of(_put_right(numbers), best)
+    if limited or math.isnan(_put_right(numbers).low):
+        ends = _ends_of(known)
     note = f"{total(size * best)} in all, expected"
     cards = [Card(f"Revenue a person{where}", told(best), ends, note)]
     if priced.all():
@@ -66,24 +71,50 @@ def _put_right(numbers):
     return _drawn(numbers, "drawn_doubly_robust", part)
 
 
-def _ends_of(known, claimed=None):
-    """The interval in print; "" where it does not hold what is claimed, if something is."""
-    inside = claimed is None or known.low <= claimed <= known.high
-    return f"[{amount(known.low)}, {amount(known.high)}]" if inside else ""
+def _ends_of(known, claimed=None, of=amount):
+    """The interval in print; "" where none is known, or it does not hold what is claimed."""
+    inside = not math.isnan(known.low)
+    if claimed is not None:
+        inside = known.low <= claimed <= known.high
+    return f"[{of(known.low)}, {of(known.high)}]" if inside else ""
 
 
-def _doubt(numbers, claimed):
+def _doubt(numbers, claimed, by_model):
     """What a person is expected to bring, with its interval by answers where there is one."""
     known = _put_right(numbers)
     if math.isnan(known.low):
-        return f" by the model to bring {amount(claimed)}"
+        ends = _ends_of(by_model)
+        return f" to bring {amount(claimed)}{ends and ' '}{ends} by the model's own claim"
     ends = _ends_of(known, claimed)
     if ends:
         return f" to bring {amount(claimed)} {ends}"
     return (
-        f" by the model to bring {amount(claimed)} (by answers to offers near it "
+        f" by the model's own claim to bring {amount(claimed)} (by answers to offers near it "
         f"{amount(known.mean)} {_ends_of(known)})"
     )
+
+
+def optimism(numbers):
+    """A sentence on what choosing by an estimated curve adds to its claim; none where checked."""
+    path = numbers.folder / "offers.parquet"
+    if not numbers.delivered[0] or not path.exists() or requested(numbers, "single_instead"):
+        return
+    off = requested(numbers, "expected_optimism")
+    curve = "The largest value of an estimated curve is above the truth by chance"
+    if off is None:
+        yield (
+            f"{curve}, and this method has no draws that tell by how much: expect less than its "
+            "best offers are said to bring."
+        )
+    elif off > 0:
+        mean = read_table(path, ["best_revenue"])["best_revenue"].mean()
+        limits = ""
+        if _limited(numbers):
+            limits = " without limits; nothing is taken off what offers within the limits bring"
+        yield (
+            f"{curve}: best_revenue is {amount(mean)} on average, and {amount(off)} of it, by "
+            f"draws of the fit, is taken off what the best offers bring{limits}."
+        )
 
 
 #: Share of people whose best offer is an end of what was made, from which it is told.

@@ -1,5 +1,6 @@
 """Predictions of a log in partitions: merged, they say what one pass over all rows says."""
 
+import logging
 import tempfile
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from counterweight.evaluation.scored_log import RankSums, ScoredLog, TopRows
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.numerics.zero_rejection import keep_weights
 from counterweight.plan import components
+from counterweight.reporting import study_page
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.pages.own_logs_page import ranking_answer
 from counterweight.reporting.report_jobs import study_plan
@@ -90,6 +92,30 @@ def test_partitions_merge_to_one_pass(tmp_path, monkeypatch, user):
             assert mine.get("rows") == theirs.get("rows")
             np.testing.assert_allclose(*told, rtol=1e-12, atol=1e-14)
     assert parts["rows"] == one["rows"] == 6_000
+
+
+def test_ids_that_stand_twice_in_any_partitions_are_told(tmp_path, caplog, monkeypatch):
+    frame = a_log(900, np.random.default_rng(3)).assign(event=lambda rows: rows.index % 800)
+    question = asked()
+    question.facts["id"] = "event"
+    assert merged(tmp_path, frame, question, [300, 850])["again"] == [200.0, 0.0, 900]
+    (tmp_path / "other").mkdir()
+    assert merged(tmp_path / "other", frame[:800], question, [300])["again"] == [0.0, 0.0, 800]
+    write_folder(tmp_path, frame, 3, "csv")
+    entry = {"reward": "clicked", "predictions": {"a": "rough"}}
+    plan, study, at = planned_folder(tmp_path, entry, of=kind)
+    plan["datasets"][study["dataset"]]["roles"]["id"] = "event"
+    monkeypatch.setattr(logging.getLogger("counterweight"), "propagate", True)
+    with caplog.at_level(logging.WARNING):
+        sizes = run_folder(plan, study, at, of=kind)
+    assert "Look at the column event: 200 of 900 rows share theirs" in caplog.text
+    shown = study_plan(study, plan["metrics"])
+    numbers = StudyNumbers("mine", shown, metrics_table("mine", "labels", sizes).to_pandas())
+    numbers.results = tmp_path
+    told = [one.text for one in study_page.column_doubts(numbers)]
+    assert [text.split(" with others")[0] for text in told] == [
+        "Look at the column event: 200 of 900 rows share theirs"
+    ]
 
 
 def test_users_are_the_independent_draws(tmp_path, short_runs):

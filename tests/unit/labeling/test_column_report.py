@@ -407,6 +407,7 @@ def test_doubts_stand_on_the_first_screen_of_a_page(tmp_path):
             {"mean": [], "n": []}, pd.MultiIndex.from_tuples([], names=["source", "metric"])
         ),
         methods=lambda: [],
+        places=lambda *_, **__: (),
     )
     page = StudyPage(answer=lambda _: Answer("So it is."), question=lambda _: "Is it so?")
     made, _ = study_page(page, numbers, StudyContext(path="mine.html"))
@@ -578,7 +579,10 @@ def test_ids_that_stand_twice_in_a_log_are_told_and_no_row_is_left_out():
     frame = pd.DataFrame({"row": range(5), "event": ["a", "b", "b", None, None], "y": 0.0})
     again, said = copied_rows(frame, {"id": "event", "reward": "y"})
     assert not again.any() and said["event"].startswith("2 of 5 rows share theirs with others")
+    assert said["event"].endswith("or, if a person has several rows, name the column as user")
     assert copied_rows(frame, {"id": "event", "reward": "y", "user": "event"})[1] == {}
+    _, said = copied_rows(frame, {"id": "event", "reward": "y", "user": "row"})
+    assert said["event"].endswith("each counts as a row of its own: leave out copies")
 
 
 @pytest.mark.parametrize("role", ["balance", "x"])

@@ -118,3 +118,31 @@ def test_a_value_is_compared_as_its_column_is_typed():
     types = {"n": "number", "t": "text"}
     assert columns.holds(frame, types, "n", "2").tolist() == [False, True, False]
     assert columns.holds(frame, types, "t", 1).tolist() == [True, False, False]
+
+
+def counted(ids, cuts=()):
+    """Rows that share their id, of ids in batches and partitions."""
+    whole = columns.IdCounts()
+    for rows in np.split(np.arange(len(ids)), cuts):
+        part = columns.IdCounts()
+        part.add(ids.iloc[rows])
+        whole.merge(part.state)
+    return whole.shared()
+
+
+def test_ids_that_stand_twice_are_counted_over_batches_and_partitions():
+    ids = pd.Series(["a", "b", None, "b", "c", "a", "a", None])
+    for cuts in ((), (3,), (1, 4, 7)):
+        assert counted(ids, cuts) == (5.0, 0.0)
+    assert counted(pd.Series([1, 2, 3])) == counted(pd.Series([None, None])) == (0.0, 0.0)
+    assert columns.ids_again(0, 8, "") == ""
+    assert columns.ids_again(5, 8, "u").startswith("5 of 8 rows share theirs")
+
+
+def test_of_many_ids_a_sample_tells_how_many_stand_twice(monkeypatch):
+    monkeypatch.setattr(columns, "MOST_IDS", 400)
+    ids = pd.Series(np.r_[np.arange(8_000), np.arange(2_000)].astype(str))
+    count, error = counted(ids, range(500, 10_000, 500))
+    assert 0 < error < 600 and abs(count - 4_000) < 3 * error
+    assert counted(ids.iloc[::-1]) == (count, error)
+    assert columns.ids_again(count, 10_000, "", error > 0).startswith("about ")

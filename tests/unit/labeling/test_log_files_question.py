@@ -1,5 +1,7 @@
 """A log in partitions, each summed by a job of its own: what is merged is one pass over all."""
 
+import logging
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from counterweight.errors import CounterweightError
 from counterweight.plan.jobs import Paths
 from counterweight.tables.saved_form import read_saved
 from counterweight.tasks import logs as kind
-from own_logs import ENTRY, TRUTH, a_log, planned_folder, through, write_folder
+from own_logs import ENTRY, TRUTH, a_log, planned_folder, run_folder, run_job, through, write_folder
 
 PARTS = ENTRY | {"by_partition": True}
 
@@ -142,3 +144,32 @@ def test_a_file_is_no_folder(tmp_path):
     plan, study, _ = planned_folder(tmp_path, PARTS)
     with pytest.raises(CounterweightError, match="is for a log that is a folder"):
         kind.parts(plan, study)
+
+
+def test_ids_that_stand_twice_are_told_of_partitions_and_of_new_logs(tmp_path, caplog, monkeypatch):
+    frame = a_log(900, np.random.default_rng(12), users=90).assign(event=lambda rows: rows.index)
+    again = pd.concat([frame, frame[:50]])
+    write_folder(tmp_path, again, 3, "csv")
+    plan, study, at = planned_folder(tmp_path, PARTS | {"user": "user"})
+    plan["datasets"][study["dataset"]]["roles"]["id"] = "event"
+    monkeypatch.setattr(logging.getLogger("counterweight"), "propagate", True)
+    with caplog.at_level(logging.WARNING):
+        sizes = run_folder(plan, study, at)
+    said = "Look at the column event: 100 of 950 rows share theirs with others"
+    assert said in caplog.text
+    assert {one["metric"]: one["value"] for one in sizes}["rows_sharing_id"] == 100
+    job = kind.plan_deliver(plan, study, at)
+    run_job(job)
+    saved, values = SavedValues.read(job.outputs["model"]), []
+    again.to_csv(tmp_path / "new.csv", index=False)
+    for rows, told in (
+        (again, True),
+        (str(tmp_path / "new.csv"), True),
+        (frame, False),
+        (again.drop(columns="event"), False),
+    ):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            values.append(saved.values(rows))
+        assert (said in caplog.text) == told
+    pd.testing.assert_frame_equal(values[0], values[3])

@@ -288,7 +288,7 @@ def reported(tmp_path, *facts, **plan):
     (tmp_path / "tables").mkdir(exist_ok=True)
     pd.DataFrame(facts).to_csv(tmp_path / "tables/d.columns.csv", index=False)
     plan = {"source": "own", "dataset": "d"} | plan
-    return SimpleNamespace(results=tmp_path, plan=plan)
+    return SimpleNamespace(results=tmp_path, plan=plan, places=lambda *_, **__: ())
 
 
 def test_columns_are_told_with_their_levels_and_what_was_made_of_them(tmp_path):

@@ -12,6 +12,7 @@ import pandas as pd
 from counterweight.delivery.saved_models import SavedModel
 from counterweight.errors import listed
 from counterweight.evaluation.log_values import LOGGED, users_in_words, values_of_log
+from counterweight.labeling.columns import ids_again
 from counterweight.labeling.log_files import LogQuestion
 from counterweight.tables.parquet import write_table
 from counterweight.tables.saved_form import write_csv
@@ -76,6 +77,10 @@ class SavedValues(SavedModel):
         ``reading`` says how the text of a file is read, see `counterweight.tables.table_reader`.
         """
         known = values_of_log(self.question, rows, reading)
+        count, error, whole = self.question.again
+        if count:
+            said = ids_again(count, whole, self.facts["labeling"].get("user"), error > 0)
+            log.warning("Look at the column %s: %s.", self.facts["id"], said)
         self._compare(known)
         return tables_of(known)
 

@@ -28,7 +28,7 @@ from counterweight.evaluation.log_values import users_behind
 from counterweight.evaluation.metrics import CLIP, interval_of
 from counterweight.fragments import Array
 from counterweight.labeling.columns import CLUSTERS, refuse_outside, types_of_condition
-from counterweight.labeling.log_files import looked_at
+from counterweight.labeling.log_files import id_among, looked_at
 from counterweight.labeling.logs import LogProblems, column_of, roles_of
 from counterweight.numerics.estimate import counted_interval, normal_interval
 from counterweight.numerics.zero_rejection import keep_weights
@@ -60,7 +60,8 @@ class ScoredLog:
     Parameters
     ----------
     facts : dict
-        ``predictions`` (columns by name), ``outcome`` and ``labeling`` (options of their rules);
+        ``predictions`` (columns by name), ``outcome`` and ``labeling`` (options of their rules),
+        ``id`` (the column of ids, which may be absent);
         ``top`` are the shares of the rows of highest predictions that `merge` looks at.
     """
 
@@ -75,7 +76,8 @@ class ScoredLog:
         `counterweight.tables.table_reader`), `keys` are columns that the names of its folders say.
         What single rows have wrong is refused.
         """
-        problems = LogProblems(self._roles)
+        person = id_among(self.facts.get("id"), rows, reading)
+        problems = LogProblems(self._roles, person=person)
         counted = {"binary": True, "chances": [True] * len(self.facts["predictions"])}
         counted["mass"] = 0.0
 
@@ -88,8 +90,9 @@ class ScoredLog:
     def _batches(self, rows, reading, keys, problems, counted):
         outcome, labeling = self.facts["outcome"], self.facts["labeling"]
         columns = list(self.facts["predictions"].values())
-        needed = list(dict.fromkeys([*self._roles.values(), *columns]))
-        texts = [labeling.get("user")]
+        ids = [problems.person] if problems.person else []
+        needed = list(dict.fromkeys([*self._roles.values(), *columns, *ids]))
+        texts = [labeling.get("user"), *(name for name in ids if name not in columns)]
         texts += [outcome["column"]] if outcome.get("positive") is not None else []
         types = dict.fromkeys(needed, "number") | {name: "text" for name in texts if name}
         types |= types_of_condition(labeling.get("kept_where") or {})
@@ -111,7 +114,8 @@ class ScoredLog:
     def merge(self, files):
         """What all partitions (files from `sort`) say together, in plain numbers.
 
-        ``rows``, ``nonzero``, ``clusters`` (about how many users; 0 without), ``binary``,
+        ``rows``, ``nonzero``, ``clusters`` (about how many users; 0 without), ``again`` (rows that
+        share their id with others, the standard error of that, all rows), ``binary``,
         ``estimates`` and ``differences``: lists of dicts by ``predictions``, ``other`` (of
         differences), ``metric``, ``top`` (the share of the rows looked at, those of the highest
         predictions), ``value``, ``standard_error``, ``low``, ``high``, ``rows`` and ``nonzero`` of
@@ -142,6 +146,7 @@ class ScoredLog:
                 else "The log has a single row: nothing can be judged by it."
             )
         made = {"rows": problems.rows, "nonzero": problems.nonzero, "binary": binary}
+        made["again"] = [*problems.ids.shared(), problems.rows]
         made["clusters"] = users_behind(users, CLUSTERS) if user else 0
         size = {"top": 1.0, "rows": problems.rows, "nonzero": problems.nonzero}
         made["estimates"] = [

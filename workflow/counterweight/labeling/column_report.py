@@ -10,7 +10,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.column_statistics import level_counts, levels_kept
-from counterweight.labeling.columns import equal, like_codes, roles_by_column
+from counterweight.labeling.columns import equal, ids_again, like_codes, roles_by_column
 from counterweight.labeling.missing_outcomes import present
 from counterweight.labeling.outcome_rules import accepts
 from counterweight.labeling.outcome_rules import given as outcome_of
@@ -161,17 +161,18 @@ def copied_rows(frame, roles):
 
     A mask (n,) and a mapping of the column with most different values to a sentence; no rows and
     nothing where there are none, where the config says who belongs together, or rows are events of
-    a log, which may well be the same; of these the ids that stand twice are told. Rows are compared
+    a log, which may well be the same; of these the ids that stand twice are told, unless a user is
+    told by them. Rows are compared
     in all columns but the id, and texts and whole numbers that are another in every row, which may
     be ids. Rows that agree in a few coarse
     columns are no copies: at least three columns are needed, one of them with different values in a
     tenth of the rows, and of the rows that share a value of it most share all others.
     """
     none = np.zeros(len(frame), bool), {}
+    if "reward" in roles:
+        return none[0], _ids_again(frame, roles)
     if any(roles.get(role) for role in ("group", "user")):
         return none
-    if "reward" in roles:
-        return none[0], _ids_again(frame, roles.get("id"))
     names = [name for name in frame.columns if name not in ("row", roles.get("id"))]
     distinct = frame[names].nunique()
     names = [name for name in names if distinct[name] < len(frame) or _measured(frame[name])]
@@ -191,15 +192,14 @@ def copied_rows(frame, roles):
     }
 
 
-def _ids_again(frame, name):
+def _ids_again(frame, roles):
     """What is said of an id that several rows of a log share, by its column; {} if none does."""
-    again = frame[name].duplicated(keep=False) & frame[name].notna() if name else np.zeros(1, bool)
-    if not again.any():
+    name, user = roles.get("id"), roles.get("user")
+    if not name or name == user:
         return {}
-    return {
-        name: f"{again.sum()} of {len(frame)} rows share theirs with others, and each counts as a "
-        "row of its own: leave out copies; or, if a person has several rows, name the column as user"
-    }
+    again = frame[name].duplicated(keep=False) & frame[name].notna()
+    told = ids_again(int(again.sum()), len(frame), user)
+    return {name: told} if told else {}
 
 
 def _measured(values):

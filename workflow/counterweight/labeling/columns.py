@@ -189,6 +189,8 @@ def condition_in_words(condition):
 #: Users are put into so many clusters by a hash of their name. Clusters of several users are as
 #: independent as users are, so errors of sums stay right, and memory has a bound.
 CLUSTERS = 1 << 16
+#: Ids of a log that are followed, to tell those that stand twice.
+MOST_IDS = 1 << 14
 
 
 def require(frame, columns, what):
@@ -283,14 +285,70 @@ def refuse_outside(values, low, high, *, rows, counted=True, name, where):
 
 def clusters(users):
     """Cluster of each user, by a hash: the same in any order and batch; -2 where it is missing."""
+    hashed = _hashes(users) % CLUSTERS
+    return np.where(users.isna().to_numpy(), -2, hashed.astype("int32")).astype("int32")
+
+
+def _hashes(values):
+    """Hashes (n,) of a column."""
     import pandas as pd
 
-    missing = users.isna().to_numpy()
     # Whole numbers become floats where a batch has missing ones, so all numbers are.
-    number = users.dtype.kind in "biuf"
-    values = users.to_numpy(dtype=float) if number else users.astype(object).to_numpy()
-    hashed = pd.util.hash_array(values) % CLUSTERS
-    return np.where(missing, -2, hashed.astype("int32")).astype("int32")
+    number = values.dtype.kind in "biuf"
+    values = values.to_numpy(dtype=float) if number else values.astype(object).to_numpy()
+    return pd.util.hash_array(values)
+
+
+class IdCounts:
+    """How many rows share their id with others, of rows that come in batches or partitions.
+
+    Followed are `MOST_IDS` ids, those of the lowest hashes, each with all of its rows: memory does
+    not grow with the log. Of a log with more ids they are a sample of them.
+    """
+
+    def __init__(self):
+        self.state = {"hashes": [], "times": [], "rows": 0}
+
+    def add(self, ids):
+        """Count the rows of a batch, whose ids are a series; a row without one is of its own."""
+        known = ids[ids.notna()]
+        hashes, times = np.unique(_hashes(known), return_counts=True)
+        self.merge({"hashes": hashes, "times": times, "rows": len(known)})
+
+    def merge(self, state):
+        """Add the ``state`` of other rows."""
+        hashes, times = (
+            np.concatenate([np.asarray(one[name], kind) for one in (self.state, state)])
+            for name, kind in (("hashes", "uint64"), ("times", "int64"))
+        )
+        hashes, place = np.unique(hashes, return_inverse=True)
+        times = np.bincount(place, times, len(hashes)).astype("int64")
+        rows = self.state["rows"] + state["rows"]
+        self.state = {"hashes": hashes[:MOST_IDS].tolist(), "times": times[:MOST_IDS].tolist()}
+        self.state["rows"] = int(rows)
+
+    def shared(self):
+        """How many rows share their id, and the standard error of that; 0 where all are counted."""
+        times, rows = np.array(self.state["times"], "int64"), self.state["rows"]
+        own = times * (times > 1)
+        if times.sum() == rows:
+            return float(own.sum()), 0.0
+        # Rows by ids that were sampled: a ratio, whose error is that of the ids.
+        share = own.sum() / times.sum()
+        error = np.linalg.norm(own - share * times) / times.sum()
+        return float(np.round(share * rows)), float(error * rows)
+
+
+def ids_again(count, rows, user, about=False):
+    """What is said of an id that `count` of the rows of a log share; "" of none. `user` is its
+    column of users, if it has one."""
+    if not count:
+        return ""
+    several = "" if user else "; or, if a person has several rows, name the column as user"
+    return (
+        f"{'about ' * about}{count:.0f} of {rows:.0f} rows share theirs with others, and each "
+        f"counts as a row of its own: leave out copies{several}"
+    )
 
 
 def roles_by_column(roles):

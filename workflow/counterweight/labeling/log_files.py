@@ -33,6 +33,7 @@ from counterweight.tables.parquet import (
     write_table,
     writing,
 )
+from counterweight.tables.table_reader import header_of
 
 #: Labels of a log, of a log of one's own, and what is known of policies.
 LABELS = (
@@ -56,6 +57,8 @@ OWN_LABELS = (
 USER = ("cluster", "int32")
 #: Rows of a new log that are looked at at once.
 NEW_ROWS = 100_000
+#: What to do where a new log is not there.
+ABSENT = "name the file of a log"
 TRUTH = (
     ("policy", "string"),
     ("value", "float64"),
@@ -421,6 +424,8 @@ def looked_at(rows, outcome, labeling, problems, columns, types, forms, reading,
         part = {"row": frame["row"].to_numpy()} | own_log(frame, **labeling)
         part["reward"] = logged_reward(frame, np.ones(len(frame), bool), **outcome)
         problems.look(part)
+        if problems.person:
+            problems.ids.add(frame[problems.person])
         yield frame, part
 
 
@@ -454,7 +459,7 @@ def frames_of(rows, needed, types, forms, reading, keys=None):
             forms=forms,
             reading=reading,
             rows=NEW_ROWS,
-            absent="name the file of a log",
+            absent=ABSENT,
             find=forms is None,
         )
     for frame in frames:
@@ -583,11 +588,13 @@ class LogQuestion:
     """What is asked of a log of one's own, whole or by partition: which columns, which policies.
 
     ``facts`` are ``outcome`` and ``labeling`` (options of their rules), ``policies`` (options of
-    `PolicyColumns` by name), ``types`` and ``forms`` of the columns, the options of the protocol.
+    `PolicyColumns` by name), ``types`` and ``forms`` of the columns, the options of the protocol;
+    ``id`` is the column of ids, "" for none. ``again`` are the last log's rows that share theirs
+    with others, their standard error and all rows.
     """
 
     def __init__(self, facts):
-        self.facts = facts
+        self.facts, self.again = facts, (0.0, 0.0, 0)
 
     @property
     def clusters(self):
@@ -621,6 +628,7 @@ class LogQuestion:
         for counted in counts:
             problems.add(counted["problems"])
         problems.tell()
+        self.again = (*problems.ids.shared(), problems.rows)
         for number, options in enumerate(facts["policies"].values()):
             policy = PolicyColumns(**options)
             policy.rows_ = problems.rows
@@ -636,9 +644,13 @@ class LogQuestion:
         policies = [PolicyColumns(**options) for options in facts["policies"].values()]
         # How many rows a new log had before is not known.
         labeling = facts["labeling"] | {"rows_before": 0}
-        problems = LogProblems(roles_of(facts["outcome"], labeling))
-        rules = facts["outcome"], labeling, problems
-        read = columns_of(facts), facts["types"], facts["forms"], reading, keys
+        person = id_among(facts.get("id"), rows, reading)
+        problems = LogProblems(roles_of(facts["outcome"], labeling), person=person)
+        rules, types = (facts["outcome"], labeling, problems), facts["types"]
+        columns = columns_of(facts)
+        if person and person not in columns:
+            columns, types = [*columns, person], types | {person: "text"}
+        read = columns, types, facts["forms"], reading, keys
         for frame, part in looked_at(rows, *rules, *read):
             table = {name: frame[name].to_numpy() for name in frame}
             p = [policy.look(part | {"table": table}) for policy in policies]
@@ -653,8 +665,20 @@ class LogQuestion:
             counted["agreed"] = [policy.rows_agreed_ for policy in policies]
             return
         problems.tell()
+        self.again = (*problems.ids.shared(), problems.rows)
         for policy in policies:
             policy.tell()
+
+
+def id_among(person, rows, reading=None):
+    """The column of ids of a log, a frame or a file; "" where it has none."""
+    import pandas as pd
+
+    if not person or not isinstance(rows, (pd.DataFrame, str, Path)):
+        return ""
+    whole = isinstance(rows, pd.DataFrame)
+    names = rows.columns if whole else header_of(rows, absent=ABSENT, reading=reading)
+    return person if person in names else ""
 
 
 def columns_of(facts):

@@ -11,6 +11,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Flag, Integer, Number, Option, Text
 from counterweight.labeling.columns import (
     NEGATIVE,
+    IdCounts,
     as_number,
     clusters,
     condition_mask,
@@ -349,10 +350,12 @@ class LogProblems:
 
     `roles` are columns by role, for the sentences: ``propensity``, ``keep_rate``, ``weight``,
     ``user``, ``action``. `rows_before` is the number of rows before any of reward 0 was dropped; 0
-    where that is not known.
+    where that is not known. `person` is the column of ids, of which those that stand twice are
+    counted.
     """
 
-    def __init__(self, roles, rows_before=0):
+    def __init__(self, roles, rows_before=0, person=""):
+        self.person, self.ids = person, IdCounts()
         self.roles, self.noted, self.rows_before = roles, {}, rows_before
         self.rows = self.nonzero = self.dropped = 0
         self._stand_for = self._spread = 0.0
@@ -388,7 +391,7 @@ class LogProblems:
 
     def state(self):
         """Counts over the rows, for `add`: plain numbers."""
-        return {name: float(getattr(self, name)) for name in _COUNTS}
+        return {name: float(getattr(self, name)) for name in _COUNTS} | {"ids": self.ids.state}
 
     def add(self, state):
         """Add the counts over other rows, those of another partition."""
@@ -396,6 +399,7 @@ class LogProblems:
             setattr(self, name, getattr(self, name) + type(getattr(self, name))(state[name]))
         self._least_rate = min(self._least_rate, state["_least_rate"])
         self.largest = max(self.largest, state["largest"])
+        self.ids.merge(state["ids"])
 
     def tell(self):
         """Raise for the first kind of problem found."""

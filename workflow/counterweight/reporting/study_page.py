@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from counterweight.labeling.columns import ids_again
 from counterweight.reporting import blocks
 from counterweight.reporting.blocks import Cell, Head, Link, Row, Sentence, Table
 from counterweight.reporting.numbers import Estimate
@@ -654,10 +655,22 @@ def column_doubts(numbers):
     said = [*leaks_in_words(report)]
     doubts = [fact for fact in report if fact.get("doubt") and not _is_left_out(fact)]
     said += [f"Look at the column {fact['column']}: {fact['doubt']}." for fact in doubts[:MOST]]
+    said += _ids_shared(numbers)
     if len(doubts) > MOST:
         more = len(doubts) - MOST
         said.append(f"{more} more columns should be looked at: see their table below.")
     return [Sentence(text, "warning") for text in said]
+
+
+def _ids_shared(numbers):
+    """That ids of a log that was read by partition stand twice."""
+    metric, place = "rows_sharing_id", {"part": "log"}
+    for name in numbers.places("variable", "labels", metric, **place):
+        known = numbers.get("labels", metric, variable=name, **place)
+        user = (numbers.plan.get("log") or {}).get("user")
+        rows = numbers.get("labels", "rows_log", "").mean
+        said = ids_again(known.mean, rows, user, known.low < known.mean)
+        yield f"Look at the column {name}: {said}."
 
 
 def _is_left_out(fact):

@@ -220,9 +220,14 @@ def _named_files(path, changed):
 
 
 def plan_sum(plan, study, part, at):
-    return part_job(
-        f"{_HERE}:sum_part", plan, study, files_of_parts(plan, study)[part], question_of(study)
-    )
+    question = question_of(study) | {"id": id_of(plan, study)}
+    return part_job(f"{_HERE}:sum_part", plan, study, files_of_parts(plan, study)[part], question)
+
+
+def id_of(plan, study):
+    """The column of ids of a study's log, "" where it has none or a user is told by it."""
+    name = (plan["datasets"][study["dataset"]].get("roles") or {}).get("id") or ""
+    return "" if name == study["labeling"]["options"].get("user") else name
 
 
 def part_job(run, plan, study, part, question):
@@ -268,7 +273,7 @@ def _facts(given):
     """Facts of `LogQuestion` from the question that a job is told."""
     from counterweight.labeling.log_files import types_by_role
 
-    question = {key: given[key] for key in ("policies", "outcome", "labeling")}
+    question = {key: given[key] for key in ("policies", "outcome", "labeling", "id")}
     return question | given["protocol"] | {"types": types_by_role(question), "forms": None}
 
 
@@ -290,7 +295,8 @@ def question_of(study):
 def plan_label(plan, study, at):
     if _by_partition(study):
         files = [at.sums(part) for part in files_of_parts(plan, study)]
-        return Job(f"{_HERE}:merge_parts", {"sums": files}, question_of(study))
+        given = question_of(study) | {"id": id_of(plan, study)}
+        return Job(f"{_HERE}:merge_parts", {"sums": files}, given)
     given, uses = labeling_of(study)
     if _is_own(study):
         inputs = {"table": at.table, "columns": at.columns}
@@ -366,11 +372,15 @@ def merge_parts(job):
         "rows_nonzero": whole.nonzero,
         "smallest_propensity": min(one["least"] for one in counts),
     }
-    return merged_sizes(job, whole.rows, told)
+    return merged_sizes(job, whole.rows, told, question.again)
 
 
-def merged_sizes(job, rows, told):
-    """Metric records of merged partitions, whose features and truth are empty files."""
+def merged_sizes(job, rows, told, again=(0.0, 0.0, 0)):
+    """Metric records of merged partitions, whose features and truth are empty files.
+
+    `again` are rows that share their id with others, their standard error and all rows.
+    """
+    from counterweight.labeling.columns import ids_again
     from counterweight.tables.parquet import write_table
 
     for name in ("features", "truth"):
@@ -382,10 +392,18 @@ def merged_sizes(job, rows, told):
         told["rows_nonzero"],
     )
     log = {"rows": rows, "target": "general", "part": "log"}
-    return [
+    records = [
         *({"rows": rows, "metric": name, "value": rows} for name in ("rows_log", "rows_all")),
         *(log | {"metric": name, "value": value} for name, value in told.items()),
     ]
+    count, error, whole = again
+    if count:
+        person, user = job.given["id"], job.given["labeling"].get("user")
+        said = ids_again(count, whole, user, error > 0)
+        job.log.warning("Look at the column %s: %s.", person, said)
+        shared = {"metric": "rows_sharing_id", "value": count, "standard_error": error}
+        records.append(log | shared | {"variable": person})
+    return records
 
 
 def _columns(job):
@@ -441,7 +459,8 @@ def plan_evaluate(plan, study, method, at):
     parts, uses = protocol_of(study)
     if _by_partition(study):
         methods = _reported(study)
-        given = question_of(study) | {"methods": methods, "place": methods.index(method)}
+        given = question_of(study) | {"id": id_of(plan, study)}
+        given |= {"methods": methods, "place": methods.index(method)}
         return Job(f"{_HERE}:evaluate_parts", {"labels": at.labels}, given)
     if _is_own(study):
         # Each pair of policies is compared once: by the later one.
@@ -530,7 +549,7 @@ def _listed(files):
 def plan_deliver(plan, study, at):
     if not _is_own(study):
         return None
-    policies, given = _reported(study), question_of(study)
+    policies, given = _reported(study), question_of(study) | {"id": id_of(plan, study)}
     inputs = {"labels": at.labels, "predictions": [at.predictions(name) for name in policies]}
     inputs |= {"table": at.table, "columns": at.columns}
     files = {"model": "model.parquet"} | _tables("")
@@ -561,7 +580,7 @@ def deliver(job):
     options = options | {"rows_before": given["labeling"]["rows_before"]}
     known = values_of_files(job.input.labels, files, reward_range=bounds, **options)
     types, forms = _columns(job)
-    question = {key: given[key] for key in ("policies", "labeling")}
+    question = {key: given[key] for key in ("policies", "labeling", "id")}
     question["outcome"] = _typed_reward(given["outcome"], types, forms)
     needed = columns_of(question)
     read = {

@@ -12,7 +12,14 @@ from counterweight.labeling.logs import roles_of
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, protocol_of
 from counterweight.tasks.beside_answers import EVENTS, asked_plan, own_events, plan_collection
-from counterweight.tasks.logs import files_of_parts, identities, merged_sizes, part_job, part_of
+from counterweight.tasks.logs import (
+    files_of_parts,
+    id_of,
+    identities,
+    merged_sizes,
+    part_job,
+    part_of,
+)
 from counterweight.tasks.own_studies import checked_reward, kept_by, refuse_columns
 
 WORDS = "studies of predictions that a log holds"
@@ -106,7 +113,8 @@ def plan_sum(plan, study, part, at):
     if _bought(study):
         question = question_of(study) | {"id": plan["datasets"][study["dataset"]]["roles"]["id"]}
         return part_job(f"{_HERE}:read_events", plan, study, parts(plan, study)[part], question)
-    return part_job(f"{_HERE}:sort", plan, study, parts(plan, study)[part], question_of(study))
+    question = question_of(study) | {"id": id_of(plan, study)}
+    return part_job(f"{_HERE}:sort", plan, study, parts(plan, study)[part], question)
 
 
 def read_events(job):
@@ -141,8 +149,8 @@ def plan_label(plan, study, at):
             sums["plan"] = f"{at.folder}/plan.parquet"
         own = (files,) if files else ()
         return Job(f"{_HERE}:measure_events", sums, _asked(plan, study), own=own)
-    top = {"top": study["evaluation"]["options"]["top"]}
-    return Job(f"{_HERE}:merge", sums, question_of(study) | top)
+    more = {"top": study["evaluation"]["options"]["top"], "id": id_of(plan, study)}
+    return Job(f"{_HERE}:merge", sums, question_of(study) | more)
 
 
 def merge(job):
@@ -154,7 +162,7 @@ def merge(job):
     merged = ScoredLog(job.given).merge([files] if isinstance(files, str) else list(files))
     write_saved(job.output.labels, MERGED, merged, {})
     told = {"rows_nonzero": merged["nonzero"], "clusters": float(merged["clusters"])}
-    return merged_sizes(job, merged["rows"], told)
+    return merged_sizes(job, merged["rows"], told, merged["again"])
 
 
 def measure_events(job):

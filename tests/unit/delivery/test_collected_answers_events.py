@@ -14,6 +14,7 @@ from counterweight.delivery.collected_answers import (
 )
 from counterweight.delivery.label_plans import SMALL, chances_by_place
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.collected import collected_metric
 from counterweight.evaluation.metrics import auc, brier
 from counterweight.evaluation.scored_log import ScoredLog
 from counterweight.numerics.estimate import share_interval
@@ -283,6 +284,27 @@ def test_a_share_of_few_rows_has_the_interval_of_a_count():
     low, high = share_interval(0.9, np.sqrt(0.9 * 0.1 / 30), 30)
     assert (low, high) == (pytest.approx(0.7347, abs=1e-4), pytest.approx(0.9789, abs=1e-4))
     assert share_interval(0.0, 0.0, 10) == (0.0, pytest.approx(1 - 0.025**0.1))
+
+
+def test_what_is_expected_of_near_certain_predictions_is_within_what_may_come(tmp_path):
+    """Most scores are next to 0 or 1: a 1 where it is not foretold moves the AUC a lot."""
+    rng = np.random.default_rng(8)
+    frame, _ = a_log(rng, 3000)
+    z = rng.normal(size=3000)
+    frame["now"] = expit(3 * z - 5)
+    y = (rng.random(3000) < frame["now"]).astype(int)
+    rows = PlannedEvents(Events(job(tmp_path, frame)), EVENTS | {"for": "auc"})
+    curve, reached = rows.curves(300), []
+    own = curve[curve["budget"] == 300].iloc[0]
+    assert own["low"] < own["plan"] < own["wrong"] <= own["high"] * (1 + 1e-9)
+    for turn in range(40):
+        chances, bought = drawn(SimpleNamespace(ids=frame["event"]), rows, 300, turn)
+        told = collected_metric(
+            "auc", np.where(bought, y, np.nan), chances, bought, frame["now"], beyond=True
+        )
+        reached.append((told.high - told.low) / 2)
+    assert own["low"] < np.median(reached) < own["high"]
+    assert own["plan"] == pytest.approx(np.mean(reached), rel=0.35)
 
 
 def test_a_reward_moves_the_ratio_of_the_highest_as_its_derivative():

@@ -245,6 +245,23 @@ def test_the_expected_width_is_that_of_a_simple_sample_where_chances_are_alike()
     assert expected_half_width(np.ones(5), np.ones(5)) == 0
 
 
+def test_a_surprise_that_hardly_ever_comes_does_not_widen_what_is_expected():
+    """Of rows that move what is asked a lot, one in 10,000 has a 1: mostly no label shows it."""
+    from scipy.stats import t
+
+    chances, spread = np.full(4000, 0.1), np.full(4000, 0.4)
+    plain = expected_half_width(chances, spread, beyond=True)
+    rare, moves = np.arange(4000) < 100, np.ones(4000)
+    spread[rare], moves[rare] = np.sqrt(1e-4 * (1 - 1e-4)), 400.0
+    found = expected_half_width(chances, spread, moves=moves, beyond=True)
+    error = np.sqrt((spread**2 * moves**2).sum() / 0.1 * 400 / 398) / 4000
+    assert found == pytest.approx(t.ppf(0.975, 399) * error, rel=0.01) and found > 1.5 * plain
+    # What mostly comes is in it: here two such rows.
+    spread[rare] = np.sqrt(0.2 * 0.8)
+    error = np.sqrt((spread**2 * moves**2).sum() / 0.1 * 400 / 398) / 4000
+    assert expected_half_width(chances, spread, moves=moves, beyond=True) > 2.1 * error
+
+
 def test_the_budget_for_a_width_is_the_least_that_keeps_it():
     spread = np.sqrt(np.random.default_rng(0).uniform(0.01, 0.25, size=3000))
     curve = half_widths(spread, [50, 100, 200, 400, 3000])

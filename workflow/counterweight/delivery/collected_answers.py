@@ -485,6 +485,12 @@ class PlannedEvents(PlannedRows):
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(self.moves > 0, self._alone / self.moves, 0.0)
 
+    @property
+    def moves_alike(self):
+        first = self.wanted[0]
+        alike = np.full(len(self.estimate), self.estimate.mean())
+        return self.moved(alike, [first])[first][0]
+
     def spans(self, chances):
         """As `PlannedRows.spans`: of rewards whose odds are others than those foretold."""
         first = self.wanted[0]

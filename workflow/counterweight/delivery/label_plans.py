@@ -264,6 +264,11 @@ class PlannedRows:
         return float(expected_half_width(every, self.truth, moves=self.moves, **told))
 
     @property
+    def moves_alike(self):
+        """``moves`` where all rows have the same chance of the outcome."""
+        return self.moves
+
+    @property
     def plain(self):
         """Spread of the outcome of a row of which nothing is known, (N,)."""
         mean = self.estimate.mean()
@@ -290,7 +295,13 @@ class PlannedRows:
             {
                 "budget": budgets,
                 "plan": half_widths(self.spread, budgets, truth=self.truth, **self.asked, **told),
-                "wrong": half_widths(self.spread, budgets, truth=self.plain, **self.asked, **told),
+                "wrong": half_widths(
+                    self.spread,
+                    budgets,
+                    truth=self.plain,
+                    **self.asked,
+                    **told | {"moves": self.moves_alike},
+                ),
                 "plain": half_widths(
                     ones, budgets, truth=self.alone, parameters=0, floor=1.0, **alike, **told
                 ),
@@ -332,8 +343,9 @@ def spans_of(chances, estimate, gamma=SPAN, level=0.95, beyond=False, moved=None
     """Least and largest of `expected_half_width` over odds up to `gamma` times the estimates', at
     each of several chances (N,) to be bought, (B, 2).
 
-    The largest is that of estimates which, at such odds, tell nothing of single rows: what makes
-    rows miss their outcome by it is a surprise just where they seem sure. `moved` gives the moves
+    Both are looked for among estimates that are right at such odds, and those which tell nothing of
+    single rows: what makes rows miss their outcome by it is a surprise just where they seem sure,
+    and mostly gives the largest. `moved` gives the moves
     (N,) of what is no mean, by the chances of the outcome.
     """
     odds, found = logit(np.clip(estimate, NEAREST, 1 - NEAREST)), []
@@ -345,7 +357,7 @@ def spans_of(chances, estimate, gamma=SPAN, level=0.95, beyond=False, moved=None
             ends.append([expected_half_width(one, spread, **told) for one in chances])
         found.append(ends)
     found = np.array(found)
-    return np.column_stack([found[:, 0].min(axis=0), found[:, 1].max(axis=0)])
+    return np.column_stack([found.min(axis=(0, 1)), found.max(axis=(0, 1))])
 
 
 def moves_of_auc(p, score=None):

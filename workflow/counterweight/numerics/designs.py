@@ -26,6 +26,8 @@ DESIGNS = ("poisson", "fixed")
 #: How many times the variance of a sample by importance alone chances may cost by whose spread is
 #: worth nothing: the floor is the least that keeps to it.
 INSURED = 1.03
+#: Expected number of draws of which more likely than not none comes: ``exp(-RARE) = 1/2``.
+RARE = 0.6931
 #: Labels that a model with a constant and a slope uses up where it is fitted to those bought.
 PARAMETERS = 2
 
@@ -289,7 +291,9 @@ def expected_half_width(
 
     ``t (sum (1 / pi - 1) (move spread)^2)^(1/2) / N``, with m labels expected, the number of
     parameters that are fitted to them paid by m / (m - parameters), and t with the degrees of
-    freedom by the kurtosis that the answer will have.
+    freedom by the kurtosis that the answer will have. That is of labels as they mostly come: the
+    largest contributions, of which more likely than not none is drawn, are left out of it, or a
+    surprise that hardly ever comes would make each interval as wide as if it had.
 
     Parameters
     ----------
@@ -321,11 +325,35 @@ def expected_half_width(
     rows = float(chances.sum())
     if rows <= parameters + 1:
         return float("nan")
-    fourth = square * (1 - 3 * square) if binary else 3 * square**2
-    kurtosis = rows * float(((1 - certain) ** 2 / chances**3) @ (far**2 * np.maximum(fourth, 0)))
-    freedom = max(2 * rows / max(kurtosis / variance**2 - 1, 1e-12), 1.0)
+    each = (1 - certain) * far / chances**2
+    if binary:
+        # Of a class either outcome, and how far it is from its chance.
+        one = (1 + np.sqrt(np.maximum(1 - 4 * square, 0.0))) / 2
+        each = each * np.maximum(4 * square, 1.0)  # a spread may be larger than a class has
+        count = np.concatenate([chances * one, chances * (1 - one)])
+        second = np.concatenate([each * (1 - one) ** 2, each * one**2])
+        fourth = second**2
+    else:
+        count, second, fourth = chances, each * square, 3 * (each * square) ** 2
+    freedom = max(2 * rows / max(_kurtosis(count, second, fourth) - 1, 1e-12), 1.0)
     quantile = float(stdtrit(min(freedom, rows - 1), 0.5 + level / 2))
     return quantile * np.sqrt(variance * rows / (rows - parameters)) / total
+
+
+def _kurtosis(count, second, fourth):
+    """Kurtosis of contributions without the largest, `RARE` of them; inf where none is left.
+
+    `count` are expected numbers of each, `second` and `fourth` their moments.
+    """
+    level = float(second.max())
+    while count @ (second >= level) < RARE and level > 0:
+        level /= 4
+    at = np.flatnonzero(second >= level)
+    at = at[np.argsort(-second[at], kind="stable")]
+    count = count.copy()
+    count[at] = np.clip(np.cumsum(count[at]) - RARE, 0.0, count[at])
+    spread = float(count @ second)
+    return float(count.sum() * (count @ fourth)) / spread**2 if spread > 0 else np.inf
 
 
 def half_widths(spread, budgets, population=None, *, truth=None, **options):

@@ -46,14 +46,14 @@ def planned(numbers, what="the rate or mean of the rows without an outcome", lab
         text += f": {right}{what} is then expected to be known to ±{expected}"
         text += ", whoever had one before"
     wrong = _half(numbers, "expected", _PLAN, _BLANK, part=f"{budget:g}", variable="wrong")
-    if wrong:
-        text += f" (±{wrong} if the estimates told nothing of single rows)"
     if all(ends):
         text += (
             f". No data can say before whether it is right: from ±{ends[0]} to ±{ends[1]} may come "
-            f"of it (odds of up to {SPAN:g} times as much or as little, and estimates that may "
-            "tell nothing of single rows), and the first labels that are bought put it right"
+            f"of it where the odds are up to {SPAN:g} times as much or as little, or the estimates "
+            "tell nothing of single rows; the first labels that are bought put it right"
         )
+    elif wrong:
+        text += f" (±{wrong} if the estimates told nothing of single rows)"
     text += f".{_out_of_reach(numbers)}"
     if cost.known and cost.mean > budget:
         text += (

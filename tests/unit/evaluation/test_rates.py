@@ -1,6 +1,7 @@
 """Rates as an evaluation protocol: known rates, their errors, what a fit says of itself."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics import accuracy, auc
@@ -225,6 +226,18 @@ def test_what_a_fit_says_is_told_step_by_step():
     assert value(records, "late_fall", setting) == 0.0
     # 0.4 less a penalty of 0.02 / 2 * 4 is the measured 0.36.
     assert value(records, "objective_unexplained", setting) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_what_was_taken_adds_up_over_repeats_in_which_some_were_given_up():
+    nan, taken = np.nan, []
+    for repeat, costs in enumerate(([[0.3, 0, 1], [nan] * 3], [[0.3, 0, 0], [0.2, 0, 1]])):
+        records = fit_records({"candidate_costs": costs}, {"repeat": repeat, "target": "general"})
+        records = list(records)
+        costs = [one["part"] for one in records if one["metric"] == "candidate_cost"]
+        assert costs == [["0"], ["0", "1"]][repeat]
+        taken += [one for one in records if one["metric"] == "candidate_taken"]
+    shares = pd.DataFrame(taken).groupby("part")["value"].mean()
+    assert shares.to_dict() == {"0": 0.5, "1": 0.5}
 
 
 def test_rises_and_violations_are_counted_not_hidden():

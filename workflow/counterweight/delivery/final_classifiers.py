@@ -12,7 +12,13 @@ from counterweight.models.constraints.estimator import numbers_among, texts_of
 from counterweight.models.constraints.thresholds import named_groups
 from counterweight.models.training import seen_rows, settings
 from counterweight.numerics.rates.datasets import DataSets
-from counterweight.numerics.rates.values import bases, constraint_values, verdicts_of
+from counterweight.numerics.rates.values import (
+    RULES,
+    ConstraintCheck,
+    bases,
+    constraint_values,
+    verdicts_of,
+)
 from counterweight.plan.components import load
 from counterweight.selection.selectors import selection_probabilities
 from counterweight.tables.parquet import setting_name
@@ -80,6 +86,7 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
         kind = estimate_kind(model, scores)
         told += [
             *rate_rows(data, target, options),
+            *promise_records(saved.facts["promises"]),
             {"metric": "estimate", "part": kind, "value": 1.0},
         ]
     saved.facts["shown"] = told
@@ -140,6 +147,15 @@ def rate_rows(data, target, options):
         {"metric": "rate_rows", "part": rate, "value": float(mask.sum())}
         for rate, mask in found.items()
     ]
+
+
+def promise_records(promises):
+    """Records of what came of each promise on the rows of the fit: sides and excess, by rule."""
+    for place, told in enumerate(promises):
+        one = ConstraintCheck(*told)
+        for what in ("left", "right", "excess"):
+            record = {"metric": f"promise_{what}_{one.rule}", "part": str(place // len(RULES))}
+            yield record | {"value": float(getattr(one, what))}
 
 
 def _classes(data, frame, columns, given):

@@ -377,9 +377,12 @@ def _fit(own, place, measures):
             yield one(name, value)
     if "candidate_costs" in own:
         for k, told in enumerate(np.reshape(own["candidate_costs"], (-1, len(_CANDIDATE)))):
-            if np.isfinite(told).all():
-                for metric, value in zip(_CANDIDATE, told, strict=True):
+            judged = np.isfinite(told).all()
+            for metric, value in zip(_CANDIDATE, told, strict=True):
+                if judged:
                     yield one(metric, value, part=str(k))
+            if not judged:  # what was given up in some repeats was not taken there
+                yield one(_CANDIDATE[-1], 0.0, part=str(k))
     # Of a model without convex steps, an objective, a gap or a count is another thing.
     steps = np.size(own.get("objective", ()))
     if steps > 1:

@@ -129,6 +129,34 @@ def test_a_page_begins_with_each_promise():
     assert PAGE.question(numbers) == "" or "Does the classifier" in PAGE.question(numbers)
 
 
+def test_test_rows_are_told_by_what_promises_say_and_the_delivered_model_beside_its_splits():
+    """Ratios of sides may miss on average what each promise keeps: one answer, by its sides."""
+    plan, metrics, texts = promised_study()
+    plan["protocol"]["options"]["measures"]["ratio"] = "coverage(women) / coverage(men)"
+    ratios = [
+        {"metric": rule, "measure": "ratio", "repeat": repeat, "target": target, "value": value}
+        for rule in RULES
+        for target in ("general", "train")
+        for repeat, value in enumerate((0.5, 0.7, 1.1))
+    ]
+    metrics = pd.concat([metrics, measured("mine", ramp=ratios)], ignore_index=True)
+    told = PAGE.answer(StudyNumbers("mine", plan, metrics)).more[0]
+    assert "do not break it significantly, and on average they keep it, the nearest by" in told
+    assert told.endswith(f"({texts[1]}).")
+    records = [
+        {"metric": f"promise_{what}_{rule}", "part": "0", "value": value, "target": "general"}
+        for rule in RULES
+        for what, value in (("left", 0.45), ("right", 0.5), ("excess", 0.05))
+    ]
+    told = pd.concat([metrics, measured("mine", delivered=records)], ignore_index=True)
+    table = build(PAGE.sheets[0], StudyNumbers("mine", plan, told))
+    heads = [head.text for head in table.head[1:]]
+    assert heads[-3:] == ["Left side, delivered", "Right side, delivered", "Broken by, delivered"]
+    cells = [cell.text for cell in table.rows[0].cells]
+    assert cells[-3:] == ["0.450", "0.500", "0.050"] and table.rows[0].cells[-1].grade == "broken"
+    assert "means over the splits of the study" in table.note
+
+
 LEVEL = {"fit_confidence": 0.9, "fit_judges": 600.0, "fit_stable": 1.0, "fit_held_out": 0.0}
 LOOSER = LEVEL | {"fit_certified": 0.0, "fit_shown": 0.25}
 

@@ -266,6 +266,16 @@ def broken_by(numbers, source, promise, target=TEST, rule="deterministic"):
     return _value("excess", target)(numbers, Line(source, "", place))
 
 
+def worst_promise(numbers, main):
+    """The promise that decisions on test rows come nearest to breaking, or break most, and by how
+    much; None where promises are not measured one by one."""
+    texts = texts_of(numbers, main)
+    if not texts or settings_of(numbers, main) != [""]:
+        return None
+    over = [(text, broken_by(numbers, main, j)) for j, text in enumerate(texts)]
+    return max((one for one in over if one[1].known), key=lambda one: one[1].mean, default=None)
+
+
 def promise_answer(numbers, main):
     """The sentence on promises and its cards; None of methods with a sweep or without promises."""
     texts = texts_of(numbers, main)
@@ -521,9 +531,33 @@ def _columns(target, where, bound):
     yield Column(label=f"Broken by, {where}", **style)
 
 
+def _delivered_columns(numbers):
+    """What came of the promises of the model that is delivered, where it is known."""
+    if not numbers.get("delivered", "promise_left_deterministic", part="0").known:
+        return
+    for what, label in (("left", "Left side"), ("right", "Right side"), ("excess", "Broken by")):
+
+        def value(numbers, line, what=what):
+            if line.source != main_of(numbers):
+                return Estimate()
+            return numbers.get(
+                "delivered", f"promise_{what}_{line.place['rule']}", part=line.place["part"]
+            )
+
+        style = {"measure": _EXCESS, "bound": ON_TRAIN} if what == "excess" else {"measure": _SIDE}
+        yield Column(label=f"{label}, delivered", value=value, show="mean", **style)
+
+
 def _promises(caption, swept):
-    columns = (*_columns(TEST, "held out", ON_TEST), *_columns(TRAIN, "fit", ON_TRAIN))
+    def columns(numbers):
+        yield from _columns(TEST, "held out", ON_TEST)
+        yield from _columns(TRAIN, "fit", ON_TRAIN)
+        yield from () if swept else _delivered_columns(numbers)
+
     note = (
+        "Held out and fit: means over the splits of the study, each with a fit of its own. "
+        "Delivered, where it is told: the model that is given away, on all rows, which it is fitted "
+        "to; its decisions are those of scores.csv. "
         f"Broken by less than 0 ({ROUNDING:g} for rounding) is kept. By decisions: yes or no as "
         "given. By chances: as a rule would have it that tosses a coin near the boundary."
     )

@@ -23,6 +23,7 @@ from counterweight.reporting.pages.promises_page import (
     requested_measures,
     rule_of,
     settings_of,
+    worst_promise,
 )
 from counterweight.reporting.pages.trust import REHEARSAL
 from counterweight.reporting.sheets import (
@@ -54,6 +55,7 @@ TRAINING = 0.001
 #: Settings from which on a sweep counts as a curve.
 _A_CURVE = 3
 _PLAIN = Measure("", digits=0)
+_OVER = Measure("excess", digits=3)
 _EXCESS = {
     True: Measure("excess", "share", digits=2, percent=True),
     False: Measure("excess", "relative", digits=1),
@@ -133,6 +135,11 @@ def _whole_answer(numbers):
         lead = f"With {label}, training rows keep what is requested ({names}) {_in(kept, bind)}"
     beyond = len({setting for (_, setting), one in test.items() if one.low > 0})
     size = gap_in_words(most, style) + (f" ({where})" if where else "")
+    promise = worst_promise(numbers, main)
+    if promise:  # a promise is kept or not by its two sides, and not by their ratio
+        where, most = promise
+        beyond, style = int(most.low > 0), _OVER
+        size = f"{gap_in_words(most, style)} ({where})"
     mean = f"miss it by at most {size}" if most.mean > 0 else f"keep it, the nearest by {size}"
     # Of the baseline and of the outer settings: cards, points of a chart.
     ends = [(numbers.baseline, "")] if numbers.baseline not in (None, main) else []

@@ -225,9 +225,12 @@ def plan_sum(plan, study, part, at):
 
 
 def id_of(plan, study):
-    """The column of ids of a study's log, "" where it has none or a user is told by it."""
+    """The column of ids of a study's log, "" where it has none or a user is told by it.
+
+    Nor is it one called row, as rows are counted by.
+    """
     name = (plan["datasets"][study["dataset"]].get("roles") or {}).get("id") or ""
-    return "" if name == study["labeling"]["options"].get("user") else name
+    return "" if name in ("row", study["labeling"]["options"].get("user")) else name
 
 
 def part_job(run, plan, study, part, question):

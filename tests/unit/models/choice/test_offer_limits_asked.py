@@ -84,6 +84,15 @@ def test_revenue_by_points_and_costs_are_what_they_say(saved):
         saved.allot(blank, quality={"column": "grade", "least": 3})
     with pytest.raises(CounterweightError, match="Nobody has the value 'east'"):
         saved.allot(people, share=("town", "east", 0.2))
+    for wrong in (1.5, 0, "x"):
+        with pytest.raises(CounterweightError, match="share.least is .* at most 1, such as 0.4"):
+            saved.allot(people, share={"column": "town", "value": "north", "least": wrong})
+    with pytest.raises(CounterweightError, match="quality.least is 'x': give a number"):
+        saved.allot(people, quality=("grade", "x"))
+    with pytest.raises(CounterweightError, match="The capacity is 'x', within which nobody"):
+        saved.allot(people, capacity="x")
+    with pytest.raises(CounterweightError, match="The confidence is 'x', and it is a chance"):
+        saved.allot(people, capacity=9, confidence="x")
     with pytest.raises(CounterweightError, match=f"nobody has more than {people['grade'].max():g}"):
         saved.allot(people, quality=("grade", people["grade"].max() + 1))
 

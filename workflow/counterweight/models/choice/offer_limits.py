@@ -15,6 +15,7 @@ piecewise linear in a few numbers, and is solved by cutting planes, each one pas
 """
 
 import logging
+import numbers
 from typing import NamedTuple
 
 import numpy as np
@@ -400,6 +401,8 @@ def allotted(
         limits.append(Limit("budget", 1.0, given, float(budget)))
     if quality is not None:
         column, least = _parts(quality, "column", "least")
+        if not np.isfinite(_number(least)):
+            raise CounterweightError(f"quality.least is {least!r}: give a number.")
         short = float(least) - _numbers(frame, column)
         if len(short) and (short > 0).all():
             raise CounterweightError(
@@ -410,6 +413,11 @@ def allotted(
         limits.append(Limit("quality", short, 1.0, 0.0))
     if share is not None:
         column, value, least = _parts(share, "column", "value", "least")
+        if not 0 < _number(least) <= 1:
+            raise CounterweightError(
+                f"share.least is {least!r}, and it is a share of those who are expected to accept: "
+                "give a number above 0 and at most 1, such as 0.4."
+            )
         limits.append(Limit("share", float(least) - _marked(frame, column, value), 1.0, 0.0))
     if not limits and revenue is None and spent is None:
         raise CounterweightError(
@@ -440,20 +448,25 @@ def allotted(
 def _check_asked(amounts, confidence):
     """Refuse a capacity or a budget that leaves nobody, and a confidence that is none."""
     for name, amount in amounts.items():
-        if amount is not None and not 0 < amount < np.inf:
+        if amount is not None and not 0 < _number(amount) < np.inf:
             raise CounterweightError(
-                f"The {name} is {amount}, within which nobody can get an offer: give a number "
+                f"The {name} is {amount!r}, within which nobody can get an offer: give a number "
                 "above 0, or leave it out."
             )
     if confidence is None:
         return
     if amounts["capacity"] is None:
         raise CounterweightError("A confidence is of a capacity: give that, too.")
-    if not 0 < confidence < 1:
+    if not 0 < _number(confidence) < 1:
         raise CounterweightError(
-            f"The confidence is {confidence}, and it is a chance: give a number between 0 and 1, "
+            f"The confidence is {confidence!r}, and it is a chance: give a number between 0 and 1, "
             "such as 0.95."
         )
+
+
+def _number(told):
+    """A number as it is, NaN for anything else."""
+    return float(told) if isinstance(told, numbers.Real) else np.nan
 
 
 def _by_draws(saved, X, choice, offers):

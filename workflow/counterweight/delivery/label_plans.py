@@ -291,17 +291,12 @@ class PlannedRows:
         told |= {"moves": self.moves, "beyond": self.beyond}
         alike = {"cost": self.asked["cost"]} if "cost" in self.asked else {}
         ones = np.ones(len(self.estimate))
+        wrong = {"truth": self.plain, "moves": self.moves_alike}
         made = pd.DataFrame(
             {
                 "budget": budgets,
                 "plan": half_widths(self.spread, budgets, truth=self.truth, **self.asked, **told),
-                "wrong": half_widths(
-                    self.spread,
-                    budgets,
-                    truth=self.plain,
-                    **self.asked,
-                    **told | {"moves": self.moves_alike},
-                ),
+                "wrong": half_widths(self.spread, budgets, **self.asked, **told | wrong),
                 "plain": half_widths(
                     ones, budgets, truth=self.alone, parameters=0, floor=1.0, **alike, **told
                 ),

@@ -193,10 +193,11 @@ class PlannedRows:
     `truth` (N,) is the spread of the outcome in its own units, `spread` what chances go by beside
     `importance`, how much each row counts in what is asked; `group` are names, "" without.
     `moves` (N,) say how far a row moves what is asked, in parts of how far it moves a mean, where
-    that is no mean; `beyond` whether outcomes could have come out otherwise.
+    that is no mean, `moves_alike` if all had one chance of it; `beyond` whether outcomes could have
+    come out otherwise.
     """
 
-    moves, beyond = None, False
+    moves, moves_alike, beyond = None, None, False
 
     def __init__(self, estimate, truth, spread, importance, cost, group, binary, collect):
         self.estimate, self.truth, self.spread = estimate, truth, spread
@@ -262,11 +263,6 @@ class PlannedRows:
         every = np.ones(len(self.estimate))
         told = {"level": self.level, "binary": self.binary, "beyond": self.beyond}
         return float(expected_half_width(every, self.truth, moves=self.moves, **told))
-
-    @property
-    def moves_alike(self):
-        """``moves`` where all rows have the same chance of the outcome."""
-        return self.moves
 
     @property
     def plain(self):
@@ -338,10 +334,8 @@ def spans_of(chances, estimate, gamma=SPAN, level=0.95, beyond=False, moved=None
     """Least and largest of `expected_half_width` over odds up to `gamma` times the estimates', at
     each of several chances (N,) to be bought, (B, 2).
 
-    Both are looked for among estimates that are right at such odds, and those which tell nothing of
-    single rows: what makes rows miss their outcome by it is a surprise just where they seem sure,
-    and mostly gives the largest. `moved` gives the moves
-    (N,) of what is no mean, by the chances of the outcome.
+    Of estimates that are right at such odds or tell nothing of single rows, which are surprises
+    where rows seem sure. `moved` gives the moves (N,) of what is no mean, by chances (N,).
     """
     odds, found = logit(np.clip(estimate, NEAREST, 1 - NEAREST)), []
     for turned in np.linspace(-np.log(gamma), np.log(gamma), points):

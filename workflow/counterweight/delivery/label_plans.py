@@ -345,8 +345,7 @@ def spans_of(chances, estimate, gamma=SPAN, level=0.95, beyond=False, moved=None
             spread = np.sqrt(own * (1 - own))
             ends.append([expected_half_width(one, spread, **told) for one in chances])
         found.append(ends)
-    found = np.array(found)
-    return np.column_stack([found.min(axis=(0, 1)), found.max(axis=(0, 1))])
+    return np.column_stack([np.min(found, axis=(0, 1)), np.max(found, axis=(0, 1))])
 
 
 def moves_of_auc(p, score=None):

@@ -14,8 +14,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 CORES ?= all
-# Three processes of tests for two cores: a third of a test's time is spent waiting for others.
-TESTERS ?= $(shell echo $$(( ($$(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2 )))
+TESTERS ?= logical
 BIN := $(VENV)/bin
 # One line that moves, warnings, errors, the answer; make run SAID= shows all that Snakemake says.
 SAID ?= --quiet host --logger counterweight

@@ -408,6 +408,7 @@ def test_doubts_stand_on_the_first_screen_of_a_page(tmp_path):
         ),
         methods=lambda: [],
         places=lambda *_, **__: (),
+        rows=lambda *_: pd.DataFrame({"value": []}),
     )
     page = StudyPage(answer=lambda _: Answer("So it is."), question=lambda _: "Is it so?")
     made, _ = study_page(page, numbers, StudyContext(path="mine.html"))

@@ -248,7 +248,9 @@ def test_the_page_begins_with_what_gives_something_away(tmp_path, world):
     facts = world.report(copy=world.y, after=world.y * 2, client=clients)
     kept = world.report(copy=world.y, keep=["copy"])
     numbers = SimpleNamespace(
-        plan={"dataset": "mine", "source": "own"}, results=tmp_path / "results"
+        plan={"dataset": "mine", "source": "own"},
+        results=tmp_path / "results",
+        places=lambda *_, **__: [],
     )
     assert column_doubts(numbers) == []
     path = tmp_path / "results" / "tables" / "mine.columns.csv"

@@ -75,7 +75,8 @@ def rows_of(y, blanks, **more):
         **more,
     )
     ones = np.ones(len(y))
-    return data, SimpleNamespace(y=np.asarray(y, float), weight=ones, to_hidden=lambda _: ones)
+    told = {"y": np.asarray(y, float), "weight": ones, "group": None}
+    return data, SimpleNamespace(**told, to_hidden=lambda _: ones)
 
 
 def test_asked_odds_are_told_with_the_rate_that_they_make():

@@ -93,7 +93,8 @@ def curves_of(study, told):
     earns = scale.revenue(known["@offer"].to_numpy(float))
     groups = known.groupby(place)
     at, count = groups["@offer"].mean(), groups.size()
-    ys, titles = ("Accepted", "Revenue a person", "People"), [[""], [""], [""]]
+    earned = "Revenue" if forms.is_narrow() else "Revenue a person"  # as far as there is room
+    ys, titles = ("Accepted", earned, "People"), [[""], [""], [""]]
     canvas = forms.Canvas(titles, forms.lower(1.6), x, ys, grid="both", sharex=True)
     above, middle, below = canvas.all
     for panel, factor in ((above, 1.0), (middle, earns)):

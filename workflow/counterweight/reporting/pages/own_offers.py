@@ -112,7 +112,7 @@ def optimism(numbers):
         if _limited(numbers):
             limits = " without limits; nothing is taken off what offers within the limits bring"
         yield (
-            f"{curve}: best_revenue is {amount(mean)} on average, and {amount(off)} of it, by "
+            f"{curve}: best_revenue is {amount(mean)} on average, and {off:.2g} of it, by "
             f"draws of the fit, is taken off what the best offers bring{limits}."
         )
 

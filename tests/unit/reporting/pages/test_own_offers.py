@@ -100,7 +100,7 @@ def test_claims_are_lowered_and_have_an_interval_by_draws(tmp_path):
     assert "people 7.500" in sentence and (cards[0].value, cards[0].note[:5]) == ("3.750", "7.500")
     assert cards[0].interval == "[3.000, 4.500]"
     (text,) = page.optimism(known)
-    assert "is 4.000 on average, and 0.2500 of it" in text and text.endswith("offers bring.")
+    assert "is 4.000 on average, and 0.25 of it" in text and text.endswith("offers bring.")
     within = [("allotted_revenue_low", 2.0, ""), ("allotted_revenue_high", 4.0, "")]
     known.rows = numbers(*ends, *within, ("allotted_revenue", 3.0, "")).rows
     sentence, cards = page.in_total(known)

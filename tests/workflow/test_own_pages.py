@@ -302,7 +302,7 @@ def test_offers_are_one_number_a_name(run):
     page, offers = Shown(run, "school"), csv(run, "school", "offers")
     off = measured(run, "school", "delivered", "expected_optimism")
     mean = offers["best_revenue"].mean()
-    assert f"best_revenue is {amount(mean)} on average, and {amount(off)} of it" in page.text
+    assert f"best_revenue is {amount(mean)} on average, and {off:.2g} of it" in page.text
     offers["best_revenue"] -= off
     people = pd.read_csv(run("school").folder / "mine/survey.csv")
     expected = load(run("school").results / "school").expected(people)

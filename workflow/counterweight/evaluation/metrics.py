@@ -27,6 +27,7 @@ from counterweight.numerics.estimate import (
     ratio_mean,
     shape_of,
 )
+from counterweight.numerics.linear import group_sums
 from counterweight.numerics.ranking import (
     auc_estimate,
     bin_rows,
@@ -655,9 +656,8 @@ def predicted_over_observed(y, p, weight=None, top=1.0, groups=None):
     if not observed > 0:
         return np.nan, np.nan
     value = float(w @ p) / observed
-    influence = w * (p - value * positive) / observed
-    if groups is not None:
-        influence = np.bincount(np.unique(groups[rows], return_inverse=True)[1], influence)
+    own = None if groups is None else groups[rows]
+    influence = group_sums(w * (p - value * positive) / observed, own)
     return value, float(np.linalg.norm(influence))
 
 

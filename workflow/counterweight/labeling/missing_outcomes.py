@@ -14,7 +14,7 @@ from counterweight.errors import CounterweightError
 from counterweight.fragments import Option
 from counterweight.labeling.columns import condition_mask, forms_of, holds, require, types_of
 from counterweight.labeling.encoding import DenseRows, TabularEncoder
-from counterweight.numerics.linear import FOLD_ROWS, HELD_ROWS, group_folds
+from counterweight.numerics.linear import FOLD_ROWS, HELD_ROWS, group_folds, group_sums
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.tables.study_data import StudyData
 
@@ -448,9 +448,7 @@ def describe_blanks(labels, truth, binary):
     ]
     y, weight = labels["y"][labeled], labels["weight"][labeled]
     mean = float(np.average(y, weights=weight))
-    parts = weight * (y - mean)
-    if grouped:
-        parts = np.bincount(np.unique(groups, return_inverse=True)[1], parts)
+    parts = group_sums(weight * (y - mean), groups if grouped else None)
     error = float(np.sqrt((parts**2).sum()) / weight.sum())
     records.append(
         {

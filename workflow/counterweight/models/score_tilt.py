@@ -7,7 +7,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.models.score_models import EncodedModel
 from counterweight.numerics.estimate import around
-from counterweight.numerics.linear import expit, logit
+from counterweight.numerics.linear import expit, first_of_each, group_sums, logit
 from counterweight.numerics.sensitivity import SweptMean
 from counterweight.numerics.tilt import (
     Calibration,
@@ -246,8 +246,7 @@ def _estimated(by, data, tested, prediction, blank):
     of_both = X[data.labeled], y, X[~data.labeled], found.rate
     gap, *_ = gap_left(*of_both)
     if group is not None:  # Of rows that may depend on each other one tells what chance does.
-        parts = np.split(group, [len(y)])
-        seen, there = (np.sort(np.unique(part, return_index=True)[1]) for part in parts)
+        seen, there = map(first_of_each, np.split(group, [len(y)]))
         of_both = of_both[0][seen], y[seen], of_both[2][there], found.rate
     if gap > MOST_LEFT and gap_beyond_chance(*of_both) < CHANCE:
         raise CounterweightError(
@@ -271,8 +270,7 @@ def _given_error(data, tested, prediction, blank, delta, target):
     steep = np.exp(delta) / np.square(1 - prediction + prediction * np.exp(delta))
     part = steep * (tested.y - prediction)
     part = to_blank / to_blank.sum() * (part - np.average(part, weights=to_blank))
-    if tested.group is not None:
-        part = np.bincount(np.unique(tested.group, return_inverse=True)[1], part)
+    part = group_sums(part, tested.group)
     moved = tilted(blank, delta)
     return float(np.sqrt(part @ part + np.square(share) @ (moved * (1 - moved))))
 

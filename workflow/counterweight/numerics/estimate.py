@@ -8,6 +8,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers, checked_weights
+from counterweight.numerics.linear import group_sums
 
 #: Repeats that an interval over them takes: the t quantile of two is 12.7, and nothing is told.
 LEAST_REPEATS = 3
@@ -483,9 +484,7 @@ def hidden_mean(residual, weight, expected, design, noise, group=None):
     which the second part of the error is the finite-population one.
     """
     weight, share = weight / weight.sum(), design / design.sum()
-    influence = weight * (residual - weight @ residual)
-    if group is not None:
-        influence = np.bincount(np.unique(group, return_inverse=True)[1], influence)
+    influence = group_sums(weight * (residual - weight @ residual), group)
     squares, rows = np.square(influence), len(influence)
     learned, own = squares.sum() * rows / max(rows - 1, 1), np.square(share) @ (noise + 0 * share)
     spread = squares @ squares

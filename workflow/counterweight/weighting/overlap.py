@@ -6,7 +6,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import checked_new_rows, checked_rows, checked_weights
-from counterweight.numerics.linear import row_blocks
+from counterweight.numerics.linear import first_of_each, row_blocks
 from counterweight.weighting.no_outcomes import EmptyRanges, least_chance
 
 #: Cuts of each number in the search for empty corners.
@@ -254,8 +254,8 @@ class Support:
         if group is None:
             self._fit_unlabeled(X, unlabeled, chance)
         else:
-            order = order[_one_of_each(group[0][order])]
-            seen, there = np.sort(order), _one_of_each(group[1])
+            order = order[first_of_each(group[0][order])]
+            seen, there = np.sort(order), first_of_each(group[1])
             hidden = unlabeled if unlabeled is None else unlabeled[there]
             chance = chance and (chance[0][seen], chance[1][there])
             self._fit_unlabeled(X[seen], hidden, chance)
@@ -626,11 +626,6 @@ class Support:
             own = {k.removeprefix("empty_"): v for k, v in arrays.items() if k[:6] == "empty_"}
             self.empty_ = EmptyRanges.of(own)
         return self
-
-
-def _one_of_each(group):
-    """Places of the first row of each group, in order."""
-    return np.sort(np.unique(group, return_index=True)[1])
 
 
 def _upper_quantile(values, weight, share):

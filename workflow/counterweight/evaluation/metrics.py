@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.checks import as_numbers, checked_labels, checked_weights
+from counterweight.numerics.checks import as_numbers, checked_labels, checked_weights, group_sums
 from counterweight.numerics.estimate import (
     Estimate,
     from_moments,
@@ -27,7 +27,6 @@ from counterweight.numerics.estimate import (
     ratio_mean,
     shape_of,
 )
-from counterweight.numerics.linear import group_sums
 from counterweight.numerics.ranking import (
     auc_estimate,
     bin_rows,

@@ -14,7 +14,8 @@ from counterweight.errors import CounterweightError
 from counterweight.fragments import Option
 from counterweight.labeling.columns import condition_mask, forms_of, holds, require, types_of
 from counterweight.labeling.encoding import DenseRows, TabularEncoder
-from counterweight.numerics.linear import FOLD_ROWS, HELD_ROWS, group_folds, group_sums
+from counterweight.numerics.checks import group_sums
+from counterweight.numerics.linear import FOLD_ROWS, HELD_ROWS, group_folds
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.tables.study_data import StudyData
 

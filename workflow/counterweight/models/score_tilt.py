@@ -6,8 +6,9 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.models.score_models import EncodedModel
+from counterweight.numerics.checks import group_sums
 from counterweight.numerics.estimate import around
-from counterweight.numerics.linear import expit, first_of_each, group_sums, logit
+from counterweight.numerics.linear import expit, first_of_each, logit
 from counterweight.numerics.sensitivity import SweptMean
 from counterweight.numerics.tilt import (
     Calibration,

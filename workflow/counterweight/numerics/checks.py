@@ -1,4 +1,4 @@
-"""Checks of columns, rows, labels, weights and options that every estimator shares."""
+"""Checks of columns, rows, labels and options, and sums by group, that estimators share."""
 
 import re
 from contextlib import contextmanager
@@ -195,6 +195,12 @@ def mean_one_weights(sample_weight, rows):
     weights = checked_weights(sample_weight, rows)
     unit = float(weights[weights > 0].mean())
     return weights / unit, unit
+
+
+def group_sums(values, group):
+    """Sums of `values` (n,) by `group` (n,), in the order of its values; as they are without."""
+    at = None if group is None else np.unique(group, return_inverse=True)[1]
+    return values if group is None else np.bincount(at, values)
 
 
 def two_class_rows(X, y, sample_weight=None, what="A classifier", blanks=False):

@@ -7,8 +7,7 @@ from html import escape
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.checks import as_numbers, checked_weights
-from counterweight.numerics.linear import group_sums
+from counterweight.numerics.checks import as_numbers, checked_weights, group_sums
 
 #: Repeats that an interval over them takes: the t quantile of two is 12.7, and nothing is told.
 LEAST_REPEATS = 3

@@ -62,13 +62,6 @@ def group_folds(group, count, rng):
     return of_group[np.searchsorted(names, group)]
 
 
-def group_sums(values, group):
-    """Sums of `values` (n,) by `group` (n,), in the order of its values; as they are without."""
-    return (
-        values if group is None else np.bincount(np.unique(group, return_inverse=True)[1], values)
-    )
-
-
 def first_of_each(group):
     """Places of the first row of each group, in order."""
     return np.sort(np.unique(group, return_index=True)[1])

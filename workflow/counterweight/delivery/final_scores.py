@@ -372,7 +372,7 @@ class _Answers:
         if name not in self.made:
             made = self.of_table(name).predict(self.data.encoded)
             made[np.searchsorted(self.data.rows, self.tested.row)] = self.out_of_fold(name)
-            self.made[name] = made
+            made.flags.writeable, self.made[name] = False, made  # who changes them takes a copy
         return self.made[name]
 
 

@@ -348,10 +348,8 @@ def sensitivity(
 def _calibrated(data, p, tilt, asked):
     """Chances as among labeled rows, that a tilt begins from."""
     p = tilt.calibrated(p)
-    if "rate" in asked:
-        # The rate is given: what labeled rows show must not move it.
-        p[data.labeled] = data.y[data.labeled]
-    return p
+    # A rate is given: what labeled rows show must not move it.
+    return np.where(data.labeled, data.y, p) if "rate" in asked else p
 
 
 def sensitivity_records(

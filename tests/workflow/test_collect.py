@@ -207,7 +207,7 @@ def test_decisions_by_chance_come_back_with_the_chances_they_were_made_by(copied
     blank = applicants.loc[applicants["default"].isna()]
     refused = blank.loc[blank["job"] == "none", "customer"]
     assert {*refused} <= {*listed["customer"]} <= {*blank["customer"]}
-    told = metrics(copy, "collect")
+    first = told = metrics(copy, "collect")
     monthly = 400 * blank["job"].map(shares).mean()
     assert told["explore_labels", "6", ""] == pytest.approx(6 * monthly)
     assert 0 < told["explore_cost", "6", ""] < told["explore_most", "6", ""]
@@ -223,7 +223,14 @@ def test_decisions_by_chance_come_back_with_the_chances_they_were_made_by(copied
     assert run.status == 0 and not run.opened, run.output
     told = metrics(copy, "delivered")
     assert told["labels_bought", "", ""] == len(listed)
+    # What it costs goes by these outcomes now, and nobody else is drawn.
+    after, again = metrics(copy, "collect"), pd.read_csv(place / "explore.csv")
+    assert again["customer"].tolist() == listed["customer"].tolist()
+    assert again["default"].tolist() == known.tolist()
+    assert ("explore_most", "6", "") not in after
+    assert after["explore_cost", "6", ""] != pytest.approx(first["explore_cost", "6", ""], rel=0.01)
     page = (place / "report/applicants.html").read_text()
+    assert "a month, by the outcomes that are there" in page and "odds are three times" not in page
     assert "fill in more outcomes as they come" in page and "A plan of more labels" not in page
     rate = truth.set_index("customer")["default"].loc[blank["customer"]].mean()
     ends = [told["target_rate", "unlabeled", end] for end in ("low", "high")]

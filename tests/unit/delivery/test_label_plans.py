@@ -314,6 +314,17 @@ def test_what_exploring_costs_and_teaches_is_what_its_chances_say():
     assert free["cost"].isna().all()
 
 
+def test_outcomes_that_are_there_change_what_exploring_costs_and_not_who_is_drawn():
+    rows, ids = refused(np.full(500, 0.3)), [f"r{k}" for k in range(500)]
+    asked = rows, ids, key_of_seed(1), EXPLORE
+    (plan, before), (same, after) = explored(*asked), explored(*asked, refused(np.full(500, 0.5)))
+    pd.testing.assert_frame_equal(plan, same)
+    assert after.loc[0, "cost"] == pytest.approx(40 * (0.5 * 900 - 0.5 * 100))
+    assert after["most"].isna().all() and before["most"].notna().all()
+    wider = after["half_width"] / before["half_width"]
+    np.testing.assert_allclose(wider, np.sqrt(0.25 / 0.21), rtol=0.01)
+
+
 def test_a_saved_model_explores_and_takes_the_outcomes_that_come(study):
     saved, frame, truth = study
     if not saved.binary:

@@ -325,12 +325,21 @@ def explored_labels(job):
     """As `planned_labels`, of decisions by chance: who of the rows without an outcome, and records
     of what that costs and teaches by month."""
     given, explore = job.given, job.given["explore"]
-    fit, _, blank, people, shown, ids = _without_outcome(job, "explore")
+    fit, frame, blank, people, shown, ids = _without_outcome(job, "explore")
     explore = asked_to_explore(explore, fit.data.binary)
     person, outcome = given["id"], given["outcome"]["options"]["column"]
     asked = DEFAULTS | {"by": explore["by"]}
     rows = PlannedRows.of(fit.told[blank], fit.band, True, people, asked)
-    plan, months = explored(rows, ids, own_key(given["key"]), explore)
+    known, expected = None, None
+    if job.input.collected:
+        bought = CollectedAnswers(job, fit, frame)
+        # Outcomes that are there put right what is expected of more, and not who is drawn.
+        expected = rows.after(bought)
+
+        def known(at):
+            return bought.file.texts(fit.data.rows[blank[at]])
+
+    plan, months = explored(rows, ids, own_key(given["key"]), explore, expected)
     plan.insert(1, "row", fit.data.rows[blank])
     place = {"repeat": 0, "target": "unlabeled", "rows": len(blank)}
     made = [{"metric": "explore_drawn", "value": float(plan["drawn"].sum())}]
@@ -342,7 +351,7 @@ def explored_labels(job):
     enough = months.loc[months["events"] >= REFITTED, "month"]
     if len(enough):
         made.append({"metric": "explore_refit", "value": float(enough.iloc[0])})
-    listed = rows_to_label(plan, shown, rows, person, outcome)
+    listed = rows_to_label(plan, shown, rows, person, outcome, known)
     listed[column_names(person, outcome)["reason"]] = "drawn by chance: decide in its favour"
     job.log.info("%d of %d rows without an outcome are drawn by chance", len(listed), len(blank))
     made = [place | one for one in made if np.isfinite(one["value"])]

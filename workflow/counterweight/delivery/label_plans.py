@@ -403,10 +403,11 @@ def explored_chances(share, group):
     return np.array([known[name] for name in group])
 
 
-def explored(rows, ids, key, explore):
+def explored(rows, ids, key, explore, expected=None):
     """Who is decided by chance, and what that costs and teaches by month.
 
-    Each row has its own coin, a keyed hash of its id. Months are like the rows that are there.
+    Each row has its own coin, a keyed hash of its id. Months are like the rows that are there; what
+    they cost and teach goes by `expected`, these rows as outcomes have put them right, if any came.
 
     Returns
     -------
@@ -415,7 +416,7 @@ def explored(rows, ids, key, explore):
     months : pandas.DataFrame
         By ``month``: ``labels`` and ``events`` (of the rarer outcome) expected so far,
         ``half_width`` of the 95 % interval of the mean of such rows; with a ``loss``, ``cost`` so
-        far, and ``most``, if their odds are `SPAN` times those foretold.
+        far, and ``most``, if their odds are `SPAN` times those that no outcome has put right.
     """
     chance = explored_chances(explore["share"], rows.group)
     coins = keyed_uniforms(ids, key, EXPLORED)
@@ -425,23 +426,20 @@ def explored(rows, ids, key, explore):
     plan = {"id": ids, "estimate": rows.estimate, "spread": rows.truth, "size": chance}
     plan |= {"place": place, "order": order, "chance": chance, "drawn": coins < chance}
     plan |= {"group": rows.group, "plan": digest_of(ids, chance, key)}
-    p, per, told = rows.estimate, float(explore["monthly"]), {"month": [], "labels": []}
-    told |= {name: [] for name in ("events", "half_width", "cost", "most")}
-    loss, gain = explore["loss"], explore["gain"] or 0.0
-    worse = expit(logit(np.clip(p, NEAREST, 1 - NEAREST)) + np.log(SPAN))
+    first, expected = expected is None, expected or rows
+    p, per, made = expected.estimate, float(explore["monthly"]), []
+    loss = np.nan if explore["loss"] is None else explore["loss"]
+    worse = expit(logit(np.clip(p, NEAREST, 1 - NEAREST)) + np.log(SPAN if first else np.nan))
+    cost = [chance @ (q * loss - (1 - q) * (explore["gain"] or 0)) / len(p) for q in (p, worse)]
     rare = min(chance @ p, chance @ (1 - p)) / len(p)
     for month in range(1, explore["months"] + 1):
         count = max(int(per * month), 1)
         at = (np.arange(count) * len(p)) // count if count < len(p) else np.arange(count) % len(p)
-        half = expected_half_width(chance[at], rows.truth[at], level=rows.level, beyond=True)
-        price = [
-            np.nan if loss is None else chance @ (q * loss - (1 - q) * gain) for q in (p, worse)
-        ]
-        price = [per * month * one / len(p) for one in price]
-        made = (month, per * month * chance.mean(), per * month * rare, half, *price)
-        for name, value in zip(told, made, strict=True):
-            told[name].append(value)
-    return pd.DataFrame(plan), pd.DataFrame(told)
+        half = expected_half_width(chance[at], expected.truth[at], level=rows.level, beyond=True)
+        each = (per * month * one for one in (chance.mean(), rare, *cost))
+        made.append((month, half, *each))
+    names = ["month", "half_width", "labels", "events", "cost", "most"]
+    return pd.DataFrame(plan), pd.DataFrame(made, columns=names)
 
 
 def asked_to_explore(explore, binary):

@@ -257,12 +257,14 @@ def plan_collection(plan, study, at, inputs, given, uses, run=f"{_HERE}:collect"
 
 def plan_exploring(plan, study, at, inputs, given, uses):
     """The job of who is decided by chance, beside files and settings of what is delivered."""
-    told = {"explore": EXPLORING | study["explore"], "key": plan["filter_key"]}
-    told["id"] = plan["datasets"][study["dataset"]]["roles"]["id"]
+    dataset, collected = plan["datasets"][study["dataset"]], study["collected"] or []
+    inputs = inputs | {"collected": collected, "plan": []}
+    told = {"explore": EXPLORING | study["explore"], "key": plan["filter_key"], "collect": None}
+    told |= {"id": dataset["roles"]["id"], "reading": dataset.get("reading", {})}
     outputs = {"metrics": at.metrics("collect"), "csv": f"{at.folder}/explore.csv"}
     outputs["plan"] = f"{at.folder}/plan.parquet"
-    run, key = f"{_HERE}:explore", plan["filter_key"]
-    return Job(run, inputs, given | told, uses, outputs, key=key)
+    run, key, own = f"{_HERE}:explore", plan["filter_key"], (collected,) if collected else ()
+    return Job(run, inputs, given | told, uses, outputs, own=own, key=key)
 
 
 def explore(job):

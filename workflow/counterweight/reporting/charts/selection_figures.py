@@ -42,8 +42,8 @@ CAPTION_BY_NAME = {
     "collect": _PLANNED,
     "explore": (
         "Half of the 95 % interval of the rate of rows such as those without an outcome, by months in "
-        "which a share of them is decided by chance; and what that is expected to cost until then, "
-        "with the cost if their odds are three times those that are estimated."
+        "which a share of them is decided by chance; and what that is expected to cost until then: "
+        "as estimated and, while no outcome is there, at three times the odds."
     ),
     "gamma": _BOUNDS,
     "likelihood": (
@@ -611,7 +611,8 @@ def draw_explore(study):
         cost.ax.set_ylabel(cost.measures)
         most = forms.Look(forms.RED, "X", forms.DASHED)
         cost.line("as estimated", points("explore_cost"), forms.BASELINE, bars=False)
-        cost.line("at three times the odds", points("explore_most"), most, bars=False)
+        if study.measured("explore_most", _TARGET):  # until outcomes are there
+            cost.line("at three times the odds", points("explore_most"), most, bars=False)
     size = number(study.get(_SOURCE, "explore_points", _TARGET, part=months[-1]).mean, 1)
     return canvas.drawing(
         f"After {months[-1]} months the rate is expected to be known to ±{size} points",

@@ -114,11 +114,11 @@ def explored(numbers):
     )
     cost = of("cost", months[0])
     if cost.known:
-        most = of("most", months[0]).mean
-        text += (
-            f"; it is expected to cost {number(cost.mean, 0)} a month, and {number(most, 0)} if "
-        )
-        text += "their odds are three times those estimated"
+        text += f"; it is expected to cost {number(cost.mean, 0)} a month"
+        if (most := of("most", months[0])).known:
+            text += f", and {number(most.mean, 0)} if their odds are three times those estimated"
+        else:
+            text += ", by the outcomes that are there"
     refit = numbers.get(_PLAN, "explore_refit", _BLANK)
     text += (
         f". The estimates can be fitted to explored rows after month {number(refit.mean, 0)}"

@@ -8,7 +8,7 @@
 # make scale  time and memory of every family at 10,000 to 1,000,000 rows (hours)
 # make docs   the pages of docs/, in site/  make dry   what each config would run
 # make faults  kills runs at random moments and looks that they end in the same bytes
-.PHONY: run mine init paper demo test lint dry docs faults bench benchmark seeds scale env clean
+.PHONY: help run mine init paper demo test lint dry docs faults bench benchmark seeds scale env clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -20,6 +20,9 @@ BIN := $(VENV)/bin
 SAID ?= --quiet host --logger counterweight
 PYSOURCES := workflow/counterweight workflow/snakemake_logger_plugin_counterweight scripts tests docs examples notebooks
 SMKSOURCES := Snakefile workflow/Snakefile workflow/rules
+
+help:
+	@sed -n 's/^# make/make/p' $(firstword $(MAKEFILE_LIST))
 
 run: env
 	$(BIN)/snakemake $(SAID) --cores $(CORES)

@@ -153,6 +153,13 @@ def made(tmp_path):
     return tmp_path, call
 
 
+def test_make_alone_says_what_there_is_and_runs_nothing(made):
+    folder, call = made
+    assert call() == []
+    told = subprocess.run(["make"], cwd=folder, check=True, capture_output=True, text=True).stdout
+    assert told.splitlines()[0].startswith("make run ") and "make mine CONFIG=mine.yaml" in told
+
+
 def test_make_takes_names_with_blanks_and_draws_the_tables_of_examples(made):
     folder, call = made
     check = "python|-m|counterweight.plan.reading|my mine.yaml"

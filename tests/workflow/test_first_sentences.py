@@ -84,6 +84,17 @@ def test_blanks_in_another_language_have_its_words(told, target):
     assert target != "everyone" or everyone + percent(estimate.mean()) in answer
 
 
+def test_a_table_without_blanks_is_not_asked_what_is_blank(told):
+    frame, _, truth = tables.lender(np.random.default_rng(7), 500)
+    known = frame["customer"].map(truth.set_index("customer")["default"])
+    frame = frame.drop(columns=["notes", "approved"]).assign(default=known)
+    question, answer = told(frame, id="customer", outcome="default", study=PLAIN)
+    assert question == "What is default, and how well do the other columns foretell it?"
+    rate = percent(frame["default"].mean())
+    assert f"Of all {len(frame)} rows, {rate} have " in answer
+    assert "; on rows that it has not seen, the model has AUC " in answer
+
+
 def test_a_number_with_a_unit_is_told_with_one_number_of_digits(told):
     rng = np.random.default_rng(2)
     frame, _, _ = tables.lender(rng, 500)

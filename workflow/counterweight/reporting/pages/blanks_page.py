@@ -76,6 +76,8 @@ def answer(numbers):
     if saved.get("collected"):
         return _by_bought(numbers, people, quality, known[method])
     sentence = _bounded(people) if people.unsupported else _estimated(people, swept)
+    found = f"{quality.label} {in_words(known[method], quality)}"
+    sentence += f"; on rows that it has not seen, the model has {found}" * people.known
     stand = f"have the features of {saved.get('for') or FOR[target]}"
     stand = "stand for those that were dropped" if people.thinned else stand
     of_all = " It is that of all of them only if the condition of the first sentence holds."
@@ -90,7 +92,7 @@ def answer(numbers):
         *_wrong(numbers, saved, target, swept),
         _resting(people) if people.supported.known else "",
         f"On held-out labeled rows, weighted to {stand}, "
-        f"{_delivered(numbers, saved)} has {quality.label} {in_words(known[method], quality)}"
+        f"{_delivered(numbers, saved)} has {found}"
         + (", before the tilt." if saved.get("tilt") else ".")
         + (of_all if swept else ""),
         *([] if len(_parts(saved)) else [*saved.get("why", ())][-1:]),
@@ -556,6 +558,8 @@ def _question(numbers):
     outcome = named(saved["outcome"]) if "outcome" in saved else "the outcome"
     if saved.get("for"):
         return f"What would {outcome} be among {saved['for']}?"
+    if not numbers.get("labels", "rows_unlabeled", "").mean:
+        return f"What is {outcome}, and how well do the other columns foretell it?"
     return f"What would {outcome} be where it is blank?"
 
 

@@ -35,7 +35,7 @@ for study_name, study_parts in STUDIES.items():
                 ENVIRONMENT
             threads: 1
             resources:
-                mem_mb=more(1000),
+                mem_mb=needed("draw", 1000, study_name),
                 runtime=more(10),
             params:
                 job=spec("draw", study_name),

@@ -14,17 +14,19 @@ from counterweight.plan.jobs import Paths, columns_job
 #: MB of memory by stage for each million values of a table: of its first `HELD` rows, held
 #: whole, and of further ones. `needed` of tests/benchmarks/scale.py fits them to what jobs took
 #: (tests/unit/plan/memory.csv); those of `collect` and `rehearse` are taken from stages like them.
+#: A task whose jobs take less has numbers of its own (``MEMORY``).
 MEMORY = {
     "prepare": (7, 37),
     "columns": (16, 52),
     "label": (65, 59),
     "select": (329, 63),
-    "weigh": (274, 26),
+    "weigh": (274, 37),
     "train": (241, 133),
     "evaluate": (86, 111),
-    "deliver": (420, 42),
+    "deliver": (420, 47),
     "collect": (420, 75),
     "rehearse": (420, 136),
+    "draw": (21, 23),
 }
 #: MB of a job with its libraries and a small table, and how much more than was measured is asked.
 OF_LIBRARIES, SPARE = 300, 1.2
@@ -34,9 +36,12 @@ HELD, COLUMNS = 100_000, 15
 PACKED = 5
 
 
-def memory_of(stage, rows, columns):
-    """MB that a job of a stage is to ask for, of a table of so many rows and columns."""
-    first, further = MEMORY.get(stage, (0, 0))
+def memory_of(stage, rows, columns, own=()):
+    """MB that a job of a stage is to ask for, of a table of so many rows and columns.
+
+    `own` are a task's numbers by stage, for those of `MEMORY`.
+    """
+    first, further = (MEMORY | dict(own)).get(stage, (0, 0))
     values = first * min(rows, HELD) + further * max(rows - HELD, 0)
     return int(-(-SPARE * (OF_LIBRARIES + values * columns / 1e6) // 100) * 100)
 
@@ -121,12 +126,13 @@ class Stages:
         `name` is of a data set or of a study; `least` is what the rule asks for small tables. Jobs
         of tasks that read rows in batches (``STREAMS``) need no more than that.
         """
+        own = {}
         if name in self.plan["studies"] and stage not in ("prepare", "columns"):
-            study = self.plan["studies"][name]
-            if tasks.module_of(study).STREAMS:
+            task = tasks.module_of(self.plan["studies"][name])
+            if task.STREAMS:
                 return least
-            name = study["dataset"]
-        return max(least, memory_of(stage, *self._size(name)))
+            name, own = self.plan["studies"][name]["dataset"], task.MEMORY
+        return max(least, memory_of(stage, *self._size(name), own))
 
     def _size(self, dataset):
         """Rows and columns of a data set, as far as its files tell; 0 rows where none does."""

@@ -42,6 +42,7 @@ LEFT_OUT = {
     "CARRIED": {},
     "ITEM_KEYS": {},
     "STREAMS": False,
+    "MEMORY": {},
     "TAKES": {},
     "HINT": "",
     "finish": lambda name, study: None,

@@ -40,6 +40,8 @@ And what it may leave out where there is nothing of the sort (`counterweight.pla
     ``{"selection": {...}}``.
 ``STREAMS``
     Whether its jobs read their rows in batches, so that they ask for no more memory for more rows.
+``MEMORY``
+    By stage, numbers of its own for those of `counterweight.plan.stages.MEMORY`.
 ``HINT``
     What to do instead of a key that is refused.
 ``finish(name, study)``

@@ -35,6 +35,8 @@ ITEM_KEYS = {
     "selection": {"calibration": "isotonic", "folds": 5},
     "weighting": {"max_weight": 50.0},
 }
+#: Numbers of its own for `counterweight.plan.stages.MEMORY`, of a table that is asked once.
+MEMORY = {"evaluate": (0, 17), "label": (5, 26), "select": (329, 34), "train": (241, 64)}
 #: What a table of one's own asks for in parts of a study, by the names that it has there.
 CARRIED = {"weighting": {"weights": "weighting"}}
 PAGE = {

@@ -113,6 +113,17 @@ def test_weights_that_are_none_are_told(column, sentence):
         labeled(table(heavy=column), {"weight": "heavy"})
 
 
+def test_folds_go_by_the_ratios_of_weights_and_not_by_what_they_are_counted_in():
+    heavy, plain = np.linspace(0.3, 7, ROWS), labeled(table(), {})[1]
+    for one, other in (
+        (labeled(table(heavy=heavy), {"weight": "heavy"})[1], 2.7 * heavy),
+        (plain, np.full(ROWS, 2.7)),
+    ):
+        kept = labeled(table(heavy=other), {"weight": "heavy"})[1]
+        for name in ("order", "fold", "fold_1"):
+            np.testing.assert_array_equal(kept[name], one[name])
+
+
 def test_folds_hold_classes_alike_and_every_row_once():
     y = (np.arange(1000) % 10 == 0).astype(float)
     fold = folds(y, True, None, np.full(1000, -1), np.random.default_rng(0))

@@ -98,7 +98,9 @@ def label_blanks(frame, types, features, outcome, rule, roles, rng):
     weight = _weights(frame, roles.get("weight")) * times
     seen = np.where(labeled, values, np.nan)
     column = roles.get("group")
-    beside = [seen, weight] if column is None else [seen, weight, frame[column]]
+    # Weights tell by their ratios, whatever they are counted in.
+    beside = [seen, (weight / weight.max()).astype("float32")]
+    beside += [] if column is None else [frame[column]]
     features, order = content_order(frame, features, beside)
     time = time_of(frame, roles, labeled)
     known = None if time is None else time[labeled]

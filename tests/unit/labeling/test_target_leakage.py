@@ -220,6 +220,36 @@ def test_what_tells_nearly_as_well_is_a_feature_to_be_looked_at():
     assert not any(fact.doubt for name, fact in facts.items() if name != "slips")
 
 
+@pytest.mark.parametrize(
+    ("days", "use", "told"),
+    [
+        (lambda y, z: 200 + 200 * y + 20 * z, "left out", "by the time since opened (AUC 1.0"),
+        (lambda y, z: 200 + 64 * y + 20 * z, "feature", "very well by the time since opened"),
+        (lambda y, z: 200 + 20 * y + 20 * z, "feature", ""),
+    ],
+)
+def test_the_time_between_two_dates_tells_how_a_case_ended(days, use, told):
+    rng, rows = np.random.default_rng(3), 2000
+    y, opened = rng.random(rows) < 0.3, rng.integers(15000, 18000, rows).astype(float)
+    frame = pd.DataFrame({"row": np.arange(rows, dtype=np.int32), "opened": opened})
+    frame["closed"] = opened + days(y, rng.normal(size=rows)).round()
+    frame["y"] = np.where(rng.random(rows) < 0.5, y, np.nan)
+    types = types_of(frame) | dict.fromkeys(("opened", "closed"), "date")
+    by = columns_by_role({"outcome": "y"})
+    for keep in ([], ["closed"]):
+        secrets = secrets_of(frame, types, {"outcome": "y"})
+        facts = column_report(frame, types, {}, by, secrets=secrets, keep=keep)
+        found = {fact.column: fact for fact in facts}
+        assert found["opened"].use == "feature" and not found["opened"].doubt
+        assert found["closed"].use == ("feature" if keep else use)
+        assert told in f"{found['closed'].why} {found['closed'].doubt}"
+    # Two numbers that are no dates may well differ by it.
+    types = types_of(frame)
+    secrets = secrets_of(frame, types, {"outcome": "y"})
+    facts = column_report(frame, types, {}, by, secrets=secrets)
+    assert not any("time since" in f"{fact.why}{fact.doubt}" for fact in facts)
+
+
 def test_no_strong_and_honest_feature_of_generated_tables_is_named():
     """Scores of AUC .99, numbers of R² .99, list prices two percent off, proxies of AUC .97."""
     named = 0

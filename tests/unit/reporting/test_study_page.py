@@ -153,6 +153,15 @@ def test_single_answers_are_doubted_where_one_for_all_is_as_good():
     assert not page.doubt_of_single("log_loss", Estimate(-1.0), measure)
 
 
+def test_answers_that_are_too_good_are_doubted():
+    measure = Measure("AUC", "", "more", 3)
+    doubt = page.doubt_of_all("auc", Estimate(0.998, 0.001, 0.996, 0.999), measure)
+    assert doubt.startswith("Too good to be true? AUC is 0.998 [0.996, 0.999]: ")
+    assert not page.doubt_of_all("auc", Estimate(0.98, 0.001, 0.978, 0.982), measure)
+    assert not page.doubt_of_all("auc", Estimate(), measure)
+    assert not page.doubt_of_all("accuracy", Estimate(1.0), measure)
+
+
 def test_the_figure_of_new_rows_stands_with_the_new_rows_and_not_first():
     names = ("a", "b", page.NEW_ROWS)
     first, second, new = (SimpleNamespace(name=name, title=name, alt="") for name in names)

@@ -153,6 +153,13 @@ def column_report(
         for name, why in secret.together(numbers, keep).items():
             facts[name] = _decided(facts[name]._replace(leak=without_advice(why)), why, keep)
             del numbers[name]
+        dates = {name: values for name, values in numbers.items() if types[name] == "date"}
+        for name, why, doubt in secret.between(dates):
+            if why and not facts[name].why:
+                facts[name] = _decided(facts[name]._replace(leak=without_advice(why)), why, keep)
+                del numbers[name]
+            elif name in numbers:
+                facts[name] = _doubted(facts[name], [doubt])
     return [facts[name] for name in columns]
 
 

@@ -5,6 +5,7 @@ where an honest feature could hardly do what it does; each check says what it as
 """
 
 import re
+from itertools import combinations
 
 import numpy as np
 
@@ -190,6 +191,17 @@ class Secret:
             f"all rows of one value have {self.one}, or none has: if they belong together, "
             "name it as group, for an interval takes each row for one of its own"
         )
+
+    def between(self, dates):
+        """As `judged`, of the time between two of some dates (n,) by name: the later one is named.
+
+        A case that is closed sooner or later by how it ended tells it by no date alone.
+        """
+        for one, other in combinations(dates if self.closely else (), 2):
+            apart = dates[other] - dates[one]
+            first, last = (one, other) if np.nanmedian(apart) >= 0 else (other, one)
+            why, doubt = self._told_by(apart, f"by the time since {first}")
+            yield last, f"{why}: {self.advice}" if why else "", doubt
 
     @np.errstate(all="ignore")
     def together(self, columns, kept=()):

@@ -179,6 +179,7 @@ def _bounds(numbers):
 
 #: What one answer for all rows has, by metric, and what that is called.
 PLAIN = {"auc": (0.5, "chance"), "r2": (0.0, "the mean of all")}
+TOO_GOOD = 0.995  # hardly ever by what is known before
 
 
 def doubt_of_single(metric, known, measure):
@@ -189,6 +190,16 @@ def doubt_of_single(metric, known, measure):
     return (
         f"Single answers are not shown to be better than one for all: {measure.label} is "
         f"{in_words(known, measure)}, where {plain} has {level:g}. Decide on no single row by them."
+    )
+
+
+def doubt_of_all(metric, known, measure):
+    """A warning where answers are too good to be true; else ""."""
+    if metric not in PLAIN or not known.mean >= TOO_GOOD:
+        return ""
+    return (
+        f"Too good to be true? {capital(measure.label)} is {in_words(known, measure)}: name under "
+        "columns.ignore what moves answers most (top_feature_1) and is known after the outcome."
     )
 
 

@@ -28,7 +28,7 @@ from counterweight.reporting.pages.trust import (
     swept_of,
 )
 from counterweight.reporting.sheets import Column, Points, Sheet, each_method, in_words, told
-from counterweight.reporting.study_page import Answer, StudyPage, doubt_of_single
+from counterweight.reporting.study_page import Answer, StudyPage, doubt_of_all, doubt_of_single
 from counterweight.reporting.wording import (
     as_written,
     capital,
@@ -106,7 +106,8 @@ def answer(numbers):
     )
     doubt = doubt_of_single(name, known[method], quality)
     todo, about = tuple(_todo(numbers, doubt)), (_scores(people),)
-    return Answer(f"{capital(sentence)}.", more, cards, points, rest, todo, about, doubt)
+    warning = doubt or doubt_of_all(name, known[method], quality)
+    return Answer(f"{capital(sentence)}.", more, cards, points, rest, todo, about, warning)
 
 
 def _by_bought(numbers, people, quality, known):

@@ -78,7 +78,8 @@ def test_duckdb_is_read_and_typed(tmp_path, out):
     with duckdb.connect(str(tmp_path / "base.duckdb")) as base:
         base.execute(
             "create table people as select i as id, i * 1.5::decimal(9, 2) as price, i > 1 as ok, "
-            "date '2020-01-01' + i::int as day, uuid() as code from range(4) as r(i)"
+            "date '2020-01-01' + i::int as day, uuid() as code, "
+            "timestamptz '2020-01-01 12:00:00+00' as at from range(4) as r(i)"
         )
     url = f"duckdb:///{tmp_path / 'base.duckdb'}"
     assert read_query("select *, '12:30' as clock from people", url, out) == 4
@@ -89,6 +90,7 @@ def test_duckdb_is_read_and_typed(tmp_path, out):
         "ok": "boolean",
         "day": "date",
         "code": "text",
+        "at": "date",
         "clock": "number",
     }
     assert made.frame["price"].tolist() == [0, 1.5, 3, 4.5]

@@ -105,6 +105,16 @@ def test_rows_of_a_log_count_by_their_weights_in_the_value_of_its_copies(tmp_pat
     assert told["rehearsed_truth"] > (NEW * chance).sum(axis=1).mean() + 0.02
 
 
+@pytest.mark.parametrize("kind", [str, int])
+def test_rows_that_are_drawn_twice_have_ids_of_their_own(tmp_path, caplog, kind):
+    frame = a_log(2000, np.random.default_rng(2), 0.2).reset_index(drop=True)
+    frame["event"] = (70_000 + frame.index).astype(kind)
+    entry = {"id": "event", "reward": "clicked", "propensity": "p_logged", "keep_rate": 0.2}
+    own = answered(Own(tmp_path, frame, entry | {"policies": {"new": "p_new"}, "rehearse": 2}))
+    own.run("rehearse", "assumed_0")
+    assert not [line for line in caplog.messages if "share theirs" in line]
+
+
 @pytest.mark.parametrize("times", [1, 2])
 def test_weights_that_do_not_average_one_in_the_log_are_told(tmp_path, caplog, times):
     """With propensities twice as large weights average one half, which copies do not show."""

@@ -327,10 +327,12 @@ def rehearse_log(job):
     column = given["as"]["outcome"]["options"]["column"]
     frame[column] = table[column].iloc[donor].to_numpy()
     frame["row"] = np.arange(len(frame))
-    if users:
-        who = who[kept]
-        words = not pd.api.types.is_numeric_dtype(frame[users])
-        frame[users] = [f"u{one}" for one in who] if words else who.astype(frame[users].dtype)
+    # A row that was drawn twice is two rows, and a user two users.
+    own = {given["dataset"]["roles"].get("id"): frame["row"].to_numpy()}
+    own |= {users: who[kept]} if users else {}
+    for name in own.keys() - {None}:
+        words = not pd.api.types.is_numeric_dtype(frame[name])
+        frame[name] = [f"u{one}" for one in own[name]] if words else own[name]
     labeling = given["as"]["labeling"]
     options = dict(labeling["options"])
     options["rows_before"] = before if options["rows_before"] else options["rows_before"]

@@ -231,7 +231,7 @@ def test_decisions_by_chance_come_back_with_the_chances_they_were_made_by(copied
     assert after["explore_cost", "6", ""] != pytest.approx(first["explore_cost", "6", ""], rel=0.01)
     page = (place / "report/applicants.html").read_text()
     assert "a month, by the outcomes that are there" in page and "odds are three times" not in page
-    assert "fill in more outcomes as they come" in page and "A plan of more labels" not in page
+    assert "fill in more outcomes, of whole months" in page and "A plan of more labels" not in page
     rate = truth.set_index("customer")["default"].loc[blank["customer"]].mean()
     ends = [told["target_rate", "unlabeled", end] for end in ("low", "high")]
     assert ends[0] < rate < ends[1]

@@ -412,8 +412,8 @@ def _counted(numbers):
         for source in sources if declared.get("counted") else ():
             if (source, metric) in most.index and most.loc[(source, metric), "total"] > 0:
                 mean, total = most.loc[(source, metric)]
-                size = percent(mean) if measure.percent else number(total, 0)
-                of_data = source == "labels"
+                of_data = source == "labels"  # of each repeat the same rows
+                size = percent(mean) if measure.percent else number(mean if of_data else total, 0)
                 some.append(f"{size} of the data" if of_data else f"{sources[source]} ({size})")
         if some:
             yield Sentence(f"{capital(measure.label)}: {listing(some)}.", "quiet")

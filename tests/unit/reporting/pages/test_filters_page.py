@@ -255,7 +255,7 @@ def test_samples_of_hardly_any_rows_and_rows_left_out_are_told(small):
     assert known["alpha_beta, α = 0.2", "Rows accepted, training"].grade == "fail"
     dropped = filters.measured(labels=filters.at("rows_dropped", [7.0, 9.0]))
     made = page_of(numbers_of(pd.concat([few, dropped])))
-    assert any(text == "Rows left out: 16 of the data." for text in sentences(made))
+    assert any(text == "Rows left out: 8 of the data." for text in sentences(made))
 
 
 def test_methods_are_compared_at_equal_disclosivity(everything):

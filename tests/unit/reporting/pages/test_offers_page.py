@@ -286,7 +286,7 @@ def test_counts_are_not_hidden():
     page, _ = study_page(pages.PAGE, numbers_of(metrics, plan), StudyContext("p"))
     text = str(page)
     assert "Slopes at their bound: Choice model (3)." in text
-    assert "Rows left out: 3 of the data." in text
+    assert "Rows left out: 2 of the data." in text
 
 
 def test_regressions_stand_beside_those_in_print(everything, noor):

@@ -303,8 +303,8 @@ def test_of_other_tables_each_answer_is_told_and_a_share_of_people_in_percent():
     records = rehearsed("assumed", "the value", 0.75) + rehearsed("assumed", "offers", 0.777)
     records.append({"metric": "rehearsed_refused", "value": 0.25, "rows": 8})
     first, second, refused = page.tried_on_copies(numbers(rehearsal=records))
-    assert "the value was within what was told in 6 of 8 if what is assumed is so." in first
-    assert "offers was within what was told for 77.7 % of the people of 8 if" in second
+    assert "the value was within what was told in 6 of 8 copies if what is assumed is so." in first
+    assert "offers was within what was told for 77.7 % of the people of 8 copies if" in second
     assert refused == "In 25.0 % of the copies nothing could be delivered."
 
 

@@ -159,8 +159,8 @@ def _todo(numbers, doubt):
     if exploring:
         yield (
             "Decide in favour of each row of explore.csv, which chance has drawn, fill in their "
-            "outcomes as they come, and name the file under collected: by them the answer needs no "
-            "assumption."
+            "outcomes once all of a month are known, and name the file under collected: by them the "
+            "answer needs no assumption."
         )
     elif numbers.plan.get("at_random", True) and blank and not planned:
         yield (

@@ -16,7 +16,8 @@ _NEXT = (
 
 _EXPLORE_ON = (
     "Go by this answer, and not by that at random. Keep deciding in favour of the rows of "
-    "explore.csv, and fill in more outcomes as they come: that makes its interval narrower."
+    "explore.csv, and fill in more outcomes, of whole months, once all of a month are known (those "
+    "that come first are of one kind): that makes its interval narrower."
 )
 
 
@@ -125,7 +126,10 @@ def explored(numbers):
         if refit.known
         else ". In these months too few outcomes come to fit the estimates to them"
     )
-    yield f"{text}. Fill in the outcome column as outcomes come, and name the file under collected."
+    yield (
+        f"{text}. Fill in the outcome column once the outcomes of all rows of a month are known (those "
+        "that come first are of one kind, such as defaults), and name the file under collected."
+    )
 
 
 def bought_answer(numbers, people, more, cards):

@@ -432,15 +432,16 @@ def tried_on_copies(numbers):
         share = numbers.get(REHEARSED, "rehearsed_held", target, setting=setting, part=part)
         copies = _rows_of(numbers, setting)
         whole = round(share.mean * copies)
-        often = f"in {whole} of {copies}"
+        often = f"in {whole} of {copies} copies"
         if abs(share.mean * copies - whole) > 1e-6:
-            often = f"for {percent(share.mean)} of the people of {copies}"
+            often = f"for {percent(share.mean)} of the people of {copies} copies"
         scenario = scenario_of(setting, words=LOGS_REHEARSED)
         said.setdefault(part, []).append(f"{often} {scenario}")
     for part, held in said.items():
+        promised = ">=" in part or "<=" in part
         yield (
             "Rehearsed on synthetic copies of this table, in which the truth is known: "
-            f"{part} was within what was told {joined_words(held)}."
+            f"{part} was {'kept' if promised else 'within what was told'} {joined_words(held)}."
         )
     refused = numbers.get(REHEARSED, "rehearsed_refused", target, part="")
     if refused.known and refused.mean > 0:

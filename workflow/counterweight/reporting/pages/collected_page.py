@@ -127,8 +127,9 @@ def explored(numbers):
         else ". In these months too few outcomes come to fit the estimates to them"
     )
     yield (
-        f"{text}. Fill in the outcome column once the outcomes of all rows of a month are known (those "
-        "that come first are of one kind, such as defaults), and name the file under collected."
+        f"{text}. Fill in the outcome column once the outcomes of all rows of a month are known "
+        "(those that come first are of one kind, such as defaults), and name the file under "
+        "collected."
     )
 
 

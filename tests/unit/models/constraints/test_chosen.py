@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.chosen import EDGE, ChosenClassifier, _score, expanded
+from counterweight.models.constraints.chosen import EDGE, ChosenClassifier, Curves, _score, expanded
 from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.models.constraints.starts import Search
 from counterweight.models.logistic import LogisticModel
@@ -66,6 +66,57 @@ def test_decisions_keep_constraints_on_the_rows_of_the_fit_and_on_rows_held_out(
     assert told["b"] >= 0.8 * told["a"]
 
 
+def moved(seed, rows=3000):
+    """Rows with few of a group far from the others, and decisions of before by the features."""
+    rng = np.random.default_rng(seed)
+    few = rng.random(rows) < 0.05
+    X = rng.normal(size=(rows, 3))
+    X[:, 0] -= 1.5 * few
+    y = (X @ [0.9, 0.5, -0.5] + rng.logistic(size=rows) > 0).astype(int)
+    old = 0.7 * X[:, 0] + 0.6 * X[:, 1] + 0.8 * rng.normal(size=rows) - 0.3
+    return DataSets(X, y, None, {"few": few, "others": ~few}, deployed=old)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_small_group_far_from_others_and_decisions_of_before_are_kept_promises_to_at_once(seed):
+    """The chance of either is no line of the features; along lines one is kept or the other."""
+    samples = moved(seed)
+    asked = ["coverage(few) >= 0.7 * coverage(others)", "churn(everyone) <= 0.3"]
+    model = fitted(samples, candidates=[LINEAR], constraints=asked)
+    assert model.candidate_costs_[0, 1] == 0
+    decided = model.answers(samples.X, samples)[1]
+    assert np.mean(decided != (samples.deployed > 0)) <= 0.3
+    told = rates(model, samples)
+    assert told["few"] >= 0.7 * told["others"] - 1e-9
+    again = ChosenClassifier.from_arrays(model.to_arrays()).set_params(candidates=[LINEAR])
+    again.set_params(constraints=asked)
+    assert np.array_equal(again.answers(samples.X, samples)[1], decided)
+
+
+def test_curves_are_the_chances_of_kinds_times_what_a_yes_to_one_adds():
+    """Of two normal groups of one spread the log odds are 2 x - 2, where they are as large; rates
+    that count the same rows share their curve."""
+    rng = np.random.default_rng(0)
+    group = rng.random(40_000) < 0.5
+    X = rng.normal(size=(40_000, 2)) + np.outer(group, [2.0, 0.0])
+    slopes = np.array([0.5 * group - 1.0 * ~group, 3.0 * group, np.zeros(40_000)])
+    curves = Curves.of(X, slopes)
+    assert curves.coef.shape == (2, 2)
+    chance, told = expit(2 * X[:, 0] - 2), curves.predict(X)
+    for line, truth in ((told[1] / 3, chance), (told[0], 1.5 * chance - 1)):
+        assert np.sqrt(np.mean((line - truth) ** 2)) < 0.02
+    assert not told[2].any()
+
+
+def test_a_tilt_that_an_earlier_version_saved_as_a_line_is_read_as_one():
+    samples = drawn()
+    model = fitted(samples, candidates=[LINEAR])
+    plain, line = model.decision_function(samples.X), np.array([0.1, -0.2, 0.3, 0.4])
+    arrays = model.to_arrays() | {"tilt": line, "tilt_constant": np.array([0.5])}
+    again = ChosenClassifier.from_arrays(arrays).set_params(candidates=[LINEAR])
+    np.testing.assert_allclose(again.decision_function(samples.X), plain - samples.X @ line - 0.5)
+
+
 def test_lines_of_folds_are_in_the_units_of_those_of_all_rows():
     """Else a threshold for scores that rows had not been seen by is none for those of the fit."""
     samples, fold = drawn(3000), np.arange(3000) % 5
@@ -74,9 +125,9 @@ def test_lines_of_folds_are_in_the_units_of_those_of_all_rows():
     for rows in (samples, samples.only(fold != 0)):
         problem = compile_rates(model.objective, model.constraints, rows, model._numbers())
         (crossed,) = model._crossed_lines(samples.X, rows, problem, fold)
-        (line,) = model._lines(samples.X, rows, problem)
-        whole = line.predict(samples.X) if whole is None else whole
-        for one in (crossed[fold != 0], line.predict(samples.X)[fold != 0]):
+        (line,) = model._lines(samples.X, rows, problem).predict(samples.X)
+        whole = line if whole is None else whole
+        for one in (crossed[fold != 0], line[fold != 0]):
             slope, level = np.polyfit(whole[fold != 0], one, 1)
             assert slope == pytest.approx(1, abs=0.03)
             assert level == pytest.approx(0, abs=0.03 * np.ptp(whole))
@@ -219,7 +270,7 @@ def test_a_tilt_is_the_longer_the_larger_the_margins_that_bounds_have():
         problem = model._repair_problem(data)
         model._repair(data, problem._replace(bounds=problem.bounds - margin))
         assert max(model.repair_["excess"].values()) <= 1e-9
-        tilts.append(np.linalg.norm(model.tilt_))
+        tilts.append(np.abs(model.tilt_amounts_).sum())
     assert tilts[0] <= tilts[1] < tilts[2]
 
 

@@ -155,6 +155,22 @@ def test_test_rows_are_told_by_what_promises_say_and_the_delivered_model_beside_
     cells = [cell.text for cell in table.rows[0].cells]
     assert cells[-3:] == ["0.450", "0.500", "0.050"] and table.rows[0].cells[-1].grade == "broken"
     assert "means over the splits of the study" in table.note
+    # What is said of the fit is of the delivered one, whatever became of its splits.
+    own = plan | {"source": "own"}
+    for over, kept in ((0.05, False), (-0.05, True)):
+        fit = {"part": "0", "value": over, "target": "general"}
+        fit = [fit | {"metric": f"promise_excess_{rule}"} for rule in RULES]
+        fit = measured("mine", delivered=fit)
+        splits = metrics["metric"].str.startswith("promise_excess") & metrics["part"].eq("0")
+        turned = metrics.copy()
+        turned.loc[splits & metrics["target"].eq("train"), "value"] = -over
+        numbers = StudyNumbers("mine", own, pd.concat([turned, fit], ignore_index=True))
+        sentence, cards = promises_page.promise_answer(numbers, "ramp")
+        assert ("No classifier that was tried keeps" in sentence) != kept
+        assert ("On the rows of its fit it keeps 1 of 2" in sentence) != kept
+        card = next(card for card in cards if card.label.endswith("decisions, rows of the fit"))
+        assert card.value == f"{1 + kept} of 2"
+        assert next(promises_page.next_steps(numbers, "ramp")).startswith("Decide as") == kept
 
 
 LEVEL = {"fit_confidence": 0.9, "fit_judges": 600.0, "fit_stable": 1.0, "fit_held_out": 0.0}

@@ -10,6 +10,7 @@ have not seen, and the best is fitted to all rows.
 import contextlib
 import copy
 import inspect
+import itertools
 import logging
 import warnings
 from dataclasses import dataclass, replace
@@ -90,6 +91,47 @@ class Part(NamedTuple):
         return hasattr(load("model", self.model), "SAMPLED")
 
 
+class Curves(NamedTuple):
+    """What a yes adds to each of m constraints, as d features tell it.
+
+    A rate counts rows of a kind: of a group, with an outcome, with another decision before. What is
+    expected of it is `amounts` (m, Q) times the chances of Q kinds, by `coef` (Q, d) and `level`
+    (Q,): that a row is of a small group, or was refused before, is no line of its features.
+    """
+
+    coef: np.ndarray
+    level: np.ndarray
+    amounts: np.ndarray
+
+    @classmethod
+    def of(cls, X, slopes):
+        """Fitted to what a yes to each row adds (m, n): a regression of each kind, bent after."""
+        kinds, m = {}, len(slopes)
+        amounts = np.zeros((m, 2 * m))
+        for sign, (j, slope) in itertools.product((1, -1), enumerate(slopes)):
+            side = np.maximum(sign * slope, 0.0)
+            if (top := side.max()) > 0:
+                share = (side / top).round(DECIMALS)
+                kind, _ = kinds.setdefault(share.tobytes(), (len(kinds), share))
+                amounts[j, kind] = sign * top
+        shares = np.array([share for _, share in kinds.values()]).reshape(-1, len(X))
+        lines, found = RidgeModel.of_several(X, shares) if kinds else [], []
+        X, shares = X[:ASKED_ROWS], shares[:, :ASKED_ROWS]
+        for line, share in zip(lines, shares, strict=True):
+            # As chances of two normal kinds of one spread go by the line of their regression.
+            size = 1 / max(share.mean() * (1 - share.mean()), EDGE)
+            told = size * line.predict(X)[:, None], share, np.ones(len(X))
+            (bend,), level = fitted_factors(*told, True)
+            bend *= size
+            found.append([*(bend * line.coef_), bend * line.intercept_ + level])
+        found = np.reshape(found, (len(shares), X.shape[1] + 1))
+        return cls(found[:, :-1], found[:, -1], amounts[:, : len(kinds)])
+
+    def predict(self, X):
+        """What is expected of rows, (m, n)."""
+        return self.amounts @ expit(self.coef @ X.T + self.level[:, None])
+
+
 @dataclass
 class Rule:
     """A way to score rows: parts, each times a factor, and a constant; their names.
@@ -152,8 +194,8 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
     candidate_costs_ : ndarray (K + 1, 3)
         The same of the best setting of each candidate, the combined ones last; NaN of what was not
         judged.
-    tilt_, tilt_constant_ : ndarray (d,), float
-        What is taken off the score.
+    tilt_, tilt_constant_, tilt_amounts_ : ndarray (Q, d), (Q,), (Q,)
+        What is taken off the score: Q chances, by coefficients and a constant, times an amount.
     constraint_checks_, thresholds_, threshold_groups_, repair_
         See `RepairedDecisions`.
     margins_, held_out_checks_, certified_, certificate_
@@ -166,9 +208,10 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
 
     FITTED = {
         **own("factors", "constant", "part_numbers", "tilt", "tilt_constant", "candidate_costs"),
+        **own("tilt_amounts"),
         **STORED,
     }
-    NUMBERS = dict.fromkeys(["constant", "tilt_constant"], float) | STORED_NUMBERS
+    NUMBERS = {"constant": float} | STORED_NUMBERS
     #: All of it, since arrays of parts have names of their own.
     KEPT = None
     FITTED_BY = "factors_"
@@ -231,31 +274,38 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
     def _take(self, rule):
         """Its scores of rows that were not seen, and what is taken off the score of new ones."""
         self._unseen = rule.scores
-        self.tilt_, self.tilt_constant_ = np.zeros(self.n_features_in_), 0.0
+        self.tilt_ = np.zeros((0, self.n_features_in_))
+        self.tilt_constant_ = self.tilt_amounts_ = np.zeros(0)
         if rule.tilt.any():
-            for share, line in zip(rule.tilt, self._own[1], strict=True):
-                self.tilt_ = self.tilt_ + share * line.coef_
-                self.tilt_constant_ += share * line.intercept_
+            curves = self._own[1]
+            amounts = rule.tilt @ curves.amounts
+            used = amounts != 0
+            self.tilt_, self.tilt_constant_ = curves.coef[used], curves.level[used]
+            self.tilt_amounts_ = amounts[used]
 
     def _repair(self, samples, problem=None):
         """Tilt and thresholds go together, by the margins that the bounds of a problem have.
 
-        The tilt is as long as is best for both by the fits that had not seen the rows and by this.
+        The tilt is as long as is best for both by the fits that had not seen the rows and by this;
+        where no length keeps constraints that have no margins by this fit, another one is sought.
         """
-        rule, lines, bounds = self._own
+        rule, curves, bounds = self._own
+        problem = self._repair_problem(samples) if problem is None else problem
         # Other numbers of bounds are of rows that judge, too, which have no margins.
-        if self._tilts and problem is not None and len(problem.bounds) == len(bounds):
+        if self._tilts and len(problem.names) and len(problem.bounds) == len(bounds):
             tilt = self._tilt_for(rule, bounds - problem.bounds)
+            X, costed = dense(samples.X), problem.costing(self._expected)
+            raw, along = self._raw(X), curves.predict(X)
             if tilt.any():
-                X, both = dense(samples.X), self._twice(problem.costing(self._expected))
-                seen = np.array([line.predict(X) for line in lines])
-                raw, along = np.append(rule.raw, self._raw(X)), np.hstack([rule.lines, seen])
-                both = Repairs(both)
-
-                def cost(length):
-                    return both.of(raw - length * tilt @ along).key
-
-                tilt = min(LENGTHS, key=cost) * tilt
+                raws, lines = np.append(rule.raw, raw), np.hstack([rule.lines, along])
+                both = Repairs(self._twice(costed))
+                keys = [both.of(raws - length * tilt @ lines).key for length in LENGTHS]
+                tilt = LENGTHS[keys.index(min(keys))] * tilt
+            exact = (problem.bounds == bounds).all()
+            if exact and len(repaired(raw - tilt @ along, costed).missed):
+                seen = replace(rule, scores=raw)
+                judge(seen, problem, costed, None, along, True, *FINE, tilt)
+                tilt = seen.tilt
             self._take(replace(rule, tilt=tilt, scores=rule.raw - tilt @ rule.lines))
         super()._repair(samples, problem)
 
@@ -456,20 +506,19 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         return self.repairs_ and self.repair == "everyone"
 
     def _lines(self, X, samples, problem, rows=True):
-        """What a yes adds to each constraint, as the features tell it: a regression each.
+        """What a yes adds to each constraint, as the features tell it, as `Curves`.
 
-        By some `rows`, in the units of all of the samples, so that scores less these lines compare.
+        By some `rows`, in the units of all of the samples, so that scores less these compare.
         """
         inside = np.logical_or.reduce([samples.main, *samples.members.values()])
         slopes, rows = (problem.positive - problem.negative)[1:] * inside.sum(), rows & inside
-        return RidgeModel.of_several(X[rows], slopes[:, rows]) if len(slopes) else []
+        return Curves.of(X[rows], slopes[:, rows])
 
     def _crossed_lines(self, X, samples, problem, fold):
         lines = np.zeros((len(problem.names), len(X)))
         for k in range(self.folds):
             rows = fold != k
-            for line, model in zip(lines, self._lines(X, samples, problem, rows), strict=True):
-                line[~rows] = model.predict(X[~rows])
+            lines[:, ~rows] = self._lines(X, samples, problem, rows).predict(X[~rows])
         return lines
 
     # Decisions.
@@ -515,7 +564,10 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
     def decision_function(self, X):
         """The score before any threshold, (n,): log odds, or the score of a machine."""
         X = dense(self._checked(X))
-        return self._raw(X) - X @ self.tilt_ - self.tilt_constant_
+        told = X @ self.tilt_.reshape(-1, X.shape[1]).T + self.tilt_constant_
+        if not self.tilt_amounts_.size:  # none, or a line, by an earlier version
+            return self._raw(X) - told.sum(axis=1)
+        return self._raw(X) - expit(told) @ self.tilt_amounts_
 
     def _raw(self, X):
         """The score before any tilt, (n,); on the way of a fit that of its rows is kept."""

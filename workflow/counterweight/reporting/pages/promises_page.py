@@ -266,6 +266,18 @@ def broken_by(numbers, source, promise, target=TEST, rule="deterministic"):
     return _value("excess", target)(numbers, Line(source, "", place))
 
 
+def on_fit(numbers, source, promise, rule="deterministic"):
+    """By how much a promise is broken on the rows of the fit, as an `Estimate`.
+
+    Of what is delivered, where that is told: means over splits say nothing of its decisions.
+    """
+    place = {"part": str(promise)}
+    known = numbers.get("delivered", f"promise_excess_{rule}", **place)
+    if source == main_of(numbers) and known.known:
+        return known
+    return broken_by(numbers, source, promise, TRAIN, rule)
+
+
 def worst_promise(numbers, main):
     """The promise that decisions on test rows come nearest to breaking, or break most, and by how
     much; None where promises are not measured one by one."""
@@ -288,7 +300,12 @@ def promise_answer(numbers, main):
         (TEST, ON_TEST, "held-out rows"),
     ):
         for rule, by in BY.items():
-            seen = [broken_by(numbers, main, j, target, rule) for j in range(len(texts))]
+            seen = [
+                on_fit(numbers, main, j, rule)
+                if target == TRAIN
+                else broken_by(numbers, main, j, target, rule)
+                for j in range(len(texts))
+            ]
             judged = [bound.judge(one) for one in seen]
             kept = [ON_TRAIN.judge(one) for one in seen].count("kept")
             told[target, rule] = kept, judged
@@ -323,7 +340,7 @@ def promise_answer(numbers, main):
 def _unkept(numbers, main):
     """By how much decisions of a method break promises on the rows of its fit, by their texts."""
     texts = texts_of(numbers, main)
-    over = {text: broken_by(numbers, main, j, TRAIN) for j, text in enumerate(texts)}
+    over = {text: on_fit(numbers, main, j) for j, text in enumerate(texts)}
     return {text: one.mean for text, one in over.items() if ON_TRAIN.judge(one) == "broken"}
 
 
@@ -500,6 +517,10 @@ def _undecided(numbers, main, said):
         return ""
     if missed:
         j = max(missed, key=missed.get)
+        unkept = _unkept(numbers, main).get(texts[j])
+        if unkept:
+            short = f"on the rows of the fit it is missed by {number(unkept, 3)}"
+            return _held_up(numbers, texts[j], math.nan, short)
         short = f"by those that were held out it is missed by {number(missed[j], 3)}: "
         short += "more of them would tell whether it is kept"
         return _held_up(numbers, texts[j], math.nan, short)

@@ -118,6 +118,22 @@ def test_ten_tables_are_typed_alike_by_every_path_that_reads_a_table(tmp_path, m
     same(typed_like("a frame", texts, forms=expected.forms, **told), expected.frame)
 
 
+@pytest.mark.parametrize("typed", ["int64", "Int64", "float64"])
+def test_numbers_that_were_codes_with_leading_zeros_get_them_back_or_are_refused(tmp_path, typed):
+    """A frame of `read_csv` has lost them, and 1 is no code that the fit saw."""
+    told = {"types": {"code": "text"}, "needed": ["code"]}
+    codes = [1, 12] if typed == "int64" else [1, 12, None]
+    new = pd.DataFrame({"code": pd.Series(codes, dtype=typed)})
+    forms = read_typed(write(tmp_path, "code,b\n01,1\n12,2\n07,3\n")).forms
+    made = typed_like("a frame", new, forms=forms, **told)["code"]
+    assert made.tolist()[:2] == ["01", "12"] and made[2:].isna().all()
+    forms = read_typed(write(tmp_path, "code,b\n001,1\n12,2\n07,3\n")).forms
+    with pytest.raises(CounterweightError, match=r"leading zeros.*dtype=\{'code': str\}"):
+        typed_like("a frame", new, forms=forms, **told)
+    words = new["code"].astype("Int64").astype("str")
+    assert typed_like("a frame", words[:2].to_frame(), forms=forms, **told)["code"][1] == "12"
+
+
 def same(found, expected):
     """Equal values; whole numbers of new rows are floats."""
     numbers = {name: float for name in expected if str(expected[name].dtype) == "Int64"}

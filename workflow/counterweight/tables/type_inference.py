@@ -232,7 +232,7 @@ def alike(cell, kind, form, said=False):
     if codes := form.pop("missing", ()):
         cell, _ = cell.blanked(codes)
     if kind == "text":
-        return cell.texts() if cell.words is not None else as_text(cell.values)
+        return cell.texts() if cell.words is not None else _codes(cell, form.get("digits"))
     if cell.empty:
         missing = pa.nulls(len(cell.values), pa.int64())
         return as_integers(missing) if kind == "boolean" else as_floats(missing)
@@ -289,7 +289,9 @@ def _numbers(cell, forms, blanks, asked, comma):
     values, _, whole = formats.numbers(cell.words, form)
     if whole and asked is None:
         if pc.any(pc.match_substring_regex(cell.words, r"^[+-]?0\d")).as_py():
-            return "text", cell.texts(), "numbers with leading zeros, kept as text", {}
+            lengths = pc.unique(pc.utf8_length(cell.words)).to_pylist()
+            form = {"digits": lengths[0] if len(lengths) == 1 else 0}
+            return "text", cell.texts(), "numbers with leading zeros, kept as text", form
         if (np.abs(values) >= LONG).any():
             return "text", cell.texts(), _LONG_NOTE, {}
     note = _joined(f"numbers without their {form['sign']}" if form["sign"] else "", note, blanks)
@@ -375,6 +377,23 @@ def _nearly(cell, given):
             )
             return cell.doubts[-1]
     return ""
+
+
+def _codes(cell, digits):
+    """Values as text; of codes with leading zeros, of `digits` each, numbers have lost these.
+
+    With 0 digits codes differ in length, and numbers are refused; None: no such codes.
+    """
+    texts, is_, kind = as_text(cell.values), pa.types, cell.values.type
+    if digits is None or not (is_.is_integer(kind) or is_.is_floating(kind)):
+        return texts
+    if not digits:
+        raise CounterweightError(
+            f"{cell.where}: the column {cell.name!r} holds numbers where the fit had codes with "
+            f"leading zeros, which are lost: read it as text, as by dtype={{{cell.name!r}: str}} "
+            "of pandas.read_csv."
+        )
+    return texts.str.zfill(digits)
 
 
 def _typed_alike(cell, kind, form):

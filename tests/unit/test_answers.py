@@ -63,6 +63,8 @@ def test_the_headline_is_the_mean_of_the_answers_and_what_the_page_begins_with(f
     assert answers.sentence.startswith("If labels are missing at random")
     assert text.startswith("<!DOCTYPE html>") or text.startswith("<!doctype html>")
     assert "y = 1" in text and "<svg" in text
+    # Of one study the answer stands first, and the index below it.
+    assert text.index("What would y be where it is blank?") < text.index("1 study on 1 data set")
 
 
 def test_names_of_columns_decide_nothing(frame, found):

@@ -228,7 +228,8 @@ def report(job):
             family_pages(shown, one, metrics, papers, results, content=job.content)[0]
             for one in families
         ]
-        write_whole(pages, sum(others, []), site, results / blocks.WHOLE)
+        alone = len(shown["studies"]) == 1
+        write_whole(pages, sum(others, []), site, results / blocks.WHOLE, alone)
     job.log.info("wrote %s", job.output.html)
 
 
@@ -272,9 +273,14 @@ def _index_words(site):
             yield [words, f"{path}{sharp}{place}", f"see {titles[path]}", "", ""]
 
 
-def write_whole(above, pages, site, target):
-    """The index, all pages, then the claims and the glossary, in one file."""
-    write_text(target, render_one([above[0], *pages, *above[1:]], site))
+def write_whole(above, pages, site, target, alone=False):
+    """The index, all pages, then the claims and the glossary, in one file.
+
+    The page of a study that is `alone` stands first: index and family say the same, and less.
+    """
+    made = [above[0], *pages, *above[1:]]
+    made.insert(0, made.pop(2 if alone else 0))
+    write_text(target, render_one(made, site))
 
 
 def assemble_what_is_there(shown, chains, claims_files, results):

@@ -176,6 +176,16 @@ def test_a_search_ends_where_the_slope_has_fallen_to_a_fifth(length):
     assert abs(slope) <= 0.2 * abs(first) or (share == 1 and slope <= 0)
 
 
+def test_a_solver_looks_at_the_upper_triangle_and_refuses_what_is_not_positive():
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=(9, 4))
+    matrix, sums = A.T @ A, rng.normal(size=(4, 2))
+    upper = np.triu(matrix) + np.tril(rng.normal(size=(4, 4)), -1)
+    np.testing.assert_allclose(solvers.solver(upper)(sums), np.linalg.solve(matrix, sums))
+    with pytest.raises(np.linalg.LinAlgError, match="column 2"):
+        solvers.solver(np.diag([1.0, -1.0, 1.0]))
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_sums_kept_along_steps_are_those_of_all_rows(form, monkeypatch):
     monkeypatch.setattr(solvers, "LEAST_COLUMNS", 1)

@@ -299,8 +299,8 @@ class _Path:
         self.multipliers, self.gaps, self.evaluations, self.states = [], [], [], []
         self._reach(w)
 
-    def _reach(self, w):
-        self.w, self.f = w, self.problem.rows.scores(w)
+    def _reach(self, w, f=None):
+        self.w, self.f = w, self.problem.rows.scores(w) if f is None else f
         if self.loss == "ramp":
             value, excess = self.problem.ramp_values(self.f, w)
         else:  # by the convex bounds at w = 0
@@ -347,7 +347,7 @@ class _Path:
             )
             same = within and np.array_equal(state.w, self.w)
             settled = stalled or (same and not (rough and further))
-            self._reach(self._further(state.w) if follows and within else state.w)
+            self._reach(*(self._further(state.w) if follows and within else (state.w,)))
             stalled = (
                 rough and further and within and self.values[-2] - self.values[-1] <= STALLED * tol
             )
@@ -364,7 +364,10 @@ class _Path:
                 settled = self.proof.least_violation > PROVED and t >= 1
 
     def _further(self, w):
-        """A point beyond the end of a step, as far as that lowers the objective, and feasible."""
+        """A point beyond the end of a step, as far as that lowers the objective, and feasible.
+
+        With its scores, where it is the end itself.
+        """
         move, f = w - self.w, self.problem.rows.scores(w)
         df, best = f - self.f, self.problem.ramp_values(f, w)[0]
         share = 0.0
@@ -373,7 +376,7 @@ class _Path:
             if not (value < best and excess.max(initial=0.0) <= ROUNDING):
                 break
             best, share = value, length
-        return w + share * move
+        return (w + share * move,) if share else (w, f)
 
     def _begun(self, step, within, near):
         """Where the solver of a step begins: at a nearby fit's state, or at its own last one."""

@@ -62,12 +62,18 @@ def _same_as_previous(X, order, hashes):
 
 
 def solver(matrix):
-    """Function that solves by a symmetric positive matrix, whose memory its factor takes."""
-    from scipy.linalg import cho_factor, cho_solve
+    """Function that solves by a symmetric positive matrix, whose memory its factor takes.
+
+    Its upper triangle alone is looked at.
+    """
+    from scipy.linalg import LinAlgError
+    from scipy.linalg.lapack import dpotrf, dpotrs
 
     # The transpose lies in memory as the factorisation has it, which would else turn it first.
-    factor = cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
-    return lambda sums: cho_solve(factor, sums, check_finite=False)
+    factor, failed = dpotrf(matrix.T, lower=True, clean=False, overwrite_a=True)
+    if failed:
+        raise LinAlgError(f"The matrix is not positive at its column {failed}.")
+    return lambda sums: dpotrs(factor, sums, lower=True)[0]
 
 
 class DistinctRows:
@@ -178,7 +184,7 @@ class DistinctRows:
         """Distinct rows by place, for `combine` and `gram`; they have no `group`."""
         other = copy.copy(self)
         if self.by_row is not None:
-            other.matrix = other.by_row = self.by_row[places]
+            other.matrix = other.by_row = self.by_row.take(places, axis=0)
         else:
             other.matrix = self.matrix[places]
         if self.is_sparse:
@@ -365,18 +371,33 @@ class Smooth:
 
     def slopes(self, f):
         """Slopes of both hinges at scores f."""
-        above = np.clip(self.above + self.sharpness * (0.5 + f), self.least, 1.0)
-        return above, np.clip(self.below + self.sharpness * (0.5 - f), 0.0, 1.0)
+        above, below = self.sharpness * (0.5 + f), self.sharpness * (0.5 - f)
+        above += self.above
+        below += self.below
+        for slopes, least in ((above, self.least), (below, 0.0)):
+            np.maximum(slopes, least, out=slopes)
+            np.minimum(slopes, 1.0, out=slopes)
+        return above, below
+
+    def _smoothed(self, slopes, around, z):
+        """Smoothed hinges of z."""
+        moved = slopes - around
+        moved *= moved
+        moved /= 2 * self.sharpness
+        z *= slopes
+        z -= moved
+        return z
 
     def at(self, f, w):
         """Value at w with scores f, and what the derivatives need: slopes and multipliers."""
         above, below = self.slopes(f)
-        up, down = above - self.above, below - self.below
-        high = above * (0.5 + f) - up * up / (2 * self.sharpness)
-        low = below * (0.5 - f) - down * down / (2 * self.sharpness)
+        high, low = (
+            self._smoothed(*one)
+            for one in ((above, self.above, 0.5 + f), (below, self.below, 0.5 - f))
+        )
         rates = self.step.positive @ high + self.step.negative @ low + self.step.constant
         g = rates[1:] + self.margin
-        v = np.clip(self.multipliers + self.stiffness * g, 0.0, self.limit)
+        v = np.minimum(np.maximum(self.multipliers + self.stiffness * g, 0.0), self.limit)
         moved = v - self.multipliers
         penalty = 0.5 * self.step.regularisation @ (w * w)
         value = rates[0] + penalty + v @ g - moved @ (moved / self.stiffness) * 0.5
@@ -404,7 +425,7 @@ class Smooth:
         slopes = sums.sums[1:][inside]
         matrix += slopes.T @ (self.stiffness[inside, None] * slopes)
         diagonal = self.step.regularisation + 1e-12 * max(matrix.trace(), 1e-12) / len(matrix)
-        matrix[np.diag_indices_from(matrix)] += diagonal
+        matrix.flat[:: len(matrix) + 1] += diagonal
         return matrix
 
     def lost(self, gradient):
@@ -495,8 +516,9 @@ def _searched(smooth, w, f, move, df, now):
     low, high, at_high, side, found = 0.0, None, None, 0, None
     share = 1.0
     for _ in range(SEARCHES):
-        trial = smooth.at(f + share * df, w + share * move)
-        slope = smooth.along(w + share * move, move, df, *trial[1:])
+        there = w + share * move
+        trial = smooth.at(f + share * df, there)
+        slope = smooth.along(there, move, df, *trial[1:])
         if abs(slope) <= 0.2 * abs(first) and trial[0] <= now[0]:
             return share, trial
         # An end that stays for the second time counts half, or guesses would creep to the other.
@@ -523,13 +545,12 @@ def _steps(smooth, w, f, accuracy, most):
         loss = smooth.lost(gradient)
         if loss <= accuracy or count == most:
             break
-        matrix = smooth.hessian(now[3], sums)
         fell = False
         # Where few hinges are bent, a small penalty alone lets Newton's step go too far.
         while not fell and level < len(DAMPINGS):
-            damped = matrix.copy()
-            damped[np.diag_indices_from(damped)] += DAMPINGS[level] * rows.square
-            move = -solver(damped)(gradient)
+            matrix = smooth.hessian(now[3], sums)
+            matrix.flat[:: len(matrix) + 1] += DAMPINGS[level] * rows.square
+            move = -solver(matrix)(gradient)
             df = rows.scores(move)
             share, trial = _searched(smooth, w, f, move, df, now)
             fell = trial[0] <= now[0] + 1e-4 * share * (gradient @ move)

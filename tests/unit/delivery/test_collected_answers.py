@@ -199,7 +199,11 @@ class Rows:
         ends = {"low": [0.08, np.nan], "high": [0.15, 0.06]} if first else {}
         return pd.DataFrame(table | {"plain": [0.3, 0.1]} | ends)
 
+    def chances(self, budget):
+        return np.full(4, budget / 40)
+
     def spans(self, chances):
+        assert (chances[0] == 0.5).all()
         return [(0.04, np.nan)] * len(chances)
 
     def groups(self, drawn, chance):

@@ -4,17 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
-from counterweight.delivery.label_plans import (
-    PlannedRows,
-    asked_to_explore,
-    explored,
-    moves_of_auc,
-    spans_of,
-)
+from counterweight.delivery.label_plans import PlannedRows, asked_to_explore, explored, spans_of
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.collected import collected_mean
 from counterweight.numerics.coins import key_of_seed
 from counterweight.numerics.designs import expected_half_width
+from counterweight.numerics.ranking import moves_of_auc
+from counterweight.tables.parquet import read_table
 from delivering import delivered, people
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -73,6 +69,12 @@ def test_it_is_the_plan_that_the_workflow_makes_with_the_same_key(tmp_path):
     assert list(plan.frame["reason"]) == list(told["reason"])
     assert set(plan.frame["plan"]) == set(told["plan"])
     assert set(told["plan"]).pop().isalpha()
+    # What is expected of it is one number: by budget, of the plan, and in Python.
+    known = read_table(made["metrics"]).set_index(["metric", "part", "variable"])["value"]
+    curve = plan.expected().set_index("budget")
+    for end, column in (("", "plan"), ("low", "low"), ("high", "high")):
+        at = known["expected_points", "30", column]
+        assert known["planned_points", "", end] == at == pytest.approx(100 * curve[column][30])
 
 
 def test_what_a_plan_expects_narrows_and_is_what_the_labels_then_give(study):
@@ -96,6 +98,40 @@ def test_what_a_plan_expects_narrows_and_is_what_the_labels_then_give(study):
     assert half == pytest.approx(right, rel=0.25)
     wanted = saved.collect(frame, half_width=told * 1.0001, key=SEED)
     assert abs(wanted.budget - 100) <= 1
+
+
+def half_of(found):
+    return (found.high - found.low) / 2
+
+
+def test_who_was_asked_and_gave_no_answer_is_counted_in_what_is_expected_of_others(study):
+    saved, frame, truth = study
+    frame = frame.assign(part=np.where(np.arange(len(frame)) % 3 == 0, "few", "many"))
+    plan = saved.collect(frame, 100, key=SEED, by="part")
+    group = plan.people.set_index("id")["group"]
+    labels = filled(plan, truth)
+    silent = (labels["who"].map(group) == "few") & (labels.index % 4 > 0)
+    labels.loc[silent, "y"] = None
+    answers, curve = plan.with_labels(labels), plan.expected(labels).set_index("budget")["plan"]
+    assert answers.waiting == 0 and answers.refused == silent.sum() > 20
+    # All who are drawn were asked: what is expected of the plan is what it has given.
+    assert curve[100] == pytest.approx(half_of(answers.mean), rel=1e-12)
+    rows = plan._rows.after(answers).going_on(answers, plan.budget)
+    assert rows.enough(half_of(answers.mean) * 0.99) > 100
+    # Labels of all rows that would answer do not tell those who would not.
+    assert rows.least > 0 == plan._rows.least
+    few, many = (rows.answered[plan.people["group"] == name] for name in ("few", "many"))
+    asked = (labels["who"].map(group) == "few").sum()
+    share = 1 - silent.mean()
+    assert few == pytest.approx((asked - silent.sum() + share) / (asked + 1))
+    assert many == pytest.approx(1, abs=0.02)
+    # Before the last one is in, more of them are expected to be silent, and it comes out so.
+    part = labels.copy()
+    part.loc[part.index >= 60, "y"] = None
+    early, glad = plan.expected(part), plan.expected(filled(plan, truth, 60))
+    early, glad = (one.set_index("budget")["plan"] for one in (early, glad))
+    assert (early[:-1] > glad[:-1]).all()
+    assert early[100] == pytest.approx(curve[100], rel=0.2)
 
 
 def test_labels_tell_the_truth_of_the_blank_rows_also_where_buying_stops(study):

@@ -22,7 +22,6 @@ from counterweight.delivery.label_plans import (
     asked_to_explore,
     explored,
     level_of,
-    moves_of_auc,
     planned,
     rows_to_label,
     spans_of,
@@ -40,8 +39,8 @@ from counterweight.evaluation.collected import (
 from counterweight.evaluation.refutation import refusal_bounds, refuted
 from counterweight.models.score_tilt import ScoreTilt, chance_of_outcome
 from counterweight.numerics.coins import canonical_ids, own_key
-from counterweight.numerics.designs import expected_half_width
 from counterweight.numerics.estimate import Estimate, share_interval
+from counterweight.numerics.ranking import moves_of_auc
 from counterweight.numerics.sensitivity import TWICE
 from counterweight.tables.parquet import read_table
 
@@ -81,7 +80,7 @@ class CollectedAnswers:
             self.group = plan["group"].to_numpy(dtype=object).astype(str)
         asked = asked_of(file, fit.data.rows[self.blank], plan)
         self.outcome, self.drawn, self.asked, self.waiting = asked
-        self.bought = ~np.isnan(self.outcome)
+        self.bought = self.came = ~np.isnan(self.outcome)
         self.refused = int((self.drawn & ~self.bought).sum())
         # Who did not answer is taken to be like the others that were asked, at equal estimates.
         self.chances = self.asked * (self.bought.sum() / self.drawn.sum())
@@ -104,6 +103,12 @@ class CollectedAnswers:
     def mean(self):
         """The mean outcome of the rows without one, an `Estimate`."""
         return collected_mean(*self.told(), binary=self.binary, level=self.level)
+
+    @property
+    def reached(self):
+        """Half of the interval of that mean."""
+        found = self.mean()
+        return (found.high - found.low) / 2
 
     def means(self):
         """As `counterweight.delivery.final_scores` has them: of the target, of the blank rows."""
@@ -173,7 +178,7 @@ class CollectedAnswers:
         for part, found in at_random:
             made += estimate_records(metric, found, part=f"{part} at random".strip())
         hidden = self.mean()
-        made.append(half_width("reached", (hidden.high - hidden.low) / 2, self.binary))
+        made.append(half_width("reached", self.reached, self.binary))
         if self.refused:
             made += self._without_answer()
         if self.group is not None:
@@ -309,7 +314,7 @@ def planned_labels(job):
     if job.input.collected:
         bought = CollectedAnswers(job, fit, frame, plan)
         # Labels that are there put right what is expected of more, and not whom to ask.
-        expected = rows.after(bought)
+        expected = rows.after(bought).going_on(bought, budget)
 
         def known(at):
             return bought.file.texts(plan["row"].to_numpy()[at])
@@ -363,7 +368,11 @@ def expected_records(plan, rows, budget, collect, first):
 
     `first` says that no label was bought yet.
     """
-    drawn, curves = plan["drawn"].to_numpy(), rows.curves(budget, first)
+    drawn, chance, curves = (
+        plan["drawn"].to_numpy(),
+        rows.chances(budget),
+        rows.curves(budget, first),
+    )
     made = [
         half_width("expected", value, rows.points, part=f"{at:g}", variable=which)
         for at, *values in curves.itertuples(index=False)
@@ -372,13 +381,13 @@ def expected_records(plan, rows, budget, collect, first):
     ]
     if first:
         # No label says yet how rows without an outcome differ: one number would promise too much.
-        ends = zip(ENDS, rows.spans([plan["chance"].to_numpy()])[0], strict=True)
+        ends = zip(ENDS, rows.spans([chance])[0], strict=True)
         made += [
             half_width("planned", value, rows.points, variable=end)
             for end, value in ends
             if np.isfinite(value)
         ]
-    for name, count, value in rows.groups(drawn, plan["chance"].to_numpy()):
+    for name, count, value in rows.groups(drawn, chance):
         made.append({"metric": "labels_planned", "part": name, "value": float(count)})
         if np.isfinite(value):
             made.append(half_width("planned", value, rows.points, part=name))
@@ -506,19 +515,10 @@ class PlannedEvents(PlannedRows):
         told = {"moved": lambda own: self.moved(own, [first])[first][0], "points": 7}
         return spans_of(chances, self.estimate, level=self.level, beyond=True, **told)
 
-    def groups(self, drawn, chance):
-        told = {"level": self.level, "binary": True, "beyond": True}
-        yield (
-            "",
-            int(drawn.sum()),
-            float(expected_half_width(chance, self.truth, moves=self.moves, **told)),
-        )
-
     def each(self, chance):
         """Records of the half-width to expect of every measure of every predictions."""
-        told = {"level": self.level, "binary": True, "beyond": True}
         for (kind, name, share), (moves, _) in self.measures.items():
-            value = float(expected_half_width(chance, self.truth, moves=moves, **told))
+            value = self.half(chance, moves=moves)
             place = {"part": name, "variable": f"top {share:g}" if 0 < share < 1 else ""}
             if np.isfinite(value):
                 yield place | {"metric": f"planned_{kind}", "value": value}
@@ -533,7 +533,7 @@ class EventAnswers:
     def __init__(self, events, job, plan=None):
         given, self.events = job.given, events
         collect = given["collect"]
-        self.level = level_of(collect)
+        self.level, self.wanted = level_of(collect), (collect or {}).get("for")
         data = SimpleNamespace(rows=np.arange(len(events.ids)), labeled=~np.isnan(events.reward))
         person = given["id"]
         asked = {"id": person, "outcome": {"options": given["outcome"]}}
@@ -549,12 +549,12 @@ class EventAnswers:
             ),
         )
         outcome, drawn, asked, self.waiting = asked_of(self.file, events.blank, plan)
-        bought = ~np.isnan(outcome)
-        self.labels, self.refused = int(bought.sum()), int((drawn & ~bought).sum())
+        self.drawn, self.came = drawn, ~np.isnan(outcome)
+        self.labels, self.refused = int(self.came.sum()), int((drawn & ~self.came).sum())
         self.outcome, self.chances = events.reward.copy(), np.ones(len(events.ids))
         self.outcome[events.blank] = outcome
         # Who got no label is taken to be like the others that were asked, at equal predictions.
-        self.chances[events.blank] = np.minimum(asked * (bought.sum() / drawn.sum()), 1.0)
+        self.chances[events.blank] = np.minimum(asked * (self.labels / drawn.sum()), 1.0)
         self.bought = ~np.isnan(self.outcome)
         if not 0 < self.outcome[self.bought].mean() < 1:
             raise CounterweightError(
@@ -565,6 +565,23 @@ class EventAnswers:
     def told(self):
         """What the functions of `counterweight.evaluation.collected` take first."""
         return self.outcome, self.chances, self.bought, self.events.chance
+
+    @property
+    def ranks(self):
+        """Whether the plan is for an AUC, and not for predicted over observed."""
+        return self.wanted not in ("calibration", "top")
+
+    @property
+    def reached(self):
+        """Half of the interval of what the plan is for, of the first predictions."""
+        name, p = next(iter(self.events.predicted.items()))
+        if self.ranks:
+            told = {"chance": self.events.chance, "level": self.level, "beyond": True}
+            found = collected_metric("auc", *self.told()[:3], p, **told)
+        else:
+            tops = next(iter(self.events.tops.values())) if self.wanted == "top" else {}
+            found = self._ratio(p, tops.get(name, np.ones(len(p), bool)))
+        return (found.high - found.low) / 2
 
     def measures(self):
         """Lists ``estimates`` and ``differences``, as `evaluation.scored_log.ScoredLog.merge`."""
@@ -628,7 +645,7 @@ def planned_events(job):
     known, expected = None, rows
     if job.input.collected:
         bought = EventAnswers(events, job, plan)
-        expected = rows.after(bought)
+        expected = rows.after(bought).going_on(bought, budget)
 
         def known(at):
             return bought.file.texts(blank[at])
@@ -639,9 +656,7 @@ def planned_events(job):
     place = {"repeat": 0, "target": "unlabeled", "rows": len(blank)}
     records = expected_records(plan, expected, budget, collect, known is None)
     ids = given["ids"]
-    records += [
-        one | {"part": ids[one["part"]]} for one in expected.each(plan["chance"].to_numpy())
-    ]
+    records += [one | {"part": ids[one["part"]]} for one in expected.each(rows.chances(budget))]
     plan = with_ids(plan, given["id"], events.shown[blank])
     return to_label, plan, [place | one for one in records]
 
@@ -660,19 +675,9 @@ def event_measures(job):
         made, reward = bought.measures(), bought.outcome
         told = {"labels_bought": bought.labels, "labels_refused": bought.refused}
         told |= {"labels_waiting": bought.waiting}
-        told |= _reached(made["estimates"], (job.given["collect"] or {}).get("for"))
+        reached = half_width("reached", bought.reached, bought.ranks)
+        told |= {reached["metric"]: reached["value"]} if np.isfinite(reached["value"]) else {}
     known, ones = int((~np.isnan(reward)).sum()), int(np.nansum(reward))
     told |= {"rows_known": known, "rows_nonzero": ones, "clusters": 0}
     facts = {"rows": known, "nonzero": ones, "binary": True, "clusters": 0}
     return facts | made, len(reward), {name: float(one) for name, one in told.items()}
-
-
-def _reached(estimates, wanted):
-    """Half of the interval of what a plan is for, of the first predictions, by metric."""
-    metric = "predicted_over_observed" if wanted in ("calibration", "top") else "auc"
-    asked = metric, wanted == "top"
-    first = next(one for one in estimates if (one["metric"], one["top"] < 1) == asked)
-    if None in (first["low"], first["high"]):
-        return {}
-    made = half_width("reached", (first["high"] - first["low"]) / 2, metric == "auc")
-    return {made["metric"]: made["value"]}

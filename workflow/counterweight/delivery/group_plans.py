@@ -95,8 +95,8 @@ class PlannedGroups(PlannedRows):
         return disclosure_by_design(shares, rows, self.mass, self.level)[1]
 
     def by_leaf(self, chance):
-        """People of each leaf who are expected to be asked, (L,)."""
-        return np.bincount(self.leaf, chance, minlength=len(self.mass))
+        """People of each leaf who are expected to answer, (L,)."""
+        return np.bincount(self.leaf, chance * self.answered, minlength=len(self.mass))
 
     def curves(self, budget):
         """What is expected at several budgets, a frame.
@@ -107,7 +107,8 @@ class PlannedGroups(PlannedRows):
         people, made = len(self.leaf), []
         for at in budgets_about(budget, people):
             bounds = self.sampled(self.by_leaf(self.chances(at)))
-            plain = self.sampled(np.random.default_rng(1).multinomial(at, self.mass, DRAWS))
+            even = np.random.default_rng(1).multinomial(round(at), self.mass, DRAWS)
+            plain = self.sampled(even * self.by_leaf(np.ones(people)) / self.count)
             sure = float((bounds <= self.alpha).mean())
             made.append((at, float(np.median(bounds)), sure, float(np.median(plain))))
         return pd.DataFrame(made, columns=["budget", "plan", "certified", "plain"])
@@ -175,12 +176,14 @@ class GroupAnswers:
         parts = len(saved.mass)
         count = np.bincount(leaf, minlength=parts)
         self.labels, self.waiting, self.level = int(bought.sum()), waiting, level
-        self.refused = int((drawn & ~bought).sum())
+        self.refused, self.drawn, self.came = int((drawn & ~bought).sum()), drawn, bought
         own, weight = leaf[bought], 1 / chances[bought]
         total = np.bincount(own, weight, minlength=parts)
         squares = np.bincount(own, weight**2, minlength=parts)
         there, answers = total > 0, np.bincount(own, minlength=parts)
         counts = part_counts(own, Z[bought] * weight[:, None], parts)
+        #: Of each group in each leaf (L, K), those who answered.
+        self.counts = part_counts(own, Z[bought], parts)
         shares = counts / np.where(there, total, 1.0)[:, None]
         rows = np.where(there, total**2 / np.where(there, squares, 1.0), 0.0)
         mass = count / len(leaf)
@@ -280,11 +283,17 @@ class Untold:
         level = self.saved.facts.get("level", 0.95)
         return 1 - (1 - level) / ((self.collect or {}).get("batches") or 1)
 
+    def expected(self, answers=None):
+        """`PlannedGroups`, with the groups of those who told, or of those who were asked."""
+        alpha = self.saved.facts.get("alpha", self.saved.facts.get("chosen", np.nan))
+        told = self.told if answers is None else answers.counts
+        told = told, self.saved.sizes, alpha, self.level, self.collect
+        rows = PlannedGroups(self.people["leaf"], *told)
+        return rows if answers is None else rows.answering(answers)
+
     def planned(self, key):
         """`PlannedGroups`, the plan of all of them, and its budget."""
-        alpha = self.saved.facts.get("alpha", self.saved.facts.get("chosen", np.nan))
-        told = self.told, self.saved.sizes, alpha, self.level, self.collect
-        rows = PlannedGroups(self.people["leaf"], *told)
+        rows = self.expected()
         plan, budget = planned(rows, self.ids, key, self.collect)
         return rows, plan, budget
 
@@ -354,15 +363,17 @@ class GroupPlan:
         self.frame = self._untold.to_ask(self._rows, plan)
         self.people = plan.set_axis(frame.index[self._untold.at])
 
-    def expected(self) -> pd.DataFrame:
+    def expected(self, labels: pd.DataFrame | None = None) -> pd.DataFrame:
         """What is expected at several budgets, a frame.
 
         Columns: ``budget``; ``plan``, the bound of what a leaf tells about the group of people who
         did not tell it that one in two samples stays below, if they are like those who told;
         ``certified``, the chance that it is within the filter's alpha; ``plain``, the bound of a
-        simple random sample.
+        simple random sample. With groups that are there, as `with_labels` takes them, people are
+        expected to be like those who were asked, and to answer as often.
         """
-        return self._rows.curves(self.budget)
+        rows = self._rows if labels is None else self._untold.expected(self.with_labels(labels))
+        return rows.curves(self.budget)
 
     def with_labels(self, labels: pd.DataFrame) -> GroupAnswers:
         """What groups say that came back: `frame` with its group columns filled in, as far as they
@@ -430,7 +441,7 @@ def planned_groups(job):
 
     if plan is not None:
         asked = own.to_ask(rows, plan, known)
-        made += rows.records(plan, budget)
+        made += own.expected(answers).records(plan, budget)
         job.log.info("%d of %d people without a group are drawn", len(asked), len(own.at))
         plan = with_ids(plan, saved.facts["id"], own.shown)
     place = {"repeat": 0, "target": "unlabeled", "rows": len(own.at)}

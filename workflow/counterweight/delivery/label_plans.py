@@ -37,16 +37,16 @@ from counterweight.evaluation.collected import (
 )
 from counterweight.evaluation.refutation import refusal_bounds, refuted
 from counterweight.labeling.columns import free_name
-from counterweight.numerics.coins import Key, canonical_ids, key_of_seed, own_key
+from counterweight.numerics.coins import canonical_ids, key_of_plan
 from counterweight.numerics.designs import (
-    budget_for,
     expected_half_width,
-    half_widths,
     inclusion_chances,
     keyed_uniforms,
+    least_budget,
     stopped_chances,
 )
 from counterweight.numerics.linear import expit, logit
+from counterweight.numerics.ranking import moves_of_auc
 from counterweight.numerics.sensitivity import SPAN
 
 log = logging.getLogger("counterweight")
@@ -63,8 +63,6 @@ HARD = 1.0
 #: What is asked of a plan where it is not said.
 DEFAULTS = {"budget": None, "half_width": None, "cost": None, "by": None}
 DEFAULTS |= {"for": "mean", "floor": None, "batches": 1}
-#: File of the key of plans that are made from Python.
-KEY_FILE = "collect.key"
 
 
 def level_of(collect):
@@ -96,9 +94,15 @@ def planned(rows, ids, key, collect):
         if rows.least > wanted:
             told = "The labels of all rows are expected to give ±%.3g, and ±%.3g is wanted."
             log.warning(told, rows.least, wanted)
-    drawn, chance = _drawn(place, size, rows, budget, collect["cost"])
     order = np.empty(len(place), "int32")
     order[np.argsort(place, kind="stable")] = np.arange(1, len(place) + 1)
+    if collect["cost"]:
+        # Each row is drawn by its own coin, so that what they cost is the budget in the mean.
+        chance = rows.chances(budget)
+        drawn = place * size < chance
+    else:
+        count = min(max(int(round(budget)), 1), len(place))
+        drawn, chance = order <= count, chances_by_place(place, size, count)
     return pd.DataFrame(
         {
             "id": ids,
@@ -113,20 +117,6 @@ def planned(rows, ids, key, collect):
             "plan": digest_of(ids, size, key),
         }
     ), budget
-
-
-def _drawn(place, size, rows, budget, cost):
-    """Mask of the rows of a budget and the chance of each row, given where the order stops.
-
-    With costs each row is drawn by its own coin, so that what they cost is the budget in the mean.
-    """
-    if cost:
-        chance = rows.chances(budget)
-        return place * size < chance, chance
-    count = min(max(int(round(budget)), 1), len(place))
-    drawn = np.zeros(len(place), bool)
-    drawn[np.argsort(place, kind="stable")[:count]] = True
-    return drawn, chances_by_place(place, size, count)
 
 
 def digest_of(ids, size, key):
@@ -194,10 +184,13 @@ class PlannedRows:
     `importance`, how much each row counts in what is asked; `group` are names, "" without.
     `moves` (N,) say how far a row moves what is asked, in parts of how far it moves a mean, where
     that is no mean, `moves_alike` if all had one chance of it; `beyond` whether outcomes could have
-    come out otherwise.
+    come out otherwise. `answered` is the chance, one or (N,), that a row that is asked tells what
+    is asked for. Of labels that are there `spent` is what they cost, `excess` by which part of it
+    the square of their half-width is above the one that was to be expected.
     """
 
     moves, moves_alike, beyond = None, None, False
+    answered, spent, excess = 1.0, 0.0, 0.0
 
     def __init__(self, estimate, truth, spread, importance, cost, group, binary, collect):
         self.estimate, self.truth, self.spread = estimate, truth, spread
@@ -248,21 +241,52 @@ class PlannedRows:
             made.estimate = constant + slope * self.estimate
         return made
 
+    def answering(self, answers):
+        """These rows, which answer as often as those of their group who were asked."""
+        made, place = copy.copy(self), np.unique(self.group, return_inverse=True)[1]
+        asked, came = (np.bincount(place, one) for one in (answers.drawn, answers.came))
+        share = came.sum() / asked.sum()
+        # Each group has one row more, which answers as often as all do: none never answers.
+        made.answered = self.answered * ((came + share) / (asked + 1))[place]
+        return made
+
+    def going_on(self, answers, budget):
+        """As `answering`, of which more are asked up to a budget: half-widths go on from the one
+        that is reached."""
+        made = self.answering(answers)
+        made.spent = float(self.cost[answers.drawn].sum()) if answers.waiting else budget
+        expected = made.half(made.chances(made.spent))
+        if expected > 0 and np.isfinite(answers.reached):
+            made.excess = (answers.reached / expected) ** 2 - 1
+        return made
+
     def chances(self, budget):
         return inclusion_chances(self.spread, budget, **self.asked)
 
+    def half(self, chance, truth=None, own=slice(None), **told):
+        """Half-width to expect where rows are asked with these chances (N,): of all or of `own`.
+
+        Labels that are there count with what came of them, others with what is expected.
+        """
+        truth = self.truth if truth is None else truth
+        asked = chance * told.pop("answered", self.answered)
+        known = {"level": self.level, "binary": self.binary, "beyond": self.beyond}
+        known |= {"moves": self.moves} | told
+        part = min(self.spent / float(self.cost @ chance), 1.0) * self.excess
+        return float(expected_half_width(asked[own], truth[own], **known) * np.sqrt(1 + part))
+
     def enough(self, half_width):
         """The least budget of an interval of a half-width."""
-        told = {"truth": self.truth, "level": self.level, "binary": self.binary}
-        told |= {"moves": self.moves, "beyond": self.beyond}
-        return budget_for(half_width, self.spread, **self.asked, **told)
+        return least_budget(
+            lambda budget: self.half(self.chances(budget)) <= half_width,
+            float(self.cost.sum()),
+            whole="cost" not in self.asked,
+        )
 
     @property
     def least(self):
         """The half-width to expect with the labels of all rows."""
-        every = np.ones(len(self.estimate))
-        told = {"level": self.level, "binary": self.binary, "beyond": self.beyond}
-        return float(expected_half_width(every, self.truth, moves=self.moves, **told))
+        return self.half(np.ones(len(self.estimate)))
 
     @property
     def plain(self):
@@ -270,6 +294,12 @@ class PlannedRows:
         mean = self.estimate.mean()
         own = mean * (1 - mean) if self.binary else np.mean(self.truth**2) + self.estimate.var()
         return np.full(len(self.estimate), np.sqrt(own))
+
+    def alike(self, budget):
+        """Half-width to expect of a simple random sample, without predictions."""
+        cost = {"cost": self.asked["cost"]} if "cost" in self.asked else {}
+        chance = inclusion_chances(np.ones(len(self.estimate)), budget, floor=1.0, **cost)
+        return self.half(chance, self.alone, parameters=0)
 
     @property
     def alone(self):
@@ -281,34 +311,20 @@ class PlannedRows:
         """Half-widths to expect at several budgets, a frame: of the plan, if nothing of what is
         expected of the rows is worth anything (`wrong`), of a sample without predictions
         (`plain`); with `first`, while no label is there, from `low` to `high`, as `spans`."""
-        total = float(self.cost.sum())
-        budgets = budgets_about(budget, total)
-        told = {"level": self.level, "binary": self.binary}
-        told |= {"moves": self.moves, "beyond": self.beyond}
-        alike = {"cost": self.asked["cost"]} if "cost" in self.asked else {}
-        ones = np.ones(len(self.estimate))
-        wrong = {"truth": self.plain, "moves": self.moves_alike}
-        made = pd.DataFrame(
-            {
-                "budget": budgets,
-                "plan": half_widths(self.spread, budgets, truth=self.truth, **self.asked, **told),
-                "wrong": half_widths(self.spread, budgets, **self.asked, **told | wrong),
-                "plain": half_widths(
-                    ones, budgets, truth=self.alone, parameters=0, floor=1.0, **alike, **told
-                ),
-            }
-        )
+        budgets, told = budgets_about(budget, float(self.cost.sum())), {"moves": self.moves_alike}
+        chances = [self.chances(at) for at in budgets]
+        wrong = [self.half(one, self.plain, **told) for one in chances]
+        made = {"budget": budgets, "plan": [*map(self.half, chances)], "wrong": wrong}
+        made = pd.DataFrame(made | {"plain": [*map(self.alike, budgets)]})
         if first:
-            made[["low", "high"]] = self.spans([self.chances(at) for at in budgets])
+            made[["low", "high"]] = self.spans(chances)
         return made
 
     def groups(self, drawn, chance):
         """Labels that are drawn and half-width to expect, by group, all rows ("") first."""
-        told = {"level": self.level, "binary": self.binary}
         for name in ["", *np.unique(self.group[self.group != ""])]:
             own = (self.group == name) | (name == "")
-            value = expected_half_width(chance[own], self.truth[own], **told)
-            yield str(name), int(drawn[own].sum()), float(value)
+            yield str(name), int(drawn[own].sum()), self.half(chance, own=own)
 
     def spans(self, chances):
         """As `spans_of`, while nobody knows how rows without an outcome differ; NaN of a number."""
@@ -346,21 +362,6 @@ def spans_of(chances, estimate, gamma=SPAN, level=0.95, beyond=False, moved=None
             ends.append([expected_half_width(one, spread, **told) for one in chances])
         found.append(ends)
     return np.column_stack([np.min(found, axis=(0, 1)), np.max(found, axis=(0, 1))])
-
-
-def moves_of_auc(p, score=None):
-    """How far a row moves the AUC of scores as a positive and as a negative one, (N,) each.
-
-    In parts of how far it moves a mean; by the chances p (N,), which are the scores by default
-    (DeLong, DeLong & Clarke-Pearson 1988).
-    """
-    values, place = np.unique(p if score is None else score, return_inverse=True)
-    ones, zeros = np.bincount(place, p), np.bincount(place, 1 - p)
-    below = (np.cumsum(zeros) - zeros / 2) / zeros.sum()
-    above = 1 - (np.cumsum(ones) - ones / 2) / ones.sum()
-    auc = float(ones @ below / ones.sum())
-    up, down = (below - auc) / ones.sum(), (above - auc) / zeros.sum()
-    return up[place] * len(p), down[place] * len(p)
 
 
 def _costs(frame, column):
@@ -541,11 +542,13 @@ class LabelPlan:
         missing at random; ``wrong``, if they are worth nothing; ``plain``, of a simple random
         sample whose predictions nobody uses; ``low`` and ``high`` (NaN of a number), the ends of
         ``plan`` over odds up to 3 times those estimated, or a third. With labels that are there,
-        as `with_labels` takes them, estimates are put right first, and there are no such ends.
+        as `with_labels` takes them, estimates are put right first, there are no such ends, and rows
+        that are asked are expected to have none as often as those of their group ``by`` which were.
         """
         if labels is None:
             return self._rows.curves(self.budget)
-        return self._rows.after(self.with_labels(labels)).curves(self.budget, first=False)
+        answers = self.with_labels(labels)
+        return self._rows.after(answers).going_on(answers, self.budget).curves(self.budget, False)
 
     def with_labels(self, labels: pd.DataFrame, level: float | None = None) -> LabelAnswers:
         """What labels say, `LabelAnswers`.
@@ -598,12 +601,18 @@ class LabelAnswers:
         level: float = 0.95,
     ) -> None:
         self._saved, self.predicted, self.outcome = saved, predicted, outcome
-        self.bought, self.drawn, self.asked = np.isfinite(outcome), drawn, chances
+        self.bought = self.came = np.isfinite(outcome)
+        self.drawn, self.asked = drawn, chances
         self.level, self.waiting = level, waiting
         self.refused = int((drawn & ~self.bought).sum())
         # Who did not answer is taken to be like the others that were asked, at equal estimates.
         self.chances = chances * (self.bought.sum() / drawn.sum())
         self.mean = collected_mean(*self.told(), binary=saved.binary, level=level)
+
+    @property
+    def reached(self) -> float:
+        """Half of that interval."""
+        return (self.mean.high - self.mean.low) / 2
 
     def told(self):
         """What the functions of `counterweight.evaluation.collected` take first."""
@@ -662,7 +671,8 @@ def answers_with(saved, frame, labels):
 
 def budgets_about(budget, total):
     """Budgets of a curve about one, up to what all that may be bought costs."""
-    return sorted({min(max(round(part * budget), 1), total) for part in PARTS})
+    around = {max(round(part * budget), 1) for part in PARTS if part != 1}
+    return sorted({min(one, total) for one in (budget, *around)})
 
 
 def fitting(collect, unfit, whom):
@@ -682,17 +692,3 @@ def check_positive(name, value, key="collect", most=np.inf):
     if value is not None and not (right and np.isfinite(value) and 0 < value <= most):
         upto = f" and up to {most:g}" if np.isfinite(most) else ""
         raise CounterweightError(f"{key}.{name} is {value!r}: give a number above 0{upto}.")
-
-
-def key_of_plan(key):
-    """The `Key` of a plan: of a seed, of bytes, of a file; of `KEY_FILE` where it is None."""
-    if isinstance(key, Key):
-        return key
-    if isinstance(key, bytes):
-        return Key(key)
-    if isinstance(key, int) and not isinstance(key, bool):
-        return key_of_seed(key)
-    made = own_key(KEY_FILE if key is None else key)
-    if key is None:
-        log.info("The plan is drawn by the key of %s: keep it, and the plan goes on.", KEY_FILE)
-    return made

@@ -29,11 +29,9 @@ from counterweight.delivery.label_plans import (
     DEFAULTS,
     PlannedRows,
     asked_so_far,
-    budgets_about,
     check_positive,
     digest_of,
     fitting,
-    key_of_plan,
     planned,
     rows_to_label,
     with_ids,
@@ -44,8 +42,8 @@ from counterweight.evaluation.collected import collected_mean
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.outcome_rules import accepts
 from counterweight.models.choice.offers_to_try import TRYING, offers_to_try
-from counterweight.numerics.coins import canonical_ids, own_key
-from counterweight.numerics.designs import expected_half_width, keyed_uniforms
+from counterweight.numerics.coins import canonical_ids, key_of_plan, own_key
+from counterweight.numerics.designs import keyed_uniforms
 from counterweight.tables.parquet import read_table
 
 #: Settings of a plan of labels that are of an outcome, and of no offers.
@@ -65,6 +63,7 @@ class PlannedOffers(PlannedRows):
         self.made, self.drawn, at = made, drawn, np.arange(len(drawn))
         best = made.best
         self.follow, self.own = made.chances[at, best], made.chances[at, drawn]
+        self.answered = self.follow
         p, mean = made.p[at, best], made.earned[at, best]
         with np.errstate(divide="ignore", invalid="ignore"):
             worth = np.where(p > 0, mean / p, 0.0)
@@ -80,37 +79,12 @@ class PlannedOffers(PlannedRows):
     def plain(self):
         return np.full(len(self.estimate), self._plain)
 
-    def half(self, chance, truth=None, follow=None, **told):
-        """Half-width to expect of what the best offers bring a person."""
-        follow = self.follow if follow is None else follow
-        truth = self.truth if truth is None else truth
-        told = {"level": self.level, "binary": False} | told
-        return float(expected_half_width(chance * follow, truth, **told))
-
-    def enough(self, half_width):
-        low, high = 0, len(self.estimate)
-        while high - low > 1:
-            middle = (low + high) // 2
-            reached = self.half(self.chances(middle)) <= half_width
-            low, high = (low, middle) if reached else (middle, high)
-        return high
-
-    @property
-    def least(self):
-        return self.half(np.ones(len(self.estimate)))
-
-    def curves(self, budget, first=False):
-        """As `PlannedRows.curves`, without ends; in ``plain`` people and offers are drawn alike."""
-        people, made = len(self.estimate), []
-        alike = 1 / (self.made.chances > 0).sum(axis=1)
-        for at in budgets_about(budget, people):
-            chance, even = self.chances(at), np.full(people, at / people)
-            plain = self.half(even, self.plain, alike, parameters=0)
-            made.append((at, self.half(chance), self.half(chance, self.plain), plain))
-        return pd.DataFrame(made, columns=["budget", "plan", "wrong", "plain"])
-
-    def groups(self, drawn, chance):
-        yield "", int(drawn.sum()), self.half(chance)
+    def alike(self, budget):
+        """As `PlannedRows.alike`, of people and offers drawn alike."""
+        even = np.full(len(self.estimate), budget / len(self.estimate))
+        offer = 1 / (self.made.chances > 0).sum(axis=1)
+        told = {"answered": self.answered / self.follow * offer, "parameters": 0}
+        return self.half(even, self.plain, **told)
 
     def reasons(self, at, chance):
         texts, offers = [], self.made.offers
@@ -168,7 +142,7 @@ class TriedAnswers:
         waiting: int,
         level: float,
     ) -> None:
-        known = ~np.isnan(answer)
+        self.drawn, self.came = drawn, (known := ~np.isnan(answer))
         self.answers, self.waiting = int(known.sum()), waiting
         self.refused, self.level = int((drawn & ~known).sum()), level
         # Who did not answer is taken to be like the others that were made an offer.
@@ -191,6 +165,12 @@ class TriedAnswers:
             self.revenue[f"{one:g}"] = _times(found, earns)
             self.claimed[f"{one:g}"] = earns * float(made.p[:, at].mean())
 
+    @property
+    def reached(self) -> float:
+        """Half of the interval of what the best offers bring, NaN where too few tell it."""
+        best = self.revenue.get(BEST)
+        return np.nan if best is None else (best.high - best.low) / 2
+
     def records(self) -> list[dict]:
         """What it says, as metric records."""
         told = {"labels_bought": self.answers, "labels_refused": self.refused}
@@ -200,9 +180,7 @@ class TriedAnswers:
             made += estimate_records("revenue_collected", one, part=name)
             claimed = {"metric": "collected_claim", "part": name}
             made.append(claimed | {"value": self.claimed[name]})
-        if BEST in self.revenue:
-            best = self.revenue[BEST]
-            made.append(half_width("reached", (best.high - best.low) / 2, False))
+        made.append(half_width("reached", self.reached, False))
         return [one for one in made if np.isfinite(one["value"])]
 
 
@@ -265,14 +243,18 @@ class OfferPlan:
         self.frame = self._rows.to_make(plan, np.asarray(named), self._names)
         self.people = plan.set_axis(frame.index)
 
-    def expected(self) -> pd.DataFrame:
+    def expected(self, labels: pd.DataFrame | None = None) -> pd.DataFrame:
         """Half-widths of the 95 % interval to expect of what a person brings with the best offers,
         at several budgets, a frame.
 
         Columns: ``budget``; ``plan``, if the model is right; ``wrong``, if what it says of single
-        people is worth nothing; ``plain``, of people and offers drawn alike, without a model.
+        people is worth nothing; ``plain``, of people and offers drawn alike, without a model. With
+        answers that are there, as `with_labels` takes them, others are expected to come as often.
         """
-        return self._rows.curves(self.budget)
+        rows = self._rows
+        if labels is not None:
+            rows = rows.going_on(self.with_labels(labels), self.budget)
+        return rows.curves(self.budget, first=False)
 
     def with_labels(self, labels: pd.DataFrame) -> TriedAnswers:
         """What answers say, `TriedAnswers`.
@@ -362,7 +344,8 @@ def planned_offers(job):
 
     if plan is not None:
         to_make = rows.to_make(plan, shown, names, texts)
-        made += expected_records(plan, rows, budget, asking, False)
+        expected = rows if texts is None else rows.going_on(told, budget)
+        made += expected_records(plan, expected, budget, asking, False)
         job.log.info("%d of %d people without an answer are drawn", len(to_make), len(blank))
         plan = with_ids(plan, person, shown)
     place = {"repeat": 0, "target": "unlabeled", "rows": len(blank)}

@@ -6,6 +6,7 @@ can foretell it.
 
 import hashlib
 import hmac
+import logging
 import os
 import secrets
 import stat
@@ -16,6 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+
+log = logging.getLogger("counterweight")
 
 
 def canonical_ids(values, *, column="id", people="candidates"):
@@ -81,6 +84,8 @@ def _part(text):
 VARIABLE = "COUNTERWEIGHT_FILTER_KEY"
 #: Least characters of a key: shorter ones can be guessed.
 LEAST = 16
+#: File of the key of plans that are made from Python.
+PLAN_FILE = "collect.key"
 #: Begins what a digest is taken of, so that it is of use for nothing else.
 _PURPOSE = b"counterweight key digest\0"
 
@@ -148,6 +153,20 @@ def own_key(path):
         finally:
             os.unlink(made)
     return read_key(path)
+
+
+def key_of_plan(key):
+    """The `Key` of a plan: of a seed, of bytes, of a file; of `PLAN_FILE` where it is None."""
+    if isinstance(key, Key):
+        return key
+    if isinstance(key, bytes):
+        return Key(key)
+    if isinstance(key, int) and not isinstance(key, bool):
+        return key_of_seed(key)
+    made = own_key(PLAN_FILE if key is None else key)
+    if key is None:
+        log.info("The plan is drawn by the key of %s: keep it, and the plan goes on.", PLAN_FILE)
+    return made
 
 
 def _checked(text, where):

@@ -397,15 +397,14 @@ def budget_for(
         made = half_widths(spread, [budget], population, cost=cost, **options)[0]
         return made <= half_width
 
-    low, high = 0.0, most
-    if cost is None and whole:
-        low, high = 0, len(spread)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if enough(middle) else (middle, high)
-        return high
-    while high - low > 1e-3 * high:
-        middle = (low + high) / 2
+    return least_budget(enough, most, cost is None and whole)
+
+
+def least_budget(enough, most, whole):
+    """The least budget up to `most` of which `enough` is true, to one label or to a thousandth."""
+    low, high = (0, int(most)) if whole else (0.0, most)
+    while high - low > (1 if whole else 1e-3 * high):
+        middle = (low + high) // 2 if whole else (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
 

@@ -337,3 +337,18 @@ def _between(weights, edges):
         np.cumsum(weights, out=running[1:])
         sums.append(np.diff(running[edges]))
     return sums
+
+
+def moves_of_auc(p, score=None):
+    """How far a row moves the AUC of scores as a positive and as a negative one, (N,) each.
+
+    In parts of how far it moves a mean; by the chances p (N,), which are the scores by default
+    (DeLong, DeLong & Clarke-Pearson 1988).
+    """
+    values, place = np.unique(p if score is None else score, return_inverse=True)
+    ones, zeros = np.bincount(place, p), np.bincount(place, 1 - p)
+    below = (np.cumsum(zeros) - zeros / 2) / zeros.sum()
+    above = 1 - (np.cumsum(ones) - ones / 2) / ones.sum()
+    auc = float(ones @ below / ones.sum())
+    up, down = (below - auc) / ones.sum(), (above - auc) / zeros.sum()
+    return up[place] * len(p), down[place] * len(p)

@@ -89,7 +89,11 @@ def test_rows_that_are_still_to_be_labeled_are_counted(bought, refused, left):
     (text,) = page.planned_next(people.numbers, people)
     if left:
         assert text.startswith("15 rows of collect.csv are still to be labeled")
-        assert text.endswith("expected to be 4.20 points.")
+        assert text.endswith("with all of them the half-width is expected to be 4.20 points.")
+        people.saved["collected"]["refused"] += 14
+        (text,) = page.planned_next(people.numbers, people)
+        assert text.startswith("1 row of collect.csv is still to be labeled")
+        assert text.endswith("with it the half-width is expected to be 4.20 points.")
     else:
         assert text.startswith("A larger collect.budget lists the next rows")
     assert [*page.planned_next(numbers(), people)] == []
@@ -152,14 +156,34 @@ def test_a_log_and_offers_say_whether_what_was_wanted_is_reached():
 
 def test_rows_without_an_answer_have_bounds_and_looks_have_their_price():
     known = numbers()
-    people = People(known, refused=7, batches=3)
+    people = People(known, labels=400, refused=7, batches=3)
     first, second = page._told(known, people, people.saved["collected"])
     assert "so that all 3 looks hold together" in first
-    assert second.startswith("7 rows that were drawn have no label")
+    assert second.startswith("7 rows were drawn and have no label, and are taken to be like")
     assert "[gamma=2 rate_bounds_collected]" in second and "in [worst rate_bounds" in second
+    one = People(known, labels=400, refused=1)
+    (_, second) = page._told(known, one, one.saved["collected"])
+    assert second.startswith("1 row was drawn and has no label, and is taken to be like")
     alone = People(known)
     (only,) = page._told(known, alone, alone.saved["collected"])
     assert "looks" not in only
+
+
+@pytest.mark.parametrize(("refused", "many"), [(6, False), (7, True), (30, True)])
+def test_many_who_gave_no_answer_are_told_by_the_first_sentence(refused, many):
+    people = People(numbers(PLAN), labels=60, refused=refused)
+    found = page.bought_answer(people.numbers, people, (), ())
+    asked = 60 + refused
+    assert found.sentence.startswith(f"By 60 labels of {asked} rows asked by design, ")
+    assert found.cards[0].note == f"of {asked} asked among the 300 rows without an outcome"
+    told = " ".join((*found.more, *found.rest))
+    if many:
+        assert found.warning.startswith(f"{refused} of the {asked} rows that were asked (")
+        assert "whatever they are, in [worst rate_bounds_collected]." in found.warning
+        assert found.todo[0] == page._AGAIN and len(found.todo) == 2
+    else:
+        assert not found.warning and page._AGAIN not in found.todo
+    assert ("have no label" in told) != many
 
 
 ODDS = [
@@ -182,7 +206,7 @@ def test_odds_of_classes_and_shifts_of_numbers_are_held_against_missing_at_rando
     shift = [{"metric": "shift_to_random", "value": -0.5}]
     assert "default is lower by 0.5" in next(page._test(People(numbers(delivered=shift))))
     assert [*page._test(People(numbers()))] == []
-    labels, odds = page._cards(People(numbers(delivered=ODDS)), {"labels": 1200})
+    labels, odds = page._cards(People(numbers(delivered=ODDS)), {"labels": 1200, "refused": 0})
     assert labels.value == "1,200" and odds.value.startswith("1.5")
 
 

@@ -529,7 +529,19 @@ def draw_collect(study):
         return forms.blank("No plan of labels was made in this study.")
     metric, spent = f"expected_{kind}", study.measured("labels_cost", _TARGET)
     words, _ = forms.axis_of(study.measure(metric))
-    below = "Spent on labels" if spent else "Labels in all"
+    target = study.plan["targets"][0]
+    # Where labels tell of predictions they are counted with the rows of the log, of offers with
+    # the plan.
+    told = (("delivered", target, {}), ("labels", target, {"part": "log"}), (_SOURCE, _TARGET, {}))
+    known = (one for one in told if study.get(one[0], f"reached_{kind}", one[1], **one[2]).known)
+    source, target, place = next(known, told[0])
+    reached = study.get(source, f"reached_{kind}", target, **place)
+    bought, refused, waiting = (
+        study.get(source, f"labels_{one}", target, **place).mean
+        for one in ("bought", "refused", "waiting")
+    )
+    below = "Asked in all" if refused > 0 else "Labels in all"
+    below = "Spent on labels" if spent else below
     canvas = forms.Canvas(["The interval to expect"], forms.lower(2.6), below, words)
     panel = canvas.all[0]
     budgets = study.places("part", _SOURCE, metric, _TARGET)
@@ -546,16 +558,10 @@ def draw_collect(study):
     panel.band([float(at) for at in budgets], low, high)
     budget = study.get(_SOURCE, "labels_budget", _TARGET).mean
     panel.upright(budget, forms.Look(forms.INK, "", forms.DOTTED), "the plan")
-    target = study.plan["targets"][0]
-    # Where labels tell of predictions they are counted with the rows of the log, of offers with
-    # the plan.
-    told = (("delivered", target, {}), ("labels", target, {"part": "log"}), (_SOURCE, _TARGET, {}))
-    known = (one for one in told if study.get(one[0], f"reached_{kind}", one[1], **one[2]).known)
-    source, target, place = next(known, told[0])
-    reached = study.get(source, f"reached_{kind}", target, **place)
     if reached.known and not spent:
-        at = study.get(source, "labels_bought", target, **place).mean
-        panel.line("reached", [(at, reached.mean)], _REACHED, bars=False, markersize=7)
+        panel.line(
+            "reached", [(bought + refused, reached.mean)], _REACHED, bars=False, markersize=7
+        )
     panel.ax.set_xlim(left=0)
     panel.ax.set_ylim(bottom=0)
     panel.ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
@@ -568,10 +574,6 @@ def draw_collect(study):
         low, high = (number(end.mean, places_for([planned], 1)) for end in ends)
         title += f", and may be ±{low} to ±{high}"
     if reached.known:
-        bought, waiting = (
-            study.get(source, f"labels_{one}", target, **place).mean
-            for one in ("bought", "waiting")
-        )
         got = number(reached.mean, places_for([planned], 1)) + " points" * (kind == "points")
         title = f"With {number(bought, 0)} labels the interval is ±{got}"
         title += f"; with all {count} of the plan ±{size} is expected" * bool(waiting)

@@ -5,15 +5,18 @@ from counterweight.reporting import blocks
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.sheets import Column, Line, Points, Sheet, in_words, told
 from counterweight.reporting.study_page import Answer
-from counterweight.reporting.wording import amount, capital, number, percent, places_for
+from counterweight.reporting.wording import amount, capital, count, number, percent, places_for
 
 _PLAN, _GIVEN, _BLANK = "collect", "delivered", "unlabeled"
 ENDS = ("low", "high")
+#: Part of those asked without an answer from which it is said by the first sentence.
+MANY = 0.1
 _NEXT = (
     "Go by this answer, and not by that at random. A plan of more labels (collect, with a budget or "
     "a half-width) makes its interval narrower."
 )
 
+_AGAIN = "Ask those again who gave no answer: more labels do not make up for them."
 _EXPLORE_ON = (
     "Go by this answer, and not by that at random. Keep deciding in favour of the rows of "
     "explore.csv, and fill in more outcomes, of whole months, once all of a month are known (those "
@@ -89,10 +92,44 @@ def _whether_reached(numbers, source, target, **place):
         if reached.mean <= wanted.mean:
             yield f"{text} reached: it is {size}."
         elif needed.known:
-            budget = f"A budget of {number(needed.mean, 0)} in all is expected to do."
+            refused = numbers.get(source, "labels_refused", target, **place).mean > 0
+            often = ", if as many of those asked give no answer" * refused
+            budget = f"A budget of {number(needed.mean, 0)} in all is expected to do{often}."
             yield f"{text} not reached: it is {size}. {budget}"
         else:
             yield f"{text} not reached: it is {size}" + (f", and {told}." if told else ".")
+
+
+def refusing(bought, refused, like="equal estimates", beyond="", asked_as="asked"):
+    """That many of those asked have no label, which leaves open what they are; else ""."""
+    asked = bought + refused
+    if not refused >= MANY * asked > 0:
+        return ""
+    return (
+        f"{number(refused, 0)} of the {number(asked, 0)} rows that were {asked_as} "
+        f"({percent(refused / asked, 0)}) have no label, and are taken to be like the others at "
+        f"{like}{beyond}."
+    )
+
+
+def _unlabeled(refused, whom="row", why="was drawn and has no label"):
+    """``2 rows were drawn and have no label, and are taken to be like the others``"""
+    said = f"{why}, and is taken"
+    if refused != 1:
+        said = (
+            said.replace("was ", "were ").replace("has ", "have ").replace("is taken", "are taken")
+        )
+    return f"{_count(refused, whom)} {said} to be like the others"
+
+
+def _left(waiting, whom="row", done="labeled"):
+    """``2 rows of collect.csv are still to be labeled``"""
+    several = "is" if waiting == 1 else "are"
+    return f"{_count(waiting, whom)} of collect.csv {several} still to be {done}"
+
+
+def _count(size, noun, several=None):
+    return number(size, 0) + count(size, noun, several).removeprefix(str(size))
 
 
 def explored(numbers):
@@ -150,10 +187,15 @@ def bought_answer(numbers, people, more, cards):
         text += f"; that labels are missing at random, which had said {at_random}, {verdict}"
     else:
         text += f"; missing at random had said {at_random}"
-    text = f"By {number(bought['labels'], 0)} labels bought by design, {text}."
-    test, told = [*_test(people)], [*_told(numbers, people, bought)]
+    labels, refused = bought["labels"], bought["refused"]
     exploring = numbers.get(_PLAN, "explore_drawn", _BLANK).known
+    way = "drawn" if exploring else "asked"
+    asked = f" of {number(labels + refused, 0)} rows {way}" * bool(refused)
+    text = f"By {number(labels, 0)} labels{asked or ' bought'} by design, {text}."
+    test, told = [*_test(people)], [*_told(numbers, people, bought)]
+    warning = refusing(labels, refused, beyond=_beyond(people), asked_as=way)
     todo = [*planned_next(numbers, people)] or [_EXPLORE_ON if exploring else _NEXT]
+    todo = [_AGAIN, *todo] if warning and not exploring else todo
     points = [
         ("by bought labels", people.get(people.metric, part="unlabeled"), "main"),
         ("if missing at random", people.get(people.metric, part="unlabeled at random"), ""),
@@ -161,7 +203,8 @@ def bought_answer(numbers, people, more, cards):
     factor, axis = (100, "share, %") if people.binary else (1, "mean")
     points = Points([(name, known.times(factor), mark) for name, known, mark in points], axis)
     cards = (*cards, *_cards(people, bought))
-    return Answer(capital(text), (*test, *told[:1]), cards, points, (*told[1:], *more), todo)
+    more = (*told[1:], *more)
+    return Answer(capital(text), (*test, *told[:1]), cards, points, more, todo, warning=warning)
 
 
 def _test(people):
@@ -204,15 +247,19 @@ def _told(numbers, people, bought):
             "together in 95 of 100 tables."
         )
     yield text
-    if bought["refused"]:
-        kind = f"{'rate' if people.binary else 'mean'}_bounds_collected"
-        worst, twice = (people.bounds(part, kind) for part in ("worst", f"gamma={TWICE:g}"))
-        yield (
-            f"{number(bought['refused'], 0)} rows that were drawn have no label, and are taken to "
-            f"be like the others at equal estimates. If their odds are up to twice or half those, "
-            f"the answer is in {twice}; whatever they are, in {worst}."
-        )
+    if bought["refused"] and not refusing(bought["labels"], bought["refused"]):
+        yield (f"{_unlabeled(bought['refused'])} at equal estimates{_beyond(people)}.")
     yield from _whether_reached(numbers, _GIVEN, people.target)
+
+
+def _beyond(people):
+    """What the answer may be if rows without a label are not like the others."""
+    kind = f"{'rate' if people.binary else 'mean'}_bounds_collected"
+    worst, twice = (people.bounds(part, kind) for part in ("worst", f"gamma={TWICE:g}"))
+    return (
+        f": if their odds are up to twice or half those, the answer is in {twice}; whatever they "
+        f"are, in {worst}"
+    )
 
 
 def planned_next(numbers, people):
@@ -224,16 +271,17 @@ def planned_next(numbers, people):
     if left > 0:
         expected = _half(numbers, "planned", _PLAN, _BLANK)
         yield (
-            f"{number(left, 0)} rows of collect.csv are still to be labeled, those that were "
-            f"bought are filled in: with all of them the half-width is expected to be {expected}."
+            f"{_left(left)}, those that were bought are filled in: with "
+            f"{'it' if left == 1 else 'all of them'} the half-width is expected to be {expected}."
         )
     else:
         yield "A larger collect.budget lists the next rows in collect.csv, in the same order."
 
 
 def _cards(people, bought):
-    count = number(bought["labels"], 0)
-    yield blocks.Card("Labels bought", count, "", f"of {people.blank}")
+    labels, refused = bought["labels"], bought["refused"]
+    asked = f"{number(labels + refused, 0)} asked among " * bool(refused)
+    yield blocks.Card("Labels bought", number(labels, 0), "", f"of {asked}{people.blank}")
     odds = people.get("odds_to_random")
     if odds.known:
         note = "times those of like rows with an outcome"
@@ -322,14 +370,20 @@ def bought_of_log(numbers):
         f"{text}, rewards that the log had count for themselves, and nothing is assumed of who had "
         "one. Intervals count that rewards of the same rows could have come out otherwise."
     )
-    if refused > 0:
-        yield (
-            f"{number(refused, 0)} rows that were drawn have no label, and are taken to be like "
-            "the others at equal predictions."
-        )
+    if refused > 0 and not refused_of_log(numbers):
+        yield f"{_unlabeled(refused)} at equal predictions."
     yield from _whether_reached(numbers, "labels", numbers.plan["targets"][0], **place)
     if waiting > 0:
-        yield f"{number(waiting, 0)} rows of collect.csv are still to be labeled."
+        expected = _half(numbers, "planned", _PLAN, _BLANK)
+        yield f"{_left(waiting)}: with all of them the half-width is expected to be {expected}."
+
+
+def refused_of_log(numbers):
+    """The warning of `refusing`, of labels that were to tell of predictions."""
+    bought, refused = (
+        numbers.get("labels", f"labels_{name}", part="log").mean for name in ("bought", "refused")
+    )
+    return refusing(bought, refused, "equal predictions")
 
 
 def _each(numbers):
@@ -531,7 +585,7 @@ def bought_of_offers(numbers):
         )
     yield from _whether_reached(numbers, _PLAN, _BLANK)
     if of("labels_waiting") > 0:
-        yield f"{number(of('labels_waiting'), 0)} offers of collect.csv are still to be made."
+        yield f"{_left(of('labels_waiting'), 'offer', 'made')}."
     yield (
         "Put the offers and answers into the table, and the model learns from them; their file "
         "stays a log with known chances, by which any rule can be valued."

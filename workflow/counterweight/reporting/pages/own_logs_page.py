@@ -5,7 +5,12 @@ import math
 from counterweight.evaluation.log_values import users_in_words
 from counterweight.labeling.columns import condition_in_words
 from counterweight.reporting.numbers import Estimate
-from counterweight.reporting.pages.collected_page import EXPECTED, bought_of_log, planned_of_log
+from counterweight.reporting.pages.collected_page import (
+    EXPECTED,
+    bought_of_log,
+    planned_of_log,
+    refused_of_log,
+)
 from counterweight.reporting.pages.selection_page import gap_column
 from counterweight.reporting.pages.trust import REHEARSAL, rehearsed_parts
 from counterweight.reporting.sheets import (
@@ -414,7 +419,7 @@ def ranking_answer(numbers):
     if more:
         todo = ["Calibrate predictions that are too high or too low before their size is used."]
     more = (*(f"{text}." for text in said[1:]), *bought_of_log(numbers), *more)
-    return Answer(f"{said[0]}.", more, *cards, todo=todo)
+    return Answer(f"{said[0]}.", more, *cards, todo=todo, warning=refused_of_log(numbers))
 
 
 def _miscalibrated(numbers, line):

@@ -284,10 +284,16 @@ def test_offers_to_make_are_told_and_what_their_answers_say():
     (text,) = page.planned_of_offers(numbers(plan))
     assert "lists 200 people without an answer and the offer to make to each" in text
     assert "±0.270" in text and "(±0.410 if" in text and "±0.740 if offers and people" in text
+    assert page.answered_offers(numbers(plan)) is None
     found = of(labels_bought=180, labels_refused=5, labels_waiting=15)
+    assert [*page.planned_of_offers(numbers(plan + found))] == []
     first, silent, left, then = page.bought_of_offers(numbers(found))
     assert first.startswith("180 answers came back, too few") and then.startswith("Put the offers")
-    assert silent.startswith("5 people") and left.startswith("15 offers of collect.csv are still")
+    assert silent.startswith("5 offers were made and have no answer, and are taken to be like")
+    assert left.startswith("15 offers of collect.csv are still to be made")
+    silent = page.refused_of_offers(numbers(of(labels_bought=18, labels_refused=2)))
+    assert silent.startswith("2 of the 20 offers that were made (10 %) have no answer")
+    assert page.refused_of_offers(numbers(found)) == ""
     for name, value in (("best", 5.4), ("6", 5.13), ("10", 3.0)):
         place = {"metric": "revenue_collected", "part": name}
         found += [place | {"value": value, "standard_error": 0.1}]
@@ -295,5 +301,18 @@ def test_offers_to_make_are_told_and_what_their_answers_say():
     first, *_ = page.bought_of_offers(numbers(found))
     assert "bring 5.40 [5.20, 5.60] each" in first and "which had said 5.3" in first
     assert "of one offer for all 6 brings most, 5.13 [4.93, 5.33]" in first
+    assert "refuted" not in first
+    (best, single), step = page.answered_offers(numbers(found))
+    assert (best.value, single.value) == ("5.40", "5.13") and step == "Go by these answers."
+    # The model's claim lies outside of the interval of answers, and one offer for all inside.
+    other = [{"metric": "revenue_collected", "part": "7", "value": 5.45}]
+    other += [one | {"value": 6.5} if "claim" in one["metric"] else one for one in found]
+    first, *_ = page.bought_of_offers(numbers(other))
+    assert "which had said 6.500, which is refuted; of one offer for all 7 brings most" in first
+    _, step = page.answered_offers(numbers(other))
+    assert step == (
+        "Go by these answers, and not by the model's claim: 7 for everybody brings no less than an "
+        "offer for each."
+    )
     lines = [line.label for line in page.TRIED.lines(numbers(found))]
     assert lines == ["The best offer for each", "6 for everybody", "10 for everybody"]

@@ -3,6 +3,7 @@
 from counterweight.numerics.sensitivity import SPAN, TWICE
 from counterweight.reporting import blocks
 from counterweight.reporting.blocks import Card
+from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Points, Sheet, in_words, told
 from counterweight.reporting.study_page import Answer
 from counterweight.reporting.wording import amount, capital, count, number, percent, places_for
@@ -100,15 +101,14 @@ def _whether_reached(numbers, source, target, **place):
             yield f"{text} not reached: it is {size}" + (f", and {told}." if told else ".")
 
 
-def refusing(bought, refused, like="equal estimates", beyond="", asked_as="asked"):
+def refusing(bought, refused, like=" at equal estimates", who="rows that were asked", no="label"):
     """That many of those asked have no label, which leaves open what they are; else ""."""
     asked = bought + refused
     if not refused >= MANY * asked > 0:
         return ""
     return (
-        f"{number(refused, 0)} of the {number(asked, 0)} rows that were {asked_as} "
-        f"({percent(refused / asked, 0)}) have no label, and are taken to be like the others at "
-        f"{like}{beyond}."
+        f"{number(refused, 0)} of the {number(asked, 0)} {who} ({percent(refused / asked, 0)}) "
+        f"have no {no}, and are taken to be like the others{like}."
     )
 
 
@@ -193,7 +193,8 @@ def bought_answer(numbers, people, more, cards):
     asked = f" of {number(labels + refused, 0)} rows {way}" * bool(refused)
     text = f"By {number(labels, 0)} labels{asked or ' bought'} by design, {text}."
     test, told = [*_test(people)], [*_told(numbers, people, bought)]
-    warning = refusing(labels, refused, beyond=_beyond(people), asked_as=way)
+    like = f" at equal estimates{_beyond(people)}"
+    warning = refusing(labels, refused, like, f"rows that were {way}")
     todo = [*planned_next(numbers, people)] or [_EXPLORE_ON if exploring else _NEXT]
     todo = [_AGAIN, *todo] if warning and not exploring else todo
     points = [
@@ -383,7 +384,7 @@ def refused_of_log(numbers):
     bought, refused = (
         numbers.get("labels", f"labels_{name}", part="log").mean for name in ("bought", "refused")
     )
-    return refusing(bought, refused, "equal predictions")
+    return refusing(bought, refused, " at equal predictions")
 
 
 def _each(numbers):
@@ -528,7 +529,7 @@ UNTOLD = Sheet(
 def planned_of_offers(numbers):
     """Sentences on the offers to make."""
     count = numbers.get(_PLAN, "labels_planned", _BLANK)
-    if not count.known:
+    if not count.known or numbers.get(_PLAN, "labels_bought", _BLANK).known:
         return
     expected = _half(numbers, "planned", _PLAN, _BLANK)
     budget = numbers.get(_PLAN, "labels_budget", _BLANK).mean
@@ -554,42 +555,76 @@ def bought_of_offers(numbers):
 
     if not numbers.get(_PLAN, "labels_bought", _BLANK).known:
         return
-    best = numbers.get(_PLAN, "revenue_collected", _BLANK, part="best")
+    best, claimed, (name, single) = _earned(numbers)
     if best.known:
-        claimed = numbers.get(_PLAN, "collected_claim", _BLANK, part="best").mean
-        singles = {
-            name: numbers.get(_PLAN, "revenue_collected", _BLANK, part=name)
-            for name in _offers(numbers)
-            if name != "best"
-        }
+        verdict = "" if best.low <= claimed <= best.high else ", which is refuted"
         text = (
             f"By {number(of('labels_bought'), 0)} answers to offers that were drawn, people "
             "without an answer bring "
             f"{in_words(best, numbers.measure('revenue_collected'))} each with the offer that the "
-            f"model has for the best of those tried, which had said {amount(claimed)}"
+            f"model has for the best of those tried, which had said {amount(claimed)}{verdict}"
         )
-        if singles:
-            name = max(singles, key=lambda one: singles[one].mean)
-            told = in_words(singles[name], numbers.measure("revenue_collected"))
+        if name:
+            told = in_words(single, numbers.measure("revenue_collected"))
             text += f"; of one offer for all {name} brings most, {told}"
-        yield f"{text}. It rests on the known chances of offers, and on no model."
+        yield f"{text}."
+        yield "That rests on the known chances of offers, and on no model."
     else:
         yield (
             f"{number(of('labels_bought'), 0)} answers came back, too few of them to the best "
             "offers to say what these earn."
         )
-    if of("labels_refused") > 0:
-        yield (
-            f"{number(of('labels_refused'), 0)} people who were made an offer gave no answer, and "
-            "are taken to be like the others."
-        )
+    if of("labels_refused") > 0 and not refused_of_offers(numbers):
+        yield f"{_unlabeled(of('labels_refused'), 'offer', 'was made and has no answer')}."
     yield from _whether_reached(numbers, _PLAN, _BLANK)
     if of("labels_waiting") > 0:
-        yield f"{_left(of('labels_waiting'), 'offer', 'made')}."
+        expected = _half(numbers, "planned", _PLAN, _BLANK)
+        more = f": with all of them the half-width is expected to be {expected}" if expected else ""
+        yield f"{_left(of('labels_waiting'), 'offer', 'made')}{more}."
     yield (
         "Put the offers and answers into the table, and the model learns from them; their file "
         "stays a log with known chances, by which any rule can be valued."
     )
+
+
+def _earned(numbers):
+    """What the best offers bring by answers and by the model, and the one for all that brings most,
+    its name and an Estimate."""
+    found = {
+        name: numbers.get(_PLAN, "revenue_collected", _BLANK, part=name)
+        for name in _offers(numbers)
+    }
+    best = found.pop("best", Estimate())
+    claimed = numbers.get(_PLAN, "collected_claim", _BLANK, part="best").mean
+    name = max(found, key=lambda one: found[one].mean, default="")
+    return best, claimed, (name, found.get(name))
+
+
+def refused_of_offers(numbers):
+    """The warning of `refusing`, of offers that were made."""
+    bought, refused = (
+        numbers.get(_PLAN, f"labels_{name}", _BLANK).mean for name in ("bought", "refused")
+    )
+    return refusing(bought, refused, "", "offers that were made", "answer")
+
+
+def answered_offers(numbers):
+    """Cards and steps where answers to offers that were drawn have the last word; else None."""
+    best, claimed, (name, single) = _earned(numbers)
+    if not best.known:
+        return None
+    measure = numbers.measure("revenue_collected")
+    note = f"with the best offers, of people without an answer; the model said {amount(claimed)}"
+    cards = [Card("Revenue a person, by answers", *told(best, measure), note)]
+    todo = ["Go by these answers"]
+    if not best.low <= claimed <= best.high:
+        todo = ["Go by these answers, and not by the model's claim"]
+    if name:
+        note = f"with {name} for everybody"
+        cards.append(Card("One offer for all, by answers", *told(single, measure), note))
+        if single.mean >= best.mean:
+            todo.append(f"{name} for everybody brings no less than an offer for each")
+    return cards, f"{': '.join(todo)}."
 
 
 def _offers(numbers):

@@ -10,7 +10,13 @@ import pandas as pd
 
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
-from counterweight.reporting.pages.collected_page import TRIED, bought_of_offers, planned_of_offers
+from counterweight.reporting.pages.collected_page import (
+    TRIED,
+    answered_offers,
+    bought_of_offers,
+    planned_of_offers,
+    refused_of_offers,
+)
 from counterweight.reporting.pages.own_offers import (
     DRAWN,
     LEVELS,
@@ -187,13 +193,23 @@ def answer(numbers):
     if paid:  # a table of one's own: what its file of offers is expected to bring leads
         limits = (*optimism(numbers), *at_an_end(numbers), *pooled_levels(numbers))
         texts = (*warnings, paid, first, *limits, *random)
-    bought = (*bought_of_offers(numbers), *planned_of_offers(numbers))
+    bought, todo = (*bought_of_offers(numbers), *planned_of_offers(numbers)), ()
+    if paid:
+        todo = tuple(next_steps(numbers))
+    if paid and (found := answered_offers(numbers)):  # answers come before the model's claim
+        claim = f"By the model alone: {paid[0].lower()}{paid[1:]}"
+        texts, bought = (*warnings, bought[0], claim, first, *limits, *random), bought[1:]
+        known, step = found
+        kept = ("With past offers", "Revenue a person, within the limits")
+        totals = (*known, *(one for one in totals if one.label in kept))
+        todo = (step, *todo[1:])
     said = [text for text in (*texts, *bought, *within_limits(numbers)) if text]
     if warning and said[0] == warning:
         points = predicted(numbers, line, others)
     rest = (*earned, compared) if paid else ()
-    todo = tuple(next_steps(numbers)) if paid else ()
-    return Answer(said[0], said[1:], totals or cards, points, rest, todo) if said else None
+    warned = refused_of_offers(numbers)
+    told = totals or cards, points, rest, todo
+    return Answer(said[0], said[1:], *told, warning=warned) if said else None
 
 
 def predicted(numbers, line, others):

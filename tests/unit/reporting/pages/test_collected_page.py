@@ -249,11 +249,21 @@ def test_people_to_ask_for_their_group_are_told_and_what_came_of_it():
     found = of(labels_bought=290, labels_refused=6, labels_waiting=4, confidence_collected=0.95)
     found += of(disclosivity_collected=0.15, collected_at_most=0.24, collected_at_worst=0.29)
     found += of(imbalance_before_collected=0.3, imbalance_collected=0.1)
-    first, groups, silent, left = page.bought_of_filter(numbers(found + of(certified_collected=1)))
+    certified = numbers(plan + found + of(certified_collected=1))
+    first, groups, silent, left = page.bought_of_filter(certified)
     assert first.startswith("Certified for people who told no group, too: by 290 of them")
     assert "at most 0.240" in first and "(found: 0.150)" in first and "95.0 %" in first
     assert "0.300, and 0.100 among those" in groups and "6 people" in silent and "0.290" in silent
-    assert left.startswith("4 people of collect.csv are still to be asked")
+    assert left.startswith("4 people of collect.csv are still to be asked: with all of them a leaf")
+    assert (
+        left.endswith("at most 0.210.") and [*page.planned_of_filter(numbers(plan + found))] == []
+    )
+    assert page.refused_of_filter(numbers(found)) == ""
+    many = of(labels_bought=3, labels_refused=1, collected_at_worst=0.29)
+    assert page.refused_of_filter(numbers(many)) == (
+        "1 of the 4 people who were asked (25 %) have no answer, and are taken to be like the others "
+        "of their leaf; whatever their groups are, a leaf tells at most 0.290."
+    )
     first, *_ = page.bought_of_filter(numbers(found + of(certified_collected=0)))
     assert first.startswith("Not certified for people who told no group: by 290 of them")
     first, *_ = page.bought_of_filter(numbers(found))
@@ -273,6 +283,22 @@ def test_who_told_one_of_two_groups_is_not_said_to_have_told_none(columns, told)
         assert f"ertified for people who told {told}" in next(page.bought_of_filter(known))
         (card,) = page.card_of_asked(known)
         assert f"people who told {told}; confidence 95.0 %" in card.note
+
+
+def test_shares_of_all_name_who_told_and_those_asked_tell_of_the_others():
+    pairs = [("east", "are east"), ("west", "are west")]
+    assert page.among_asked(numbers(), pairs) == page.who_told(numbers()) == ""
+    shares = [
+        {"metric": f"share_{when}_collected", "part": "east", "value": value}
+        for when, value in (("before", 0.25), ("after", 0.314))
+    ]
+    known = numbers(shares + of(labels_bought=300))
+    told = "; of those who told no group, by 300 who were asked, 31.4 % are east (25.0 % of all of them)"
+    assert page.among_asked(known, pairs) == told
+    dropped = [{"metric": "rows_dropped", "target": "", "value": 12.0}]
+    made = metrics_table("mine", "labels", dropped).to_pandas()
+    known = StudyNumbers("mine", known.plan, pd.concat([known.metrics, made]))
+    assert page.who_told(known) == " who told their group"
 
 
 def test_offers_to_make_are_told_and_what_their_answers_say():

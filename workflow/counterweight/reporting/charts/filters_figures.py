@@ -508,7 +508,11 @@ def draw_certificate(study):
         panel.line("limit", ends, forms.LIMIT, bars=False)
     found = study.get(source, "collected_at_most", target)
     if found.known:
-        at = study.get(source, "labels_bought", target).mean
+        bought, refused, waiting = (
+            study.get(source, f"labels_{name}", target).mean
+            for name in ("bought", "refused", "waiting")
+        )
+        at = bought + refused
         look = forms.Look(forms.RED, "X", "none")
         panel.line("reached", [(at, found.mean)], look, bars=False, markersize=7)
     panel.ax.set_xlim(left=0)
@@ -518,7 +522,7 @@ def draw_certificate(study):
     title = f"With {count} people asked the bound is expected to be {planned}"
     if found.known:
         title = f"With {number(at, 0)} people asked the bound is {number(found.mean, 3)}"
-        title += f"; {planned} was expected with {count}"
+        title += f"; with all {count} {planned} is expected" * bool(waiting)
     return canvas.drawing(
         title, "Expected bound of what the filter tells, by number of people asked"
     )

@@ -6,7 +6,15 @@ from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Points, Sheet, in_words, told
 from counterweight.reporting.study_page import Answer
-from counterweight.reporting.wording import amount, capital, count, number, percent, places_for
+from counterweight.reporting.wording import (
+    amount,
+    capital,
+    count,
+    listing,
+    number,
+    percent,
+    places_for,
+)
 
 _PLAN, _GIVEN, _BLANK = "collect", "delivered", "unlabeled"
 ENDS = ("low", "high")
@@ -112,20 +120,20 @@ def refusing(bought, refused, like=" at equal estimates", who="rows that were as
     )
 
 
-def _unlabeled(refused, whom="row", why="was drawn and has no label"):
+def _unlabeled(refused, whom="row", why="was drawn and has no label", several=None):
     """``2 rows were drawn and have no label, and are taken to be like the others``"""
     said = f"{why}, and is taken"
     if refused != 1:
         said = (
             said.replace("was ", "were ").replace("has ", "have ").replace("is taken", "are taken")
         )
-    return f"{_count(refused, whom)} {said} to be like the others"
+    return f"{_count(refused, whom, several)} {said} to be like the others"
 
 
-def _left(waiting, whom="row", done="labeled"):
+def _left(waiting, whom="row", done="labeled", several=None):
     """``2 rows of collect.csv are still to be labeled``"""
-    several = "is" if waiting == 1 else "are"
-    return f"{_count(waiting, whom)} of collect.csv {several} still to be {done}"
+    verb = "is" if waiting == 1 else "are"
+    return f"{_count(waiting, whom, several)} of collect.csv {verb} still to be {done}"
 
 
 def _count(size, noun, several=None):
@@ -433,13 +441,36 @@ def not_told(numbers):
     return "no group" if one else "not all their groups"
 
 
+def who_told(numbers):
+    """`` who told their group``, where shares are of some of the people; else ""."""
+    untold = numbers.get("labels", "rows_dropped", "").mean
+    if not untold > 0:
+        return ""
+    return " who told their group" + "s" * (not_told(numbers) != "no group")
+
+
+def among_asked(numbers, groups):
+    """Shares of groups, pairs of a part and words, of those who did not tell them, by those of
+    them who were asked; "" before."""
+    bought, shares = numbers.get(_PLAN, "labels_bought", _BLANK), []
+    for part, words in groups:
+        after, before = (
+            numbers.get(_PLAN, f"share_{when}_collected", _BLANK, part=part)
+            for when in ("after", "before")
+        )
+        if after.known and before.known:
+            shares.append(f"{percent(after.mean)} {words} ({percent(before.mean)} of all of them)")
+    who = f"of those who told {not_told(numbers)}, by {number(bought.mean, 0)} who were asked, "
+    return f"; {who}{listing(shares)}" if shares else ""
+
+
 def planned_of_filter(numbers):
     """Sentences on the people to ask for their group."""
     known = {
         name: numbers.get(_PLAN, name, _BLANK)
         for name in ("labels_planned", "planned_disclosivity", "planned_certified")
     }
-    if not known["labels_planned"].known:
+    if not known["labels_planned"].known or numbers.get(_PLAN, "labels_bought", _BLANK).known:
         return
     low, high = (
         number(numbers.get(_PLAN, "planned_disclosivity", _BLANK, variable=end).mean, 3)
@@ -483,14 +514,27 @@ def bought_of_filter(numbers):
         f"Among them the imbalance is {number(before, 3)}, and {number(after, 3)} among those of "
         "them whom the filter accepts."
     )
-    if of("labels_refused") > 0:
-        yield (
-            f"{number(of('labels_refused'), 0)} people who were asked left a blank, and are taken "
-            "to be like the others of their leaf; whatever their groups are, a leaf tells at most "
-            f"{number(of('collected_at_worst'), 3)}."
-        )
+    if of("labels_refused") > 0 and not refused_of_filter(numbers):
+        one = "person", "was asked and has left a blank", "people"
+        yield f"{_unlabeled(of('labels_refused'), *one)}{_of_leaf(numbers)}."
     if of("labels_waiting") > 0:
-        yield f"{number(of('labels_waiting'), 0)} people of collect.csv are still to be asked."
+        yield (
+            f"{_left(of('labels_waiting'), 'person', 'asked', 'people')}: with all of them a leaf is "
+            f"expected to be shown to tell at most {number(of('planned_disclosivity'), 3)}."
+        )
+
+
+def _of_leaf(numbers):
+    worst = numbers.get(_PLAN, "collected_at_worst", _BLANK).mean
+    return f" of their leaf; whatever their groups are, a leaf tells at most {number(worst, 3)}"
+
+
+def refused_of_filter(numbers):
+    """The warning of `refusing`, of people who were asked for their group."""
+    bought, refused = (
+        numbers.get(_PLAN, f"labels_{name}", _BLANK).mean for name in ("bought", "refused")
+    )
+    return refusing(bought, refused, _of_leaf(numbers), "people who were asked", "answer")
 
 
 def card_of_asked(numbers):

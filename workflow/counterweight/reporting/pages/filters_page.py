@@ -4,13 +4,7 @@ import math
 
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
-from counterweight.reporting.pages.collected_page import (
-    UNTOLD,
-    bought_of_filter,
-    card_of_asked,
-    not_told,
-    planned_of_filter,
-)
+from counterweight.reporting.pages import collected_page
 from counterweight.reporting.pages.trust import REHEARSAL
 from counterweight.reporting.sheets import (
     Bound,
@@ -487,25 +481,34 @@ def of_delivered(numbers, about):
         first = numbers.get("labels", "group_share", "test", **line.place).mean
         groups.append((first, line, share, wanted(numbers, line).mean))
     # The rarest groups are what a filter is for.
+    groups = sorted(groups, key=lambda one: one[0])[:MOST_GROUPS]
+    asked = [(line.place["part"], _are(numbers, line)) for _, line, *_ in groups]
+    asked, who = collected_page.among_asked(numbers, asked), collected_page.who_told(numbers)
+    who, whole = f"{who} and" * bool(who), "all who told" if who else "all"
     groups = [
-        f"{percent(share)} {_are(numbers, line)} ({percent(first)} of all, {percent(aim)} wanted)"
-        for first, line, share, aim in sorted(groups, key=lambda one: one[0])[:MOST_GROUPS]
+        f"{percent(share)} {_are(numbers, line)} ({percent(first)} of {whole}, {percent(aim)} wanted)"
+        for first, line, share, aim in groups
     ]
-    sentence = f"Of the people whom the filter accepts {listing(groups)}"
+    sentence = f"Of the people{who} whom the filter accepts {listing(groups)}"
     sentence = f"{sentence if groups else 'The filter accepts people'}: "
     sentence += f"the imbalance falls from {number(before, 3)} to {number(reached, 3)}, and nobody "
-    sentence += f"is asked for {columns}."
+    sentence += f"{'who applies ' * bool(asked)}is asked for {columns}{asked}."
     if not reached < before:
         sentence = (
             f"The filter does not make {columns} more balanced on rows that were held out: the "
-            f"imbalance is {number(reached, 3)}, and {number(before, 3)} among all."
+            f"imbalance is {number(reached, 3)}, and {number(before, 3)} among {whole}."
         )
     level = f"confidence {percent(confidence, 0)}"
-    untold = [*card_of_asked(numbers)]
+    untold = [*collected_page.card_of_asked(numbers)]
     asked_for, like = bool(untold), "those who told their group" if untold else "these"
     cards = [
         Card("Accepted", percent(rate), "", f"one of {number(1 / rate, 1)} people" * (rate > 0)),
-        Card("Imbalance of the accepted", number(reached, 3), "", f"{number(before, 3)} among all"),
+        Card(
+            "Imbalance of the accepted",
+            number(reached, 3),
+            "",
+            f"{number(before, 3)} among {whole}",
+        ),
         Card(
             ("Certificate" if certified == 1 else "No certificate") + " by who told" * asked_for,
             f"≤ {number(bound, 3)}",
@@ -528,8 +531,8 @@ def of_delivered(numbers, about):
         f"{level}. It was not fitted to the rows that show this.",
         *_released(numbers, bound),
         *_untold_groups(numbers),
-        *bought_of_filter(numbers),
-        *planned_of_filter(numbers),
+        *collected_page.bought_of_filter(numbers),
+        *collected_page.planned_of_filter(numbers),
     )
     todo = (
         "Give people who apply to the filter: name their file under score in the config and run it "
@@ -539,7 +542,8 @@ def of_delivered(numbers, about):
     rest = (f"It is {about.label}, fitted on one half of the rows; the other half judged it.",)
     points = [("among all", Estimate(before), ""), ("accepted", Estimate(reached), "main")]
     points = Points(points, "distance of shares from the target")
-    return Answer(sentence, more, cards, points, rest, todo)
+    warning = collected_page.refused_of_filter(numbers)
+    return Answer(sentence, more, cards, points, rest, todo, warning=warning)
 
 
 def _released(numbers, bound):
@@ -581,8 +585,8 @@ def _next_to_ask(numbers):
     )
     if untold > 0 and not known:
         yield (
-            f"{number(untold, 0)} people told {not_told(numbers)}, and may be others than those "
-            "who told. "
+            f"{number(untold, 0)} people told {collected_page.not_told(numbers)}, and may be "
+            "others than those who told. "
             "collect: {budget: 300} says whom of them to ask, so that the bound is one for them."
         )
 
@@ -686,7 +690,7 @@ def newcomers(numbers):
 PAGE = StudyPage(
     answer=answer,
     question=question,
-    sheets=(UNTOLD, OVERVIEW, EQUAL, GROUPS, CLASSIFIERS),
+    sheets=(collected_page.UNTOLD, OVERVIEW, EQUAL, GROUPS, CLASSIFIERS),
     trust=(*REHEARSAL, newcomers, trust),
     details=(OTHERS, BOUNDS, PROXIES),
 )

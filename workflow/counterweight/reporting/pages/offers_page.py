@@ -198,7 +198,7 @@ def answer(numbers):
         todo = tuple(next_steps(numbers))
     if paid and (found := answered_offers(numbers)):  # answers come before the model's claim
         claim = f"By the model alone: {paid[0].lower()}{paid[1:]}"
-        texts, bought = (*warnings, bought[0], claim, first, *limits, *random), bought[1:]
+        texts, bought = (*warnings, *bought[:2], claim, first, *limits, *random), bought[2:]
         known, step = found
         kept = ("With past offers", "Revenue a person, within the limits")
         totals = (*known, *(one for one in totals if one.label in kept))

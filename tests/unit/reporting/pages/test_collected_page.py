@@ -261,8 +261,8 @@ def test_people_to_ask_for_their_group_are_told_and_what_came_of_it():
     assert page.refused_of_filter(numbers(found)) == ""
     many = of(labels_bought=3, labels_refused=1, collected_at_worst=0.29)
     assert page.refused_of_filter(numbers(many)) == (
-        "1 of the 4 people who were asked (25 %) have no answer, and are taken to be like the others "
-        "of their leaf; whatever their groups are, a leaf tells at most 0.290."
+        "1 of the 4 people who were asked (25 %) have no answer, and are taken to be like the "
+        "others of their leaf; whatever their groups are, a leaf tells at most 0.290."
     )
     first, *_ = page.bought_of_filter(numbers(found + of(certified_collected=0)))
     assert first.startswith("Not certified for people who told no group: by 290 of them")
@@ -293,8 +293,8 @@ def test_shares_of_all_name_who_told_and_those_asked_tell_of_the_others():
         for when, value in (("before", 0.25), ("after", 0.314))
     ]
     known = numbers(shares + of(labels_bought=300))
-    told = "; of those who told no group, by 300 who were asked, 31.4 % are east (25.0 % of all of them)"
-    assert page.among_asked(known, pairs) == told
+    told = "; of those who told no group, by 300 who were asked, 31.4 % are east"
+    assert page.among_asked(known, pairs) == f"{told} (25.0 % of all of them)"
     dropped = [{"metric": "rows_dropped", "target": "", "value": 12.0}]
     made = metrics_table("mine", "labels", dropped).to_pandas()
     known = StudyNumbers("mine", known.plan, pd.concat([known.metrics, made]))

@@ -486,8 +486,8 @@ def of_delivered(numbers, about):
     asked, who = collected_page.among_asked(numbers, asked), collected_page.who_told(numbers)
     who, whole = f"{who} and" * bool(who), "all who told" if who else "all"
     groups = [
-        f"{percent(share)} {_are(numbers, line)} ({percent(first)} of {whole}, {percent(aim)} wanted)"
-        for first, line, share, aim in groups
+        f"{percent(share)} {_are(numbers, at)} ({percent(first)} of {whole}, {percent(aim)} wanted)"
+        for first, at, share, aim in groups
     ]
     sentence = f"Of the people{who} whom the filter accepts {listing(groups)}"
     sentence = f"{sentence if groups else 'The filter accepts people'}: "

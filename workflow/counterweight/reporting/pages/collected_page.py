@@ -519,8 +519,8 @@ def bought_of_filter(numbers):
         yield f"{_unlabeled(of('labels_refused'), *one)}{_of_leaf(numbers)}."
     if of("labels_waiting") > 0:
         yield (
-            f"{_left(of('labels_waiting'), 'person', 'asked', 'people')}: with all of them a leaf is "
-            f"expected to be shown to tell at most {number(of('planned_disclosivity'), 3)}."
+            f"{_left(of('labels_waiting'), 'person', 'asked', 'people')}: with all of them a leaf "
+            f"is expected to be shown to tell at most {number(of('planned_disclosivity'), 3)}."
         )
 
 

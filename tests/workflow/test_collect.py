@@ -340,7 +340,11 @@ def test_people_are_asked_for_their_group_and_a_filter_has_a_bound_for_them(copi
     assert ("Certified for people who told no group" in page) == ("**Certified" in card)
     groups = re.findall(r"^\| (\w+) \| ([\d.]+) % .*?\| ([\d.]+) % ", card, re.MULTILINE)
     text = re.sub(r"<[^>]+>|\s", " ", page)  # also the blank that holds a unit
-    assert f"With 300 people asked the bound is {bound}; " in " ".join(text.split())
+    said = " ".join(text.split())
+    assert f"With 300 people asked the bound is {bound}" in said
+    # All are back: nothing is expected of them, and those who told are not all people.
+    assert "is expected" not in said and "of the people who told no group" not in said
+    assert "of all who told, " in said and "; of those who told no group, by 300 who were" in said
     for group, *shares in groups:
         for when, share in zip(("before", "after"), shares, strict=True):
             assert share == f"{100 * told[f'share_{when}_collected', group, '']:.1f}"

@@ -626,8 +626,9 @@ def bought_of_offers(numbers):
         more = f": with all of them the half-width is expected to be {expected}" if expected else ""
         yield f"{_left(of('labels_waiting'), 'offer', 'made')}{more}."
     yield (
-        "Put the offers and answers into the table, and the model learns from them; their file "
-        "stays a log with known chances, by which any rule can be valued."
+        "Put the offers and answers into the table, and the model learns from them; with "
+        "offer_chance of plan.parquet as propensity, and one over chance there as weight, they are "
+        "a log by which any rule can be valued."
     )
 
 

@@ -26,7 +26,7 @@ a log (`rehearse_log`)
     Users, or rows, are drawn with replacement, with chances by which the weights of every policy
     average 1; the reward of a row is that of a row whose reward is expected to be about the same,
     and rows without one are dropped again at their rate. ``outcome``: odds of a reward of the rows
-    that were logged are Γ times those that the same choices have otherwise.
+    that were logged (not 0, or above the mean) are Γ times those of the same choices otherwise.
 offers (`rehearse_offers`)
     People and their offers as they are; answers by the delivered model.
 groups of a filter (`rehearse_filter`)

@@ -188,19 +188,18 @@ def test_numbers_are_told_by_the_other_half_and_a_class_that_is_alone_is_sure():
     assert (alone == [0.0, 1.0, 0.0]).all()
 
 
-@pytest.mark.parametrize("gamma", [1.0, 0.5])
-def test_numbers_of_donors_are_tilted_by_their_deviations(gamma):
-    """Of two values a and b the odds of b move by gamma to the power of their gap in sds."""
+@pytest.mark.parametrize("gamma", [1.0, 0.5, 2.0])
+@pytest.mark.parametrize(("low", "high"), [(2.0, 6.0), (0.0, 4.0), (0.0, 400.0)])
+def test_odds_of_a_reward_that_is_a_number_move_by_gamma_however_far_it_reaches(gamma, low, high):
+    """Of a reward that is not 0; above the mean, where none is 0."""
     rng = np.random.default_rng(3)
-    reward = np.tile([2.0, 2.0, 2.0, 6.0], 500)
-    times = np.where(reward == 6.0, 2.0, 1.0)
-    mean, draw = donors(np.full(2000, 0.3), reward, times, gamma, rng, least=600)
-    assert mean == pytest.approx(np.full(2000, (3 * 2 + 2 * 6) / 5))
-    found = reward[draw(np.zeros(ROWS, int))]
-    sd = np.sqrt((3 * 1.6**2 + 2 * 2.4**2) / 5)
-    odds = 2 / 3 * gamma ** (4 / sd)
-    share = odds / (1 + odds)
-    assert (found == 6).mean() == pytest.approx(share, abs=4 * np.sqrt(0.25 / ROWS))
+    reward = np.tile([low, low, low, high], 500)
+    times = np.where(reward == high, 2.0, 1.0)
+    mean, draw = donors(np.full(2000, 0.3), reward, times, gamma, rng, least=400)
+    assert mean == pytest.approx(np.full(2000, (3 * low + 2 * high) / 5))
+    odds = 2 / 3 * gamma
+    found = reward[draw(np.zeros(ROWS, int))] == high
+    assert found.mean() == pytest.approx(odds / (1 + odds), abs=4 * np.sqrt(0.25 / ROWS))
 
 
 def test_bins_of_donors_have_the_rewarded_rows_that_are_asked_for():

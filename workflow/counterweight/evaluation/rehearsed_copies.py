@@ -121,8 +121,8 @@ def donors(expected, reward, times, gamma, rng, least=30, most=20):
     Rows are in bins of about the same expected reward, each with `least` rewarded rows or more, at
     most `most` bins; not rewarded are those of the reward that counts most, of equals the lowest.
     Gives the mean reward (n,) of each row's bin, and ``draw(rows)``: a row of the same bin for
-    each, as often as it counts, times ``gamma`` to the power of its reward where that is 0 or 1,
-    else of its deviations from the mean.
+    each, as often as it counts, times ``gamma`` where it has a reward: one that is not 0, or above
+    the mean where none is 0. So odds are ``gamma`` times as much, however far rewards reach.
     """
     kinds, kind = np.unique(reward, return_inverse=True)
     usual = np.argmax(np.bincount(kind, times))
@@ -132,9 +132,8 @@ def donors(expected, reward, times, gamma, rng, least=30, most=20):
     place = np.searchsorted(edges, expected, side="right")
     order, start = np.argsort(place, kind="stable"), np.zeros(len(edges) + 2, int)
     start[1:] = np.cumsum(np.bincount(place, minlength=len(edges) + 1))
-    binary, mean = np.isin(reward, (0, 1)).all(), np.average(reward, weights=times)
-    scale = 1.0 if binary else np.sqrt(np.average((reward - mean) ** 2, weights=times))
-    counted = times * gamma ** ((reward - (0 if binary else mean)) / max(scale, 1e-300))
+    has = reward != 0 if (reward == 0).any() else reward > np.average(reward, weights=times)
+    counted = times * np.where(has, gamma, 1.0)
     means, totals = np.zeros(len(start) - 1), np.r_[0.0, np.cumsum(counted[order])]
     for at in range(len(means)):
         own = order[start[at] : start[at + 1]]

@@ -177,6 +177,10 @@ def test_many_who_gave_no_answer_are_told_by_the_first_sentence(refused, many):
     assert found.sentence.startswith(f"By 60 labels of {asked} rows asked by design, ")
     assert found.cards[0].note == f"of {asked} asked among the 300 rows without an outcome"
     told = " ".join((*found.more, *found.rest))
+    # Of a file without a plan nobody knows whether rows were asked.
+    alone = People(numbers(), labels=60, refused=refused)
+    alone = page.bought_answer(alone.numbers, alone, (), ())
+    assert alone.sentence.startswith(f"By 60 labels of {asked} rows drawn by design, ")
     if many:
         assert found.warning.startswith(f"{refused} of the {asked} rows that were asked (")
         assert "whatever they are, in [worst rate_bounds_collected]." in found.warning

@@ -197,7 +197,7 @@ def bought_answer(numbers, people, more, cards):
         text += f"; missing at random had said {at_random}"
     labels, refused = bought["labels"], bought["refused"]
     exploring = numbers.get(_PLAN, "explore_drawn", _BLANK).known
-    way = "drawn" if exploring else "asked"
+    way = "asked" if numbers.get(_PLAN, "labels_planned", _BLANK).known else "drawn"
     asked = f" of {number(labels + refused, 0)} rows {way}" * bool(refused)
     text = f"By {number(labels, 0)} labels{asked or ' bought'} by design, {text}."
     test, told = [*_test(people)], [*_told(numbers, people, bought)]

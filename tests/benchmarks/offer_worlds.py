@@ -19,6 +19,12 @@ How often a capacity is kept by the fit of one method, which is not compared wit
 coins of 500 and of 3,000 new people, with capacities of .25, .6 and .9 of what the best offers are
 expected to bring; the least over the worlds, what is used and expected of the capacity, and mean
 and deviation of what is used over what is expected.
+
+    python tests/benchmarks/offer_worlds.py --told offer_boosting [--worlds 4] [--by strongly] ...
+
+How far what the offers of one method are told to bring is off, by how much prices went by the
+columns (`BY`): true revenue of a new person, the best possible one, the claim and what is told over
+the truth, how often its interval holds the truth, and the chance that capacities are kept.
 """
 
 import argparse
@@ -46,7 +52,9 @@ from scipy.stats import norm
 
 LOW, HIGH = 5.0, 45.0
 NEW, CONFIDENCE = 5000, 0.95
-WORLDS = ("smooth", "categories", "many", "segments", "levels", "noise")
+WORLDS = ("smooth", "categories", "many", "segments", "levels", "noise", "boxes")
+#: Correlation of the normal score of a price with what the columns say, where they make prices.
+BY = {"random": 0.0, "weakly": 0.45, "strongly": 0.9}
 
 
 def _people(rows, rng):
@@ -78,6 +86,8 @@ def a_world(name, rng):
     }
     cells = {(a, b): 3 * rng.normal() for a in table["town"] for b in table["plan"]}
     waves = rng.normal(size=3)
+    if name == "boxes":  # Eight of them, which three cuts make.
+        cuts, high = rng.normal(size=3) * 0.4, 8 * rng.normal(size=(2, 2, 2))
 
     def of(frame):
         level = {
@@ -99,6 +109,10 @@ def a_world(name, rng):
         elif name == "segments":
             rich = (age + use > 0.5).astype(float)
             worth, slope = 18 + 18 * rich + level["town"], 0.2 + 0.2 * rich
+        elif name == "boxes":
+            own = zip((age, use, size), cuts, strict=True)
+            box = tuple((values > cut).astype(int) for values, cut in own)
+            worth, slope = 25 + high[box], slope + 0.05
         else:
             worth = np.full(len(frame), 25.0)
         return np.clip(worth, 0, 60), slope
@@ -106,10 +120,33 @@ def a_world(name, rng):
     return of
 
 
-def drawn(name, rows, rng, world, single=None):
+def a_seller(rng, by):
+    """Prices by the columns: function of people, what they find it worth, and a generator.
+
+    Who finds it worth more is asked for more, in most worlds, beside what nobody buys by.
+    """
+    part, angle, towns = rng.uniform(-0.3, 0.95), rng.uniform(0, 2 * np.pi), rng.normal(size=6)
+
+    def standard(values):
+        return (values - values.mean()) / max(values.std(), 1e-9)
+
+    def of(frame, worth, rng):
+        town = frame["town"].str.removeprefix("town").astype(int).to_numpy()
+        other = frame["age"] * np.cos(angle) + frame["use"] * np.sin(angle) + towns[town]
+        score = part * standard(worth) + np.sqrt(1 - part**2) * standard(other.to_numpy())
+        chance = np.sqrt(1 - BY[by] ** 2) * rng.normal(size=len(frame))
+        share = norm.cdf(BY[by] * standard(score) + chance)
+        return (LOW + (HIGH - LOW) * share).round(2)
+
+    return of
+
+
+def drawn(name, rows, rng, world, seller=None):
     frame = _people(rows, rng)
     worth, slope = world(frame)
     price = rng.uniform(LOW, HIGH, rows).round(2)
+    if seller is not None:
+        price = seller(frame, worth, rng)
     if name == "levels":
         price = np.round((price - LOW) / 5) * 5 + LOW
     chance = expit(slope * (worth - price))
@@ -264,6 +301,42 @@ def capacities(name, count, rows, one):
     print(told.round(3).to_string(), flush=True)
 
 
+def told_of(name, rows, seed, one, by):
+    """What the offers of a method are told to bring in one world, and what is true."""
+    rng, fresh, _, other = np.random.default_rng([seed, WORLDS.index(name), 77]).spawn(4)
+    world, seller = a_world(name, rng), a_seller(other, by)
+    frame, price, bought, *_ = drawn(name, rows, rng, world, seller)
+    people, _, _, worth, slope = drawn(name, 1000, fresh, world, seller)
+    saved = fitted_alone(frame, price, bought, np.random.default_rng(seed), one)
+    offers, expected = saved.optimal_offers(people), saved.expected(people)
+    best = offers["best_offer"].to_numpy(float)
+    ideal = -optimal_offer(-worth, slope, -HIGH, -LOW, (0.0, -1.0))
+    truth, possible = (
+        float((expit(slope * (worth - asked)) * asked).mean()) for asked in (best, ideal)
+    )
+    found = {"truth": truth, "possible": possible}
+    found["claim"] = offers["best_revenue"].mean() / truth - 1
+    found["told"] = expected.value / truth - 1
+    found["held"] = float(expected.low <= truth <= expected.high)
+    for size, part in ((500, 0.6), (1000, 0.25), (1000, 0.9)):
+        capacity = round(part * offers["best_p"][:size].sum())
+        own, _ = saved.allot(people[:size], capacity=capacity, confidence=CONFIDENCE)
+        given = own["offer"].to_numpy(float)
+        p = expit(slope[:size] * (worth[:size] - given))
+        p = np.where(np.isnan(given), 0.0, p)
+        kept = norm.cdf((capacity + 0.5 - p.sum()) / np.sqrt((p * (1 - p)).sum()))
+        found[f"kept {size} {part}"] = kept
+    return found
+
+
+def told(name, count, rows, one, by):
+    """A line of means over worlds of one name whose prices go by the columns as `by` says."""
+    table = pd.DataFrame([told_of(name, rows, seed, one, by) for seed in range(7000, 7000 + count)])
+    print(f"\n{name}, prices {by} by columns: {count} worlds of {rows} people, {name_of(one)}")
+    print(table.mean().round(3).to_frame().T.to_string(index=False))
+    print(f"deviation of told {table['told'].std():.3f}", flush=True)
+
+
 def tables(folder):
     """Cross-validated log loss by method on the two surveys, as tables of one's own."""
     for kind in (Kakadu, NaturalPark):
@@ -305,15 +378,19 @@ def main():
     parser.add_argument("--only", default="", help="methods whose name has this alone")
     parser.add_argument("--tables", default="", help="folder of the two surveys")
     parser.add_argument("--capacity", default="", help="method whose capacities are judged")
+    parser.add_argument("--told", default="", help="method whose expected revenue is judged")
+    parser.add_argument("--by", default="strongly", choices=BY, help="how prices went by columns")
     asked = parser.parse_args()
     logging.disable(logging.WARNING)
     among = [one for one in candidates() if asked.only in name_of(one)]
     if asked.tables:
         return tables(asked.tables)
-    if asked.capacity:
-        (one,) = [one for one in candidates() if name_of(one) == asked.capacity]
+    if alone := asked.capacity or asked.told:
+        (one,) = [one for one in candidates() if name_of(one) == alone]
     for name in asked.names:
-        if asked.capacity:
+        if asked.told:
+            told(name, asked.worlds, asked.rows, one, asked.by)
+        elif asked.capacity:
             capacities(name, asked.worlds, asked.rows, one)
         else:
             shown(name, asked.worlds, asked.rows, among)

@@ -68,7 +68,7 @@ def test_offers_are_within_what_was_made_and_within_their_interval(family, pair)
     offer = table["best_offer"]
     assert (offer >= table["offered_min"]).all() and (offer <= table["offered_max"]).all()
     if not family[pair]._pricer.has_draws:
-        assert pair[0] in ("logistic_tree", "offer_boosting", "offer_naive_bayes", "offer_tree")
+        assert pair[0] in ("logistic_tree", "offer_naive_bayes", "offer_tree")
         assert table[["low", "high"]].isna().all(axis=None)
     else:
         assert ((table["low"] <= offer) & (offer <= table["high"])).all()
@@ -519,6 +519,10 @@ def test_an_expectation_has_an_interval_where_there_are_draws(family, pair):
         return
     assert found.low < found.value < found.high and found.optimism > 0
     assert 0 <= within.low < within.value < within.high
+    claimed = saved.optimal_offers(frame)["best_revenue"].mean()
+    assert saved.rough == (pair[0] == "offer_boosting") and (
+        found.high >= claimed or not saved.rough
+    )
     own, draws = saved._pricer, {name: values[:3] for name, values in saved.part("draw").items()}
     about = own.about(saved.encoded(frame))
     t = np.random.default_rng(0).random((3, len(frame)))
@@ -529,6 +533,17 @@ def test_an_expectation_has_an_interval_where_there_are_draws(family, pair):
     assert np.allclose(own.accept_drawn(about, t, draws), one_by_one, atol=1e-12)
     fitted = [own.accept(about, offers) for offers in t]
     assert np.allclose(own.accept_several(about, t), fitted, atol=1e-12)
+
+
+def test_boosting_that_was_saved_without_draws_still_has_its_offers(family):
+    whole, frame = family["offer_boosting", ""], survey(200, seed=5)
+    arrays = {name: own for name, own in whole.arrays.items() if not name.startswith("draw.")}
+    saved = type(whole)(whole.facts, arrays)
+    made, told = saved.optimal_offers(frame), whole.optimal_offers(frame)
+    same(made.drop(columns=["low", "high"]), told.drop(columns=["low", "high"]), 0)
+    assert made[["low", "high"]].isna().all(axis=None) and saved.expected(frame).optimism == 0
+    with pytest.raises(CounterweightError, match="no bootstrap draws"):
+        saved.experiment(frame, np.random.default_rng(0), how="thompson")
 
 
 def test_an_experiment_by_an_unknown_word_is_refused():
@@ -559,9 +574,11 @@ def test_that_a_confidence_counts_the_coins_alone_is_told(caplog):
     frame = survey(300, seed=3)
     saved_of("offer_additive", "", frame).allot(frame, capacity=60, confidence=0.95)
     assert not caplog.records
-    boosted = saved_of("offer_boosting", "", frame)
-    boosted.allot(frame, capacity=60)
+    saved_of("offer_boosting", "", frame).allot(frame, capacity=60, confidence=0.95)
     assert not caplog.records
-    boosted.allot(frame, capacity=60, confidence=0.95)
+    tree = saved_of("offer_tree", "", frame)
+    tree.allot(frame, capacity=60)
+    assert not caplog.records
+    tree.allot(frame, capacity=60, confidence=0.95)
     (told,) = caplog.messages
     assert "0.95 is over the chance in answers alone" in told

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from counterweight.delivery.saved_models import learned_encoder
-from counterweight.delivery.saved_offers import SavedOffers, drawn_by, tell_offers
+from counterweight.delivery.saved_offers import ROUGH, SavedOffers, drawn_by, tell_offers
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.offer_value import (
     RANDOM_P,
@@ -147,8 +147,6 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
         )
     if drawn is not None and drawn.instead:
         facts["single_offer"] = float(drawn.single)
-    for sentence in facts["rests_on"]:
-        job.log.info("%s", sentence)
     saved = SavedOffers.fitted(
         X,
         offers,
@@ -163,6 +161,10 @@ def _fitted(job, frame, features, labels, at, answers, made, held):
         facts=facts,
         rivals=rivals,
     )
+    if saved.rough:
+        facts["rests_on"].append(ROUGH)
+    for sentence in facts["rests_on"]:
+        job.log.info("%s", sentence)
     return saved, losses, [] if drawn is None else drawn.records()
 
 
@@ -413,6 +415,7 @@ def _expected(saved, X, priced):
     names = ("", "_low", "_high"), found[:3]
     made = {f"expected_revenue{end}": value for end, value in zip(*names, strict=True)}
     made |= {"expected_optimism": found.optimism} if saved.has_draws else {}
+    made |= {"expected_rough": 1.0} if saved.rough else {}
     return [
         {"metric": name, "value": float(value), "rows": len(X)}
         for name, value in made.items()

@@ -48,6 +48,13 @@ NUMBERS = 1 << 24
 ABSENT = "correct the path of the new rows in the config (score)"
 
 
+#: Of boosting, by what offers bring that it gives away.
+ROUGH = (
+    "What offers by boosted trees bring is rough: trees hold back what few rows say, and their "
+    "draws do not tell by how much."
+)
+
+
 class Expected(NamedTuple):
     """What best offers are expected to bring a person: ``value``, its interval ``low``, ``high``.
 
@@ -222,8 +229,10 @@ class SavedOffers(SavedModel):
         off = self.optimism(X) if off is None else off
         offers, count = priced["best_offer"], len(X)
         value = float(np.mean(priced["best_revenue"])) - off
-        ends = self.total_ends(X, offers, self.scale.revenue(offers), count * value)
-        return Expected(value, *(float(end) / count for end in ends), off)
+        low, high = self.total_ends(X, offers, self.scale.revenue(offers), count * value)
+        if self.rough:  # How much of the optimism is real is not known.
+            high = max(high, count * (value + off))
+        return Expected(value, float(low) / count, float(high) / count, off)
 
     def optimism(self, X):
         """By how much a person's best offer is claimed to earn too much, on average.
@@ -234,7 +243,7 @@ class SavedOffers(SavedModel):
         without draws, where nothing tells it, and where one offer for all is given away.
         """
         own, draws = self._pricer, self.part("draw")
-        if not own.has_draws or self.single is not None:
+        if not self.has_draws or self.single is not None:
             return 0.0
         X = X[:: -(-len(X) // OPTIMISM_OF)]
         step = max(len(next(iter(draws.values()))) // DRAWS, 1)
@@ -311,7 +320,7 @@ class SavedOffers(SavedModel):
             At most as many are to accept, in expectation, or with the chance `confidence`.
         confidence : float, optional
             Over answers, which are up to chance, and over draws of the fit if its form is right;
-            of a method without draws (boosting) over answers alone, with a warning.
+            of a method without draws (a tree) over answers alone, with a warning.
         budget : float, optional
             What may be given away in all: the distance of accepted offers from the end of the
             range at which nothing is given.
@@ -452,9 +461,14 @@ class SavedOffers(SavedModel):
         return self.facts.get("single_offer")
 
     @property
+    def rough(self):
+        """Whether `ROUGH` is true of what the offers are told to bring."""
+        return self._pricer.shrunken and self.single is None
+
+    @property
     def has_draws(self):
-        """Whether draws tell what the fit is not sure of."""
-        return self._pricer.has_draws
+        """Whether draws tell what the fit is not sure of; boosting of 1.0.0 saved none."""
+        return self._pricer.has_draws and any(name.startswith("draw.") for name in self.arrays)
 
     def parts_of(self, rows):
         """Slices of so many rows that are handled at a time."""
@@ -492,7 +506,7 @@ class SavedOffers(SavedModel):
             offers = np.full(len(X), self.single)
         else:
             offers = rounded(own.best(*asked))
-        if own.has_draws and self.single is None:
+        if self.has_draws and self.single is None:
             ends = own.ends(*asked, self.part("draw"), lambda best: quantiles(best, SHARES))
             others = [one.best(one.about(X), *asked[1:]) for one in self._rivals]
             held = [*rounded(ends), offers, *map(rounded, others)]

@@ -236,6 +236,38 @@ def raw_and_parts(arrays, X, kept=None):
     return raw, trees.base, parts.T
 
 
+def raw_along(arrays, X, values):
+    """Sum of the trees for rows, with each of some values (m,) of their last feature, (n, m).
+
+    As `raw_predict` up to rounding, of trees without categories and rows (n, d) without a missing
+    value; the last column of X is passed over. Each leaf is a box: which rows are within it by the
+    other features is asked once, and its part in the sums is a product of matrices.
+    """
+    nodes = np.asarray(arrays["tree_nodes"], dtype=float).reshape(-1, len(NODE))
+    first, last = np.searchsorted(nodes[:, 0], nodes[:, 0]), X.shape[1] - 1
+    ends, within = np.tile([-np.inf, np.inf], (len(nodes), 1)), [None] * len(nodes)
+    inside, added = [], []
+    for at, node in enumerate(nodes.tolist()):
+        feature, mine, edge = int(node[1]), within[at], node[2]
+        if feature < 0:
+            inside.append(np.ones(len(X), bool) if mine is None else mine)
+            low, high = ends[at]
+            added.append(np.where((values > low) & (values <= high), node[7], 0.0))
+            continue
+        left, right = (first[at] + int(node[side]) for side in (4, 5))
+        ends[left] = ends[right] = ends[at]
+        if feature == last:
+            within[left] = within[right] = mine
+            ends[left, 1], ends[right, 0] = min(ends[at, 1], edge), max(ends[at, 0], edge)
+            continue
+        goes = X[:, feature] <= edge
+        within[left], within[right] = goes, ~goes
+        if mine is not None:
+            within[left], within[right] = goes & mine, ~goes & mine
+    raw = np.full((len(X), len(values)), float(np.ravel(arrays["tree_baseline"])[0]))
+    return raw + np.array(inside, float).T @ np.array(added) if inside else raw
+
+
 def end_nodes(X, feature, threshold, left, right):
     """The node without children that each row ends in, (n,); left where feature <= threshold.
 

@@ -10,7 +10,8 @@ from counterweight.models.choice.logitboost import (
     boosted,
     grow,
 )
-from counterweight.models.choice.pricing import Curves
+from counterweight.models.choice.pricing import Curves, Trees
+from counterweight.numerics.boosted_trees import raw_along, raw_predict
 from scipy.special import expit, logit
 
 
@@ -192,6 +193,45 @@ def test_boosting_claims_nothing_for_offers_between_levels_but_what_the_levels_s
     assert np.isin(best, levels).all()
     earned = model.predict_acceptance(X[:300], best) * (1 - best)
     np.testing.assert_allclose(earned, (at * (1 - levels[:, None])).max(axis=0), rtol=1e-9)
+
+
+def test_trees_at_many_offers_at_once_are_what_they_are_one_by_one():
+    X, t, y, _ = crossed(400)
+    model = OfferBoosting(max_iter=30).fit(X, y, t.round(1))
+    fit, Z = model.models_[0], model.design_.columns(X, np.zeros(len(X)))
+    offers = np.sort(np.r_[model.steps(), np.linspace(0, 1, 23)])
+    each = [model.predict_acceptance(X, np.full(len(X), one)) for one in offers]
+    np.testing.assert_allclose(model.along(fit, Z, offers), np.transpose(each), rtol=1e-12)
+    Z[:, -1] = 0.5
+    raw = raw_along(fit, Z, np.array([0.5]))[:, 0]
+    np.testing.assert_allclose(raw, raw_predict(fit, Z), rtol=1e-12)
+
+
+def test_draws_of_boosting_have_best_offers_and_chances_of_their_own():
+    X, t, y, _ = crossed(400)
+    pricer = Trees(OfferBoosting(max_iter=12).fit(X, y, t))
+    draws = pricer.drawn(X, t, y, np.random.default_rng(5), 4)
+    about, people = pricer.about(X[:50]), X[:50]
+    kind, bounds = np.arange(50) % 2, np.array([[0.1, 0.7], [0.3, 0.9]])
+    best = pricer.ends(about, kind, bounds, (1.0, -1.0), None, draws, lambda best: best)
+    chance = pricer.accept_drawn(about, best, draws)
+    curves, asked = Curves(pricer.model), (about, kind, bounds, (1.0, -1.0))
+    assert np.array_equal(pricer.best(*asked), curves.best(*asked))
+    one_by_one = [pricer.accept(about, own) for own in best]
+    np.testing.assert_allclose(pricer.accept_several(about, best), one_by_one, rtol=1e-9)
+    low, high = bounds[kind].T
+    assert (best >= low).all() and (best <= high).all() and len(np.unique(chance[:, 0])) == 4
+    for number, arrays in enumerate(pricer._fits(draws)):
+        model = OfferBoosting()
+        model.models_, model.design_ = [arrays], pricer.model.design_
+        model.components_, model.share_accepted_ = np.array([-1]), 0.5
+        p = model.predict_acceptance(people, best[number])
+        np.testing.assert_allclose(p, chance[number], rtol=1e-9)
+        # No other offer earns more by the draw's own curve.
+        for one in np.linspace(0, 1, 41):
+            other = np.clip(one, low, high)
+            earned = model.predict_acceptance(people, other) * (1 - other)
+            assert (earned <= p * (1 - best[number]) + 1e-9).all()
 
 
 def test_boosting_that_was_saved_without_its_gaps_is_refused():

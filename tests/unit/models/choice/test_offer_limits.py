@@ -166,22 +166,29 @@ def test_room_that_is_left_goes_first_to_who_earns_most_for_it():
     assert found.tolist() == [-1, 0]
 
 
+@pytest.mark.parametrize("shrunken", [False, True])
 @pytest.mark.parametrize("rivals", [(), (0.9,)])
-def test_the_number_that_accepts_has_mean_and_variance_of_unlike_coins(rivals):
+def test_the_number_that_accepts_has_mean_and_variance_of_unlike_coins(rivals, shrunken):
     # Three people, one with no offer; two draws of the chances of the others, in a part each.
-    drawn = np.array([[0.2, 0.5, 0.7], [0.4, 0.1, 0.6]])
+    drawn, fit = np.array([[0.2, 0.5, 0.7], [0.4, 0.1, 0.6]]), np.array([0.25, 0.3, 0.3])
     saved = SimpleNamespace(
         scale=SimpleNamespace(scaled=lambda offers: offers),
         part=lambda name: None,
         parts_of=lambda size: [slice(at, at + 1) for at in range(size)],
         _pricer=SimpleNamespace(
-            about=lambda X: X, accept_drawn=lambda rows, t, draws: drawn[:, rows]
+            about=lambda X: X,
+            accept=lambda rows, t: fit[rows],
+            accept_drawn=lambda rows, t, draws: drawn[:, rows],
+            shrunken=shrunken,
         ),
         _rivals=[
             SimpleNamespace(about=len, accept=lambda size, t, p=p: np.full(size, p)) for p in rivals
         ],
     )
     means, variances = _by_draws(saved, np.arange(3), np.array([1, -1, 0]), np.array([0.3, 0.6]))
-    expected = np.vstack([drawn[:, [0, 2]], *[np.full((2, 2), p) for p in rivals]])
+    # Off to the other side: .3 and .1 for .2 and .4 about .25; 0, not -.1, for .7 about .3.
+    others = [[[0.3, 0.0], [0.1, 0.0]]] if shrunken else []
+    others += [np.full((4 if shrunken else 2, 2), p) for p in rivals]
+    expected = np.vstack([drawn[:, [0, 2]], *others])
     assert means == pytest.approx(expected.sum(axis=1))
     assert variances == pytest.approx((expected * (1 - expected)).sum(axis=1))

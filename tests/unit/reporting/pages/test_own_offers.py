@@ -101,6 +101,8 @@ def test_claims_are_lowered_and_have_an_interval_by_draws(tmp_path):
     assert cards[0].interval == "[3.000, 4.500]"
     (text,) = page.optimism(known)
     assert "is 4.000 on average, and 0.25 of it" in text and text.endswith("offers bring.")
+    known.rows = numbers(*ends, ("expected_rough", 1.0, "")).rows
+    assert "is boosting, and what its offers bring is rough" in [*page.optimism(known)][1]
     within = [("allotted_revenue_low", 2.0, ""), ("allotted_revenue_high", 4.0, "")]
     known.rows = numbers(*ends, *within, ("allotted_revenue", 3.0, "")).rows
     sentence, cards = page.in_total(known)

@@ -14,7 +14,7 @@ from counterweight.models.choice.baselines import (
     OfferDesign,
     some_rows,
 )
-from counterweight.numerics.boosted_trees import fit_trees, raw_predict, trees_to_arrays
+from counterweight.numerics.boosted_trees import fit_trees, raw_along, raw_predict, trees_to_arrays
 
 TASK = "offers"
 ROLE = "peer"
@@ -450,7 +450,8 @@ class OfferBoosting(OfferBaseline):
     between two offers that were made the rows cannot say: there acceptance goes from one to the
     other in a line. Best offers are offers that were made, next to a step.
     ``models_`` has the arrays of `counterweight.numerics.boosted_trees`, and ``gaps`` (m, 2), in
-    order: the offers that were made last before each step and first after it.
+    order: the offers that were made last before each step and first after it; ``sizes`` (4,) are
+    trees, leaves, shrinkage and least rows of a leaf.
     """
 
     STORED = (
@@ -461,6 +462,7 @@ class OfferBoosting(OfferBaseline):
         "tree_baseline",
         "gaps",
         "iterations",
+        "sizes",
     )
 
     max_iter: int | None = None
@@ -483,9 +485,33 @@ class OfferBoosting(OfferBaseline):
             asked = some_rows(len(Z), ASKED_ROWS, rng)
             trees, leaves = self._sizes(Z[asked], y[asked], rng)
         self.n_iter_ = trees
+        return self._of(Z, y, trees, leaves)
+
+    def _of(self, Z, y, trees, leaves):
         made = trees_to_arrays(self._grown(Z, y, trees, leaves))
         made |= {"gaps": _gaps(made, Z[:, -1]), "iterations": trees}
+        made["sizes"] = np.array([trees, leaves, self.learning_rate, self.min_samples_leaf])
         return {name: made[name] for name in self.STORED}
+
+    def regrown(self, Z, y):
+        """Arrays of as many trees of the same kind for other rows of the design."""
+        trees, leaves, rate, least = np.ravel(self.models_[0]["sizes"])
+        same = type(self)(learning_rate=float(rate), min_samples_leaf=int(least))
+        return same._of(Z, y, int(trees), int(leaves))
+
+    def along(self, arrays, Z, offers):
+        """Chance (n, m) that rows of the design, whatever their offer, accept each of some (m,)."""
+        (low, high), t = np.reshape(arrays["gaps"], (-1, 2)).T, np.asarray(offers, dtype=float)
+        at = np.searchsorted(low, t) - 1
+        within = np.flatnonzero((at >= 0) & (t < np.append(high, -np.inf)[at]))
+        ends, part = np.stack([t, t]), np.zeros(len(t))
+        ends[:, within] = low[at[within]], high[at[within]]
+        part[within] = (t - ends[0])[within] / np.ptp(ends, axis=0)[within]
+        asked, place = np.unique(ends, return_inverse=True)
+        first, last = np.moveaxis(
+            expit(raw_along(arrays, Z, asked))[:, place.reshape(ends.shape)], 1, 0
+        )
+        return first + (last - first) * part
 
     def _sizes(self, Z, y, rng):
         """Numbers of trees and leaves of least log loss on rows that the trees did not see."""
@@ -522,7 +548,7 @@ class OfferBoosting(OfferBaseline):
         none = {"tree_nodes": np.empty((0, 8)), "tree_sets": np.empty((0, 0))}
         none |= {"tree_categories": np.empty((p, 0)), "tree_categorical": np.zeros(p)}
         none |= {"tree_baseline": np.array(log_odds), "gaps": np.empty((0, 2))}
-        return none | {"iterations": 0}
+        return none | {"iterations": 0, "sizes": np.zeros(4)}
 
     def _probability(self, arrays, Z):
         low, high = np.reshape(arrays["gaps"], (-1, 2)).T

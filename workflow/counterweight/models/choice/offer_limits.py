@@ -472,14 +472,18 @@ def _number(told):
 def _by_draws(saved, X, choice, offers):
     """Mean and variance (D,) of the number that accepts what it gets, by draws of the model.
 
-    Its rivals, where it has some, count together as much as its draws do.
+    Its rivals, where it has some, count together as much as its draws do; so do, of a model that
+    is `shrunken`, draws that are off as far to the other side.
     """
     rows = np.flatnonzero(choice >= 0)
     t = np.clip(saved.scale.scaled(offers[choice[rows]]), 0.0, 1.0)
     own, draws = saved._pricer, saved.part("draw")
     means = spreads = np.zeros(1)
     for at in saved.parts_of(len(rows)):
-        p = own.accept_drawn(own.about(X[rows[at]]), t[at], draws)
+        about = own.about(X[rows[at]])
+        p = own.accept_drawn(about, t[at], draws)
+        if own.shrunken:
+            p = np.vstack([p, np.clip(2 * own.accept(about, t[at]) - p, 0.0, 1.0)])
         if others := [one.accept(one.about(X[rows[at]]), t[at]) for one in saved._rivals]:
             p = np.vstack([p, np.repeat(others, -(-len(p) // len(others)), axis=0)])
         means, spreads = means + p.sum(axis=1), spreads + (p * (1 - p)).sum(axis=1)

@@ -107,7 +107,7 @@ def experiment(saved, X, uniforms, **asked):
 def _draws_best(saved, X, offers):
     """Share (n, m) of the bootstrap draws in which each offer earns most."""
     own = saved._pricer
-    if not own.has_draws:
+    if not saved.has_draws:
         raise CounterweightError(
             f"{saved.facts['model']} has no bootstrap draws to choose by: take how: around, or "
             "deliver another method (deliver)."

@@ -33,6 +33,10 @@ PRICED, BLOCK = 1 << 15, 1 << 12
 ROUNDED, WIDEST = 1 << 9, 60
 #: Draws of a posterior.
 DRAWS = 200
+#: Draws of boosted trees.
+REGROWN = 30
+#: Unlike offers up to which trees are asked for all of them at once.
+SEVERAL = 128
 #: Slopes nearer to 0 count as this.
 FLAT = 1e-9
 #: Quantiles of the offers that were made to a kind of people.
@@ -54,7 +58,9 @@ def pricer(model, setting):
         return Segments(model, setting or model.assignment)
     # One line for everybody, without an oracle's components.
     one_line = len(model.models_) == 1 and np.ndim(model.models_[0].get("coef")) == 1
-    return Lines(model) if one_line else Curves(model)
+    if one_line:
+        return Lines(model)
+    return Trees(model) if hasattr(model, "regrown") else Curves(model)
 
 
 def possible(grid, low, high):
@@ -80,7 +86,7 @@ class Segments:
     nothing of features, are none, and `Kinds` tell who is like whom.
     """
 
-    has_draws = True
+    has_draws, shrunken = True, False
 
     def __init__(self, model, setting):
         self.model, self.setting = model, setting
@@ -217,7 +223,7 @@ class Segments:
 class Curves:
     """Any model of p(accept | x, offer), people in `Kinds`: best offers by a search, no draws."""
 
-    has_draws, kinds = False, None
+    has_draws, shrunken, kinds = False, False, None
 
     def __init__(self, model):
         self.model = model
@@ -244,6 +250,86 @@ class Curves:
             accept = partial(self.model.predict_acceptance, about["X"][mine])
             offers[mine] = searched_offers(accept, len(mine), revenue, own, low, high)
         return offers
+
+
+class Trees(Curves):
+    """Boosted trees that rise with the offer: a draw is as many trees of resampled rows.
+
+    What shrinkage holds back differs from draw to draw less than from the truth: such trees are
+    `shrunken`, and intervals by their draws have room to both sides.
+    """
+
+    has_draws = shrunken = True
+
+    def drawn(self, X, t, y, rng, draws):
+        """Arrays of at most `REGROWN` fits, with rows of NaN at the end: ``tree_nodes``, ``gaps``,
+        ``tree_baseline``. A draw with one kind of answer keeps the fitted model.
+        """
+        Z, fits = self.model.design_.columns(X, t), []
+        for _ in range(min(draws, REGROWN)):
+            rows, one = rng.integers(len(Z), size=len(Z)), self.model.models_[0]
+            if np.ptp(y[rows]) > 0:
+                one = self.model.regrown(Z[rows], y[rows])
+            fits.append([np.reshape(one[name], (-1, width)) for name, width in _OF_DRAWS.items()])
+        return {
+            name: np.stack([_filled(own, max(map(len, parts))) for own in parts])
+            for name, parts in zip(_OF_DRAWS, zip(*fits, strict=True), strict=True)
+        }
+
+    def _fits(self, draws):
+        """Arrays of each draw."""
+        for parts in zip(*(draws[name] for name in _OF_DRAWS), strict=True):
+            own = (part[~np.isnan(part).any(axis=1)] for part in parts)
+            yield self.model.models_[0] | dict(zip(_OF_DRAWS, own, strict=True))
+
+    def _chance(self, fit, X, t):
+        """Chance (n,) that people accept offers t (n,) by the arrays of a fit."""
+        offers, at = np.unique(t, return_inverse=True)
+        if len(offers) > SEVERAL:
+            return self.model._probability(fit, self.model.design_.columns(X, t))
+        Z = self.model.design_.columns(X, np.zeros(len(X)))
+        return self.model.along(fit, Z, offers)[np.arange(len(X)), at]
+
+    def accept_several(self, about, t):
+        """Chance (m, n) that people accept offers t (m, n)."""
+        return np.stack([self._chance(self.model.models_[0], about["X"], one) for one in t])
+
+    def accept_drawn(self, about, t, draws):
+        """Chance (draws, n) that people accept their offers t, (n,) or by draw (draws, n)."""
+        t = np.broadcast_to(t, (len(draws["gaps"]), np.shape(t)[-1]))
+        fits = zip(self._fits(draws), t, strict=True)
+        return np.stack([self._chance(fit, about["X"], own) for fit, own in fits])
+
+    def best(self, about, kind, bounds, revenue, grid=None):
+        """Best offers (n,) by the fit: those next to a step of it, and both bounds."""
+        return self._best(self.model.models_[0], about, kind, bounds, revenue, grid)
+
+    def ends(self, about, kind, bounds, revenue, grid, draws, summary):
+        """As of `Segments`; each draw has its own steps."""
+        asked = about, kind, bounds, revenue, grid
+        return summary(np.stack([self._best(fit, *asked) for fit in self._fits(draws)]))
+
+    def _best(self, fit, about, kind, bounds, revenue, grid):
+        Z = self.model.design_.columns(about["X"], np.zeros(len(kind)))
+        best, steps = np.empty(len(kind)), np.unique(fit["gaps"])
+        for mine, low, high, own in by_kind(kind, bounds, grid):
+            if own is None:
+                own = np.unique([low, high, *steps[(steps > low) & (steps < high)]])
+            worth = revenue[0] + revenue[1] * own
+            for start in range(0, len(mine), BLOCK):
+                some = mine[start : start + BLOCK]
+                earned = self.model.along(fit, Z[some], own) * worth
+                best[some] = own[earned.argmax(axis=1)]
+        return best
+
+
+#: Arrays of a draw of trees, and their columns.
+_OF_DRAWS = {"tree_nodes": 8, "gaps": 2, "tree_baseline": 1}
+
+
+def _filled(rows, count):
+    """Rows (m, w) with NaN behind them, (count, w)."""
+    return np.vstack([rows, np.full((count - len(rows), rows.shape[1]), np.nan)])
 
 
 class Lines(Curves):

@@ -1,11 +1,12 @@
 """What a study of classifiers delivers: scores of a table of one's own, and of new rows."""
 
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
+from counterweight.delivery.final_classifiers import expected_rates
 from counterweight.errors import CounterweightError
 from counterweight.tasks.own_studies import columns_of, condition_of
 from delivering import Own
@@ -228,6 +229,34 @@ def test_blank_outcomes_and_old_decisions(tmp_path):
     # New people need no old decision.
     new = frame.drop(columns=["old", "hired", "sex"])
     np.testing.assert_array_equal(saved.decide(new), told["decision"])
+
+
+def test_rates_among_rows_without_outcome_go_by_their_chances():
+    """Chances of 0 and 1 that are right give the rates of the whole table, to the digit."""
+    rng = np.random.default_rng(0)
+    truth, decided, women = (rng.random((3, 400)) < [[0.4], [0.5], [0.3]]).astype(bool)
+    seen = rng.random(400) < np.where(truth == decided, 0.8, 0.3)
+    asked = ["recall(women) >= 0.7", "false_positive_rate(labeled) <= 0.3 * coverage(women)"]
+    told = {
+        name: SimpleNamespace(
+            sampled=lambda repeat, target, y=y: {"X": None, "y": y, "members": {"women": women}}
+        )
+        for name, y in (("whole", truth * 1), ("blank", np.where(seen, truth, -1)))
+    }
+    answers = truth.astype(float), decided, {"constraints": asked}
+    records = pd.DataFrame(expected_rates(told["blank"], "general", *answers))
+    found = {name: rows.set_index("part")["value"] for name, rows in records.groupby("metric")}
+    assert found["fit_labeled"].tolist() == [seen.sum()]
+    for name, rows in (("seen", seen), ("expected", np.ones(400, bool))):
+        recall = decided[rows & truth & women].mean()
+        false = decided[rows & ~truth].mean()
+        assert dict(found[f"rate_{name}"]) == {
+            "recall(women)": pytest.approx(recall),
+            "false_positive_rate(labeled)": pytest.approx(false),
+        }
+    assert not expected_rates(told["whole"], "general", *answers)
+    answers = *answers[:2], {"constraints": ["coverage(women) >= 0.7"]}
+    assert not expected_rates(told["blank"], "general", *answers)
 
 
 def test_a_model_that_sees_unlabeled_rows_is_given_away(tmp_path):

@@ -12,11 +12,14 @@ from counterweight.models.constraints.estimator import numbers_among, texts_of
 from counterweight.models.constraints.thresholds import named_groups
 from counterweight.models.training import seen_rows, settings
 from counterweight.numerics.rates.datasets import DataSets
+from counterweight.numerics.rates.language import RATES, rates
 from counterweight.numerics.rates.values import (
     RULES,
     ConstraintCheck,
     bases,
     constraint_values,
+    measure,
+    plain_constraints,
     verdicts_of,
 )
 from counterweight.plan.components import load
@@ -87,6 +90,11 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
         told += [
             *rate_rows(data, target, options),
             *promise_records(saved.facts["promises"]),
+            *(
+                expected_rates(data, target, scores["estimate"][own], decided, options)
+                if kind == "outcome"
+                else ()
+            ),
             {"metric": "estimate", "part": kind, "value": 1.0},
         ]
     saved.facts["shown"] = told
@@ -147,6 +155,42 @@ def rate_rows(data, target, options):
         {"metric": "rate_rows", "part": rate, "value": float(mask.sum())}
         for rate, mask in found.items()
     ]
+
+
+def expected_rates(data, target, chances, decided, options):
+    """Records of promised rates of outcomes among all rows, where some have no outcome.
+
+    A row without one counts as a yes by its chance (n,), as a no by the rest; it assumes that
+    outcomes are missing at random. ``rate_expected`` stands beside ``rate_seen``, of the rows with
+    an outcome, by the rate's text; ``fit_labeled`` are these rows.
+    """
+    one = DataSets(**data.sampled(0, target))
+    seen, told = one.y >= 0, numbers_among(options)
+    texts = {
+        str(rate): str(rate)
+        for plain in plain_constraints(texts_of(options))
+        for rate in (*rates(plain.left), *rates(plain.right))
+        if RATES[rate.name].labels and np.isfinite(RATES[rate.name].most)
+    }
+    if seen.all() or not texts:
+        return []
+    yes = np.where(seen, one.y == 1, chances)
+    twice = DataSets(
+        None,
+        np.repeat([1, 0], len(yes)),
+        np.append(one.weight * yes, one.weight * (1 - yes)),
+        {name: np.tile(mask, 2) for name, mask in one.members.items()},
+        None if one.deployed is None else np.tile(one.deployed, 2),
+        np.tile(one.main, 2),
+    )
+    records = [{"metric": "fit_labeled", "value": float(seen.sum())}]
+    for name, sets, answers in (("seen", one, decided), ("expected", twice, np.tile(decided, 2))):
+        found = measure(answers.astype(float), sets, texts, told, undefined="nan")
+        records += [
+            {"metric": f"rate_{name}", "part": text, "value": value}
+            for text, (value, _) in found.items()
+        ]
+    return records
 
 
 def promise_records(promises):

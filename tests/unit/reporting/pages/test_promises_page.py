@@ -286,6 +286,22 @@ def test_of_two_repeats_what_holds_a_promise_up_is_one_that_is_missed_or_none():
         assert held in found if missed else "holds this up" not in found
 
 
+def test_what_promised_rates_are_among_rows_without_outcome_is_told_with_them():
+    plan, metrics, _ = promised_study()
+    place = {"target": "general", "rows": 2000}
+    records = [{"metric": "fit_labeled", "value": 900.0}]
+    for name, value in (("seen", 0.707), ("expected", 0.58)):
+        records.append({"metric": f"rate_{name}", "part": "recall(women)", "value": value})
+    for known in (records, []):
+        told = measured("mine", delivered=[place | one for one in known]) if known else None
+        numbers = StudyNumbers("mine", plan, pd.concat([metrics, told], ignore_index=True))
+        said = promises_page.promise_answer(numbers, "ramp")[0]
+        assert said.endswith(
+            "the 900 of 2,000 rows that have one: if others are missing at random, recall(women) "
+            "0.707 there and 0.580 among all, by the chances of scores.csv."
+        ) == bool(known)
+
+
 def test_a_rule_behind_one_that_looks_at_nobody_is_the_first_sentence_of_the_page():
     plan, metrics, _ = promised_study()
     known = {"fit_cost": 0.621, "fit_constant": 0.472, "fit_constant_chance": 0.45}

@@ -332,7 +332,7 @@ def promise_answer(numbers, main):
         f"{lead}By its decisions {inline(numbers, main)} keeps {kept} of "
         f"{count(len(texts), 'promise')} by the estimates of test rows, and {new.count('kept')} of "
         f"{len(texts)} can be shown kept at 95 %{f' ({others})' if others else ''}"
-        f"{_price(numbers, main)}.{own}{held_up}",
+        f"{_price(numbers, main)}.{own}{held_up}{_unlabeled(numbers)}",
         [*costs, *cards],
     )
 
@@ -352,6 +352,28 @@ def _out_of_reach(numbers, main):
     return (
         f"No classifier that was tried keeps {listing(missed)} on the rows of its fit: "
         "ask for less, or add columns that tell more. "
+    )
+
+
+def _unlabeled(numbers):
+    """What promised rates of outcomes are among all rows, where some have none; else ""."""
+    known = {
+        name: numbers.rows("delivered", f"rate_{name}").set_index("part")["value"].dropna()
+        for name in ("seen", "expected")
+    }
+    rates = [rate for rate in known["expected"].index if rate in known["seen"].index]
+    if not rates:
+        return ""
+    labeled = numbers.rows("delivered", "fit_labeled").iloc[0]
+    words = [
+        f"{rate} {number(known['seen'][rate], 3)} there and {number(known['expected'][rate], 3)} "
+        "among all"
+        for rate in rates
+    ]
+    return (
+        f" What is promised of outcomes counts the {number(labeled['value'], 0)} of "
+        f"{number(labeled['rows'], 0)} rows that have one: if others are missing at random, "
+        f"{listing(words)}, by the chances of scores.csv."
     )
 
 

@@ -445,7 +445,9 @@ def _range(one, people):
     among = "them" if people.saved.get("for") else "rows without an outcome"
     random = people.numbers.plan.get("at_random", True) and not people.saved.get("tilt")
     like = random or people.saved.get("for")
-    off = "those of like rows that have one" if like else "what is assumed"
+    given = (people.saved.get("tilt") or {}).get("by") == "rate"
+    off = "what meets that rate" if given else "what is assumed"
+    off = "those of like rows that have one" if like else off
     return f", or {span} if the odds of {people.event} among {among} are up to twice or half {off}"
 
 

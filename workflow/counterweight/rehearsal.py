@@ -288,7 +288,8 @@ def rehearse_log(job):
     times, counts = np.where(reward == 0, 1 / rate, 1.0), labels["weight"]
     by = with_columns(table[given["by"]], {f"p {name}": p for name, p in taken.items()})
     expected = foretold(by.assign(propensity=labels["propensity"]), reward, None, rng)
-    mean, draw = donors(expected, reward, times, _turned(given), rng)
+    among = given["action"] and pd.factorize(table[given["action"]])[0] + 1
+    mean, draw = donors(expected, reward, times, _turned(given), rng, among=among)
     unit, users = np.arange(len(reward)), given["user"]
     if users:
         unit = np.unique(labels["cluster"], return_inverse=True)[1]

@@ -268,3 +268,23 @@ def test_an_end_on_the_truth_holds_it_and_one_copy_has_no_error():
     found = told(3, 3, truth=2.0, possible=8.0, high=np.nan)
     assert found["reached", ""]["value"] == 0.25
     assert ("held", "") not in found and ("half_width", "") not in found
+
+
+def test_rows_take_rewards_of_their_own_action_alone():
+    """Refused rows earn nothing, whatever is expected of those that were granted: about as much."""
+    rng, rows = np.random.default_rng(4), 3000
+    action = (rng.random(rows) < 0.1).astype(int)
+    reward = np.where(action == 1, rng.choice([-900.0, 120.0], rows, p=[0.12, 0.88]), 0.0)
+    told = rng.normal(0, 5, rows), reward, np.ones(rows), 1.0, rng
+    mean, draw = donors(*told, among=action)
+    assert (mean[action == 0] == 0).all() and (reward[draw(np.flatnonzero(action == 0))] == 0).all()
+    found = draw(np.flatnonzero(action == 1))
+    assert (action[found] == 1).all() and (reward[found] != 0).all()
+    assert mean[action == 1].mean() == pytest.approx(reward[action == 1].mean(), abs=1e-9)
+    # Without codes granted rows share bins with refused ones.
+    _, mixed = donors(*told)
+    assert (action[mixed(np.flatnonzero(action == 1))] == 0).mean() > 0.5
+    # Codes of few rows are taken together.
+    few = np.where(np.arange(rows) % 100 == 0, np.arange(rows) // 100 + 2, action)
+    together, _ = donors(*told, among=few)
+    assert len(np.unique(together[few > 1])) == 1

@@ -115,23 +115,31 @@ def balancing(moments):
     return chance if np.abs(chance @ D).max() < 1e-6 else None
 
 
-def donors(expected, reward, times, gamma, rng, least=30, most=20):
+def donors(expected, reward, times, gamma, rng, least=30, most=20, among=None):
     """Rows whose rewards others may have, and what is expected of them.
 
     Rows are in bins of about the same expected reward, each with `least` rewarded rows or more, at
     most `most` bins; not rewarded are those of the reward that counts most, of equals the lowest.
+    Bins are of each code `among` (n,), such as an action, since that may decide the reward; rows of
+    codes with fewer than `least` rows are taken together.
     Gives the mean reward (n,) of each row's bin, and ``draw(rows)``: a row of the same bin for
     each, as often as it counts, times ``gamma`` where it has a reward: one that is not 0, or above
     the mean where none is 0. So odds are ``gamma`` times as much, however far rewards reach.
     """
     kinds, kind = np.unique(reward, return_inverse=True)
     usual = np.argmax(np.bincount(kind, times))
-    rewarded = np.sort(expected[kind != usual])
-    count = int(np.clip(len(rewarded) // least, 1, most))
-    edges = np.unique(np.quantile(rewarded, np.arange(1, count) / count)) if count > 1 else []
-    place = np.searchsorted(edges, expected, side="right")
-    order, start = np.argsort(place, kind="stable"), np.zeros(len(edges) + 2, int)
-    start[1:] = np.cumsum(np.bincount(place, minlength=len(edges) + 1))
+    codes = np.zeros(len(reward), int) if among is None else np.asarray(among)
+    codes = np.where(np.bincount(codes)[codes] < least, -1, codes)
+    place, bins = np.zeros(len(reward), int), 0
+    for code in np.unique(codes):
+        own = np.flatnonzero(codes == code)
+        rewarded = np.sort(expected[own][kind[own] != usual])
+        count = int(np.clip(len(rewarded) // least, 1, most))
+        edges = np.unique(np.quantile(rewarded, np.arange(1, count) / count)) if count > 1 else []
+        place[own] = bins + np.searchsorted(edges, expected[own], side="right")
+        bins += len(edges) + 1
+    order, start = np.argsort(place, kind="stable"), np.zeros(bins + 1, int)
+    start[1:] = np.cumsum(np.bincount(place, minlength=bins))
     has = reward != 0 if (reward == 0).any() else reward > np.average(reward, weights=times)
     counted = times * np.where(has, gamma, 1.0)
     means, totals = np.zeros(len(start) - 1), np.r_[0.0, np.cumsum(counted[order])]

@@ -623,13 +623,16 @@ def plan_rehearse(plan, study, copy, at):
     inputs = {"table": at.table, "labels": at.labels}
     inputs["predictions"] = [at.predictions(name) for name in policies]
     options = [study["methods"][name]["options"] for name in policies]
-    action = plan["datasets"][study["dataset"]]["roles"].get("action")
+    actions = [plan["datasets"][study["dataset"]]["roles"].get("action")]
+    actions += [one["shown"] for one in options]
+    action = next(filter(None, actions), None)
     by = [action, *(one[key] for one in options for key in ("shown", "takes"))]
     by += [name for one in options for name in one["reward_by"]]
     told = {
         "policies": policies,
         "labels": {name: study["methods"][name]["label"] for name in policies},
         "by": [name for name in dict.fromkeys(by) if name],
+        "action": action,
         "user": study["labeling"]["options"]["user"],
     }
     return plan_copy("counterweight.rehearsal:rehearse_log", plan, study, copy, at, inputs, **told)

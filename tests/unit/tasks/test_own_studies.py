@@ -297,6 +297,27 @@ def test_a_promise_that_cannot_be_meant_is_told_at_its_key(text, told):
 
 
 @pytest.mark.parametrize(
+    ("first", "second", "slack", "apart"),
+    [
+        ("coverage(everyone) >= 0.6", "coverage(everyone) <= 0.4", 0, True),
+        ("0.6 <= coverage(everyone)", "0.4 >= coverage(everyone)", 0, True),
+        ("coverage(everyone) >= 0.6", "coverage(everyone) <= 0.4", 0.1, False),
+        ("coverage(everyone) >= 0.4", "coverage(everyone) <= 0.6", 0, False),
+        ("coverage(a) >= 0.6", "coverage(everyone) <= 0.4", 0, False),
+    ],
+)
+def test_promises_that_exclude_each_other_are_told_before_a_run(first, second, slack, apart):
+    entry = {"outcome": "y", "groups": {"a": {"g": "F"}}, "slack": slack}
+    entry["promises"] = [first, second, "coverage(a) >= 0.1"]
+    if not apart:
+        assert own_studies.promised(entry)
+        return
+    with pytest.raises(CounterweightError, match="^promises: No decisions keep both ") as told:
+        own_studies.promised(entry)
+    assert first in str(told.value) and second in str(told.value)
+
+
+@pytest.mark.parametrize(
     ("promises", "changed", "told"),
     [
         (["coverage(a) >= 0.5", "coverage(old) <= 0.5"], {}, None),

@@ -209,7 +209,7 @@ def promised(entry):
         )
     groups = {name: condition_of(told) for name, told in (entry.get("groups") or {}).items()}
     where, promises = (entry.get("labeled") or {}).get("where"), entry["promises"]
-    _check_promises(promises, groups)
+    _check_promises(promises, groups, entry.get("slack", 0))
     labeling = {"rule": "answered", "column": outcome["column"]}
     labeling |= {"where": condition_of(where)} if where else {}
     if "keep_rate" in entry:
@@ -299,8 +299,8 @@ def _of_all_rows(promises, groups):
     return [re.sub(rf"\b({names})\b(?!\s*\()", r"\1 & labeled", text) for text in promises]
 
 
-def _check_promises(promises, groups):
-    """Refuse what cannot be read as a promise, at the key where it stands."""
+def _check_promises(promises, groups, slack=0.0):
+    """Refuse what cannot be read as a promise, at the key where it stands, or to be kept at all."""
     for text in promises:
         try:
             check_text(text, constraint=True, trained=True, sets=groups, parameters=())
@@ -312,6 +312,18 @@ def _check_promises(promises, groups):
             raise CounterweightError(
                 f"promises: In {text!r} {most:g} is no share, and no factor of one: four fifths "
                 "are 0.8."
+            )
+    wanted, allowed = {}, {}
+    for one in (one for text in promises for one in parse_constraint(text)):
+        above = (one.sign == ">=") == isinstance(one.left, Rate)
+        rate, limit = (one.left, one.right) if isinstance(one.left, Rate) else (one.right, one.left)
+        if isinstance(rate, Rate) and isinstance(limit, Number):
+            (wanted if above else allowed).setdefault(str(rate), []).append((limit.value, one.text))
+    for rate in wanted.keys() & allowed.keys():
+        (least, one), (most, other) = max(wanted[rate]), min(allowed[rate])
+        if least > most + 2 * slack:
+            raise CounterweightError(
+                f"promises: No decisions keep both {one!r} and {other!r}: correct one of them."
             )
 
 

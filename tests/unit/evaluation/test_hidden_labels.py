@@ -125,16 +125,18 @@ def test_bounds_around_missing_at_random_hold_the_truth_at_the_true_odds(runs):
     assert 0 < one(table, "decisions_open")["value"] < 1
 
 
-def test_known_outcomes_are_no_right_decisions_of_the_method(runs):
-    # With a rate given, what is told of labeled rows is what decisions on them, out of fold, are;
-    # estimates that are delivered are kept within their band, which moves a few a little.
-    _, paths, _, y, seen = runs["rate_everyone"]
+@pytest.mark.parametrize("name", ["everyone", "rate_everyone"])
+def test_decisions_are_right_as_often_as_is_told(runs, name):
+    # Rows with an outcome are decided on as labeled ones are, out of fold; that their outcomes are
+    # known makes no decision right. Estimates that are delivered are kept within their band.
+    _, paths, _, y, seen = runs[name]
     table, told = read_table(paths["scores"]), read_table(paths["metrics"])
-    moved = tilted(table["cross_validated"], load(paths["model"]).tilt.delta)
     hidden = table["estimate"]
-    right = np.where(seen, (moved >= 0.5) == y, np.maximum(hidden, 1 - hidden)).mean()
+    known = (table["cross_validated"] >= 0.5) == y
+    right = np.where(seen, known, np.maximum(hidden, 1 - hidden)).mean()
     found = one(told, "swept_accuracy", setting="gamma=1.0", variable="least")
-    assert found["value"] == pytest.approx(right, abs=1e-3)
+    exact = name == "rate_everyone"  # elsewhere labeled residuals put hidden rows right
+    assert found["value"] == pytest.approx(right, abs=1e-3 if exact else 0.02)
     # Two fits of one form decide alike.
     assert abs(one(told, "right_gain", part="logistic-lemma1", variable="")["value"]) < 3
 

@@ -303,11 +303,14 @@ class TargetRows:
         told = {"repair": repair, "centre": centre, "finite": self.finite}
         return SweptMean(p[self.where], *parts, self.weight, self.hidden, **told)
 
-    def quality(self, p, parts, centre=0.0):
-        """As `mean`, of slope and base of all rows of the table, of a population of such rows."""
-        slope, base = parts
-        made = self.mean(p, (slope[self.where], base[self.where]), slope[self.tested], centre)
-        return replace(made, finite=False)
+    def quality(self, p, parts, centre=0.0, known=None):
+        """As `mean`, of slope and base of all rows of the table, of a population of such rows.
+
+        Of rows whose outcome is seen they are `known`, if they are others.
+        """
+        pairs = zip(parts, known or parts, strict=True)
+        told = [np.where(self.hidden, one[self.where], own[self.where]) for one, own in pairs]
+        return replace(self.mean(p, told, parts[0][self.tested], centre), finite=False)
 
     def number(self, values):
         """The `SweptNumber`, from the estimates of all rows of the table."""
@@ -330,9 +333,11 @@ def sensitivity(
     made = {one: answers.of(one) for one in answers.methods} if data.binary else {}
     if tilt is not None:
         p, centre = _calibrated(data, p, tilt, asked), tilt.delta
-        unmixed = replace(tilt, chance=None)
+        # Rows whose outcome is seen are decided on as labeled ones are.
+        seen, unmixed = made, replace(tilt, chance=None)
         made = {one: unmixed.moved(data.encoded, q, q, q)[0] for one, q in made.items()}
     told = {"binary": data.binary, "centre": centre, "told": (headline, hidden)}
+    told["seen"] = None if tilt is None else seen
     if data.binary and tilt is None:
         drawn = dict(zip(answers.methods, answers.tested.draws, strict=True))
         told["quality"] = over_draws(answers.tested, drawn[name], only=("accuracy", "brier"))
@@ -353,12 +358,23 @@ def _calibrated(data, p, tilt, asked):
 
 
 def sensitivity_records(
-    rows, p, answers, delivered, *, binary, centre=0.0, told=None, quality=None, gains=None
+    rows,
+    p,
+    answers,
+    delivered,
+    *,
+    binary,
+    centre=0.0,
+    told=None,
+    seen=None,
+    quality=None,
+    gains=None,
 ):
     """Sweeps and breakdown values of the `delivered` method.
 
     `p` (n,) are estimates of all rows of the table as among labeled ones, of labeled rows out of
-    fold; `answers` (n,) those of each method after a tilt, `centre` the tilt that is swept around.
+    fold; `answers` (n,) those of each method after a tilt, `seen` before it, by which rows with an
+    outcome are decided on, `centre` the tilt that is swept around.
     The sweep of the mean outcome begins where it is `told` elsewhere: `Estimate` of the target and
     of its hidden rows; those of accuracy and Brier score where `quality` tells them, by name.
     Gains in right decisions over other methods, over `ALWAYS` and over `NEVER` are those of `gains`
@@ -378,18 +394,20 @@ def sensitivity_records(
     records += turn_records("rate", mean, rows.labeled_mean - (begun.low[0] - sweep.low[0]))
     if not binary:
         return records
-    q = answers[delivered]
+    q, before = answers[delivered], (seen or answers)[delivered]
     for name, parts in (("swept_accuracy", accuracy_parts), ("swept_brier", brier_parts)):
-        found = rows.quality(p, parts(q), centre).sweep()
+        found = rows.quality(p, parts(q), centre, parts(before)).sweep()
         if known := (quality or {}).get(name.removeprefix("swept_")):
             found = begun_at(found, known, SHARE, (0.0, 1.0))
         records += sweep_records(name, found, True, SHARE)
     always = bool(mean.mean(0.0) >= 0.5)
-    for name, other in ({"constant": np.full(len(q), float(always))} | answers).items():
+    alike = {"constant": np.full(len(q), float(always))}
+    for name, other in (alike | answers).items():
         if name != delivered:
-            parts = parts_beyond(accuracy_parts(q), accuracy_parts(other))
-            known = (gains or {}).get((NEVER, ALWAYS)[always] if name == "constant" else name)
-            records += _gained(name, rows.quality(p, parts, centre), known)
+            pairs = (q, other), (before, (alike | (seen or answers))[name])
+            parts, known = (parts_beyond(*map(accuracy_parts, pair)) for pair in pairs)
+            size = (gains or {}).get((NEVER, ALWAYS)[always] if name == "constant" else name)
+            records += _gained(name, rows.quality(p, parts, centre, known), size)
     blank = q[rows.where][rows.hidden]
     odds = np.maximum(blank, 1 - blank) / np.maximum(np.minimum(blank, 1 - blank), 1e-12)
     open_ones = float(np.average(odds <= TWICE, weights=rows.weight[rows.hidden]))

@@ -119,6 +119,18 @@ def test_balance_is_zero_when_weights_rebuild_the_target():
     assert records["mean_weight"] == 1
 
 
+def test_balance_of_rows_that_stand_for_several_is_that_of_so_many_rows():
+    rng = np.random.default_rng(2)
+    X, target = rng.normal(size=(60, 2)), rng.normal(0.5, 2, (90, 2))
+    raw, own, stands = rng.uniform(0.2, 3, 60), rng.integers(1, 5, 60), rng.integers(1, 4, 90)
+    told = describe_weights(raw, raw * own, X, target, ["a", "b"], 0, (own, stands))
+    weights, rows = np.repeat(raw, own), (np.repeat(X, own, 0), np.repeat(target, stands, 0))
+    plain = describe_weights(weights, weights, *rows, ["a", "b"], 0)
+    for one, other in zip(told, plain, strict=True):
+        if one["metric"] in ("balance_before", "balance_after"):
+            assert one["value"] == pytest.approx(other["value"], abs=1e-12)
+
+
 def test_odds_give_what_their_propensities_give():
     p, share = np.array([0.1, 0.4, 0.5, 0.9]), 0.3
     odds = (1 - p) / p

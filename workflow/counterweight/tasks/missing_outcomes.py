@@ -376,7 +376,7 @@ def weigh(job):
     from counterweight.weighting.importance_weights import weighed
 
     data = _data(job)
-    return weighed(job, data, data.weight[data.labeled], FEW)
+    return weighed(job, data, data.weight, FEW)
 
 
 def weigh_to_target(job):

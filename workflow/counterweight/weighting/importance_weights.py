@@ -267,7 +267,7 @@ def weighted_mean(values, weights):
     return mean, np.sqrt(squares) / total
 
 
-def describe_weights(raw, weights, X, X_target, names, capped):
+def describe_weights(raw, weights, X, X_target, names, capped, design=(None, None)):
     """Quality of weights, as metric records.
 
     Parameters
@@ -282,6 +282,8 @@ def describe_weights(raw, weights, X, X_target, names, capped):
         Feature names.
     capped : int
         Rows at the cap.
+    design : pair of array (M,) and (T,), optional
+        Design weights of the labeled rows, which `weights` have in them, and of the target's.
 
     Returns
     -------
@@ -291,11 +293,13 @@ def describe_weights(raw, weights, X, X_target, names, capped):
         its standard error.
     """
     rows, records = len(weights), describe_sizes(raw, weights, capped)
-    center = averaged(X_target)
-    scale = np.sqrt(averaged(X_target, of=lambda rows: (rows - center) ** 2))
-    before = averaged(X, of=np.asfortranarray)
+    own, of_target = design
+    center = averaged(X_target, of_target)
+    scale = np.sqrt(averaged(X_target, of_target, of=lambda rows: (rows - center) ** 2))
+    before = averaged(X, own, of=np.asfortranarray)
     after, error = weighted_mean(X, weights)
-    noise = np.sqrt(error**2 + scale**2 / len(X_target))
+    size = len(X_target) if of_target is None else effective_sample_size(of_target)
+    noise = np.sqrt(error**2 + scale**2 / size)
     scale = np.where(scale > 0, scale, 1.0)
     for k, name in enumerate(names):
         for metric, value in (
@@ -328,14 +332,14 @@ def describe_sizes(raw, weights, capped):
 def weighed(job, data, design=None, least=0):
     """Write the weights of the labeled rows of a job of the stage weigh, by repeat.
 
-    `job`; `data` StudyData; `design` array (M,), optional: design weights of the labeled rows.
-    Weights then have mean 1 together with them, as what a model penalises must not depend on their
-    scale. `least` int: unlabeled rows below which all weights are 1.
+    `job`; `data` StudyData; `design` array (n,), optional: design weights of the rows. Weights then
+    have mean 1 together with them, as what a model penalises must not depend on their scale.
+    `least` int: unlabeled rows below which all weights are 1.
     """
     given, spec = job.given, job.given["weighting"]
     weights_of = load("weighting", spec["weighting"])
     selected = by_repeat(read_columns(job.input.selection)) if job.input.selection else {}
-    tables, records = [], []
+    tables, records, alike = [], [], design is None or not np.ptp(design)
     for repeat in list(data.labels)[: spec["repeats"]]:
         labeled, unlabeled = (data.role(repeat, name) for name in ("labeled", "unlabeled"))
         raw = weights = np.ones(labeled.sum())
@@ -352,7 +356,7 @@ def weighed(job, data, design=None, least=0):
             raw, weights, capped = made_weights(weights_of, spec, rows)
             facts = fact_records(rows)
         if design is not None:
-            weights = weights * design
+            weights = weights * design[labeled]
             weights = weights / weights.mean()
         job.log.info("repeat %d: %d of %d rows at the cap", repeat, capped, len(weights))
         own = {name: data.labels[repeat][name][labeled] for name in ("repeat", "row")}
@@ -367,6 +371,7 @@ def weighed(job, data, design=None, least=0):
             data.taken(data.positions(repeat, target)),
             data.names,
             capped,
+            (None, None) if alike else (design[labeled], design[target]),
         )
         described += facts
         records += [{"repeat": repeat, "target": spec["target"]} | record for record in described]

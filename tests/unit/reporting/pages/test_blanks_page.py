@@ -260,7 +260,7 @@ def test_where_much_rests_on_no_data_bounds_stand_in_place_of_an_interval(answer
         "If labels are missing at random, of the 300 rows without an outcome, between 12.0 and "
         "55.0 % have default = 1: 43 % of them are like no row that has an outcome, of which none "
         "or all may have it; 18.0 to 30.0 % if their odds are at most twice, and at least "
-        "half, what the model says. Of the 57 % that rest on data, an estimated 19.0 % "
+        "half, what the model says. Of the 57 % of them that rest on data, an estimated 19.0 % "
         "[18.0, 20.0] have default = 1."
     )
     card, second = found.cards[:2]

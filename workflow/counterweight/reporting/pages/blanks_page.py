@@ -236,6 +236,11 @@ class _People:
         return self.numbers.plan.get("thinned", False)
 
     @property
+    def counted(self):
+        """That shares of rows are by their design weights, where they are."""
+        return ", by weight," if self.saved.get("designed") and not self.thinned else ""
+
+    @property
     def blank(self):
         return f"the {number(self.sizes['unlabeled'], 0)} rows without an outcome"
 
@@ -309,9 +314,11 @@ def _bounded(people):
     share, worst = people.supported.mean, people.bounds("worst", between=" and ")
     blank = people.get("supported_share", part="unlabeled")
     if people.target == "general" and blank.known:
-        apart = f"{_rest(blank.mean)} of {people.blank} are like no row that has one"
+        apart = (
+            f"{_rest(blank.mean)} of {people.blank}{people.counted} are like no row that has one"
+        )
     else:
-        apart = f"{_rest(share)} of them are like no row that has an outcome"
+        apart = f"{_rest(share)} of them{people.counted} are like no row that has an outcome"
     free = "of which none or all may have it"
     if not people.binary:
         free = "which may have any value from the least to the largest that is known"
@@ -329,7 +336,9 @@ def _bounded(people):
         text += f"; {near} if their odds are at most twice, and at least half, what the model says"
     told = people.told(part="supported")
     if told:
-        text += f". {capital(people.say(f'the {percent(share, 0)} that rest on data', told))}"
+        of = "all" if people.target == "general" and not people.saved.get("for") else "them"
+        whom = f"the {percent(share, 0)} of {of}{people.counted} that rest on data"
+        text += f". {capital(people.say(whom, told))}"
     return text
 
 
@@ -344,8 +353,8 @@ def _resting(people):
     if math.isnan(share) or share > 1 - 1e-9 or people.unsupported:
         return ""
     text = (
-        f"{percent(share)} of {people.whom} rest on data: their outcome is known, or rows like "
-        "them have one."
+        f"{percent(share)} of {people.whom}{people.counted} rest on data: their outcome is known, "
+        "or rows like them have one."
     )
     worst = people.bounds("worst")
     return text + (f" Whatever the others are, the answer is in {worst}." if worst else "")

@@ -235,7 +235,7 @@ def test_rows_later_than_all_with_an_outcome_are_told_from_the_others():
     assert data_of(np.arange(10) % 3, y).later is None
 
 
-def test_a_row_without_an_outcome_is_later_or_not_by_the_time_of_those_with_one():
+def test_a_row_without_an_outcome_is_later_or_not_by_the_time_of_those_with_one(caplog):
     frame = table().assign(when=np.arange(float(ROWS)))
     blank = np.flatnonzero(frame["y"].isna())
     last = frame["when"][frame["y"].notna()].max()
@@ -244,6 +244,7 @@ def test_a_row_without_an_outcome_is_later_or_not_by_the_time_of_those_with_one(
     fold = pd.DataFrame(labels).set_index("row")["fold"].loc[frame["row"].to_numpy()[blank]]
     later = (fold != SAME_TIME).to_numpy()
     assert later[:3].tolist() == [False, False, True]
+    assert "The time 'when' is missing in 1 rows without an outcome" in caplog.text
     assert later[3:].tolist() == (frame["when"].to_numpy()[blank[3:]] > last).tolist()
 
 

@@ -5,6 +5,7 @@ import datetime
 import numpy as np
 import pyarrow as pa
 import pytest
+from counterweight.errors import CounterweightError
 from counterweight.tables import formats
 from counterweight.tables.formats import CLOCK, PLAIN_FORM
 
@@ -280,3 +281,17 @@ def test_a_nought_has_no_sign(told):
     form = PLAIN_FORM | ({"decimal": ",", "sign": "%"} if "%" in told else {})
     values, right, _ = formats.numbers(words(told, "x"), form)
     assert right.tolist() == [True, False] and values[0] == 0 and not np.signbit(values[0])
+
+
+@pytest.mark.parametrize("form", ["%G-W%V", "%G-W%V-%u"])
+def test_a_week_is_its_monday(form):
+    told = ["2022-W05", "2021-W01", "x"]
+    told = [f"{one}-1" for one in told] if "%u" in form else told
+    days, right = formats.dates(words(*told), {"format": form})
+    # 31 January 2022 and 4 January 2021.
+    assert days[:2].tolist() == [19023.0, 18631.0] and right.tolist() == [True, True, False]
+
+
+def test_a_format_that_nothing_can_be_read_by_is_told():
+    with pytest.raises(CounterweightError, match="columns.dates: nothing can be read by .*'%Q'"):
+        formats.dates(words("2022"), {"format": "%Q"})

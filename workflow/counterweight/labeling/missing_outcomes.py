@@ -6,6 +6,7 @@ an order by what stands in them (`content_order`), which is the same however a t
 
 import copy
 import functools
+import logging
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,8 @@ from counterweight.numerics.checks import group_sums
 from counterweight.numerics.linear import FOLD_ROWS, HELD_ROWS, group_folds
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.tables.study_data import StudyData
+
+log = logging.getLogger("counterweight")
 
 #: Studies with the labeling rule `present` are about outcomes of which some are blank.
 TASK = "missing_outcomes"
@@ -103,6 +106,13 @@ def label_blanks(frame, types, features, outcome, rule, roles, rng):
     beside += [] if column is None else [frame[column]]
     features, order = content_order(frame, features, beside)
     time = time_of(frame, roles, labeled)
+    if time is not None and (undated := int(np.isnan(time).sum())):
+        log.warning(
+            "The time %r is missing in %d rows without an outcome: they are taken to be no later "
+            "than rows that have one. Fill it in where it is known.",
+            roles["time"],
+            undated,
+        )
     known = None if time is None else time[labeled]
     drawn = _drawn(seen, labeled, order, binary, known, group, rng)
     if time is not None:

@@ -518,12 +518,14 @@ class InTime:
                 return f"{100 * abs(moved):.1f} points {word}"
             return f"{in_figures(abs(moved), facts['digits'] + 1)} {word}"
 
+        undated = int(np.isnan(time[blank]).sum())
+        undated = f" ({undated} without a time among them)" if undated else ""
         rests = [
             f"In this table later rows turned out {told(later - within)} than fits to earlier ones "
             "foretold. New rows are taken for later ones and are told so, as are the "
             f"{100 * share:.0f} % of the rows without an outcome that are later than all with one; "
-            "the others are told at the level of rows with one. Time itself is no feature unless "
-            "columns.keep names it."
+            f"the others{undated} are told at the level of rows with one. Time itself is no "
+            "feature unless columns.keep names it."
         ]
         assumed = ["rows go on changing with time as they did"] * (share >= LATER)
         moved, sure = self.by_time(data, time, chance)

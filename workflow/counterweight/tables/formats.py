@@ -21,6 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from counterweight.errors import CounterweightError
+
 #: Words for true and false, in any case; what Excel writes in other languages, too.
 TRUTHS = (
     *(("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"), ("ja", "nein"), ("j", "n")),
@@ -58,6 +60,8 @@ _TIME = (
     r"(?:[T ] *(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:\.\d+)?))? *(?P<p>[AaPp][Mm])?"
     r" *(?P<z>Z|UTC|[+-]\d{2}:?\d{2})?)?$"
 )
+#: Signs of a format that are of a week, and of a day of it.
+WEEKS, WEEKDAYS = ("%V", "%W", "%U"), ("%a", "%A", "%u", "%w")
 ORDERS = {
     "ymd": r"^(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})" + _TIME,
     "dmy": r"^(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>\d{4})" + _TIME,
@@ -243,8 +247,17 @@ def dates(words, form):
     import pandas as pd
 
     if "format" in form:
-        series = pd.Series(words.to_pandas(), dtype="str")
-        moments = pd.to_datetime(series, format=form["format"], errors="coerce", utc=True)
+        series, told = pd.Series(words.to_pandas(), dtype="str"), form["format"]
+        if any(week in told for week in WEEKS) and not any(day in told for day in WEEKDAYS):
+            # A week is its Monday.
+            series, told = series + " 1", told + (" %u" if "%V" in told else " %w")
+        try:
+            moments = pd.to_datetime(series, format=told, errors="coerce", utc=True)
+        except ValueError as error:
+            raise CounterweightError(
+                f"columns.dates: nothing can be read by the format {form['format']!r} ({error}): "
+                "correct it."
+            ) from error
         days = ((moments - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).to_numpy(float)
         return days, ~np.isnan(days)
     parts, right = _parts(words, ORDERS[form["order"]])

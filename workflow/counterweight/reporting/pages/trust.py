@@ -188,7 +188,8 @@ def how_wrong(numbers):
         "How wrong it could be: labels may be missing for reasons that no column shows. Γ says by "
         "what factor, at equal features, the odds of an outcome may differ from what is assumed "
         f"of {blank_of(numbers)}. Γ = 1 is {assumed_of(numbers)}; Γ = {TWICE:g}, odds at most "
-        "twice or half as large, is a point of reference and no estimate: no data tell Γ."
+        "twice or half as large, is a point of reference and no estimate: no data tell Γ. Up to which Γ "
+        "something holds is told of the estimate, sampling error aside."
     )
     reference = reference_of(numbers)
     if shown[0].source != GIVEN and reference:

@@ -202,7 +202,11 @@ def test_outcomes_that_change_with_time_are_told_at_the_time_of_those_that_are_a
     told = answers.scores.set_index("who").loc[frame["who"][~seen], "estimate"]
     assert told.mean() == pytest.approx(answers.answer.value, abs=1e-9)
     # New rows are taken for later ones, which are higher than what earlier rows foretold.
-    new = answers.saved.scores(frame[~seen])["estimate"]
+    rows = answers.saved.scores(frame[~seen])
+    new, width = rows["estimate"], (rows["high"] - rows["low"])[rows["supported"]].mean()
+    here = answers.scores.set_index("who").loc[frame["who"][~seen]].query("supported")
+    here = (here["high"] - here["low"]).mean()
+    assert width > 1.2 * here if binary else width == pytest.approx(here, rel=0.1)
     assert new.mean() > told.mean() + 0.1
     assert "later rows turned out" in answers.saved.facts["rests_on"][-1]
     assert answers.sentence.startswith("If labels are missing at random, o")
@@ -217,6 +221,9 @@ def test_outcomes_that_change_with_time_are_told_at_the_time_of_those_that_are_a
     new = answers.saved.scores(frame[~seen])["estimate"]
     told = answers.scores.set_index("who").loc[frame["who"][~seen], "estimate"]
     np.testing.assert_allclose(new, told, rtol=1e-9)
+    ends, own = answers.saved.scores(frame[~seen]), answers.scores.set_index("who")
+    for end in ("low", "high"):
+        np.testing.assert_allclose(ends[end], own.loc[frame["who"][~seen], end], rtol=1e-9)
 
 
 @pytest.mark.parametrize("below", [40, 0], ids=["of an age", "without children"])

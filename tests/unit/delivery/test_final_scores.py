@@ -163,6 +163,14 @@ def test_rows_later_than_all_have_the_error_of_a_new_block_of_time():
     alike = rng.permutation(np.repeat([-1.0, 1.0], 250))
     assert variance_of_block(data, tested, alike, weight)[1] < 0.01
     assert variance_of_block(SimpleNamespace(later=None), tested, alike, weight) is None
+    # Blocks that weigh nothing tell nothing; of a table without later rows new ones are.
+    some = weight * (folds != 2)
+    assert np.isfinite(variance_of_block(data, tested, residual, some)[1])
+    assert variance_of_block(data, tested, residual, weight * (folds == 2)) is None
+    none = SimpleNamespace(labeled=data.labeled, later=np.zeros(800, bool))
+    at_once = variance_of_block(none, tested, residual, weight)
+    assert at_once[1] == variance and not at_once[0].any()
+    assert mean_of_some(*told, None, at_once)(everyone) == plain(everyone)
 
 
 def test_a_code_of_unknown_that_no_row_with_an_outcome_has_is_fine(tmp_path):

@@ -1,9 +1,13 @@
 """Intervals of each row's answer as a function of its score."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from counterweight.delivery.saved_scores import CalibrationBand, _Recalibration, _Windows
 from counterweight.errors import CounterweightError
+from counterweight.numerics.estimate import variance_of_block
+from counterweight.numerics.linear import centred, fit_logistic
 from scipy.special import expit
 from scipy.stats import binomtest
 
@@ -270,3 +274,77 @@ def test_the_recalibrated_line_bends_as_often_as_its_rows_bear(rows, knots, rng)
     p = rng.uniform(0.1, 0.9, rows)
     y = (rng.random(rows) < p).astype(float)
     assert len(_Recalibration(y, np.sort(p), np.ones(rows)).knots) == knots
+
+
+def in_time(rng, size, binary=True):
+    """A yearly season of `size` whose last sixth has no outcome: the band of fits to what was
+    before, estimates of the later rows, their rates and their outcomes.
+    """
+    time, x, begin = 720 * rng.random(2000), rng.normal(size=(2000, 2)), 2 * np.pi * rng.random()
+    score = x @ [0.8, 0.5] + size * np.sin(2 * np.pi * time / 365 + begin)
+    rate = expit(score - 1.2) if binary else score
+    y = rng.random(2000) < rate if binary else score + rng.normal(size=2000)
+    later, y = time >= 600, y.astype(float)
+    fold = np.argsort(np.argsort(time)) * 6 // (~later).sum() - 1
+    raw = np.zeros(2000)
+
+    def scores(learned, of):
+        if binary:
+            slopes, constant = fit_logistic(x[learned], y[learned])[:2]
+            return x[of] @ slopes + constant
+        rows = np.column_stack([x, np.ones(2000)])
+        return rows[of] @ np.linalg.lstsq(rows[learned], y[learned], rcond=None)[0]
+
+    for number in range(5):
+        raw[fold == number] = scores(fold < number, fold == number)
+    tested, told = ~later & (fold >= 0), expit if binary else np.asarray
+    ones = np.ones(tested.sum())
+    level = centred(raw[tested], y[tested], ones, binary)
+    held_out = told(raw[tested] + level)
+    band = CalibrationBand("binary" if binary else "number").fit(y[tested], held_out)
+    data = SimpleNamespace(later=later, labeled=~later)
+    folds = SimpleNamespace(folds=fold[tested][None])
+    by_block = variance_of_block(data, folds, y[tested] - held_out, ones)
+    band.fit_blocks(held_out, ones, *by_block[1:])
+    return band, told(scores(~later, later) + level), rate[later], y[later]
+
+
+@pytest.mark.parametrize("size", [0.6, 0.9])
+def test_rates_of_later_rows_lie_within_as_often_as_said(size, rng):
+    """Of like scores together; by the intervals of rows of the labeled time they lie outside."""
+    plain, held = [], []
+    for _ in range(40):
+        band, estimate, rate, _ = in_time(rng, size)
+        ends = band.interval(estimate, contain=False)
+        estimate = np.clip(estimate, *ends)
+        wide = band.of_later(estimate, *ends, np.ones(len(estimate), bool))
+        part = np.searchsorted(np.quantile(estimate, [0.2, 0.4, 0.6, 0.8]), estimate)
+        for own in (part == number for number in range(5)):
+            for within, (low, high) in ((plain, ends), (held, wide)):
+                within.append(low[own].mean() <= rate[own].mean() <= high[own].mean())
+    assert np.mean(held) > 0.93
+    assert np.mean(plain) < 0.7
+
+
+def test_later_numbers_lie_within_as_often_as_said_by_residuals_of_several_blocks(rng):
+    held = []
+    for _ in range(40):
+        band, estimate, _, y = in_time(rng, 0.9, binary=False)
+        ends = band.interval(estimate)
+        held.append(np.mean((ends[0] <= y) & (y <= ends[1])))
+        assert band.of_later(estimate, *ends, np.ones(len(y), bool)) == ends
+    assert 0.93 < np.mean(held) < 0.97
+
+
+def test_a_band_of_rows_in_time_is_wider_for_later_rows_only_and_saved(rng):
+    band = in_time(rng, 0.9)[0]
+    again = CalibrationBand.from_arrays(band.to_arrays())
+    assert again.block_ == band.block_ > 0
+    p = np.array([0.2, 0.2])
+    ends = band.interval(p)
+    low, high = again.of_later(p, *ends, np.array([False, True]))
+    assert (low[0], high[0]) == (ends[0][0], ends[1][0])
+    reach = np.log(low[1] / (1 - low[1])) - np.log(0.25)
+    own = np.log(ends[0][1] / (1 - ends[0][1])) - np.log(0.25)
+    assert reach == pytest.approx(-np.hypot(own, band.block_)) and high[1] > ends[1][1]
+    assert "block" not in CalibrationBand().fit(rng.random(90) < 0.5, np.full(90, 0.5)).to_arrays()

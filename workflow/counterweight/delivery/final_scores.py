@@ -92,10 +92,11 @@ class Fitted:
         name, why = chosen_method(tested, given["methods"], given["chosen"])
         answers = _Answers(data, tested, given["methods"], paths.models, given["target"])
         model, held_out = answers.model(name), answers.out_of_fold(name)
-        band = CalibrationBand(
-            "binary" if data.binary else "amount" if tested.amounts else "number"
-        )
-        band.fit(tested.y, held_out, tested.weight)
+        kind = "binary" if data.binary else "amount" if tested.amounts else "number"
+        band = CalibrationBand(kind).fit(tested.y, held_out, tested.weight)
+        weight = tested.to_hidden(given["target"])
+        if by_block := variance_of_block(data, tested, tested.y - held_out, weight):
+            band.fit_blocks(held_out, weight, *by_block[1:])
         return cls(data, tested, answers, name, why, model, held_out, band)
 
     @property
@@ -422,8 +423,7 @@ def _scores(saved, fit, frame, chance):
 
 def _plain(value, error, rows, bounds):
     """An `Estimate` with a normal interval, on a scale on which it keeps the bounds."""
-    low, high = around(value, 1.959964 * error, bounds)
-    return Estimate(value, error, low, high, rows, np.nan, np.nan)
+    return Estimate(value, error, *around(value, 1.959964 * error, bounds), rows, np.nan, np.nan)
 
 
 def _bounds(tested):

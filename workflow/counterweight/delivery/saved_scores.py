@@ -21,8 +21,9 @@ from counterweight.labeling.column_statistics import (
 )
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.encoding import TabularEncoder
-from counterweight.models.score_models import CombinedModel, EncodedModel, most_moved
+from counterweight.models.score_models import CombinedModel, EncodedModel, InTime, most_moved
 from counterweight.numerics.checks import as_numbers, checked_labels, checked_weights
+from counterweight.numerics.linear import wider
 from counterweight.plan.components import reference
 from counterweight.tables.table_reader import row_batches
 from counterweight.weighting.overlap import Support
@@ -164,6 +165,11 @@ class SavedScores(SavedPredictor):
             estimate = self.model.predict(rows)
         low, high = self.band.interval(estimate, contain="combined" not in self.facts)
         estimate = np.clip(estimate, low, high)
+        # Any other tilt knows or estimates the level of rows without an outcome.
+        if self.tilt is None or self.facts["tilt"].get("by") == "times":
+            timed = isinstance(self.model, InTime)
+            later = self.model.is_later(rows) if timed else np.ones(len(rows), bool)
+            low, high = self.band.of_later(estimate, low, high, later)
         columns = {"estimate": estimate, "low": low, "high": high}
         if self.tilt is not None:
             at_random = self.tilt.calibrated(estimate)
@@ -399,6 +405,10 @@ class CalibrationBand:
         Grid of scores, ascending; ends and estimate there, of numbers relative to the prediction.
     unit_ : float
         Of amounts; 0 of others.
+    block_ : float
+        Half-width, in the log odds, of what a block of time has of its own: rates of rows later
+        than all known ones are as much less sure. Numbers' residuals are of several blocks, and
+        hold it. 0 where there is no time.
     enough_ : bool
         Whether there are rows enough for the level (numbers: else the largest residuals stand).
 
@@ -407,6 +417,8 @@ class CalibrationBand:
     Wilson (1927); Tibshirani, Foygel Barber, Candes & Ramdas (2019), *NeurIPS* 32; Lei et al.
     (2018), *JASA* 113, section 5.2.
     """
+
+    block_ = 0.0
 
     def __init__(self, kind="binary", level=0.95):
         if kind not in KINDS:
@@ -501,6 +513,33 @@ class CalibrationBand:
         """Amounts on the scale of ratios; other numbers as they are."""
         return np.log1p(np.maximum(values, 0) / self.unit_) if self.unit_ else values
 
+    def fit_blocks(self, prediction, weight, variance, freedom):
+        """Know what a block of time has of its own.
+
+        `prediction`, `weight` (M,) are as in `fit`, `variance` and `freedom` of
+        `counterweight.numerics.estimate.variance_of_block`: that of a mean rate, which one shift
+        of all log odds moves by its mean slope.
+        """
+        if self.kind == "binary":
+            from scipy.special import stdtrit
+
+            slope = np.average(prediction * (1 - prediction), weights=weight)
+            reach = stdtrit(freedom, 0.5 + self.level / 2) * np.sqrt(variance)
+            self.block_ = float(reach / max(slope, 1e-300)) if reach else 0.0
+
+    def of_later(self, estimate, low, high, later):
+        """Ends (m,) of intervals, those of `later` rows (a mask) with what a block has of its own.
+
+        On the log odds, where it comes to what is not sure of the rows' scores.
+        """
+        if not self.block_:
+            return low, high
+        low, high = np.minimum(low, estimate), np.maximum(high, estimate)
+        return tuple(
+            np.where(later, wider(estimate, end, side * self.block_), end)
+            for side, end in ((-1, low), (1, high))
+        )
+
     def interval(self, prediction, contain=True):
         """Ends (m,) of the interval of each row's answer; NaN where the prediction is.
 
@@ -537,7 +576,7 @@ class CalibrationBand:
             "high": self.high_,
             "enough": float(self.enough_),
             "unit": self.unit_,
-        }
+        } | ({"block": self.block_} if self.block_ else {})
 
     @classmethod
     def from_arrays(cls, arrays):
@@ -547,6 +586,7 @@ class CalibrationBand:
             setattr(band, f"{name}_", np.asarray(arrays[name], dtype=float))
         band.enough_ = bool(arrays["enough"])
         band.unit_ = float(arrays.get("unit", 0.0))  # none in files of 1.0.0
+        band.block_ = float(arrays.get("block", 0.0))  # only of rows in time
         return band
 
 

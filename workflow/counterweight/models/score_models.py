@@ -473,6 +473,10 @@ class InTime:
         later, base, parts = self.model.explained(rows)
         return self._levelled(rows, later), base, parts
 
+    def is_later(self, rows):
+        """Which encoded rows are later than all with an outcome, (n,) of bool."""
+        return np.isin(rows.row, self.rows)
+
     def within(self, score):
         """Scores at the level of labeled rows."""
         factor, constant = self.level
@@ -526,6 +530,8 @@ class InTime:
             f"{100 * share:.0f} % of the rows without an outcome that are later than all with one; "
             f"the others{undated} are told at the level of rows with one. Time itself is no "
             "feature unless columns.keep names it."
+            + " Intervals of later rows allow for how much blocks of time differ."
+            * data.binary
         ]
         assumed = ["rows go on changing with time as they did"] * (share >= LATER)
         moved, sure = self.by_time(data, time, chance)
@@ -542,4 +548,4 @@ class InTime:
             facts["assumes"] = facts["assumes"] | {"if": first}
 
     def _levelled(self, rows, later):
-        return np.where(np.isin(rows.row, self.rows), later, self.within(later))
+        return np.where(self.is_later(rows), later, self.within(later))

@@ -8,7 +8,7 @@ from counterweight.errors import CounterweightError
 from counterweight.models.score_models import EncodedModel
 from counterweight.numerics.checks import group_sums
 from counterweight.numerics.estimate import around
-from counterweight.numerics.linear import expit, first_of_each, logit
+from counterweight.numerics.linear import expit, first_of_each, logit, wider
 from counterweight.numerics.sensitivity import SweptMean
 from counterweight.numerics.tilt import (
     Calibration,
@@ -78,7 +78,7 @@ class ScoreTilt:
             made = [tilted(value, self.delta) for value in (p, low, high)]
             if self.error:
                 made[1:] = (
-                    _wider(made[0], end, side * Z * self.error)
+                    wider(made[0], end, side * Z * self.error)
                     for side, end in ((-1, made[1]), (1, made[2]))
                 )
         p, low, high = (
@@ -131,14 +131,6 @@ class ScoreTilt:
             if name.startswith("chance_")
         }
         return cls(**numbers, chance=EncodedModel.of_learner(chance, own) if chance else None)
-
-
-def _wider(p, end, more):
-    """Ends of intervals of p with one more independent half-width, all in the log odds."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        odds = logit(p)
-        wide = expit(odds + np.sign(more) * np.hypot(logit(end) - odds, more))
-    return np.where(np.isfinite(odds), wide, end)
 
 
 def fitted_tilt(asked, data, tested, prediction, blank, *, target, event, selection):

@@ -499,11 +499,14 @@ def variance_of_block(data, tested, residual, weight):
     """Variance of the mean residual of a new block of time, beyond the chance of its rows.
 
     After the hidden rows that are later than all with an outcome, a mask; then the degrees of
-    freedom. None of a table without a time or without such rows.
+    freedom. None without a time, or two blocks.
     """
-    if data.later is None or not data.later.any():
+    if data.later is None:
         return None
     blocks = [tested.folds[0] == number for number in np.unique(tested.folds[0])]
+    blocks = [block for block in blocks if weight[block].any()]
+    if len(blocks) < 2:
+        return None
     shares = [weight[block] / weight[block].sum() for block in blocks]
     means = [share @ residual[block] for share, block in zip(shares, blocks, strict=True)]
     chance = [

@@ -327,6 +327,14 @@ def logit(p):
         return np.log(p) - np.log1p(-np.asarray(p, float))
 
 
+def wider(p, end, more):
+    """Ends of intervals of p with one more independent half-width, all in the log odds."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = logit(p)
+        wide = expit(odds + np.sign(more) * np.hypot(logit(end) - odds, more))
+    return np.where(np.isfinite(odds), wide, end)
+
+
 def logistic_probability(X, coef, intercept):
     """p(y = 1 | x) of a fitted logistic regression."""
     return expit(checked_rows(X, empty=True) @ coef + intercept)

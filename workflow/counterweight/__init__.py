@@ -119,12 +119,12 @@ COMMON = {
 #: Methods of public classes that jobs and other modules call, and users do not: the reference
 #: leaves them out.
 _INTERNAL = (
-    "to_arrays from_arrays to_saved from_saved typed new_rows answered answers added encode "
+    "to_arrays from_arrays to_saved from_saved typed new_rows answered answers added encode tell "
     "encoded sums part named batches scored score_file kinds_of asked_columns refitted refits "
     "prepare settled has_draws parts_of set_params get_params joint_log_density "
     "training_answers scores_of fit_warnings_ warnings_ repairs_ trivial_told_ repairs_told_ of "
     "decided fitted fitted_on leaf raw precision bootstrap_totals told bootstrap_claims "
-    "n_parameters memberships boxes unlike infeasibility_ drift unidentified digest released "
+    "n_parameters memberships boxes unlike infeasibility_ drift unidentified newly_blank digest released "
     "priced accepted along choices threshold_moves steps fit_sweep path left_out_losses "
     "certificate_ expected_of optimism total_ends regrown rough "
 )

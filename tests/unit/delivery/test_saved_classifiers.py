@@ -45,6 +45,23 @@ def test_it_answers_as_the_model_does_before_and_after_it_is_saved(saved, tmp_pa
     assert "gone" not in again.model.get_params() and again.columns == ["x"]
 
 
+def test_python_tells_drift_and_what_was_never_missing(saved, caplog):
+    model, frame = saved
+    model.scores(frame)
+    assert not caplog.messages
+    for answer in (model.scores, model.decide, model.predict, model.predict_proba):
+        caplog.clear()
+        answer(frame + 3)
+        (told,) = caplog.messages
+        assert "The feature 'x' has changed: its mean is 3, " in told
+    caplog.clear()
+    model.scores(frame.assign(x=[np.nan, *frame["x"][1:]]))
+    (told,) = caplog.messages
+    assert told == (
+        "x: missing in 1 of 41 rows, filled with 0; no feature of the classifier tells them apart."
+    )
+
+
 def test_a_file_is_answered_in_batches_as_in_one(saved, tmp_path):
     model, frame = saved
     frame.to_csv(tmp_path / "new.csv", index=False)

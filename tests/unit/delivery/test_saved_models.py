@@ -16,7 +16,7 @@ from counterweight.delivery.saved_models import (
 )
 from counterweight.delivery.saved_scores import SavedScores
 from counterweight.errors import CounterweightError
-from counterweight.labeling.column_statistics import count_rows
+from counterweight.labeling.column_statistics import count_rows, stood_for
 from counterweight.labeling.encoding import TabularEncoder, fitted_encoder
 
 
@@ -120,6 +120,9 @@ class Told(SavedPredictor):
         x = frame["x"].to_numpy()
         return {"estimate": x, "decision": self.classes_[(x >= 0.5) * 1] if self.binary else x}, 0
 
+    def drift(self, sums):
+        return []
+
 
 def test_a_predictor_says_chances_of_both_classes_or_a_number():
     saved = Told({"id": None, "types": {}, "names": ["no", "yes"], "outcome": "late"}, {})
@@ -154,3 +157,28 @@ def test_a_log_that_lost_zeros_is_no_measure_of_the_means_of_new_rows(designed):
     said = SavedScores.drift(made, count_rows(encoder.encode(new)))
     assert any("'a' has changed: mean" in one for one in said) != designed
     assert any("'b' has changed: 2.0% of the new rows have a text" in one for one in said)
+
+
+def test_beside_weights_a_change_is_told_from_the_rows_and_from_what_they_stand_for():
+    """Four of five rows stand for one of five: new rows are as either, or have changed."""
+    fit = pd.DataFrame({"a": np.repeat([1.0, 2.0], [200, 800]), "b": np.arange(1000.0) % 7})
+    encoder = TabularEncoder().fit(fit, ["a", "b"], {"a": "number", "b": "number"})
+    weight = np.repeat([16.0, 1.0], [200, 800])
+    told = stood_for(encoder.encode(fit), weight)
+    bins, total = told["a"]
+    assert np.array(bins) / sum(bins) == pytest.approx([0.8, 0.2, 0, 0])
+    assert sum(bins) == pytest.approx(weight.sum() ** 2 / (weight @ weight))
+    assert encoder.statistics_[0].mean + total / sum(bins) == pytest.approx(1.2)
+    assert stood_for(encoder.encode(fit), np.full(1000, 2.5)) is False
+    made = SimpleNamespace(encoder=encoder, facts={"designed": told})
+
+    def said(**columns):
+        return SavedScores.drift(made, count_rows(encoder.encode(fit.assign(**columns))))
+
+    assert said() == [] == said(a=np.repeat([1.0, 2.0], [800, 200]))
+    (shifted,) = said(a=np.repeat([1.0, 2.0], [500, 500]))
+    assert "'a' has changed: mean" in shifted
+    (blank,) = said(b=np.nan)
+    assert "'b' has changed: missing in 100.0% of the new rows, 0.0% before" in blank
+    (truths,) = said(b=np.arange(1000) % 2)
+    assert "'b' has changed" in truths and "stability index" in truths

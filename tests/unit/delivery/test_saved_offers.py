@@ -225,7 +225,7 @@ def test_people_like_nobody_are_flagged(family):
         assert one.optimal_offers(frame)["supported"].mean() > 0.95
 
 
-def test_new_people_are_compared_with_those_of_the_fit(family):
+def test_new_people_are_compared_with_those_of_the_fit(family, caplog):
     saved = family["offer_logistic", ""]
     _, X = features_of(survey())
     assert saved.drift(saved.sums(X)) == []
@@ -234,6 +234,9 @@ def test_new_people_are_compared_with_those_of_the_fit(family):
     older = saved.encode(survey(400, seed=9).assign(age=lambda f: f["age"] + 30))
     said = saved.drift(saved.sums(older))
     assert len(said) == 1 and "'age' has changed" in said[0] and "outside its range" in said[0]
+    caplog.clear()
+    saved.optimal_offers(survey(400, seed=9).assign(age=lambda f: f["age"] + 30))
+    assert caplog.messages == said
 
 
 @pytest.mark.parametrize(

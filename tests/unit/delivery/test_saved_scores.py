@@ -91,6 +91,19 @@ def test_loaded_from_python_it_answers_the_same(study):
     assert saved.versions["scikit-learn"] and saved.facts["why"]
 
 
+def test_a_number_that_never_was_missing_is_told_and_flagged(study, caplog):
+    frame, own, _ = study
+    saved, frame = load(own.at.folder), frame[blank(frame)]
+    one = next(fact for fact in saved.encoder.numbers_ if not fact.missing)
+    caplog.clear()
+    made = saved.scores(frame.assign(**{one.column: np.nan}))
+    assert not made["supported"].any()
+    assert (made["reason"] == f"{one.column} missing, as in no row of the fit").all()
+    assert any(f"'{one.column}' has changed: missing in 100.0%" in told for told in caplog.messages)
+    bare = saved.scores(frame.assign(**{one.column: np.nan}), reasons=False)
+    assert not bare["supported"].any() and "reason" not in bare
+
+
 def test_estimates_follow_the_truth(study):
     frame, _, files = study
     scores = read_table(files["scores"])

@@ -17,6 +17,7 @@ from counterweight.errors import in_figures, listed
 from counterweight.evaluation.cross_validation import better, losses, robust_records
 from counterweight.evaluation.hidden_labels import LOOKED_ROWS, TargetRows, sensitivity
 from counterweight.evaluation.unlabeled_quality import unlabeled_records
+from counterweight.labeling.column_statistics import stood_for
 from counterweight.labeling.missing_outcomes import BlankData, OutOfFold, time_of
 from counterweight.labeling.outcome_rules import classes_as_given
 from counterweight.models.score_models import (
@@ -251,7 +252,7 @@ def _facts(given, data, tested, frame, name, model, why):
         "combined": [[part["model"], part["options"]] for part in parts],
         "parts": shares,
         "answers for": given["target"],
-        "designed": bool(np.ptp(data.weight) > 0),
+        "designed": stood_for(data.encoded, data.weight),
         "method": method["label"],
         "weighted": any(
             part["weights"] and share > 0 for part, (_, share) in zip(parts, shares, strict=True)
@@ -278,10 +279,8 @@ def _why(shares, tested):
         return []
     used = [(label, share) for label, share in shares if share >= 0.005]
     told = [f"{label} {100 * share:.0f} %" for label, share in sorted(used, key=lambda x: -x[1])]
-    draws = len(tested.draws[0])
-    unseen = (
-        f"on labeled rows that they have not seen ({draws} draw{'s' * (draws > 1)} of the folds)"
-    )
+    n = len(tested.draws[0])
+    unseen = f"on labeled rows that they have not seen ({n} draw{'s' * (n > 1)} of the folds)"
     if not told:
         return [f"No fit tells more than the mean {unseen}: each row is answered by the mean."]
     return [f"Delivered is what combines the fits best {unseen}: {listed(told)}."]

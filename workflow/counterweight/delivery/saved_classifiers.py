@@ -112,7 +112,7 @@ class SavedClassifier(SavedPredictor):
         Yes where the estimate is above the threshold, or where the score is above the thresholds
         that were repaired so that decisions keep the promises.
         """
-        return self.scored(self.typed(frame))["decision"]
+        return self.scored(self.typed(frame), tell=True)["decision"]
 
     def scores(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The released table: the id (else ``row``), ``estimate`` and ``decision``.
@@ -123,7 +123,7 @@ class SavedClassifier(SavedPredictor):
             With the index of `frame`.
         """
         typed = self.typed(frame)
-        return as_frame(self.named(typed) | self.scored(typed), frame)
+        return as_frame(self.named(typed) | self.scored(typed, tell=True), frame)
 
     @property
     def columns(self) -> list[str]:

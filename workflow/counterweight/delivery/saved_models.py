@@ -173,6 +173,11 @@ class SavedModel:
         """Sums of two batches, the first of which may be None."""
         return more if sums is None else sums + more
 
+    def tell(self, sums):
+        """Warn of what `drift` says."""
+        for sentence in self.drift(sums):
+            log.warning("%s", sentence)
+
     def drift(self, sums):
         """Sentences on how new people differ from those of the fit; none where they do not.
 
@@ -230,9 +235,18 @@ class SavedPredictor(SavedModel):
             "A saved model is fitted already: it answers for new rows, and a study fits it anew."
         )
 
-    def scored(self, frame, reasons=True):
-        """Answers for rows that are typed already, a dict of arrays (n,)."""
-        made = [self.answered(part, first, reasons)[0] for part, first in self.batches(frame)]
+    def scored(self, frame, reasons=True, tell=False):
+        """Answers for rows that are typed already, a dict of arrays (n,).
+
+        With `tell` it is a warning how they differ from those of the fit.
+        """
+        made, sums = [], None
+        for part, first in self.batches(frame):
+            answers, own = self.answered(part, first, reasons)
+            made.append(answers)
+            sums = self.added(sums, own)
+        if tell:
+            self.tell(sums)
         return {name: np.concatenate([part[name] for part in made]) for name in made[0]}
 
     def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
@@ -258,12 +272,12 @@ class SavedPredictor(SavedModel):
                 f"The outcome {self.facts['outcome']!r} is a number, so there are no chances of "
                 "classes: use predict."
             )
-        p = self.scored(self.typed(frame), reasons=False)["estimate"]
+        p = self.scored(self.typed(frame), reasons=False, tell=True)["estimate"]
         return np.column_stack([1 - p, p])
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray:
         """The expected number, or the class of `classes_` that is decided for, (n,)."""
-        made = self.scored(self.typed(frame), reasons=False)
+        made = self.scored(self.typed(frame), reasons=False, tell=True)
         return made["decision" if self.binary else "estimate"]
 
     def score(
@@ -296,8 +310,7 @@ class SavedPredictor(SavedModel):
                 made, own = self.answered(frame, rows)
                 write(named | made)
                 sums, rows = self.added(sums, own), rows + len(frame)
-        for sentence in self.drift(sums):
-            log.warning("%s", sentence)
+        self.tell(sums)
         return rows
 
     def __sklearn_is_fitted__(self):
@@ -472,8 +485,11 @@ def encoded(frame, encoder, *, people="candidates", saved="filter", first=0):
     made, rows = encoder.encode(typed), len(frame)
     for fact, values in zip(encoder.numbers_, made.numbers.T, strict=True):
         if missing := np.isnan(values).sum():
-            fill = f"filled with {fact.median:g} as in training"
-            log.info(f"{fact.column}: missing in {missing} of {rows} rows, {fill}")
+            told = f"{fact.column}: missing in {missing} of {rows} rows, filled with"
+            if encoder.has(fact.column, "blank"):
+                log.info(f"{told} {fact.median:g} as in training")
+            else:
+                log.warning(f"{told} {fact.median:g}; no feature of the {saved} tells them apart.")
     for at, fact in enumerate(encoder.categories_):
         column, unseen = fact.column, made.unseen[:, at]
         count, blank = unseen.sum(), (made.codes[:, at] == len(fact.levels) + 1).sum()

@@ -124,7 +124,8 @@ class SavedScores(SavedPredictor):
         CounterweightError
             When a column or the id is missing, or one holds something else than in the fit.
         """
-        made, person = self.scored(self.typed(frame), reasons), self.facts["id"]
+        made = self.scored(self.typed(frame), reasons, tell=True)
+        person = self.facts["id"]
         if person:
             check_id(frame.columns, person, "rows")
             made = {person: frame[person].to_numpy()} | made
@@ -178,19 +179,29 @@ class SavedScores(SavedPredictor):
         chance = None if self.chance is None else self.chance.predict(rows)
         asked = np.flatnonzero(~np.isin(rows.row, self.known)) if len(self.known) else slice(None)
         X, chance = rows.take(asked).dense(), None if chance is None else chance[asked]
+        blank = self.newly_blank(rows.take(asked))
         if reasons:
             reason = np.full(len(rows), "", dtype=object)
-            reason[asked] = self.support.reason(X, chance)
+            reason[asked] = np.where(blank != "", blank, self.support.reason(X, chance))
             columns |= {"supported": reason == "", "reason": reason}
         else:
             columns["supported"] = np.ones(len(rows), bool)
-            columns["supported"][asked] = ~self.support.outside(X, chance)
+            columns["supported"][asked] = (blank == "") & ~self.support.outside(X, chance)
         columns |= self.unidentified(columns)
         if self.binary:
             columns["decision"] = self.classes_[(estimate >= self.facts["threshold"]).astype(int)]
         if reasons:
             columns |= most_moved(parts, self.encoder.names, self.facts.get("digits", 2))
         return columns
+
+    def newly_blank(self, rows):
+        """Of encoded rows (n,), that a number is missing which no row of the fit lacks; else ""."""
+        said = np.full(len(rows), "", dtype=object)
+        for fact, values in zip(self.encoder.numbers_, rows.numbers.T, strict=True):
+            if not fact.missing:
+                told = f"{fact.column} missing, as in no row of the fit"
+                said[np.isnan(values) & (said == "")] = told
+        return said
 
     def unidentified(self, columns):
         """Ends of the answers: of rows that are not supported, those of any outcome at all."""
@@ -327,10 +338,12 @@ class SavedScores(SavedPredictor):
     def drift(self, sums):
         """Sentences on how new rows differ from those of the fit; see `answered`.
 
-        Where rows of the fit stand for several, shares and means among them are no measure.
+        Where rows of the fit stand for several, what they stand for is compared, too.
         """
-        loose = dict.fromkeys(("psi", "missing", "shift"), np.inf) if self.facts["designed"] else {}
-        return drift_sentences(describe_new(self.encoder, sums), **loose)
+        weighted, loose = self.facts["designed"], {}
+        if weighted is True:  # files of 1.0.0 do not say what they stand for
+            weighted, loose = None, dict.fromkeys(("psi", "missing", "shift"), np.inf)
+        return drift_sentences(describe_new(self.encoder, sums, weighted), **loose)
 
     def to_saved(self):
         """Kind, facts and arrays for `counterweight.tables.saved_form.write_saved`."""

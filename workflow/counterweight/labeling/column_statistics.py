@@ -218,23 +218,39 @@ class ColumnDrift(NamedTuple):
     psi_by_chance: float
 
 
-def count_rows(encoded):
-    """Counts of each column of encoded rows, a dict of `ColumnCounts`; see `added`."""
+def count_rows(encoded, weight=None):
+    """Counts of each column of encoded rows, a dict of `ColumnCounts`; see `added`.
+
+    With `weight` (n,) ``bins`` and ``total`` are sums of weights.
+    """
     encoder, counts = encoded.encoder, {}
     for at, fact in enumerate(encoder.numbers_):
         values = encoded.numbers[:, at]
-        there = values[~np.isnan(values)]
-        which = np.searchsorted(fact.edges, there, side="left")
-        bins = np.bincount(which, minlength=len(fact.counts))
-        bins = np.append(bins, len(values) - len(there))
+        known = ~np.isnan(values)
+        there = values[known]
+        which = np.full(len(values), len(fact.counts))
+        which[known] = np.searchsorted(fact.edges, there, side="left")
+        bins = np.bincount(which, weight, minlength=len(fact.counts) + 1)
         none = fact.missing == encoder.rows_
         outside = 0 if none else np.count_nonzero((there < fact.low) | (there > fact.high))
-        total = float((there - fact.mean).sum())
+        moved = there - fact.mean
+        total = float(moved.sum() if weight is None else weight[known] @ moved)
         counts[fact.column] = ColumnCounts(bins, 0, int(outside), total)
     for at, fact in enumerate(encoder.categories_):
-        bins = np.bincount(encoded.codes[:, at], minlength=len(fact.levels) + 2)
+        bins = np.bincount(encoded.codes[:, at], weight, minlength=len(fact.levels) + 2)
         counts[fact.column] = ColumnCounts(bins, int(encoded.unseen[:, at].sum()), 0, 0.0)
     return counts
+
+
+def stood_for(encoded, weight):
+    """What the rows of a fit stand for, ``{column: [bins, total]}``; False if all weigh the same.
+
+    Weights (n,) are scaled to sum to Kish's effective rows; the rest as of `ColumnCounts`.
+    """
+    if not np.ptp(weight) > 0:
+        return False
+    counts = count_rows(encoded, weight * weight.sum() / (weight @ weight))
+    return {column: [one.bins.tolist(), one.total] for column, one in counts.items()}
 
 
 def added(one, other):
@@ -247,22 +263,45 @@ def added(one, other):
     }
 
 
-def describe_new(encoder, new):
+def describe_new(encoder, new, stand_for=None):
     """New rows against those of the fit: a `ColumnDrift` a column, in the order of the encoder.
 
-    `new` is a data frame, `Encoded`, or what `count_rows` and `added` gave.
+    `new` is a data frame, `Encoded`, or what `count_rows` and `added` gave. Where rows of the fit
+    stand for several, `stand_for` is of `stood_for`, and told is the lesser of the changes from the
+    rows as they are and from what they stand for: new rows may be drawn as they were, or not.
     """
     if not isinstance(new, dict):
         new = count_rows(new if hasattr(new, "codes") else encoder.encode(new))
-    return [_drift(fact, encoder.rows_, new[fact.column]) for fact in encoder.statistics_]
+    told = [_drift(fact, encoder.rows_, new[fact.column]) for fact in encoder.statistics_]
+    if not stand_for:
+        return told
+    weighted = []
+    for fact in encoder.statistics_:
+        bins, total = np.array(stand_for[fact.column][0]), stand_for[fact.column][1]
+        weighted.append(_drift(fact, bins.sum(), new[fact.column], bins, total))
+    return [_lesser(*both) for both in zip(told, weighted, strict=True)]
 
 
-def _drift(fact, rows_before, counts):
+def _lesser(one, other):
+    """The lesser change of a column of two."""
+    shares = one.missing_before, other.missing_before
+    return one._replace(
+        missing_before=min(shares, key=lambda share: abs(one.missing - share)),
+        shift=min(one.shift, other.shift, key=abs),
+        psi=min(one.psi, other.psi),
+        psi_by_chance=max(one.psi_by_chance, other.psi_by_chance),
+    )
+
+
+def _drift(fact, rows_before, counts, before=None, total=0.0):
     from scipy.special import chdtri
 
     rows = int(counts.bins.sum())
-    before = [*fact.counts, fact.other] if hasattr(fact, "levels") else list(fact.counts)
-    before = np.array([*before, fact.missing])
+    if before is None:
+        before = [*fact.counts, fact.other] if hasattr(fact, "levels") else list(fact.counts)
+        before = np.array([*before, fact.missing])
+    present = before[:-1].sum()
+    moved = total / present if present > 0 else 0.0
     some = (before > 0) | (counts.bins > 0)
     # Half a row a bin: bins that one side lacks count, and equal tables give exactly 0.
     p = (counts.bins[some] + 0.5) / (rows + 0.5 * some.sum())
@@ -276,10 +315,10 @@ def _drift(fact, rows_before, counts):
         fact.type,
         rows,
         missing=float(counts.bins[-1] / max(rows, 1)),
-        missing_before=fact.missing / rows_before,
+        missing_before=float(before[-1] / rows_before),
         unseen=counts.unseen / max(rows, 1),
         outside=counts.outside / max(rows, 1),
-        shift=counts.total / there / sd if there and sd > 0 else np.nan,
+        shift=(counts.total / there - moved) / sd if there and sd > 0 else np.nan,
         psi=float(((p - q) * np.log(p / q)).sum()) if rows else 0.0,
         psi_by_chance=float(chance),
     )

@@ -200,9 +200,19 @@ def test_candidates_unlike_the_training_rows_are_told(made, caplog):
             age=made.frame["age"] * times, income=made.frame["income"] * times
         )
         with caplog.at_level(logging.WARNING, "counterweight"):
-            ft.tell_drift(saved, ft.apply_filter(frame, saved, SEED)["leaf"])
+            saved.accept(frame, SEED)
         # A filter of one leaf asks nothing, so nothing can drift.
         assert ("not like the rows" in caplog.text) == (told and len(saved.mass) > 1)
+
+
+def test_a_part_of_the_candidates_that_is_unlike_the_training_rows_is_told(made, caplog):
+    saved, frame = ft.read_filter(made.path), made.frame
+    for some, told in ((0, False), (len(frame) // 4, True)):
+        caplog.clear()
+        times = np.where(np.arange(len(frame)) < some, 1000, 1)
+        saved.accept(frame.assign(age=frame["age"] * times), SEED)
+        assert (f" of {len(frame)} candidates are unlike" in caplog.text) == told
+        assert ("by age" in caplog.text) == told
 
 
 def test_the_filters_digest_changes_with_what_decides_and_with_nothing_else(made):

@@ -164,14 +164,16 @@ class SavedFilter(SavedModel):
     def accept(self, frame: pd.DataFrame, key: object = None) -> pd.DataFrame:
         """Who is accepted: all that a filter releases.
 
-        Parameters and errors as `apply_filter`.
+        Parameters and errors as `apply_filter`; candidates unlike the training rows are a warning.
 
         Returns
         -------
         pandas.DataFrame
             The id, ``accepted``, and what else is released, with the index of `frame`.
         """
-        return as_frame(self.released(frame, apply_filter(frame, self, key)), frame)
+        found = apply_filter(frame, self, key)
+        tell_drift(self, found)
+        return as_frame(self.released(frame, found), frame)
 
     def collect(
         self, frame: pd.DataFrame, budget: float, *, key: object = None, **options: object
@@ -539,10 +541,21 @@ def key_of_filter(key):
     return read_key(KEY_FILE if key is None else key)
 
 
-def tell_drift(saved, leaves):
-    """Warn of candidates who are not like the training rows."""
+def tell_drift(saved, found):
+    """Warn of candidates who are not like the training rows, of the answer of `decided`."""
+    leaves, unlike = found["leaf"], found["unlike"][found["unlike"] != ""].astype(str)
     if not len(leaves):
         return
+    # So many training rows are outside of the ranges, too.
+    usual = 2 * ENDS * len(leaves)
+    if len(unlike) > max(2 * usual, usual + 3 * np.sqrt(usual) + 1):
+        log.warning(
+            "%d of %d candidates are unlike the rows that the filter was fitted on, by %s: they "
+            "are decided on all the same. Check units and columns.",
+            len(unlike),
+            len(leaves),
+            listed(sorted(set(unlike))),
+        )
     distance, chance = saved.drift(leaves)
     if distance > DRIFT and chance < CHANCE:
         log.warning(

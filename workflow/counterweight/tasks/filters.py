@@ -567,7 +567,7 @@ def apply(job):
         saved.rate,
         saved.rate * len(accepted),
     )
-    tell_drift(saved, found["leaf"])
+    tell_drift(saved, found)
     job.log.info("%d candidates are unlike the rows of the fit", (found["unlike"] != "").sum())
     if hasattr(job.output, "metrics"):
         table = metrics_table(job.given["study"], "new rows", new_records(saved, found))

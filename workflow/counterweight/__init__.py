@@ -124,7 +124,7 @@ _INTERNAL = (
     "prepare settled has_draws parts_of set_params get_params joint_log_density "
     "training_answers scores_of fit_warnings_ warnings_ repairs_ trivial_told_ repairs_told_ of "
     "decided fitted fitted_on leaf raw precision bootstrap_totals told bootstrap_claims "
-    "n_parameters memberships boxes unlike infeasibility_ drift unidentified newly_blank digest released "
+    "n_parameters memberships boxes unlike infeasibility_ drift unidentified digest released "
     "priced accepted along choices threshold_moves steps fit_sweep path left_out_losses "
     "certificate_ expected_of optimism total_ends regrown rough "
 )

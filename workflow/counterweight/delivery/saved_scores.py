@@ -179,7 +179,7 @@ class SavedScores(SavedPredictor):
         chance = None if self.chance is None else self.chance.predict(rows)
         asked = np.flatnonzero(~np.isin(rows.row, self.known)) if len(self.known) else slice(None)
         X, chance = rows.take(asked).dense(), None if chance is None else chance[asked]
-        blank = self.newly_blank(rows.take(asked))
+        blank = rows.take(asked).newly_blank()
         if reasons:
             reason = np.full(len(rows), "", dtype=object)
             reason[asked] = np.where(blank != "", blank, self.support.reason(X, chance))
@@ -193,15 +193,6 @@ class SavedScores(SavedPredictor):
         if reasons:
             columns |= most_moved(parts, self.encoder.names, self.facts.get("digits", 2))
         return columns
-
-    def newly_blank(self, rows):
-        """Of encoded rows (n,), that a number is missing which no row of the fit lacks; else ""."""
-        said = np.full(len(rows), "", dtype=object)
-        for fact, values in zip(self.encoder.numbers_, rows.numbers.T, strict=True):
-            if not fact.missing:
-                told = f"{fact.column} missing, as in no row of the fit"
-                said[np.isnan(values) & (said == "")] = told
-        return said
 
     def unidentified(self, columns):
         """Ends of the answers: of rows that are not supported, those of any outcome at all."""

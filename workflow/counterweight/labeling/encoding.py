@@ -327,6 +327,15 @@ class Encoded:
 
     __getitem__ = take
 
+    def newly_blank(self):
+        """That a number of a row is missing which no row of the fit lacks, else "" (n,)."""
+        said = np.full(len(self), "", dtype=object)
+        for fact, values in zip(self.encoder.numbers_, self.numbers.T, strict=True):
+            if not fact.missing:
+                told = f"{fact.column} missing, as in no row of the fit"
+                said[np.isnan(values) & (said == "")] = told
+        return said
+
     def dense(self, columns=slice(None)):
         """Numbers for linear models, (n, d): medians filled in, one column a level.
 

@@ -128,10 +128,10 @@ class Stages:
         """
         own = {}
         if name in self.plan["studies"] and stage not in ("prepare", "columns"):
-            task = tasks.module_of(self.plan["studies"][name])
-            if task.STREAMS:
+            found = tasks.module_of(self.plan["studies"][name])
+            if found.STREAMS:
                 return least
-            name, own = self.plan["studies"][name]["dataset"], task.MEMORY
+            name, own = self.plan["studies"][name]["dataset"], found.MEMORY
         return max(least, memory_of(stage, *self._size(name), own))
 
     def _size(self, dataset):

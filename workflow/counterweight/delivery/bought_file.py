@@ -66,6 +66,10 @@ class Bought:
         known = dict(zip(self.rows.tolist(), self.shown, strict=True))
         return [known.get(row, "") for row in np.asarray(rows).tolist()]
 
+    def filled(self, rows):
+        """A callable of places (K,) among `rows` (N,) of the table to what is filled in there."""
+        return lambda at: self.texts(rows[at])
+
     def check_plan(self, plan):
         """Refuse labels that another plan drew, or that nobody drew."""
         digest = str(plan["plan"].iloc[0])

@@ -315,9 +315,7 @@ def planned_labels(job):
         bought = CollectedAnswers(job, fit, frame, plan)
         # Labels that are there put right what is expected of more, and not whom to ask.
         expected = rows.after(bought).going_on(bought, budget)
-
-        def known(at):
-            return bought.file.texts(plan["row"].to_numpy()[at])
+        known = bought.file.filled(plan["row"].to_numpy())
 
     to_label = rows_to_label(plan, shown, rows, person, outcome, known)
     job.log.info("%d of %d rows without an outcome are drawn", len(to_label), len(blank))
@@ -340,9 +338,7 @@ def explored_labels(job):
         bought = CollectedAnswers(job, fit, frame)
         # Outcomes that are there put right what is expected of more, and not who is drawn.
         expected = rows.after(bought)
-
-        def known(at):
-            return bought.file.texts(fit.data.rows[blank[at]])
+        known = bought.file.filled(fit.data.rows[blank])
 
     plan, months = explored(rows, ids, own_key(given["key"]), explore, expected)
     plan.insert(1, "row", fit.data.rows[blank])
@@ -368,11 +364,8 @@ def expected_records(plan, rows, budget, collect, first):
 
     `first` says that no label was bought yet.
     """
-    drawn, chance, curves = (
-        plan["drawn"].to_numpy(),
-        rows.chances(budget),
-        rows.curves(budget, first),
-    )
+    drawn, chance = plan["drawn"].to_numpy(), rows.chances(budget)
+    curves = rows.curves(budget, first)
     made = [
         half_width("expected", value, rows.points, part=f"{at:g}", variable=which)
         for at, *values in curves.itertuples(index=False)
@@ -646,9 +639,7 @@ def planned_events(job):
     if job.input.collected:
         bought = EventAnswers(events, job, plan)
         expected = rows.after(bought).going_on(bought, budget)
-
-        def known(at):
-            return bought.file.texts(blank[at])
+        known = bought.file.filled(blank)
 
     column = given["outcome"]["column"]
     to_label = rows_to_label(plan, events.shown[blank], rows, given["id"], column, known)

@@ -435,9 +435,7 @@ def planned_groups(job):
             answers.labels,
             answers.bound,
         )
-
-        def known(at):
-            return file.texts(own.at[at])
+        known = file.filled(own.at)
 
     if plan is not None:
         asked = own.to_ask(rows, plan, known)

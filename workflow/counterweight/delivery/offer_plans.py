@@ -338,9 +338,7 @@ def planned_offers(job):
             told = _answers(saved, rows, plan, at, file.y)
         made += told.records()
         job.log.info("%d answers to offers that were drawn", told.answers)
-
-        def texts(places):
-            return file.texts(blank[places])
+        texts = file.filled(blank)
 
     if plan is not None:
         to_make = rows.to_make(plan, shown, names, texts)

@@ -268,7 +268,7 @@ def _index_words(site):
     titles = {one["path"]: one["title"] for one in site.entries}
     for one in pd.read_csv(INDEX_WORDS).itertuples():
         page, sharp, place = one.page.partition("#")
-        path = blocks.page_of(page)
+        path = blocks.INDEX if page == "index" else blocks.page_of(page)
         for words in one.words.split("; ") if path in titles else ():
             yield [words, f"{path}{sharp}{place}", f"see {titles[path]}", "", ""]
 

@@ -455,9 +455,9 @@ def _range(one, people):
     random = people.numbers.plan.get("at_random", True) and not people.saved.get("tilt")
     like = random or people.saved.get("for")
     given = (people.saved.get("tilt") or {}).get("by") == "rate"
-    off = "what meets that rate" if given else "what is assumed"
-    off = "those of like rows that have one" if like else off
-    return f", or {span} if the odds of {people.event} among {among} are up to twice or half {off}"
+    assumed = "what meets that rate" if given else "what is assumed"
+    of = "those of like rows that have one" if like else assumed
+    return f", or {span} if the odds of {people.event} among {among} are up to twice or half {of}"
 
 
 def _wrong(numbers, saved, target, swept):

@@ -421,3 +421,18 @@ def test_a_sweep_begins_at_the_interval_that_is_told(bounds, known, share):
     found = {(r["metric"], r["setting"], r["variable"]): r["value"] for r in made}
     low, high = (found[f"swept_rate_{end}", "gamma=1.0", "least"] for end in ("low", "high"))
     assert [low, high] == pytest.approx(ends)
+
+
+def test_no_end_by_gamma_turns_back_and_no_hidden_outcome_is_beyond_its_bounds():
+    """Near a bound the log scale stretches: of .02 with an error of .4 it ends at 1e15."""
+    low, high = np.array([3.0, 2.0, 1.02, 0.6]), np.array([3.0, 4.0, 5.0, 6.0])
+    error, nothing = np.array([0.3, 0.4, 0.4, 0.5]), np.full(4, np.nan)
+    sweep = Sweep(np.array([1.0, 2.0, 5.0, 10.0]), low, high, nothing, nothing, error, error)
+    records = sweep_records("swept_mean", sweep, True, (0.0, np.inf), (1.0, 0.5))
+    made = pd.DataFrame(records).set_index(["variable", "metric"])["value"]
+    for variable, sign in (("least", -1), ("most", 1)):
+        told = [made[variable, f"swept_mean{end}"].to_numpy() for end in ("_low", "", "_high")]
+        assert (sign * np.diff(told) >= 0).all() and (np.diff(told, axis=0) >= 0).all()
+    # Known outcomes make 1, and hidden ones 0 at least.
+    assert made["least", "swept_mean"].to_list() == [3.0, 2.0, 1.02, 1.0]
+    assert made["least", "swept_mean_high"].max() == made["least", "swept_mean_high"].iloc[0]

@@ -76,32 +76,49 @@ def sweep_records(metric, sweep, errors=False, bounds=(-np.inf, np.inf), rest=No
 
     With `errors` the bounds have standard errors; else repeats tell of chance. With a `rest`, what
     known outcomes add to the mean and the share of hidden ones, they have intervals, too: hidden
-    outcomes have theirs on a scale on which it stays within the bounds.
+    outcomes, of which `bounds` are then, have theirs on a scale on which it stays within these. No
+    end turns back as Γ grows, since what a larger Γ allows holds all that a smaller one does.
     """
     records = []
     known, share = rest or (0.0, 1.0)
-    least, most = (end if np.isfinite(end) else None for end in bounds)
+    within = [known + share * end for end in bounds]
+    values = {one: np.clip(getattr(sweep, end), *within) for one, end in ENDS.items()}
+    told = {one: getattr(sweep, f"{end}_error", None) for one, end in ENDS.items() if errors}
+    told = {one: error for one, error in told.items() if error is not None}
+    ends = {}
+    if rest:
+        for one, error in told.items():
+            ends[one] = _ends_by_gamma(one, values[one], error, bounds, known, share)
     for at, gamma in enumerate(sweep.gamma):
         place = {"metric": metric, "setting": setting_name({"gamma": float(gamma)})}
-        for variable, end in ENDS.items():
-            value = float(np.clip(getattr(sweep, end)[at], *bounds))
-            if not np.isfinite(value):
+        for variable, value in values.items():
+            if not np.isfinite(value[at]):
                 continue
             place["variable"] = variable
-            error = getattr(sweep, f"{end}_error", None) if errors else None
-            told = {} if error is None else {"standard_error": float(error[at])}
-            records.append(place | {"value": value} | told)
-            if rest and told:
-                half = NORMAL * told["standard_error"] / share
-                ends = known + share * np.array(
-                    around((value - known) / share, half, (least, most))
-                )
-                records += [
-                    place | {"metric": f"{metric}_{name}", "value": float(one)}
-                    for name, one in zip(("low", "high"), ends, strict=True)
-                    if np.isfinite(one)
-                ]
+            error = {"standard_error": float(told[variable][at])} if variable in told else {}
+            records.append(place | {"value": float(value[at])} | error)
+            records += [
+                place | {"metric": f"{metric}_{name}", "value": float(one[at])}
+                for name, one in zip(("low", "high"), ends.get(variable, ()), strict=False)
+                if np.isfinite(one[at])
+            ]
     return records
+
+
+def _ends_by_gamma(variable, value, error, bounds, known, share):
+    """Ends (G,) of the intervals of a bound; see `sweep_records`.
+
+    The bound itself only falls, or rises, as Γ does: an end that holds it at one Γ holds it at
+    every Γ from where it is less sure.
+    """
+    least, most = (end if np.isfinite(end) else None for end in bounds)
+    low, high = around((value - known) / share, NORMAL * error / share, (least, most))
+    low, high = (known + share * end for end in (low, high))
+    if variable in ("least", "fewer"):
+        low, high = np.fmin.accumulate(low), np.fmin.accumulate(high)
+    else:
+        low, high = np.fmax.accumulate(low), np.fmax.accumulate(high)
+    return np.fmin(low, value), np.fmax(high, value)
 
 
 def turn_records(conclusion, mean, limit=0.0):
@@ -277,6 +294,14 @@ class TargetRows:
         """What no mean lies below: 0 of outcomes none of which does."""
         return 0.0 if self.y.min() >= 0 else -np.inf
 
+    def rest(self, headline, hidden):
+        """What known outcomes add to the mean, and the share of the rows without one.
+
+        Of `Estimate` of the mean over the target and over the latter.
+        """
+        share = float(self.weight[self.hidden].sum() / self.weight.sum())
+        return headline.value - share * hidden.value, share
+
     @classmethod
     def here(cls, data, tested, target):
         """A target among the rows of the table."""
@@ -387,8 +412,7 @@ def sensitivity_records(
     sweep = mean.sweep()
     begun, rest = sweep, None
     if told:
-        share = float(rows.weight[rows.hidden].sum() / rows.weight.sum())
-        rest = told[0].value - share * told[1].value, share
+        rest = rows.rest(*told)
         begun = begun_at(sweep, told[0], bounds, rest)
     records = sweep_records(metric, begun, True, bounds, rest)
     records += turn_records("rate", mean, rows.labeled_mean - (begun.low[0] - sweep.low[0]))
@@ -645,7 +669,8 @@ def strength_records(
 
     def span(gammas):
         swept = mean.sweep([1.0, *gammas])
-        offset, bounds = headline.value - swept.low[0], (rows.least, 1.0 if data.binary else None)
+        offset, (known, part) = headline.value - swept.low[0], rows.rest(headline, hidden)
+        bounds = [known + part * end for end in (rows.least, 1.0 if data.binary else np.inf)]
         return tuple(np.clip(ends[1:] + offset, *bounds) for ends in (swept.low, swept.high))
 
     share = np.zeros(len(data.labeled))

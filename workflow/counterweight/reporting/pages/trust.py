@@ -345,7 +345,7 @@ def _column_columns(numbers):
         for end in ("least", "most"):
             place, label = {"variable": end}, f"{one.name}, {end}"
             yield Column("column_range", label, *address, place, "mean", measure=measure)
-        label = "Answer of a linear fit without it"
+        label = "Answer of a linear fit without it, minus that with it"
         yield Column("column_move", label, *address, {}, "mean", measure=measure)
 
 

@@ -154,14 +154,14 @@ TWICE = pd.DataFrame([[1, 2]], columns=["a", "a"])
 MIXED = pd.DataFrame({"y": [0, 1, None], "x": [{1}, "a", 3.0]})
 FEW = pd.DataFrame({"y": [0.0, 1.0, None], "x": [1.0, 2.0, 3.0]})
 RUBBISH = {
-    "no frame": ([1, 2], "y", {}, "The frame: a list was given, and a pandas.DataFrame is needed."),
+    "no frame": ([1, 2], "y", {}, "The rows of the frame are of the type list: give a data frame"),
     "twice": (TWICE, "a", {}, "The frame cannot be taken as a table"),
     "mixed": (MIXED, "y", {}, "The frame cannot be taken as a table"),
     "no column": (FEW, "z", {}, "outcome names 'z', no column of the table"),
     "no rows": (FEW.iloc[:0], "y", {}, "The frame has a header but no row"),
     "key": (FEW, "y", {"offer": "x"}, "missing_outcomes has no argument 'offer'"),
     "target": (FEW, "y", {"target": "nobody"}, "target is 'nobody', which is not a choice"),
-    "new": (FEW, "y", {"new": "x"}, "The new rows: a str was given"),
+    "new": (FEW, "y", {"new": "x"}, "The new rows are of the type str: give"),
 }
 
 

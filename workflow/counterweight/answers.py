@@ -19,6 +19,7 @@ import pyarrow as pa
 from counterweight.delivery.final_scores import ENDS
 from counterweight.delivery.saved_scores import SavedScores
 from counterweight.errors import CounterweightError
+from counterweight.numerics.checks import pandas_frame
 from counterweight.numerics.estimate import Estimate, html_facts
 from counterweight.plan.config import resolve
 from counterweight.plan.mistakes import none_of, refuse_all, secrets_in, unseen_in
@@ -147,7 +148,7 @@ def missing_outcomes(
         files = _Files(Path(place))
         if positive is not None:
             outcome = {"column": outcome, "positive": positive}
-        if isinstance(target, pd.DataFrame):
+        if hasattr(target, "columns"):
             target = {"table": target}
         asked = {"outcome": outcome, "id": id, "target": target, "weights": weights, "tilt": tilt}
         entry = {key: _plain(value) for key, value in asked.items() if value is not None}
@@ -179,22 +180,17 @@ class _Files:
 
     def written(self, name, frame):
         """The path of a frame that is written with the types of its columns."""
-        words = {"frame": "The frame", "new": "The new rows"}
-        words["the target frame"] = "The target frame"
-        if not isinstance(frame, pd.DataFrame):
-            raise CounterweightError(
-                f"{words[name]}: a {type(frame).__name__} was given, and a pandas.DataFrame is "
-                "needed."
-            )
+        what = {"new": "new rows", "the target frame": "target frame"}.get(name, name)
+        frame = pandas_frame(frame, what if name == "new" else f"rows of the {what}")
         path = str(self.folder / f"{name}.parquet")
-        self.words[path] = words[name]
+        self.words[path] = f"The {what}"
         try:
             made = frame.set_axis([str(column) for column in frame.columns], axis=1)
             write_table(path, pa.Table.from_pandas(made, preserve_index=False))
         except (pa.ArrowException, ValueError, TypeError) as error:
             why = " ".join(str(part) for part in getattr(error, "args", ()))
             raise CounterweightError(
-                f"{words[name]} cannot be taken as a table ({' '.join(why.split())}): give each "
+                f"The {what} cannot be taken as a table ({' '.join(why.split())}): give each "
                 "column one type and a name of its own."
             ) from error
         return path

@@ -52,7 +52,7 @@ def test_more_than_one_in_a_hundred_outside_the_range_are_told(saved):
         said = saved.drift(saved.sums(X))
         assert bool(said) == told
         assert not told or said == [
-            "The feature 'b' has changed: 1.1% are outside its range in the fit."
+            "The feature 'b' has changed: 1.1 % are outside its range in the fit."
         ]
     # One row alone is no drift, the ends of the range are inside, and a number of no spread has
     # no mean that could move by standard deviations of it.
@@ -156,7 +156,7 @@ def test_a_log_that_lost_zeros_is_no_measure_of_the_means_of_new_rows(designed):
     new = pd.DataFrame({"a": np.repeat([1.0, 2.0], [80, 20]), "b": ["x"] * 98 + ["y"] * 2})
     said = SavedScores.drift(made, count_rows(encoder.encode(new)))
     assert any("'a' has changed: mean" in one for one in said) != designed
-    assert any("'b' has changed: 2.0% of the new rows have a text" in one for one in said)
+    assert any("'b' has changed: 2.0 % of the new rows have a text" in one for one in said)
 
 
 def test_beside_weights_a_change_is_told_from_the_rows_and_from_what_they_stand_for():
@@ -179,6 +179,6 @@ def test_beside_weights_a_change_is_told_from_the_rows_and_from_what_they_stand_
     (shifted,) = said(a=np.repeat([1.0, 2.0], [500, 500]))
     assert "'a' has changed: mean" in shifted
     (blank,) = said(b=np.nan)
-    assert "'b' has changed: missing in 100.0% of the new rows, 0.0% before" in blank
+    assert "'b' has changed: missing in 100.0 % of the new rows, 0.0 % before" in blank
     (truths,) = said(b=np.arange(1000) % 2)
     assert "'b' has changed" in truths and "stability index" in truths

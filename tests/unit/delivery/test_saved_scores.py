@@ -99,7 +99,9 @@ def test_a_number_that_never_was_missing_is_told_and_flagged(study, caplog):
     made = saved.scores(frame.assign(**{one.column: np.nan}))
     assert not made["supported"].any()
     assert (made["reason"] == f"{one.column} missing, as in no row of the fit").all()
-    assert any(f"'{one.column}' has changed: missing in 100.0%" in told for told in caplog.messages)
+    assert any(
+        f"'{one.column}' has changed: missing in 100.0 %" in told for told in caplog.messages
+    )
     bare = saved.scores(frame.assign(**{one.column: np.nan}), reasons=False)
     assert not bare["supported"].any() and "reason" not in bare
 

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import (
@@ -19,6 +20,7 @@ from counterweight.numerics.checks import (
     mean_one_weights,
     note_wrong,
     number_table,
+    pandas_frame,
     two_class_rows,
     with_columns,
 )
@@ -206,3 +208,23 @@ def test_a_column_may_have_any_name():
     made = with_columns(frame, {"self": [3, 4], "frame": [5, 6]})
     assert made.to_dict("list") == {"self": [3, 4], "other": ["a", "b"], "frame": [5, 6]}
     assert frame["self"].tolist() == [1, 2]
+
+
+def test_what_nullable_columns_lack_is_nan_and_dates_are_no_numbers():
+    blank = pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": [0.5, 2.0]})
+    np.testing.assert_array_equal(number_table(blank), [[1, 0.5], [np.nan, 2]])
+    days = pd.to_datetime(["2020-01-01", "2020-01-02"])
+    dated = blank.assign(when=days, there=days.tz_localize("UTC"), lasted=days - days[0])
+    with pytest.raises(NoNumbers, match="when, there, lasted are dates or times"):
+        number_table(dated)
+
+
+def test_frames_of_other_libraries_become_pandas_and_a_row_is_none():
+    frame = pd.DataFrame({"a": [1, 2], "b": ["x", None]}, index=[5, 7])
+    assert pandas_frame(frame, "people") is frame
+    pd.testing.assert_frame_equal(
+        pandas_frame(pa.table(frame.reset_index(drop=True)), "people"), frame.reset_index(drop=True)
+    )
+    for strange in (frame.loc[5], [1], None):
+        with pytest.raises(CounterweightError, match="The people are of the type .+: give a data"):
+            pandas_frame(strange, "people")

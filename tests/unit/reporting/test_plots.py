@@ -46,6 +46,14 @@ def adjusted():
     return Sample(people).adjust(Sample(target))
 
 
+def test_long_names_leave_room_for_what_is_drawn():
+    asked = "How satisfied were you with the service of our branch in"
+    names = [f"{asked} {place}" for place in ("Nord-Ost", "Übersee")]
+    made = pd.DataFrame({"column": names, "level": "", "before": [0.4, 0.3], "after": 0.01})
+    short = rows(plots.love_plot(made))
+    assert max(map(len, short)) <= 36 and short[0].endswith("Nord-Ost") and len({*short}) == 2
+
+
 def test_a_love_plot_has_the_largest_differences_first_before_and_after():
     made = adjusted()
     ax = plots.love_plot(made)

@@ -232,6 +232,12 @@ def test_files_are_told_once_with_their_twins_and_models_last():
     assert told["filter.md"].startswith("The card of the filter")
 
 
+def with_drift(table, *said):
+    table = table.copy()
+    table.attrs["drift"] = [*said]
+    return table
+
+
 def test_estimates_of_new_rows_are_summed_up_in_their_unit():
     values = np.linspace(0, 1, 101)
     table = pd.DataFrame({"estimate": values, "decision": values > 0.5})
@@ -242,6 +248,8 @@ def test_estimates_of_new_rows_are_summed_up_in_their_unit():
     assert "decided yes" not in next(page.told_new({"new_scores": words}, {}))
     amounts = pd.DataFrame({"estimate": 1000 * values})
     assert "the estimate is 500.00 on average" in next(page.told_new({"new_scores": amounts}, {}))
+    told, changed = page.told_new({"new_scores": with_drift(amounts, "'a' has changed.")}, {})
+    assert changed == "'a' has changed."
     promised = {"methods": [{"options": None}, {"options": {"constraints": ["churn(a) <= 1"]}}]}
     (told,) = page.told_new({"new_scores": table}, promised)
     assert told == "Of 101 new rows 50 (49.5 %) get a yes. They stand in new_scores.csv."

@@ -8,7 +8,7 @@ import pytest
 from counterweight.delivery.saved_models import load
 from counterweight.errors import CounterweightError
 from counterweight.tables import saved_form
-from counterweight.tables.parquet import write_table
+from counterweight.tables.parquet import read_facts, write_table
 from counterweight.tables.saved_form import LAYOUT, SEAL, read_saved, write_saved
 
 
@@ -226,9 +226,11 @@ def test_the_model_of_a_folder_is_the_file_that_is_there(tmp_path):
 
 def test_answers_come_in_batches_and_true_is_yes(tmp_path):
     files = tmp_path / "a.parquet", tmp_path / "a.csv"
-    with saved_form.writing_answers(*files) as write:
+    with saved_form.writing_answers(*files) as (write, facts):
         for start in (0, 2):
             write({"id": [start, start + 1], "ok": np.array([True, False])})
+        facts["drift"] = ["Θ has changed."]
+    assert read_facts(files[0]) == {"drift": ["Θ has changed."]}
     assert files[1].read_text() == 'id,ok\n0,"yes"\n1,"no"\n2,"yes"\n3,"no"\n'
     assert pd.read_parquet(files[0])["ok"].tolist() == [True, False] * 2
 

@@ -11,6 +11,7 @@ import pandas as pd
 from counterweight.datasets.own_table import typed_like, typed_table
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import free_name
+from counterweight.numerics.checks import pandas_frame
 from counterweight.numerics.coins import canonical_ids
 from counterweight.tables.parquet import read_table
 from counterweight.tables.saved_form import FORMULA
@@ -237,17 +238,9 @@ def word(value):
     return str(value)
 
 
-def needed_frame(given, what):
-    if not isinstance(given, pd.DataFrame):
-        raise CounterweightError(
-            f"The {what} are of the type {type(given).__name__}: give a data frame of pandas."
-        )
-    return given
-
-
 def without_outcome(frame, person, outcome):
     """Rows of a frame that have no outcome; all where it has no such column."""
-    frame = needed_frame(frame, "people")
+    frame = pandas_frame(frame, "people")
     if person not in frame.columns:
         raise CounterweightError(
             f"The frame has no column {person!r}, which says who its rows are; it has "
@@ -263,6 +256,7 @@ def without_outcome(frame, person, outcome):
 
 def filled_in(saved, labels, ids):
     """Places (K,) of labels among the ids of rows, and their outcomes, NaN where blank."""
+    labels = pandas_frame(labels, "labels")
     person, outcome = saved.facts["id"], saved.facts["outcome"]
     at = places_in(labels, (person, outcome), ids.tolist())
     values = labels[outcome].astype(object)
@@ -306,7 +300,7 @@ def places_in(labels, columns, ids):
     `columns` are the names of its id and of what is filled in.
     """
     for name in columns:
-        if name not in needed_frame(labels, "labels").columns:
+        if name not in labels.columns:
             raise CounterweightError(
                 f"The labels have no column {name!r}; they have {listed(labels.columns, 20)}: give "
                 "the frame of the plan with its outcome column filled in."

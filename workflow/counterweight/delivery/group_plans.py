@@ -39,6 +39,7 @@ from counterweight.delivery.saved_filters import SavedFilter, decided, key_of_fi
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.sensitive import group_texts
+from counterweight.numerics.checks import pandas_frame
 from counterweight.numerics.coins import own_key
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.numerics.groups import (
@@ -353,11 +354,8 @@ class GroupPlan:
             check_positive(name, collect[name])
         if collect["budget"] is None:
             raise CounterweightError("collect goes by budget, how many groups to ask for: give it.")
-        if not isinstance(frame, pd.DataFrame):
-            raise CounterweightError(
-                f"The people are of the type {type(frame).__name__}: give a data frame of pandas."
-            )
         key = key_of_filter(key)
+        frame = pandas_frame(frame, "people")
         self._untold = Untold(saved, saved.typed(frame), key, collect)
         self._rows, plan, self.budget = self._untold.planned(key)
         self.frame = self._untold.to_ask(self._rows, plan)
@@ -379,6 +377,7 @@ class GroupPlan:
         """What groups say that came back: `frame` with its group columns filled in, as far as they
         are. Who has one blank gave no answer, or was not asked yet."""
         own, person = self._untold, self._untold.saved.facts["id"]
+        labels = pandas_frame(labels, "labels")
         at = places_in(labels, (person, *own.columns), own.ids)
         drawn = self.people["drawn"].to_numpy()
         refuse_undrawn("The labels have", [own.ids[one] for one in at], drawn[at])

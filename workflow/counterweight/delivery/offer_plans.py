@@ -42,6 +42,7 @@ from counterweight.evaluation.collected import collected_mean
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.outcome_rules import accepts
 from counterweight.models.choice.offers_to_try import TRYING, offers_to_try
+from counterweight.numerics.checks import pandas_frame
 from counterweight.numerics.coins import canonical_ids, key_of_plan, own_key
 from counterweight.numerics.designs import keyed_uniforms
 from counterweight.tables.parquet import read_table
@@ -233,6 +234,7 @@ class OfferPlan:
                 "The model was fitted without an id, by which offers are drawn and answers known "
                 "again: fit it with one."
             )
+        frame = pandas_frame(frame, "people")
         named = saved.named(frame)[person]
         ids = canonical_ids(named, column=person, people="people")
         key, self._collect = key_of_plan(key), collect
@@ -263,6 +265,7 @@ class OfferPlan:
         as it is: blank of who gave none, or was not asked yet.
         """
         person, offer, answer = self._names
+        labels = pandas_frame(labels, "labels")
         at = places_in(labels, (person, answer), self.people["id"].tolist())
         _check_offers("The table of labels", self.people, at, labels.get(offer))
         values = labels[answer].astype(object)

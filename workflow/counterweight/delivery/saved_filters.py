@@ -18,7 +18,7 @@ from counterweight.delivery.saved_models import SavedModel, as_frame, encoded
 from counterweight.errors import CounterweightError, in_figures, listed
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.encoding import Feature, TabularEncoder
-from counterweight.numerics.checks import with_columns
+from counterweight.numerics.checks import pandas_frame, with_columns
 from counterweight.numerics.coins import Key, canonical_ids, key_of_seed, person_uniforms, read_key
 from counterweight.numerics.geometry import interpolated_rows
 from counterweight.numerics.groups import drawn_parts
@@ -213,7 +213,8 @@ class SavedFilter(SavedModel):
 
     def typed(self, frame):
         """Candidates as a file has them, typed as the table of the fit."""
-        person, columns = self.facts["id"], {*getattr(frame, "columns", ())}
+        frame = pandas_frame(frame, "candidates")
+        person, columns = self.facts["id"], {*frame.columns}
         known = {name: told for name, told in self.types.items() if name in self.encoder.columns_}
         if not known or not {*known} <= columns or not len(frame):
             return frame  # told by `encoded`

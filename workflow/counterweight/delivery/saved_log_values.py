@@ -14,6 +14,7 @@ from counterweight.errors import listed
 from counterweight.evaluation.log_values import LOGGED, users_in_words, values_of_log
 from counterweight.labeling.columns import ids_again
 from counterweight.labeling.log_files import LogQuestion
+from counterweight.numerics.checks import pandas_frame
 from counterweight.tables.parquet import write_table
 from counterweight.tables.saved_form import write_csv
 
@@ -76,6 +77,8 @@ class SavedValues(SavedModel):
 
         ``reading`` says how the text of a file is read, see `counterweight.tables.table_reader`.
         """
+        if not isinstance(rows, (str, Path)):
+            rows = pandas_frame(rows, "rows of the log")
         known = values_of_log(self.question, rows, reading)
         count, error, whole = self.question.again
         if count:

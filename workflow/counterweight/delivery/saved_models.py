@@ -18,7 +18,7 @@ from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, in_figures, listed
 from counterweight.labeling.column_statistics import number_column
 from counterweight.labeling.encoding import Feature, TabularEncoder, fitted_encoder
-from counterweight.numerics.checks import with_columns
+from counterweight.numerics.checks import pandas_frame, with_columns
 from counterweight.numerics.estimate import html_facts
 from counterweight.plan.components import reference
 from counterweight.tables.formats import NO_TEXT, PLAIN_FORM
@@ -129,7 +129,8 @@ class SavedModel:
         types, forms = self.facts.get("types") or {}, self.facts.get("forms")
         person = self.facts.get("id")
         names = [name for name in types if name != person] if names is None else list(names)
-        if not names or not isinstance(frame, pd.DataFrame) or not len(frame):
+        frame = pandas_frame(frame, "people")
+        if not names or not len(frame):
             return frame  # told by `encoded`
         told = {"needed": names, "forms": forms, "reading": reading, "first": first}
         made = typed_like(where, frame, types, **told)
@@ -154,10 +155,7 @@ class SavedModel:
 
     def batches(self, frame):
         """A table in parts of `BATCH` rows, each with the number of its first row."""
-        if not isinstance(frame, pd.DataFrame):
-            raise CounterweightError(
-                f"The people are of the type {type(frame).__name__}: give a data frame of pandas."
-            )
+        frame = pandas_frame(frame, "people")
         for first in range(0, max(len(frame), 1), self.BATCH):
             yield frame.iloc[first : first + self.BATCH], first
 
@@ -174,9 +172,11 @@ class SavedModel:
         return more if sums is None else sums + more
 
     def tell(self, sums):
-        """Warn of what `drift` says."""
-        for sentence in self.drift(sums):
+        """Warn of what `drift` says; the same as a dict, for the page."""
+        said = [str(one) for one in self.drift(sums)]
+        for sentence in said:
             log.warning("%s", sentence)
+        return {"drift": said} if said else {}
 
     def drift(self, sums):
         """Sentences on how new people differ from those of the fit; none where they do not.
@@ -197,7 +197,8 @@ class SavedModel:
                 new, old = in_figures(total[at] / rows[at]), in_figures(mean[at])
                 parts.append(f"its mean is {new}, {old} in the fit")
             if beyond[at]:
-                parts.append(f"{outside[at] / rows[at]:.1%} are outside its range in the fit")
+                share = 100 * outside[at] / rows[at]
+                parts.append(f"{share:.1f} % are outside its range in the fit")
             name = self.encoder.features_[at].name
             said.append(f"The feature {name!r} has changed: {'; '.join(parts)}.")
         return said
@@ -305,12 +306,12 @@ class SavedPredictor(SavedModel):
         number of rows.
         """
         rows, sums = 0, None
-        with writing_answers(table, csv) as write:
+        with writing_answers(table, csv) as (write, facts):
             for frame, named in self.new_rows(path, reading):
                 made, own = self.answered(frame, rows)
                 write(named | made)
                 sums, rows = self.added(sums, own), rows + len(frame)
-        self.tell(sums)
+            facts |= self.tell(sums)
         return rows
 
     def __sklearn_is_fitted__(self):
@@ -456,14 +457,6 @@ def traced_encoder(data, frame, recipe, outcome=None, *, saved="filter"):
     return encoder
 
 
-def check_frame(frame, people="people"):
-    """Refuse what is no data frame, such as one row of it."""
-    if not isinstance(frame, pd.DataFrame):
-        raise CounterweightError(
-            f"The {people} are of the type {type(frame).__name__}: give a data frame of pandas."
-        )
-
-
 def encoded(frame, encoder, *, people="candidates", saved="filter", first=0):
     """Features (n, d) of new rows, texts or typed; columns that no feature needs are passed over.
 
@@ -471,7 +464,7 @@ def encoded(frame, encoder, *, people="candidates", saved="filter", first=0):
     frames without a row, and columns that are missing, twice there or of another type. `people`
     and `saved` say who the rows are and what was fitted; `first` is the number of the first row.
     """
-    check_frame(frame, people)
+    frame = pandas_frame(frame, people)
     if not len(frame):
         raise CounterweightError(f"The table of {people} has no row: there is nobody to decide on.")
     forms = {

@@ -15,7 +15,6 @@ from counterweight.delivery.saved_models import (
     PEOPLE,
     SavedModel,
     as_frame,
-    check_frame,
     encoded,
     feature_arrays,
 )
@@ -25,7 +24,7 @@ from counterweight.models.choice.offer_limits import allotted, columns_asked
 from counterweight.models.choice.offer_training import told_categories
 from counterweight.models.choice.offers_to_try import as_asked, coins_of_offers, experiment
 from counterweight.models.choice.pricing import FAR, Kinds, beyond, offers_made, pricer, quantiles
-from counterweight.numerics.checks import with_columns
+from counterweight.numerics.checks import pandas_frame, with_columns
 from counterweight.numerics.coins import own_key
 from counterweight.plan.components import load, reference
 from counterweight.tables.saved_form import writing_answers
@@ -291,7 +290,7 @@ class SavedOffers(SavedModel):
 
         Errors are those of `optimal_offers`, and of an offer that is missing or outside the range.
         """
-        check_frame(frame)
+        frame = pandas_frame(frame, "people")
         try:
             offers = np.broadcast_to(np.asarray(offers, float), (len(frame),))
         except (TypeError, ValueError) as error:
@@ -657,7 +656,7 @@ def price_file(job):
     limits, tried = (job.given.get(key) for key in ("limits", "experiment"))
     names = columns_asked(limits)
     priced, waiting, sums, first = [], [], 0.0, 0
-    with writing_answers(job.output.table, job.output.csv) as write:
+    with writing_answers(job.output.table, job.output.csv) as (write, facts):
         for part in row_batches(new, absent=ABSENT, rows=saved.BATCH, reading=reading):
             people = part.to_pandas(ignore_metadata=True)
             X = saved.encode(people, first, new, reading)
@@ -685,5 +684,5 @@ def price_file(job):
             for one in records:
                 name = " ".join(str(one[key]) for key in ("metric", "part") if key in one)
                 job.log.info("%s: %.6g", name, one["value"])
+        facts |= saved.tell(sums)
     tell_offers(job.log, pd.concat(priced, ignore_index=True), saved.facts["offer"]["column"])
-    saved.tell(sums)

@@ -437,7 +437,7 @@ def collected_calibration(
     is known; the share is that of `collected_mean`, whose options these are.
     """
     share = collected_mean(outcome, chances, bought, predicted, **options)
-    return over_share(float(np.mean(predicted)), share)
+    return over_share(float(np.mean(np.asarray(predicted))), share)
 
 
 def over_share(total, share):

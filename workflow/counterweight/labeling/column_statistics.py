@@ -340,13 +340,14 @@ def drift_sentences(facts, *, psi=0.25, missing=0.05, unseen=0.01, outside=0.01,
         error = np.sqrt(share * (1 - share) / fact.rows)
         change = abs(fact.missing - fact.missing_before)
         if change > max(missing, 3 * error):
-            parts.append(
-                f"missing in {fact.missing:.1%} of the new rows, {fact.missing_before:.1%} before"
-            )
-        if fact.unseen > max(unseen, 1.5 / fact.rows):
-            parts.append(f"{fact.unseen:.1%} of the new rows have a text never seen before")
-        if fact.outside > max(outside, 1.5 / fact.rows):
-            parts.append(f"{fact.outside:.1%} of the new rows are outside the range seen before")
+            now, before = 100 * fact.missing, 100 * fact.missing_before
+            parts.append(f"missing in {now:.1f} % of the new rows, {before:.1f} % before")
+        for part, least, what in (
+            (fact.unseen, unseen, "have a text never seen before"),
+            (fact.outside, outside, "are outside the range seen before"),
+        ):
+            if part > max(least, 1.5 / fact.rows):
+                parts.append(f"{100 * part:.1f} % of the new rows {what}")
         if abs(fact.shift) > max(shift, 3 / np.sqrt(fact.rows)):
             parts.append(f"mean {fact.shift:+.2g} standard deviations from before")
         if fact.psi > max(psi, fact.psi_by_chance):

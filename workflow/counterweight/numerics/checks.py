@@ -98,6 +98,22 @@ def unsaid(index, width):
     return told
 
 
+def pandas_frame(given, what):
+    """A data frame of pandas, also of a frame that can become one, such as of polars; else refused.
+
+    `what` are words for the rows.
+    """
+    import pandas as pd
+
+    if not isinstance(given, pd.DataFrame) and hasattr(given, "to_pandas"):
+        given = given.to_pandas()
+    if not isinstance(given, pd.DataFrame):
+        raise CounterweightError(
+            f"The {what} are of the type {type(given).__name__}: give a data frame of pandas."
+        )
+    return given
+
+
 def number_table(X, empty=False):
     """A float matrix of rows by features, its values unchecked.
 
@@ -105,8 +121,15 @@ def number_table(X, empty=False):
     """
     if getattr(X, "dtype", None) is not None and np.dtype(getattr(X, "dtype", float)).kind == "c":
         raise CounterweightError("Complex data not supported: features are real numbers.")
+    frame = hasattr(X, "columns") and hasattr(X, "iloc")
+    if frame and (dates := [name for name, one in X.dtypes.items() if one.kind in "mM"]):
+        raise NoNumbers(
+            f"The features must be numbers, and {listed(dates)} are dates or times: make numbers "
+            "of them, such as days since a date, or leave them out."
+        )
     try:
-        X = np.asarray(X, dtype=float)
+        # Nullable columns of pandas hold what is missing as a value that is no float.
+        X = X.to_numpy(float, na_value=np.nan) if frame else np.asarray(X, dtype=float)
     except (TypeError, ValueError) as error:
         kind = NoNumbers if isinstance(error, TypeError) else CounterweightError
         raise kind(

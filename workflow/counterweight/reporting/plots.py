@@ -21,12 +21,15 @@ from counterweight.numerics.estimate import ratio_mean
 from counterweight.numerics.ranking import bin_rows
 from counterweight.reporting.charts import forms
 from counterweight.reporting.charts.selection_figures import LINES
+from counterweight.reporting.wording import told_apart
 from counterweight.tables.parquet import setting_options
 
 #: Standardised differences within it are taken for balance.
 BALANCED = 0.1
 _CLEAR = ("axes.facecolor", "figure.facecolor", "savefig.facecolor")
 _DOT = {"markersize": 5.5}
+#: Letters of a row's name, which leave room for what is drawn.
+_LONGEST = 36
 
 
 class _Drawn:
@@ -50,7 +53,8 @@ class _Drawn:
         self.ax.set_axisbelow(True)
         if len(self.rows):
             self.panel.items = [str(row) for row in self.rows]
-            self.ax.set_yticks(range(len(self.rows)), self.panel.items)
+            names = told_apart(self.panel.items, _LONGEST, end=14)
+            self.ax.set_yticks(range(len(self.rows)), names)
             self.ax.set_ylim(len(self.rows) - 0.4, -0.6)
             self.ax.tick_params(axis="y", length=0)
         return self.panel

@@ -47,7 +47,7 @@ from counterweight.reporting.wording import (
     told_apart,
     total,
 )
-from counterweight.tables.parquet import read_table
+from counterweight.tables.parquet import read_facts, read_table
 
 #: Colours of small charts; the same as in `counterweight.reporting.charts.forms`.
 BLUE, GREY = "#0072B2", "#6B6B6B"
@@ -459,8 +459,7 @@ def small_chart(points, width=330, row=22, room=168):
     return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{"".join(parts)}</svg>'
 
 
-# What a table of one's own has beside its answer: files, new rows, the columns. Files are told from
-# the plan, so that none is left out.
+# What a table of one's own has beside its answer. Files are told from the plan: none is left out.
 
 
 #: What stands in the files that studies give away, by their names.
@@ -508,13 +507,13 @@ def _made_of(context):
 
 
 def new_tables(paths, results):
-    """``{stem: frame}`` of the answers for new rows."""
-    paths = [PurePosixPath(path) for path in paths]
-    return {
-        path.stem: read_table(f"{results}/{path}")
-        for path in paths
-        if path.suffix == ".parquet" and path.stem.startswith(NEW)
-    }
+    """``{stem: frame}`` of the answers for new rows, with what was kept beside them."""
+    made = {}
+    for path in map(PurePosixPath, paths):
+        if path.suffix == ".parquet" and path.stem.startswith(NEW):
+            made[path.stem] = read_table(f"{results}/{path}")
+            made[path.stem].attrs |= read_facts(f"{results}/{path}")
+    return made
 
 
 def decides(plan, table):
@@ -524,7 +523,7 @@ def decides(plan, table):
 
 
 def told_new(tables, plan, off=0.0):
-    """Sentences on the answers for new rows: how many, what they are, how many are flagged.
+    """Sentences on answers for new rows: how many, what they are, how many flagged, what changed.
 
     `off` is taken off what the best offer of a person is said to bring.
     """
@@ -536,6 +535,7 @@ def told_new(tables, plan, off=0.0):
             table = table.assign(best_revenue=table["best_revenue"] - off)
         if say is not None and len(table):
             yield f"{say(table)}{flagged(table)}. They stand in {stem}.csv."
+            yield from table.attrs.get("drift", ())
 
 
 def flagged(table):

@@ -278,9 +278,9 @@ def writing_answers(parquet, csv):
     """Write answers about people twice, batch by batch, both files whole or none of them.
 
     Yields ``write(columns)``, which takes a dict of arrays by name, or a data frame, of the same
-    columns each time. In the CSV file true and false become yes and no, numbers keep all their
-    digits, those that are not finite are blank, and texts that a spreadsheet would compute are
-    escaped, see `as_cell`.
+    columns each time, and a dict of facts, which `read_facts` of the Parquet file then gives. In
+    the CSV file true and false become yes and no, numbers keep all their digits, those that are not
+    finite are blank, and texts that a spreadsheet would compute are escaped, see `as_cell`.
     """
     from pyarrow import csv as arrow
 
@@ -306,12 +306,15 @@ def writing_answers(parquet, csv):
             writers[0].write_table(table.cast(writers[0].schema), row_group_size=ROW_GROUP)
             arrow.write_csv(words, lines, plain)
 
-        yield write
+        facts = {}
+        yield write, facts
+        if facts and writers:
+            writers[0].add_key_value_metadata({"facts": as_json(facts)})
 
 
 def write_answers(parquet, csv, columns):
     """Write answers about people as Parquet and as CSV; see `writing_answers`."""
-    with writing_answers(parquet, csv) as write:
+    with writing_answers(parquet, csv) as (write, _):
         write(columns)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.numerics.checks import checked_weights
+from counterweight.numerics.checks import checked_weights, pandas_frame
 from counterweight.numerics.estimate import from_moments, html_facts, shape_of
 from counterweight.weighting.coded import Coded, Column, as_column, binned, code_tables
 from counterweight.weighting.importance_weights import effective_sample_size
@@ -261,11 +261,9 @@ class Sample:
         weight: str | None = None,
         columns: Sequence[str] | None = None,
     ) -> None:
-        if not isinstance(frame, pd.DataFrame) or not len(frame):
-            raise CounterweightError(
-                f"A sample is a data frame with one row at least, not {type(frame).__name__} of "
-                f"{len(frame) if hasattr(frame, '__len__') else 0} rows."
-            )
+        frame = pandas_frame(frame, "rows of a sample")
+        if not len(frame):
+            raise CounterweightError("A sample is a data frame with one row at least: it has none.")
         twice = frame.columns[frame.columns.duplicated()]
         if len(twice):
             raise CounterweightError(f"Column {twice[0]!r} stands twice in the table: rename one.")

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import sklearn
 from counterweight.errors import CounterweightError
@@ -217,3 +218,17 @@ def test_columns_that_are_no_categories_are_refused():
     model = ConstrainedClassifier().fit(frame.drop(columns="name"), y)
     with pytest.raises(ValueError, match="yet now missing:\n- man\n- city"):
         model.predict(frame[["score", "age"]])
+
+
+def test_frames_of_other_libraries_answer_as_pandas_do():
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"a": rng.normal(size=300), "kind": rng.choice(["u", "v"], 300)})
+    y = (frame["a"] + rng.normal(size=300) > 0).astype(int)
+    asked = {"constraints": ["recall(women) >= 0.6"]}
+    sets = {"women": lambda rows: rows["kind"] == "u"}
+    mine = ConstrainedClassifier(**asked).fit(frame, y, datasets=sets)
+    other = ConstrainedClassifier(**asked).fit(pa.table(frame), y, datasets=sets)
+    assert mine.feature_names_in_.tolist() == other.feature_names_in_.tolist() == ["a", "kind"]
+    told = mine.predict_proba(frame)
+    np.testing.assert_array_equal(told, other.predict_proba(frame))
+    np.testing.assert_array_equal(told, mine.predict_proba(pa.table(frame)))

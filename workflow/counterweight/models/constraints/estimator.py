@@ -209,6 +209,11 @@ class RateEstimator(NamedColumns, ClassifierMixin, BaseEstimator):
     encoder_ = data_set_rules_ = _coded = _seen = None
     _options = {}
 
+    def _receive(self, given, known, learning, first):
+        # Named data sets and categories go by pandas' columns; polars' frames become such.
+        if hasattr(given.get("X"), "to_pandas"):
+            given["X"] = given["X"].to_pandas()
+
     def set_params(self, **options):
         """Set constructor arguments by name."""
         known = self.get_params()

@@ -227,7 +227,7 @@ def promised(entry):
     asked = {key: entry[key] for key in ("repair", "confidence", "held_out") if key in entry}
     asked = {"constraints": promises} | asked
     if scores:
-        model = {"model": "given_scores", "above": scores.get("above", 0.5)}
+        model = {"model": "given_scores", "above": scores.get("above")}
         features = {"recipe": "one_hot", "only": [scores["column"]]}
         models = [
             model | {"name": "unconstrained", "label": "The score without promises"},
@@ -603,7 +603,7 @@ def _of_new_rows(study, dataset, names, reading):
         _refuse_absent(path, new, key, held, "new rows need it, too")
     if needs == "roles":
         return []
-    features = _features(study, dataset, names)
+    features = roles["scores"] or _features(study, dataset, names)
     absent = [name for name in features if name not in new]
     if len(absent) == len(features):
         _refuse_absent(path, new, "the table", absent, "name the columns as in the table")

@@ -104,3 +104,29 @@ def test_a_rule_that_looks_at_nobody_is_told_where_it_is_as_good(caplog):
     assert "a no to everybody" in model.trivial_told_ and model.trivial_told_ in caplog.text
     assert model.trivial_told_ in model.warnings_
     assert fitted("coverage(everyone) <= 0.5").trivial_told_ == ""
+
+
+def test_a_score_of_any_scale_is_cut_where_it_errs_least_if_nobody_says_where():
+    rng = np.random.default_rng(3)
+    label = rng.random(400) < 0.3
+    score = np.round(500 + 60 * label + rng.normal(0, 40, 400))
+    cuts = np.unique(score) + 0.5
+    errors = [((score > cut) != label).mean() for cut in cuts]
+    asked = {"constraints": ["coverage(everyone) >= 0.01"], "above": None}
+    model = GivenScores(**asked).fit(score[:, None], label.astype(int))
+    decided = model.predict(score[:, None])
+    assert (decided != label).mean() == min(errors) and model.above_ > 400
+    assert not model.thresholds_.any() and not model.trivial_.behind
+    # Scale and origin move no decision; what is kept of the model decides alike.
+    moved = GivenScores(**asked).fit(7 * score[:, None] - 4000, label.astype(int))
+    assert (moved.predict(7 * score[:, None] - 4000) == decided).all()
+    again = GivenScores.from_arrays(model.to_arrays()).set_params(**asked)
+    assert (again.predict(score[:, None]) == decided).all()
+    bound = model.fit(score[:, None], label.astype(int)).set_params(
+        constraints=["recall(everyone) >= 0.95"]
+    )
+    decided = bound.fit(score[:, None], label.astype(int)).predict(score[:, None])
+    least = min(
+        e for e, cut in zip(errors, cuts, strict=True) if (score > cut)[label].mean() >= 0.95
+    )
+    assert (decided != label).mean() == least

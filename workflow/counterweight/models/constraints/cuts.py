@@ -305,6 +305,17 @@ def repaired(scores, problem, parts=None, rows=None):
     return Repairs(problem, parts, rows).of(scores)
 
 
+def cheapest_cut(scores, problem):
+    """The threshold of scores (n,) of least cost, constraints apart; of equals the middle one."""
+    one = Repairs(problem)
+    if not one._groups:
+        return 0.0
+    own = one._groups[0]
+    part = Cuts(scores[own], one.costs.slope[:1, own])
+    best = np.flatnonzero(part.values[0] == part.values[0].min())
+    return part.threshold(best[len(best) // 2])
+
+
 class Repairs:
     """Thresholds of least cost by which constraints hold for deterministic predictions.
 

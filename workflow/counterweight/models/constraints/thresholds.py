@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Number, Text
 from counterweight.models.constraints.certificates import CONFIDENCE_OPTIONS, MarginFit, Trivial
-from counterweight.models.constraints.cuts import repaired
+from counterweight.models.constraints.cuts import cheapest_cut, repaired
 from counterweight.models.constraints.estimator import (
     PARAMETER_OPTIONS,
     RateEstimator,
@@ -44,7 +44,8 @@ REPAIR_OPTIONS = {
 OPTIONS = {
     "objective": Text("error(labeled)", "Sum of rates that thresholds make small where they must move."),
     "constraints": Array([], "Constraints, e.g. coverage(male) <= coverage(female) / kappa.", items={"type": "string"}),
-    "above": Number(0.5, "A score above it is a yes, as long as constraints do not ask otherwise."),
+    "above": Number(0.5, "A score above it is a yes, as long as constraints do not ask otherwise; null for the cut of "
+        "least objective on the training rows.", null=True),
     **PARAMETER_OPTIONS,
     **CONFIDENCE_OPTIONS,
     **REPAIR_OPTIONS,
@@ -270,28 +271,37 @@ class GivenScores(MarginFit, RepairedDecisions, RateEstimator):
     ----------
     coef_ : ndarray (d,)
         1 for the score, else 0.
+    above_ : float
+        `above`; where that is None, the cut of least objective on the training rows.
     thresholds_, threshold_groups_, repair_, constraint_checks_
-        See `RepairedDecisions`; thresholds are distances from `above`.
+        See `RepairedDecisions`; thresholds are distances from `above_`.
     margins_, held_out_checks_, certified_, certificate_
         See `MarginFit`; both lines of the margins are of decisions.
     """
 
-    above: float = 0.5
+    above: float | None = 0.5
 
     FITTED = {"coefficient": "coef_"} | own(
-        "thresholds", "threshold_groups", "margins", "certified"
+        "thresholds", "threshold_groups", "margins", "certified", "above"
     )
-    NUMBERS = {"certified": bool}
+    NUMBERS = {"certified": bool, "above": float}
     KEPT = tuple(FITTED)
     _options = OPTIONS
     _has_chances = False
+    above_ = None  # as in files of 1.0.0
 
     def _fit(self, samples, rng):
-        self.coef_ = np.eye(1, samples.X.shape[1])[0]
+        self.coef_, self.above_ = np.eye(1, samples.X.shape[1])[0], 0.0
+        if self.above is None:
+            cost = compile_rates(self.objective, [], samples, self._numbers())
+            self.above_ = cheapest_cut(self.decision_function(samples.X), cost)
+        else:
+            self.above_ = float(self.above)
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """The score less `above`, (n,)."""
-        return np.asarray(self._checked(X) @ self.coef_).ravel() - self.above
+        """The score less `above_`, (n,)."""
+        above = self.above if self.above_ is None else self.above_
+        return np.asarray(self._checked(X) @ self.coef_).ravel() - above
 
     def answers(self, X, samples=None):
         """Decisions (n,), and the same as chances of a yes: nobody tosses a coin."""

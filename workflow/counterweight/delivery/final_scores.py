@@ -522,7 +522,8 @@ def _means(saved, data, tested, scores, held_out, given, by_weights):
     ends = ends_of(saved, hidden_rows, expected, on, design[blank], seen)
     metric = "target_rate" if data.binary else "target_mean"
     size = int(blank.sum()), effective_sample_size(weight), float(weight.max())
-    of_blank, worst = identified_records(ends, 0.0, 1.0, of_some, metric)
+    exact = tilt is not None and tilt["by"] == "rate"
+    of_blank, worst = identified_records(ends, 0.0, 1.0, of_some, metric, exact)
     of_blank.append(
         {"metric": "supported_share", "part": "unlabeled", "value": of_blank[0]["value"]}
     )
@@ -530,7 +531,7 @@ def _means(saved, data, tested, scores, held_out, given, by_weights):
         told = Estimate(hidden, error, *(worst or (low, high)), *size)
         return [("", told), ("unlabeled", told)], of_blank
     known = mean - share * hidden
-    further, of_all = identified_records(ends, known, share, of_some, metric)
+    further, of_all = identified_records(ends, known, share, of_some, metric, exact)
     own = of_all or (known + share * low, known + share * high)
     everyone = Estimate(mean, share * error, *own, rows, *size[1:])
     # Both have bounds, or both have intervals: as enough of everyone rests on data.
@@ -646,7 +647,7 @@ def _slope(saved, rows, expected, asked):
     return made
 
 
-def identified_records(ends, known, share, error_of, metric):
+def identified_records(ends, known, share, error_of, metric, exact=False):
     """Records of what rests on data among those that answers are for, and bounds of their mean.
 
     Parameters
@@ -658,8 +659,8 @@ def identified_records(ends, known, share, error_of, metric):
         Share of rows without an outcome among those that answers are for.
     error_of : callable
         ``error_of(mask)``: mean, its error and ends of its interval, of the hidden rows of a mask.
-    metric : str
-        That of the mean.
+    metric, exact : str, bool
+        That of the mean; whether the mean of all of them is given, so that nothing bounds it.
 
     Returns
     -------
@@ -669,7 +670,7 @@ def identified_records(ends, known, share, error_of, metric):
     beyond = float(design[~on].sum())
     rests = 1 - share * beyond
     records = [{"metric": "supported_share", "value": rests}]
-    if rests > ALL:
+    if rests > ALL or exact:
         return records, None
     mean, error, low, high = error_of(on) if on.any() else (0.0,) * 4
     inner = share * (1 - beyond)

@@ -42,7 +42,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.cross_validation import gain_over, over_draws
 from counterweight.numerics.checks import checked_weights
-from counterweight.numerics.estimate import around
+from counterweight.numerics.estimate import UNBOUNDED, Estimate, around
 from counterweight.numerics.linear import expit, fit_logistic
 from counterweight.numerics.sensitivity import (
     EITHER,
@@ -354,15 +354,17 @@ def sensitivity(
     """
     if not rows.hidden.any():
         return []
-    p, centre = answers.of(name), 0.0
+    p, centre, met = answers.of(name), 0.0, None
     made = {one: answers.of(one) for one in answers.methods} if data.binary else {}
     if tilt is not None:
-        p, centre = _calibrated(data, p, tilt, asked), tilt.delta
+        p, centre = tilt.calibrated(p), tilt.delta
+        if "rate" in asked:
+            met = asked["rate"], np.where(data.labeled, data.y, p)
         # Rows whose outcome is seen are decided on as labeled ones are.
         seen, unmixed = made, replace(tilt, chance=None)
         made = {one: unmixed.moved(data.encoded, q, q, q)[0] for one, q in made.items()}
     told = {"binary": data.binary, "centre": centre, "told": (headline, hidden)}
-    told["seen"] = None if tilt is None else seen
+    told |= {"seen": None if tilt is None else seen, "met": met}
     if data.binary and tilt is None:
         drawn = dict(zip(answers.methods, answers.tested.draws, strict=True))
         told["quality"] = over_draws(answers.tested, drawn[name], only=("accuracy", "brier"))
@@ -371,15 +373,8 @@ def sensitivity(
             for one in (*made, ALWAYS, NEVER)
         }
     records = sensitivity_records(rows, p, made, name, **told)
-    told = headline, hidden, centre, elsewhere
-    return records + strength_records(data, rows, p, *told, excluded=excluded)
-
-
-def _calibrated(data, p, tilt, asked):
-    """Chances as among labeled rows, that a tilt begins from."""
-    p = tilt.calibrated(p)
-    # A rate is given: what labeled rows show must not move it.
-    return np.where(data.labeled, data.y, p) if "rate" in asked else p
+    told = met[1] if met else p, headline, hidden, centre, elsewhere
+    return records + strength_records(data, rows, *told, excluded=excluded)
 
 
 def sensitivity_records(
@@ -394,6 +389,7 @@ def sensitivity_records(
     seen=None,
     quality=None,
     gains=None,
+    met=None,
 ):
     """Sweeps and breakdown values of the `delivered` method.
 
@@ -403,12 +399,14 @@ def sensitivity_records(
     The sweep of the mean outcome begins where it is `told` elsewhere: `Estimate` of the target and
     of its hidden rows; those of accuracy and Brier score where `quality` tells them, by name.
     Gains in right decisions over other methods, over `ALWAYS` and over `NEVER` are those of `gains`
-    by name, `Estimate` in shares of 1; without, those of the sweep at Γ = 1 with its error.
+    by name, `Estimate` in shares of 1; without, those of the sweep at Γ = 1 with its error. `met`
+    is the rate of hidden rows where it is given, and `p` with known outcomes in place of estimates,
+    so that what labeled rows show does not move it; all else begins where it is met.
     """
     if not rows.hidden.any():
         return []
     metric, bounds = ("swept_rate", SHARE) if binary else ("swept_mean", (rows.least, np.inf))
-    mean = rows.mean(p, centre=centre) if binary else rows.number(p)
+    mean = rows.mean(met[1] if met else p, centre=centre) if binary else rows.number(p)
     sweep = mean.sweep()
     begun, rest = sweep, None
     if told:
@@ -420,8 +418,10 @@ def sensitivity_records(
         return records
     q, before = answers[delivered], (seen or answers)[delivered]
     for name, parts in (("swept_accuracy", accuracy_parts), ("swept_brier", brier_parts)):
-        found = rows.quality(p, parts(q), centre, parts(before)).sweep()
-        if known := (quality or {}).get(name.removeprefix("swept_")):
+        found = rows.quality(p, parts(q), centre, parts(before))
+        known = _met(found, met, SHARE) or (quality or {}).get(name.removeprefix("swept_"))
+        found = found.sweep()
+        if known:
             found = begun_at(found, known, SHARE, (0.0, 1.0))
         records += sweep_records(name, found, True, SHARE)
     always = bool(mean.mean(0.0) >= 0.5)
@@ -431,11 +431,21 @@ def sensitivity_records(
             pairs = (q, other), (before, (alike | (seen or answers))[name])
             parts, known = (parts_beyond(*map(accuracy_parts, pair)) for pair in pairs)
             size = (gains or {}).get((NEVER, ALWAYS)[always] if name == "constant" else name)
-            records += _gained(name, rows.quality(p, parts, centre, known), size)
+            gain = rows.quality(p, parts, centre, known)
+            records += _gained(name, gain, _met(gain, met) or size)
     blank = q[rows.where][rows.hidden]
     odds = np.maximum(blank, 1 - blank) / np.maximum(np.minimum(blank, 1 - blank), 1e-12)
     open_ones = float(np.average(odds <= TWICE, weights=rows.weight[rows.hidden]))
     return records + [{"metric": "decisions_open", "value": open_ones}]
+
+
+def _met(swept, met, bounds=UNBOUNDED):
+    """`Estimate` of a `SweptMean` where a rate of the hidden rows is met; None where none is."""
+    if met is None:
+        return None
+    value, error = swept.at_rate(met[0]).at(0.0)
+    ends = around(value, NORMAL * error, bounds)
+    return Estimate(value, error, *ends, len(swept.p), np.nan, np.nan)
 
 
 def _gained(name, gain, told):

@@ -22,7 +22,7 @@ end, where a class has the bounds 0 and 1; VanderWeele & Ding (2017), *Annals of
 """
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -175,6 +175,20 @@ class SweptMean:
         # is slope² q (1 - q).
         noise = (value - base) * (base + self.slope - value)
         return np.square(self.weight * self.hidden) @ np.maximum(noise, 0)
+
+    def at_rate(self, rate):
+        """The same where the hidden rows are known to have a `rate`, a `SweptMean`.
+
+        It is less the multiple of their rate that leaves a mean that no tilt moves, and has that
+        multiple of the known one instead: labeled rows that move the estimates move the tilt, too,
+        by which these meet the rate.
+        """
+        q = moved_chances(self.p, *odds_factors(self.centre))
+        spread = self.weight * self.hidden * q * (1 - q)
+        each = float(spread @ self.slope / max(spread.sum(), 1e-300))
+        base = self.base + each * rate * self.hidden
+        repair = self.repair and replace(self.repair, slope=self.repair.slope - each)
+        return replace(self, slope=self.slope - each * self.hidden, base=base, repair=repair)
 
     def mean(self, shift, side=0):
         """The mean alone, as of `at`."""

@@ -168,6 +168,19 @@ def test_the_answer_says_what_is_claimed_and_what_is_true(small):
     assert [card.value for card in made.cards] == ["+30.0 %", "+10.0 %"]
 
 
+def test_gains_of_splits_of_ones_own_offers_name_the_rows_that_they_are_of(small):
+    (line, *_), told = pages.fair_lines(numbers_of(small, plan_of())), []
+    tested = measured(labels=at("rows_test", [9.0] * 3, target=""))
+    for source in ("own", "download"):
+        known = plan_of(repeats=3)
+        known["studies"]["s"]["source"] = source
+        numbers = numbers_of(pd.concat([small, tested], ignore_index=True), known)
+        (first, *_), _, _ = pages.earnings(numbers, line, [])
+        told.append(first)
+    assert told[1].startswith("The best offers of Choice model")
+    assert told[0] == f"On the test rows of 3 splits, by fits to the other rows, t{told[1][1:]}"
+
+
 def test_a_plainer_method_that_predicts_better_is_said_first(small):
     better = small.copy()
     plain = better["source"].eq("logitboost") & better["metric"].eq("rmse")

@@ -151,3 +151,35 @@ def test_rare_levels_that_carry_offers_are_told_from_a_hundredth_of_the_people()
     assert text.startswith("Of 12 % of the people the offer goes by a value of country that few")
     (text,) = page.pooled_levels(numbers(("offers_pooled", 0.023, "job")))
     assert text.startswith("Of 2.3 % of the people the offer goes by a value of job")
+
+
+def with_records(known, source, records):
+    more = metrics_table("mine", source, records).to_pandas()
+    table = pd.concat([known.metrics, more], ignore_index=True)
+    return StudyNumbers("mine", known.plan, table)
+
+
+@pytest.mark.parametrize("blanks", [0.0, 30.0])
+def test_what_to_do_next_knows_of_random_offers_and_of_people_without_an_answer(blanks):
+    told = ("drawn_doubly_robust_low", 1.0, "best"), ("drawn_doubly_robust_high", 2.0, "best")
+    labels = [{"metric": "rows_dropped", "value": blanks}]
+    by_model = with_records(numbers(*told), "labels", labels)
+    drawn = with_records(numbers(*told, ("offers_random", 1.0, "")), "labels", labels)
+    steps = [[*page.next_steps(known)][-1] for known in (by_model, drawn)]
+    assert steps[0].startswith("These are expectations of a model.")
+    assert "expectations of a model" not in steps[1] and "at random, too" in steps[1]
+    for step in steps:
+        assert ("people in the table without an answer" in step) == bool(blanks)
+        assert ("people whom you add without an answer" in step) == (not blanks)
+
+
+def test_one_offer_for_all_is_the_same_one_by_answers_where_past_offers_were_random():
+    levels = {"metric": "uniform_revenue", "value": 19.9, "part": "10"}
+    levels = [levels, levels | {"value": 20.0, "part": "15"}]
+    (card,) = page._one_for_all(with_records(numbers(), "delivered", levels), 100)
+    assert card.label.endswith("by the model") and "with 15 for everybody" in card.note
+    drawn = [("drawn_snips", 20.2, "single"), ("drawn_snips_low", 19.0, "single")]
+    drawn += [("drawn_snips_high", 21.0, "single"), ("single_drawn", 10.0, "")]
+    (card,) = page._one_for_all(with_records(numbers(*drawn), "delivered", levels), 100)
+    assert card.label.endswith("by answers") and "with 10 for everybody" in card.note
+    assert (card.value, card.interval) == ("20.20", "[19.00, 21.00]")

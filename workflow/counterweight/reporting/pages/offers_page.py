@@ -316,7 +316,11 @@ def earnings(numbers, line, rivals):
         if gap.low > 0:
             said.append(f"{best.label} brings more in truth: {_told(TRUE(numbers, best))}.")
     text = " and ".join(f"{_told(one)} {name}" for name, one in known)
-    text = f"The best offers of {line.label} change revenue by {text}{_wider(numbers)}."
+    text = f"the best offers of {line.label} change revenue by {text}{_wider(numbers)}."
+    if numbers.plan["source"] == "own" and numbers.get("labels", "rows_test", "").mean > 0:
+        # Other fits and other rows than those of the file, so other numbers.
+        splits = count(numbers.plan["repeats"], "split")
+        text = f"On the test rows of {splits}, by fits to the other rows, {text}"
     cards = [Card("Revenue", *told(one, CHANGE, sign=True), name) for name, one in known]
     for metric, note in (
         ("best_offer", "median over people, with quartiles"),
@@ -324,7 +328,7 @@ def earnings(numbers, line, rivals):
     ):
         value, measure = spread(metric)(numbers, line), numbers.measure(metric)
         cards += [Card(capital(measure.label), *told(value, measure), note)] * value.known
-    return [text, *said], cards, points
+    return [capital(text), *said], cards, points
 
 
 def _told(known):

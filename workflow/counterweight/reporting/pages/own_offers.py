@@ -57,12 +57,21 @@ def in_total(numbers):
     if priced.all():
         note = f"{total(size * past)} in all, expected with past offers"
         cards.append(Card("With past offers", told(past), "", note))
+    return f"{sentence}.", [*cards, *_one_for_all(numbers, size)]
+
+
+def _one_for_all(numbers, size):
+    """The card of the best offer to everybody: by answers where past offers were random."""
+    price, known = requested(numbers, "single_drawn"), _drawn(numbers, "drawn_snips", "single")
+    if price is not None and not math.isnan(known.low):
+        note = f"{total(size * known.mean)} in all, with {_offer(price)} for everybody"
+        yield Card("One offer for all, by answers", amount(known.mean), _ends_of(known), note)
+        return
     levels = {part: requested(numbers, "uniform_revenue", part) for part in level_names(numbers)}
     if levels:
         at = max(levels, key=levels.get)
         note = f"{total(size * levels[at])} in all, with {_offer(float(at))} for everybody"
-        cards.append(Card("One offer for all, by the model", told(levels[at]), "", note))
-    return f"{sentence}.", cards
+        yield Card("One offer for all, by the model", amount(levels[at]), "", note)
 
 
 def _put_right(numbers):
@@ -207,11 +216,15 @@ def next_steps(numbers):
         yield f"Make new people the offers of {new}, {kept}and {flagged}"
     planned = numbers.get("collect", "labels_planned", "unlabeled").known
     if not (planned or numbers.measured("tried_revenue")):
-        yield (
-            "These are expectations of a model. Make some of the next offers at random, and their "
-            "answers tell what offers earn without one: collect: {budget: 200} says which to make "
-            "to whom, of people in the table without an answer."
+        untold = numbers.get("labels", "rows_dropped", "").mean > 0
+        whom = "in the table without an answer" if untold else "whom you add without an answer"
+        why = (
+            "To know more closely what the best offers earn, make some of the next at random, too: "
+            if requested(numbers, "offers_random")
+            else "These are expectations of a model. Make some of the next offers at random, and "
+            "their answers tell what offers earn without one: "
         )
+        yield f"{why}collect: {{budget: 200}} says which to make to whom, of people {whom}."
 
 
 # Where past offers were drawn at random: what offers earn by answers alone.

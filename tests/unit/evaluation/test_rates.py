@@ -240,6 +240,13 @@ def test_what_was_taken_adds_up_over_repeats_in_which_some_were_given_up():
     assert shares.to_dict() == {"0": 0.5, "1": 0.5}
 
 
+def test_the_log_loss_by_which_classifiers_are_compared_is_told_of_those_that_have_one():
+    arrays = {"candidate_costs": np.full((3, 3), 0.2), "candidate_losses": [0.5, np.nan, 0.4]}
+    records = fit_records(arrays, {"repeat": 0, "target": "general"})
+    told = {one["part"]: one["value"] for one in records if one["metric"] == "candidate_loss"}
+    assert told == {"0": 0.5, "2": 0.4}
+
+
 def test_rises_and_violations_are_counted_not_hidden():
     arrays = {"objective": [1.0, 0.5, 0.6], "violations": [[-0.1, 0.0], [0.2, 0.0], [0.0, 0.1]]}
     place = {"repeat": 0, "target": "general"}

@@ -361,7 +361,7 @@ def fit_records(arrays, place, measures=()):
     ``final_violation`` (of the classifier that is kept), ``final_gap`` and ``largest_gap`` (of
     feasible fits), ``evaluations``, ``evaluations_per_step``, ``objective_unexplained`` (the
     objective minus penalty and the measure named objective on training rows). Of a classifier that
-    was chosen, by candidate (the part): `_CANDIDATE`.
+    was chosen, by candidate (the part): `_CANDIDATE` and ``candidate_loss``.
     """
     for setting, own in by_setting(arrays).items():
         own = {name: np.asarray(values, float) for name, values in own.items()}
@@ -383,6 +383,9 @@ def _fit(own, place, measures):
                     yield one(metric, value, part=str(k))
             if not judged:  # what was given up in some repeats was not taken there
                 yield one(_CANDIDATE[-1], 0.0, part=str(k))
+    for k, loss in enumerate(np.ravel(own.get("candidate_losses", ()))):
+        if np.isfinite(loss):
+            yield one("candidate_loss", loss, part=str(k))
     # Of a model without convex steps, an objective, a gap or a count is another thing.
     steps = np.size(own.get("objective", ()))
     if steps > 1:

@@ -171,6 +171,9 @@ def test_what_bends_is_taken_where_a_line_is_clearly_behind_and_only_there():
         assert (costs[0, 0] > costs[1, 0] + 0.1) == (samples is bent)
         assert costs[0, 2] == named or np.argmax(costs[:, 2]) == 2
         assert np.nansum(costs[:, 2]) == 1
+        losses = model.candidate_losses_
+        assert (losses[0] > losses[1] + 0.05) == (samples is bent)
+        assert losses[2] <= losses[:2].min() + 1e-9, "combined by the same rows"
     new = drawn(20_000, seed=2, bent=True)
     model = fitted(bent, candidates=[LINEAR, TREES], constraints=[PARITY])
     linear = fitted(bent, candidates=[LINEAR], constraints=[PARITY])
@@ -186,6 +189,11 @@ def test_labels_that_cannot_be_foretold_are_not_fitted():
     # On held-out rows nothing is better than to say no to all.
     assert model.candidate_costs_[0, 0] == pytest.approx(y.mean(), abs=0.02)
     assert model.decision_function(X).std() < 0.5
+    losses, share = model.candidate_losses_, y.mean()
+    entropy = -share * np.log(share) - (1 - share) * np.log(1 - share)
+    assert losses[0] == pytest.approx(entropy, abs=0.01)
+    # A machine gives no chances, and what it decides is not judged by them.
+    assert np.isnan(losses[2]) and np.isfinite(losses[[0, 1, 3]]).all()
 
 
 def test_sweeps_are_candidates_and_settings_that_are_left_open_are_chosen():

@@ -138,7 +138,8 @@ class Rule:
 
     `scores` (n,) are those of the rows by fits that have not seen them (`raw` before any tilt);
     `tilt` are the shares of each of the `lines` (m, n) that is taken off; `decided` (n,) what comes
-    of it, with its `cost` and the sum that it misses constraints by, `missed`.
+    of it, with its `cost` and the sum that it misses constraints by, `missed`. `loss` is the mean
+    log loss, of classifiers of the outcome.
     """
 
     name: str
@@ -152,6 +153,7 @@ class Rule:
     decided: np.ndarray = None
     cost: float = np.nan
     missed: float = np.nan
+    loss: float = np.nan
 
     @property
     def key(self):
@@ -194,6 +196,8 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
     candidate_costs_ : ndarray (K + 1, 3)
         The same of the best setting of each candidate, the combined ones last; NaN of what was not
         judged.
+    candidate_losses_ : ndarray (K + 1,)
+        Mean log loss of the same on held-out rows; NaN of those fitted under constraints.
     tilt_, tilt_constant_, tilt_amounts_ : ndarray (Q, d), (Q,), (Q,)
         What is taken off the score: Q chances, by coefficients and a constant, times an amount.
     constraint_checks_, thresholds_, threshold_groups_, repair_
@@ -208,7 +212,7 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
 
     FITTED = {
         **own("factors", "constant", "part_numbers", "tilt", "tilt_constant", "candidate_costs"),
-        **own("tilt_amounts"),
+        **own("tilt_amounts", "candidate_losses"),
         **STORED,
     }
     NUMBERS = {"constant": float} | STORED_NUMBERS
@@ -372,9 +376,11 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         self.chosen_ = best.name
         self.held_out_ = [(r.name, r.cost, r.missed, r is best) for r in rules]
         self.candidate_costs_ = np.full((len(self.candidates) + 1, 3), np.nan)
+        self.candidate_losses_ = np.full(len(self.candidates) + 1, np.nan)
         for rule in sorted(rules, key=lambda rule: (rule is best, *(-at for at in rule.key))):
             at = rule.parts[0].candidate if len(rule.parts) == 1 else len(self.candidates)
             self.candidate_costs_[at] = rule.cost, rule.missed, rule is best
+            self.candidate_losses_[at] = rule.loss
         log.info("chosen on held-out rows: %s", best.name)
 
     def _crossed_again(self, X, samples, problem, rng):
@@ -680,11 +686,14 @@ def _clearly(first, second, problem, rows=slice(None), errors=CLEAR):
 
 
 def _first(rules, samples, seen):
-    """The first rule, or the one with the least log loss if that is clearly less."""
+    """The first rule, or the one with the least log loss if that is clearly less; each is told its
+    own."""
     y, weight = samples.y[seen], samples.weight[seen]
     losses = [
         weight * (np.logaddexp(0, rule.scores[seen]) - y * rule.scores[seen]) for rule in rules
     ]
+    for rule, loss in zip(rules, losses, strict=True):
+        rule.loss = loss.sum() / weight.sum()
     best = int(np.argmin([loss.sum() for loss in losses]))
     gain = losses[0] - losses[best]
     return rules[best if gain.sum() > CLEAR * np.sqrt((gain**2).sum()) else 0]

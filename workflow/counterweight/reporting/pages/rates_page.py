@@ -474,10 +474,12 @@ def _candidates(numbers):
 CHOSEN = Sheet(
     "What was chosen from",
     _candidates,
-    tuple(Column(f"candidate_{what}", show="mean") for what in ("cost", "missed", "taken")),
+    tuple(Column(f"candidate_{what}", show="mean") for what in ("loss", "cost", "missed", "taken")),
     "Classifier",
-    "Each with thresholds by which the promises are kept on rows that it was not fitted to. The "
-    "first is taken unless another one is clearly better there.",
+    "By rows that a classifier was not fitted to, with thresholds by which the promises are kept "
+    "there. Of those with a log loss the first stands, or the one of least log loss where that is "
+    "less by more than a standard error of the difference. It is taken unless another one misses "
+    "less of the promises, or errs less by more than chance makes among so many.",
     best=False,
 )
 

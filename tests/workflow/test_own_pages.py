@@ -322,7 +322,7 @@ def test_offers_are_one_number_a_name(run):
 def test_a_filter_is_one_number_a_name(run):
     page, card = Shown(run, "panel"), (run("panel").results / "panel/filter.md").read_text()
     (accepted,) = re.findall(r"It accepts ([\d.]+) % ", card)
-    assert page.card("Accepted").startswith(f"{accepted} %")
+    assert page.card("Accepted of held-out rows").startswith(f"{accepted} %")
     # Where leaves are too small to be told of, what is released stands for them.
     (told,) = re.findall(r"held-out rows the largest shift is ([\d.]+)", card) or re.findall(
         r"^\| `accepted` \| ([\d.]+) \|", card, re.MULTILINE
@@ -333,7 +333,10 @@ def test_a_filter_is_one_number_a_name(run):
     assert page.card(label).startswith(f"≤ {bound}") and f"at most {bound} about" in page.text
     after, before = re.findall(r"is ([\d.]+) among the accepted and ([\d.]+) among all", card)[0]
     assert f"the imbalance falls from {before} to {after}" in page.answer
-    assert page.card("Imbalance of the accepted") == f"{after}{before} among all"
+    change = re.search(r"a change of (\S+) \((\S+) to (\S+)\)", card).groups()
+    change = " (a change of {} [{}, {}])".format(*change)
+    assert page.card("Imbalance of the accepted") == f"{after}{before} among all{change}"
+    assert f"to {after}{change}, and nobody is asked" in page.answer
     row = r"^\| (\w+) \| ([\d.]+) % \(.*?\| ([\d.]+) % \(.*\| ([\d.]+) % \|$"
     groups = re.findall(row, card, re.MULTILINE)
     assert len(groups) == 3

@@ -36,12 +36,34 @@ def test_the_card_tells_what_each_leaf_discloses(made):
     assert f"up to {bound:.3f}" in text and bound >= held["disclosivity", "value", -1]
 
 
-def test_the_card_says_when_held_out_rows_were_no_more_balanced(made):
+@pytest.mark.parametrize(
+    ("after", "ends", "falls"),
+    [
+        (0.2, (-0.3, -0.1), True),
+        (0.35, (-0.15, 0.05), False),
+        (0.44, (0.01, 0.07), False),
+        (0.2, None, True),
+        (0.44, None, False),
+    ],
+    ids=["a fall", "within chance", "a rise", "before, a fall", "before, a rise"],
+)
+def test_a_fall_of_the_imbalance_is_told_as_a_gain_only_beyond_chance(made, after, ends, falls):
     saved = ft.read_filter(made.path)
-    saved.held["imbalance_before", "value", -1] = before = 0.4
-    for after, warned in ((before / 2, False), (before * 1.1, True)):
-        saved.held["imbalance", "value", -1] = after
-        assert ("no closer to the target" in card(saved)) == warned
+    saved.held["imbalance_before", "value", -1] = 0.4
+    saved.held["imbalance", "value", -1] = after
+    for end, at in zip(("low", "high"), ends or (np.nan, np.nan), strict=True):
+        saved.held["imbalance_change", end, -1] = at
+    text = card(saved)
+    assert ("no gain beyond chance" in text) == ("Do not turn people away" in text) == (not falls)
+    if ends:
+        told = f"a change of {after - 0.4:.3f} ({ends[0]:.3f} to {ends[1]:.3f})"
+        assert told.replace("-", "−") in text
+        shown = saved.shown()["imbalance"]
+        assert f"{after:.3f}, 0.400 among all" in shown
+        assert ("not beyond chance" in shown) == (ends[0] < 0 < ends[1])
+    rate = f"{100 * saved.held['acceptance_rate', 'value', -1]:.1f} %"
+    assert saved.shown()["accepted of held-out rows"] == rate
+    assert f"It accepts {rate}" in text and "of the people that were held out" in text
 
 
 def test_markup_in_titles_and_groups_is_inert_on_the_card():

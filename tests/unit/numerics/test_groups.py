@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.groups import (
+    balance_change,
     block_starts,
     checked_memberships,
     checked_target,
@@ -92,3 +93,36 @@ def test_leaves_as_a_table_and_what_they_tell():
     assert disclosivity(mass, np.array([[0.4, 0.6], [0.5, 0.5], [9, 9]]), 0.5) == pytest.approx(0.1)
     assert disclosivity(np.zeros(2), A[:2], 0.5) == 0.0
     assert imbalance([0.5, 0.5], np.array([0.2, 0.1])) == pytest.approx(0.5)
+
+
+def test_the_change_of_the_imbalance_is_that_of_both_shares_of_the_same_rows():
+    Z = np.repeat([[1.0, 0.0], [0.0, 1.0]], [60, 40], axis=0)
+    p = np.repeat([0.5, 1.0, 0.5], [40, 20, 40])
+    value, low, high = balance_change(p, Z, np.full(2, 0.5))
+    # Of two groups the distance is sqrt 2 times that of a share: 2 / 3 of the accepted, 0.6 of all.
+    assert value == pytest.approx(np.sqrt(2) * (2 / 3 - 0.6))
+    assert (low + high) / 2 == pytest.approx(value) and low < value < high
+    assert balance_change(np.full(100, 0.3), Z, np.full(2, 0.5)) == pytest.approx((0.0, 0.0, 0.0))
+    alone = balance_change(np.eye(100)[3], Z, np.full(2, 0.5))
+    assert np.isnan(alone[1:]).all(), "one row tells nothing of chance"
+
+
+@pytest.mark.parametrize("moved", [0.0, 0.6])
+def test_intervals_of_the_change_hold_the_truth_and_falls_are_shown_only_where_there_are_some(
+    moved,
+):
+    rng, n, target = np.random.default_rng(3), 600, np.full(3, 1 / 3)
+    share = np.array([0.5, 0.3, 0.2])
+    # Each group's chance to fall into the accepted leaf: alike, so that nothing changes, or not.
+    leaf = np.array([0.4, 0.4, 0.4]) * (1 + moved * np.array([-0.5, 0.0, 0.8]))
+    after = share * (0.1 + 0.9 * leaf) / (share @ (0.1 + 0.9 * leaf))
+    truth = imbalance(after, target) - imbalance(share, target)
+    held, fell = [], []
+    for _ in range(2000):
+        group = rng.choice(3, n, p=share)
+        p = np.where(rng.random(n) < leaf[group], 1.0, 0.1)
+        _, low, high = balance_change(p, np.eye(3)[group], target)
+        held.append(low <= truth <= high)
+        fell.append(high < 0)
+    assert 0.94 <= np.mean(held) <= 0.965
+    assert np.mean(fell) > 0.8 if moved else np.mean(fell) < 0.03

@@ -24,6 +24,7 @@ from counterweight.models.balanced_filter import acceptances, filtered, grouped_
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.numerics.geometry import distorted, interpolated_rows, realised
 from counterweight.numerics.groups import (
+    balance_change,
     block_starts,
     disclosure,
     drawn_parts,
@@ -248,8 +249,9 @@ def describe_held_out(saved, frame, Z, rng, level, tests=1):
     For each prepared row of `frame`, with memberships `Z` (n, K), the leaf and the acceptance are
     drawn. Then ``disclosivity`` of the leaves, of each released column (with ``accepted`` alone as
     the first), and of all of them together has a value on these rows and an upper bound of the
-    confidence `level`; ``share_before``, ``share_after`` and ``acceptance_rate`` have intervals,
-    ``imbalance_before``, ``imbalance`` and ``distorted`` (of the group where it is largest) values.
+    confidence `level`; ``share_before``, ``share_after``, ``acceptance_rate`` and
+    ``imbalance_change`` (`balance_change`) have intervals, ``imbalance_before``, ``imbalance`` and
+    ``distorted`` (of the group where it is largest) values.
 
     Where the same rows chose among `tests` filters, bounds and intervals hold for all of these at
     once. What is certified bounds the leaves by its alpha, which the tests have shown.
@@ -294,6 +296,9 @@ def describe_held_out(saved, frame, Z, rng, level, tests=1):
     held["imbalance_before", "value", -1] = imbalance(Z.mean(axis=0), saved.target)
     if p.any():
         held["imbalance", "value", -1] = imbalance(p @ Z / p.sum(), saved.target)
+        change = balance_change(p, Z, saved.target, alone)
+        for kind, value in zip(("value", "low", "high"), change, strict=True):
+            held["imbalance_change", kind, -1] = value
         mass, shares = leaf_table(member, Z)
         held["distorted", "value", -1] = np.nanmax(distorted(saved.acceptance * mass, mass, shares))
     held["rows", "value", -1], held["level", "value", -1] = len(Z), level
@@ -509,7 +514,7 @@ def delivered_records(saved):
 
     ``delivered`` (1; the part is the method), ``certified`` (1 or 0) and, of the held-out rows,
     ``disclosivity`` and ``disclosivity_at_most``, ``acceptance_rate``, ``imbalance``,
-    ``imbalance_before``, ``distorted``; ``released`` by released column, at most, and where it is
+    ``imbalance_before``, ``imbalance_change`` with its ends, ``distorted``; ``released`` by released column, at most, and where it is
     several of all of them together.
     """
     facts, held = saved.facts, saved.held
@@ -519,6 +524,9 @@ def delivered_records(saved):
     if held:
         names = ("disclosivity", "acceptance_rate", "imbalance_before", "imbalance", "distorted")
         values |= {n: held[n, "value", -1] for n in names if (n, "value", -1) in held}
+        ends = {"": "value", "_low": "low", "_high": "high"}
+        ends = {f"imbalance_change{end}": ("imbalance_change", k, -1) for end, k in ends.items()}
+        values |= {name: held[key] for name, key in ends.items() if key in held}
         values["disclosivity_at_most"] = held["disclosivity", "bound", -1]
         values["confidence"] = held["level", "value", -1]
     records = [{"metric": "delivered", "value": 1.0, "part": facts["method"]}]

@@ -145,7 +145,21 @@ class SavedFilter(SavedModel):
         shares = {
             name: f"{100 * own:.1f} % of all, aim {100 * aim:.1f} %" for name, own, aim in aims
         }
-        return {"accepted": f"{100 * self.rate:.1f} %"} | shares
+        # As the page and the card: of rows that did not fit it, where there are any.
+        rate = self.held.get(("acceptance_rate", "value", -1))
+        whose, rate = ("fit", self.rate) if rate is None else ("held-out", rate)
+        return {f"accepted of {whose} rows": f"{100 * rate:.1f} %"} | self._balance_shown() | shares
+
+    def _balance_shown(self):
+        """The imbalance of the accepted and of all, on held-out rows, and how it changes."""
+        names = ("imbalance", "imbalance_before")
+        after, before = (self.held.get((name, "value", -1)) for name in names)
+        ends = [self.held.get(("imbalance_change", end, -1), np.nan) for end in ("low", "high")]
+        if after is None or not ends[0] <= ends[1]:
+            return {}
+        sure = "" if ends[1] < 0 or ends[0] > 0 else ", not beyond chance"
+        change = "{:+.3f} [{:+.3f}, {:+.3f}]".format(after - before, *ends)
+        return {"imbalance": f"{after:.3f}, {before:.3f} among all: {change}{sure}"}
 
     def memberships(self, X):
         """Probability of each leaf for rows of features, (n, L)."""

@@ -103,6 +103,15 @@ def _promise(saved):
     )
 
 
+def no_gain(columns):
+    """What to do about a filter of which no gain in the balance of columns, in words, is shown."""
+    return (
+        "Do not turn people away by this filter: as far as the held-out rows can tell, to accept "
+        f"everybody, or as few by chance alone, is as balanced. More rows with their {columns}, "
+        "columns that tell more about these groups, or a larger alpha may make one that is of use."
+    )
+
+
 def _balance(saved):
     before, after = (
         saved.held.get((name, "value", -1)) for name in ("imbalance_before", "imbalance")
@@ -111,15 +120,18 @@ def _balance(saved):
         return ""
     text = (
         f"On the held-out rows the distance of the groups' shares from the target is {after:.3f} "
-        f"among the accepted and {before:.3f} among all (0 is balanced)."
+        f"among the accepted and {before:.3f} among all (0 is balanced)"
     )
-    if after < before:
-        return text
-    return text + (
-        "\n\n**On the held-out rows the accepted ones were no closer to the target than all "
-        "rows.** Do not expect balance of new candidates from this filter: fit it on more rows, "
-        "or with larger leaves."
-    )
+    # Filters of before have no interval.
+    low, high = (saved.held.get(("imbalance_change", end, -1), np.nan) for end in ("low", "high"))
+    falls = after < before
+    if low <= high:
+        ends = f"{after - before:.3f} ({low:.3f} to {high:.3f})".replace("-", "−")
+        text, falls = f"{text}: a change of {ends}", high < 0
+    if falls:
+        return f"{text}."
+    columns = _words([escape(name) for name in dict.fromkeys(saved.classes)])
+    return f"{text}.\n\n**This is no gain beyond chance.** {no_gain(columns)}"
 
 
 def _distorted(saved):
@@ -190,7 +202,8 @@ def _needed(saved):
     ]
     told = _told(saved, "acceptance_rate") or _percent(rate)
     table = _table(("accepted", "candidates, about", "at least", "at most"), rows)
-    return f"It accepts {told} of the people: one of {1 / rate:.3g}.\n\n{table}"
+    of = " that were held out" if saved.held else ""
+    return f"It accepts {told} of the people{of}: one of {1 / rate:.3g}.\n\n{table}"
 
 
 def _released(saved):
@@ -248,7 +261,7 @@ def _noise(saved):
 
 def _leaves(saved):
     order = np.argsort(-saved.acceptance * saved.mass, kind="stable")[:LEAVES]
-    rows = [("all", "100 %", _percent(saved.rate), *map(_percent, saved.base), "")]
+    rows = [("all of the fit", "100 %", _percent(saved.rate), *map(_percent, saved.base), "")]
     rows += [
         (
             str(leaf),

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.numerics.estimate import t_interval
 
 #: Sums of probabilities may be off 1 by this much.
 TOLERANCE = 1e-6
@@ -203,6 +204,32 @@ def disclosivity(mass, A, r):
 def imbalance(distribution, target):
     """Euclidean distance of a distribution over groups from its target."""
     return float(np.linalg.norm(np.asarray(distribution) - target))
+
+
+def balance_change(p, Z, target, level=0.95):
+    """Imbalance of the accepted less that of all, with its interval: value, low, high.
+
+    Rows with memberships `Z` (n, K) are accepted with probabilities `p` (n,), not all 0, that were
+    fixed before these rows were looked at. Both are of the same rows, so the error is that of the
+    difference, to first order: with s the expected shares of the accepted, r those of all, u and v
+    their directions from the target, row i moves it by ``p_i u (z_i - s) / sum p - v (z_i - r) /
+    n``. A distance is above the truth by chance, that of the fewer accepted more, so the upper end,
+    below which a fall is shown, is on the safe side. Degrees of freedom are those of the accepted.
+    """
+
+    def moved(weight):
+        share = weight @ Z / weight.sum()
+        off = share - target
+        distance = float(np.linalg.norm(off))
+        direction = off / distance if distance > 0 else off
+        return distance, weight / weight.mean() * (Z @ direction - share @ direction)
+
+    (before, of_all), (after, of_accepted) = moved(np.ones(len(Z))), moved(p)
+    change, worth = after - before, p.sum() ** 2 / (p @ p)
+    if worth <= 2:
+        return change, np.nan, np.nan
+    error = np.sqrt(((of_accepted - of_all) ** 2).sum() / (len(Z) - 1) / len(Z))
+    return change, *t_interval(change, error, worth - 1, level=level)
 
 
 def target_shares(target, groups, sizes):

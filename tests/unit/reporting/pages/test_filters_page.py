@@ -77,6 +77,32 @@ def test_the_answer_says_what_is_promised_for_new_people(small):
     assert page.answer(numbers).sentence.startswith("Alpha_beta, α = 0.2")
 
 
+@pytest.mark.parametrize(
+    ("change", "falls", "sure"),
+    [((-0.05, -0.02), True, True), ((-0.09, 0.02), False, False), ((0.01, 0.05), False, True)],
+)
+def test_a_filter_of_ones_own_is_said_to_balance_only_where_that_is_beyond_chance(
+    small, change, falls, sure
+):
+    more = delivered(
+        *(1.0,),
+        **{"disclosivity_at_most": 0.31, "disclosivity": 0.2, "acceptance_rate": 0.25},
+        **{"imbalance_before": 0.16, "imbalance_change": sum(change) / 2},
+        **dict(zip(("imbalance_change_low", "imbalance_change_high"), change, strict=True)),
+    )
+    settings = filters.settings_of(given=GIVEN) | {"source": "own"}
+    told = page.answer(numbers_of(pd.concat([small, more]), settings))
+    assert ("the imbalance falls from 0.160 to 0.123" in told.sentence) == falls
+    assert ("is not shown to make" in told.sentence) == (not falls)
+    assert ("not beyond chance" in told.sentence) == (not sure)
+    ends = "[{:.3f}, {:.3f}]".format(*change).replace("-", "−")
+    card = next(card for card in told.cards if card.label == "Imbalance of the accepted")
+    assert ends in told.sentence and ends in card.note
+    assert told.todo[0].startswith("Do not turn people away") == (not falls)
+    assert any("ive people who apply to the filter" in step for step in told.todo)
+    assert [card.value for card in told.cards if "Accepted" in card.label] == ["25.0 %"]
+
+
 def test_what_is_released_beside_the_leaf_is_told_where_it_tells_more(small):
     place = {"repeat": 0, "target": "test", "setting": "alpha=0.2", "metric": "released"}
     told = place | {"part": "all of them together", "value": 0.351}
@@ -154,7 +180,7 @@ def test_known_numbers_stand_in_their_cells(small):
     # From 0.5 to the floor 0.25: 0.2 of 0.25 in one split, 0.1 in the other.
     assert row["Way to the floor"].text == "60 %"
     assert (row["Beyond its limit"].text, row["Beyond its limit"].grade) == ("0.030", "open")
-    assert row["Accepted"].text == "50.00 %"
+    assert row["Accepted, training rows"].text == "50.00 %"
     assert float(row["Rows accepted, training"].text) == 500
     known = cells(page.OTHERS, numbers_of(small))
     assert float(known["α = 0.2", "Imbalance, training rows"].text) == 0.25

@@ -2,6 +2,7 @@
 
 import math
 
+from counterweight.models.filter_card import no_gain
 from counterweight.reporting.blocks import Card
 from counterweight.reporting.numbers import Estimate, results_table
 from counterweight.reporting.pages import collected_page
@@ -302,13 +303,12 @@ def proxies(numbers):
 
 def start_note(numbers):
     start = numbers.get("labels", "starting_imbalance", "test").mean
+    drawn = DRAWN_ONCE * (numbers.plan["source"] == "own")
     return (
         f"Before filtering the imbalance on test rows is {number(start, 3)}. Floor: the least of "
         "any filter that tells no more than the setting allows; one that tells more on test rows "
         "than on its own can be below it. Way: how far from no filter to the floor. A method "
-        "without a limit is shown as it was trained."
-        + DRAWN_ONCE
-        * (numbers.plan["source"] == "own")
+        f"without a limit is shown as it was trained.{drawn}"
     )
 
 
@@ -321,7 +321,7 @@ BALANCE = (
     Column("way", "Way to the floor", value=way, measure=WAY),
     Column("disclosivity", "Disclosivity, test rows", "test"),
     Column("beyond", "Beyond its limit", value=beyond, measure=DISTANCE, bound=KEPT),
-    Column("acceptance_rate", "Accepted", "train", show="mean", measure=SHARE),
+    Column("acceptance_rate", "Accepted, training rows", "train", show="mean", measure=SHARE),
     Column("collected", "Rows accepted, training", "train", show="mean", bound=SIZE),
 )
 MORE = (
@@ -489,38 +489,29 @@ def of_delivered(numbers, about):
         f"{percent(share)} {_are(numbers, at)} ({percent(first)} of {whole}, {percent(aim)} wanted)"
         for first, at, share, aim in groups
     ]
+    moved, falls = changed(numbers)
+    among = f"{number(before, 3)} among {whole}"
     sentence = f"Of the people{who} whom the filter accepts {listing(groups)}"
     sentence = f"{sentence if groups else 'The filter accepts people'}: "
-    sentence += f"the imbalance falls from {number(before, 3)} to {number(reached, 3)}, and nobody "
-    sentence += f"{'who applies ' * bool(asked)}is asked for {columns}{asked}."
-    if not reached < before:
+    sentence += f"the imbalance falls from {number(before, 3)} to {number(reached, 3)}{moved}, and "
+    sentence += f"nobody {'who applies ' * bool(asked)}is asked for {columns}{asked}."
+    if not falls:
         sentence = (
-            f"The filter does not make {columns} more balanced on rows that were held out: the "
-            f"imbalance is {number(reached, 3)}, and {number(before, 3)} among {whole}."
+            f"The filter is not shown to make {columns} more balanced by rows that were held out: "
+            f"the imbalance of the accepted is {number(reached, 3)}, and {among}{moved}."
         )
+    of_them = f"one of {number(1 / rate, 1)} people" * (rate > 0)
     level = f"confidence {percent(confidence, 0)}"
     untold = [*collected_page.card_of_asked(numbers)]
     asked_for, like = bool(untold), "those who told their group" if untold else "these"
+    sure = ("Certificate" if certified == 1 else "No certificate") + " by who told" * asked_for
+    about_leaf = f"what a leaf may tell about anybody's group, for new people like {like}; {level}"
+    largest = "the largest shift of a group's share, each person's leaf drawn once"
     cards = [
-        Card("Accepted", percent(rate), "", f"one of {number(1 / rate, 1)} people" * (rate > 0)),
-        Card(
-            "Imbalance of the accepted",
-            number(reached, 3),
-            "",
-            f"{number(before, 3)} among {whole}",
-        ),
-        Card(
-            ("Certificate" if certified == 1 else "No certificate") + " by who told" * asked_for,
-            f"≤ {number(bound, 3)}",
-            "",
-            f"what a leaf may tell about anybody's group, for new people like {like}; {level}",
-        ),
-        Card(
-            "Told on held-out rows",
-            number(shown, 3),
-            "",
-            "the largest shift of a group's share, each person's leaf drawn once",
-        ),
+        Card("Accepted of held-out rows", percent(rate), "", of_them),
+        Card("Imbalance of the accepted", number(reached, 3), "", f"{among}{moved}"),
+        Card(sure, f"≤ {number(bound, 3)}", "", about_leaf),
+        Card("Told on held-out rows", number(shown, 3), "", largest),
     ]
     cards[3:3] = untold
     asked = plan_of(numbers, "given").get("certified") or plan_of(numbers, "given").get("chosen")
@@ -535,8 +526,10 @@ def of_delivered(numbers, about):
         *collected_page.planned_of_filter(numbers),
     )
     todo = (
-        "Give people who apply to the filter: name their file under score in the config and run it "
-        f"again, or --config score=people.csv in the terminal. It needs no {columns}.",
+        *([] if falls else [no_gain(columns)]),
+        f"{'Give' if falls else 'To give'} people who apply to the filter{':' if falls else ','} "
+        "name their file under score in the config and run it again, or --config score=people.csv "
+        f"in the terminal. It needs no {columns}.",
         *_next_to_ask(numbers),
     )
     rest = (f"It is {about.label}, fitted on one half of the rows; the other half judged it.",)
@@ -544,6 +537,15 @@ def of_delivered(numbers, about):
     points = Points(points, "distance of shares from the target")
     warning = collected_page.refused_of_filter(numbers)
     return Answer(sentence, more, cards, points, rest, todo, warning=warning)
+
+
+def changed(numbers):
+    """The change of the imbalance on held-out rows, in words, and whether that is a fall for sure."""
+    known = held_out(numbers, "imbalance_change")
+    if not known.low <= known.high:
+        return "", False
+    sure = "" if known.high < 0 or known.low > 0 else ", not beyond chance"
+    return f" (a change of {in_words(known, DISTANCE, sign=True)}{sure})", known.high < 0
 
 
 def _released(numbers, bound):

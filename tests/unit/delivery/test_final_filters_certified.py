@@ -144,6 +144,15 @@ def test_without_a_promise_held_out_rows_themselves_are_told_at_most_alpha():
     assert chosen_setting(candidates, X, Z, rng=rng, **most)[2] == 2
 
 
+def test_without_a_promise_either_nothing_is_given_away_that_balances_no_better_than_everybody():
+    candidates, (X, Z), rng = two_sizes()
+    for alpha in (1.0, 0.001):  # the best balanced within it, or the one that tells least
+        asked = ASKED | {"alpha": alpha}
+        assert chosen_setting(candidates, X, Z, rng=rng, **asked)
+        with pytest.raises(CounterweightError, match="balances anything on 20000 rows.*among all"):
+            chosen_setting(candidates, X, rng.permutation(Z), rng=rng, **asked)
+
+
 def test_where_nothing_can_be_certified_nothing_is_given_away():
     with pytest.raises(CounterweightError, match="No filter of this study is certified.*held-out"):
         certified(2, rows=30)

@@ -403,7 +403,8 @@ def chosen_setting(candidates, X, Z, *, target, classes, alpha, level, rng):
     """As `certified_setting`, without a promise: held-out rows themselves are told at most alpha.
 
     Of the settings whose leaves tell so much about the rows that did not fit them, the best
-    balanced; where there is none, the one that tells them least.
+    balanced; where there is none, the one that tells them least. Refused where that balances these
+    rows no better than to accept everybody alike.
     """
     order = careful_to_bold(candidates, len(Z), target, classes, level)
     if not order:  # nothing balances anything, which `check_useful` tells
@@ -411,10 +412,15 @@ def chosen_setting(candidates, X, Z, *, target, classes, alpha, level, rng):
         return name, candidates[name][0].settings_[-1], 1
     looked = [*_looked_at(order, candidates, X, Z, target, classes, level, rng)]
     within = [one for found, *one in looked if found.value <= alpha and np.isfinite(one[0])]
-    if within:
-        _, name, setting = min(within)
-    else:
-        _, _, name, setting = min(looked, key=lambda one: one[0].value)
+    left, name, setting = min(within or [min(looked, key=lambda one: one[0].value)[1:]])
+    before = imbalance(Z.mean(axis=0), target)
+    if not left < before * (1 - USEFUL):
+        raise CounterweightError(
+            f"No filter of this study balances anything on {len(Z)} rows that did not fit it: the "
+            f"best within alpha {alpha:g}, {name}, {setting}, leaves an imbalance of {left:.3f} "
+            f"among the accepted, for {before:.3f} among all. Nothing is delivered: bring more "
+            "rows, columns that tell more about the groups, or allow a larger alpha."
+        )
     return name, setting, len(order)
 
 
@@ -514,8 +520,8 @@ def delivered_records(saved):
 
     ``delivered`` (1; the part is the method), ``certified`` (1 or 0) and, of the held-out rows,
     ``disclosivity`` and ``disclosivity_at_most``, ``acceptance_rate``, ``imbalance``,
-    ``imbalance_before``, ``imbalance_change`` with its ends, ``distorted``; ``released`` by released column, at most, and where it is
-    several of all of them together.
+    ``imbalance_before``, ``imbalance_change`` with its ends, ``distorted``; ``released`` by
+    released column, at most, and where it is several of all of them together.
     """
     facts, held = saved.facts, saved.held
     place = {"repeat": 0, "target": "test", "setting": facts["setting"]}

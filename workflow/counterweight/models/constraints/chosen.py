@@ -138,8 +138,7 @@ class Rule:
 
     `scores` (n,) are those of the rows by fits that have not seen them (`raw` before any tilt);
     `tilt` are the shares of each of the `lines` (m, n) that is taken off; `decided` (n,) what comes
-    of it, with its `cost` and the sum that it misses constraints by, `missed`. `loss` is the mean
-    log loss, of classifiers of the outcome.
+    of it, with its `cost`, mean log `loss`, and the sum that it misses constraints by, `missed`.
     """
 
     name: str
@@ -196,8 +195,7 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
     candidate_costs_ : ndarray (K + 1, 3)
         The same of the best setting of each candidate, the combined ones last; NaN of what was not
         judged.
-    candidate_losses_ : ndarray (K + 1,)
-        Mean log loss of the same on held-out rows; NaN of those fitted under constraints.
+    candidate_losses_ : ndarray (K + 1,), mean log losses there, NaN of those under constraints
     tilt_, tilt_constant_, tilt_amounts_ : ndarray (Q, d), (Q,), (Q,)
         What is taken off the score: Q chances, by coefficients and a constant, times an amount.
     constraint_checks_, thresholds_, threshold_groups_, repair_
@@ -235,10 +233,8 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         self.feasible_ = self.feasible_ and not (self.repair_ or {}).get("missed")
 
     def _fit(self, samples, rng):
-        """Choose once, fit what was chosen.
-
-        Refuses constraints that no classifier can meet, unless told to keep what misses them least.
-        """
+        """Choose once, fit what was chosen; refuse constraints that no classifier can meet, unless
+        what misses them least is to be kept."""
         problem = self._repair_problem(samples)
         self.constraints_, self.feasible_, self.infeasibility_ = problem.names, True, ""
         X = dense(samples.X)
@@ -352,8 +348,7 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
 
     def _choose(self, X, samples, problem, fold, rng):
         """The rule that does best on rows that its fits have not seen."""
-        seen = labeled_rows(samples)
-        parts = expanded(self.candidates)
+        seen, parts = labeled_rows(samples), expanded(self.candidates)
         lines = self._crossed_lines(X, samples, problem, fold) if self._tilts else None
         told = X, samples, seen, fold, rng
         with _quiet():
@@ -375,12 +370,11 @@ class ChosenClassifier(MarginFit, RepairedDecisions, RateEstimator):
         self._rule = best = _best(rules, first or rules[0], problem)
         self.chosen_ = best.name
         self.held_out_ = [(r.name, r.cost, r.missed, r is best) for r in rules]
-        self.candidate_costs_ = np.full((len(self.candidates) + 1, 3), np.nan)
-        self.candidate_losses_ = np.full(len(self.candidates) + 1, np.nan)
+        told = np.full((len(self.candidates) + 1, 4), np.nan)
         for rule in sorted(rules, key=lambda rule: (rule is best, *(-at for at in rule.key))):
             at = rule.parts[0].candidate if len(rule.parts) == 1 else len(self.candidates)
-            self.candidate_costs_[at] = rule.cost, rule.missed, rule is best
-            self.candidate_losses_[at] = rule.loss
+            told[at] = rule.cost, rule.missed, rule is best, rule.loss
+        self.candidate_costs_, self.candidate_losses_ = told[:, :3], told[:, 3]
         log.info("chosen on held-out rows: %s", best.name)
 
     def _crossed_again(self, X, samples, problem, rng):
@@ -686,12 +680,9 @@ def _clearly(first, second, problem, rows=slice(None), errors=CLEAR):
 
 
 def _first(rules, samples, seen):
-    """The first rule, or the one with the least log loss if that is clearly less; each is told its
-    own."""
+    """The first rule, or that with the least log loss if it is clearly less; each gets its own."""
     y, weight = samples.y[seen], samples.weight[seen]
-    losses = [
-        weight * (np.logaddexp(0, rule.scores[seen]) - y * rule.scores[seen]) for rule in rules
-    ]
+    losses = [weight * (np.logaddexp(0, f) - y * f) for f in (one.scores[seen] for one in rules)]
     for rule, loss in zip(rules, losses, strict=True):
         rule.loss = loss.sum() / weight.sum()
     best = int(np.argmin([loss.sum() for loss in losses]))

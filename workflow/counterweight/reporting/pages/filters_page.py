@@ -540,7 +540,7 @@ def of_delivered(numbers, about):
 
 
 def changed(numbers):
-    """The change of the imbalance on held-out rows, in words, and whether that is a fall for sure."""
+    """The change of the imbalance on held-out rows, in words; whether that is surely a fall."""
     known = held_out(numbers, "imbalance_change")
     if not known.low <= known.high:
         return "", False

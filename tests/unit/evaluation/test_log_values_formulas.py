@@ -79,3 +79,27 @@ def test_zeros_kept_at_a_rate_are_the_whole_log_in_the_mean(log):
     whole = PolicyValue()
     whole.update(**log)
     assert np.mean(found, axis=0) == pytest.approx([whole.ips().value, whole.dr().value], rel=0.01)
+
+
+@pytest.mark.parametrize("users", [2, 3, 6])
+def test_intervals_of_few_users_hold_what_other_users_would_have_earned(users):
+    """Users that differ: rows of one come together, so users are counted, not rows or rewards."""
+    rng, held, supports = np.random.default_rng(users), [], set()
+    for _ in range(300):
+        user = np.arange(300) % users
+        reward = (rng.random(300) < np.clip(0.3 + 0.1 * rng.normal(size=users), 0, 1)[user]) * 1.0
+        batch = {
+            "reward": reward,
+            "propensity": np.full(300, 0.5),
+            "keep_rate": np.ones(300),
+            "weight": np.ones(300),
+            "cluster": user,
+            "p": np.full((300, 1), 0.5),
+        }
+        known = log_values(lambda batch=batch: [batch], ["same"], clusters=64)
+        found = known.values["same", "snips"], known.logged
+        held.append([one.low <= 0.3 <= one.high for one in found])
+        supports.add(known.support["same", "snips"].flag)
+        assert known.clusters == users
+    assert 0.91 <= np.mean(held) <= 0.99
+    assert supports == {"thin"}

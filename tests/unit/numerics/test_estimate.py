@@ -79,7 +79,7 @@ def test_without_skewness_it_is_the_t_interval_and_mirrors_with_it():
     from scipy.stats import t
 
     low, high = mean_interval(2.0, 0.5, 0.0, 30)
-    assert high - 2 == pytest.approx(2 - low) == pytest.approx(0.5 * t.ppf(0.975, 30))
+    assert high - 2 == pytest.approx(2 - low) == pytest.approx(0.5 * t.ppf(0.975, 29))
     low, high = mean_interval(2.0, 0.5, 1.5, 30)
     mirrored = mean_interval(-2.0, 0.5, -1.5, 30)
     assert (low, high) == pytest.approx((-mirrored[1], -mirrored[0]))

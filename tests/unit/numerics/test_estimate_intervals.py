@@ -304,3 +304,12 @@ def test_the_interval_of_a_share_is_scipys_of_as_many_rows_as_its_error_is_worth
     assert share_interval(share, error, 10**6, 0.9) == pytest.approx(
         tuple(exact) if 0 < hits < 40 else share_interval(share, 0.0, 10**6, 0.9)
     )
+
+
+def test_of_two_draws_the_interval_is_that_of_t_with_one_degree():
+    shape = Shape(kurtosis=1.0)  # of any two draws
+    low, high = value_interval(3.0, 0.5, shape, 2)
+    assert (high - low) / 2 == pytest.approx(0.5 * stdtrit(1, 0.975), rel=1e-12)
+    # Of many draws the kurtosis says how far: alike in size, as of a coin, they are normal.
+    low, high = value_interval(3.0, 0.5, shape, 10**9)
+    assert (high - low) / 2 == pytest.approx(0.5 * 1.959963984540054, rel=1e-7)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from counterweight.delivery.saved_models import SavedModel
 from counterweight.errors import listed
-from counterweight.evaluation.log_values import LOGGED, users_in_words, values_of_log
+from counterweight.evaluation.log_values import LOGGED, few_users, users_in_words, values_of_log
 from counterweight.labeling.columns import ids_again
 from counterweight.labeling.log_files import LogQuestion
 from counterweight.numerics.checks import pandas_frame
@@ -118,9 +118,11 @@ def tables_of(known):
     policy's, paired; ``verdict`` is better, worse or open.
     """
     values, comparisons = [], []
-    mine = {"policy": OF_LOG, "estimator": "mean", "rows": known.rows, "support": "good"}
+    mine = {"policy": OF_LOG, "estimator": "mean", "rows": known.rows}
+    mine |= {"support": "thin" if few_users(known.clusters) else "good"}
     mine |= _interval(known.logged) | {"rows_rewarded": known.nonzero}
-    mine |= {"rests_on": f"{known.nonzero} rows with a reward of {known.rows}"}
+    whose = users_in_words(known.clusters)
+    mine |= {"rests_on": f"{known.nonzero} rows with a reward of {known.rows}{whose}"}
     mine |= {"effective_rows": known.effective_rows, "largest_weight": 1.0, "mean_weight": 1.0}
     values.append(mine)
     for policy in dict.fromkeys(policy for policy, _ in known.values):
@@ -156,12 +158,13 @@ def rests_on(support, subsampled=False):
         f"rows{users_in_words(support.clusters)} whose action the policy may take; as much as "
         f"{support.effective_rows:.0f} rows that count alike"
     )
-    weight = support.mean_weight.value
+    weight, who = support.mean_weight.value, "users" if few_users(support.clusters) else "rows"
     return (
         said
         + {
             "good": "",
-            "thin": f": few carry it or its error, one row alone {support.largest_share:.1%} of it",
+            "thin": f": few {who} carry it or its error, one row alone {support.largest_share:.1%} "
+            "of it",
             "outside": f": the weights average {weight:.3g}, so some {1 - weight:.0%} of what the "
             f"policy does is not in the log (or the propensities are too high{rate})",
             "doubtful": f": the weights average {weight:.3g} and not 1, so the propensities are "

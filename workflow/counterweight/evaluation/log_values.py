@@ -41,7 +41,7 @@ from counterweight.numerics.estimate import (
     value_interval,
     within_range,
 )
-from counterweight.numerics.log_sums import FEW_REWARDS, LARGE_SHARE, begun
+from counterweight.numerics.log_sums import FEW_REWARDS, FEW_USERS, LARGE_SHARE, begun
 from counterweight.tables import parquet
 
 TASK = "log"
@@ -112,9 +112,9 @@ class Support:
     w`` of SNIPS, or the terms ``k w |r|`` of IPS; ``largest_share`` is that of one row in ``sum
     u``, ``largest_weight`` the largest w. ``mean_weight`` is ``sum k w / sum k``, 1 where all is
     right, and ``thin_share`` the share of ``sum k w`` in rows whose propensity is below the option
-    `thin`. ``flag`` is ``good``, ``thin`` (few rows carry the value or its standard error),
-    ``outside`` (the policy does what the log does not show) or ``doubtful`` (weights average more
-    than 1, which right propensities do not).
+    `thin`. ``flag`` is ``good``, ``thin`` (few rows carry the value or its standard error, or users
+    are few), ``outside`` (the policy does what the log does not show) or ``doubtful`` (weights
+    average more than 1, which right propensities do not).
     """
 
     rows: int
@@ -153,6 +153,7 @@ class LogValues:
     rows: int
     nonzero: int
     effective_rows: float
+    clusters: int = 0
 
 
 def log_values(
@@ -211,13 +212,13 @@ def values_of_sums(
     moments = sums.moments(np.stack(matrix, axis=1), batches)
     few = {name for place, name in enumerate(policies) if sums.few(place)}
     few |= {LOGGED} if sums.few() else set()
-    made, crowded = {}, set()
+    made, crowded, users = {}, set(), users_behind(moments.count, clusters)
     known = {key: (parts[key], moments.of(number)) for number, key in enumerate(asked)}
     heavy_ends = {}
     if not (anytime or alone):
         heavy_ends = _heavy_ends(known, sums, policies, few, bounds, moments.count, level)
     for key, (_, own) in known.items():
-        one = _ratio(key, parts[key], totals, own, moments.count, bounds, level)
+        one = plain = _ratio(key, parts[key], totals, own, moments.count, bounds, level)
         if own[2] > LARGE_SHARE * own[0] ** 2:
             crowded.add(key[1:])
         ends = heavy_ends.get((*key[:-1], _LINEAR.get(key[-1])))
@@ -229,6 +230,10 @@ def values_of_sums(
             one = _of_heavy(one, key, ends, bounds)
         elif few.intersection(key[1:-1]):
             one = _of_few(one, key, parts[key], own[0], sums, policies, bounds, level)
+        if few_users(users) and not anytime:
+            # Rewards of one user come together: they are no counts.
+            ends = np.fmin(one.low, plain.low), np.fmax(one.high, plain.high)
+            one = replace(one, low=float(ends[0]), high=float(ends[1]))
         gone = alone and (key[0] == "weight" or key[-1] in _WHOLE)
         made[key] = Ratio(*[math.nan] * 4) if gone else one
     lost = {key[1]: one for key, one in made.items() if key[0] == "lost"}
@@ -241,7 +246,6 @@ def values_of_sums(
         own = ((key, one) for key, one in made.items() if key[0] == kind and key[1])
         return {key[1:]: one for key, one in own if not (alone and key[-1] in _WHOLE)}
 
-    users = users_behind(moments.count, clusters)
     # Estimators that exist, the one that answers go by first.
     first = ("ips",) if alone else ESTIMATORS[::-1] if sums.subsampled else ESTIMATORS
     rest = (name for name in names[len(ESTIMATORS) :] if not (alone and name in _WHOLE))
@@ -262,6 +266,7 @@ def values_of_sums(
         rows=sums.rows,
         nonzero=sums.nonzero,
         effective_rows=sums.effective(0),
+        clusters=users,
     )
 
 
@@ -270,6 +275,11 @@ def users_behind(filled, clusters):
     if not 0 < filled < clusters:
         return filled if clusters else 0
     return round(-clusters * math.log1p(-filled / clusters))
+
+
+def few_users(count) -> bool:
+    """Whether rows are of users, and these are few."""
+    return 0 < count < FEW_USERS
 
 
 def users_in_words(count):
@@ -456,7 +466,7 @@ def _support(sums, policy, estimator, mean_weight, clusters, crowded):
     else:
         # Limited weights are judged by themselves.
         names = (LIMITED,) if estimator == LIMITED else ("weight", "earned")
-        few = crowded or known["rows_rewarded"] < FEW_REWARDS
+        few = crowded or known["rows_rewarded"] < FEW_REWARDS or few_users(clusters)
         few |= estimator != LIMITED and sums.effective_rewards(policy) < FEW_REWARDS
         for one in names:
             own = sums.carried(policy, sums.columns.place(one, policy))

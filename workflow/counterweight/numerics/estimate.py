@@ -226,7 +226,7 @@ def mean_interval(
     s = skewness - 2 pull, a = (3 s - skewness) / 6, b = s / 2 - a. On the `scale` "root", for
     rewards, T is that of the square root of the distance from the lower bound, if the value is
     above one; "plain" is for losses and shares. The quantiles are those of t with ``2 n / (kurtosis
-    - 1)`` degrees of freedom, at least 1. Ends stay within `bounds`, of the mean *and of the values
+    - 1)`` degrees of freedom, 1 to n - 1. Ends stay within `bounds`, of the mean *and of the values
     averaged*.
 
     Seen in simulation (nominal 95 %): importance-weighted values with 30 to 150 clicks, 54
@@ -245,7 +245,7 @@ def mean_interval(
         raise ValueError(f"scale must be root or plain, not {scale!r}")
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, not {level}")
-    bottom, top = (None, None) if bounds is None else bounds
+    bottom, top = bounds or (None, None)
     if not np.isfinite(standard_error):
         return float("nan"), float("nan")
     if standard_error <= 0:
@@ -256,11 +256,11 @@ def mean_interval(
         )
     from scipy.special import stdtrit
 
-    root = np.sqrt(rows)
-    of_variance = skewness - 2 * pull
+    root, of_variance = np.sqrt(rows), skewness - 2 * pull
     bend = (3 * of_variance - skewness) / 6 / root
     shift = of_variance / 2 / root - bend
-    quantile = stdtrit(max(2 * rows / max(kurtosis - 1, 1e-12), 1.0), 0.5 + level / 2)
+    freedom = max(min(2 * rows / max(kurtosis - 1, 1e-12), rows - 1), 1)
+    quantile = stdtrit(freedom, 0.5 + level / 2)
     if scale == "root" and bottom is not None and value > bottom:
         distance = value - bottom
         bend -= standard_error / (4 * distance)

@@ -27,6 +27,9 @@ MOST_COLUMNS = 24
 MOST_HELD = 1 << 14
 #: Below this many effective rewards intervals are those of counts; see `LogSums.few`.
 FEW_REWARDS = 30
+#: Below so many users support is thin, however many rows are theirs, and intervals are no narrower
+#: than by how users differ.
+FEW_USERS = 10
 #: Above this share of the squared error, by their size (``sum c^4 / (sum c^2)^2`` of the influences
 #: c), few rows carry an estimate.
 LARGE_SHARE = 0.1

@@ -23,6 +23,7 @@ from counterweight.plan.stages import Stages
 from counterweight.plan.tasks import module_of
 from counterweight.tables.jobs import log
 from counterweight.tables.parquet import METRICS, metrics_table, write_table
+from counterweight.tasks.own_studies import check_headers
 from delivering import OUTPUTS, SCRIPTS, few_sizes
 from sklearn.calibration import CalibrationDisplay
 from sklearn.inspection import partial_dependence, permutation_importance
@@ -89,6 +90,22 @@ def test_every_config_that_is_shown_is_accepted(text):
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_is_accepted(path):
     planned(yaml.safe_load(path.read_text()))
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """A folder in which the tables of the examples have been drawn."""
+    place = tmp_path_factory.mktemp("drawn")
+    runpy.run_path(str(ROOT / "examples" / "tables.py"))["write"](place / "examples/tables")
+    return place
+
+
+@pytest.mark.parametrize("text", [text for text in CONFIGS if "examples/tables/" in text])
+def test_configs_fit_the_tables_that_they_name(text, drawn, monkeypatch):
+    monkeypatch.chdir(drawn)
+    named = re.findall(r"examples/tables/[\w.]+", text)
+    if all(Path(path).exists() for path in named):  # not so of labels that are to come back
+        assert check_headers(planned(yaml.safe_load(text))) == []
 
 
 def test_the_page_shows_the_examples_as_they_are():

@@ -7,7 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.numerics.coins import canonical_ids, person_uniforms
+from counterweight.numerics.coins import (
+    VARIABLE,
+    canonical_ids,
+    key_of_plan,
+    own_key,
+    person_uniforms,
+)
 
 
 def test_a_coin_is_the_hash_written_out_by_hand():
@@ -55,3 +61,14 @@ def test_ids_that_tell_nobody_or_stand_twice_are_refused():
             canonical_ids(values)
     with pytest.raises(CounterweightError, match="1 rows whose id stood before .7."):
         canonical_ids([7, "7", 8])
+
+
+def test_plans_go_by_the_key_of_configs_and_those_of_an_earlier_version_go_on(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    made = key_of_plan(None)
+    assert made.digest == own_key("filter.key").digest == key_of_plan("filter.key").digest
+    before = own_key("collect.key")
+    assert key_of_plan(None).digest == before.digest != made.digest

@@ -19,7 +19,14 @@ from counterweight.errors import CounterweightError, in_figures, listed
 from counterweight.labeling.columns import forms_of, types_of
 from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.numerics.checks import pandas_frame, with_columns
-from counterweight.numerics.coins import Key, canonical_ids, key_of_seed, person_uniforms, read_key
+from counterweight.numerics.coins import (
+    KEY_FILE,
+    Key,
+    canonical_ids,
+    key_of_seed,
+    person_uniforms,
+    read_key,
+)
 from counterweight.numerics.geometry import interpolated_rows
 from counterweight.numerics.groups import drawn_parts
 from counterweight.plan.components import load, reference
@@ -52,7 +59,7 @@ _RENAMED = {"most_distorted": "max_distortion", "least_cell": "min_cell_count"}
 ACCEPTED = "accepted"
 DECIDED = ("leaf", "probability")
 #: Column that says who candidates are, where a study names none; file of the key of one's own.
-ID, KEY_FILE = "id", "filter.key"
+ID = "id"
 #: Candidates handled at once.
 BATCH = 1 << 16
 #: Candidates whose leaves are unlike the training rows' are told: from this distance of the

@@ -398,7 +398,7 @@ class SavedOffers(SavedModel):
         half_width : float, optional
             In place of it: of the interval that is wanted of what a person brings.
         key : int, bytes, path or Key, optional
-            What people and offers are drawn by; by default the file ``collect.key``.
+            What people and offers are drawn by; by default the file ``filter.key``.
         experiment : dict, optional
             ``how``, ``levels``, ``spread``, ``least``, as `experiment` takes them.
         **options

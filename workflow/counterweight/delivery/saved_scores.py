@@ -259,7 +259,7 @@ class SavedScores(SavedPredictor):
             In place of it: of the interval that is wanted.
         key : int, bytes, path or Key, optional
             What rows are drawn by with their ids: a seed, a secret, the file of one. By default the
-            file ``collect.key``, which is made where it is not there.
+            file ``filter.key``, which is made where it is not there.
         **options
             ``cost`` and ``by`` (columns), ``for`` (``"mean"`` or ``"auc"``), ``floor`` and
             ``batches``, as under ``collect`` in a config.

@@ -84,8 +84,8 @@ def _part(text):
 VARIABLE = "COUNTERWEIGHT_FILTER_KEY"
 #: Least characters of a key: shorter ones can be guessed.
 LEAST = 16
-#: File of the key of plans that are made from Python.
-PLAN_FILE = "collect.key"
+#: File of the key of filters and of plans, and what it was called for plans from Python in 1.0.0.
+KEY_FILE, EARLIER_FILE = "filter.key", "collect.key"
 #: Begins what a digest is taken of, so that it is of use for nothing else.
 _PURPOSE = b"counterweight key digest\0"
 
@@ -156,17 +156,21 @@ def own_key(path):
 
 
 def key_of_plan(key):
-    """The `Key` of a plan: of a seed, of bytes, of a file; of `PLAN_FILE` where it is None."""
+    """The `Key` of a plan: of a seed, of bytes, of a file; of `KEY_FILE` where it is None.
+
+    Where there is a file of `EARLIER_FILE` it is that one, so that plans drawn by it go on.
+    """
     if isinstance(key, Key):
         return key
     if isinstance(key, bytes):
         return Key(key)
     if isinstance(key, int) and not isinstance(key, bool):
         return key_of_seed(key)
-    made = own_key(PLAN_FILE if key is None else key)
-    if key is None:
-        log.info("The plan is drawn by the key of %s: keep it, and the plan goes on.", PLAN_FILE)
-    return made
+    if key is not None:
+        return own_key(key)
+    path = EARLIER_FILE if Path(EARLIER_FILE).exists() else KEY_FILE
+    log.info("The plan is drawn by the key of %s: keep it, and the plan goes on.", path)
+    return own_key(path)
 
 
 def _checked(text, where):

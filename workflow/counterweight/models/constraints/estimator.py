@@ -340,7 +340,8 @@ class RateEstimator(NamedColumns, ClassifierMixin, BaseEstimator):
         told = list(self.fit_warnings_)
         if self.one_answer_ and not getattr(self, "collapsed_", False):
             done, why = getattr(self, "repair_", None), "."
-            if done and not done["missed"]:
+            moved = done and max(done["excess_before"].values(), default=0.0) > 0
+            if moved and not done["missed"]:
                 why = (
                     ", since no other thresholds of those that the repair chooses from keep all "
                     "constraints: loosen them a little, set repair: by_group, or take the "

@@ -214,6 +214,14 @@ def test_a_name_that_is_nearly_there_is_told_whatever_its_capitals(tmp_path):
         read_typed(path, columns={"text": ["zip"]})
 
 
+def test_a_near_name_that_is_needed_itself_is_no_offer():
+    frame = pd.DataFrame({"m37": [1.0], "n": [2.0]})
+    with pytest.raises(CounterweightError, match=r"has no column m3; it has m37, n"):
+        typed_like("The table", frame, {}, needed=["m3", "m37"])
+    with pytest.raises(CounterweightError, match=r"has no column m3 \(is it 'm37'\?\)"):
+        typed_like("The table", frame, {}, needed=["m3"])
+
+
 @pytest.mark.parametrize(
     ("first", "left"),
     [("0,1,2", True), ("1,2,3", True), ("2,3,4", False), ("1,3,4", False), ("1,x,3", False)],

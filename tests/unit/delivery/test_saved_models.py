@@ -139,6 +139,16 @@ def test_a_predictor_says_chances_of_both_classes_or_a_number():
         saved.fit(frame)
 
 
+def test_of_many_columns_that_changed_the_first_are_told(saved, monkeypatch, caplog):
+    columns = [f"Column '{number}' has changed." for number in range(8)]
+    monkeypatch.setattr(SavedModel, "drift", lambda self, sums: columns)
+    with caplog.at_level("INFO", "counterweight"):
+        told = saved.tell(None)["drift"]
+    assert told == [*columns[:5], "3 more columns have changed: the log has each."]
+    warned = [one.message for one in caplog.records if one.levelname == "WARNING"]
+    assert warned == told and all(one in caplog.text for one in columns)
+
+
 def test_rows_that_stand_for_others_count_as_many(saved):
     X, weights = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 1.0]]), np.array([1, 5, 2])
     found = feature_arrays(saved.encoder, X, weights)

@@ -5,6 +5,7 @@ import io
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -407,3 +408,11 @@ def test_lists_in_sentences():
 def test_no_figure_of_an_earlier_run_is_shown_where_none_is_asked_for(tmp_path):
     (tmp_path / "figures.parquet").write_bytes(b"of an earlier version, in another form")
     assert [*assemble.drawings(tmp_path, "mine", {"figures": []})] == []
+
+
+def test_own_pages_are_found_by_words_that_stand_on_none():
+    site = SimpleNamespace(entries=({"path": blocks.page_of("mine"), "title": "Mine"},))
+    found = [*assemble._index_words(site, ["mine"])]
+    assert ["version", "report/mine.html#details", "see Mine", "", ""] in found
+    assert ["model file", "report/mine.html#files", "see Mine", "", ""] in found
+    assert [*assemble._index_words(site)] == []

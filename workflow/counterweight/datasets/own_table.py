@@ -163,8 +163,9 @@ def typed_like(where, frame, types, *, needed, forms=None, reading=None, first=0
     names = [str(name) for name in _names(frame)]
     absent = [name for name in needed if name not in names]
     if absent:
+        free = [name for name in names if name not in needed]
         raise CounterweightError(
-            f"{where} has no column {listed(absent)}{_near(absent[0], names)}; it has "
+            f"{where} has no column {listed(absent)}{_near(absent[0], free)}; it has "
             f"{listed(names, 30)}: name the columns as in the table of the fit."
         )
     check_header(where, [name for name in names if name in set(needed)])

@@ -39,6 +39,8 @@ BATCH = 100_000
 #: A mean that moved by more than this many standard deviations is drift; so is a greater share
 #: of values outside the range of the fit.
 MOVED, OUTSIDE = 0.5, 0.01
+#: Columns that have changed, each told by itself.
+MOST_TOLD = 5
 PEOPLE = "The table of people"
 #: Facts that a notebook shows, where they are there.
 SHOWN = (
@@ -172,10 +174,14 @@ class SavedModel:
         return more if sums is None else sums + more
 
     def tell(self, sums):
-        """Warn of what `drift` says; the same as a dict, for the page."""
+        """Warn of what `drift` says, of many columns in short; the same as a dict, for the page."""
         said = [str(one) for one in self.drift(sums)]
+        if more := said[MOST_TOLD:]:
+            said = [*said[:MOST_TOLD], f"{len(more)} more columns have changed: the log has each."]
         for sentence in said:
             log.warning("%s", sentence)
+        for sentence in more:
+            log.info("%s", sentence)
         return {"drift": said} if said else {}
 
     def drift(self, sums):

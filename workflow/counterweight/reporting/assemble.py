@@ -221,7 +221,8 @@ def report(job):
     own = {"own_files": job.content | answers}
     write_settings(job.output.provenance, job.given["rests_on"] | own)
     site = _site(shown, metrics)
-    write_pages(pages, site, results, blocks.search_of(blocks.ABOVE), _index_words(site))
+    own = [name for name, study in shown["studies"].items() if study["source"] == "own"]
+    write_pages(pages, site, results, blocks.search_of(blocks.ABOVE), _index_words(site, own))
     if job.given["one_file"]:
         families = blocks.families(shown)
         others = [
@@ -263,14 +264,18 @@ def _site(shown, metrics, contents=None):
     return blocks.site_of(shown, contents, set(metrics["metric"].unique()))
 
 
-def _index_words(site):
-    """What the search finds by words that no page has: what people call a study, and its page."""
+def _index_words(site, own=()):
+    """What the search finds by words that no page has: what people call a study, and its page.
+
+    Words of the page ``own`` are of each of the studies `own` of people's tables.
+    """
     titles = {one["path"]: one["title"] for one in site.entries}
     for one in pd.read_csv(INDEX_WORDS).itertuples():
         page, sharp, place = one.page.partition("#")
-        path = blocks.INDEX if page == "index" else blocks.page_of(page)
-        for words in one.words.split("; ") if path in titles else ():
-            yield [words, f"{path}{sharp}{place}", f"see {titles[path]}", "", ""]
+        for name in own if page == "own" else [page]:
+            path = blocks.INDEX if name == "index" else blocks.page_of(name)
+            for words in one.words.split("; ") if path in titles else ():
+                yield [words, f"{path}{sharp}{place}", f"see {titles[path]}", "", ""]
 
 
 def write_whole(above, pages, site, target, alone=False):

@@ -52,6 +52,17 @@ def test_either_class_may_be_too_small_to_learn_from(ones):
         labeled(frame.iloc[:19] if ones < 15 else frame.iloc[11:])
 
 
+@pytest.mark.parametrize("which", ["with", "without"])
+def test_weights_that_are_0_in_all_rows_of_a_kind_are_refused(which):
+    frame = table()
+    there = frame["y"].notna()
+    frame["w"] = (there if which == "without" else ~there).astype(float)
+    with pytest.raises(CounterweightError, match=f"'w' is 0 in all .* rows {which} an outcome"):
+        labeled(frame, {"weight": "w"})
+    frame.loc[there.index[~there if which == "without" else there][0], "w"] = 0.5
+    assert labeled(frame, {"weight": "w"})[1]["weight"].sum() > 0
+
+
 def test_labeled_are_the_rows_with_an_outcome():
     frame = table()
     features, labels, truth, binary, names = labeled(frame)

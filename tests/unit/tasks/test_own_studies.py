@@ -57,6 +57,14 @@ BY_HEADER = [
         "which weights.features names",
     ),
     (BLANKS | {"tilt": {"times": 0}}, "tilt.times is 0: it must be above 0."),
+    (
+        BLANKS | {"tilt": {"times": 2}, "weights": HECKMAN | {"exclusion": "branch"}},
+        "tilt and the weights heckman stand together",
+    ),
+    (
+        BLANKS | {"tilt": {"rate": 0.2}, "study": {"weighting": [{"weighting": "rosset"}]}},
+        "tilt and the weights rosset stand together",
+    ),
     (BLANKS | {"score": "few.csv", "columns": {"keep": ["sex"]}}, "new rows need it, too"),
     (BLANKS | {"keep_rate": "rat"}, "which keep_rate names"),
     (

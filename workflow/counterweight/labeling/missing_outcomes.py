@@ -98,7 +98,7 @@ def label_blanks(frame, types, features, outcome, rule, roles, rng):
     _check_labeled(values[labeled], binary, names)
     n = len(frame)
     group = _codes(frame, roles.get("group"))
-    weight = _weights(frame, roles.get("weight")) * times
+    weight = _weights(frame, roles.get("weight"), labeled) * times
     seen = np.where(labeled, values, np.nan)
     column = roles.get("group")
     # Weights tell by their ratios, whatever they are counted in.
@@ -243,7 +243,7 @@ def _codes(frame, column):
     return codes
 
 
-def _weights(frame, column):
+def _weights(frame, column, labeled):
     if column is None:
         return np.ones(len(frame))
     require(frame, [column], "role weight")
@@ -257,6 +257,13 @@ def _weights(frame, column):
             f"The weight {column!r} is missing, negative or not finite in {int(wrong.sum())} rows "
             f"(first: row {first}), or 0 in all: weights are numbers from 0 up."
         )
+    for part, which in ((labeled, "with"), (~labeled, "without")):
+        if part.any() and not weight[part].any():
+            raise CounterweightError(
+                f"The weight {column!r} is 0 in all {int(part.sum())} rows {which} an outcome, so "
+                "that these count as nobody: give them the weights that they have among everybody, "
+                "or leave weight out."
+            )
     return weight
 
 

@@ -88,7 +88,7 @@ def own_study(entry):
     bought = own_collection(entry, roles)
     return {
         "roles": roles,
-        "tilt": _tilt(entry),
+        "tilt": _tilt(entry, weighting),
         "features": {"recipe": "typed"},
         "outcome": {"rule": "given"} | outcome,
         "labeling": {"rule": "present"} | labeled,
@@ -120,7 +120,7 @@ def _line(outcome):
     return "Logistic regression" if told else "Linear model"
 
 
-def _tilt(entry):
+def _tilt(entry, weighting):
     """How much the odds of rows without an outcome differ, as it is asked for; None if not."""
     asked = entry.get("tilt")
     if asked is None:
@@ -139,6 +139,13 @@ def _tilt(entry):
         raise CounterweightError(
             "tilt is for an outcome of two classes, and outcome.kind is number: leave tilt out."
         )
+    for spec in [weighting, *entry.get("study", {}).get("weighting", [])]:
+        if components.declared("weighting", spec["weighting"], "RATIO") == "outcome":
+            raise CounterweightError(
+                f"tilt and the weights {spec['weighting']} stand together, and both say how rows "
+                "without an outcome differ from like rows that have one, which would be counted "
+                "twice: leave one of the two out."
+            )
     return asked
 
 

@@ -83,6 +83,13 @@ DOCS = {
 #: Of the docs, by an analyst who had read nothing but titles of pages: 47 stood first. Then what is
 #: asked in words that no page has was written to its page in `docs/questions.md`.
 STRANGERS = {
+    "who would have defaulted among people we turned down": [
+        "own_table/blanks",
+        "tutorials/blanks",
+    ],
+    "customers who churned": ["own_table/blanks"],
+    "is my data sent anywhere": ["docs/operations"],
+    "plot propensity overlap": ["plots/overlap", "own_table/python", "docs/python_examples"],
     "reject inference": [
         "own_table/blanks",
         "tutorials/blanks",

@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import html
+import re
 
 import pytest
 
@@ -94,6 +95,8 @@ def test_a_data_set_that_cannot_be_reached_is_marked_in_the_report(unreachable):
     assert "make demo" in end
     assert "COUNTERWEIGHT_MIRROR" in end
     page = unreachable.text("results/report_partial.html")
+    for link in re.findall(r'href="((?:tables|provenance)/[^"#]+)"', page):
+        assert (unreachable.results / link).exists(), link
     assert CLOSED in page and "make demo" in page
     assert 'id="page-curved"' in page and 'id="page-twin"' in page
     assert not (unreachable.folder / "data/raw/adult/adult.data").exists()

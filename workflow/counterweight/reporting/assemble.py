@@ -9,6 +9,7 @@ one's own table rests on none of it.
 """
 
 import json
+import re
 import sys
 import tempfile
 from dataclasses import replace
@@ -305,8 +306,15 @@ def assemble_what_is_there(shown, chains, claims_files, results):
             pages += made
             findings[family] = list(known.values())
         above, _, _ = index_pages(shown, metrics, papers, findings, failures, declared)
-    site = _site(shown, metrics)
-    write_whole(above, pages, site, results / blocks.PARTIAL)
+    target = results / blocks.PARTIAL
+    write_whole(above, pages, _site(shown, metrics), target)
+
+    def if_there(link):
+        return link[0] if (results / link[1]).exists() else ""
+
+    # Files that are written with the whole report are not there.
+    links = r'(?:<li>)?<a href="((?:tables|provenance)/[^"#]+)">[^<]*</a>(?:</li>)?'
+    write_text(target, re.sub(links, if_there, target.read_text(encoding="utf-8")))
     return failures
 
 

@@ -155,7 +155,7 @@ class Task(ModuleType):
         return [*names] if name == "__all__" else _found(self, names, name)
 
     def __dir__(self):
-        return sorted({*vars(self), *NAMES[self.__name__.rpartition(".")[2]]})
+        return sorted(NAMES[self.__name__.rpartition(".")[2]])
 
 
 def _found(module, names, name):
@@ -181,4 +181,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *PUBLIC, *TASKS})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
-from counterweight.delivery.final_classifiers import expected_rates
+from counterweight.constraints import GivenScores
+from counterweight.delivery.final_classifiers import cuts_of, expected_rates
 from counterweight.errors import CounterweightError
 from counterweight.tasks.own_studies import columns_of, condition_of
 from delivering import Own
@@ -600,3 +601,19 @@ def test_what_is_given_away_says_what_its_estimates_are(tmp_path, model, kind):
     assert told["part"].tolist() == [kind]
     scores = pd.read_parquet(files["table"])
     assert scores["estimate"].isin([0, 1]).all() == (kind == "decision")
+
+
+@pytest.mark.parametrize("repair", ["everyone", "by_group"])
+def test_the_cut_that_is_told_makes_the_decisions(repair):
+    rng = np.random.default_rng(4)
+    men, label = rng.random(500) < 0.5, rng.random(500) < 0.4
+    score = np.round(500 + 60 * label + 30 * men + rng.normal(0, 40, 500))[:, None]
+    asked = {"constraints": ["parity(men, women, 0.95)"], "above": None, "repair": repair}
+    groups = {"men": men, "women": ~men}
+    model = GivenScores(**asked).fit(score, label.astype(int), datasets=groups)
+    cuts = {one["part"]: one["value"] for one in cuts_of(model)}
+    assert set(cuts) == ({""} if repair == "everyone" else {"men", "women"})
+    cut = np.where(men, cuts.get("men", cuts.get("")), cuts.get("women", cuts.get("")))
+    decided = model.predict(score, datasets=groups)
+    np.testing.assert_array_equal(decided, (score[:, 0] > cut).astype(int))
+    assert cuts_of(SimpleNamespace()) == []

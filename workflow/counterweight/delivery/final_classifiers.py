@@ -96,6 +96,7 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
                 else ()
             ),
             {"metric": "estimate", "part": kind, "value": 1.0},
+            *cuts_of(model),
         ]
     saved.facts["shown"] = told
     return saved, scores
@@ -111,6 +112,17 @@ def estimate_kind(model, scores):
         return "decision"
     parts = model.models_ if getattr(model, "ESTIMATES", False) else [model]
     return "yes" if any(hasattr(type(part), "SAMPLED") for part in parts) else "outcome"
+
+
+def cuts_of(model):
+    """Above which score of somebody else's it is a yes, by group, as records ``cut``."""
+    if getattr(model, "above_", None) is None:
+        return []
+    names = np.array(named_groups(vars(model)) if model.threshold_groups_.size else [], object)
+    return [
+        {"metric": "cut", "part": " & ".join(names[group > 0.5]), "value": model.above_ + float(at)}
+        for group, at in zip(model.threshold_groups_, model.thresholds_, strict=True)
+    ]
 
 
 def shown_records(model):

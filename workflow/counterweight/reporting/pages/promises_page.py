@@ -404,7 +404,7 @@ def next_steps(numbers, main):
         told = ESTIMATES[known.iloc[0] if len(known) else "outcome"]
         yield (
             f"Decide as {new} says: its decisions are those of the promises above. A yes stands "
-            f"for {outcome_of(numbers)}, and its estimate is {told}."
+            f"for {outcome_of(numbers)}, and its estimate is {told}.{_cuts(numbers)}"
         )
     level = _delivered(numbers, "confidence")
     if math.isnan(level):
@@ -412,6 +412,16 @@ def next_steps(numbers, main):
             "For promises that hold for new people with a known chance, add confidence: 0.95; the "
             "page then says which are certified, and how many rows others would take."
         )
+
+
+def _cuts(numbers):
+    """Above which score it is a yes, where somebody else's score decides."""
+    known = numbers.rows("delivered", "cut")
+    cuts = [
+        f"{value:.6g}{f' of {part}' if part else ''}"
+        for part, value in zip(known["part"], known["value"], strict=True)
+    ]
+    return f" A yes is a score above {listing(cuts)}." if cuts else ""
 
 
 def _delivered(numbers, name):

@@ -142,6 +142,18 @@ def test_what_gives_an_answer_or_an_offer_away_is_left_out(name):
     assert kept[name].use == "feature"
 
 
+@pytest.mark.parametrize("prices", [(5.0, 10.0, 15.0), (5.0, 15.0)])
+def test_columns_add_nothing_to_an_offer_that_tells_the_answer_by_itself(prices):
+    market = Market()
+    rng, rows = market.rng, len(market.price)
+    price = rng.choice(prices, rows)
+    owns, visits = rng.integers(0, 2, rows).astype(float), rng.uniform(10.5, 14.5, rows).round(1)
+    frame = market.frame.drop(columns="listed").assign(owns=owns, visits=visits, price=price)
+    facts = asked(frame.assign(answer=(price <= 10) * 1.0), market.ROLES)
+    assert not names_left_out(facts)
+    assert not any(fact.doubt for fact in facts.values())
+
+
 def test_what_an_offer_was_made_from_stays_however_well_it_tells_it():
     """Prices a percent around a list price, by age in steps, or one for each of many products."""
     market = Market()

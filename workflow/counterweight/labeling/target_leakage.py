@@ -5,7 +5,7 @@ where an honest feature could hardly do what it does; each check says what it as
 """
 
 import re
-from itertools import combinations
+from itertools import combinations, zip_longest
 
 import numpy as np
 
@@ -62,8 +62,8 @@ class Secret:
     `copies` only a copy counts, which tells the secret and is told by it; else a column that alone
     tells it near-perfectly. With `closely` columns also count that tell for which rows it is known,
     and those that tell it exactly with another one. `beside` has numbers, by name, with which a
-    column may tell it, such as the offer beside the answer. ``known`` is the mask of the rows where
-    it is known.
+    column may tell it, such as the offer beside the answer: it counts where it tells much more
+    than they do alone. ``known`` is the mask of the rows where it is known.
     """
 
     def __init__(self, name, values, advice, *, copies=False, closely=False, beside=None):
@@ -85,6 +85,11 @@ class Secret:
             self._parts = [
                 _Told(np.where(self.known, self._values == level, np.nan), rows) for level in levels
             ]
+        with np.errstate(all="ignore"):
+            self._alone = {
+                name: [part.alone(_of_size_one(other)) for part in self._parts]
+                for name, other in self._beside.items()
+            }
 
     @np.errstate(all="ignore")  # what is beyond numbers tells nothing
     def judged(self, values):
@@ -101,15 +106,22 @@ class Secret:
             why, doubt = self._told_by(values, "alone")
             for name, other in self._beside.items() if values.dtype.kind == "f" else ():
                 if not why:
-                    why, more = self._told_by(values - other, f"with the {name}")
+                    how = f"with the {name}"
+                    why, more = self._told_by(values - other, how, self._alone[name])
                     doubt = doubt or more
         return (f"{why}: {self.advice}", "") if why else ("", doubt or chosen)
 
-    def _told_by(self, values, how):
-        """That a column tells it too well, and that it does so nearly."""
+    def _told_by(self, values, how, without=()):
+        """That a column tells it too well, and that it does so nearly.
+
+        `without` is how well each part is told without the column: it must leave less than half of
+        what was left to tell, which is nothing where that is near-perfect by itself.
+        """
         leaks, strong = [], []
-        for part in self._parts:
+        for part, before in zip_longest(self._parts, without, fillvalue=0.0):
             quality = part.alone(_of_size_one(values))
+            if before >= part.near_perfect or 1 - quality >= (1 - before) / 2:
+                continue
             measure = "AUC" if part.classes else "R²"
             if quality >= part.near_perfect:
                 leaks.append((quality, f"{how} ({measure} {quality:.4f})"))
@@ -219,7 +231,12 @@ class Secret:
         (part,) = self._parts
         if self.copies and part.classes:
             return {}
-        found = part.together(columns, self._beside, kept, less=self.copies)
+        beside = {
+            name: other
+            for name, other in self._beside.items()
+            if self._alone[name][0] < part.near_perfect
+        }
+        found = part.together(columns, beside, kept, less=self.copies)
         return {
             name: f"the {self.name} is {formula}: {self.advice}" for name, formula in found.items()
         }

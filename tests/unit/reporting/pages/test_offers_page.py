@@ -470,6 +470,21 @@ def test_best_offers_are_judged_by_the_truth_too(everything, noor):
     assert "more revenue in truth: does not hold" in found["detail"]
 
 
+@pytest.mark.parametrize(("highs", "ends"), [([125.0] * 3, True), ([105.0, 106.0], False)])
+def test_an_end_of_an_interval_that_some_repeats_do_not_know_is_none(highs, ends):
+    model = at("revenue_actual", [100.0] * 3) + at("revenue_snips", [110.0, 112.0, 120.0])
+    model += at("revenue_snips_low", [90.0] * 3) + at("revenue_snips_high", highs)
+    numbers = numbers_of(measured(predictive_choice=model), plan_of())
+    line = pages.Line("predictive_choice", "", {})
+    change, value = pages.LOGGED(numbers, line), pages.spread("revenue_snips")(numbers, line)
+    assert (change.mean, value.mean) == (pytest.approx(0.14), pytest.approx(114.0))
+    if ends:
+        assert (change.low, change.high) == (pytest.approx(-0.1), pytest.approx(0.25))
+        assert (value.low, value.high) == (90.0, 125.0)
+    else:
+        assert not change.bounded and not value.bounded
+
+
 def test_figures_in_print_stand_in_the_tables(everything, noor):
     plan, metrics = everything
     three, admissions, eighteen = (
@@ -506,11 +521,12 @@ def test_offers_that_were_drawn_at_random_are_told_beside_the_claim():
     assert first is None and "look drawn at random (test of chance p = .2)" in said
     assert "By answers alone the best ones earn 11.00 [10.00, 12.00] where models fitted" in said
     assert "(21) 10.50 [9.500, 11.50], a difference of +0.500 [\N{MINUS SIGN}0.500" in said
-    assert "+1.50], past ones 8.000" in said
+    assert "+1.50] (of claims put right by answers), past ones 8.000" in said
     first, said = pages.at_random(drawn_records(1.0, True, 1.0))
     assert first.startswith(
         "One offer of 21 is given to everybody: by cross-fitted answers it earns"
     )
+    assert "by a standard error at least" in first and "it may be chance" in first
     assert "were drawn at random, as the config says" in said
     _, said = pages.at_random(drawn_records(1.0, True, 0.0, p=1e-5))
     assert "though columns tell them (test of chance p < .001), and only if they were do" in said

@@ -112,6 +112,57 @@ def test_claims_are_lowered_and_have_an_interval_by_draws(tmp_path):
     assert "nothing is taken off what offers within" in [*page.optimism(known)][0]
 
 
+@pytest.mark.parametrize("refuted", [True, False])
+@pytest.mark.parametrize("limited", [True, False])
+def test_answers_lead_where_they_refute_the_claim_of_the_model(tmp_path, refuted, limited):
+    table = pd.DataFrame({"best_offer": [10.0] * 4, "best_revenue": 8.0, "revenue": 5.5})
+    if limited:
+        table = table.assign(allotted_offer=12.0, allotted_revenue=3.0)
+    write_table(tmp_path / "offers.parquet", table)
+    low = 8.2 if refuted else 7.999
+    told = [("single_instead", 1.0, ""), ("single_drawn", 10.0, ""), ("expected_revenue", 8.0, "")]
+    for name, value, part in (("snips", 8.84, "single"), ("snips", 5.0, "past")):
+        told += [(f"drawn_{name}", value, part), (f"drawn_{name}_low", low, part)]
+        told += [(f"drawn_{name}_high", 9.3, part)]
+    told += [("drawn_doubly_robust", 8.83, "single"), ("drawn_doubly_robust_low", 8.2, "single")]
+    told += [("drawn_doubly_robust_high", 9.3, "single")]
+    told += [("allotted_revenue", 12.0, "")] * limited
+    known = SimpleNamespace(
+        folder=tmp_path,
+        delivered=(True,),
+        places=lambda *names: [],
+        rows=with_records(numbers(*told), "delivered", []).rows,
+    )
+    sentence, cards = page.in_total(known)
+    if limited:
+        assert ("(35.36 by answers alone, which refute the model)" in sentence) == refuted
+    elif refuted:
+        assert sentence.startswith(
+            "With one offer of 10 to everybody a person is expected by answers alone to bring "
+            "8.840 [8.200, 9.300], and all 4 people 35.36; with past offers it is 5.000 a person"
+        )
+        assert "The model's own claim, 8.000, is refuted by these answers" in sentence
+        assert (cards[0].value, cards[0].interval) == ("8.840", "[8.200, 9.300]")
+        assert "by answers alone" in cards[0].note and len(cards) == 2
+        assert cards[1].value == "5.000"
+    else:
+        assert "by the model's own claim to bring 8.000 (by answers" in sentence
+        assert "refuted" not in sentence and cards[0].value == "8.000"
+    assert ("which answers alone refute" in page.LEVELS.note(known)) == refuted
+
+
+def test_an_interval_holds_what_its_ends_are_in_print():
+    known = page.Estimate(mean=10.0, low=9.99997, high=10.00003)
+    assert page._ends_of(known, 9.99985) and not page._ends_of(known, 9.99)
+
+
+def test_limits_cost_a_share_of_what_the_first_sentence_says_without_them():
+    base = [("allotted_revenue", 90.0, ""), ("allotted_free", 120.0, "")]
+    expected = [{"metric": "expected_revenue", "value": 5.0, "rows": 20}]
+    (text,) = page.within_limits(with_records(numbers(*base), "delivered", expected))
+    assert "10.0 % less than without" in text
+
+
 def test_the_next_experiment_costs_a_share_of_the_best_levels():
     known = numbers(
         ("tried_revenue", 95.0, ""), ("level_revenue", 100.0, ""), ("tried_least_p", 0.05, "")

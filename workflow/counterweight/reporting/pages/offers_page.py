@@ -135,6 +135,8 @@ def relative(top, base):
             numbers.change(series(numbers, line, top, first), series(numbers, line, base, second))
             for first, second in (("", ""), ("_low", "_high"), ("_high", "_low"))
         )
+        if min(low.n, high.n) < made.n:  # an end that some repeats do not know is none
+            return made._replace(low=math.nan, high=math.nan)
         return made._replace(low=low.mean, high=high.mean) if low.mean < high.mean else made
 
     return value
@@ -148,7 +150,10 @@ def spread(metric):
 
     def value(numbers, line):
         made = numbers.get(line.source, metric, **line.place)
-        low, high = (series(numbers, line, metric, end).mean() for end in _ENDS[1:])
+        ends = [series(numbers, line, metric, end) for end in _ENDS[1:]]
+        if min(map(len, ends)) < made.n:
+            return made._replace(low=math.nan, high=math.nan)
+        low, high = (end.mean() for end in ends)
         return made._replace(low=low, high=high) if low < high else made
 
     return value

@@ -30,34 +30,51 @@ def in_total(numbers):
     past, size = table["revenue"].mean(), len(table)
     best = table["best_revenue"].mean() - (requested(numbers, "expected_optimism") or 0.0)
     priced, told = table["revenue"].notna(), amount
+    alone = _refuted(numbers, best)
     known = _drawn(numbers, "allotted_revenue" if limited else "expected_revenue")
     if limited:  # the best offers cannot be had: what is within the limits leads
         ends = _ends_of(known, of=total)
         sentence = f"Within the limits, {allotted_in_words(table, ends)}"
         sentence += f"; without limits it would be {total(size * best)}"
+        if alone:
+            sentence += f" ({total(size * alone.mean)} by answers alone, which refute the model)"
         best, known = table["allotted_revenue"].sum() / size, known.times(1 / size)
     else:
         offers = table["best_offer"].dropna()
         which = f"the best offer for each person (median {_median(offers)})"
         if offers.nunique() == 1:
             which = f"one offer of {_offer(offers.iloc[0])} to everybody"
+        said, claim = _doubt(numbers, best, known), best
+        if alone:  # what answers say leads: the curve of the model is off
+            best, past = alone.mean, _drawn(numbers, "drawn_snips", "past").mean
+            said = f" by answers alone to bring {told(best)} {_ends_of(alone)}"
         sentence = (
-            f"With {which} a person is expected{_doubt(numbers, best, known)}, and all "
+            f"With {which} a person is expected{said}, and all "
             f"{number(size, 0)} people {total(size * best)}"
         )
     if priced.all():
         sentence += f"; with past offers it is {told(past)} a person and {total(size * past)}"
         sentence += " in all"
+    if alone and not limited:
+        sentence += (
+            f". The model's own claim, {told(claim)}, is refuted by these answers: best_p and "
+            "best_revenue are off, and so may be which offers are best"
+        )
     where = ", within the limits" if limited else ""
     ends = "" if limited else _ends_of(_put_right(numbers), best)
     if limited or math.isnan(_put_right(numbers).low):
         ends = _ends_of(known)
-    note = f"{total(size * best)} in all, expected"
+    by = ", expected"
+    if alone and not limited:
+        ends, by = _ends_of(alone), ", by answers alone"
+    note = f"{total(size * best)} in all{by}"
     cards = [Card(f"Revenue a person{where}", told(best), ends, note)]
     if priced.all():
-        note = f"{total(size * past)} in all, expected with past offers"
+        note = f"{total(size * past)} in all{by} with past offers"
         cards.append(Card("With past offers", told(past), "", note))
-    return f"{sentence}.", [*cards, *_one_for_all(numbers, size)]
+    if not (alone and requested(numbers, "single_instead")):  # else it leads
+        cards += _one_for_all(numbers, size)
+    return f"{sentence}.", cards
 
 
 def _one_for_all(numbers, size):
@@ -74,17 +91,28 @@ def _one_for_all(numbers, size):
         yield Card("One offer for all, by the model", amount(levels[at]), "", note)
 
 
-def _put_right(numbers):
+def _put_right(numbers, how="doubly_robust"):
     """The claim of the offers that are delivered, put right by answers to offers near them."""
     part = "single" if requested(numbers, "single_instead") else "best"
-    return _drawn(numbers, "drawn_doubly_robust", part)
+    return _drawn(numbers, f"drawn_{how}", part)
+
+
+def _refuted(numbers, claimed):
+    """What answers alone say, where neither they nor the claim put right by them hold the claim.
+
+    Of the offers that are delivered, where past ones were random; else None.
+    """
+    alone, right = (_put_right(numbers, how) for how in ("snips", "doubly_robust"))
+    known = not any(map(math.isnan, (alone.low, right.low, claimed)))
+    return alone if known and not (_ends_of(alone, claimed) or _ends_of(right, claimed)) else None
 
 
 def _ends_of(known, claimed=None, of=amount):
     """The interval in print; "" where none is known, or it does not hold what is claimed."""
     inside = not math.isnan(known.low)
-    if claimed is not None:
-        inside = known.low <= claimed <= known.high
+    if claimed is not None:  # as printed
+        printed = [of(end) for end in (known.low, known.high)] if inside else ()
+        inside = known.low <= claimed <= known.high or of(claimed) in printed
     return f"[{of(known.low)}, {of(known.high)}]" if inside else ""
 
 
@@ -269,15 +297,18 @@ def at_random(numbers):
             *(amount(one, 3, True) for one in (gain.mean, gain.low, gain.high))
         )
     )
+    chance = "" if gain.high < 0 else "; it may be chance, and one offer is simpler"
     yield (
         f"One offer of {price:.4g} is given to everybody: by cross-fitted answers it earns "
-        f"more than the model's best offers (difference {more} a person)."
+        f"more than the model's best offers, by a standard error at least (difference {more} a "
+        f"person, of claims put right by answers{chance})."
         if instead
         else None
     )
     claimed = requested(numbers, "drawn_claimed", "best")
     so = "and only if they were do" if told and p < RANDOM_P else "so"
-    beside = f", a difference of {more}" if more and not instead else ""
+    beside = f", a difference of {more} (of claims put right by answers)"
+    beside = beside if more and not instead else ""
     how = "were drawn at random, as the config says" if told else "look drawn at random"
     if told and p < RANDOM_P:
         how = "are taken to have been drawn at random, as the config says, though columns tell them"
@@ -376,6 +407,9 @@ def within_limits(numbers):
         )
     )
     limits = limits_of(numbers) if value is not None else []
+    expected = numbers.rows("delivered", "expected_revenue")
+    if len(expected):  # as the first sentence has it: what is optimistic in it is taken off
+        free = float((expected["value"] * expected["rows"]).iloc[0])
     if value is not None:
         cost = f" {percent(1 - value / free, 1)} less than without" if free > value else ""
         beside = f"; the rule of the best people first would earn {total(greedy or 0)}"
@@ -416,7 +450,14 @@ LEVELS = Sheet(
         _column("uniform_revenue", "Revenue in all", in_all=True),
     ),
     first="Offer to everybody",
-    note="Expected, by the delivered model.",
+    note=lambda numbers: (
+        "Expected, by the delivered model"
+        + (
+            ", which answers alone refute: see what offers earn by these."
+            if _refuted(numbers, requested(numbers, "expected_revenue") or math.nan)
+            else "."
+        )
+    ),
     best=False,
 )
 LIMITS = Sheet(

@@ -108,7 +108,7 @@ def rehearse(job):
         overlap=2.0 if scenario == "overlap" else 1.0,
     )
     if spread is not None and saved.facts["range"][0] >= 0:
-        y = np.maximum(y, 0.0)
+        y = np.clip(y, 0.0, saved.band.most)
     hidden = _strongest(paths.metrics) if scenario == "hidden" else None
     with tempfile.TemporaryDirectory(prefix="counterweight-") as place:
         kept = [one for one in features if one != hidden]

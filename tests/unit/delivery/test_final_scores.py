@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pytest
 from counterweight import load
 from counterweight.delivery.final_scores import _like_group, _why, chosen_method
 from counterweight.evaluation.hidden_labels import EITHER
@@ -40,7 +41,16 @@ def test_the_first_is_kept_unless_another_is_clearly_better():
 
 
 def test_what_combines_the_others_is_delivered_where_there_is_one():
-    assert chosen_method(out_of_fold(1.0, 1.0, 0.1, 0.5), METHODS | COMBINED) == ("all", [])
+    assert chosen_method(out_of_fold(1.0, 1.0, 0.5, 0.1), METHODS | COMBINED) == ("all", [])
+    # A part that is better is told.
+    name, why = chosen_method(out_of_fold(1.0, 1.0, 0.1, 0.5), METHODS | COMBINED)
+    assert name == "all" and "Trees has a smaller mean squared error than what is" in why[0]
+    assert why[1].startswith("That is beyond chance: study: {deliver: {method: boosting}}")
+    tested, rng = out_of_fold(1.0, 1.0, 1.0, 1.0), np.random.default_rng(1)
+    for at, size in ((2, 0.3), (3, 0.305)):
+        tested.draws[at] = tested.y + size * rng.normal(size=(2, ROWS))
+    _, why = chosen_method(tested, METHODS | COMBINED)
+    assert "Trees has a smaller" in why[0] and why[1] == "That is within chance."
 
 
 def test_what_is_asked_for_is_delivered():
@@ -86,6 +96,37 @@ def test_amounts_have_answers_and_intervals_from_0_up(tmp_path):
     strengths = metrics[metrics["metric"] == "column_gamma"]
     assert {*strengths["part"]} == {"a", "b", EITHER} and (strengths["value"] >= 1).all()
     assert (metrics["metric"] == "e_value").sum() == 2
+
+
+def shares(rng, rows=400):
+    """Rows with the share of lessons that they came to, near 1 for many, some of it not known."""
+    x = rng.normal(size=(rows, 2))
+    mean = 1 / (1 + np.exp(-2 - 1.5 * x[:, 0]))
+    y = rng.beta(8 * mean, 8 * (1 - mean)).round(3)
+    frame = pd.DataFrame({"who": np.arange(rows), "a": x[:, 0], "b": x[:, 1]})
+    blank = rng.random(rows) < 1 / (1 + np.exp(1 - x[:, 0]))
+    return frame.assign(y=np.where(blank, np.nan, y)), y, blank
+
+
+@pytest.mark.parametrize(("asked", "most"), [({}, 1.0), ({"most": "none"}, np.inf)])
+def test_no_answer_about_shares_is_above_1(tmp_path, asked, most):
+    frame, y, blank = shares(np.random.default_rng(5))
+    told = {"outcome": {"column": "y", "kind": "number"} | asked}
+    own, files = delivered(tmp_path, frame, **told)
+    scores, metrics = read_table(files["scores"]), read_table(files["metrics"])
+    ends = scores.loc[blank, ["low", "estimate", "high"]].to_numpy()
+    saved = load(own.at.folder)
+    new = saved.scores(shares(np.random.default_rng(6))[0])[["low", "estimate", "high"]].to_numpy()
+    swept = metrics[metrics["metric"].str.startswith(("swept_mean", "column_range", "target_mean"))]
+    assert saved.band.most == saved.model.most == most
+    for told in (ends, new):
+        assert (np.diff(told, axis=1) >= 0).all() and (told.max() <= 1) == (most == 1)
+    why = " ".join(saved.facts["why"])
+    assert ("No known outcome is above 1" in why) == (most == 1)
+    if most == 1:
+        assert swept["value"].max() <= 1
+        within = (ends[:, 0] <= y[blank]) & (y[blank] <= ends[:, 2])
+        assert 0.88 < within.mean() < 1
 
 
 def test_a_table_of_many_rows_in_blocks_has_the_answers_of_the_whole(tmp_path, monkeypatch):

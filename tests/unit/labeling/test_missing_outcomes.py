@@ -19,6 +19,7 @@ from counterweight.labeling.missing_outcomes import (
     describe_blanks,
     folds,
     label_blanks,
+    largest_outcome,
     present,
 )
 from counterweight.labeling.outcome_rules import given
@@ -37,6 +38,22 @@ def labeled(frame, roles=(), where=(), **outcome):
         dict(roles),
         np.random.default_rng(1),
     )
+
+
+def test_a_largest_outcome_is_where_known_ones_crowd_and_stop():
+    rng = np.random.default_rng(7)
+    shares = rng.beta(6, 1, 300)
+    assert largest_outcome(shares) == 1.0 and largest_outcome(100 * shares) == 100.0
+    assert largest_outcome(rng.binomial(20, 0.9, 300) / 20) == 1.0
+    # A number that only happens to lie there thins out before, or goes on.
+    happens = rng.gamma(4, 0.06, 300)
+    assert happens.max() < 1 and largest_outcome(happens) is None
+    bodies = rng.normal(98.2, 0.6, 300)
+    assert bodies.max() < 100 and largest_outcome(bodies) is None
+    assert largest_outcome(np.r_[shares, 1.01]) is None and largest_outcome(20 * shares) is None
+    assert largest_outcome(shares - 0.5) is None and largest_outcome(shares[:8]) is None
+    # What is said counts.
+    assert largest_outcome(happens, 1.0) == 1.0 and largest_outcome(shares, "none") is None
 
 
 @pytest.mark.parametrize("ones", [4, 26])

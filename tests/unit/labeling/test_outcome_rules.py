@@ -90,6 +90,13 @@ def test_a_number_stays_a_number():
         ({}, {"column": "z"}, "needs the column z"),
         ({"y": np.arange(ROWS) % 3.0}, {"kind": "class"}, "has 3 values"),
         ({}, {"column": "word", "kind": "number"}, "is to be a number, and holds text"),
+        (
+            {"y": np.arange(ROWS) / 100},
+            {"most": 1.5},
+            "outcome.most is 1.5, and the outcome 'y' is",
+        ),
+        ({"y": np.arange(ROWS) - 9.0}, {"most": 900}, "is of numbers from 0 up, and the outcome"),
+        ({}, {"column": "word", "positive": "good", "most": 1}, "is a class: leave most out"),
         ({}, {"column": "word", "positive": "ugly"}, "No row has 'ugly' in the column 'word'"),
         ({"word": pd.Series(list("abcd") * 50).astype("str")}, {"column": "word"}, "4 classes"),
     ],

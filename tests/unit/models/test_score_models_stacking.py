@@ -205,13 +205,54 @@ def test_what_is_combined_of_amounts_is_from_0_up_and_has_their_mean():
     factors, constant = fitted_factors(scores, y, weight, False, amounts=True)
     assert factors.min() >= 0 and constant >= 0 and factors[0] > 5 * factors[1]
     assert weight @ (y - scores @ factors - constant) == pytest.approx(0, abs=1e-8)
-    # Of noise alone the mean is left.
+    # Of noise alone the mean is left, where rows are many beside those that hold the factors.
+    scores, y, weight = spent(8000)
     factors, constant = fitted_factors(scores[:, 1:], y, weight, False, amounts=True)
     assert constant > 0.5 * np.average(y, weights=weight) and factors[0] < 0.4
     fold = np.arange(len(y)) % 5
     assert combined_out_of_fold(scores, y, weight, fold, False, True).min() >= 0
     assert (scores_of(np.array([-3.0, 8.0]), False, True) == [0, 8]).all()
     assert factor_to(scores[:, 0], y, weight) * (weight @ scores[:, 0]) == pytest.approx(weight @ y)
+
+
+def test_a_few_large_amounts_do_not_choose_the_factors():
+    """Of money with a heavy tail, factors differ less between samples than by plain squares."""
+    rng = np.random.default_rng(4)
+    right = np.exp(rng.normal(size=4000))
+    scores = np.column_stack([right, right.mean() * rng.gamma(4, 0.25, 4000)])
+    y = right * np.exp(rng.normal(0, 1.3, 4000) - 1.3**2 / 2)
+    apart = {}
+    for most in (np.inf, 1e9):  # a largest that none is near: plain squares
+        found = [
+            fitted_factors(scores[part], y[part], np.ones(200), False, amounts=True, most=most)[0]
+            for part in np.split(np.arange(4000), 20)
+        ]
+        apart[most] = np.std([factors[0] for factors in found])
+    assert apart[np.inf] < 0.75 * apart[1e9]
+
+
+def test_amounts_with_a_largest_are_not_above_it_and_have_the_mean_of_outcomes():
+    scores, y, weight = spent()
+    y = np.minimum(y, 4.0)
+    factors, constant = fitted_factors(scores, y, weight, False, amounts=True, most=4.0)
+    p = np.minimum(scores @ factors + constant, 4.0)
+    assert (p == 4.0).any() and weight @ (y - p) == pytest.approx(0, abs=1e-8)
+    factor = factor_to(scores[:, 0], y, weight, 4.0)
+    assert factor > factor_to(scores[:, 0], y, weight)
+    assert weight @ (y - np.minimum(factor * scores[:, 0], 4.0)) == pytest.approx(0, abs=1e-8)
+    fold = np.arange(len(y)) % 5
+    assert combined_out_of_fold(scores, y, weight, fold, False, True, 4.0).max() == 4.0
+    assert (scores_of(np.array([-3.0, 8.0]), False, True, 4.0) == [0, 4]).all()
+    # The mean of outcomes that are all at the largest cannot be met by any factor.
+    assert np.isfinite(factor_to(scores[:, 0], np.full(len(y), 5.0), weight, 4.0))
+    parts = [Part(0), Part(1)]
+    for part in parts:
+        part.binary = False
+    model = CombinedModel(parts, [3.0, 2.0], 0.5, True, 4.0)
+    told = Rows(np.random.default_rng(0).normal(size=(50, 2)) + 1)
+    assert model.predict(told).max() == 4.0 < model.score(told).max()
+    model.move_to(1.5, told, np.ones(50))
+    assert model.predict(told).mean() == pytest.approx(1.5)
 
 
 class Linked:

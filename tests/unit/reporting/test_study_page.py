@@ -268,6 +268,7 @@ def test_a_sentence_that_an_earlier_one_holds_is_not_said_again():
 def test_estimates_between_0_and_1_are_chances(estimates, share):
     table = pd.DataFrame({"estimate": estimates})
     assert page.is_share(table) == share and page.is_share(table.assign(decision="a"))
+    assert not page.is_share(table.assign(low=0.0)), "a number, whatever it happens to lie between"
 
 
 def test_rows_unlike_the_table_are_counted():

@@ -137,6 +137,7 @@ class CollectedAnswers:
             both=float(covariance[0, 1]),
             odds=float(self.binary),
             least=0.0 if self.tested.amounts else -1e300,
+            most=min(self.tested.most, 1e300),
         )
         return made, facts
 

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from counterweight.delivery.saved_scores import CalibrationBand, SavedScores
 from counterweight.errors import in_figures, listed
-from counterweight.evaluation.cross_validation import better, losses, robust_records
+from counterweight.evaluation.cross_validation import beside_parts, better, losses, robust_records
 from counterweight.evaluation.hidden_labels import LOOKED_ROWS, TargetRows, sensitivity
 from counterweight.evaluation.unlabeled_quality import unlabeled_records
 from counterweight.labeling.column_statistics import stood_for
@@ -54,7 +54,8 @@ def chosen_method(tested, methods, asked=None):
         return asked, [f"{methods[asked]['label']} was asked for."]
     combined = next((name for name in names if methods[name]["model"] == "stacked"), None)
     if combined:
-        return combined, []
+        labels = {name: told["label"] for name, told in methods.items()}
+        return combined, beside_parts(tested, labels, combined)
     kind, called = ("binary", "log loss") if tested.binary else ("number", "mean squared error")
     loss = [np.mean([losses(tested.y, p, kind) for p in drawn], axis=0) for drawn in tested.draws]
     best, why = 0, []
@@ -94,7 +95,7 @@ class Fitted:
         answers = _Answers(data, tested, given["methods"], paths.models, given["target"])
         model, held_out = answers.model(name), answers.out_of_fold(name)
         kind = "binary" if data.binary else "amount" if tested.amounts else "number"
-        band = CalibrationBand(kind).fit(tested.y, held_out, tested.weight)
+        band = CalibrationBand(kind, most=tested.most).fit(tested.y, held_out, tested.weight)
         weight = tested.to_hidden(given["target"])
         if by_block := variance_of_block(data, tested, tested.y - held_out, weight):
             band.fit_blocks(held_out, weight, *by_block[1:])
@@ -171,7 +172,7 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
         for sentence in told["target"]:
             job.log.info(sentence)
         rows = TargetRows.elsewhere(data, tested)
-        means = [("", _plain(*known, _bounds(tested)))]
+        means = [("", _plain(*known, tested.bounds))]
     elif collected:
         rows, means = None, collected.means()
         further = collected.records(at_random)
@@ -227,7 +228,7 @@ def _support(given, data, weight, chance):
 
 def _facts(given, data, tested, frame, name, model, why):
     """What is kept with the model: names of the outcome's classes, columns, the method."""
-    column = given["outcome"]["options"]["column"]
+    column, asked = (given["outcome"]["options"][key] for key in ("column", "most"))
     # Of all rows: a code of unknown is in none that has an outcome.
     y, _, words = configured("outcome", given["outcome"])(frame, data.types)
     seen, y = frame[data.labeled], y[data.labeled]
@@ -257,7 +258,7 @@ def _facts(given, data, tested, frame, name, model, why):
         "weighted": any(
             part["weights"] and share > 0 for part, (_, share) in zip(parts, shares, strict=True)
         ),
-        "why": why + _why(shares, tested) + _sampled(data),
+        "why": _why(shares, tested) + why + tested.about_most(asked) + _sampled(data),
         "range": [0.0, 1.0] if words else [float(tested.y.min()), float(tested.y.max())],
         "threshold": 0.5,
         "digits": 2 if data.binary else digits_for(tested.y),
@@ -283,7 +284,7 @@ def _why(shares, tested):
     unseen = f"on labeled rows that they have not seen ({n} draw{'s' * (n > 1)} of the folds)"
     if not told:
         return [f"No fit tells more than the mean {unseen}: each row is answered by the mean."]
-    return [f"Delivered is what combines the fits best {unseen}: {listed(told)}."]
+    return [f"Delivered is a combination of the fits, by shares chosen {unseen}: {listed(told)}."]
 
 
 def _sampled(data):
@@ -308,7 +309,6 @@ class _Answers:
         self.data, self.tested, self.target = data, tested, target
         self.methods, self.paths = methods, dict(zip(methods, models, strict=True))
         self.models, self.parts, self.made, self.held_out, self.in_time = {}, {}, {}, {}, {}
-        self.amounts = tested.amounts
 
     def model(self, name):
         """The fit of a method to all labeled rows, a `CombinedModel`."""
@@ -321,14 +321,14 @@ class _Answers:
         else:
             # Moved to the mean of the target, as what is combined is.
             p = self.tested.predictions[list(self.methods).index(name)]
-            weight, kind = self.tested.to_hidden(self.target), (self.data.binary, self.amounts)
+            weight, kind = self.tested.to_hidden(self.target), self.tested.kind
             told = scores_of(p, *kind), self.tested.y, weight
             factors, constant = np.ones(1), 0.0
-            if self.amounts:
-                factors = factors * factor_to(*told)
+            if self.tested.amounts:
+                factors = factors * factor_to(*told, self.tested.most)
             else:
                 constant = centred(*told, self.data.binary)
-        self.models[name] = CombinedModel(parts, factors, constant, self.amounts)
+        self.models[name] = CombinedModel(parts, factors, constant, *self.tested.kind[1:])
         return self.models[name]
 
     def of_table(self, name):
@@ -362,7 +362,7 @@ class _Answers:
             p = self.tested.predictions[list(self.methods).index(name)]
             if self.methods[name]["model"] != "stacked":
                 model = self.model(name)
-                score = scores_of(p, self.data.binary, self.amounts)
+                score = scores_of(p, *self.tested.kind)
                 p = model.answers(model.factors[0] * score + model.constant)
             self.held_out[name] = p
         return self.held_out[name]
@@ -423,11 +423,6 @@ def _scores(saved, fit, frame, chance):
 def _plain(value, error, rows, bounds):
     """An `Estimate` with a normal interval, on a scale on which it keeps the bounds."""
     return Estimate(value, error, *around(value, 1.959964 * error, bounds), rows, np.nan, np.nan)
-
-
-def _bounds(tested):
-    """What no mean outcome lies beyond."""
-    return (0.0, 1.0) if tested.binary else (0.0, None) if tested.amounts else (None, None)
 
 
 def _of(assumes, whom):
@@ -503,7 +498,7 @@ def _means(saved, data, tested, scores, held_out, given, by_weights):
         if given.get("thinned"):
             # A row of outcome 0 was kept by a draw of its own, and stands for those that were not.
             error = float(np.sqrt(design * (design - 1) @ (estimate - mean) ** 2) / design.sum())
-        ends = around(mean, ndtri(0.975) * error, _bounds(tested)) if error else (mean, mean)
+        ends = around(mean, ndtri(0.975) * error, tested.bounds) if error else (mean, mean)
         return [("", Estimate(mean, error, *map(float, ends), rows, float(rows), 1.0))], []
     expected, residual = estimate[blank], tested.y - held_out
     weight = tested.to_hidden(given["target"])
@@ -513,7 +508,7 @@ def _means(saved, data, tested, scores, held_out, given, by_weights):
     noise = noise * _like_group(tested.group, data.group[blank], residual)
     told = residual, weight, expected, design[blank], noise, tested.group
     by_block = variance_of_block(data, tested, residual, weight)
-    of_some = mean_of_some(*told, _bounds(tested), by_weights, by_block)
+    of_some = mean_of_some(*told, tested.bounds, by_weights, by_block)
     hidden, error, low, high = of_some(np.ones(len(expected), bool))
     if tilt is not None:
         error, low, high = (tilt[f"rate_{part}"] for part in ("error", *ENDS))

@@ -218,8 +218,8 @@ class SavedScores(SavedPredictor):
         -------
         pandas.DataFrame
             A column for each column of the fit, and ``base``, the mean score over the labeled
-            rows: together they sum to the log odds of a class, or to the expected number. A
-            column that the model does not use has 0. See
+            rows: together they sum to the log odds of a class, or to the expected number (before
+            it is kept to the largest). A column that the model does not use has 0. See
             `counterweight.models.score_models` for what is put down to a column. They are
             of the score before a tilt.
 
@@ -401,7 +401,7 @@ class CalibrationBand:
     ``amount``: the same of numbers from 0 up, by residuals of log(1 + amount / unit), the unit
     a tenth of the mean: on the scale of ratios, where zeros are allowed and no end is below 0.
     Sizes are of each side by itself, since amounts lie further above what is expected than
-    below.
+    below. No end is above `most`, the largest value that an amount can have.
 
     Attributes
     ----------
@@ -424,13 +424,12 @@ class CalibrationBand:
 
     block_ = 0.0
 
-    def __init__(self, kind="binary", level=0.95):
+    def __init__(self, kind="binary", level=0.95, most=np.inf):
         if kind not in KINDS:
             raise CounterweightError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}.")
         if not 0 < level < 1:
             raise CounterweightError(f"level is {level}; it must lie between 0 and 1.")
-        self.kind = kind
-        self.level = level
+        self.kind, self.level, self.most = kind, level, most
 
     def fit(self, y, prediction, weight=None):
         """Fit on out-of-fold predictions of the labeled rows.
@@ -555,7 +554,8 @@ class CalibrationBand:
         high = np.interp(prediction, self.score_, self.high_)
         if self.unit_:
             middle = self._scaled(prediction)
-            return tuple(self.unit_ * np.expm1(np.maximum(middle + end, 0)) for end in (low, high))
+            ends = (self.unit_ * np.expm1(np.maximum(middle + end, 0)) for end in (low, high))
+            return tuple(np.minimum(end, self.most) for end in ends)
         if self.kind != "binary":
             return prediction + low, prediction + high
         if contain:
@@ -580,12 +580,15 @@ class CalibrationBand:
             "high": self.high_,
             "enough": float(self.enough_),
             "unit": self.unit_,
-        } | ({"block": self.block_} if self.block_ else {})
+            **({"block": self.block_} if self.block_ else {}),
+            **({"most": self.most} if np.isfinite(self.most) else {}),
+        }
 
     @classmethod
     def from_arrays(cls, arrays):
         """Fitted band from `to_arrays`."""
-        band = cls(KINDS[int(arrays["kind"])], float(arrays["level"]))
+        told = float(arrays["level"]), float(arrays.get("most", np.inf))  # only of amounts
+        band = cls(KINDS[int(arrays["kind"])], *told)
         for name in ("score", "low", "middle", "high"):
             setattr(band, f"{name}_", np.asarray(arrays[name], dtype=float))
         band.enough_ = bool(arrays["enough"])

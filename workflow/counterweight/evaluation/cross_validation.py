@@ -460,6 +460,26 @@ def better(loss_a, loss_b, weight=None, group=None, level=0.95):
     return Comparison(gain, float(errors), needed, *means)
 
 
+def beside_parts(tested, labels, combined):
+    """Of methods by name the part that a combination does worse than, in sentences; or none.
+
+    `labels` are what the methods are called, in the order of ``tested.draws``; `combined` is the
+    name of the combination. Of losses of rows that no fit had seen, weighted to the target.
+    """
+    kind, called = ("binary", "log loss") if tested.binary else ("number", "mean squared error")
+    loss = [np.mean([losses(tested.y, p, kind) for p in drawn], axis=0) for drawn in tested.draws]
+    named = dict(zip(labels, loss, strict=True))
+    own = named.pop(combined)
+    best = min(named, key=lambda name: tested.weight @ named[name])
+    found = better(named[best], own, tested.weight, tested.group)
+    if not found.gain.value > 0:
+        return []
+    told = "is within chance."
+    if found.gain.low > 0:
+        told = f"is beyond chance: study: {{deliver: {{method: {best}}}}} delivers it alone."
+    return [found.sentence(labels[best], "what is combined", called), f"That {told}"]
+
+
 def gain_over(tested, own, other):
     """What a method gains over another in the share of right decisions at 1/2, on the target.
 

@@ -54,6 +54,7 @@ from counterweight.numerics.sensitivity import (
     accuracy_parts,
     brier_parts,
     e_values,
+    ends_by_gamma,
     joint_gamma,
     turns_at,
 )
@@ -69,6 +70,7 @@ LEAST, NORMAL = 20, 1.959964
 
 #: Variables of the records by what they are of a sweep.
 ENDS = {"least": "low", "most": "high", "fewer": "fewer", "more": "more"}
+FALLING = ("least", "fewer")
 
 
 def sweep_records(metric, sweep, errors=False, bounds=(-np.inf, np.inf), rest=None):
@@ -88,7 +90,7 @@ def sweep_records(metric, sweep, errors=False, bounds=(-np.inf, np.inf), rest=No
     ends = {}
     if rest:
         for one, error in told.items():
-            ends[one] = _ends_by_gamma(one, values[one], error, bounds, known, share)
+            ends[one] = ends_by_gamma(one in FALLING, values[one], error, bounds, known, share)
     for at, gamma in enumerate(sweep.gamma):
         place = {"metric": metric, "setting": setting_name({"gamma": float(gamma)})}
         for variable, value in values.items():
@@ -103,22 +105,6 @@ def sweep_records(metric, sweep, errors=False, bounds=(-np.inf, np.inf), rest=No
                 if np.isfinite(one[at])
             ]
     return records
-
-
-def _ends_by_gamma(variable, value, error, bounds, known, share):
-    """Ends (G,) of the intervals of a bound; see `sweep_records`.
-
-    The bound itself only falls, or rises, as Γ does: an end that holds it at one Γ holds it at
-    every Γ from where it is less sure.
-    """
-    least, most = (end if np.isfinite(end) else None for end in bounds)
-    low, high = around((value - known) / share, NORMAL * error / share, (least, most))
-    low, high = (known + share * end for end in (low, high))
-    if variable in ("least", "fewer"):
-        low, high = np.fmin.accumulate(low), np.fmin.accumulate(high)
-    else:
-        low, high = np.fmax.accumulate(low), np.fmax.accumulate(high)
-    return np.fmin(low, value), np.fmax(high, value)
 
 
 def turn_records(conclusion, mean, limit=0.0):
@@ -288,11 +274,12 @@ class TargetRows:
     own: np.ndarray
     labeled_mean: float
     finite: bool = True
+    most: float = np.inf
 
     @property
-    def least(self):
-        """What no mean lies below: 0 of outcomes none of which does."""
-        return 0.0 if self.y.min() >= 0 else -np.inf
+    def bounds(self):
+        """What no mean lies beyond: 0 of outcomes none of which is below, and the largest."""
+        return 0.0 if self.y.min() >= 0 else -np.inf, self.most
 
     def rest(self, headline, hidden):
         """What known outcomes add to the mean, and the share of the rows without one.
@@ -312,7 +299,17 @@ class TargetRows:
         weight = data.weight[where]
         own = np.where(mask[places], data.weight[places] / weight.sum(), 0.0)
         mean = float(np.average(tested.y, weights=tested.design))
-        return cls(where, ~data.labeled[where], weight, places, tested.y, tested.weight, own, mean)
+        return cls(
+            where,
+            ~data.labeled[where],
+            weight,
+            places,
+            tested.y,
+            tested.weight,
+            own,
+            mean,
+            most=tested.most,
+        )
 
     @classmethod
     def elsewhere(cls, data, tested):
@@ -320,7 +317,9 @@ class TargetRows:
         places = np.searchsorted(data.rows, tested.row)
         all_of_them, none = np.ones(len(places), bool), np.zeros(len(places))
         weight, mean = tested.weight, float(np.average(tested.y, weights=tested.design))
-        return cls(places, all_of_them, weight, places, tested.y, weight, none, mean, False)
+        return cls(
+            places, all_of_them, weight, places, tested.y, weight, none, mean, False, tested.most
+        )
 
     def mean(self, p, parts=(1.0, 0.0), slope=1.0, centre=0.0):
         """The `SweptMean` of a quantity, from the chances of all rows of the table."""
@@ -405,7 +404,7 @@ def sensitivity_records(
     """
     if not rows.hidden.any():
         return []
-    metric, bounds = ("swept_rate", SHARE) if binary else ("swept_mean", (rows.least, np.inf))
+    metric, bounds = ("swept_rate", SHARE) if binary else ("swept_mean", rows.bounds)
     mean = rows.mean(met[1] if met else p, centre=centre) if binary else rows.number(p)
     sweep = mean.sweep()
     begun, rest = sweep, None
@@ -680,7 +679,7 @@ def strength_records(
     def span(gammas):
         swept = mean.sweep([1.0, *gammas])
         offset, (known, part) = headline.value - swept.low[0], rows.rest(headline, hidden)
-        bounds = [known + part * end for end in (rows.least, 1.0 if data.binary else np.inf)]
+        bounds = [known + part * end for end in ((0.0, 1.0) if data.binary else rows.bounds)]
         return tuple(np.clip(ends[1:] + offset, *bounds) for ends in (swept.low, swept.high))
 
     share = np.zeros(len(data.labeled))

@@ -47,6 +47,9 @@ FOLDS, FEWER_FOLDS, FEW = 10, 5, (50, 5000)
 #: Fits at most, and how often folds are drawn for them: as long as the rows of all draws are no
 #: more than so many. What a draw adds by chance falls as the rows grow.
 FITS, DRAWN_ROWS = 50, 50_000
+#: Largest values that outcomes may have: of shares, of percentages. One is taken to be there where
+#: this many known outcomes lie within this many standard deviations below it, and none above.
+LARGEST, CLOSE_ROWS, CLOSE = (1.0, 100.0), 10, 0.25
 #: Part of a share below which a difference is rounding.
 ROUNDING = 1e-9
 #: Least labeled rows, and least of each class, to learn from.
@@ -206,6 +209,24 @@ def _drawn(y, labeled, order, binary, time, group, rng):
         fold[rows] = folds(y[rows], binary, time, group[rows], rng, count)
         made.append(fold)
     return made
+
+
+def largest_outcome(y, asked=None):
+    """The largest value that an outcome can have, by known ones (M,); None where there is none.
+
+    `asked` is what a config says: a number, ``none``, or None to find out. A bound is found where
+    known outcomes crowd below it and stop there: a number that only happens to lie below thins out
+    before. Of the values near a point of a smooth density about half lie above it, so that ten of
+    them all below are no chance.
+    """
+    if asked == "none" or y.min() < 0:
+        return None
+    if asked is not None:
+        return float(asked)
+    bound = next((bound for bound in LARGEST if y.max() <= bound), None)
+    if bound is None or (y > bound - CLOSE * np.std(y)).sum() < CLOSE_ROWS:
+        return None
+    return bound
 
 
 def _check_labeled(values, binary, names):
@@ -488,7 +509,7 @@ class OutOfFold:
     """Out-of-fold predictions of several methods on the same M labeled rows, all (M,).
 
     `weight` are weights to the target population, of mean 1, `design` those of the design; `group`
-    is None without groups. `draws` are each method's predictions (R, M) by draw of the folds, in
+    is None without groups; no outcome is above `most`. `draws` are each method's predictions (R, M) by draw of the folds, in
     the order of the files; `folds` (R, M) are those of all of them; `own` is a row's own share of
     all rows of the table. `of_labeled` are weights and shares of all labeled rows.
     """
@@ -504,6 +525,20 @@ class OutOfFold:
     binary: bool
     amounts: bool = False
     of_labeled: tuple = ()
+    most: float = np.inf
+
+    @property
+    def kind(self):
+        """What raw scores go by: whether it is a class, whether amounts, and their largest."""
+        return self.binary, self.amounts, self.most
+
+    @property
+    def bounds(self):
+        """What no mean outcome lies beyond; None where there is no bound."""
+        if self.binary:
+            return 0.0, 1.0
+        least = 0.0 if self.amounts else None
+        return least, float(self.most) if np.isfinite(self.most) else None
 
     def to_hidden(self, target, *, of_labeled=False):
         """Weights to the rows without an outcome that answers are for, (M,); see `own`.
@@ -519,6 +554,22 @@ class OutOfFold:
         beyond = np.maximum(share - own, 0.0)
         beyond[beyond <= ROUNDING * share] = 0.0
         return beyond if beyond.any() else weight
+
+    def about_most(self, asked):
+        """Whether there is a largest outcome, in a sentence, where it is not what `asked` says."""
+        if asked is not None or not self.amounts:
+            return []
+        if np.isfinite(self.most):
+            return [
+                f"No known outcome is above {self.most:g}, and many lie just below: none is taken "
+                "to be above it. Say outcome.most: none if one can be."
+            ]
+        if self.y.max() > 1:
+            return []
+        return [
+            "All known outcomes lie between 0 and 1, which is taken for chance: estimates and "
+            "intervals may be above 1. Say outcome.most: 1 if no outcome can be."
+        ]
 
     @functools.cached_property
     def predictions(self):
@@ -560,6 +611,7 @@ class OutOfFold:
             binary=bool(np.isin(y, (0.0, 1.0)).all()),
             amounts=bool(not np.isin(y, (0.0, 1.0)).all() and y.min() >= 0),
             of_labeled=(weight, design / labels["weight"].sum()),
+            most=float(labels["most"][0]) if "most" in labels else np.inf,
         )
 
 

@@ -47,6 +47,10 @@ OPTIONS_BY_NAME = {
         "negative": NEGATIVE,
         "missing": MISSING,
         "kind": Choice(None, ["class", "number", None], "class, one of two values; number; null to find out."),
+        "most": Option(None,
+            "Largest value that a number from 0 up can have, 1 for a share; none: there is none; null to find out (1 or 100, "
+            "where known values crowd below it and none lies above).",
+            anyOf=[{"type": "number", "exclusiveMinimum": 0}, {"enum": ["none", None]}]),
     },
     "known_class": {
         "column": Text(..., "Column of the table."),
@@ -120,15 +124,22 @@ def reward(frame, population, *, column, low=0.0, high=1.0):
     return values
 
 
-def given(frame, types, *, column, positive=None, negative=None, missing=None, kind=None):
+def given(
+    frame, types, *, column, positive=None, negative=None, missing=None, kind=None, most=None
+):
     """Outcomes as numbers, NaN where blank; whether they are a class; what 0 and 1 stand for.
 
     `positive` is what counts as 1, the other value as 0; by default of a column of two numbers the
     larger one. `negative` and `missing` are as of `told_apart`, `missing` also of numbers; `kind`
-    is class or number, None to find out.
+    is class or number, None to find out. `most` is the largest value that a number can have.
     """
     require(frame, [column], "outcome")
     values, text = frame[column], types.get(column) == "text"
+    if most is not None and (positive is not None or kind == "class"):
+        raise CounterweightError(
+            f"outcome.most is {most}, the largest value of a number, and the outcome {column!r} is "
+            "a class: leave most out."
+        )
     if negative is not None and positive is None:
         raise CounterweightError(
             f"outcome.negative says what of {column!r} is a 0, and nothing says what is a 1: say "
@@ -148,6 +159,7 @@ def given(frame, types, *, column, positive=None, negative=None, missing=None, k
                 f"[{', '.join(map(_shown, codes))}]; if these are numbers, outcome.kind: number."
             )
         if kind == "number" or (kind is None and len(there) > 2):
+            _check_most(column, there, most)
             return numbers, False, ()
         if len(there) > 2:
             raise CounterweightError(
@@ -159,6 +171,22 @@ def given(frame, types, *, column, positive=None, negative=None, missing=None, k
         names = ("no", "yes") if boolean else tuple(f"{value:g}" for value in there)
         return np.where(np.isnan(numbers), np.nan, numbers == there[1]), True, names
     return _class_given(values, types, column, positive, negative, missing, kind)
+
+
+def _check_most(column, there, most):
+    """Refuse a largest value that known outcomes, ascending, are beyond, and one with none below 0."""
+    if most in (None, "none"):
+        return
+    if there[-1] > most:
+        raise CounterweightError(
+            f"outcome.most is {most:g}, and the outcome {column!r} is {_shown(there[-1])} in a row: "
+            "correct one of the two, or leave most out."
+        )
+    if there[0] < 0:
+        raise CounterweightError(
+            f"outcome.most is of numbers from 0 up, and the outcome {column!r} is "
+            f"{_shown(there[0])} in a row: leave most out."
+        )
 
 
 def _class_given(values, types, column, positive, negative, missing, kind):

@@ -13,7 +13,7 @@ which is overfitted gets little, and scores that are too bold are shrunk. The co
 weighted sum of what is left 0: weighted to a target population, the mean of the combined estimates
 is that of the outcomes, as far as the weights are right. Of amounts, numbers from 0 up, the
 constant is a share of their mean, from 0 up, and a factor of all makes the sum 0, so that no
-estimate is below 0.
+estimate is below 0; where they have a largest value, such as a share, none is above it.
 
 Wolpert (1992), *Neural Networks* 5; Breiman (1996), *Machine Learning* 24, for factors from 0 up;
 van der Laan, Polley & Hubbard (2007), *Statistical Applications in Genetics* 6, for a loss of one's
@@ -283,23 +283,26 @@ def most_moved(parts, names, digits=2):
 PART = "part{}_"
 
 
-def scores_of(p, binary, amounts=False):
-    """Raw scores of predictions: log odds of chances, numbers as they are, amounts from 0 up."""
+def scores_of(p, binary, amounts=False, most=np.inf):
+    """Raw scores of predictions: log odds of chances, numbers as they are, amounts from 0 up.
+
+    Amounts are `most` at most.
+    """
     if binary:
         return linear.logit(np.clip(p, EDGE, 1 - EDGE))
-    return np.maximum(p, 0.0) if amounts else np.asarray(p, float)
+    return np.clip(p, 0.0, most) if amounts else np.asarray(p, float)
 
 
-def combined_out_of_fold(scores, y, weight, fold, binary, amounts=False):
+def combined_out_of_fold(scores, y, weight, fold, binary, amounts=False, most=np.inf):
     """Combined predictions (M,) of rows by factors that were fitted to the other folds, `fold`."""
     made = np.empty(len(y))
     for number in np.unique(fold):
         held = fold == number
-        told = scores[~held], y[~held], weight[~held], binary, 1, amounts
+        told = scores[~held], y[~held], weight[~held], binary, 1, amounts, most
         some = weight[~held] @ y[~held] > 0 if binary or amounts else weight[~held].sum() > 0
         factors, constant = fitted_factors(*told) if some else (1 / scores.shape[1], 0.0)
         made[held] = (scores[held] * factors).sum(axis=1) + constant
-    return expit(made) if binary else made
+    return expit(made) if binary else np.minimum(made, most)
 
 
 def write_stacked(job, tested):
@@ -309,12 +312,12 @@ def write_stacked(job, tested):
     draws of the folds, weighted to the rows without an outcome that answers are for; a row's
     prediction is combined by factors of the other folds of its draw.
     """
-    kind = tested.binary, tested.amounts
+    kind = tested.kind
     scores = scores_of(np.stack(tested.draws, axis=-1), *kind)
     draws, rows, parts = scores.shape
     weight = tested.to_hidden(job.given["target"])
     told = np.tile(tested.y, draws), np.tile(weight / weight.sum() * rows, draws), tested.binary
-    factors, constant = fitted_factors(scores.reshape(-1, parts), *told, draws, tested.amounts)
+    factors, constant = fitted_factors(scores.reshape(-1, parts), *told, draws, *kind[1:])
     for part, factor in zip(job.given["parts"], factors, strict=True):
         job.log.info("%s: factor %.3f", part, factor)
     tables = []
@@ -350,33 +353,34 @@ class CombinedModel:
     constant : float
     amounts : bool
         Whether what each part expects counts from 0 up.
+    most : float
+        The largest value that an amount can have.
     """
 
-    def __init__(self, parts, factors, constant, amounts=False):
+    def __init__(self, parts, factors, constant, amounts=False, most=np.inf):
         if len(parts) != len(factors):
             raise CounterweightError(
                 f"{len(parts)} models have {len(factors)} factors: delete the results of the study "
                 "and run again."
             )
         self.parts, self.factors, self.constant = parts, np.asarray(factors, float), constant
-        self.amounts = amounts
+        self.amounts, self.most = amounts, most
 
     def level_of(self, rows, y, weight):
         """Factor and constant of scores whose weighted mean over rows (M,) is that of outcomes."""
         score = self.score(rows)
         if self.amounts:
-            return linear.factor_to(score, y, weight), 0.0
+            return linear.factor_to(score, y, weight, self.most), 0.0
         return 1.0, linear.centred(score, y, weight, self.binary)
 
     def move_to(self, mean, rows, weight):
         """Move what is expected of rows, so that its weighted mean is this one, of a number."""
-        now = np.average(self.score(rows), weights=weight)
+        score = self.score(rows)
         if self.amounts:
-            self.factors, self.constant = (
-                part * (mean / now) for part in (self.factors, self.constant)
-            )
+            factor = linear.factor_to(score, np.full(len(score), mean), weight, self.most)
+            self.factors, self.constant = self.factors * factor, self.constant * factor
         else:
-            self.constant += mean - now
+            self.constant += mean - np.average(score, weights=weight)
 
     @property
     def binary(self):
@@ -396,11 +400,11 @@ class CombinedModel:
         return made
 
     def _own(self, score):
-        return np.maximum(score, 0.0) if self.amounts else score
+        return np.clip(score, 0.0, self.most) if self.amounts else score
 
     def answers(self, score):
         """The chance of 1, or the expected number, of raw scores."""
-        return expit(score) if self.binary else score
+        return expit(score) if self.binary else np.minimum(score, self.most)
 
     def predict(self, rows):
         """The chance of 1, or the expected number, (n,)."""
@@ -433,6 +437,7 @@ class CombinedModel:
         """Fitted numbers by name."""
         made = {"factors": self.factors, "constant": float(self.constant)}
         made |= {"amounts": 1.0} if self.amounts else {}
+        made |= {"most": self.most} if np.isfinite(self.most) else {}
         for at, part in enumerate(self.parts):
             made |= {PART.format(at) + name: v for name, v in part.to_arrays().items()}
         return made
@@ -446,7 +451,9 @@ class CombinedModel:
             own = {k.removeprefix(start): v for k, v in arrays.items() if k.startswith(start)}
             parts.append(EncodedModel.from_arrays(name, options, target, own, binary))
         told = np.ravel(arrays["factors"]), float(arrays["constant"])
-        return cls(parts, *told, bool(arrays.get("amounts", 0.0)))
+        return cls(
+            parts, *told, bool(arrays.get("amounts", 0.0)), float(arrays.get("most", np.inf))
+        )
 
 
 class InTime:

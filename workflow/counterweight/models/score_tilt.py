@@ -25,7 +25,7 @@ NEAREST = 1e-6
 #: Numbers of a tilt, in a saved model.
 NUMBERS = ("delta", "slope", "constant", "error")
 #: Those of one that was fitted to labels bought.
-FITTED = ("steep", "steep_error", "both", "odds", "least")
+FITTED = ("steep", "steep_error", "both", "odds", "least", "most")
 #: Share of the gap of feature means that an estimated tilt may leave, and the p-value below which
 #: what it leaves is no chance.
 MOST_LEFT, CHANCE = 1 / 3, 0.001
@@ -43,7 +43,7 @@ class ScoreTilt:
 
     Where labels were bought among rows without an outcome, the tilt is fitted to them, with a slope
     `steep` of its own: their log odds are ``delta + steep logit p1``, or with `odds` 0 (an outcome
-    that is a number) ``delta + steep p1`` itself, from `least` up. `steep_error` is the standard
+    that is a number) ``delta + steep p1`` itself, from `least` to `most`. `steep_error` is the standard
     error of that slope, `both` the covariance of the two.
     """
 
@@ -57,6 +57,7 @@ class ScoreTilt:
     both: float = 0.0
     odds: float = 1.0
     least: float = -1e300
+    most: float = 1e300
 
     def calibrated(self, p):
         """Chances as among labeled rows, (n,)."""
@@ -111,7 +112,7 @@ class ScoreTilt:
         made = [middle, low, high]
         if self.odds:
             return [expit(value) for value in made]
-        return [np.maximum(value, self.least) for value in made]
+        return [np.clip(value, self.least, self.most) for value in made]
 
     def to_arrays(self):
         """Fitted numbers by name."""

@@ -404,18 +404,26 @@ def left_out_amounts(X, y, weight, penalties):
     return np.array(losses)
 
 
-#: What holds the factors near equal shares of 1: as much as so many rows would say.
-PRIOR_ROWS = 2.0
+#: What holds the factors near equal shares of 1: as much as so many rows would say. Of amounts
+#: without a largest more rows, since a few of them say most.
+PRIOR_ROWS, AMOUNT_ROWS = 2.0, 30.0
+#: Share of the mean amount below which what is expected of a row counts as this.
+LEAST_EXPECTED = 0.3
 #: Chances are kept this far from 0 and 1, so that their log odds are numbers.
 EDGE = 1e-12
 
 
-def fitted_factors(scores, y, weight, binary, copies=1, amounts=False):
+def fitted_factors(scores, y, weight, binary, copies=1, amounts=False, most=np.inf):
     """Factors (K,) from 0 up and the constant of raw scores (M, K) with the least weighted loss.
 
     The log loss of a class, the squared error of a number; near equal factors of sum 1 by
     `PRIOR_ROWS`, times the `copies` of each row among the M. The constant is free, so that weighted
     residuals sum to 0; of `amounts` it is from 0 up, and a factor of all does that.
+
+    Amounts differ the more, the larger they are: their errors are squared in units of what the
+    scores expect on average (generalised least squares with a constant coefficient of variation;
+    McCullagh & Nelder 1989, chapter 8), so that a few large ones do not choose the factors, and
+    `AMOUNT_ROWS` hold these. Where they have a largest, `most`, squares are plain.
     """
     from scipy.optimize import lsq_linear, minimize
     from scipy.special import expit
@@ -423,13 +431,17 @@ def fitted_factors(scores, y, weight, binary, copies=1, amounts=False):
     parts = scores.shape[1]
     prior, weight, held_by = 1.0 / parts, weight / weight.mean(), PRIOR_ROWS * copies
     if amounts:
-        middle = np.average(y, weights=weight)
-        columns, root = np.column_stack([scores, np.full(len(y), middle)]), np.sqrt(weight)
-        size = np.sqrt(np.average((y - middle) ** 2, weights=weight)) or 1.0
+        middle, own = np.average(y, weights=weight), weight
+        if np.isinf(most) and middle > 0:
+            expected = np.maximum(scores.mean(axis=1), LEAST_EXPECTED * middle)
+            own, held_by = weight / np.square(expected / middle), AMOUNT_ROWS * copies
+            own = own / own.mean()
+        columns, root = np.column_stack([scores, np.full(len(y), middle)]), np.sqrt(own)
+        size = np.sqrt(np.average((y - middle) ** 2, weights=own)) or 1.0
         held = np.sqrt(held_by) * size * np.eye(parts, parts + 1)
         to = np.r_[root * y, held @ np.full(parts + 1, prior)]
         found = lsq_linear(np.vstack([root[:, None] * columns, held]), to, bounds=(0, np.inf)).x
-        found *= factor_to(columns @ found, y, weight)
+        found *= factor_to(columns @ found, y, weight, most)
         return found[:-1], float(found[-1] * middle)
     if not binary:
         share = weight / weight.sum()
@@ -453,10 +465,20 @@ def fitted_factors(scores, y, weight, binary, copies=1, amounts=False):
     return found[:-1], centred(scores @ found[:-1], y, weight, binary)
 
 
-def factor_to(score, y, weight):
-    """The factor that makes the weighted residuals of what is expected of amounts (M,) sum to 0."""
-    total = weight @ score
-    return float(weight @ y / total) if total > 0 else 1.0
+def factor_to(score, y, weight, most=np.inf):
+    """The factor that makes the weighted residuals of what is expected of amounts (M,) sum to 0.
+
+    What is expected is a score times the factor, and `most` at most.
+    """
+    total, wanted = weight @ score, weight @ y
+    factor = float(wanted / total) if total > 0 else 1.0
+    while (at := factor * score > most).any() and (rest := weight[~at] @ score[~at]) > 0:
+        # Those at the most stay there: what they lose goes to the others.
+        more = float((wanted - most * weight[at].sum()) / rest)
+        if not more > factor * (1 + 1e-12):
+            break
+        factor = more
+    return factor
 
 
 def centred(score, y, weight, binary):

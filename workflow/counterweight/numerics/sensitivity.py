@@ -28,6 +28,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers, checked_weights
+from counterweight.numerics.estimate import around
 from counterweight.numerics.tilt import moved_chances, odds_factors
 
 #: Values of Γ that curves are drawn at, and the largest that is looked at.
@@ -38,6 +39,8 @@ TWICE = 2.0
 #: Odds of rows without an outcome over those that are foretold, up or down, that the range of a
 #: half-width goes over: who has an outcome may go by the outcome, and no label says so yet.
 SPAN = 3.0
+#: 97.5 % quantile of the normal law.
+NORMAL = 1.959964
 #: What a column is called that is as strong as the strongest is of either factor.
 EITHER = "the strongest of either"
 
@@ -95,7 +98,7 @@ class Sweep:
     low_error: np.ndarray
     high_error: np.ndarray
 
-    def widened(self, errors=1.959964):
+    def widened(self, errors=NORMAL):
         """Bounds, moved outwards by so many standard errors."""
         return self.low - errors * self.low_error, self.high + errors * self.high_error
 
@@ -376,6 +379,20 @@ class SweptNumber:
             errors.append(np.sqrt(rows + np.square(parts).sum(axis=1)))
         nothing = np.full(len(ends[0]), np.nan)
         return Sweep(np.asarray(gammas, float), *ends, nothing, nothing, *errors)
+
+
+def ends_by_gamma(falls, value, error, bounds, known, share):
+    """Ends (G,) of 95 % intervals of a bound of a mean, `value` with its `error` (G,), by Γ.
+
+    Known outcomes make `known` of it, and hidden ones, which are `share` of all, lie within
+    `bounds`: their ends are on a scale on which they stay there. The bound only `falls` as Γ grows,
+    or only rises: an end that holds it at one Γ holds it at each from where it is less sure.
+    """
+    least, most = (end if np.isfinite(end) else None for end in bounds)
+    low, high = around((value - known) / share, NORMAL * error / share, (least, most))
+    turned = np.fmin.accumulate if falls else np.fmax.accumulate
+    low, high = (turned(known + share * end) for end in (low, high))
+    return np.fmin(low, value), np.fmax(high, value)
 
 
 def turns_at(margin, most=MOST):

@@ -550,8 +550,8 @@ def flagged(table):
 
 
 def is_share(table):
-    """Whether estimates are chances: answers of two classes have decisions."""
-    return "decision" in table or table["estimate"].between(0, 1).all()
+    """Whether estimates are chances: answers of two classes have decisions, numbers just ends."""
+    return "decision" in table or ("low" not in table and table["estimate"].between(0, 1).all())
 
 
 def _estimates(table):

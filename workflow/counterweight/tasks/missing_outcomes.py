@@ -318,8 +318,15 @@ def plan_label(plan, study, at):
 
 
 def label(job):
+    import numpy as np
+
     from counterweight.labeling.columns import features_of, recorded_columns, types_of
-    from counterweight.labeling.missing_outcomes import LABELS, describe_blanks, label_blanks
+    from counterweight.labeling.missing_outcomes import (
+        LABELS,
+        describe_blanks,
+        label_blanks,
+        largest_outcome,
+    )
     from counterweight.tables.parquet import read_table, write_table
     from counterweight.tables.study_data import generator
 
@@ -341,8 +348,12 @@ def label(job):
             "{table: people.csv}), or give the table with the rows that have none."
         )
     write_table(job.output.features, features)
-    drawn = tuple((name, "int16") for name in labels if name.startswith("fold_"))
-    write_table(job.output.labels, labels, LABELS + drawn)
+    told = tuple((name, "int16") for name in labels if name.startswith("fold_"))
+    asked, known = given["outcome"]["options"]["most"], labels["y"][labels["selected"] == 1]
+    if not binary and (most := largest_outcome(known, asked)) is not None:
+        labels["most"], told = np.full(len(labels["y"]), most), (*told, ("most", "float64"))
+        job.log.info("No outcome is taken to be above %g.", most)
+    write_table(job.output.labels, labels, LABELS + told)
     write_table(job.output.truth, truth)
     records = describe_blanks(labels, truth, binary)
     sizes = {record["metric"]: record["value"] for record in records}

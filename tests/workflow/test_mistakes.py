@@ -328,6 +328,10 @@ MISTAKES = {
     "a class of numbers": (
         own("outcome: {column: y, kind: number, positive: 1}"), "leave one of them out"
     ),
+    "the largest of a class": (
+        own('outcome: {column: y, most: 1}, promises: ["error(everyone) <= 0.5"]'),
+        "is one of two values: leave most out",
+    ),
     # Labels to buy.
     "labels without an id": (own("outcome: y, collect: {budget: 20}"), "needs the key id"),
     "no amount of labels": (bought("by: a"), "by budget (how many labels"),

@@ -164,7 +164,7 @@ def test_two_runs_give_the_same_bytes(tmp_path):
 def test_what_is_combined_is_told_with_shares(study):
     _, own, _ = study
     saved = load(own.at.folder)
-    assert "5 draws of the folds" in saved.facts["why"][-1]
+    assert "5 draws of the folds" in saved.facts["why"][0]
     assert sum(share for _, share in saved.facts["parts"]) == pytest.approx(1)
     assert len(saved.facts["parts"]) == 4 and saved.facts["model"] == "stacked"
 

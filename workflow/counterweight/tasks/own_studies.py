@@ -169,6 +169,11 @@ def chances(entry):
 
 def _known_class(outcome):
     """The outcome rule of two classes, some of which may be missing."""
+    if "most" in outcome:
+        raise CounterweightError(
+            "outcome.most is the largest value of a number, and this outcome is one of two values: "
+            "leave most out."
+        )
     told = {"rule": "known_class", "column": outcome["column"], "value": outcome.get("positive")}
     return told | {key: outcome[key] for key in ("negative", "missing") if key in outcome}
 

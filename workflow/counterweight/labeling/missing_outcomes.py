@@ -509,9 +509,10 @@ class OutOfFold:
     """Out-of-fold predictions of several methods on the same M labeled rows, all (M,).
 
     `weight` are weights to the target population, of mean 1, `design` those of the design; `group`
-    is None without groups; no outcome is above `most`. `draws` are each method's predictions (R, M) by draw of the folds, in
-    the order of the files; `folds` (R, M) are those of all of them; `own` is a row's own share of
-    all rows of the table. `of_labeled` are weights and shares of all labeled rows.
+    is None without groups; no outcome is above `most`. `draws` are each method's predictions (R, M)
+    by draw of the folds, in the order of the files; `folds` (R, M) are those of all of them; `own`
+    is a row's own share of all rows of the table. `of_labeled` are weights and shares of all
+    labeled rows.
     """
 
     row: np.ndarray

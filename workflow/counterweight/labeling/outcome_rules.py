@@ -174,13 +174,13 @@ def given(
 
 
 def _check_most(column, there, most):
-    """Refuse a largest value that known outcomes, ascending, are beyond, and one with none below 0."""
+    """Refuse a largest value where known outcomes, ascending, are above it or below 0."""
     if most in (None, "none"):
         return
     if there[-1] > most:
         raise CounterweightError(
-            f"outcome.most is {most:g}, and the outcome {column!r} is {_shown(there[-1])} in a row: "
-            "correct one of the two, or leave most out."
+            f"outcome.most is {most:g}, and the outcome {column!r} is {_shown(there[-1])} in a "
+            "row: correct one of the two, or leave most out."
         )
     if there[0] < 0:
         raise CounterweightError(

@@ -43,8 +43,8 @@ class ScoreTilt:
 
     Where labels were bought among rows without an outcome, the tilt is fitted to them, with a slope
     `steep` of its own: their log odds are ``delta + steep logit p1``, or with `odds` 0 (an outcome
-    that is a number) ``delta + steep p1`` itself, from `least` to `most`. `steep_error` is the standard
-    error of that slope, `both` the covariance of the two.
+    that is a number) ``delta + steep p1`` itself, from `least` to `most`. `steep_error` is the
+    standard error of that slope, `both` the covariance of the two.
     """
 
     delta: float

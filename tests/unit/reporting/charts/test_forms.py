@@ -303,6 +303,8 @@ def test_marks_show_their_values_on_hover():
         "way, at 1: 3.00",
         "way, at 2: 4.00 [3.50, 4.50]",
     ]
+    # On the bar, not on the first mark of the legend behind it.
+    assert re.search(r"<path [^>]*><title>row 0, size", text)
     assert "told-" not in text
 
 

@@ -6,10 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import report_offers as offers
+from counterweight.reporting.charts import forms
 from counterweight.reporting.charts.forms import Look
 from counterweight.reporting.charts.offers_figures import (
+    _bars_of,
     _curve,
     _ellipse,
+    _heads,
+    _map_of_means,
     choice_model,
     past_offers,
 )
@@ -75,10 +79,45 @@ def test_a_method_without_segments_that_is_used_is_what_is_drawn(made, tmp_path)
     table.assign(offer=few).to_parquet(tmp_path / "offers.parquet")
     said = draw("curves", StudyNumbers("natural_park", study.plan, study.metrics, tmp_path)).points
     assert said[said["series"] == "predicted"]["at"].unique().tolist() == sorted(few.unique())
+    table.assign(offer=few, best_offer=few).to_parquet(tmp_path / "offers.parquet")
+    drawing = draw("curves", StudyNumbers("natural_park", study.plan, study.metrics, tmp_path))
+    bars = drawing.points[drawing.points["series"] == "best offers"]
+    assert bars["at"].tolist() == sorted(few.unique())
+    assert bars["value"].tolist() == few.value_counts().sort_index().tolist()
+    most = few.value_counts()
+    assert f"the commonest best offer is {most.index[0]:g}" in drawing.title
+    assert f"({100 * most.iloc[0] / len(few):.0f} % of the people)" in drawing.title
     # Where segments are used, they are drawn as before.
     given = given.assign(part="predictive_choice", setting="soft")
     study = StudyNumbers("natural_park", plan, pd.concat([metrics, given]), tmp_path)
     assert "best offers" not in {*draw("curves", study).points["series"]}
+
+
+def test_a_bar_of_an_offer_at_an_end_of_the_range_is_drawn_in_full():
+    scale = SimpleNamespace(low=0.0, high=20.0)
+    at, heights, width = _bars_of(np.array([0.0, 0.0, 20.0, 15.0]), scale)
+    assert at.tolist() == [0, 15, 20] and heights.tolist() == [2, 1, 1]
+    assert width == pytest.approx(0.9)
+    at, heights, width = _bars_of(np.linspace(0, 20, 41), scale)
+    assert len(at) == 20 and heights.sum() == 41 and width == pytest.approx(0.9)
+
+
+def test_long_names_of_a_map_keep_its_rows_apart_and_name_levels_in_full():
+    """The figure grows by its steep names; on a telephone fewer features have room."""
+    question = "how did you hear of us (please choose the one that fits best)"
+    short = [f"x{k}" for k in range(12)]
+    long = [f"{question}={word}" for word in ("a friend", "newspaper advertisement")] + short[2:]
+    means = np.arange(60.0).reshape(5, 12)
+    heads = _heads(long)
+    assert heads[0].endswith("…=a friend") and heads[1].endswith("…=newspaper advertisement")
+    assert heads[2:] == short[2:] and all(head.startswith("how di") for head in heads[:2])
+    rows = ["offers 1 to 2"] * 5
+    drawn = [_map_of_means(rows, names, means, means, -means[0], "") for names in (short, long)]
+    plain, grown = (canvas.figure.get_figheight() for canvas in drawn)
+    assert grown - plain == pytest.approx(0.07 * max(map(len, heads)))
+    with forms.narrow():
+        (panel,) = _map_of_means(rows, long, means, means, -means[0], "").all
+    assert len(panel.ax.get_xticks()) == 5 and len(drawn[1].all[0].ax.get_xticks()) == 10
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9])

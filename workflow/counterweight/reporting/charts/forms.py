@@ -144,7 +144,7 @@ def _with_values(text, told):
     """An SVG text in which marks show their values on hover: `told` has the texts of each part."""
     for k, words in enumerate(told):
         before, _, after = text.partition(f'<g id="{_TOLD}{k}">')
-        marks = re.findall(r"<use [^>]*/>", after.split(f'<g id="{_TOLD}', 1)[0])[: len(words)]
+        marks = re.findall(r"<use [^>]*/>", after.split("</g>", 1)[0])[: len(words)]
         kind, said = ("use", iter(words)) if len(marks) == len(words) else ("path", iter(words[:1]))
 
         def with_title(mark, kind=kind, said=said):
@@ -357,7 +357,6 @@ class Canvas:
     def rows(self, labels, panels=None):
         """Name the rows of panels, from the top: beside them, above each one if narrow."""
         panels = panels or self.all
-        # Beside the panels stand the labels; above each other the panels have all the width.
         each = page_width() if is_narrow() else (page_width() - BESIDE) / len(panels)
         for panel in panels:
             panel.items = labels
@@ -570,7 +569,7 @@ class Panel:
     def cells(self, rows, columns, values, strengths, texts, above=True):
         """Numbers over colours: blue for positive strengths (at most 1), orange for negative ones.
 
-        The names of the columns stand above, or slanted below.
+        The names of the columns stand above (steep ones make the figure taller), or slanted below.
         """
         steps = np.round(8 * np.clip(np.nan_to_num(strengths), -1, 1)).astype(int)
         corners = 0.5 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)])
@@ -584,7 +583,6 @@ class Panel:
             self.note(columns[c], value, rows[r])
             self.ax.text(c, r, texts[r][c], **middle)
         self.ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
-        # In the narrow form names of rows leave panels above and below most of the width.
         names = [_wrapped(one, 1.3) for one in rows] if is_narrow() else rows
         self.ax.set_yticks(range(len(rows)), names)
         room = (page_width() - 0.09 * max(map(len, rows))) / len(columns) / _LETTER
@@ -594,6 +592,8 @@ class Panel:
         self.ax.set_xticks(range(len(columns)), columns, **names)
         if above:
             self.ax.xaxis.tick_top()
+            taller = 0.07 * max(map(len, columns)) * steep
+            self.canvas.figure.set_figheight(self.canvas.figure.get_figheight() + taller)
         self.ax.tick_params(length=0)
         self.ax.grid(visible=False)
         self.ax.spines[:].set_visible(False)

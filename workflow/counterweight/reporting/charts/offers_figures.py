@@ -7,7 +7,7 @@ from counterweight.labeling.offered import OfferScale, offer_range
 from counterweight.models.choice.offer_model import acceptance, optimal_offer
 from counterweight.models.choice.segment_model import Features
 from counterweight.reporting.charts import forms
-from counterweight.reporting.wording import told_apart
+from counterweight.reporting.wording import count, shortened
 
 #: Text under each figure.
 CAPTION_BY_NAME = {
@@ -53,7 +53,7 @@ READS_BY_NAME = {
 }
 
 
-_BINS, _GROUPS, _FEATURES, _LEAST = 10, 5, 10, 20
+_BINS, _GROUPS, _FEATURES, _FEW, _LEAST = 10, 5, 10, 5, 20
 _DONE = forms.SERIES[1]
 
 
@@ -106,19 +106,33 @@ def curves_of(study, told):
             look = look._replace(marker="o", dash="none" if answered else "-")
             panel.line(name, zip(at, mean, *ends, strict=True), look)
     best = told["@best_offer"].to_numpy(float)
-    heights, edges = np.histogram(best, bins=20, range=(scale.low, scale.high))
-    width = 0.9 * np.diff(edges)[0]
-    below.bars("best offers", (edges[1:] + edges[:-1]) / 2, heights, forms.MAIN.colour, width)
-    above.ax.set(ylim=(0, 1.02), xlim=(scale.low, scale.high))
-    places = forms.places_for([scale.high - scale.low], 2, 3)
-    span = forms.span(np.quantile(best, [0.1, 0.9]), places, x.partition(", ")[2])
-    title = f"{study.label(study.delivered[0])} is used: most best offers are {span}"
+    (at, heights, width), unit = _bars_of(best, scale), x.partition(", ")[2]
+    below.bars("best offers", at, heights, forms.MAIN.colour, width)
+    over = max(scale.low + width / 2 - at[0], at[-1] + width / 2 - scale.high, 0.0)
+    above.ax.set(ylim=(0, 1.02), xlim=(scale.low - over, scale.high + over))
+    if len(levels := np.unique(best)) <= _BINS:
+        most = int(np.argmax(heights))
+        told = f"the commonest best offer is {forms.joined_words([f'{levels[most]:g}', unit])}"
+        told += f" ({100 * heights[most] / len(best):.0f} % of the people)"
+    else:
+        places = forms.places_for([scale.high - scale.low], 2, 3)
+        told = f"most best offers are {forms.span(np.quantile(best, [0.1, 0.9]), places, unit)}"
+    title = f"{study.label(study.delivered[0])} is used: {told}"
     caption = (
         "What was accepted and earned by past offer, as the method predicts and as people answered "
         "(with 95 % intervals); below, the best offers."
     )
     alt = "Acceptance and revenue by past offer, and the best offers"
     return canvas.drawing(title, alt, caption)
+
+
+def _bars_of(best, scale):
+    """Where bars of best offers stand, how high, and their width: few offers have one each."""
+    levels, counts = np.unique(best, return_counts=True)
+    if len(levels) > _BINS:
+        counts, edges = np.histogram(best, bins=20, range=(scale.low, scale.high))
+        levels = (edges[1:] + edges[:-1]) / 2
+    return levels, counts, 0.9 * np.diff(levels).min(initial=(scale.high - scale.low) / 20)
 
 
 def profiles_of(study, told):
@@ -133,8 +147,8 @@ def profiles_of(study, told):
     tells = np.sqrt((away**2).mean(axis=0))
     places = forms.places_for([np.abs(best).max()], 1)
     labels = [f"offers {forms.span(best[own], places)}" for own in fifths]
-    hidden = max(len(names) - _FEATURES, 0)
-    text = f"Not shown: {hidden} features that tell less" if hidden else ""
+    hidden = max(len(names) - _shown(), 0)
+    text = f"Not shown: {count(hidden, 'feature')} telling less" if hidden else ""
     canvas = _map_of_means(labels, names, means, away, tells, text)
     title = f"Best offers differ most by {names[int(np.argmax(tells))].replace('_', ' ')}"
     if best.min() == best.max():
@@ -148,12 +162,31 @@ def profiles_of(study, told):
     return canvas.drawing(title, alt, caption)
 
 
+def _shown():
+    """Most features of a map of means: on a telephone as many as have room for their numbers."""
+    return _FEW if forms.is_narrow() else _FEATURES
+
+
+def _heads(names, most=24):
+    """Names of columns as there is room; of a category's level, the level in full if it can be."""
+    parts = [name.rpartition("=") for name in names]
+    levels = [shortened(level, most, 12) for _, _, level in parts]
+    short = [
+        f"{column[: max(most - len(level) - 2, 6)].rstrip()}…={level}"
+        if equals and len(name) > most
+        else shortened(name, most, 10)
+        for name, (column, equals, _), level in zip(names, parts, levels, strict=True)
+    ]
+    twice = {one for one in short if short.count(one) > 1}
+    return [n if one in twice else one for n, one in zip(names, short, strict=True)]
+
+
 def _map_of_means(labels, names, means, away, tells, text):
     """Groups by features; of many features those that tell groups apart the most."""
-    columns = np.sort(np.argsort(-tells, kind="stable")[:_FEATURES])
+    columns = np.sort(np.argsort(-tells, kind="stable")[: _shown()])
     digits = {j: forms.places_for([np.abs(means[:, j]).max()], 0) for j in columns}
     texts = [[forms.number(row[j], digits[j]) for j in columns] for row in means]
-    heads = told_apart([names[j].replace("_", " ") for j in columns], 24)
+    heads = _heads([names[j].replace("_", " ") for j in columns])
     canvas = forms.Canvas([""], 0.5 + 0.27 * len(means), text)
     canvas.all[0].cells(labels, heads, means[:, columns], away[:, columns] / 2, texts)
     return canvas
@@ -449,8 +482,9 @@ def draw_profiles(study):
     labels = [
         f"{100 * weights[j]:.0f} %,{between}best {forms.number(best[j], places)}" for j in order
     ]
-    hidden = (len(weights) - len(order), max(len(names) - _FEATURES, 0))
-    text = f"Not shown: {hidden[0]} smaller segments, {hidden[1]} features that tell less"
+    hidden = (len(weights) - len(order), max(len(names) - _shown(), 0))
+    few, less = count(hidden[0], "smaller segment"), count(hidden[1], "feature")
+    text = f"Not shown: {few}, {less} telling less"
     text = text if any(hidden) else ""
     canvas = _map_of_means(labels, names, means[order], away[order], tells, text)
     title = f"Segments differ most in {names[int(np.argmax(tells))].replace('_', ' ')}"

@@ -87,6 +87,9 @@ def test_a_method_without_segments_that_is_used_is_what_is_drawn(made, tmp_path)
     most = few.value_counts()
     assert f"the commonest best offer is {most.index[0]:g}" in drawing.title
     assert f"({100 * most.iloc[0] / len(few):.0f} % of the people)" in drawing.title
+    table.assign(offer=few, best_offer=10.0).to_parquet(tmp_path / "offers.parquet")
+    drawing = draw("curves", StudyNumbers("natural_park", study.plan, study.metrics, tmp_path))
+    assert "everybody's best offer is 10" in drawing.title
     # Where segments are used, they are drawn as before.
     given = given.assign(part="predictive_choice", setting="soft")
     study = StudyNumbers("natural_park", plan, pd.concat([metrics, given]), tmp_path)

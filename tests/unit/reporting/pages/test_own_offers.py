@@ -102,7 +102,12 @@ def test_claims_are_lowered_and_have_an_interval_by_draws(tmp_path):
     (text,) = page.optimism(known)
     assert "is 4.000 on average, and 0.25 of it" in text and text.endswith("offers bring.")
     known.rows = numbers(*ends, ("expected_rough", 1.0, "")).rows
-    assert "is boosting, and what its offers bring is rough" in [*page.optimism(known)][1]
+    said = [*page.optimism(known)][1]
+    assert "is boosting, and what its offers bring is rough" in said and "at random first" in said
+    drawn = ("expected_rough", 1.0, ""), ("offers_random", 1.0, "")
+    known.rows = numbers(*ends, *drawn).rows
+    assert [*page.optimism(known)][1].endswith("nothing taken off.")
+    known.rows = numbers(*ends, ("expected_rough", 1.0, "")).rows
     within = [("allotted_revenue_low", 2.0, ""), ("allotted_revenue_high", 4.0, "")]
     known.rows = numbers(*ends, *within, ("allotted_revenue", 3.0, "")).rows
     sentence, cards = page.in_total(known)

@@ -112,8 +112,10 @@ def curves_of(study, told):
     above.ax.set(ylim=(0, 1.02), xlim=(scale.low - over, scale.high + over))
     if len(levels := np.unique(best)) <= _BINS:
         most = int(np.argmax(heights))
-        told = f"the commonest best offer is {forms.joined_words([f'{levels[most]:g}', unit])}"
-        told += f" ({100 * heights[most] / len(best):.0f} % of the people)"
+        which = "the commonest best offer" if len(levels) > 1 else "everybody's best offer"
+        told = f"{which} is {forms.joined_words([f'{levels[most]:g}', unit])}"
+        if len(levels) > 1:
+            told += f" ({100 * heights[most] / len(best):.0f} % of the people)"
     else:
         places = forms.places_for([scale.high - scale.low], 2, 3)
         told = f"most best offers are {forms.span(np.quantile(best, [0.1, 0.9]), places, unit)}"

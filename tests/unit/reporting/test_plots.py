@@ -180,7 +180,17 @@ def test_groups_stand_where_they_are_among_the_accepted():
         [70, 100 * 0.475 / 0.75, 30, 100 * 0.275 / 0.75]
     )
     assert [x for _, x in dots(ax, "|")] == [50, 50]
-    assert ax.get_title(loc="left") == "75 % are accepted" and rows(ax) == ["a", "b"]
+    assert ax.get_title(loc="left") == "75 % of rows of the fit are accepted"
+    assert rows(ax) == ["a", "b"] and ax.get_xlabel() == "% of the rows of the fit"
+    # Rows that did not fit it are told of where there are any, as on the page.
+    held = {("share_before", "value", 0): 0.68, ("share_before", "value", 1): 0.32}
+    held |= {("share_after", "value", 0): 0.66, ("share_after", "value", 1): 0.34}
+    held |= {("acceptance_rate", "value", -1): 0.72, ("disclosivity", "value", -1): 0.231}
+    told = Told(**vars(saved) | {"held": held})
+    ax = plots.accepted_shares(told)
+    assert [x for _, x in dots(ax, "o")] == pytest.approx([68, 66, 32, 34])
+    assert ax.get_title(loc="left") == "72 % of held-out rows are accepted"
+    assert ", 0.231 on held-out rows" in plots.leaf_shifts(told).get_title(loc="left")
     ax = plots.leaf_shifts(saved, 0.15)
     assert [x for _, x in dots(ax, "o")] == pytest.approx([0.2, -0.2, -0.2, 0.2])
     assert [line.get_xdata()[0] for line in ax.lines if len(line.get_xdata()) == 2] == [-0.15, 0.15]

@@ -404,10 +404,13 @@ def price_revenue(
 def accepted_shares(saved: object, *, ax: Axes | None = None) -> Axes:
     """Shares of groups among all, among those whom a filter accepts, and what it aims at.
 
+    Of the rows that did not fit it, as its page and card; of those of the fit, on which they are
+    further apart than among new people, only where it tells no others, and the axis says so.
+
     Parameters
     ----------
     saved : SavedFilter
-        With ``groups``, ``base``, ``target``, ``mass``, ``acceptance`` and ``shares``.
+        With ``groups``, ``base``, ``target``, ``mass``, ``acceptance``, ``shares`` and ``held``.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -430,11 +433,19 @@ def accepted_shares(saved: object, *, ax: Axes | None = None) -> Axes:
     taken = saved.mass * saved.acceptance
     if not taken.sum() > 0:
         raise CounterweightError("The filter accepts nobody, so that no share can be drawn.")
-    among = taken @ saved.shares / taken.sum()
-    with _Drawn(
-        ax, f"{100 * taken.sum():.3g} % are accepted", "% of the people", rows=saved.groups
-    ) as panel:
-        for row, (base, made, aim) in enumerate(zip(saved.base, among, saved.target, strict=True)):
+    rate, whose, shares = taken.sum(), "rows of the fit", [saved.base, taken @ saved.shares]
+    shares[1] = shares[1] / rate
+    if held := getattr(saved, "held", {}):
+        # Of groups that may not be told there are none.
+        told = [
+            [held.get((name, "value", k), np.nan) for k in range(len(saved.groups))]
+            for name in ("share_before", "share_after")
+        ]
+        if np.isfinite(told).any():
+            rate, whose, shares = held["acceptance_rate", "value", -1], "held-out rows", told
+    title = f"{100 * rate:.3g} % of {whose} are accepted"
+    with _Drawn(ax, title, f"% of the {whose}", rows=saved.groups) as panel:
+        for row, (base, made, aim) in enumerate(zip(*shares, saved.target, strict=True)):
             panel.link(row, [100 * base, 100 * made])
             panel.dot(row, "among all", 100 * base, forms.BOUND, key=True, **_DOT)
             panel.dot(row, "among the accepted", 100 * made, forms.MAIN, key=True, **_DOT)
@@ -448,10 +459,12 @@ def accepted_shares(saved: object, *, ax: Axes | None = None) -> Axes:
 def leaf_shifts(saved: object, alpha: float | None = None, *, ax: Axes | None = None) -> Axes:
     """How far each leaf's shares of the groups are from those of all, against the limit.
 
+    Dots are of the rows of the fit; the title has the largest on rows that did not fit it, too.
+
     Parameters
     ----------
     saved : SavedFilter
-        With ``groups``, ``shifts`` and ``mass``.
+        With ``groups``, ``shifts``, ``mass`` and ``held``.
     alpha : float, optional
         The limit that was asked for, drawn on both sides.
     ax : matplotlib.axes.Axes, optional
@@ -468,13 +481,15 @@ def leaf_shifts(saved: object, alpha: float | None = None, *, ax: Axes | None = 
     >>> saved = SimpleNamespace(groups=["a", "b"], mass=np.array([1.0]),
     ...                         shifts=np.array([[0.05, -0.05]]))
     >>> leaf_shifts(saved, 0.1).get_title(loc="left")
-    'At most 0.05, with a limit of 0.1'
+    'At most 0.05 on rows of the fit, with a limit of 0.1'
     """
     shifts = saved.shifts[saved.mass > 0]
-    title = f"At most {np.abs(shifts).max():.3g}" + (
-        f", with a limit of {alpha:g}" if alpha else ""
-    )
-    with _Drawn(ax, title, "Share in a leaf less share among all", rows=saved.groups) as panel:
+    title = f"At most {np.nanmax(np.abs(shifts)):.3g} on rows of the fit"
+    found = getattr(saved, "held", {}).get(("disclosivity", "value", -1))
+    title += f", {found:.3g} on held-out rows" if found is not None else ""
+    title += f", with a limit of {alpha:g}" if alpha else ""
+    label = "Share in a leaf less share among all, rows of the fit"
+    with _Drawn(ax, title, label, rows=saved.groups) as panel:
         for row, own in enumerate(shifts.T):
             for value in own:
                 panel.dot(row, "a leaf", float(value), forms.OTHER, key=True, **_DOT)

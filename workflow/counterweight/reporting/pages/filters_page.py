@@ -517,9 +517,10 @@ def of_delivered(numbers, about):
     asked = plan_of(numbers, "given").get("certified") or plan_of(numbers, "given").get("chosen")
     limit = f" ({asked['alpha']:g} was the limit that was asked for)" if asked else ""
     more = (
-        f"{'Certified' if certified == 1 else 'Not certified'}: for new people like {like} a leaf "
-        f"of the filter tells at most {number(bound, 3)} about anybody's group{limit}, with "
-        f"{level}. It was not fitted to the rows that show this.",
+        f"{'Certified' if certified == 1 else 'Not certified, but measured'}: for new people like "
+        f"{like} a leaf of the filter tells at most {number(bound, 3)} about anybody's group"
+        f"{limit}, with {level}. The rows that show this chose it, which that and the change of "
+        "the imbalance allow for, and did not fit it.",
         *_released(numbers, bound),
         *_untold_groups(numbers),
         *collected_page.bought_of_filter(numbers),
@@ -532,7 +533,7 @@ def of_delivered(numbers, about):
         f"in the terminal. It needs no {columns}.",
         *_next_to_ask(numbers),
     )
-    rest = (f"It is {about.label}, fitted on one half of the rows; the other half judged it.",)
+    rest = (f"It is {about.label}, fitted on some rows; the others chose and judged it.",)
     points = [("among all", Estimate(before), ""), ("accepted", Estimate(reached), "main")]
     points = Points(points, "distance of shares from the target")
     warning = collected_page.refused_of_filter(numbers)

@@ -175,9 +175,9 @@ def test_promises_are_held_against_outcomes_that_are_drawn_afresh(tmp_path):
     entry |= {"promises": ["recall(women) >= 0.9 * recall(men)", "coverage(everyone) <= 0.5"]}
     found = on_copies(answered(Own(tmp_path, frame, entry)), "assumed_0")
     rate = found.xs("coverage(everyone) <= 0.5")
-    # What goes by no outcome is on a copy as on its table.
-    assert rate["rehearsed_truth"].to_numpy() == pytest.approx(rate["rehearsed_estimate"])
-    assert (rate["rehearsed_truth"] <= 1e-6).all()
+    # The people of a copy are drawn: what goes by no outcome differs on the table by chance, too.
+    off = (rate["rehearsed_truth"] - rate["rehearsed_estimate"]).to_numpy()
+    assert (off != 0).all() and (np.abs(off) < 4 * np.sqrt(0.25 / 1200)).all()
     (recall,) = found.loc[["recall(women) >= 0.9 * recall(men)"], "rehearsed_truth"]
     assert abs(recall) < 0.5 and recall != 0
 

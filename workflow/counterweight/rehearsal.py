@@ -19,8 +19,8 @@ would be where it is not:
 ``overlap``
     As assumed, and the log odds of having an outcome are twice as far from their mean.
 
-Rows are not drawn with replacement: answers are of the rows at hand, and doubled rows would have
-neighbours that no real row has. Copies of other tables:
+Rows are not drawn with replacement: these answers are of the rows at hand, and doubled rows would
+have neighbours that no real row has. Copies of other tables:
 
 a log (`rehearse_log`)
     Users, or rows, are drawn with replacement, with chances by which the weights of every policy
@@ -32,7 +32,8 @@ offers (`rehearse_offers`)
 groups of a filter (`rehearse_filter`)
     People as they are; the groups of each by cross-fitted chances.
 promises (`rehearse_promises`)
-    People and their groups as they are; outcomes by cross-fitted chances.
+    People with replacement, with their groups, since promises are about new people: a copy is to
+    the table as the table is to these. Outcomes by cross-fitted chances.
 
 References: Franklin, Schneeweiss, Polinski & Rassen (2014), *CSDA* 72, on plasmodes; Schuler, Jung,
 Tibshirani, Hastie & Shah (2017), on choosing methods by them; Hainmueller (2012), *Political
@@ -478,7 +479,10 @@ FRESH = 20
 
 
 def rehearse_promises(job):
-    """Run a study of promises on one copy of its table; write how far each is missed."""
+    """Run a study of promises on one copy of its table; write how far each is missed.
+
+    The people of a copy are drawn from those of the table, on which its rule is then judged.
+    """
     from counterweight.delivery.saved_classifiers import KEPT, SavedClassifier
     from counterweight.models.constraints.estimator import numbers_among, texts_of
     from counterweight.numerics.rates.datasets import DataSets
@@ -496,8 +500,17 @@ def rehearse_promises(job):
     by = table[list(dict.fromkeys([*features, *given["groups"]]))]
     chance = foretold(by, np.nan_to_num(seen, nan=-1).astype(int), 2, rng)[:, 1]
     frame = _with_outcomes(table, column, seen, rng.random(len(by)) < chance)
+    drawn = frame.iloc[rng.integers(len(frame), size=len(frame))].set_axis(frame.index)
+    # Nobody stands twice: who is drawn again is another person of the same kind.
+    own = [name for name in ("row", given["dataset"]["roles"].get("id")) if name in frame]
+    drawn = with_columns(drawn, {name: frame[name] for name in own})
     with tempfile.TemporaryDirectory(prefix="counterweight-") as place:
-        stages = _run(given, frame, read_facts(paths.table), place, seed=seed)
+        try:
+            facts = read_facts(paths.table) | {"drawn": True}
+            stages = _run(given, drawn, facts, place, seed=seed)
+        except CounterweightError as error:
+            job.log.info("%s", error)
+            return _records(job, {"": {"refused": 1.0}}, len(frame))
         again = SavedClassifier.read(stages.job("deliver", given["study"]).outputs["model"])
     decided = again.scored(table)["decision"].astype(float)
     members = {
@@ -518,7 +531,7 @@ def rehearse_promises(job):
         text: {"truth": excess, "estimate": shown[text], "low": -np.inf, "high": KEPT}
         for text, excess in zip(shown, values, strict=True)
     }
-    _records(job, found, len(frame))
+    _records(job, {"": {"refused": 0.0}} | found, len(frame))
 
 
 def rehearsed(job):

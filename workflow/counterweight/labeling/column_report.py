@@ -497,7 +497,8 @@ def tell_columns(job):
     _check_filled([name for name in made if name not in frame], roles, job)
     check_roles([name for name in frame.columns if name != "row"], roles_by_column(roles))
     _check_ids(frame, roles, told)
-    again, copies = copied_rows(frame, roles)
+    # Rows that a rehearsal drew are what they are.
+    again, copies = (None, {}) if facts.get("drawn") else copied_rows(frame, roles)
     # Without copies no row is left out, and none is copied for it.
     once, doubts = ~again if copies else slice(None), facts["doubts"]
     for name, said in copies.items():

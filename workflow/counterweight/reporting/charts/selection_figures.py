@@ -10,6 +10,7 @@ from counterweight.reporting.pages.trust import (
     LOGS_REHEARSED,
     REHEARSALS,
     REHEARSED,
+    about_promises,
     assumed_of,
     blank_of,
     rehearsed_parts,
@@ -254,7 +255,10 @@ def draw_rehearsal(study):
     unit = "points" if factor == 100 else "in the outcome's unit"
     panels = [(setting, "unlabeled") for setting in settings]
     if not len(_copies(study, target, *panels[0])):
-        panels = [*rehearsed_parts(study)][:6]
+        parts = rehearsed_parts(study)
+        panels = [one for one in parts if len(_copies(study, target, *one).dropna())][:6]
+    if not panels:
+        return forms.blank("No copy of the table has an interval.")
     titles = [
         _panel_of(setting) if part == "unlabeled" else f"{part}, {_panel_of(setting).lower()}"
         for setting, part in panels
@@ -277,11 +281,21 @@ def draw_rehearsal(study):
             panel.line(f"interval {name} the truth", [*points], look, markersize=2.6)
         which = "" if blanks else f" ({part})"
         found.append(f"{held.sum()} of {len(held)} {scenario_of(setting, words=words)}{which}")
-    whose = "For the rows without an outcome the" if blanks else "The"
-    title = f"{whose} interval held the truth in {joined_words(found)}"
-    return canvas.drawing(title, "Error and interval of the answer on each copy of the table")
+    alt = "Error and interval of the answer on each copy of the table"
+    if blanks:
+        title = "For the rows without an outcome the interval held the truth"
+        return canvas.drawing(f"{title} in {joined_words(found)}", alt)
+    title = "The interval held the truth"
+    title = "Promises were kept" if about_promises(study) else title
+    return canvas.drawing(f"{title} in {joined_words(found)}", alt, _OTHER_COPIES)
 
 
+#: The caption where no outcome is blank.
+_OTHER_COPIES = (
+    "The whole answer made again on copies of the table in which what is not known of everybody was "
+    "drawn anew from what was fitted to it, so that the truth of each copy is known: estimate minus "
+    "truth with the answer's 95 % interval, of a promise all up to where it is kept, a copy each."
+)
 #: Titles of panels, where a scenario's sentence has no room.
 _SCENARIOS = {
     "assumed": "As assumed",

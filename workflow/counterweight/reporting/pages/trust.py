@@ -426,6 +426,12 @@ def rehearsed_parts(numbers):
                 yield setting, part
 
 
+def about_promises(numbers):
+    """Whether copies tell whether promises are kept, and not whether intervals hold a truth."""
+    parts = [part for _, part in rehearsed_parts(numbers)]
+    return bool(parts) and all(">=" in part or "<=" in part for part in parts)
+
+
 def tried_on_copies(numbers):
     """How often the answer held the truth on copies of any table but one with blanks."""
     target, said = numbers.plan["targets"][0], {}
@@ -439,7 +445,7 @@ def tried_on_copies(numbers):
         scenario = scenario_of(setting, words=LOGS_REHEARSED)
         said.setdefault(part, []).append(f"{often} {scenario}")
     for part, held in said.items():
-        promised = ">=" in part or "<=" in part
+        promised = about_promises(numbers)
         yield (
             "Rehearsed on synthetic copies of this table, in which the truth is known: "
             f"{part} was {'kept' if promised else 'within what was told'} {joined_words(held)}."
@@ -521,7 +527,8 @@ def _rehearsal_columns(numbers):
     target = numbers.plan["targets"][0]
     for metric in ("held", "off", "half_width", "rmse", "naive_rmse", "bounded", "reached"):
         show = "interval" if metric in ("held", "off") else "mean"
-        yield Column(f"rehearsed_{metric}", target=target, show=show)
+        label = "Kept" if metric == "held" and about_promises(numbers) else ""
+        yield Column(f"rehearsed_{metric}", label, target=target, show=show)
 
 
 #: The answer on copies of the table: a line for each scenario and population.

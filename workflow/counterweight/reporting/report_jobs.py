@@ -271,7 +271,9 @@ def study_plan(study, metrics=()):
     keys = ("title", "question", "family", "dataset", "source", "repeats", "test_share", "targets")
     keys += ("main", "baseline", "figures", "columns", "keep_rate")
     shown = {key: study[key] for key in keys}
-    shown["new_rows"] = bool(study["score"])
+    targets = {one["options"].get("table") for one in (study.get("weightings") or {}).values()}
+    # New rows that are those of the target table have two means, which the page tells apart.
+    shown["new_rows"] = bool(study["score"]) and (study["score"] not in targets or "target")
     protocol, options = study["evaluation"]["protocol"], study["evaluation"]["options"]
     # A component may have a page, in place of that of the kind: the main model, the protocol.
     main = study["methods"].get(study["main"]) or {}

@@ -249,6 +249,9 @@ def test_where_every_row_has_an_outcome_single_answers_are_those_of_new_rows(ans
     assert told in todo
     assert "Rows unlike any labeled" not in [card.label for card in found.cards]
     assert found.files[0].endswith("for each of the 1,000 rows: known outcomes as they are.")
+    place = {"sizes": known, "shown": {"new_rows": "target"}, "for": "the people of a.csv"}
+    (same,) = answer("general", records, **place).files
+    assert "is the model's alone; the first sentence is about the same people" in same
 
 
 def test_where_much_rests_on_no_data_bounds_stand_in_place_of_an_interval(answer):

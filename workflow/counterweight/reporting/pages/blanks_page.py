@@ -378,11 +378,18 @@ def _parts(saved):
 def _scores(people):
     """What stands in the file of answers."""
     text = f"scores.csv has an answer for each of the {number(people.sizes['all'], 0)} rows"
+    same = ""
+    if people.numbers.plan.get("new_rows") == "target":
+        same = (
+            " The mean of the estimates in new_scores.csv is the model's alone; the first sentence "
+            "is about the same people, and adds by how much the model errs on rows with an outcome "
+            "that are weighted to them."
+        )
     if not people.sizes["unlabeled"]:
         kept = " The rows that were dropped are not in it." if people.thinned else ""
-        return f"{text}: known outcomes as they are.{kept}"
+        return f"{text}: known outcomes as they are.{kept}{same}"
     if people.saved.get("for"):
-        return f"{text}."
+        return f"{text}.{same}"
     whose = "all" if people.target == "general" else "those without an outcome"
     return (
         f"{text}: known outcomes as they are, estimates for the others. The mean of its column "

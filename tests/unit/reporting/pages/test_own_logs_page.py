@@ -77,6 +77,20 @@ def test_a_gain_is_told_by_its_interval_and_beside_what_the_log_earned(gain, hal
 @pytest.mark.parametrize(
     ("support", "weight", "told"),
     [
+        (0, 1.0, "let it choose for a random part"),
+        (page.THIN, 1.0, "let it choose for a random part"),
+        (page.OUTSIDE, 0.75, "Look up the propensities"),
+        (page.DOUBTFUL, 1.25, "Look up the propensities"),
+    ],
+)
+def test_nobody_is_sent_to_try_what_rests_on_wrong_weights(support, weight, told):
+    known = numbers({"log": {}}, new=policy(0.09, 0.05, 0.005, support, weight))
+    assert told in page.answer(known).todo[0]
+
+
+@pytest.mark.parametrize(
+    ("support", "weight", "told"),
+    [
         (page.THIN, 1.0, "few rows of the log carry the value or its error."),
         (page.OUTSIDE, 0.75, "25.0 % of what it does is not in the log, or the propensities are"),
         (page.DOUBTFUL, 1.25, "its weights average 1.25 and not 1, so the propensities are too"),

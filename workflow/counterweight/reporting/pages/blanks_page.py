@@ -165,7 +165,7 @@ def _todo(numbers, doubt):
     elif numbers.plan.get("at_random", True) and blank and not planned:
         yield (
             "Outcomes of some rows without one show whether labels are missing at random: collect: "
-            "{budget: 200} lists those to buy."
+            f"{{budget: {min(blank, 200):.0f}}} lists those to buy."
         )
 
 

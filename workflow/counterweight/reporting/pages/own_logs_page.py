@@ -130,14 +130,22 @@ def answer(numbers):
         shown.append(
             (line.label, value_of(numbers, line), f"{gain} beyond the log's own.", not rank)
         )
-    todo = (
-        "Look up how actions were chosen and correct the propensities, or name the column that has "
-        "those of the logged actions; then ask again."
-        if wrong
-        else "Before all rows go by it, let it choose for a random part of them and keep its "
-        "propensities: the next log then tells its value without weights.",
-    )
-    return Answer(said[0], more, *cards_and_points(shown, measure), todo=todo)
+    if wrong:
+        todo = (
+            "Look up how actions were chosen and correct the propensities, or name the column that "
+            "has those of the logged actions; then ask again."
+        )
+    elif flag(numbers, lines[0]) in (OUTSIDE, DOUBTFUL):
+        todo = (
+            "Look up the propensities and the policy's probabilities, and name the rows that were "
+            "dropped, if any were; then ask again."
+        )
+    else:
+        todo = (
+            "Before all rows go by it, let it choose for a random part of them and keep its "
+            "propensities: the next log then tells its value without weights."
+        )
+    return Answer(said[0], more, *cards_and_points(shown, measure), todo=(todo,))
 
 
 def _wrong_propensities(numbers):

@@ -81,7 +81,8 @@ def test_amounts_have_answers_and_intervals_from_0_up(tmp_path):
     ends = scores.loc[blank, ["low", "estimate", "high"]].to_numpy()
     assert ends.min() >= 0 and (np.diff(ends, axis=1) >= 0).all()
     within = (ends[:, 0] <= y[blank]) & (y[blank] <= ends[:, 2])
-    assert 0.88 < within.mean() < 1
+    # One draw of 20 lies in such intervals as a whole; they are of like rows all the same.
+    assert within.mean() > 0.88 and np.median(ends[:, 2]) < y[blank].max()
     mean = metrics[(metrics["metric"] == "target_mean") & (metrics["part"] == "")]
     mean = dict(zip(mean["variable"], mean["value"], strict=True))
     assert 0 <= mean["low"] < y[blank].mean() < mean["high"]

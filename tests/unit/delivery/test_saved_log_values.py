@@ -36,7 +36,12 @@ def test_what_a_value_rests_on_is_told_by_its_flag():
     assert "1000 rows of about 60 users whose" in saved.rests_on(supported("good", clusters=60))
     # Counted by a hash: 1,319 of 1,323.
     assert "rows of about 1,300 users whose" in saved.rests_on(supported("good", clusters=1319))
-    assert saved.rests_on(supported("thin")).endswith("one row alone 12.5% of it")
+    thin = saved.rests_on(supported("thin"))
+    assert thin.endswith(
+        "few rows carry the value, its gain, or the error of either; one row alone is 12.5% of the "
+        "value"
+    )
+    assert "few rows or users carry" in saved.rests_on(supported("thin", clusters=60))
     outside = saved.rests_on(supported("outside", mean=0.75))
     assert "the weights average 0.75, so some 25% of what" in outside
     doubtful = saved.rests_on(supported("doubtful", mean=1.5), True)

@@ -234,6 +234,29 @@ def test_bands_of_amounts_hold_new_ones_and_have_no_end_below_0(rng):
     assert abs(np.mean(of_high) - 0.95) < abs(np.mean(plain) - 0.95)
 
 
+def test_bands_of_amounts_with_a_heap_of_zeros_hold_new_ones_at_every_estimate(rng):
+    """Of the largest estimates a tenth are 0, and of all three in four: by tenths of estimates."""
+    held, widths = [], []
+    for _ in range(30):
+        (y, expected), (new, known) = (amounts(rng, rows) for rows in (3000, 5000))
+        low, high = CalibrationBand("amount").fit(y, expected).interval(known)
+        tenth = np.argsort(np.argsort(known)) // 500
+        held.append(np.bincount(tenth, (low <= new) & (new <= high)) / 500)
+        widths.append(np.bincount(tenth, high - low))
+        assert (low == 0).all()  # wherever more than one in forty like rows are 0
+    assert np.abs(np.mean(held, axis=0)[1:] - 0.95).max() < 0.02
+    assert 0.93 < np.mean(held) < 0.97
+    assert (np.diff(np.mean(widths, axis=0)) > 0).all()
+
+
+def test_amounts_without_a_heap_of_zeros_have_ends_above_0_and_half_their_misses_below(rng):
+    y = np.exp(rng.normal(size=4000)) * (rng.random(4000) > 0.005)
+    new = np.exp(rng.normal(size=4000))
+    low, high = CalibrationBand("amount").fit(y, np.full(4000, 1.6)).interval(np.full(4000, 1.6))
+    assert low.min() > 0.05 and abs((new < low).mean() - 0.022) < 0.012
+    assert abs((new > high).mean() - 0.025) < 0.012
+
+
 def test_a_band_of_amounts_goes_by_no_unit_and_is_kept(rng):
     y, expected = amounts(rng, 300)
     band = CalibrationBand("amount").fit(y, expected)

@@ -6,7 +6,7 @@ SNIPW, DR, IPW with clipped weights, Switch and the shrinkage of Su et al. (2020
 
 import numpy as np
 import pytest
-from counterweight.evaluation.log_values import log_values
+from counterweight.evaluation.log_values import carriers, log_values
 from counterweight.evaluation.policy_value import PolicyValue
 
 ROWS = 3_000
@@ -103,3 +103,30 @@ def test_intervals_of_few_users_hold_what_other_users_would_have_earned(users):
         assert known.clusters == users
     assert 0.91 <= np.mean(held) <= 0.99
     assert supports == {"thin"}
+
+
+def test_no_interval_of_a_gain_leaves_what_bounded_rewards_allow():
+    """One propensity of 1e-9, of a row that the policy would be in, and met a reward."""
+    rng = np.random.default_rng(5)
+    batch = {
+        "reward": (rng.random(400) < 0.3) * 1.0,
+        "propensity": np.r_[1e-9, np.full(399, 0.5)],
+        "keep_rate": np.ones(400),
+        "weight": np.ones(400),
+        "p": np.column_stack([np.full(400, 0.5), np.full(400, 0.4)]),
+    }
+    batch["reward"][0] = 1.0
+    for anytime in (0, 100):
+        known = log_values(
+            lambda: [batch], ["a", "b"], reward_range=(0.0, 1.0), limit="clip", anytime=anytime
+        )
+        for (*_, estimator), one in known.differences.items():
+            assert one.low <= one.value <= one.high, estimator
+            assert min(-1, one.value) <= one.low and one.high <= max(1, one.value)
+        lifts = known.lifts.values()
+        assert all(-1 <= one.low <= one.value <= one.high for one in lifts)
+        assert min(one.low for one in known.lifts.values()) == -1
+
+
+def test_thin_support_says_users_where_rows_are_of_users():
+    assert [carriers(users) for users in (0, 3, 400)] == ["rows", "users", "rows or users"]

@@ -11,7 +11,13 @@ import pandas as pd
 
 from counterweight.delivery.saved_models import SavedModel
 from counterweight.errors import listed
-from counterweight.evaluation.log_values import LOGGED, few_users, users_in_words, values_of_log
+from counterweight.evaluation.log_values import (
+    LOGGED,
+    carriers,
+    few_users,
+    users_in_words,
+    values_of_log,
+)
 from counterweight.labeling.columns import ids_again
 from counterweight.labeling.log_files import LogQuestion
 from counterweight.numerics.checks import pandas_frame
@@ -158,13 +164,13 @@ def rests_on(support, subsampled=False):
         f"rows{users_in_words(support.clusters)} whose action the policy may take; as much as "
         f"{support.effective_rows:.0f} rows that count alike"
     )
-    weight, who = support.mean_weight.value, "users" if few_users(support.clusters) else "rows"
+    weight, who = support.mean_weight.value, carriers(support.clusters)
     return (
         said
         + {
             "good": "",
-            "thin": f": few {who} carry it or its error, one row alone {support.largest_share:.1%} "
-            "of it",
+            "thin": f": few {who} carry the value, its gain, or the error of either; one row alone "
+            f"is {support.largest_share:.1%} of the value",
             "outside": f": the weights average {weight:.3g}, so some {1 - weight:.0%} of what the "
             f"policy does is not in the log (or the propensities are too high{rate})",
             "doubtful": f": the weights average {weight:.3g} and not 1, so the propensities are "

@@ -24,6 +24,7 @@ from counterweight.labeling.encoding import TabularEncoder
 from counterweight.models.score_models import CombinedModel, EncodedModel, InTime, most_moved
 from counterweight.numerics.checks import as_numbers, checked_labels, checked_weights
 from counterweight.numerics.linear import wider
+from counterweight.numerics.ranking import first_of_each, upper_end
 from counterweight.plan.components import reference
 from counterweight.tables.table_reader import row_batches
 from counterweight.weighting.overlap import Support
@@ -44,6 +45,8 @@ POINTS = 201
 LEAST_SHARE, LARGEST_SHARE = 0.05, 0.5
 #: Below this share of the mean amount, differences count more than ratios.
 SMALL = 0.1
+#: How far below any prediction an interval begins that begins at 0, on the scale of ratios.
+BELOW_0 = 1e3
 #: Effective rows that a window should have at least, if there are so many.
 WINDOW_ROWS = 60
 
@@ -401,7 +404,8 @@ class CalibrationBand:
     ``amount``: the same of numbers from 0 up, by residuals of log(1 + amount / unit), the unit
     a tenth of the mean: on the scale of ratios, where zeros are allowed and no end is below 0.
     Sizes are of each side by itself, since amounts lie further above what is expected than
-    below. No end is above `most`, the largest value that an amount can have.
+    below. Where more rows of a window are 0 than lie below an interval, it begins at 0, and ends
+    at the quantile of the window's own residuals. No end is above `most`, the largest value.
 
     Attributes
     ----------
@@ -507,10 +511,17 @@ class CalibrationBand:
             size = (n * size + 10 * overall) / (n + 10)
             size = np.maximum(size, 1e-3 * overall) if overall > 0 else np.ones(len(size))
             scaled = sign * residual / np.interp(prediction, windows.score, size)
-            end = _upper_end(scaled, weight, tail - own if self.enough_ else 0.0)
+            end = upper_end(scaled, weight, tail - own if self.enough_ else 0.0)
             ends.append(sign * max(end, 0.0) * size)
         self.low_, self.high_ = ends
         self.middle_ = np.zeros(len(size))
+        heap = np.flatnonzero(windows.mean(y == 0) > (1 - self.level) / 2) if self.unit_ else ()
+        for at in heap:
+            part = slice(windows.start[at], windows.stop[at])
+            own = weight[part] @ weight[part] / weight[part].sum()
+            spared = (1 - self.level) * (weight[part].sum() + own) - own
+            end = upper_end(residual[part], weight[part], max(spared, 0.0))
+            self.low_[at], self.high_[at] = -BELOW_0, max(end, 1e-9)
 
     def _scaled(self, values):
         """Amounts on the scale of ratios; other numbers as they are."""
@@ -597,14 +608,6 @@ class CalibrationBand:
         return band
 
 
-def _upper_end(values, weight, spared):
-    """The largest value but of rows that weigh `spared` at most, those at or above it."""
-    order = np.argsort(values, kind="stable")
-    above = np.cumsum(weight[order][::-1])[::-1]
-    at = np.searchsorted(-above, -spared) - 1 if spared > 0 else len(order) - 1
-    return float(values[order[min(max(at, 0), len(order) - 1)]])
-
-
 class _Windows:
     """Windows of equal weight around grid points ``score`` (P,), distinct and ascending, in sorted
     scores; ``effective`` (P,) are Kish's effective rows of each.
@@ -619,7 +622,7 @@ class _Windows:
         place = self.running[:-1] + weight / 2
         grid = np.interp(np.linspace(0, total, POINTS), place, score)
         self.score = np.unique(grid)
-        at = np.interp(self.score, *_first_of_each(score, place))
+        at = np.interp(self.score, *first_of_each(score, place))
         at = np.clip(at, half, total - half)
         self.start = np.searchsorted(place, at - half, side="left")
         self.stop = np.searchsorted(place, at + half, side="right")
@@ -637,12 +640,6 @@ class _Windows:
         sums = np.concatenate([[0.0], np.cumsum(self.weight * values)])
         found = (sums[self.stop] - sums[self.start]) / self.total
         return np.clip(found, values.min(), values.max())
-
-
-def _first_of_each(score, place):
-    """Distinct scores and the middle of the places of their rows."""
-    distinct, first, count = np.unique(score, return_index=True, return_counts=True)
-    return distinct, (place[first] + place[first + count - 1]) / 2
 
 
 def _logit(p):

@@ -112,9 +112,9 @@ class Support:
     w`` of SNIPS, or the terms ``k w |r|`` of IPS; ``largest_share`` is that of one row in ``sum
     u``, ``largest_weight`` the largest w. ``mean_weight`` is ``sum k w / sum k``, 1 where all is
     right, and ``thin_share`` the share of ``sum k w`` in rows whose propensity is below the option
-    `thin`. ``flag`` is ``good``, ``thin`` (few rows carry the value or its standard error, or users
-    are few), ``outside`` (the policy does what the log does not show) or ``doubtful`` (weights
-    average more than 1, which right propensities do not).
+    `thin`. ``flag`` is ``good``, ``thin`` (few rows carry the value, its gain, or the standard
+    error of either, or users are few), ``outside`` (the policy does what the log does not show) or
+    ``doubtful`` (weights average more than 1, which right propensities do not).
     """
 
     rows: int
@@ -238,6 +238,7 @@ def values_of_sums(
         made[key] = Ratio(*[math.nan] * 4) if gone else one
     lost = {key[1]: one for key, one in made.items() if key[0] == "lost"}
     made = _with_bias(made, {name: _bias_range(one, bounds) for name, one in lost.items()}, bounds)
+    made = {key: _possible(one, key[0], bounds) for key, one in made.items()}
     if bounds[0] < 0 and not made["value", LOGGED, "mean"].low > 0:
         # A share of a loss, or of what may be one, has the sign of neither.
         made |= {key: Ratio(*[math.nan] * 4) for key in made if key[0] == "lift"}
@@ -270,6 +271,16 @@ def values_of_sums(
     )
 
 
+def _possible(one, kind, bounds):
+    """A difference, or a lift, whose interval leaves out what rewards within bounds cannot make."""
+    ends = {"difference": (bounds[0] - bounds[1], bounds[1] - bounds[0])}
+    ends |= {"lift": (-1.0, math.inf)} if bounds[0] >= 0 else {}
+    if kind not in ends or math.isnan(one.low):
+        return one
+    low, high = within_range(one.low, one.high, one.value, ends[kind])
+    return replace(one, low=low, high=high)
+
+
 def users_behind(filled, clusters):
     """Users behind clusters that were filled by a hash (linear counting, Whang et al. 1990)."""
     if not 0 < filled < clusters:
@@ -280,6 +291,11 @@ def users_behind(filled, clusters):
 def few_users(count) -> bool:
     """Whether rows are of users, and these are few."""
     return 0 < count < FEW_USERS
+
+
+def carriers(users):
+    """What it may be few of that carry a value: rows, or the `users` (their number) behind them."""
+    return "users" if few_users(users) else "rows or users" if users > 0 else "rows"
 
 
 def users_in_words(count):

@@ -295,6 +295,20 @@ def rising_order(values, weight):
     return values[order], np.cumsum(weight[order])
 
 
+def upper_end(values, weight, spared):
+    """The largest value but of rows that weigh `spared` at most, those at or above it."""
+    order = np.argsort(values, kind="stable")
+    above = np.cumsum(weight[order][::-1])[::-1]
+    at = np.searchsorted(-above, -spared) - 1 if spared > 0 else len(order) - 1
+    return float(values[order[min(max(at, 0), len(order) - 1)]])
+
+
+def first_of_each(score, place):
+    """Distinct scores and the middle of the places of their rows."""
+    distinct, first, count = np.unique(score, return_index=True, return_counts=True)
+    return distinct, (place[first] + place[first + count - 1]) / 2
+
+
 def bin_rows(p, weight, bins):
     """Bin of each row, and the weight in each bin."""
     ordered, running = rising_order(p, weight)

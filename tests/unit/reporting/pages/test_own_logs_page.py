@@ -91,7 +91,7 @@ def test_nobody_is_sent_to_try_what_rests_on_wrong_weights(support, weight, told
 @pytest.mark.parametrize(
     ("support", "weight", "told"),
     [
-        (page.THIN, 1.0, "few rows of the log carry the value or its error."),
+        (page.THIN, 1.0, "few rows of the log carry the value, its gain, or the error of either."),
         (page.OUTSIDE, 0.75, "25.0 % of what it does is not in the log, or the propensities are"),
         (page.DOUBTFUL, 1.25, "its weights average 1.25 and not 1, so the propensities are too"),
     ],

@@ -2,7 +2,7 @@
 
 import math
 
-from counterweight.evaluation.log_values import few_users, users_in_words
+from counterweight.evaluation.log_values import carriers, users_in_words
 from counterweight.labeling.columns import condition_in_words
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.collected_page import (
@@ -202,9 +202,9 @@ def _said(numbers, line, base, measure):
     weight = _mean_weight(numbers, line).mean
     kept = (numbers.plan.get("log") or {}).get("keep_rate", 1.0)
     rate = " or the keep rate is not right" if kept != 1 else ""
-    who = "users" if few_users(_of("clusters")(numbers, line).mean) else "rows"
+    who = carriers(_of("clusters")(numbers, line).mean)
     doubt = {
-        THIN: f"few {who} of the log carry the value or its error",
+        THIN: f"few {who} of the log carry the value, its gain, or the error of either",
         OUTSIDE: f"{percent(1 - weight)} of what it does is not in the log, or the propensities "
         f"are too high{rate}",
         DOUBTFUL: f"its weights average {weight:.3g} and not 1, so the propensities are too low, "

@@ -40,6 +40,22 @@ def test_shares_and_their_intervals_are_those_of_the_world():
     assert 0.02 <= np.mean(np.array(chances) < 0.1) <= 0.2
 
 
+@pytest.mark.parametrize(("share", "draws"), [(0.0, 60), (0.02, 80)])
+def test_intervals_of_rare_classes_hold_their_share_and_are_never_of_width_0(share, draws):
+    """Where the estimate often ends at 0, or moments go below it."""
+    shares, held = np.array([share, 0.25, 0.75 - share]), {"em": [], "moments": []}
+    for seed in range(draws):
+        rng = np.random.default_rng([seed, 8])
+        (x, y), (x_target, _) = drawn(200, LABELED, rng), drawn(300, shares, rng)
+        for by in held:
+            one = class_shares(told(x), y, told(x_target), by=by)
+            assert (one.low >= 0).all() and (one.low < one.high).all() and (one.high <= 1).all()
+            assert (one.low <= np.maximum(one.shares, 0) + 1e-6).all()
+            held[by].append((one.low <= shares) & (shares <= one.high))
+    for by in held:
+        assert np.mean(held[by], axis=0).min() >= 0.9, by
+
+
 def test_two_classes_are_those_of_delta():
     rng = np.random.default_rng(1)
     (x, y), (x_target, _) = drawn(700, LABELED, rng), drawn(900, TARGET, rng)

@@ -500,3 +500,52 @@ def centred(score, y, weight, binary):
         step = constant - off / slope if slope > 1e-12 else low
         constant = step if low < step < high else (low + high) / 2
     return constant
+
+
+def normalised(p):
+    return p / p.sum(axis=-1, keepdims=True)
+
+
+def _log_classes(p):
+    return np.log(np.clip(p, np.exp(-30.0), 1.0))
+
+
+def calibrated_classes(p, slope, constants):
+    """Classes by ``slope log p + constant``."""
+    margin = slope * _log_classes(p) + constants
+    margin -= margin.max(axis=-1, keepdims=True)
+    return normalised(np.exp(margin))
+
+
+def class_calibration(p, y):
+    """Slope, at least 0, and constants (K,), the last one 0, by maximum likelihood."""
+    from scipy.optimize import minimize
+
+    logs, K, rows = _log_classes(p), p.shape[1], np.arange(len(y))
+
+    def loss(v):
+        q = calibrated_classes(p, v[0], np.r_[v[1:], 0.0])
+        miss = q.copy()
+        miss[rows, y] -= 1.0
+        told = -np.log(np.maximum(q[rows, y], 1e-300)).mean()
+        return told, np.r_[(miss * logs).sum() / len(y), miss.sum(axis=0)[:-1] / len(y)]
+
+    bounds = [(0.0, None)] + [(None, None)] * (K - 1)
+    start = np.r_[1.0, np.zeros(K - 1)]
+    options = {"ftol": 1e-14, "gtol": 1e-9, "maxiter": 1000}
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return float(found.x[0]), np.r_[found.x[1:], 0.0]
+
+
+def class_calibration_influence(p, y, slope, constants):
+    """How far each labeled row moves slope and the constants but the last, (M, K)."""
+    K, logs = p.shape[1], _log_classes(p)
+    q = calibrated_classes(p, slope, constants)
+    design = np.zeros((len(y), K, K))  # of row, class and parameter
+    design[:, :, 0] = logs
+    design[:, np.arange(K - 1), np.arange(1, K)] = 1.0
+    mean = np.einsum("nk,nkp->np", q, design)
+    away = design - mean[:, None, :]
+    curvature = np.einsum("nk,nkp,nkq->pq", q, away, away)
+    own = away[np.arange(len(y)), y]
+    return own @ np.linalg.pinv(curvature, hermitian=True)

@@ -26,14 +26,24 @@ from counterweight.numerics.checks import (
     checked_rows,
     labels_of,
 )
-from counterweight.numerics.estimate import normal_interval
-from counterweight.numerics.linear import expit, fit_logistic, logit
+from counterweight.numerics.linear import (
+    calibrated_classes,
+    class_calibration,
+    class_calibration_influence,
+    expit,
+    fit_logistic,
+    logit,
+    normalised,
+)
+from counterweight.numerics.mixture_steps import mixture_shares
 
 #: Ways to come by delta; those of `ESTIMATED` assume label shift.
 ESTIMATED = ("em", "moments", "label_only")
 GIVEN = ("rate", "times", "fixed")
 #: Log odds are kept between minus and plus this much where a slope is fitted to them.
 LARGEST = 30.0
+#: Shares from which on a class is taken to be there.
+INSIDE = 1e-9
 #: Class means that differ by less than this, in standard errors, say nothing of delta.
 WEAK = 3.0
 
@@ -486,7 +496,9 @@ class ClassShares:
 
     def probabilities(self, p):
         """Probabilities (n, K) of target rows: those of the labeled, times shares over shares."""
-        return _normalised(_calibrated(p, self.slope, self.constants) * self.shares / self.labeled)
+        return normalised(
+            calibrated_classes(p, self.slope, self.constants) * self.shares / self.labeled
+        )
 
 
 def class_shares(
@@ -507,6 +519,10 @@ def class_shares(
       shares of foretold classes in the target (Lipton, Wang & Smola 2018); calibration does
       nothing. A negative share is told, and given as it comes out.
 
+    Intervals lie within [0, 1]. Of em they hold the shares that a score test at `level` does not
+    refute, its error at that share, of labeled and target rows, as Wilson's interval does; of
+    moments, value and error, at least one error wide where the value is beyond 0 or 1.
+
     Both assume label shift, which nothing here can prove; where they differ by more than chance it
     does not hold (`shares_differ`).
 
@@ -517,23 +533,25 @@ def class_shares(
         the row: else the errors are too small.
     y : array (M,) of the numbers 0 to K - 1; each class has rows.
     """
+    from scipy.special import ndtri
+
     p, p_target, y = _class_rows(p, y, p_target)
     labeled = np.bincount(y, minlength=p.shape[1]) / len(y)
     if by == "moments":
         found, parts, told = _shares_by_moments(p, y, p_target, labeled)
-        slope, constants = 1.0, np.zeros(p.shape[1])
+        slope, constants, ends = 1.0, np.zeros(p.shape[1]), None
     elif by == "em":
-        slope, constants = _class_calibration(p, y) if calibrate else (1.0, np.zeros(p.shape[1]))
-        found, parts, told = _shares_by_em(p, y, p_target, slope, constants, calibrate)
+        slope, constants = class_calibration(p, y) if calibrate else (1.0, np.zeros(p.shape[1]))
+        found, parts, told, ends = _shares_by_em(p, y, p_target, slope, constants, calibrate, level)
     else:
         raise CounterweightError(f"by is {by!r}: choose em or moments.")
     error = np.sqrt(sum((part**2).sum(axis=0) for part in parts))
-    low, high = np.transpose(
-        [
-            normal_interval(min(max(one, 0.0), 1.0), e, level, (0.0, 1.0))
-            for one, e in zip(found, error, strict=True)
-        ]
-    )
+    if ends is None:
+        # Never narrower than a standard error, within [0, 1].
+        half = float(ndtri(0.5 + level / 2)) * error
+        low = np.clip(np.minimum(found - half, 1 - error), 0, 1)
+        ends = low, np.clip(np.maximum(found + half, error), 0, 1)
+    low, high = ends
     return ClassShares(by, found, error, low, high, labeled, parts, slope, constants, told)
 
 
@@ -572,104 +590,76 @@ def _class_rows(p, y, p_target):
             f"No labeled row is of class {int(missing[0])}, so nothing tells how its rows look: "
             "leave the class out, or label some."
         )
-    return _normalised(p), _normalised(p_target), y.astype(int)
+    return normalised(p), normalised(p_target), y.astype(int)
 
 
-def _normalised(p):
-    return p / p.sum(axis=-1, keepdims=True)
+def _shares_by_em(p, y, p_target, slope, constants, fitted, level):
+    """Shares; influences of labeled and of target rows on them, (M, K) and (N, K); what is told;
+    and the ends of their intervals, shares that a score test does not refute.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import ndtri
 
-
-def _log_classes(p):
-    return np.log(np.clip(p, np.exp(-LARGEST), 1.0))
-
-
-def _calibrated(p, slope, constants):
-    """Classes by ``slope log p + constant``."""
-    margin = slope * _log_classes(p) + constants
-    margin -= margin.max(axis=-1, keepdims=True)
-    return _normalised(np.exp(margin))
-
-
-def _class_calibration(p, y):
-    """Slope, at least 0, and constants (K,), the last one 0, by maximum likelihood."""
-    from scipy.optimize import minimize
-
-    logs, K, rows = _log_classes(p), p.shape[1], np.arange(len(y))
-
-    def loss(v):
-        q = _calibrated(p, v[0], np.r_[v[1:], 0.0])
-        miss = q.copy()
-        miss[rows, y] -= 1.0
-        told = -np.log(np.maximum(q[rows, y], 1e-300)).mean()
-        return told, np.r_[(miss * logs).sum() / len(y), miss.sum(axis=0)[:-1] / len(y)]
-
-    bounds = [(0.0, None)] + [(None, None)] * (K - 1)
-    start = np.r_[1.0, np.zeros(K - 1)]
-    options = {"ftol": 1e-14, "gtol": 1e-9, "maxiter": 1000}
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return float(found.x[0]), np.r_[found.x[1:], 0.0]
-
-
-def _em(ratios, rounds=10_000):
-    """Shares of classes whose densities over that of the labeled rows are `ratios` (N, K)."""
-    shares = np.full(ratios.shape[1], 1 / ratios.shape[1])
-    for _ in range(rounds):
-        before, shares = shares, _normalised(ratios * shares).mean(axis=0)
-        if np.abs(shares - before).max() < 1e-12:
-            break
-    return shares
-
-
-def _shares_by_em(p, y, p_target, slope, constants, fitted):
-    """Shares; influences of labeled and of target rows on them, (M, K) and (N, K)."""
     K, labeled = p.shape[1], np.bincount(y, minlength=p.shape[1]) / len(y)
-    ratios = _calibrated(p_target, slope, constants) / labeled
-    shares = _em(ratios)
+    ratios = calibrated_classes(p_target, slope, constants) / labeled
+    shares, z = mixture_shares(ratios), float(ndtri(0.5 + level / 2))
     told = tuple(
-        f"EM ends at a share of 0 of class {k}, and its error is not known."
-        for k in np.flatnonzero(shares < 1e-9)
+        f"EM ends at a share of 0 of class {k}: its standard error is not known, its interval is."
+        for k in np.flatnonzero(shares < INSIDE)
     )
-    inner = np.flatnonzero(shares >= 1e-9)
+    moves = class_calibration_influence(p, y, slope, constants) if fitted else None
 
-    def score(theta, parts=False):
-        """Slopes of the likelihood by shares of the classes inside, the last one the rest."""
-        own, given, base = theta[: K + 1], theta[K + 1 : 2 * K + 1], theta[2 * K + 1 :]
-        ratio = _calibrated(p_target, own[0], own[1:]) / base
-        mixed = ratio @ given
-        one = (ratio[:, inner[:-1]] - ratio[:, inner[-1:]]) / mixed[:, None]
-        return one if parts else one.mean(axis=0)
+    def parts(shares, inner):
+        """A Newton step of the shares from there, and influences of both kinds of rows."""
 
-    theta = np.r_[slope, constants, shares, labeled]
-    by_row = score(theta, parts=True)
-    ends = np.zeros((len(inner), len(inner) - 1))
-    ends[:-1], ends[-1] = np.eye(len(inner) - 1), -1.0
-    basis = np.zeros((K, len(inner) - 1))
-    basis[inner] = ends
-    bend = by_row.T @ by_row / len(p_target)  # minus the second derivative
-    back = basis @ np.linalg.pinv(bend, hermitian=True)
-    of_target = by_row @ back.T / len(p_target)
-    # Slopes of the score by what labeled rows say: the calibration, and their shares.
-    step = 1e-5
-    moved = [np.r_[np.zeros(i), step, np.zeros(len(theta) - i - 1)] for i in range(len(theta))]
-    slopes = np.column_stack([(score(theta + d) - score(theta - d)) / (2 * step) for d in moved])
-    of_labeled = (np.eye(K)[y] - labeled) / len(y) @ slopes[:, 2 * K + 1 :].T
-    if fitted:
-        of_labeled = of_labeled + _calibration_influence(p, y, slope, constants) @ slopes[:, :K].T
-    return shares, (of_labeled @ back.T, of_target), told
+        def score(theta, mean=True):
+            """Slopes of the likelihood by shares of the classes inside, the last one the rest."""
+            own, given, base = theta[: K + 1], theta[K + 1 : 2 * K + 1], theta[2 * K + 1 :]
+            ratio = calibrated_classes(p_target, own[0], own[1:]) / base
+            one = (ratio[:, inner[:-1]] - ratio[:, inner[-1:]]) / (ratio @ given)[:, None]
+            return one.mean(axis=0) if mean else one
 
+        theta = np.r_[slope, constants, shares, labeled]
+        by_row = score(theta, mean=False)
+        basis = np.zeros((K, len(inner) - 1))
+        basis[inner[:-1]], basis[inner[-1]] = np.eye(len(inner) - 1), -1.0
+        bend = by_row.T @ by_row / len(p_target)  # minus the second derivative
+        back = basis @ np.linalg.pinv(bend, hermitian=True)
+        step = by_row.mean(axis=0)
+        # Slopes of the score by what labeled rows say: the calibration, and their shares.
+        by = np.eye(len(theta))[np.r_[: K * fitted, 2 * K + 1 : len(theta)]] * 1e-5
+        slopes = np.column_stack([(score(theta + d) - score(theta - d)) / 2e-5 for d in by])
+        of_labeled = (np.eye(K)[y] - labeled) / len(y) @ slopes[:, -K:].T
+        if fitted:
+            of_labeled = of_labeled + moves @ slopes[:, :K].T
+        return back @ step, (of_labeled @ back.T, (by_row - step) @ back.T / len(p_target))
 
-def _calibration_influence(p, y, slope, constants):
-    """How far each labeled row moves slope and the constants but the last, (M, K)."""
-    K, logs = p.shape[1], _log_classes(p)
-    q = _calibrated(p, slope, constants)
-    design = np.zeros((len(y), K, K))  # of row, class and parameter
-    design[:, :, 0] = logs
-    design[:, np.arange(K - 1), np.arange(1, K)] = 1.0
-    mean = np.einsum("nk,nkp->np", q, design)
-    away = design - mean[:, None, :]
-    curvature = np.einsum("nk,nkp,nkq->pq", q, away, away)
-    own = away[np.arange(len(y)), y]
-    return own @ np.linalg.pinv(curvature, hermitian=True)
+    def end(k, side):
+        def test(share):
+            others = mixture_shares(ratios, k, share, 1e-6)
+            step, rows = parts(others, np.flatnonzero((others >= INSIDE) | (np.arange(K) == k)))
+            error = np.sqrt(sum(part[:, k] @ part[:, k] for part in rows))
+            return step[k] + side * z * error, error
+
+        inner, at = shares[k], shares[k]
+        gap, error = test(at)
+        if side * gap <= 0:  # refuted at 0 itself
+            return min(max(at + side * error, 0.0), 1.0)
+        wide = z * error
+        while True:
+            outer = at + side * wide
+            if not 0 < outer < 1:
+                outer = min(max(outer, 0.0), 1 - 1e-4)
+                if side * test(outer)[0] >= 0:
+                    return float(side > 0)
+                break
+            if side * test(outer)[0] < 0:
+                break
+            inner, wide = outer, 2 * wide
+        return brentq(lambda share: test(share)[0], inner, outer, xtol=1e-4)
+
+    ends = tuple(np.array([end(k, side) for k in range(K)]) for side in (-1, 1))
+    return shares, parts(shares, np.flatnonzero(shares >= INSIDE))[1], told, ends
 
 
 def _shares_by_moments(p, y, p_target, labeled):

@@ -117,7 +117,7 @@ COMMON = {
     "numerics.estimate": "Estimate",
 }
 #: Methods of public classes that jobs and other modules call, and users do not: the reference
-#: leaves them out.
+#: leaves them out, and `dir` of what is saved.
 _INTERNAL = (
     "to_arrays from_arrays to_saved from_saved typed new_rows answered answers added encode tell "
     "encoded sums part named batches scored score_file kinds_of asked_columns refitted refits "
@@ -126,7 +126,7 @@ _INTERNAL = (
     "decided fitted fitted_on leaf raw precision bootstrap_totals told bootstrap_claims "
     "n_parameters memberships boxes unlike infeasibility_ drift unidentified digest released "
     "priced accepted along choices threshold_moves steps fit_sweep path left_out_losses "
-    "certificate_ expected_of optimism total_ends regrown rough "
+    "certificate_ expected_of optimism total_ends regrown rough BATCH KIND shown known pooled_reasons "
 )
 INTERNAL = frozenset(_INTERNAL.split())
 

@@ -139,6 +139,12 @@ def test_a_predictor_says_chances_of_both_classes_or_a_number():
         saved.fit(frame)
 
 
+def test_what_is_offered_of_a_saved_model_is_what_users_call(saved):
+    offered = {name for name in dir(saved) if not name.startswith("_")}
+    assert {"save", "read", "facts", "arrays"} <= offered
+    assert not offered & {"typed", "sums", "tell", "batches", "to_saved", "part", "named", "KIND"}
+
+
 def test_of_many_columns_that_changed_the_first_are_told(saved, monkeypatch, caplog):
     columns = [f"Column '{number}' has changed." for number in range(8)]
     monkeypatch.setattr(SavedModel, "drift", lambda self, sums: columns)

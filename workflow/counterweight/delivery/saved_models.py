@@ -7,6 +7,7 @@ learned is saved with the model, and new rows are typed and encoded by it.
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
 from typing import Self
 
@@ -79,6 +80,9 @@ class SavedModel:
                 Feature(*told, fill=float(fill))
                 for told, fill in zip(facts["features"], fills, strict=True)
             )
+
+    def __dir__(self):
+        return sorted({*super().__dir__()} - sys.modules["counterweight"].INTERNAL)
 
     def to_saved(self):
         """Kind, facts and arrays, as they are written."""

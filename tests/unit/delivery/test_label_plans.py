@@ -56,6 +56,8 @@ def test_a_larger_plan_begins_with_a_smaller_one_whatever_the_order_of_the_frame
     # Chances are those of all rows with an early stop: their sum is about the budget.
     assert small.people["chance"].sum() == pytest.approx(40, rel=0.35)
     assert small.people["drawn"].sum() == 40
+    shown = small._repr_html_()
+    assert "LabelPlan" in shown and all(who in shown for who in map(str, small.frame["who"][:5]))
 
 
 def test_it_is_the_plan_that_the_workflow_makes_with_the_same_key(tmp_path):

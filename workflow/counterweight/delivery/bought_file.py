@@ -13,6 +13,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import free_name
 from counterweight.numerics.checks import pandas_frame
 from counterweight.numerics.coins import canonical_ids
+from counterweight.numerics.estimate import html_facts
 from counterweight.tables.parquet import read_table
 from counterweight.tables.saved_form import FORMULA
 from counterweight.tables.table_reader import read_columns
@@ -236,6 +237,15 @@ def word(value):
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+class ShownPlan:
+    """A plan in a notebook: how many of its ``people`` are asked, and the first of ``frame``."""
+
+    def _repr_html_(self):
+        told = {"rows to ask": len(self.frame), "of": len(self.people)}
+        first = self.frame.head().to_html(index=False, border=0)
+        return html_facts(type(self).__name__, told) + first
 
 
 def without_outcome(frame, person, outcome):

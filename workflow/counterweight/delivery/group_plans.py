@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from counterweight.delivery.bought_file import (
+    ShownPlan,
     as_codes,
     places_in,
     read_bought,
@@ -333,7 +334,7 @@ class Untold:
         return GroupAnswers(self.saved, self.people, *told)
 
 
-class GroupPlan:
+class GroupPlan(ShownPlan):
     """Whose group to ask for, as `counterweight.SavedFilter.collect` plans it.
 
     Attributes

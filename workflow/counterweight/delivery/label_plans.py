@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from counterweight.delivery.bought_file import (
+    ShownPlan,
     as_columns,
     column_names,
     filled_in,
@@ -467,7 +468,7 @@ def asked_to_explore(explore, binary):
     return told | {"months": int(told["months"])}
 
 
-class LabelPlan:
+class LabelPlan(ShownPlan):
     """Which rows of a frame to label, as `counterweight.SavedScores.collect` plans it.
 
     Attributes

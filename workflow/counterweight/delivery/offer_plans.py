@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from counterweight.delivery.bought_file import (
     LEAST,
+    ShownPlan,
     places_in,
     read_bought,
     refuse_undrawn,
@@ -199,7 +200,7 @@ def tried(saved, X, ids, key, collect, experiment):
     return PlannedOffers(made, made.drawn(keyed_uniforms(ids, key, TRYING)), collect)
 
 
-class OfferPlan:
+class OfferPlan(ShownPlan):
     """Whom to make which offer next, as `counterweight.SavedOffers.collect` plans it.
 
     Attributes

@@ -623,8 +623,7 @@ def _told(told, value, influence, level, mine=None, bounds=None, centred=True, v
         len(c) if error > 0 else effective,
         level,
         bounds,
-        # Of few labels the degrees of freedom are one less than they are, at most.
-        kurtosis=max(shape.kurtosis, 1 + 2 * len(c) / (len(c) - 1)),
+        kurtosis=shape.kurtosis,
         scale="plain",
     )
     if error == 0 and (pi == 1).all():

@@ -114,14 +114,14 @@ def estimate_kind(model, scores):
     return "yes" if any(hasattr(type(part), "SAMPLED") for part in parts) else "outcome"
 
 
-def cuts_of(model):
+def cuts_of(rule):
     """Above which score of somebody else's it is a yes, by group, as records ``cut``."""
-    if getattr(model, "above_", None) is None:
+    if getattr(rule, "above_", None) is None:
         return []
-    names = np.array(named_groups(vars(model)) if model.threshold_groups_.size else [], object)
+    names = np.array(named_groups(vars(rule)) if rule.threshold_groups_.size else [], object)
     return [
-        {"metric": "cut", "part": " & ".join(names[group > 0.5]), "value": model.above_ + float(at)}
-        for group, at in zip(model.threshold_groups_, model.thresholds_, strict=True)
+        {"metric": "cut", "part": " & ".join(names[group > 0.5]), "value": rule.above_ + float(at)}
+        for group, at in zip(rule.threshold_groups_, rule.thresholds_, strict=True)
     ]
 
 

@@ -58,7 +58,7 @@ _RENAMED = {"most_distorted": "max_distortion", "least_cell": "min_cell_count"}
 #: What is always released beside the id; and what else may be of what is decided.
 ACCEPTED = "accepted"
 DECIDED = ("leaf", "probability")
-#: Column that says who candidates are, where a study names none; file of the key of one's own.
+#: Column that says who candidates are, where a study names none.
 ID = "id"
 #: Candidates handled at once.
 BATCH = 1 << 16

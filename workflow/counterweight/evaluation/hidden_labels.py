@@ -47,6 +47,7 @@ from counterweight.numerics.linear import expit, fit_logistic
 from counterweight.numerics.sensitivity import (
     EITHER,
     MOST,
+    NORMAL,
     TWICE,
     Repair,
     SweptMean,
@@ -64,9 +65,8 @@ from counterweight.tables.study_data import by_repeat, found_rows, prediction_bl
 
 #: Who decides the same of everybody.
 ALWAYS, NEVER = "always 1", "always 0"
-#: Least rows on each side for a sweep or a fit to say anything; 97.5 % quantile of the normal law.
-LEAST, NORMAL = 20, 1.959964
-
+#: Least rows on each side for a sweep or a fit to say anything.
+LEAST = 20
 
 #: Variables of the records by what they are of a sweep.
 ENDS = {"least": "low", "most": "high", "fewer": "fewer", "more": "more"}

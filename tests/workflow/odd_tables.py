@@ -317,7 +317,7 @@ def log_of_amounts(rng):
     frame, entry = log_of(rng)
     frame["Umsatz"] = (frame.pop("clicked") * rng.gamma(2, 500, len(frame))).round(2)
     entry["reward"] = {"column": "Umsatz", "low": 0, "high": 9000}
-    return frame, entry, lambda frame, answers: ["New would earn", " a row"]
+    return frame, entry, lambda frame, answers: ["The policy new would earn", " a row"]
 
 
 @made
@@ -326,7 +326,7 @@ def log_of_losses(rng):
     frame["cost"] = -1.0 * (frame.pop("clicked") + 0.5 * (rng.random(len(frame)) < 0.3))
     entry = {"propensity": "p_logged", "policies": {"new": "p_new"}}
     entry["reward"] = {"column": "cost", "low": -2, "high": 0}
-    return frame, entry, lambda frame, answers: ["New would earn −", " a row"]
+    return frame, entry, lambda frame, answers: ["The policy new would earn −", " a row"]
 
 
 def judged(rng, names, rows=6000):
@@ -340,7 +340,7 @@ def judged(rng, names, rows=6000):
 
     def said(frame, answers):
         best = answers("measures").query("metric == 'auc'")["value"].max()
-        return [f"has AUC of {number(best, 3)} ["]
+        return [f"have AUC of {number(best, 3)} ["]
 
     return frame, {"reward": "clicked", "keep_rate": 0.2, "predictions": predictions}, said
 

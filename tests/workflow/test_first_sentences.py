@@ -154,7 +154,7 @@ def test_a_policy_of_several_words_stands_in_quotation_marks(told):
     )
     value = answers("values").query("policy == 'always a' and estimator == 'ips'").iloc[0]
     assert question == "Would “always a” earn more than the policy that made the log?"
-    assert answer.startswith(f"“always a” would earn {amount(value['value'], 3)} [")
+    assert answer.startswith(f"The policy “always a” would earn {amount(value['value'], 3)} [")
 
 
 def test_a_log_that_dropped_zeros_says_how_many_ones_there_were(told):

@@ -107,6 +107,29 @@ def test_the_change_of_the_imbalance_is_that_of_both_shares_of_the_same_rows():
     assert np.isnan(alone[1:]).all(), "one row tells nothing of chance"
 
 
+@pytest.mark.parametrize(
+    ("share", "leaf"),
+    [
+        ([0.495, 0.505], [0.55, 0.45]),  # all are near the target, and the filter moves away
+        ([0.6, 0.4], [0.4, 0.6]),  # the accepted are near it
+        ([0.5, 0.5], [0.5, 0.5]),
+        ([0.34, 0.33, 0.33], [0.5, 0.4, 0.4]),
+    ],
+)
+def test_intervals_of_the_change_hold_the_truth_near_the_target(share, leaf):
+    share, leaf, K = np.array(share), np.array(leaf), len(share)
+    rng, target = np.random.default_rng(7), np.full(K, 1 / K)
+    after = share * (0.1 + 0.9 * leaf)
+    truth = imbalance(after / after.sum(), target) - imbalance(share, target)
+    held = []
+    for _ in range(500):
+        group = rng.choice(K, 1000, p=share)
+        p = np.where(rng.random(1000) < leaf[group], 1.0, 0.1)
+        _, low, high = balance_change(p, np.eye(K)[group], target)
+        held.append(low <= truth <= high)
+    assert np.mean(held) > 0.93, "a distance has a kink where it is 0"
+
+
 @pytest.mark.parametrize("moved", [0.0, 0.6])
 def test_intervals_of_the_change_hold_the_truth_and_falls_are_shown_only_where_there_are_some(
     moved,

@@ -381,7 +381,7 @@ def certified_setting(candidates, X, Z, *, target, classes, alpha, level, rng):
             failed = *one[1:], found.bound
             break
         passed.append(one)
-    start = imbalance(Z.mean(axis=0), target) * (1 - USEFUL)
+    start = _useful_below(Z.mean(axis=0), target)
     useful = [one for one in passed if one[0] < start]
     if not useful:
         near = "none within it balances anything on rows that did not fit it"
@@ -413,15 +413,20 @@ def chosen_setting(candidates, X, Z, *, target, classes, alpha, level, rng):
     looked = [*_looked_at(order, candidates, X, Z, target, classes, level, rng)]
     within = [one for found, *one in looked if found.value <= alpha and np.isfinite(one[0])]
     left, name, setting = min(within or [min(looked, key=lambda one: one[0].value)[1:]])
-    before = imbalance(Z.mean(axis=0), target)
-    if not left < before * (1 - USEFUL):
+    if not left < _useful_below(Z.mean(axis=0), target):
         raise CounterweightError(
             f"No filter of this study balances anything on {len(Z)} rows that did not fit it: the "
             f"best within alpha {alpha:g}, {name}, {setting}, leaves an imbalance of {left:.3f} "
-            f"among the accepted, for {before:.3f} among all. Nothing is delivered: bring more "
-            "rows, columns that tell more about the groups, or allow a larger alpha."
+            f"among the accepted, for {imbalance(Z.mean(axis=0), target):.3f} among all. Nothing "
+            "is delivered: bring more rows, columns that tell more about the groups, or allow a "
+            "larger alpha."
         )
     return name, setting, len(order)
+
+
+def _useful_below(profile, target) -> float:
+    """Imbalance that a filter of any use stays below, where `profile` are the shares of all."""
+    return imbalance(profile, target) * (1 - USEFUL)
 
 
 def _looked_at(order, candidates, X, Z, target, classes, level, rng):
@@ -449,7 +454,7 @@ def careful_to_bold(candidates, rows, target, classes, level):
             counts = rows * mass[:, None] * shares
             tried.append((disclosure(counts, classes, level).bound, left, name, setting))
     base = proxy.mass_[0] @ proxy.shares_[0]
-    order, best = [], imbalance(base, target) * (1 - USEFUL)
+    order, best = [], _useful_below(base, target)
     for _, left, name, setting in sorted(tried):
         if left < best:
             order.append((name, setting))

@@ -11,16 +11,11 @@ import pandas as pd
 
 from counterweight.delivery.saved_models import SavedModel
 from counterweight.errors import listed
-from counterweight.evaluation.log_values import (
-    LOGGED,
-    carriers,
-    few_users,
-    users_in_words,
-    values_of_log,
-)
+from counterweight.evaluation.log_values import LOGGED, carriers, users_in_words, values_of_log
 from counterweight.labeling.columns import ids_again
 from counterweight.labeling.log_files import LogQuestion
 from counterweight.numerics.checks import pandas_frame
+from counterweight.numerics.log_sums import few_users
 from counterweight.tables.parquet import write_table
 from counterweight.tables.saved_form import write_csv
 

@@ -27,6 +27,7 @@ from counterweight.numerics.checks import as_numbers, checked_labels, checked_we
 from counterweight.numerics.estimate import (
     Estimate,
     doubly_robust_mean,
+    freedom_of,
     mean_interval,
     scaled_weights,
 )
@@ -278,7 +279,7 @@ def jackknife(influence, share, group=None):
     if not second > 0:
         return 0.0, float(n - 1)
     kurtosis = n * float(squares @ squares) / second**2
-    return float(np.sqrt(second * (n - 1) / n)), min(2 * n / max(kurtosis - 1, 1e-12), n - 1.0)
+    return float(np.sqrt(second * (n - 1) / n)), freedom_of(kurtosis, n)
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ from counterweight.numerics.estimate import (
     value_interval,
     within_range,
 )
-from counterweight.numerics.log_sums import FEW_REWARDS, FEW_USERS, LARGE_SHARE, begun
+from counterweight.numerics.log_sums import FEW_REWARDS, LARGE_SHARE, begun, few_users, hull
 from counterweight.tables import parquet
 
 TASK = "log"
@@ -231,9 +231,8 @@ def values_of_sums(
         elif few.intersection(key[1:-1]):
             one = _of_few(one, key, parts[key], own[0], sums, policies, bounds, level)
         if few_users(users) and not anytime:
-            # Rewards of one user come together: they are no counts.
-            ends = np.fmin(one.low, plain.low), np.fmax(one.high, plain.high)
-            one = replace(one, low=float(ends[0]), high=float(ends[1]))
+            low, high = hull((one.low, one.high), (plain.low, plain.high))
+            one = replace(one, low=low, high=high)
         gone = alone and (key[0] == "weight" or key[-1] in _WHOLE)
         made[key] = Ratio(*[math.nan] * 4) if gone else one
     lost = {key[1]: one for key, one in made.items() if key[0] == "lost"}
@@ -286,11 +285,6 @@ def users_behind(filled, clusters):
     if not 0 < filled < clusters:
         return filled if clusters else 0
     return round(-clusters * math.log1p(-filled / clusters))
-
-
-def few_users(count) -> bool:
-    """Whether rows are of users, and these are few."""
-    return 0 < count < FEW_USERS
 
 
 def carriers(users):

@@ -22,6 +22,7 @@ from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers, checked_labels, checked_weights, group_sums
 from counterweight.numerics.estimate import (
     Estimate,
+    freedom_of,
     from_moments,
     mean_interval,
     ratio_mean,
@@ -340,8 +341,8 @@ class Auc(Metric):
             return super().interval(value, sums, mass, level, bounds)
         from scipy.special import expit, logit, stdtrit
 
-        freedom = max(min(2 * len(sums) / max(shape.kurtosis - 1, 1e-12), len(sums) - 1), 1.0)
-        half = stdtrit(freedom, 0.5 + level / 2) * error / (value * (1 - value))
+        quantile = stdtrit(freedom_of(shape.kurtosis, len(sums)), 0.5 + level / 2)
+        half = quantile * error / (value * (1 - value))
         return float(expit(logit(value) - half)), float(expit(logit(value) + half)), error
 
 

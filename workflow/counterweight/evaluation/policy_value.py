@@ -35,7 +35,14 @@ from counterweight.numerics.estimate import (
     value_interval,
     within_range,
 )
-from counterweight.numerics.log_sums import FEW_USERS, Columns, ExactSum, LogSums, ProductMoments
+from counterweight.numerics.log_sums import (
+    Columns,
+    ExactSum,
+    LogSums,
+    ProductMoments,
+    few_users,
+    hull,
+)
 from counterweight.numerics.zero_rejection import checked_rates
 from counterweight.tables import parquet
 
@@ -431,9 +438,8 @@ class PolicyValue:
         few = self._of_few(value, own, powers[0], 1 / below)
         if few is None or sums.heavy(0):
             few = self._of_heavy(value, robust, rows) or few
-        if few and sums.groups is not None and draws < FEW_USERS:
-            # Rewards of one user come together: they are no counts.
-            few = float(np.fmin(few[0], low)), float(np.fmax(few[1], high))
+        if few and sums.groups is not None and few_users(draws):
+            few = hull(few, (low, high))
         low, high = few or (low, high)
         weight, first = at("weight"), 0 if robust or weighted else 1
         return Estimate(

@@ -492,28 +492,11 @@ def tell_columns(job):
     # Whole numbers stay whole where some are missing: in sentences, and in long ids.
     whole = {pa.int64(): pd.Int64Dtype()}
     frame = read_arrow(job.input.table).to_pandas(types_mapper=whole.get)
-    types, made = facts["types"], facts["made"]
     roles = columns_by_role(told["roles"])
-    _check_filled([name for name in made if name not in frame], roles, job)
+    _check_filled([name for name in facts["made"] if name not in frame], roles, job)
     check_roles([name for name in frame.columns if name != "row"], roles_by_column(roles))
     _check_ids(frame, roles, told)
-    # Rows that a rehearsal drew are what they are.
-    again, copies = (None, {}) if facts.get("drawn") else copied_rows(frame, roles)
-    # Without copies no row is left out, and none is copied for it.
-    once, doubts = ~again if copies else slice(None), facts["doubts"]
-    for name, said in copies.items():
-        doubts = doubts | {name: "; ".join(filter(None, [doubts.get(name), said]))}
-    report = column_report(
-        frame,
-        types,
-        made,
-        roles,
-        secrets=secrets_of(frame[once], types, told["roles"]),
-        once=once,
-        doubts=doubts,
-        explained=[one["column"] for one in told["roles"].values() if _explained(one)],
-        keep=told["keep"],
-    )
+    report, copies = report_of(frame, facts, told["roles"], told["keep"])
     for line in report_lines(report):
         job.log.info(line)
     for fact in report:
@@ -524,6 +507,33 @@ def tell_columns(job):
     write_table(job.output.columns, columns)
     with replacing(job.output.csv) as path:
         pd.DataFrame(columns).to_csv(path, index=False)
+
+
+def report_of(frame, facts, told, keep):
+    """The column report of a typed frame, and columns by which rows are copies.
+
+    `facts` are those of `counterweight.datasets.own_table.TypedTable`, `told` and `keep` what the
+    config says of its columns.
+    """
+    roles, types = columns_by_role(told), facts["types"]
+    # Rows that a rehearsal drew are what they are.
+    again, copies = (None, {}) if facts.get("drawn") else copied_rows(frame, roles)
+    # Without copies no row is left out, and none is copied for it.
+    once, doubts = ~again if copies else slice(None), facts["doubts"]
+    for name, said in copies.items():
+        doubts = doubts | {name: "; ".join(filter(None, [doubts.get(name), said]))}
+    report = column_report(
+        frame,
+        types,
+        facts["made"],
+        roles,
+        secrets=secrets_of(frame[once], types, told),
+        once=once,
+        doubts=doubts,
+        explained=[one["column"] for one in told.values() if _explained(one)],
+        keep=keep,
+    )
+    return report, copies
 
 
 def _explained(role):

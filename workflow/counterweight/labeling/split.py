@@ -19,6 +19,7 @@ from counterweight.labeling.columns import (
     require,
 )
 from counterweight.labeling.target_leakage import learnt, without_advice
+from counterweight.numerics.checks import group_sums
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.values import bases
 from counterweight.numerics.zero_rejection import drawing_order, kept_rows
@@ -367,8 +368,9 @@ def describe_labels(labels, hidden, dropped):
                 if not mask.any():
                     continue
                 share = np.average(outcome[mask], weights=weight[mask])
-                error = np.sqrt(((weight * (outcome - share))[mask] ** 2).sum())
-                error /= weight[mask].sum()
+                users = truth["user"].to_numpy()[mask] if "user" in truth else None
+                moved = group_sums((weight * (outcome - share))[mask], users)
+                error = np.sqrt((moved**2).sum()) / weight[mask].sum()
                 place = {"repeat": repeat, "target": target, "part": group}
                 told = {"value": share, "rows": int(mask.sum()), "standard_error": error}
                 records.append({"metric": "positive_share"} | place | told)

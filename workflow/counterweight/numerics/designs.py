@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers
 from counterweight.numerics.coins import canonical_ids, person_uniforms
+from counterweight.numerics.estimate import freedom_of
 
 #: Ways to draw: each row by its own coin, or a number of rows that is fixed (up to one).
 DESIGNS = ("poisson", "fixed")
@@ -335,8 +336,7 @@ def expected_half_width(
         fourth = second**2
     else:
         count, second, fourth = chances, each * square, 3 * (each * square) ** 2
-    freedom = max(2 * rows / max(_kurtosis(count, second, fourth) - 1, 1e-12), 1.0)
-    quantile = float(stdtrit(min(freedom, rows - 1), 0.5 + level / 2))
+    quantile = float(stdtrit(freedom_of(_kurtosis(count, second, fourth), rows), 0.5 + level / 2))
     return quantile * np.sqrt(variance * rows / (rows - parameters)) / total
 
 

@@ -126,14 +126,9 @@ def _estimate(value, influence, weights, rows, level, bounds, scale):
     total = float(rows) if weights is None else float(weights.sum())
     squares = influence * influence
     second = float(squares.sum())
-    shape = shape_of(
-        rows,
-        total,
-        second,
-        float(np.dot(squares, influence)),
-        float(np.dot(squares, squares)),
-        0.0 if weights is None else float(np.dot(weights, influence)),
-    )
+    third, fourth = float(np.dot(squares, influence)), float(np.dot(squares, squares))
+    pull = 0.0 if weights is None else float(np.dot(weights, influence))
+    shape = shape_of(rows, total, second, third, fourth, pull)
     effective = float(rows) if weights is None else total**2 / float(np.dot(weights, weights))
     return from_moments(
         value,
@@ -150,9 +145,7 @@ def _estimate(value, influence, weights, rows, level, bounds, scale):
 
 
 def shape_of(rows, total, second, third, fourth, pull=0.0):
-    """`Shape` of influence values ``c = w (f - m)`` from the sums of c^2, c^3, c^4 and w c;
-    `total`: sum w.
-    """
+    """`Shape` of influence values ``c = w (f - m)`` from the sums of c^2, c^3, c^4, w c and w."""
     if not second > 0 or not total > 0:
         return Shape()
     return Shape(
@@ -259,8 +252,7 @@ def mean_interval(
     root, of_variance = np.sqrt(rows), skewness - 2 * pull
     bend = (3 * of_variance - skewness) / 6 / root
     shift = of_variance / 2 / root - bend
-    freedom = max(min(2 * rows / max(kurtosis - 1, 1e-12), rows - 1), 1)
-    quantile = stdtrit(freedom, 0.5 + level / 2)
+    quantile = stdtrit(freedom_of(kurtosis, rows), 0.5 + level / 2)
     if scale == "root" and bottom is not None and value > bottom:
         distance = value - bottom
         bend -= standard_error / (4 * distance)
@@ -278,6 +270,12 @@ def mean_interval(
     if top is not None:
         high = min(high, float(top))
     return low, high
+
+
+def freedom_of(kurtosis, rows, least=1.0) -> float:
+    """Degrees of freedom of a variance from `rows` values of that kurtosis: ``2 n / (kurtosis -
+    1)``, `least` to n - 1."""
+    return float(max(min(2 * rows / max(kurtosis - 1, 1e-12), rows - 1), least))
 
 
 def _unbend(bent, bend):

@@ -20,10 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.numerics.estimate import t_interval
 
 #: Sums of probabilities may be off 1 by this much.
 TOLERANCE = 1e-6
+#: Directions that are tried of those in which shares may lie from a target, and their opposites.
+OPEN = 64
 
 
 def group_names(columns, class_names):
@@ -210,26 +211,65 @@ def balance_change(p, Z, target, level=0.95):
     """Imbalance of the accepted less that of all, with its interval: value, low, high.
 
     Rows with memberships `Z` (n, K) are accepted with probabilities `p` (n,), not all 0, that were
-    fixed before these rows were looked at. Both are of the same rows, so the error is that of the
-    difference, to first order: with s the expected shares of the accepted, r those of all, u and v
-    their directions from the target, row i moves it by ``p_i u (z_i - s) / sum p - v (z_i - r) /
-    n``. A distance is above the truth by chance, that of the fewer accepted more, so the upper end,
-    below which a fall is shown, is on the safe side. Degrees of freedom are those of the accepted.
+    fixed before these rows were looked at. With s the expected shares of the accepted, r those of
+    all, and u and v their directions from the target, the change is ``u (s - target) - v (r -
+    target)``, of which row i moves ``p_i u (z_i - s) / sum p - v (z_i - r) / n``. Shares near the
+    target may lie on the other side of it, where errors that took each other away add up: the upper
+    end, below which a fall is shown, is the largest of all u that the rows leave open, the lower
+    one the least of all v. Where all are at the target and groups are many (five), a rise is told
+    too small: their distance is above the truth by chance. Degrees of freedom are those of the
+    accepted.
     """
+    from scipy.special import chdtri, stdtrit
 
-    def moved(weight):
-        share = weight @ Z / weight.sum()
-        off = share - target
-        distance = float(np.linalg.norm(off))
-        direction = off / distance if distance > 0 else off
-        return distance, weight / weight.mean() * (Z @ direction - share @ direction)
-
-    (before, of_all), (after, of_accepted) = moved(np.ones(len(Z))), moved(p)
-    change, worth = after - before, p.sum() ** 2 / (p @ p)
+    rows, worth = len(Z), p.sum() ** 2 / (p @ p)
+    weight = (p / p.mean())[:, None]
+    accepted, every = weight[:, 0] @ Z / rows, Z.mean(axis=0)
+    after, before = accepted - target, every - target
+    change = float(np.linalg.norm(after) - np.linalg.norm(before))
     if worth <= 2:
         return change, np.nan, np.nan
-    error = np.sqrt(((of_accepted - of_all) ** 2).sum() / (len(Z) - 1) / len(Z))
-    return change, *t_interval(change, error, worth - 1, level=level)
+    moved = np.hstack([weight * (Z - accepted), Z - every])
+    spread, K = moved.T @ moved / (rows - 1) / rows, len(target)
+    own, shared, of_all = spread[:K, :K], spread[:K, K:], spread[K:, K:]
+    # Shares of K groups have K - 1 that are free.
+    reach = np.sqrt(chdtri(max(K - 1, 1), 1 - level))
+    quantile = stdtrit(worth - 1, 0.5 + level / 2)
+    u, v = _directions(after, own, reach), _directions(before, of_all, reach)
+
+    def beyond(u, v, sign):
+        """Ends of the interval of each pair of directions."""
+        variance = _along(u, own) - 2 * ((u @ shared) * v).sum(axis=1) + _along(v, of_all)
+        return u @ after - v @ before + sign * quantile * np.sqrt(np.maximum(variance, 0.0))
+
+    return change, float(beyond(u[:1], v, -1).min()), float(beyond(u, v[:1], 1).max())
+
+
+def _directions(off, spread, reach):
+    """Unit vectors (m, K) in which the truth may lie from the target, where `off` was seen.
+
+    `off` has the covariance `spread`; a direction is open if it comes within `reach` standard
+    errors, of the way that has the largest, of `off`.
+    """
+    size, basis = np.linalg.eigh(spread)
+    basis = basis[:, size > 1e-12 * size[-1]]
+    ways = np.random.default_rng(0).normal(size=(OPEN if basis.shape[1] > 1 else 1, basis.shape[1]))
+    ways = ways @ basis.T
+    ways = np.vstack([off[None], ways, -ways])
+    length = np.linalg.norm(ways, axis=1)
+    ways = ways[length > 0] / length[length > 0, None]
+    nearest = np.maximum(ways @ off, 0.0)[:, None] * ways
+    near = np.linalg.norm(off - nearest, axis=1) <= reach * _widest(spread) + 1e-12
+    near[0] = True
+    return ways[near]
+
+
+def _along(ways, spread):
+    return ((ways @ spread) * ways).sum(axis=1)
+
+
+def _widest(spread):
+    return float(np.sqrt(max(np.linalg.eigvalsh(spread)[-1], 0.0)))
 
 
 def target_shares(target, groups, sizes):

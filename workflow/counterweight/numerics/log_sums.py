@@ -645,6 +645,18 @@ def steps(batch):
         yield {name: values[start : start + STEP] for name, values in batch.items()}
 
 
+def few_users(count) -> bool:
+    """Whether rows are of users, and these are few."""
+    return 0 < count < FEW_USERS
+
+
+def hull(*intervals):
+    """Interval that holds all of them, NaN ends left out: of few users, whose rewards come together
+    and are no counts, what counts say and how users differ."""
+    low, high = zip(*intervals, strict=True)
+    return float(np.fmin.reduce(low)), float(np.fmax.reduce(high))
+
+
 def begun(
     policies,
     clusters=0,

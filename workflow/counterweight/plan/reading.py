@@ -280,14 +280,12 @@ def main(files):
 
     try:
         plan = plan_of_files(files, HOME)
-        remarks = check_headers(plan)
+        check_headers(plan)
     except CounterweightError as error:
         print(error, file=sys.stderr)
         return 1
     studies = plan["studies"]
     print(f"The config holds together. {len(studies)} to run: {listed(studies)}.")
-    for remark in remarks:
-        print(f"To be looked at: {remark}")
     return 0
 
 

@@ -45,6 +45,8 @@ BESIDE_DEPLOYED = {
 }
 #: Cells of groups with fewer people are told without shares.
 LEAST_CELL = 10
+#: Rows by which columns are judged that new rows lack.
+LOOKED_AT = 200_000
 #: The models that are compared, as a study has them.
 LINEAR = {"model": "logistic", "name": "linear", "label": "Linear model"}
 LINEAR |= {"l2": 1.0, "per_row": False}
@@ -460,13 +462,12 @@ def check_headers(plan):
 
     Of a log that dropped zeros the outcomes are looked at, too: none may be missing. Of a query its
     text and address are looked at, since it would have to be asked, of a folder the first part, of
-    a partitioned log which files it has. Gives what nobody can tell from headers alone: columns
-    that new rows lack and may need.
+    a partitioned log which files it has; of a table whose new rows lack columns the first rows say
+    whether they are features.
     """
     from counterweight.datasets.own_table import check_columns
     from counterweight.datasets.queries import check_query
 
-    remarks = []
     for study in plan["studies"].values():
         dataset = plan["datasets"][study["dataset"]]
         if "query" in dataset:
@@ -487,8 +488,7 @@ def check_headers(plan):
         if "outcome" in dataset["roles"] and "keep_rate" in study["labeling"]["options"]:
             _refuse_blanks(path, dataset["roles"]["outcome"]["column"], reading)
         if study.get("score"):
-            remarks += _of_new_rows(study, dataset, names, reading)
-    return remarks
+            _of_new_rows(study, dataset, names, reading)
 
 
 def _names(path, absent, reading):
@@ -530,13 +530,16 @@ def _named(dataset, study):
 def _refuse_absent(path, names, key, wanted, todo="correct the name"):
     for name in wanted:
         if name not in names:
-            close = [other for other in names if other.strip().lower() == str(name).lower()]
-            close = close or difflib.get_close_matches(str(name), names, 1, 0.6)
             raise CounterweightError(
-                f"{path} has no column {name!r}, which {key} names"
-                + (f" (is it {close[0]!r}?)" if close else "")
-                + f"; it has {listed(names, 30)}: {todo}."
+                f"{path} has no column {name!r}, which {key} names{_close(name, names)}; it has "
+                f"{listed(names, 30)}: {todo}."
             )
+
+
+def _close(name, names):
+    close = [other for other in names if other.strip().lower() == str(name).lower()]
+    close = close or difflib.get_close_matches(str(name), names, 1, 0.6)
+    return f" (is it {close[0]!r}?)" if close else ""
 
 
 def _features(study, dataset, names):
@@ -593,7 +596,7 @@ def _check_weightings(study, path, names, features):
 
 
 def _of_new_rows(study, dataset, names, reading):
-    """Refuse new rows without what they surely need; what they may need is a remark."""
+    """Refuse new rows without what they need."""
     path, roles = study["score"], _named(dataset, study)
     new = _names(path, "give the table of new rows", reading)
     needed = {"columns.keep": (dataset.get("columns") or {}).get("keep") or ()}
@@ -607,12 +610,32 @@ def _of_new_rows(study, dataset, names, reading):
     for key, held in needed.items():
         _refuse_absent(path, new, key, held, "new rows need it, too")
     if needs == "roles":
-        return []
+        return
     features = roles["scores"] or _features(study, dataset, names)
     absent = [name for name in features if name not in new]
     if len(absent) == len(features):
         _refuse_absent(path, new, "the table", absent, "name the columns as in the table")
-    return [
-        f"{path} has no column {listed(absent)}, and the table has: what is learned from is needed "
-        "of new rows, too (put under columns.ignore what is not to be learned from)."
-    ] * bool(absent)
+    if absent := absent and _learned_from(dataset, names).intersection(absent):
+        absent = [name for name in names if name in absent]
+        near = _close(absent[0], [name for name in new if name not in names])
+        raise CounterweightError(
+            f"{path} has no column {listed(absent)}{near}, from which the answer would be learned: "
+            f"give the new rows {'it' if len(absent) == 1 else 'them'}, or put under "
+            "columns.ignore what is not to be learned from."
+        )
+
+
+def _learned_from(dataset, names):
+    """Columns that the first rows of the table show to be features."""
+    from counterweight.datasets.own_table import ABSENT, typed_table
+    from counterweight.labeling.column_report import report_of
+    from counterweight.tables.table_reader import is_parquet, row_batches
+
+    path, reading, columns = (dataset.get(key) for key in ("path", "reading", "columns"))
+    told = {"absent": ABSENT, "rows": LOOKED_AT, "reading": reading}
+    first = next(row_batches(path, **told)).select(names)
+    told = {"columns": columns, "typed": is_parquet(path), "reading": reading, "ask": False}
+    typed = typed_table(path, first, **told)
+    keep = (columns or {}).get("keep") or ()
+    report, _ = report_of(typed.frame, vars(typed), dataset["roles"], keep)
+    return {fact.column for fact in report if fact.use == "feature"}

@@ -9,7 +9,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Option, Text
 from counterweight.labeling.columns import equal, free_name
 from counterweight.numerics.checks import with_columns
-from counterweight.numerics.estimate import doubly_robust_mean
+from counterweight.numerics.estimate import doubly_robust_mean, freedom_of
 from counterweight.tables.parquet import read_table
 from counterweight.tables.table_reader import read_columns
 from counterweight.weighting.importance_weights import describe_sizes
@@ -283,6 +283,5 @@ def _error(residual, weight, estimates, design, group, binary):
     if not learned > 0:
         return float(np.sqrt(own))
     kurtosis = rows * float(squares @ squares) / learned**2
-    freedom = max(min(2 * rows / max(kurtosis - 1, 1e-12), rows - 1.0), 4.0)
-    freedom = freedom * ((learned + own) / learned) ** 2
+    freedom = freedom_of(kurtosis, rows, 4.0) * ((learned + own) / learned) ** 2
     return float(np.sqrt(learned + own) * stdtrit(freedom, 0.975) / ndtri(0.975))

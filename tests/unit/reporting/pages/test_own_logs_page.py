@@ -70,7 +70,9 @@ def test_policies_stand_by_their_values_and_the_log_before_them():
 )
 def test_a_gain_is_told_by_its_interval_and_beside_what_the_log_earned(gain, half, told):
     found = page.answer(numbers(new=policy(0.04 + gain, gain, half)))
-    assert found.sentence.startswith("New would earn 0.") and found.sentence.endswith(told)
+    assert found.sentence.startswith("The policy New would earn 0.") and found.sentence.endswith(
+        told
+    )
     assert "-" not in found.sentence.partition("[")[0]
 
 
@@ -103,7 +105,7 @@ def test_what_is_not_to_be_relied_on_is_said_and_stands_behind(support, weight, 
         low=policy(0.05, 0.01, 0.005),
     )
     found = page.answer(known)
-    assert found.sentence.startswith("Low would earn")
+    assert found.sentence.startswith("The policy Low would earn")
     assert f"Do not rely on it: {told}" in found.more[0]
     assert ("or the keep rate is not right" in found.more[0]) == (support != page.THIN)
     assert ("same propensities as High" in found.sentence) == (support == page.DOUBTFUL)
@@ -218,8 +220,13 @@ def test_predictions_stand_by_the_first_measure():
     assert page._gap(known, first.source, second.source, "auc").mean == pytest.approx(0.1)
     assert page._gap(known, second.source, first.source, "auc").mean == pytest.approx(-0.1)
     found = page.ranking_answer(known)
-    assert found.sentence.startswith("New has AUC of 0.800") and "better than Old" in found.sentence
-    assert found.sentence.endswith("on the same rows.") and found.more[0].startswith("Old has AUC")
+    assert (
+        found.sentence.startswith("The predictions New have AUC of 0.800")
+        and "better than Old" in found.sentence
+    )
+    assert found.sentence.endswith("on the same rows.") and found.more[0].startswith(
+        "The predictions Old have AUC"
+    )
     assert found.todo[0].startswith("Go by the first")
     less = numbers({"columns": ["log_loss"]}, a=loss(0.6), b=loss(0.5))
     assert [line.source for line in page.ranked(less)] == ["b", "a"]
@@ -234,8 +241,8 @@ def loss(value):
 @pytest.mark.parametrize(
     ("ratio", "told"),
     [
-        ((1.3, 1.1, 1.5), "New is too high by the mean"),
-        ((0.7, 0.5, 0.9), "New is too low by the mean"),
+        ((1.3, 1.1, 1.5), "The predictions New are too high by the mean"),
+        ((0.7, 0.5, 0.9), "The predictions New are too low by the mean"),
         ((1.3, 1.0, 1.6), None),
         ((0.9, 0.8, 1.0), None),
     ],

@@ -86,7 +86,7 @@ def flag(numbers, line):
 
 def policies(numbers):
     """A line for each policy, the best first, those without a value last."""
-    lines = [Line(source, capital(named(numbers.label(source)))) for source in numbers.sources]
+    lines = [Line(source, named(numbers.label(source))) for source in numbers.sources]
     values = {line.source: value_of(numbers, line) for line in lines}
     order = {source: -one.mean if one.known else math.inf for source, one in values.items()}
     return sorted(lines, key=lambda line: order[line.source])
@@ -186,10 +186,10 @@ def _verdict(gain):
 
 
 def _said(numbers, line, base, measure):
-    """``New would earn 0.066 [0.064, 0.069] a row, 0.029 [0.027, 0.031] more than ...``."""
+    """``The policy new would earn 0.066 [0.064, 0.069] a row, 0.029 [0.027, 0.031] more than``."""
     gain = _gain(numbers, line)
     verdict, share = _verdict(gain), gain.mean / base.mean if base.low > 0 else math.nan
-    text = f"{line.label} would earn {in_words(value_of(numbers, line), measure)} a row"
+    text = f"The policy {line.label} would earn {in_words(value_of(numbers, line), measure)} a row"
     if _same(numbers, line):
         text += f", as much as {_OWN}: it is the same policy, so the gain is exactly 0"
     elif verdict == "open":
@@ -232,8 +232,8 @@ def _between(numbers, lines, measure):
         gap = _pair(numbers, first, second)
         if gap.known and gap.low <= 0 <= gap.high:
             yield (
-                f"{first.label} and {second.label} do not differ significantly: the difference is "
-                f"{in_words(gap, measure, sign=True)}."
+                f"The policies {first.label} and {second.label} do not differ significantly: the "
+                f"difference is {in_words(gap, measure, sign=True)}."
             )
         elif gap.known:
             size = in_words(gap if gap.low > 0 else gap.times(-1), measure)
@@ -390,7 +390,7 @@ def ranked(numbers):
     names = sorted(known, key=lambda name: sign * known[name])
     marks = ["main", *[""] * len(names)]
     return [
-        Line(name, capital(named(numbers.label(name))), mark=mark)
+        Line(name, named(numbers.label(name)), mark=mark)
         for name, mark in zip(names, marks, strict=False)
     ]
 
@@ -417,7 +417,7 @@ def ranking_answer(numbers):
     measure, said, more = numbers.measure(metric), [], []
     for line in lines:
         size = in_words(numbers.get(line.source, metric), measure)
-        said.append(f"{line.label} has {measure.label} of {size}")
+        said.append(f"The predictions {line.label} have {measure.label} of {size}")
         more += _miscalibrated(numbers, line)
     if len(lines) > 1:
         gap = _gap(numbers, lines[0].source, lines[1].source, metric)
@@ -442,7 +442,7 @@ def _miscalibrated(numbers, line):
             of = f"{_share(part)} of {named(numbers.label(line.source))}"
             yield f"The highest {of} are too {word} by the mean: {size} times."
         else:
-            yield f"{line.label} is too {word} by the mean: {size} times."
+            yield f"The predictions {line.label} are too {word} by the mean: {size} times."
 
 
 def _shares(numbers):
@@ -458,7 +458,7 @@ def _share(part):
 def _ranked_pairs(numbers):
     lines = [Line(one.source, numbers.label(one.source)) for one in ranked(numbers)]
     for label, first, second in pairs(lines):
-        yield Line(first.source, capital(label), {"part": second.source})
+        yield Line(first.source, label, {"part": second.source})
 
 
 def _differences(numbers):

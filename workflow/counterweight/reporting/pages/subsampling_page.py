@@ -398,7 +398,8 @@ def chances_answer(numbers):
         for one in others
     )
     text = (
-        f"Of all rows of the log, those that were dropped included, {percent(share.mean)} have "
+        "Of all rows of the log, those that were dropped included, "
+        f"{in_words(share, numbers.measure('positive_share'))} have "
         f"{numbers.plan['outcome']}; on rows held out the chances of {numbers.label(main)} have "
         f"{measure.label} {in_words(known, measure)}"
     )

@@ -160,11 +160,16 @@ def test_a_policy_of_several_words_stands_in_quotation_marks(told):
 def test_a_log_that_dropped_zeros_says_how_many_ones_there_were(told):
     log = scored(np.random.default_rng(6)).drop(columns="old model")
     question, answer = told(log, outcome="clicked", keep_rate=0.1)
-    ones = log["clicked"].sum()
-    share = ones / (ones + 10 * (len(log) - ones))
+    ones, zeros = log["clicked"].sum(), (1 - log["clicked"]).sum()
+    share = ones / (ones + 10 * zeros)
+    error = np.hypot(ones**0.5 * (1 - share), 10 * zeros**0.5 * share) / (ones + 10 * zeros)
     assert question == "How likely is clicked = 1 in a row?"
     start = "Of all rows of the log, those that were dropped included, "
-    assert answer.startswith(f"{start}{percent(share)} have clicked = 1; on rows held out")
+    assert answer.startswith(f"{start}{percent(share)} [")
+    ends, rest = answer.removeprefix(f"{start}{percent(share)} [").split("] ", 1)
+    assert rest.startswith("have clicked = 1; on rows held out")
+    ends = [float(end) / 100 for end in ends.split(",")]
+    assert ends == pytest.approx([share - 1.96 * error, share + 1.96 * error], abs=0.0015)
 
 
 def test_promises_are_counted_and_the_price_is_told(told):

@@ -12,6 +12,7 @@ from counterweight.labeling.outcome_rules import (
     equals,
     given,
     reward,
+    value_in_words,
 )
 
 
@@ -191,5 +192,12 @@ def test_classes_are_given_back_as_people_wrote_them():
     truths = pd.Series([1.0, 0.0, 1.0, 0.0])
     assert classes_as_given(truths, y, ("no", "yes"), "boolean", form) == ["nein", "ja"]
     assert classes_as_given(truths, y, ("no", "yes"), "boolean") == [False, True]
+    for classes, word in (
+        (["F", "T"], "T"),
+        ([False, True], "yes"),
+        ([0, 1], "1"),
+        ([0, 2.5], "2.5"),
+    ):
+        assert value_in_words({"classes": classes, "names": ["no", "yes"]}) == word
     several = pd.Series(["good", "bad", "fine", "ugly"])
     assert classes_as_given(several, y, ("bad", "not bad")) == ["bad", "not bad"]

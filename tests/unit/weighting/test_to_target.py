@@ -144,6 +144,18 @@ def test_known_margins_are_met_and_their_mean_is_right(people, tmp_path):
     facts = read_saved(files["model"]).facts
     assert facts["for"] == "people with the given margins of “woman”, “region” and “age”"
     assert "difference was 0." in facts["target"][1] and " and is 0; " in facts["target"][1]
+    assert not facts["missed"]
+
+
+def test_margins_that_the_largest_weights_do_not_meet_are_told(people, tmp_path):
+    frame = people[2]
+    far = float(frame["age"].quantile(0.995))
+    own, files, _ = delivered(tmp_path, frame, {"margins": {"age": {"mean": far}}}, study=LINEAR)
+    reached = np.average(frame["age"], weights=weights_of(own))
+    facts = read_saved(files["model"]).facts
+    assert far - reached > 0.05 * frame["age"].std()
+    assert f"age is {reached:.4g} on average for the {far:.4g} asked" in facts["missed"]
+    assert facts["for"].startswith("people between those of the table and people with the given")
 
 
 def test_rows_without_an_outcome_tell_what_margins_do_not(people, tmp_path):
@@ -274,6 +286,7 @@ def test_the_population_is_an_input_of_what_depends_on_it(people, by_table):
         ("somebody", "which is not a choice"),
         ({"table": "p.csv", "method": "magic"}, "which is not a choice"),
         ({"margins": {"age": {"mean": "old"}}}, "must be of type number"),
+        ({"margins": {"age": {"mean": 40, "sd": 3}}}, "margins.age gives an sd beside the mean"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(target, sentence):

@@ -19,7 +19,7 @@ from counterweight.evaluation.hidden_labels import LOOKED_ROWS, TargetRows, sens
 from counterweight.evaluation.unlabeled_quality import unlabeled_records
 from counterweight.labeling.column_statistics import stood_for
 from counterweight.labeling.missing_outcomes import BlankData, OutOfFold, time_of
-from counterweight.labeling.outcome_rules import classes_as_given
+from counterweight.labeling.outcome_rules import classes_as_given, value_in_words
 from counterweight.models.score_models import (
     CombinedModel,
     EncodedModel,
@@ -131,7 +131,6 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
     if data.later is not None:
         time = time_of(frame, {"time": given["time"]}, data.labeled)
         answers.of_table(name).tell(facts, data, time, chance)
-    words = facts["names"]
     if not collected:  # of many rows all columns are as much again as what is made of them
         frame = frame[[given["id"]] if given["id"] else []]
     saved = SavedScores(facts, data.encoder, model, band, support, {})
@@ -149,7 +148,7 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
             held_out,
             fit.told[~data.labeled],
             target=given["target"],
-            event=f"{facts['outcome']} = {words[1]}" if words else "1",
+            event=f"{facts['outcome']} = {value_in_words(facts)}" if facts["names"] else "1",
             selection=chance,
         )
         facts["assumes"] = facts["tilt"]["assumes"]

@@ -250,6 +250,12 @@ def classes_as_given(values, y, names, kind=None, form=None):
     return made
 
 
+def value_in_words(facts):
+    """The value of an outcome that is told, as the table has it; true is a yes."""
+    value = facts["classes"][1]
+    return facts["names"][1] if isinstance(value, bool) else _shown(value)
+
+
 def _shown(value):
     """A value in print: a word, or a number without a point where it has no fraction."""
     return value if isinstance(value, str) else f"{value:g}"

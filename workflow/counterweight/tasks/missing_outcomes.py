@@ -198,6 +198,11 @@ def _elsewhere(told):
             "are of nobody: use rake or poststratify, or name a table."
         )
     for column, margin in told.get("margins", {}).items():
+        if margin.keys() == {"mean", "sd"}:
+            raise CounterweightError(
+                f"target.margins.{column} gives an sd beside the mean, and weights meet means "
+                "alone: leave it out, or name a table of such people under target.table."
+            )
         shares = [share for level, share in margin.items() if level != "mean"]
         total = sum(shares)
         # Shares sum to 1, and totals are larger than that each.

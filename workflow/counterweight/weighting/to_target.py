@@ -39,6 +39,8 @@ ASSUMES = (
 OUTCOME = "outcome that is known"
 #: What to do where there is no reference sample.
 ABSENT = "correct the path under target.table"
+#: Standard deviations by which a margin may be missed.
+MISSED = 0.05
 #: Rows of a target that are foretold at a time.
 BATCH = 100_000
 #: Largest design effect of balance with a table: where few rows resemble the target, means are met
@@ -184,19 +186,20 @@ def weighted_to_target(data, table, reading, spec):
 
     `table` str: file of the typed table; `spec` dict: ``options`` and ``max_weight`` of the
     weighting. Returns adjusted, raw: as `to_target`; the frame of `adjusted` has the outcome as
-    `OUTCOME`. Then the rows of the target, the column of their weights, and sentences on them.
+    `OUTCOME`. Then the rows of the target, the column of their weights, and how all rows of the
+    table were weighted, None where they were not.
     """
     features, options = list(data.encoder.columns_), spec["options"]
     rows = read_table(table).reset_index(drop=True)
     population = population_of(data.types, data.forms, features, reading, **options)
-    most, said = spec["max_weight"], []
+    most, whole = spec["max_weight"], None
     known = population is not None and {*features} <= {*population.columns}
     if not (known or data.labeled.all()):
         told = rows, data.types, data.weight, population, features, most
         whole, _ = to_target(*told, **options, forms=data.forms)
         weight = free_name("weight of the target", rows.columns)
         population = with_columns(rows[features], {weight: whole.weights.to_numpy()})
-        options, said = {"weight": weight}, whole.summary().split("\n")
+        options = {"weight": weight}
     seen = rows[data.labeled].reset_index(drop=True)
     made = to_target(
         with_columns(seen, {OUTCOME: data.y[data.labeled]}),
@@ -208,7 +211,7 @@ def weighted_to_target(data, table, reading, spec):
         **options,
         forms=data.forms,
     )
-    return *made, population, options["weight"], said
+    return *made, population, options["weight"], whole
 
 
 def describe_to_target(adjusted, raw):
@@ -225,6 +228,20 @@ def describe_to_target(adjusted, raw):
     return records
 
 
+def _missed(adjusted):
+    """That the weights stop short of margins, "" where they meet them."""
+    table = adjusted.balance()
+    worst = table.loc[table["after"].abs().idxmax()]
+    if abs(worst["after"]) <= MISSED:
+        return ""
+    name = worst["column"] + (f" = {worst['level']}" if worst["level"] else "")
+    return (
+        f"The margins are not met: with the largest weights that are allowed, {name} is "
+        f"{worst['adjusted']:.4g} on average for the {worst['target']:.4g} asked, so the answer is "
+        "for people between those of the table and those asked for."
+    )
+
+
 def mean_elsewhere(data, tested, prediction, saved, table, given):
     """Mean outcome of a target outside the table, its error and rows, and facts: words for it.
 
@@ -235,10 +252,14 @@ def mean_elsewhere(data, tested, prediction, saved, table, given):
     """
     options = given["elsewhere"]["options"]
     told = data, table, given["reading"], given["elsewhere"]
-    adjusted, _, population, weight, said = weighted_to_target(*told)
+    adjusted, _, population, weight, whole = weighted_to_target(*told)
+    said = whole.summary().split("\n") if whole else []
+    whom = words_for(options["table"], options["margins"])
+    missed = _missed(whole or adjusted) if options["margins"] else ""
     facts = {
-        "for": words_for(options["table"], options["margins"]),
+        "for": f"people between those of the table and {whom}" if missed else whom,
         "target": said + adjusted.summary().split("\n"),
+        "missed": missed,
     }
     if population is None or not {*data.encoder.columns_} <= {*population.columns}:
         known = adjusted.mean(OUTCOME)

@@ -82,6 +82,7 @@ def answer(numbers):
     stand = "stand for those that were dropped" if people.thinned else stand
     of_all = " It is that of all of them only if the condition of the first sentence holds."
     more = (
+        saved.get("missed", ""),
         "" if people.supported.known else _apart(numbers, target),
         "" if people.unsupported else _methods_apart(people),
         *rehearsed(numbers),

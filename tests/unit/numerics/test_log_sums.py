@@ -6,15 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from counterweight.numerics import log_sums
-from counterweight.numerics.log_sums import (
-    Columns,
-    ExactSum,
-    LogSums,
-    Products,
-    RunningSum,
-    begun,
-    limited_weights,
-)
+from counterweight.numerics.checks import ExactSum, RunningSum
+from counterweight.numerics.log_sums import Columns, LogSums, Products, begun, limited_weights
 
 
 def a_batch(n, policies=2, seed=0, rates=(0.2, 1.0), modelled=True):

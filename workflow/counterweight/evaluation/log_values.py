@@ -33,6 +33,7 @@ import numpy as np
 from counterweight.fragments import LEVEL, Choice, Integer, Number
 from counterweight.labeling.columns import CLUSTERS
 from counterweight.labeling.log_files import rows_in_step
+from counterweight.labeling.logs import known_number
 from counterweight.numerics.estimate import (
     anytime_interval,
     counted_interval,
@@ -174,9 +175,11 @@ def log_values(
         is less) and for the largest one.
     level : float
     rows_before : int
-        Number of rows before any of reward 0 was dropped, where it is known, else 0. The logging
-        policy and IPS are then divided by it. It is not uncertain, so their intervals are shorter.
-        Where all rows of reward 0 were dropped only IPS is told, and no mean weight.
+        Number of rows before any of reward 0 was dropped, where it is known, all of weight 1, else
+        0. Rows of reward 0 that were kept then stand for as many as there were, in every estimate:
+        sums over all rows are divided by it. It is not uncertain, so intervals are shorter. Where
+        all rows of reward 0 were dropped only IPS is told, and no mean weight; of users, intervals
+        are then as wide as if nothing were known of where those rows were.
     anytime : int
         Rows (clusters) about which intervals are to be narrowest that may be looked at after every
         row; 0 for intervals that are looked at once.
@@ -198,16 +201,16 @@ def values_of_sums(
     sums, policies, batches=None, *, reward_range=None, level=0.95, rows_before=0, anytime=0
 ):
     """`LogValues` of sums (`begun`) over all rows of a log; parameters as of `log_values`."""
+    alone = bool(rows_before) and sums.rows == sums.nonzero < rows_before
+    sums.rows_before = rows_before if alone or sums.subsampled else 0
     columns, totals = sums.columns, sums.totals
     clusters = 0 if sums.groups is None else len(sums.groups[0])
     names = ESTIMATORS if columns.cut is None else (*ESTIMATORS, LIMITED)
     names += MODELLED if columns.modelled else ()
     low, high = reward_range or (None, None)
     bounds = sums.least if low is None else low, sums.most if high is None else high
-    alone = bool(rows_before) and sums.rows == sums.nonzero < rows_before
     asked = _asked(policies, names, columns)
-    counted = rows_before if alone or sums.subsampled else 0
-    parts = {key: _parts(key, ratios, totals, counted, columns) for key, ratios in asked.items()}
+    parts = {key: _parts(key, ratios, totals) for key, ratios in asked.items()}
     matrix = [sum(sign * own for sign, *_, own in ratios) for ratios in parts.values()]
     moments = sums.moments(np.stack(matrix, axis=1), batches)
     few = {name for place, name in enumerate(policies) if sums.few(place)}
@@ -323,23 +326,20 @@ def _asked(policies, names, columns):
     return asked
 
 
-def _parts(key, ratios, totals, counted, columns):
+def _parts(key, ratios, totals):
     """Parts of an estimate: (sign, value, numerator, denominator, influence (columns,)).
 
-    The influence of a row is ``columns @ influence``. `counted` is the number of rows before any
-    was dropped, 0 where it is not known: means of rewards over all rows are divided by it, and it
-    has no part in the influence; those of a reward model go by the rows at hand, zeros among them.
-    Of a lift V / L - 1 the signs are those of its first order, 1 / L and -V / L^2.
+    The influence of a row is ``columns @ influence``. Of a lift V / L - 1 the signs are those of
+    its first order, 1 / L and -V / L^2.
     """
     parts = []
     for sign, top, bottom in ratios:
-        known = counted and bottom == 0 and top >= columns.place("reward")
-        total = counted if known else totals[bottom]
+        total = totals[bottom]
         value = totals[top] / total if total > 0 else math.nan
         own = np.zeros(len(totals))
         if total > 0:
             own[top] += 1 / total
-            own[bottom] -= 0 if known else value / total
+            own[bottom] -= value / total
         parts.append((sign, value, top, bottom, own))
     if key[0] == "lift":
         *own, (_, base, *other) = parts
@@ -575,7 +575,7 @@ def values_of_parts(question, sums):
     return values_of_sums(
         sums,
         list(question.facts["policies"]),
-        rows_before=question.facts["labeling"]["rows_before"],
+        rows_before=known_number(question.facts["labeling"]),
         **_options(question, "level", "anytime"),
     )
 

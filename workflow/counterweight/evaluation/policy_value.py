@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.numerics.checks import ExactSum
 from counterweight.numerics.estimate import (
     Estimate,
     counted_interval,
@@ -35,14 +36,7 @@ from counterweight.numerics.estimate import (
     value_interval,
     within_range,
 )
-from counterweight.numerics.log_sums import (
-    Columns,
-    ExactSum,
-    LogSums,
-    ProductMoments,
-    few_users,
-    hull,
-)
+from counterweight.numerics.log_sums import Columns, LogSums, few_users, hull
 from counterweight.numerics.zero_rejection import checked_rates
 from counterweight.tables import parquet
 
@@ -236,8 +230,9 @@ class PolicyValue:
         Number of users that rows belong to; several may share a number. Values are the same,
         intervals are those of users: the influence of a user is the sum of that of its rows,
         ``(top - V bottom) / sum bottom`` with top and bottom of the ratio by user (Cochran 1977,
-        section 9A.2). Where the number of rows before any was dropped is known it has no chance,
-        but how it is spread over users is not: then ``top / rows``, which is on the large side.
+        section 9A.2). Where the number of rows before any was dropped is known it has no chance;
+        that by which kept rows misjudge how many a user had is taken out of the squares. Where no
+        zero was kept nothing tells how many: then ``top / rows``, which is on the large side.
     """
 
     def __init__(
@@ -404,6 +399,7 @@ class PolicyValue:
         ``rows`` (sum of k, i.e. eta), ``reward`` (sum of k r) and ``importance`` (sum of k w; NaN
         unless summed for).
         """
+        self._sums.rows_before = 0
         at, totals = self._sums.columns.place, self._sums.totals.tolist()
         importance = totals[at("weight")] if self._weighted else np.nan
         return {"rows": totals[0], "reward": totals[at("reward")], "importance": importance}
@@ -411,26 +407,17 @@ class PolicyValue:
     def _estimate(self, top, bottom, rows=None):
         """The ratio of two sums (columns by name); `rows` is that below where it is known."""
         sums, at, robust = self._sums, self._sums.columns.place, isinstance(top, tuple)
+        sums.rows_before = rows or 0
         totals, bottom = sums.totals, at(bottom)
         top = [at(name) for name in top] if robust else [at(top)]
         below = totals[bottom] if rows is None else float(rows)
         above = float(totals[top].sum()) if robust else self._total.value()
-        value, own, pull = above / below, np.zeros(len(totals)), 0.0
-        own[top] = 1 / below
-        if rows is None or sums.groups is None or rows == self.rows:
-            own[bottom] -= value / below
-            pull = 1 / below
-        if rows is None or sums.groups is not None:
-            moments = sums.moments(own[:, None])
-            *powers, cross = moments.of(0)
-            draws = moments.count
-        else:
-            # Rows of reward 0, dropped or not, are all alike.
-            *powers, cross = ProductMoments(sums.products[1::2], own[:, None]).of(0)
-            each, alike, draws = own[bottom], rows - self.nonzero, rows
-            powers = [power + alike * each**n for n, power in enumerate(powers, 2)]
-            cross[bottom] += alike * each
-        error, shape = influence_shape(draws, *powers, pull * cross[bottom])
+        value, own = above / below, np.zeros(len(totals))
+        own[top], own[bottom] = 1 / below, -value / below
+        moments = sums.moments(own[:, None])
+        *powers, cross = moments.of(0)
+        draws = moments.count
+        error, shape = influence_shape(draws, *powers, cross[bottom] / below)
         weighted = bottom == at("weight")
         low, high = value_interval(
             value, error, shape, draws, self.level, self.reward_range, weighted=weighted
@@ -479,7 +466,7 @@ class PolicyValue:
         top = [at(name) for name in (("mean", "rest") if robust else ("earned",))]
         linear, mean = float(totals[top].sum()) / below, totals[at("weight")] / totals[0]
         own[0, top], own[1, at("weight")], own[1, 0] = 1 / below, 1 / totals[0], -mean / totals[0]
-        own[0, 0] = -linear / below if below == totals[0] else 0.0
+        own[0, 0] = -linear / below
         moments = sums.moments(own.T)
         weights = [(0, own[1], moments.of(1))]
         bounds = self.reward_range or (sums.least, sums.most)

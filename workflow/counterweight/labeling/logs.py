@@ -342,6 +342,12 @@ def column_of(frame, column, role):
         ) from error
 
 
+def known_number(labeling):
+    """``rows_before`` of a log's labeling where it says how many rows all stand for, else 0: beside
+    a weight it is a number of rows, which says nothing of what those that were dropped weighed."""
+    return 0 if labeling.get("weight") else labeling["rows_before"]
+
+
 _COUNTS = ("rows", "nonzero", "_stand_for", "_spread", "_least_rate", "largest")
 
 
@@ -478,6 +484,12 @@ class LogProblems:
                 raise CounterweightError(
                     f"None of the {self.rows} rows has a reward of 0, so nothing tells how many "
                     f"rows there were: give their number as {said}, or keep some rows of reward 0."
+                )
+            if self.roles.get("weight") and before > self.rows:
+                raise CounterweightError(
+                    f"None of the {self.rows} rows has a reward of 0, and {said} says how many "
+                    "were dropped, not what they weighed: keep some rows of reward 0, or leave "
+                    "weight out."
                 )
             return
         if not before:

@@ -1,8 +1,10 @@
-"""Checks of columns, rows, labels and options, and sums by group, that estimators share."""
+"""Checks of columns, rows, labels and options that estimators share; sums by group, exact sums."""
 
+import math
 import re
 from contextlib import contextmanager
 from contextvars import ContextVar
+from fractions import Fraction
 
 import numpy as np
 
@@ -346,3 +348,54 @@ def with_columns(frame, made):
     for name, values in made.items():
         frame[name] = values
     return frame
+
+
+class ExactSum:
+    """Sum of floats without any rounding before the end: the same in any order and batches.
+
+    Each pass cuts from all values the digits above one common place; these add up without
+    rounding in whatever order numpy takes them, and what is left goes to the next pass
+    (Rump, Ogita & Oishi 2008, "Accurate floating-point summation", part I).
+    """
+
+    def __init__(self):
+        self._sum = Fraction(0)
+
+    def add(self, values):
+        """Add finite numbers, an array (n,) of float64."""
+        spare = math.ceil(math.log2(len(values) + 2))
+        while len(values) and (most := max(float(values.max()), -float(values.min()))):
+            exponent = spare + math.frexp(most)[1]
+            if exponent > 1023:
+                self._sum += sum(map(Fraction, values.tolist()))
+                return
+            place = math.ldexp(1.0, exponent)
+            high = values + place
+            high -= place
+            self._sum += Fraction(float(high.sum()))
+            values = np.subtract(values, high, out=high)
+
+    def merge(self, other):
+        """Add another sum."""
+        self._sum += other._sum
+
+    def value(self):
+        """The sum, rounded once."""
+        return float(self._sum)
+
+
+class RunningSum:
+    """Sum of small arrays over many batches, with the rounding carried along (Neumaier)."""
+
+    def __init__(self, shape):
+        self._sum, self._lost = np.zeros(shape), np.zeros(shape)
+
+    def add(self, values):
+        new = self._sum + values
+        larger = np.abs(self._sum) >= np.abs(values)
+        self._lost += np.where(larger, (self._sum - new) + values, (values - new) + self._sum)
+        self._sum = new
+
+    @property
+    def value(self):
+        return self._sum + self._lost

@@ -9,10 +9,10 @@ themselves (`Moments`).
 
 import functools
 import math
-from fractions import Fraction
 
 import numpy as np
 
+from counterweight.numerics.checks import RunningSum
 from counterweight.numerics.estimate import controlled_interval, influence_shape
 
 #: Rows whose columns are held at once: they stay in a processor's cache.
@@ -134,57 +134,6 @@ class Columns:
                 [-value for value in predictions],
             )
         return made, back
-
-
-class ExactSum:
-    """Sum of floats without any rounding before the end: the same in any order and batches.
-
-    Each pass cuts from all values the digits above one common place; these add up without
-    rounding in whatever order numpy takes them, and what is left goes to the next pass
-    (Rump, Ogita & Oishi 2008, "Accurate floating-point summation", part I).
-    """
-
-    def __init__(self):
-        self._sum = Fraction(0)
-
-    def add(self, values):
-        """Add finite numbers, an array (n,) of float64."""
-        spare = math.ceil(math.log2(len(values) + 2))
-        while len(values) and (most := max(float(values.max()), -float(values.min()))):
-            exponent = spare + math.frexp(most)[1]
-            if exponent > 1023:
-                self._sum += sum(map(Fraction, values.tolist()))
-                return
-            place = math.ldexp(1.0, exponent)
-            high = values + place
-            high -= place
-            self._sum += Fraction(float(high.sum()))
-            values = np.subtract(values, high, out=high)
-
-    def merge(self, other):
-        """Add another sum."""
-        self._sum += other._sum
-
-    def value(self):
-        """The sum, rounded once."""
-        return float(self._sum)
-
-
-class RunningSum:
-    """Sum of small arrays over many batches, with the rounding carried along (Neumaier)."""
-
-    def __init__(self, shape):
-        self._sum, self._lost = np.zeros(shape), np.zeros(shape)
-
-    def add(self, values):
-        new = self._sum + values
-        larger = np.abs(self._sum) >= np.abs(values)
-        self._lost += np.where(larger, (self._sum - new) + values, (values - new) + self._sum)
-        self._sum = new
-
-    @property
-    def value(self):
-        return self._sum + self._lost
 
 
 @functools.cache
@@ -325,12 +274,61 @@ class Moments:
         return (*self._powers.value[:, number], self._cross.value[:, number])
 
 
+class CountedMoments:
+    """As `Moments`, of a log whose `count` of rows of reward 0, before any was dropped, is known.
+
+    Those that were kept stand for that many: weights ``k`` are put to it. The influence of each of
+    them, dropped or kept, is then that of a `typical` one (columns (columns,) by k), and what it
+    differs from this where it was kept (`zeros`, the moments of kept rows). `others` are the
+    moments of rows with a reward.
+    """
+
+    def __init__(self, zeros, others, count, typical):
+        self.matrix, self.count = others.matrix, others.count + count
+        self._zeros, self._others, self._typical, self._rows = zeros, others, typical, count
+
+    def of(self, number):
+        """See `Moments.of`."""
+        second, third, fourth, cross = self._others.of(number)
+        two, three, four, with_zeros = self._zeros.of(number)
+        each = self._typical @ self.matrix[:, number]
+        with_zeros = with_zeros + (self._rows * each - with_zeros[0]) * self._typical
+        return (
+            second + self._rows * each**2 + two,
+            third + self._rows * each**3 + 3 * each * two + three,
+            fourth + self._rows * each**4 + 6 * each**2 * two + 4 * each * three + four,
+            cross + with_zeros,
+        )
+
+
+class CountedUsers:
+    """As `Moments`, of users whose kept rows of reward 0 stand for a known number (`count`).
+
+    How many a user had is told by those that were kept, which adds chance (`noise`, sum of k^2 - k)
+    that the known number takes away: the squares lose it, down to what so many rows have alone.
+    """
+
+    def __init__(self, users, count, typical, noise):
+        self.matrix, self.count = users.matrix, users.count
+        self._users, self._rows, self._typical, self._noise = users, count, typical, noise
+
+    def of(self, number):
+        """See `Moments.of`."""
+        second, third, fourth, cross = self._users.of(number)
+        each = self._typical @ self.matrix[:, number]
+        left = max(second - each**2 * self._noise, min(self._rows * each**2, second))
+        share = left / second if second else 1.0
+        cross = cross - each * self._noise * self._typical
+        return left, third * share**1.5, fourth * share**2, cross
+
+
 class LogSums:
     """Sums of the columns of a log, by cluster too, and what the support is told by.
 
     `clusters` is 0 where every row stands for itself, `thin` the propensity below which support is
     thin. With `products` those of columns are summed; else moments need a second pass over the
-    rows.
+    rows. ``rows_before`` is the number of rows before any of reward 0 was dropped, all of weight 1,
+    where it is known: kept ones then stand for as many as there were.
     """
 
     def __init__(self, columns, clusters=0, thin=0.01, products=True):
@@ -345,7 +343,7 @@ class LogSums:
         #: Columns of the rows with a reward, in parts, while they are few.
         self._held = []
         self.rows = self.nonzero = 0
-        self.least, self.most, self.subsampled = 0.0, -math.inf, False
+        self.least, self.most, self.subsampled, self.rows_before = 0.0, -math.inf, False, 0
         self._agreed, self._rewarded = np.zeros((2, policies), int)
         self._weight, self._heaviest = np.zeros(policies), 0.0
         #: Largest probability that each policy gives to a logged action, and least propensity.
@@ -452,21 +450,47 @@ class LogSums:
 
         ``batches()`` gives the rows once more, for sums without products.
         """
-        if self.products:
-            return ProductMoments(self.products, matrix)
-        moments = Moments(matrix)
+        count, typical = self._zeros_before()
         if self.groups is not None:
-            moments.add(self.groups[:, self.groups.any(axis=0)])
+            return self._of_users(matrix, count, typical)
+        if self.products and not count:
+            return ProductMoments(self.products, matrix)
+        rest = matrix - np.outer(np.eye(len(matrix))[0], typical @ matrix)
+        if self.products:
+            both = (self.products[::2], rest), (self.products[1::2], matrix)
+            parts = [ProductMoments(*one) for one in both]
+        else:
+            parts = [Moments(rest), Moments(matrix)]
+            for rows in (rows for batch in batches() for rows in steps(batch)):
+                for zeros, part, k in _halves(rows):
+                    parts[not (zeros and count)].add(self.columns.of(part, k, zeros)[0])
+        return CountedMoments(*parts, count, typical) if count else parts[1]
+
+    def _of_users(self, matrix, count, typical):
+        """`moments` where rows belong to users."""
+        if count and not self._sums.value[0, 0, 0]:
+            # Nothing tells whose rows were dropped.
+            matrix = matrix * (np.arange(len(matrix)) > 0)[:, None]
+        moments = Moments(matrix)
+        moments.add(self.groups[:, self.groups.any(axis=0)])
+        stand_for, _, squares = self._sums.value[0, :, 0]
+        if not (count and stand_for):
             return moments
-        for batch in batches():
-            for zeros, part, k in (half for rows in steps(batch) for half in _halves(rows)):
-                moments.add(self.columns.of(part, k, zeros)[0])
-        return moments
+        return CountedUsers(moments, count, typical, squares - stand_for)
+
+    def _zeros_before(self):
+        """Rows of reward 0 before any was dropped, 0 where that is not known, and the columns of a
+        typical one, by k."""
+        kept = self._sums.value[0, 0]
+        typical = kept / kept[0] if kept[0] else np.eye(1, len(kept))[0]
+        return max(self.rows_before - self.nonzero, 0), typical
 
     @property
     def totals(self):
         """Sums of the columns (columns,)."""
-        return self._sums.value[:, 0].sum(axis=0)
+        zeros, others = self._sums.value[:, 0]
+        count, typical = self._zeros_before()
+        return (count * typical if count else zeros) + others
 
     def mean_reward(self):
         """Mean reward of the logging policy and its linearised standard error."""

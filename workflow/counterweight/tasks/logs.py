@@ -18,6 +18,7 @@ import re
 from pathlib import Path
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.logs import known_number
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
 from counterweight.tasks.beside_answers import asked_rehearsal, plan_copy
@@ -473,7 +474,7 @@ def plan_evaluate(plan, study, method, at):
         inputs = {"labels": at.labels, "predictions": files}
         bounds = [study["outcome"]["options"].get(end) for end in ("low", "high")]
         given = parts | {"policies": [method, *others], "bounds": bounds}
-        given |= {"rows_before": study["labeling"]["options"]["rows_before"]}
+        given |= {"rows_before": known_number(study["labeling"]["options"])}
         return Job(f"{_HERE}:evaluate_own", inputs, given, uses)
     inputs = {
         "predictions": at.predictions(method),
@@ -580,7 +581,7 @@ def deliver(job):
     given, options = job.given, job.given["protocol"]
     bounds = [given["outcome"].get(end) for end in ("low", "high")]
     files = dict(zip(given["policies"], _listed(job.input.predictions), strict=True))
-    options = options | {"rows_before": given["labeling"]["rows_before"]}
+    options = options | {"rows_before": known_number(given["labeling"])}
     known = values_of_files(job.input.labels, files, reward_range=bounds, **options)
     types, forms = _columns(job)
     question = {key: given[key] for key in ("policies", "labeling", "id")}

@@ -661,7 +661,7 @@ def test_the_page_answers_without_a_truth_whatever_the_names(study, tmp_path):
     names = {"policies": {"zz": "p_new", "aa": {"column": "best", "action": "shown"}}}
     metrics = run_study(tmp_path, study[1], ENTRY | names)[0]
     other = page_of(metrics, ENTRY | names)[1].answer
-    assert other == finding.answer.replace("Best", "Aa")
+    assert other == finding.answer.replace("best", "aa")
 
 
 def test_shuffled_propensities_are_the_first_sentence(tmp_path):

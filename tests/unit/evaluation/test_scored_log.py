@@ -271,13 +271,47 @@ def kind_records(found):
     return score_runs.score_metrics(found, "fine", ids, top=[0.01])
 
 
-def test_scores_that_are_no_chances_have_an_auc_and_no_log_loss(tmp_path):
+def test_scores_that_are_no_chances_have_an_auc_alone(tmp_path):
     frame = a_log(500, np.random.default_rng(6))
     frame["rough"] = np.log(frame["fine"])
-    found = by_name(merged(tmp_path, frame, asked()))
+    made = merged(tmp_path, frame, asked(top=(0.1,)), [200])
+    found = by_name(made)
     assert found["rough", "auc"]["value"] == found["fine", "auc"]["value"]
-    assert ("rough", "log_loss") not in found
-    assert ("fine", "log_loss") in found
+    assert {metric for name, metric in found if name == "rough"} == {"auc"}
+    assert ("fine", "log_loss") in found and ("fine", "brier") in found
+    column = made["columns"]["rough"]
+    assert column["outside"] == 500 and made["columns"]["fine"]["outside"] == 0
+    assert column["least"] == frame["rough"].min() and column["most"] == frame["rough"].max()
+    ids = {"fine": "fine", "rough": "rough"}
+    told = {
+        (one["metric"], one.get("variable")): one["value"]
+        for one in score_runs.score_metrics(made, "rough", ids, top=[0.1])
+    }
+    assert told["predictions_outside", None] == 500
+    assert told["predictions_end", "least"] == frame["rough"].min()
+    assert ("predicted_over_observed", None) not in told
+
+
+def test_chances_that_left_none_to_what_came_are_counted(tmp_path):
+    frame = a_log(400, np.random.default_rng(16))
+    ones, zeros = (np.flatnonzero(frame["clicked"] == value) for value in (1, 0))
+    frame.loc[ones[:7], "fine"] = 0.0
+    frame.loc[ones[7:9], "fine"] = 1.0
+    frame.loc[zeros[:3], "fine"] = 1.0
+    made = merged(tmp_path, frame, asked(), [250])
+    assert made["columns"]["fine"]["impossible"] == 10
+
+
+def test_ratios_of_signed_numbers_have_intervals_of_either_sign(tmp_path):
+    rng = np.random.default_rng(17)
+    frame = a_log(600, rng)
+    frame["clicked"] = rng.normal(1.0, 1.0, 600)
+    frame["fine"], frame["rough"] = frame["clicked"] - 3.0, 1.5
+    found = by_name(merged(tmp_path, frame, asked()))
+    for name in ("fine", "rough"):
+        one = found[name, "predicted_over_observed"]
+        assert one["low"] < one["value"] < one["high"]
+    assert found["fine", "predicted_over_observed"]["value"] < 0
 
 
 @pytest.mark.parametrize("clusters", [3, 5_000])
@@ -299,7 +333,17 @@ def test_rows_of_one_score_may_come_in_many_batches(clusters):
 
 def test_one_score_for_all_tells_nothing_apart(tmp_path, short_runs):
     frame = a_log(2_000, np.random.default_rng(8)).assign(rough=0.1)
-    assert by_name(merged(tmp_path, frame, asked()))["rough", "auc"]["value"] == 0.5
+    made = merged(tmp_path, frame, asked(top=(0.5, 0.1)))
+    one = by_name(made)["rough", "auc"]
+    assert one["value"] == 0.5 and one["low"] is one["high"] is one["standard_error"] is None
+    gap = by_name(made, "differences")["fine", "auc"]
+    assert gap["low"] < gap["value"] < gap["high"]
+    # All rows have the highest score, so they are told once.
+    ids = {"fine": "fine", "rough": "rough"}
+    parts = {
+        one.get("part") for one in score_runs.score_metrics(made, "rough", ids, top=[0.5, 0.1])
+    }
+    assert parts == {None}
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_measures_have_the_rows_of_their_part_and_comparisons_those_of_the_log(t
     )
     assert list(measures) == [
         *("predictions", "metric", "top", "value", "standard_error", "low", "high"),
-        *("rows", "nonzero"),
+        *("rows", "nonzero", "impossible"),
     ]
     assert measures.iloc[0][["rows", "nonzero", "top", "value"]].tolist() == [90, 9, 1.0, 0.7]
     assert list(comparisons)[:3] == ["predictions", "other", "metric"] and len(comparisons) == 2

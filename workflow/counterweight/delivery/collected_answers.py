@@ -37,6 +37,7 @@ from counterweight.evaluation.collected import (
     recalibration,
 )
 from counterweight.evaluation.refutation import refusal_bounds, refuted
+from counterweight.evaluation.scored_log import RATIO, counted_of
 from counterweight.models.score_tilt import ScoreTilt, chance_of_outcome
 from counterweight.numerics.coins import canonical_ids, own_key
 from counterweight.numerics.estimate import Estimate, share_interval
@@ -588,10 +589,11 @@ class EventAnswers:
             ratios = {1.0: np.ones(len(p), bool)} | {
                 share: inside[name] for share, inside in self.events.tops.items()
             }
+            ratios = ratios if name in self.events.chances else {}
             place = {"predictions": name}
             found += [self._line(place, metric, *one) for metric, one in made.items()]
             found += [
-                self._line(place, "predicted_over_observed", share, self._ratio(p, inside), inside)
+                self._line(place, RATIO, share, self._ratio(p, inside), inside)
                 for share, inside in ratios.items()
             ]
             for other in names[: names.index(name)]:
@@ -672,4 +674,5 @@ def event_measures(job):
     known, ones = int((~np.isnan(reward)).sum()), int(np.nansum(reward))
     told |= {"rows_known": known, "rows_nonzero": ones, "clusters": 0}
     facts = {"rows": known, "nonzero": ones, "binary": True, "clusters": 0}
+    facts["columns"] = {name: counted_of(p, reward) for name, p in events.predicted.items()}
     return facts | made, len(reward), {name: float(one) for name, one in told.items()}

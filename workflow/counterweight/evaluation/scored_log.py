@@ -18,6 +18,7 @@ memory grows with the number of runs and not with the rows.
 """
 
 import contextlib
+import functools
 import math
 
 import numpy as np
@@ -52,6 +53,8 @@ STEP = 1 << 17
 COLUMNS = ("score", "reward", "weight", "cluster")
 _TYPES = ("float64", "float64", "float64", "int32")
 LABEL = "AUC, losses and calibration of predictions of a log"
+#: Mean prediction over mean reward.
+RATIO = "predicted_over_observed"
 
 
 class ScoredLog:
@@ -78,8 +81,8 @@ class ScoredLog:
         """
         person = id_among(self.facts.get("id"), rows, reading)
         problems = LogProblems(self._roles, person=person)
-        counted = {"binary": True, "chances": [True] * len(self.facts["predictions"])}
-        counted["mass"] = 0.0
+        counted = {"binary": True, "mass": 0.0, "least_reward": 0.0}
+        counted["columns"] = [dict(_UNSEEN) for _ in self.facts["predictions"]]
 
         def facts():
             problems.tell_rows()
@@ -99,10 +102,12 @@ class ScoredLog:
         rules = outcome, labeling | {"propensity": ""}, problems
         for frame, part in looked_at(rows, *rules, needed, types, None, reading, keys):
             p = np.stack([predicted_of(frame, name) for name in columns], axis=1)
-            counted["binary"] &= bool(np.isin(part["reward"], (0, 1)).all())
-            chances = ((p >= 0) & (p <= 1)).all(axis=0)
-            counted["chances"] = [
-                bool(a and b) for a, b in zip(counted["chances"], chances, strict=True)
+            reward = part["reward"]
+            counted["binary"] &= bool(np.isin(reward, (0, 1)).all())
+            counted["least_reward"] = min(counted["least_reward"], float(reward.min(initial=0.0)))
+            counted["columns"] = [
+                _together(one, counted_of(own, reward))
+                for one, own in zip(counted["columns"], p.T, strict=True)
             ]
             if problems.noted:
                 continue
@@ -115,12 +120,13 @@ class ScoredLog:
         """What all partitions (files from `sort`) say together, in plain numbers.
 
         ``rows``, ``nonzero``, ``clusters`` (about how many users; 0 without), ``again`` (rows that
-        share their id with others, the standard error of that, all rows), ``binary``,
-        ``estimates`` and ``differences``: lists of dicts by ``predictions``, ``other`` (of
-        differences), ``metric``, ``top`` (the share of the rows looked at, those of the highest
-        predictions), ``value``, ``standard_error``, ``low``, ``high``, ``rows`` and ``nonzero`` of
-        them. Differences are of all rows. Rows that together are no log that can be judged are
-        refused.
+        share their id with others, the standard error of that, all rows), ``binary``, ``columns``
+        (by predictions: ``least``, ``most``, how many lie ``outside`` 0 to 1, and of how many that
+        are 0 or 1 the other came, ``impossible``), ``estimates`` and ``differences``: lists of
+        dicts by ``predictions``, ``other`` (of differences), ``metric``, ``top`` (the share of the
+        rows looked at, those of the highest predictions), ``value``, ``standard_error``, ``low``,
+        ``high``, ``rows`` and ``nonzero`` of them. Differences are of all rows. Rows that together
+        are no log that can be judged are refused.
         """
         counts = [read_facts(path) for path in files]
         problems = LogProblems(self._roles, self.facts["labeling"]["rows_before"])
@@ -133,10 +139,15 @@ class ScoredLog:
         binary = all(counted["binary"] for counted in counts)
         known, mass = {}, sum(counted["mass"] for counted in counts)
         tops = {share: (1 - share) * mass for share in self.facts.get("top", ())}
+        least, columns = min(counted["least_reward"] for counted in counts), {}
         for place, name in enumerate(self.facts["predictions"]):
-            chances = binary and all(counted["chances"][place] for counted in counts)
-            rows = in_order(files, place, CLUSTERS, offsets)
+            one = functools.reduce(_together, (counted["columns"][place] for counted in counts))
+            rows, chances = in_order(files, place, CLUSTERS, offsets), not one["outside"]
             known[name] = _measured(rows, binary, chances, tops)
+            known[name]["signed"] = min(least, one["least"]) < 0
+            columns[name] = one
+            if binary and one["least"] == one["most"]:
+                known[name]["measures"]["auc"] = 0.5, *np.zeros((2, CLUSTERS))
         users = int((next(iter(known.values()))["filled"]).sum())
         if users < 2:
             raise CounterweightError(
@@ -147,6 +158,7 @@ class ScoredLog:
             )
         made = {"rows": problems.rows, "nonzero": problems.nonzero, "binary": binary}
         made["again"] = [*problems.ids.shared(), problems.rows]
+        made["columns"] = columns if binary else {}
         made["clusters"] = users_behind(users, CLUSTERS) if user else 0
         size = {"top": 1.0, "rows": problems.rows, "nonzero": problems.nonzero}
         made["estimates"] = [
@@ -160,8 +172,7 @@ class ScoredLog:
                     for metric, one in known[name]["measures"].items()
                 ),
                 *(
-                    {"predictions": name, "metric": "predicted_over_observed", "top": share}
-                    | one.told(LEVEL)
+                    {"predictions": name, "metric": RATIO, "top": share} | one.told(LEVEL)
                     for share, one in known[name]["tops"].items()
                 ),
             )
@@ -184,6 +195,13 @@ class ScoredLog:
     def _told(self, metric, one, known):
         value, influence, mass = one
         own = known["filled"]
+        if metric == RATIO and known["signed"]:
+            metric = "difference"  # It may have either sign.
+        if metric == "auc" and not influence.any():
+            # One value for all rows.
+            return _plain(
+                dict.fromkeys(("standard_error", "low", "high"), math.nan) | {"value": value}
+            )
         low, high, error = interval_of(metric, value, influence[own], mass[own], LEVEL)
         numbers = {"value": value, "standard_error": error, "low": low, "high": high}
         # JSON knows no NaN.
@@ -204,13 +222,39 @@ def predicted_of(frame, column):
     return values
 
 
+#: What is counted of a column of predictions before any row.
+_UNSEEN = {"least": None, "most": None, "outside": 0, "impossible": 0}
+
+
+def counted_of(p, reward):
+    """What is counted of predictions (n,) of rewards, NaN where these are not known."""
+    ends = {"least": float(p.min()), "most": float(p.max())} if len(p) else {}
+    impossible = ((p == 0) & (reward == 1)) | ((p == 1) & (reward == 0))
+    counts = {"outside": (p < 0) | (p > 1), "impossible": impossible}
+    return _UNSEEN | ends | {name: int(rows.sum()) for name, rows in counts.items()}
+
+
+def _together(one, other):
+    """Counts of both, and the ends of all."""
+    both = {name: one[name] + other[name] for name in ("outside", "impossible")}
+    for name, end in (("least", min), ("most", max)):
+        known = [value for value in (one[name], other[name]) if value is not None]
+        both[name] = end(known) if known else None
+    return both
+
+
 def _plain(numbers):
     return {k: None if math.isnan(v) else float(v) for k, v in numbers.items()}
 
 
 def _measured(batches, binary, chances, tops):
     """``measures`` of one score (value, influence and part of the denominator by cluster), which
-    clusters are ``filled``, and `TopRows` by share, of which `tops` say the weight below them."""
+    clusters are ``filled``, and `TopRows` by share, of which `tops` say the weight below them.
+
+    Of a reward of 0 or 1 scores that are no `chances` rank, and their size has no meaning.
+    """
+    sized = chances or not binary
+    tops = tops if sized else {}
     ranks, sums, filled = RankSums(CLUSTERS), np.zeros((5, CLUSTERS)), np.zeros(CLUSTERS, bool)
     highest = {share: TopRows(below, CLUSTERS) for share, below in tops.items()}
     for rows in batches:
@@ -221,7 +265,7 @@ def _measured(batches, binary, chances, tops):
         if binary:
             ranks.add(p, r == 1, k, cluster)
         columns = [k, k * r, k * p, k * (p - r) ** 2]
-        if chances:
+        if binary and chances:
             near = np.clip(p, CLIP, 1 - CLIP)
             columns.append(-k * np.where(r == 1, np.log(near), np.log1p(-near)))
         for own, values in zip(sums, columns, strict=False):
@@ -230,10 +274,11 @@ def _measured(batches, binary, chances, tops):
     measures = {}
     if binary:
         measures["auc"] = (*ranks.done().auc(), np.zeros(CLUSTERS))
-    if chances:
-        measures["log_loss"] = _ratio(surprise, rows)
-    measures["brier" if chances else "squared_loss"] = _ratio(square, rows)
-    measures["predicted_over_observed"] = _ratio(told, reward)
+        if chances:
+            measures["log_loss"] = _ratio(surprise, rows)
+    if sized:
+        measures["brier" if binary else "squared_loss"] = _ratio(square, rows)
+        measures[RATIO] = _ratio(told, reward)
     return {"measures": measures, "filled": filled, "tops": highest}
 
 
@@ -248,20 +293,40 @@ def _ratio(top, bottom):
 def score_metrics(merged, name, ids, *, top=()):
     """Metric records of one of the predictions, from what `ScoredLog.merge` told.
 
-    Of shares of highest predictions those in `top`, whose part is ``top`` and the share. `ids` are
+    Of shares of highest predictions those in `top`, whose part is ``top`` and the share, unless a
+    larger one is of the same rows. `ids` are
     those of predictions, as records have them; a ``paired_difference`` has the other's id as its
-    part.
+    part. Of a reward of 0 or 1 ``predictions_outside`` and ``_impossible`` are what `merge` counts,
+    ``predictions_end`` the least and the most.
     """
-    records = []
+    column, all_rows = merged.get("columns", {}).get(name, {}), {"target": "general", "repeat": 0}
+    all_rows |= {"rows": merged["rows"]}
+    records = [
+        all_rows | {"metric": f"predictions_{metric}", "value": column[metric]}
+        for metric in ("outside", "impossible")
+        if column.get(metric)
+    ]
+    records += [
+        all_rows | {"metric": "predictions_end", "variable": end, "value": column[end]}
+        for end in ("least", "most")
+        if column
+    ]
+    ratios = [
+        (one["top"], one["rows"])
+        for one in merged["estimates"]
+        if (one["predictions"], one["metric"]) == (name, RATIO)
+    ]
     for one in [*merged["estimates"], *merged["differences"]]:
         if one["predictions"] != name or one["value"] is None:
             continue
-        place = {"target": "general", "repeat": 0, "rows": merged["rows"], "metric": one["metric"]}
+        place = all_rows | {"metric": one["metric"]}
         if "other" in one:
             place |= {"metric": "paired_difference", "measure": one["metric"]}
             place["part"] = ids[one["other"]]
         elif one["top"] < 1 and one["top"] not in top:
             continue
+        elif any(share > one["top"] and rows == one["rows"] for share, rows in ratios):
+            continue  # All of them have one score.
         elif one["top"] < 1:
             place |= {"part": f"top {one['top']:g}", "rows": one["rows"]}
         told = {"value": one["value"], "standard_error": one["standard_error"]}

@@ -161,6 +161,7 @@ def merge(job):
     files = job.input.sums
     merged = ScoredLog(job.given).merge([files] if isinstance(files, str) else list(files))
     write_saved(job.output.labels, MERGED, merged, {})
+    _tell_columns(job, merged)
     told = {"rows_nonzero": merged["nonzero"], "clusters": float(merged["clusters"])}
     return merged_sizes(job, merged["rows"], told, merged["again"])
 
@@ -172,7 +173,25 @@ def measure_events(job):
 
     merged, rows, told = event_measures(job)
     write_saved(job.output.labels, MERGED, merged, {})
+    _tell_columns(job, merged)
     return merged_sizes(job, rows, told)
+
+
+def _tell_columns(job, merged):
+    """Warn of predictions that are no chances, or left none to what came."""
+    for name, one in merged["columns"].items():
+        if one["outside"]:
+            job.log.warning(
+                "%d of the predictions %s are no chances (they lie between %.3g and %.3g): how "
+                "they rank is judged, and their size is not.",
+                *(one["outside"], name, one["least"], one["most"]),
+            )
+        if one["impossible"]:
+            job.log.warning(
+                "%d of the predictions %s are exactly 0 or 1 where the other came: their log loss "
+                "is infinite.",
+                *(one["impossible"], name),
+            )
 
 
 def plan_collect(plan, study, at):
@@ -223,19 +242,27 @@ def deliver(job):
     merged, sizes = read_saved(job.input.labels).facts, ("rows", "nonzero")
     for name, lines in (("measures", "estimates"), ("comparisons", "differences")):
         keys = ["predictions", *(["other"] if lines == "differences" else []), "metric"]
-        numbers = ["value", "standard_error", "low", "high"]
+        numbers, last = ["value", "standard_error", "low", "high"], []
         columns = {key: [one[key] for one in merged[lines]] for key in [*keys, *numbers]}
         if lines == "estimates":
             numbers = ["top", *numbers]
             columns |= {key: [one[key] for one in merged[lines]] for key in ("top", *sizes)}
+            columns["impossible"] = [_impossible(merged, one) for one in merged[lines]]
+            last = ["impossible"]
         else:
             columns |= {key: [merged[key]] * len(merged[lines]) for key in sizes}
-        frame = pd.DataFrame(columns)[[*keys, *numbers, *sizes]]
-        frame = frame.astype(dict.fromkeys(numbers, float))
+        frame = pd.DataFrame(columns)[[*keys, *numbers, *sizes, *last]]
+        frame = frame.astype(dict.fromkeys([*numbers, *last], float))
         layout = [(key, "string") for key in keys] + [(key, "float64") for key in numbers]
-        layout += [("rows", "int64"), ("nonzero", "int64")]
+        layout += [(key, "int64") for key in sizes] + [(key, "float64") for key in last]
         write_table(getattr(job.output, f"{name}_parquet"), frame, layout)
         write_csv(getattr(job.output, f"{name}_csv"), frame)
+
+
+def _impossible(merged, line):
+    """Of a log loss: rows whose chance was 0 or 1 and of which the other came."""
+    known = line["metric"] == "log_loss" and merged.get("columns", {}).get(line["predictions"])
+    return known["impossible"] if known else None
 
 
 def shown(study):

@@ -234,6 +234,61 @@ def test_predictions_stand_by_the_first_measure():
     assert page.ranking_question(less.__class__("mine", less.plan, less.metrics)) != ""
 
 
+def test_of_predictions_that_rank_alike_the_one_with_less_loss_is_first():
+    """The one that ranks a little better is worse by log loss, than one value, too."""
+
+    def column(auc, surprise, least, **gaps):
+        made = predicted(auc, **{name: gap for name, (gap, _) in gaps.items()})
+        made += loss(surprise)
+        for end, value in (("least", least), ("most", 0.06)):
+            made.append({"metric": "predictions_end", "target": "general"})
+            made[-1] |= {"variable": end, "value": value}
+        for other, (_, (gap, half)) in gaps.items():
+            at = {"metric": "paired_difference", "measure": "log_loss", "part": other}
+            made += ends(at | {"target": "general"}, gap, gap - half, gap + half)
+        return made
+
+    known = numbers(
+        AUC,
+        flat=column(0.5, 0.26, 0.06),
+        ours=column(0.59, 0.25, 0.01, flat=((0.09, 0.03), (-0.01, 0.02))),
+        vendor=column(
+            0.60, 0.28, 0.02, flat=((0.1, 0.03), (0.02, 0.01)), ours=((0.01, 0.02), (0.03, 0.01))
+        ),
+    )
+    assert [line.source for line in page.ranked(known)] == ["ours", "vendor", "flat"]
+    found = page.ranking_answer(known)
+    assert found.sentence.startswith("The predictions Ours have AUC of 0.590")
+    assert "not significantly different from Vendor on the same rows; by log loss" in found.sentence
+    assert found.sentence.endswith("better than Vendor.")
+    said = " ".join(found.more)
+    assert "By log loss the predictions Vendor are worse than Flat, one value for all rows" in said
+    assert "The predictions Flat are 0.06 in all rows: they rank nothing." in said
+    clear = numbers(
+        AUC, a=column(0.6, 0.25, 0.01), b=column(0.7, 0.28, 0.02, a=((0.1, 0.02), (0.03, 0.01)))
+    )
+    assert [line.source for line in page.ranked(clear)] == ["b", "a"]
+    assert page.ranking_answer(clear).sentence.endswith("worse than A.")
+
+
+@pytest.mark.parametrize(("most", "said"), [(94.1, True), (2.0, True), (177.0, False)])
+def test_predictions_that_are_no_chances_are_told(most, said):
+    made = predicted(0.7)
+    for metric, more, value in (
+        ("predictions_outside", {}, 4270),
+        ("predictions_impossible", {}, 31),
+        ("predictions_end", {"variable": "least"}, 0.02),
+        ("predictions_end", {"variable": "most"}, most),
+    ):
+        made.append({"metric": metric, "target": "general", "value": value} | more)
+    found = page.ranking_answer(numbers(AUC, new=made))
+    told = " ".join(found.more)
+    assert "4,270 of the predictions New are no chances (they lie between 0.02 and " in told
+    assert ("divide them by 100" in told) == said
+    assert "31 of the predictions New are exactly 0 or 1 where the other came" in told
+    assert "chances from 0 to 1" in found.todo[-1]
+
+
 def loss(value):
     return [{"metric": "log_loss", "target": "general", "value": value}]
 

@@ -3,6 +3,7 @@
 import math
 
 from counterweight.evaluation.log_values import carriers, users_in_words
+from counterweight.evaluation.metrics import CLIP
 from counterweight.labeling.columns import condition_in_words
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.collected_page import (
@@ -382,17 +383,35 @@ PAGE = StudyPage(
 
 
 def ranked(numbers):
-    """Lines of methods by the first measure, the best first; none where nothing was measured."""
+    """Lines of methods by the first measure, the best first; none where nothing was measured.
+
+    Where ranks do not tell the first ones apart, that with less log loss is first.
+    """
     metric = numbers.headline
     known = {name: numbers.get(name, metric) for name in numbers.sources} if metric else {}
     known = {name: one.mean for name, one in known.items() if one.known}
     sign = -1 if metric and numbers.measure(metric).better == "more" else 1
     names = sorted(known, key=lambda name: sign * known[name])
+    # Of those that rank as well as the first the one whose loss is less, where that is certain.
+    less = [
+        name
+        for name in (names[1:] if metric == "auc" else ())
+        if _as_good(_gap(numbers, names[0], name, metric))
+        and _gap(numbers, name, names[0], _LOSS).high < 0
+    ]
+    if less:
+        best = min(less, key=lambda name: numbers.get(name, _LOSS).mean)
+        names = [best, *(name for name in names if name != best)]
     marks = ["main", *[""] * len(names)]
     return [
         Line(name, named(numbers.label(name)), mark=mark)
         for name, mark in zip(names, marks, strict=False)
     ]
+
+
+def _as_good(gap):
+    """Whether a second one is as good by a measure that is better if more, as far as is known."""
+    return gap.bounded and gap.low <= 0
 
 
 def _gap(numbers, first, second, metric):
@@ -414,21 +433,77 @@ def ranking_answer(numbers):
     to_buy = [*planned_of_log(numbers)]
     if metric is None or not lines:
         return Answer(to_buy[0], to_buy[1:]) if to_buy else None
-    measure, said, more = numbers.measure(metric), [], []
-    for line in lines:
-        size = in_words(numbers.get(line.source, metric), measure)
-        said.append(f"The predictions {line.label} have {measure.label} of {size}")
-        more += _miscalibrated(numbers, line)
+    said = [f"The predictions {one.label} have {_sizes(numbers, one, metric)}" for one in lines]
+    others = [text for one in lines for text in _not_chances(numbers, one)]
+    others += _worse_than_one_value(numbers, lines)
+    more = [text for one in lines for text in _miscalibrated(numbers, one)]
     if len(lines) > 1:
-        gap = _gap(numbers, lines[0].source, lines[1].source, metric)
-        told = difference_in_words(gap, measure)
-        said[0] += f": {told} {named(numbers.label(lines[1].source))} on the same rows"
+        rival = named(numbers.label(lines[1].source))
+        gap, loss = (
+            _gap(numbers, lines[0].source, lines[1].source, one) for one in (metric, _LOSS)
+        )
+        said[0] += f": {difference_in_words(gap, numbers.measure(metric))} {rival} on the same rows"
+        if metric == "auc" and loss.known:
+            told = difference_in_words(loss, numbers.measure(_LOSS))
+            said[0] += f"; by log loss {told} {rival}"
     cards = of_methods(numbers, [line.source for line in lines], metric)
     todo = ["Go by the first where they differ; where they do not, by the one that costs least."]
     if more:
         todo = ["Calibrate predictions that are too high or too low before their size is used."]
-    more = (*(f"{text}." for text in said[1:]), *bought_of_log(numbers), *more)
+    if any(numbers.get(one.source, "predictions_outside").mean > 0 for one in lines):
+        todo.append("Give predictions as chances from 0 to 1, to have their size judged.")
+    more = (*(f"{text}." for text in said[1:]), *others, *bought_of_log(numbers), *more)
     return Answer(f"{said[0]}.", more, *cards, todo=todo, warning=refused_of_log(numbers))
+
+
+def _sizes(numbers, line, metric):
+    """``AUC of 0.603 [0.574, 0.631] and log loss of ...``, the latter where it is known."""
+    both = [metric, _LOSS] if metric == "auc" else [metric]
+    known = ((numbers.get(line.source, one), numbers.measure(one)) for one in both)
+    return listing(f"{of.label} of {in_words(size, of)}" for size, of in known if size.known)
+
+
+def _column(numbers, line):
+    """Least and most of a column of predictions, how many are no chances, how many impossible."""
+    ends = [
+        numbers.get(line.source, "predictions_end", variable=end).mean for end in ("least", "most")
+    ]
+    names = "predictions_outside", "predictions_impossible"
+    return *ends, *(numbers.get(line.source, name).mean for name in names)
+
+
+def _not_chances(numbers, line):
+    """Sentences on predictions that are no chances, or leave none to what came."""
+    least, most, outside, impossible = _column(numbers, line)
+    if outside > 0:
+        percent = least >= 0 and 1 < most <= 100
+        between = f"{least:.3g} and {most:.3g}".replace("-", "−")
+        yield (
+            f"{number(outside, 0)} of the predictions {line.label} are no chances (they lie "
+            f"between {between}): how they rank is judged, and their size is not."
+            + (" If they are in per cent, divide them by 100." if percent else "")
+        )
+    if impossible > 0:
+        yield (
+            f"{number(impossible, 0)} of the predictions {line.label} are exactly 0 or 1 where the "
+            f"other came: their log loss is infinite, and is told as if they were {CLIP:g} off."
+        )
+    if least == most:
+        yield f"The predictions {line.label} are {least:.3g} in all rows: they rank nothing."
+
+
+def _worse_than_one_value(numbers, lines):
+    """Sentences on predictions whose loss is more than that of one value for all rows."""
+    for flat in lines:
+        least, most, *_ = _column(numbers, flat)
+        for line in lines if least == most else ():
+            gap = _gap(numbers, line.source, flat.source, _LOSS)
+            if line.source != flat.source and gap.low > 0:
+                size = in_words(gap, numbers.measure(_LOSS), sign=True)
+                yield (
+                    f"By log loss the predictions {line.label} are worse than {flat.label}, one "
+                    f"value for all rows: {size}."
+                )
 
 
 def _miscalibrated(numbers, line):
@@ -495,7 +570,7 @@ MEASURED = Sheet(
     first="Predictions",
     best=False,
 )
-_RATIO = "predicted_over_observed"
+_RATIO, _LOSS = "predicted_over_observed", "log_loss"
 _AS_TOLD = Holds(1.0, "Pass where the interval holds 1: as many rewards came as were foretold.")
 
 

@@ -503,7 +503,7 @@ def test_figures_in_print_stand_in_the_tables(everything, noor):
     assert shown["regression_r2"] == 2 and told.dropna().to_dict().items() <= known.items()
 
 
-def drawn_records(random, told, instead, p=0.2):
+def drawn_records(random, told, instead, p=0.2, folder=Path("nowhere")):
     """What a study delivers where past offers were drawn at random."""
     made = [("offers_random", "", random), ("offers_random_p", "", p), ("single_drawn", "", 21.0)]
     made += [("offers_random", "told", 1.0)] * told
@@ -512,16 +512,35 @@ def drawn_records(random, told, instead, p=0.2):
     made += [(f"drawn_gain{end}", "", 0.5 + more) for end, more in ends.items()]
     for part, value in (("best", 11.0), ("single", 10.5), ("past", 8.0)):
         made += [(f"drawn_snips{end}", part, value + more) for end, more in ends.items()]
+    for part, value in (("best", 12.5), ("single", 12.0)):
+        made += [(f"drawn_doubly_robust{end}", part, value + more) for end, more in ends.items()]
     table = pd.DataFrame(made, columns=["metric", "part", "value"])
-    return types.SimpleNamespace(rows=lambda source, metric: table[table["metric"] == metric])
+    known = {"rows": lambda source, metric: table[table["metric"] == metric]}
+    return types.SimpleNamespace(**known, folder=folder)
+
+
+def test_the_interval_beside_the_claim_is_told_to_be_that_of_the_claim_put_right(tmp_path):
+    table = pd.DataFrame({"best_revenue": [12.0, 13.2], "best_offer": 21.0, "revenue": 8.0})
+    table.to_parquet(tmp_path / "offers.parquet")
+    numbers = drawn_records(1.0, True, 0.0, folder=tmp_path)
+    numbers.delivered = (True, "")
+    told = "[11.50, 13.50] (the interval of the first sentence) of the best ones"
+    _, said = pages.at_random(numbers)
+    assert told in said
+    sentence, cards = pages.in_total(numbers)
+    assert "is expected to bring 12.60 [11.50, 13.50]" in sentence
+    assert cards[0].note.endswith("; the interval is by answers")
 
 
 def test_offers_that_were_drawn_at_random_are_told_beside_the_claim():
     first, said = pages.at_random(drawn_records(1.0, False, 0.0))
     assert first is None and "look drawn at random (test of chance p = .2)" in said
     assert "By answers alone the best ones earn 11.00 [10.00, 12.00] where models fitted" in said
-    assert "(21) 10.50 [9.500, 11.50], a difference of +0.500 [\N{MINUS SIGN}0.500" in said
-    assert "+1.50] (of claims put right by answers), past ones 8.000" in said
+    assert "(21) 10.50 [9.500, 11.50], past ones 8.000" in said
+    right = (
+        "expect is 12.50 [11.50, 13.50] of the best ones and 12.00 [11.00, 13.00] of one for all"
+    )
+    assert f"{right}, a difference of +0.500 [\N{MINUS SIGN}0.500, +1.50]." in said
     first, said = pages.at_random(drawn_records(1.0, True, 1.0))
     assert first.startswith(
         "One offer of 21 is given to everybody: by cross-fitted answers it earns"

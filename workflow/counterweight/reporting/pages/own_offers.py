@@ -68,6 +68,7 @@ def in_total(numbers):
     if alone and not limited:
         ends, by = _ends_of(alone), ", by answers alone"
     note = f"{total(size * best)} in all{by}"
+    note += "; the interval is by answers" if _interval_put_right(numbers) else ""
     cards = [Card(f"Revenue a person{where}", told(best), ends, note)]
     if priced.all():
         note = f"{total(size * past)} in all{by} with past offers"
@@ -95,6 +96,16 @@ def _put_right(numbers, how="doubly_robust"):
     """The claim of the offers that are delivered, put right by answers to offers near them."""
     part = "single" if requested(numbers, "single_instead") else "best"
     return _drawn(numbers, f"drawn_{how}", part)
+
+
+def _interval_put_right(numbers):
+    """Whether what is claimed stands beside the interval of the claim put right by answers."""
+    path, known = numbers.folder / "offers.parquet", _put_right(numbers)
+    if _limited(numbers) or math.isnan(known.low) or not path.exists():
+        return False
+    best = read_table(path, ["best_revenue"])["best_revenue"].mean()
+    best -= requested(numbers, "expected_optimism") or 0.0
+    return bool(_ends_of(known, best)) and not _refuted(numbers, best)
 
 
 def _refuted(numbers, claimed):
@@ -310,8 +321,6 @@ def at_random(numbers):
     )
     claimed = requested(numbers, "drawn_claimed", "best")
     so = "and only if they were do" if told and p < RANDOM_P else "so"
-    beside = f", a difference of {more} (of claims put right by answers)"
-    beside = beside if more and not instead else ""
     how = "were drawn at random, as the config says" if told else "look drawn at random"
     if told and p < RANDOM_P:
         how = "are taken to have been drawn at random, as the config says, though columns tell them"
@@ -319,8 +328,21 @@ def at_random(numbers):
         f"Past offers {how} (test of chance p {_p(p)}), {so} answers to them tell without the "
         "model what offers earn a person. By answers alone the best ones earn "
         f"{_by_answers(numbers, 'best')} where models fitted without them expect "
-        f"{amount(claimed)}, one for all ({price:.4g}) {_by_answers(numbers, 'single')}{beside}, "
-        f"past ones {_by_answers(numbers, 'past')}."
+        f"{amount(claimed)}, one for all ({price:.4g}) {_by_answers(numbers, 'single')}, past ones "
+        f"{_by_answers(numbers, 'past')}.{'' if instead else _both_put_right(numbers, more)}"
+    )
+
+
+def _both_put_right(numbers, gain):
+    """A sentence on the claims put right by answers: of the best offers and of one for all."""
+    best, single = (_drawn(numbers, "drawn_doubly_robust", part) for part in ("best", "single"))
+    if math.isnan(best.low) or math.isnan(single.low) or not gain:
+        return ""
+    led = " (the interval of the first sentence)" if _interval_put_right(numbers) else ""
+    return (
+        " Put right by answers to offers near them, what models expect is "
+        f"{amount(best.mean)} {_ends_of(best)}{led} of the best ones and {amount(single.mean)} "
+        f"{_ends_of(single)} of one for all, a difference of {gain}."
     )
 
 

@@ -6,7 +6,7 @@ SNIPW, DR, IPW with clipped weights, Switch and the shrinkage of Su et al. (2020
 
 import numpy as np
 import pytest
-from counterweight.evaluation.log_values import carriers, log_values
+from counterweight.evaluation.log_values import Ratio, carriers, log_values
 from counterweight.evaluation.policy_value import PolicyValue
 
 ROWS = 3_000
@@ -130,3 +130,19 @@ def test_no_interval_of_a_gain_leaves_what_bounded_rewards_allow():
 
 def test_thin_support_says_users_where_rows_are_of_users():
     assert [carriers(users) for users in (0, 3, 400)] == ["rows", "users", "rows or users"]
+
+
+@pytest.mark.parametrize("clusters", [0, 900])
+def test_the_logs_own_policy_gains_exactly_nothing(clusters):
+    """Sums of the same rewards are rounded in other ways."""
+    rng = np.random.default_rng(0)
+    own = rng.dirichlet(np.ones(3), 3_001)[:, 0]
+    batch = {"reward": (rng.random(3_001) < 0.3) * rng.lognormal(0, 1, 3_001), "propensity": own}
+    batch |= {name: np.ones(3_001) for name in ("keep_rate", "weight")}
+    batch |= {"cluster": np.arange(3_001) // 4, "p": np.stack([own, np.full(3_001, 0.3)], axis=1)}
+    known = log_values(lambda: [batch], ["same", "other"], clusters=clusters)
+    for name in known.estimators:
+        for told in (known.differences["same", "", name], known.lifts["same", name]):
+            assert told == Ratio(0.0, 0.0, 0.0, 0.0)
+        assert known.support["same", name].flag == "good"
+        assert known.differences["other", "", name].standard_error > 0

@@ -85,6 +85,8 @@ LOGGED = ""
 #: rows with a reward that the policy may have taken; and above `LARGE_SHARE`: share of one row in a
 #: sum, or of a row in the squared error, by its size.
 FEW_ROWS = 100
+#: Share of the mean reward below which a difference is how sums are rounded.
+ROUNDING = 1e-12
 #: How far weights may average from 1 before it is told: absolutely, and in standard errors, which
 #: chance exceeds in one log of a thousand.
 OFF, FAR = 0.02, 3.3
@@ -221,6 +223,9 @@ def values_of_sums(
     if not (anytime or alone):
         heavy_ends = _heavy_ends(known, sums, policies, few, bounds, moments.count, level)
     for key, (_, own) in known.items():
+        if _is_rounding(key, parts[key], own[0], parts["value", LOGGED, "mean"]):
+            made[key] = Ratio(*[0.0] * 4)
+            continue
         one = plain = _ratio(key, parts[key], totals, own, moments.count, bounds, level)
         if own[2] > LARGE_SHARE * own[0] ** 2:
             crowded.add(key[1:])
@@ -271,6 +276,16 @@ def values_of_sums(
         effective_rows=sums.effective(0),
         clusters=users,
     )
+
+
+def _is_rounding(key, parts, squares, logged):
+    """Whether a difference is that of one policy to itself, up to how sums are rounded."""
+    if key[0] not in ("difference", "lift"):
+        return False
+    if key[0] == "lift":
+        return math.sqrt(squares) < ROUNDING
+    gap = abs(sum(sign * value for sign, value, *_ in parts))
+    return max(gap, math.sqrt(squares)) < ROUNDING * abs(logged[0][1])
 
 
 def _possible(one, kind, bounds):

@@ -58,6 +58,7 @@ from counterweight.evaluation.rehearsed_copies import (
     foretold,
     summed_up,
 )
+from counterweight.labeling.column_statistics import by_content
 from counterweight.labeling.columns import features_of
 from counterweight.numerics.checks import with_columns
 from counterweight.plan import components
@@ -430,7 +431,10 @@ def rehearse_filter(job):
     table, features = read_table(paths.table), features_of(read_table(paths.columns))
     groups = given["as"]["labeling"]["options"]["group"]
     groups = [groups] if isinstance(groups, str) else list(groups)
-    table = table[table[groups].notna().all(axis=1)].reset_index(drop=True)
+    table = table[table[groups].notna().all(axis=1)]
+    order, features = by_content(table, features, given["dataset"]["roles"].get("id"))
+    table = table.iloc[order].reset_index(drop=True)
+    table["row"] = np.arange(len(table), dtype="int32")
     joint = table.groupby(groups, observed=True).ngroup().to_numpy()
     chance = foretold(table[features], joint, joint.max() + 1, rng)
     drawn = (rng.random(len(table))[:, None] > chance.cumsum(axis=1)[:, :-1]).sum(axis=1)
@@ -497,13 +501,15 @@ def rehearse_promises(job):
     table = table.reset_index(drop=True)
     seen = np.where(labels["selected"] > 0, _seen(given, table), np.nan)
     features = [name for name in features_of(read_table(paths.columns)) if name != column]
-    by = table[list(dict.fromkeys([*features, *given["groups"]]))]
+    person = given["dataset"]["roles"].get("id")
+    by = table[by_content(table, {*features, *given["groups"]}, person)[1]]
     chance = foretold(by, np.nan_to_num(seen, nan=-1).astype(int), 2, rng)[:, 1]
     frame = _with_outcomes(table, column, seen, rng.random(len(by)) < chance)
     drawn = frame.iloc[rng.integers(len(frame), size=len(frame))].set_axis(frame.index)
     # Nobody stands twice: who is drawn again is another person of the same kind.
-    own = [name for name in ("row", given["dataset"]["roles"].get("id")) if name in frame]
-    drawn = with_columns(drawn, {name: frame[name] for name in own})
+    own = {"row": np.arange(len(frame), dtype="int32")}
+    own |= {person: frame[person]} if person in frame else {}
+    drawn = with_columns(drawn, own)
     with tempfile.TemporaryDirectory(prefix="counterweight-") as place:
         try:
             facts = read_facts(paths.table) | {"drawn": True}

@@ -103,6 +103,32 @@ def own(folder, way, score=None, study=STUDY, frame=None, entry=MappingProxyType
     return made, frame
 
 
+def test_neither_names_nor_the_order_of_rows_and_columns_decide_who_gets_a_yes(tmp_path):
+    called = {"score": "zz", "school": "Alter", "hired": "a"}
+    frame = people()
+    order = np.random.default_rng(4).permutation(ROWS)
+    again = frame.rename(columns=called).iloc[order, ::-1]
+    study = STUDY | {"repeats": 2, "models": [STUDY["models"][1], STUDY["models"][7]]}
+    entry = {"outcome": ENTRY["outcome"] | {"column": "a"}}
+    told = []
+    for name, one, told_of in (("first", frame, {}), ("second", again, entry)):
+        (tmp_path / name).mkdir()
+        study["baseline"] = "promised"
+        made, _ = own(tmp_path / name, ("promised", ""), study=study, frame=one, entry=told_of)
+        measured = []
+        for method in ("promised", "boosted"):
+            made.run("train", method)
+            measured += [pd.DataFrame(made.run("evaluate", method))]
+        files = made.run("deliver")
+        scores = pd.read_parquet(files["table"]).set_index("id")
+        measured.append(pd.read_parquet(files["metrics"]))
+        labels = pd.read_parquet(made.at.labels).set_index(["repeat", "row"])["role"].unstack(0)
+        told.append((scores.join(labels.set_axis(one["id"])), *measured))
+        assert list(pd.read_parquet(files["table"])["id"]) == one["id"].to_list()
+    for ours, theirs in zip(*told, strict=True):
+        pd.testing.assert_frame_equal(ours, theirs.loc[ours.index], check_exact=True)
+
+
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_new_rows_get_the_answers_that_the_table_got(tmp_path, way):
     if way[0] == "gradient":

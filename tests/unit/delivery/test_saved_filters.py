@@ -41,6 +41,27 @@ def trained(folder, frame, entry):
 PLAIN = {"id": "person", "balance": "group", "certified": False}
 
 
+def test_neither_names_nor_the_order_of_rows_and_columns_decide_whom_a_filter_accepts(tmp_path):
+    frame = people().drop(columns="row")
+    order = np.random.default_rng(4).permutation(len(frame))
+    turned = frame.iloc[order, ::-1]
+    # Coins go by the filter itself, names of its columns included.
+    named = turned.rename(columns={"age": "zz", "home": "Bleibe"})
+    own_key(tmp_path / "filter.key")
+    told = []
+    for name, one in (("first", frame), ("second", turned), ("third", named)):
+        (tmp_path / name).mkdir()
+        entry = PLAIN | {"filter_key": str(tmp_path / "filter.key"), "alpha": 0.3}
+        files = trained(tmp_path / name, one, entry).run("deliver")
+        answers = pd.read_parquet(files["table"])
+        assert answers["person"].to_list() == one["person"].to_list()
+        told.append((answers.set_index("person"), pd.read_parquet(files["metrics"])))
+    (people_of, measured), (others, same), (_, renamed) = told
+    pd.testing.assert_frame_equal(people_of, others.loc[people_of.index])
+    for records in (same, renamed):
+        pd.testing.assert_frame_equal(measured, records, check_exact=True)
+
+
 def brought(path):
     return read_people(path, absent="bring it", nameless=True)
 

@@ -96,7 +96,8 @@ def test_a_log_of_ones_own_tells_the_chances_of_all_its_rows(tmp_path, rate):
     log = frame[kept] if rate == "column" else frame[kept].drop(columns="rate")
     own = Own(tmp_path, log, entry)
     labels = pd.read_parquet(own.run("label")["labels"])
-    assert labels["keep_rate"][frame.loc[kept, "clicked"].to_numpy() == "ja"].eq(1).all()
+    clicked = frame.loc[kept, "clicked"].to_numpy()[labels["row"]]
+    assert labels["keep_rate"][clicked == "ja"].eq(1).all()
     stand_for = (1 / labels["keep_rate"]).sum()
     assert stand_for == pytest.approx(BEFORE, rel=0.02)
     told = {}

@@ -8,6 +8,7 @@ import pytest
 from blank_rows import ROWS, TYPES, table
 from counterweight.errors import CounterweightError
 from counterweight.labeling import missing_outcomes
+from counterweight.labeling.column_statistics import content_order
 from counterweight.labeling.encoding import DenseRows
 from counterweight.labeling.labeling_rules import answered
 from counterweight.labeling.missing_outcomes import (
@@ -15,7 +16,6 @@ from counterweight.labeling.missing_outcomes import (
     SAME_TIME,
     BlankData,
     _drawn,
-    content_order,
     describe_blanks,
     folds,
     label_blanks,

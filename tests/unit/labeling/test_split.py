@@ -126,7 +126,7 @@ def test_the_target_of_the_unlabeled_is_the_test_rows_that_a_rule_leaves_out():
 
 def test_row_ids_that_repeat_are_refused():
     frame = pd.concat([table(), table()])
-    with pytest.raises(CounterweightError, match="id 0 follows 299"):
+    with pytest.raises(CounterweightError, match="id 0 follows 0"):
         labeled(frame, lambda f, t, rng: (f["a"] > 0).to_numpy())
 
 

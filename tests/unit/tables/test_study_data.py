@@ -65,6 +65,7 @@ def test_rows_that_are_not_ascending_are_refused_with_the_first():
 
 def test_rows_are_found_by_their_ids_or_refused():
     assert found_rows(np.array([2, 3, 9]), np.array([9, 2]), "absent").tolist() == [2, 0]
+    assert found_rows(np.array([9, 2, 3]), np.array([3, 9]), "absent").tolist() == [2, 0]
     for wanted in ([4], [10], [1]):
         with pytest.raises(CounterweightError, match="absent"):
             found_rows(np.array([2, 3, 9]), np.array(wanted), "absent")

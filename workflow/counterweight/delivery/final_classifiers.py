@@ -25,7 +25,7 @@ from counterweight.numerics.rates.values import (
 from counterweight.plan.components import load
 from counterweight.selection.selectors import selection_probabilities
 from counterweight.tables.parquet import setting_name
-from counterweight.tables.study_data import StudyData, generator
+from counterweight.tables.study_data import StudyData, found_rows, generator
 from counterweight.weighting.importance_weights import Rows, made_weights
 
 #: What the given of a job tells of its study, kept with the model.
@@ -71,7 +71,7 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
             saved.facts[key] = {name: value for name, value in told.items() if name in own}
         saved.facts["classes"] = _classes(data, frame, columns, given)
     scores = saved.named(frame) | saved.scored(frame)
-    own = np.isin(frame["row"], data.labels[0]["row"])
+    own = found_rows(frame["row"].to_numpy(), data.labels[0]["row"], "Run the study again.")
     decided = scores["decision"][own]
     # Who estimates the outcome tosses no coin.
     chances = (

@@ -457,7 +457,7 @@ def learned_encoder(frame, names, recipe, outcome=None, *, saved="filter"):
 def traced_encoder(data, frame, recipe, outcome=None, *, saved="filter"):
     """As `learned_encoder`, of the features of a `StudyData`; checked on all its rows."""
     encoder = learned_encoder(frame, data.names, recipe, outcome, saved=saved)
-    again = encoder.transform(frame[np.isin(frame["row"], data.rows)])
+    again = encoder.transform(frame.set_index("row", drop=False).loc[data.rows])
     if not np.array_equal(again, data.X):
         wrong = data.names[int(np.argmax((again != data.X).any(axis=0)))]
         raise CounterweightError(

@@ -213,8 +213,9 @@ def _labeled(reference, repeat, target, labels, truth):
     """
     whose = "general" if (repeat, "general") in reference else target
     rows, p = reference[repeat, whose]
-    seen = labels["selected"][np.searchsorted(labels["row"], rows)] == 1
-    where = np.searchsorted(truth["row"], rows)[seen]
+    absent = f"Labels of repeat {repeat} lack rows of the reference: run the study again."
+    seen = labels["selected"][found_rows(labels["row"], rows, absent)] == 1
+    where = found_rows(truth["row"], rows, absent)[seen]
     y = truth[f"y_{whose}"][where]
     if min((y == 0).sum(), (y == 1).sum()) < LEAST:
         return None

@@ -114,7 +114,7 @@ def evaluate_predictions(
     metrics are weighted means (Mineiro 2010, regression section).
 
     `predictions` have repeat, row, p, and target and setting as ``(codes, names)``; rows of one
-    repeat, target and setting stand together. `truth` has repeat, row (ascending within a repeat)
+    repeat, target and setting stand together. `truth` has repeat, row (each once in a repeat)
     and ``y_{target}``; with ``user``, errors and intervals are those of users as independent draws,
     and intervals stand beside them. `metrics` are ``metric(y, p, weight) -> (value, standard
     error)`` by name, `rates` repeat, row and the keep_rate l of rows. Points of the reliability
@@ -372,7 +372,7 @@ def ranking_resamples(
         if target != "general" or setting != "":
             continue
         repeat = int(predictions["repeat"][part.start])
-        where = np.searchsorted(known[repeat]["row"], predictions["row"][part])
+        where = found_rows(known[repeat]["row"], predictions["row"][part], _AGAIN)
         ranking = Ranking.of(known[repeat]["y_general"][where], predictions["p"][part])
         _check_rates(ranking, keep_rates)
         place = {"repeat": repeat, "target": target}

@@ -102,7 +102,7 @@ def evaluate_rates(
 
     `predictions` are repeat, row, p (the chance of the positive answer), ``decision`` where answers
     are not p > 1/2, and target and setting as ``(codes, names)``; rows of one repeat, target and
-    setting stand together. `truth` are repeat, row (ascending within a repeat), y_general,
+    setting stand together. `truth` are repeat, row (each once in a repeat), y_general,
     in_{sample} and deployed. `models` are arrays by repeat and target, `constraints` the ``texts``
     and ``numbers`` that the method is held to. Accuracies among `metrics` are those of the
     deterministic rule; metrics that need probabilities inside (0, 1) are left out. Rows of a log

@@ -70,6 +70,70 @@ def level_counts(values):
     return words[order], counts[order], places[codes]
 
 
+def content_order(frame, columns, beside=()):
+    """The order of columns and of rows by what stands in them, whatever they are called.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    columns : sequence of str
+        Of the frame.
+    beside : sequence of array (n,)
+        What rows differ in besides, each told from the others by its place.
+
+    Returns
+    -------
+    columns : list of str
+        Ordered by their values; of columns that are copies of each other either comes first.
+    place : int array (n,)
+        Of each row; rows that are copies of each other stand side by side.
+
+    Notes
+    -----
+    A value has a number of 64 bits (its hash), a column the sum of those of its values, which no
+    order of rows changes, and a row the sum of those of its values in their columns, which no order
+    of columns changes. Columns of equal sums are told apart by the rows that their values stand in.
+    """
+    import pandas as pd
+
+    def mixed(numbers):  # the finaliser of splitmix64 (Steele, Lea & Flood 2014)
+        numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return numbers ^ (numbers >> np.uint64(31))
+
+    def hashed(values):
+        values = pd.Series(values).reset_index(drop=True)
+        if values.dtype == object or str(values.dtype) in ("str", "string", "category"):
+            values = values.astype(object).where(values.notna(), None)
+        elif values.dtype.kind != "M":
+            values = values.astype("float64") + 0.0
+        return pd.util.hash_array(values.to_numpy(), categorize=True)
+
+    with np.errstate(over="ignore"):
+        of_values = [hashed(frame[name]) for name in columns]
+        row = np.zeros(len(frame), "uint64")
+        for place, values in enumerate(beside, 1):
+            row += mixed(hashed(values) + np.uint64(place))
+        for _ in range(2):
+            key = [mixed(values + row).sum() for values in of_values]
+            found = row.copy()
+            for values, own in zip(of_values, key, strict=True):
+                found += mixed(values ^ own)
+            row = mixed(found)
+    place = np.empty(len(frame), "int32")
+    place[np.argsort(row, kind="stable")] = np.arange(len(frame))
+    return [columns[at] for at in np.argsort(np.array(key), kind="stable")], place
+
+
+def by_content(frame, columns, person=None):
+    """Positions (n,) of the rows of a prepared table, and some columns, in `content_order`.
+
+    All columns count but ``row`` and that which says who a `person` is.
+    """
+    names, place = content_order(frame, [one for one in frame if one not in ("row", person)])
+    return np.argsort(place), [name for name in names if name in columns]
+
+
 def levels_kept(counts, rows, max_levels=50, least_rows=None):
     """How many of the most frequent levels are levels of their own, by their descending counts.
 

@@ -17,7 +17,7 @@ from counterweight.numerics.groups import (
     rows_needed,
     target_shares,
 )
-from counterweight.tables.study_data import check_row_ids, generator
+from counterweight.tables.study_data import check_row_ids, found_rows, generator
 
 log = logging.getLogger("counterweight")
 #: Studies with this labeling rule are about whom to collect, not about classes.
@@ -138,23 +138,25 @@ def label_groups(
 ):
     """Groups to learn a filter from, and what is hidden, in every repeat.
 
-    `frame` is the prepared table, with ``row``; `features` are of the rows kept by the recipe,
-    none constant, not finite, or made of a sensitive column; `rule` is `sensitive` with its
-    options; ``outcome(frame, population)`` gives 0 and 1, missing where there is none; `types`
-    are those of the columns of one's own table; `study` is the name that the random streams go
-    by; `certified` has ``alpha`` and ``level`` at which a filter is to be certified by rows
-    held out.
+    `frame` is the prepared table, with ``row``; `features` are of the rows kept by the recipe, in
+    the order that draws go by, none constant, not finite, or made of a sensitive column; `rule` is
+    `sensitive` with its options; ``outcome(frame, population)`` gives 0 and 1, missing where there
+    is none; `types` are those of the columns of one's own table; `study` is the name that the
+    random streams go by; `certified` has ``alpha`` and ``level`` at which a filter is to be
+    certified by rows held out.
 
     Labels have repeat, row, role (train or test), ``group_{column}`` for each sensitive column and
     ``y_general`` (Int8), both missing on test rows; the truth has repeat, row, the groups and
     outcomes of all rows.
     """
     check_features(features)
-    check_row_ids(features["row"])
+    check_row_ids(np.sort(features["row"]))
     check_row_ids(frame["row"])
     grouped = rule(frame, types)
     refuse_group_features(features, list(grouped["groups"]))
-    at = np.flatnonzero(grouped["kept"] & frame["row"].isin(features["row"]).to_numpy())
+    absent = "Features are of rows that the table does not have: run the study again."
+    at = found_rows(frame["row"].to_numpy(), features["row"].to_numpy(), absent)
+    at = at[grouped["kept"][at]]
     tested = int(test_share * len(at))
     if not 0 < tested < len(at):
         raise CounterweightError(

@@ -9,7 +9,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.column_statistics import level_counts
+from counterweight.labeling.column_statistics import by_content, level_counts
 from counterweight.labeling.columns import (
     check_finite,
     condition_in_words,
@@ -56,7 +56,8 @@ def labeled_repeats(
     """Who is labeled, what is seen and what is true, a repeat at a time: pairs of data frames.
 
     `frame` is the prepared table, `features` the rows kept, with ``row``; none may be constant or
-    not finite. `truth` is what is known of a generated data set, by ``row``.
+    not finite. What is drawn goes by the order of their rows. `truth` is what is known of a
+    generated data set, by ``row``.
 
     ``rule(frame, truth, rng)`` gives the mask of the labeled rows; an `informed` one also gets
     ``features`` (an array) and ``outcome``, and gives a dict: ``selected``, ``left_out``,
@@ -71,7 +72,7 @@ def labeled_repeats(
     learned from and tested on. A split that leaves a rate of `promises` without enough rows to fit
     or without any to judge is drawn again. `keep_rate`, in (0, 1], is that at which test rows stay
     in the log whose outcome is 0 for every target; rejected rows are in neither table (Mineiro
-    2010). A row's fate depends on its id alone.
+    2010). A row's fate depends on its id alone, or on its place where ids do not ascend.
 
     The first frame has repeat, row, role, selected, keep_rate (1 where a row could not be
     rejected), and ``y_{target}`` where seen, i.e. on labeled training rows; ``in_{sample}`` and
@@ -80,6 +81,7 @@ def labeled_repeats(
     """
     frame, truth, facts = _in_order(frame, features, truth, user)
     rows, everyone = frame["row"].to_numpy("int32"), np.ones(len(frame), bool)
+    frame = frame.assign(row=np.sort(rows))
     fixed = test_rows and sample_masks(frame, {"test_rows": test_rows}, None, "")["test_rows"]
     held = "test_rows" if test_rows else f"test_share {test_share}"
     X = features.drop(columns="row").to_numpy(dtype=float) if informed else None
@@ -104,7 +106,8 @@ def labeled_repeats(
         outcomes = _outcomes(frame, outcome, targets, selected, seen, repeat)
         zero = np.logical_and.reduce([test, *(values == 0 for values in outcomes.values())])
         rates = np.where(zero, keep_rate, 1.0)
-        kept = kept_rows(~zero, rows, rates, int(draws("test zeros").integers(2**63))) & taken
+        key = int(draws("test zeros").integers(2**63))
+        kept = kept_rows(~zero, frame["row"].to_numpy(), rates, key) & taken
         ids = {"repeat": np.full(len(rows), repeat, "int16"), "row": rows}
         outcomes = {name: pd.Series(values, dtype="Int8") for name, values in outcomes.items()}
         visible = {
@@ -180,7 +183,7 @@ def _seen(frame, condition):
 def _in_order(frame, features, truth, user):
     """The table and what is known of it in the order of the features, which are checked; facts."""
     check_features(features)
-    check_row_ids(features["row"])
+    check_row_ids(np.sort(features["row"]))
     check_row_ids(frame["row"])
     frame = frame.set_index("row", drop=False).loc[features["row"]].reset_index(drop=True)
     facts = {}
@@ -377,13 +380,15 @@ def describe_labels(labels, hidden, dropped):
     return records
 
 
-def prepared_rows(job, known=None):
+def prepared_rows(job, known=None, *, ordered=False):
     """The table of a labeling job, its features, and the rules to label its rows by.
 
     The job has ``input.table``, perhaps ``input.columns``, and, in ``given``, ``seed``, ``stream``
     and the rules of `counterweight.plan.jobs.labeling_of`. `known` is the file of what is known of
     a generated data set; none where it is empty. Gives the prepared table, the features of the rows
-    that the recipe keeps, what is known, and rule and outcome with their options filled in.
+    that the recipe keeps, what is known, and rule and outcome with their options filled in. Where
+    it is `ordered` features of a table of one's own, rows and columns, stand in the order of what
+    is in the table (`by_content`), whatever they are called and however it is written.
     """
     given = job.given
     frame = read_table(job.input.table)
@@ -401,7 +406,14 @@ def prepared_rows(job, known=None):
     if given.get("user"):
         # Who somebody is tells nothing of others.
         shown = shown.drop(columns=given["user"], errors="ignore")
+    rows = frame["row"].to_numpy()
+    if ordered and columns:
+        order, names = by_content(frame, [*shown], given["roles"].get("id"))
+        rows, shown = rows[order], shown[["row", *names]]
     features = recipe(shown, rng, **outcome_column)
+    if ordered and columns:
+        at = pd.Index(features["row"]).get_indexer(rows)
+        features = features.iloc[at[at >= 0]].reset_index(drop=True)
     return frame, features, known, rule, outcome
 
 

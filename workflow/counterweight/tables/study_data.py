@@ -69,9 +69,10 @@ def check_row_ids(rows):
 
 
 def found_rows(rows, wanted, absent):
-    """Positions of ids in the ascending ids `rows`; `absent` is said where one is not there."""
-    where = np.searchsorted(rows, wanted)
-    if not np.array_equal(rows[np.minimum(where, len(rows) - 1)], wanted):
+    """Positions of ids in the ids `rows`, each there once; `absent` is said where one is not."""
+    order = np.argsort(rows, kind="stable")
+    where = order[np.minimum(np.searchsorted(rows, wanted, sorter=order), len(rows) - 1)]
+    if not np.array_equal(rows[where], wanted):
         raise CounterweightError(absent)
     return where
 
@@ -84,12 +85,12 @@ def taken(X, where):
 class StudyData:
     """Features, roles and what is seen of each row, from columns as arrays by name.
 
-    `features` has ``row`` and the features (NaN where missing); `labels`, of all repeats,
-    ``repeat, row, role`` and what is seen of the rows; `weights` ``repeat, row, weight`` of the
-    labeled ones; `truth` what is hidden, only for evaluation and for an oracle. `categories` says
-    which features the recipe declares such: ``blocks``, lists of names that make up one each (one
-    name: a feature of 0 and 1), and ``flags``, by the name of a number that of the feature that
-    says where it is missing.
+    `features` has ``row``, ids that differ, and the features (NaN where missing); `labels`, of all
+    repeats, ``repeat, row, role`` and what is seen of the rows; `weights` ``repeat, row, weight``
+    of the labeled ones; `truth` what is hidden, only for evaluation and for an oracle. `categories`
+    says which features the recipe declares such: ``blocks``, lists of names that make up one each
+    (one name: a feature of 0 and 1), and ``flags``, by the name of a number that of the feature
+    that says where it is missing.
     """
 
     #: Begins the names of columns that hold a sensitive group.
@@ -104,7 +105,7 @@ class StudyData:
 
     def __init__(self, features, labels, weights=None, truth=None, categories=None):
         self.rows = features["row"]
-        check_row_ids(self.rows)
+        check_row_ids(np.sort(self.rows))
         self.names = [name for name in features if name != "row"]
         self.X = self._together(features)
         self.categories = categories or {}

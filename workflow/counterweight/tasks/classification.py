@@ -223,7 +223,7 @@ def label(job):
     )
 
     given = job.given
-    frame, features, *rest = prepared_rows(job, job.input.known)
+    frame, features, *rest = prepared_rows(job, job.input.known, ordered=True)
     asked = (
         "seed",
         "repeats",

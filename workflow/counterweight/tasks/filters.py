@@ -212,7 +212,7 @@ def label(job):
     from counterweight.tables.parquet import read_table
 
     given = job.given
-    frame, features, _, rule, outcome = prepared_rows(job)
+    frame, features, _, rule, outcome = prepared_rows(job, ordered=True)
     columns = getattr(job.input, "columns", None)
     labels, truth = label_groups(
         frame,

@@ -222,7 +222,7 @@ def _elsewhere(told):
 def complete(name, study, plan):
     columns = [*COLUMNS, *(one for one in _further(plan) if one not in COLUMNS)]
     study |= {"repeats": 1, "test_share": 0.0, "columns": columns}
-    # Its name draws nothing: see `counterweight.labeling.missing_outcomes.content_order`.
+    # Its name draws nothing: see `counterweight.labeling.column_statistics.content_order`.
     study["stream"] = "missing outcomes"
     if len(study["targets"]) > 1:
         raise CounterweightError(

@@ -170,6 +170,8 @@ def test_fits_that_all_count_nothing_are_said_to_be_the_mean():
     assert said.startswith("No fit tells more than the mean on labeled rows that they have not")
     (said,) = _why([["Boosting", 0.25], ["Logistic regression", 0.75]], tested)
     assert "(5 draws of the folds): Logistic regression 75 %, Boosting 25 %." in said
+    (said,) = _why([["Boosting", 0.004], ["Logistic regression", 0.996]], tested)
+    assert said.startswith("Delivered is Logistic regression: no share of another fit tells more")
 
 
 def test_weights_that_are_estimated_widen_the_mean_of_those_that_rest_on_data_alike():

@@ -102,6 +102,9 @@ def test_a_number_that_never_was_missing_is_told_and_flagged(study, caplog):
     assert any(
         f"'{one.column}' has changed: missing in 100.0 %" in told for told in caplog.messages
     )
+    text = next(fact for fact in saved.encoder.categories_ if not fact.missing)
+    made = saved.scores(frame.assign(**{text.column: None}))
+    assert (made["reason"] == f"{text.column} missing, as in no row of the fit").all()
     bare = saved.scores(frame.assign(**{one.column: np.nan}), reasons=False)
     assert not bare["supported"].any() and "reason" not in bare
 

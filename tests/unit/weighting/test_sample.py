@@ -154,7 +154,7 @@ def test_what_the_target_has_and_the_sample_lacks_is_said(answers, reference):
     table = Sample(answers, columns=["region"]).adjust(reference, l2=1e-8).balance()
     assert np.allclose(table.loc[1:, "adjusted"], table.loc[1:, "target"] / 0.98, atol=1e-4)
     text = adjusted.summary()
-    assert "The target has region = east (2% of it), and the sample has no row" in text
+    assert "The target has region = east (2 % of it), and the sample has no row" in text
     assert "of the target lie beyond the sample's range of age" in text
     assert "cut to 2 times the mean" in text
     assert adjusted.largest <= 2 + 1e-9

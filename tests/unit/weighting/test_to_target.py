@@ -9,6 +9,7 @@ from counterweight.plan.own import with_own_tables
 from counterweight.tables.parquet import read_columns, read_table
 from counterweight.tables.saved_form import read_saved
 from counterweight.tasks import missing_outcomes
+from counterweight.weighting.no_outcomes import MOST_UNSUPPORTED
 from counterweight.weighting.to_target import _typed, to_target
 from delivering import Own
 
@@ -56,8 +57,8 @@ def delivered(folder, frame, target, **entry):
             own.run(stage, item)
     files = own.run("deliver")
     records = read_table(files["metrics"])
-    records = records[~records["variable"].isin(["low", "high"])].set_index("metric")
-    return own, files, records
+    records = records[~records["variable"].isin(["low", "high"]) & (records["part"] != "supported")]
+    return own, files, records.set_index("metric")
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +146,32 @@ def test_known_margins_are_met_and_their_mean_is_right(people, tmp_path):
     assert facts["for"] == "people with the given margins of “woman”, “region” and “age”"
     assert "difference was 0." in facts["target"][1] and " and is 0; " in facts["target"][1]
     assert not facts["missed"]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_people_of_the_target_unlike_all_labeled_rows_have_bounds(people, tmp_path, share):
+    _, population, frame = people
+    frame = frame.assign(rich=np.where(frame["spend"] > frame["spend"].median(), "yes", "no"))
+    others = population.drop(columns=["who", "spend"]).head(2000)
+    others = others.assign(region=others["region"].where(np.arange(2000) >= 2000 * share, "west"))
+    others["age"] *= np.where(np.arange(2000) < 2000 * share, 1000, 1)
+    others.to_csv(tmp_path / "others.csv", index=False)
+    target = {"table": str(tmp_path / "others.csv")}
+    told = {"outcome": {"column": "rich", "positive": "yes"}, "study": LINEAR}
+    told |= {"columns": {"ignore": ["spend"]}}
+    _, files, _ = delivered(tmp_path / "run", frame, target, **told)
+    records = read_table(files["metrics"])
+    known = records.set_index(["metric", "part", "variable"])["value"]
+    # A few of the others are older than anybody in the sample.
+    beyond = 1 - known["supported_share", "", ""]
+    assert share - 1e-9 <= beyond <= share + 0.05
+    assert known["unsupported_headline", "", ""] == (beyond > MOST_UNSUPPORTED) == (share > 0)
+    mean, low, high = (known["target_rate", "", end] for end in ("", "low", "high"))
+    assert 0 <= low <= mean <= high <= 1
+    worst = known["target_bounds", "worst", "low"], known["target_bounds", "worst", "high"]
+    # Of those unlike all labeled rows none or all may be rich.
+    assert worst[1] - worst[0] >= beyond - 1e-9
+    assert ((low, high) == worst) == (share > 0)
 
 
 def test_margins_that_the_largest_weights_do_not_meet_are_told(people, tmp_path):

@@ -1,9 +1,4 @@
-"""What a study of a table with blanks delivers: the method chosen, its band, its support.
-
-Of rows that resemble labeled ones a mean has an interval. Of those unlike all of them nothing is
-known but what is assumed: anything at all (Manski 2003), odds off by a factor, or a score between
-that of the nearest supported features and twice the way from there to what the model says.
-"""
+"""What a study of a table with blanks delivers: the method chosen, its band, its support."""
 
 import functools
 from dataclasses import dataclass, replace
@@ -29,16 +24,17 @@ from counterweight.models.score_models import (
 )
 from counterweight.numerics.estimate import Estimate, around, mean_of_some, variance_of_block
 from counterweight.numerics.linear import FOLD_ROWS, averaged, centred, factor_to, row_blocks
-from counterweight.numerics.sensitivity import TWICE, step_bounds
-from counterweight.numerics.tilt import tilted
 from counterweight.plan.components import configured, reference
 from counterweight.tables.parquet import joined, read_columns, read_models, read_table
 from counterweight.tables.study_data import generator
 from counterweight.weighting.importance_weights import Rows, effective_sample_size
+from counterweight.weighting.no_outcomes import ends_of, identified_records
 from counterweight.weighting.overlap import Support, overlap
 
 #: Ends of an interval, variables of its records.
 ENDS = ("low", "high")
+#: Share in a combination below which a part is not named.
+SHOWN = 0.005
 
 
 def chosen_method(tested, methods, asked=None):
@@ -166,12 +162,17 @@ def final_scores(job, tilted=None, elsewhere=None, collected=None):
         estimates = {one: answers.of(one) for one in names}
     further = []
     if elsewhere:
-        *known, told = elsewhere(data, tested, held_out, saved, paths.table, given)
+        *known, told, far = elsewhere(data, tested, held_out, saved, paths.table, given)
         facts |= told | {"assumes": _of(facts["assumes"], told["for"])}
         for sentence in told["target"]:
             job.log.info(sentence)
-        rows = TargetRows.elsewhere(data, tested)
-        means = [("", _plain(*known, tested.bounds))]
+        rows, mean, worst = TargetRows.elsewhere(data, tested), _plain(*known, tested.bounds), None
+        if far:
+            *apart, of_some = far
+            ends = ends_of(saved, *apart, (tested.y, tested.y - held_out, tested.weight))
+            metric = "target_rate" if data.binary else "target_mean"
+            further, worst = identified_records(ends, 0.0, 1.0, of_some, metric)
+        means = [("", replace(mean, low=worst[0], high=worst[1]) if worst else mean)]
     elif collected:
         rows, means = None, collected.means()
         further = collected.records(at_random)
@@ -239,6 +240,8 @@ def _facts(given, data, tested, frame, name, model, why):
     shares = [
         [part["label"], float(share)] for part, share in zip(parts, model.shares, strict=True)
     ]
+    if sum(share >= SHOWN for _, share in shares) == 1 < len(shares):
+        why = []  # that it is behind a part of it, which it then may be itself
     return {
         "study": given["study"],
         "outcome": column,
@@ -277,12 +280,14 @@ def _why(shares, tested):
     """What is delivered, in a sentence; nothing of a single method."""
     if len(shares) < 2:
         return []
-    used = [(label, share) for label, share in shares if share >= 0.005]
+    used = [(label, share) for label, share in shares if share >= SHOWN]
     told = [f"{label} {100 * share:.0f} %" for label, share in sorted(used, key=lambda x: -x[1])]
     n = len(tested.draws[0])
     unseen = f"on labeled rows that they have not seen ({n} draw{'s' * (n > 1)} of the folds)"
     if not told:
         return [f"No fit tells more than the mean {unseen}: each row is answered by the mean."]
+    if len(told) == 1:
+        return [f"Delivered is {used[0][0]}: no share of another fit tells more {unseen}."]
     return [f"Delivered is a combination of the fits, by shares chosen {unseen}: {listed(told)}."]
 
 
@@ -421,6 +426,7 @@ def _scores(saved, fit, frame, chance):
 
 def _plain(value, error, rows, bounds):
     """An `Estimate` with a normal interval, on a scale on which it keeps the bounds."""
+    value = float(np.clip(value, *bounds))
     return Estimate(value, error, *around(value, 1.959964 * error, bounds), rows, np.nan, np.nan)
 
 
@@ -513,7 +519,7 @@ def _means(saved, data, tested, scores, held_out, given, by_weights):
         error, low, high = (tilt[f"rate_{part}"] for part in ("error", *ENDS))
     on, hidden_rows = scores["supported"].to_numpy()[blank], data.encoded.take(blank)
     seen = tested.y, residual, weight
-    ends = ends_of(saved, hidden_rows, expected, on, design[blank], seen)
+    ends = ends_of(saved, hidden_rows.take(~on), expected, on, design[blank], seen)
     metric = "target_rate" if data.binary else "target_mean"
     size = int(blank.sum()), effective_sample_size(weight), float(weight.max())
     exact = tilt is not None and tilt["by"] == "rate"
@@ -570,125 +576,3 @@ def _records(job, data, name, scores, weight, means, chance):
         int((~data.labeled).sum()),
     )
     return [{"repeat": 0, "target": given["target"]} | record for record in records]
-
-
-#: Share of those that answers are for above which bounds stand in place of the estimate.
-MOST_UNSUPPORTED = 0.05
-#: Share that rests on data which is all of it.
-ALL = 1 - 1e-9
-
-
-@dataclass(frozen=True)
-class Ends:
-    """Of the rows without an outcome (N,): what is expected of each and between what it lies.
-
-    `expected` (N,), `supported` (N,) of bool, `design` (N,); `anything` are the least and largest
-    outcome; `twice` and `slope` are pairs of arrays (N,), None where nothing is told.
-    """
-
-    expected: np.ndarray
-    supported: np.ndarray
-    design: np.ndarray
-    anything: tuple
-    twice: tuple
-    slope: tuple | None
-
-    def kinds(self):
-        """Ends by kind of bounds: pairs of numbers or of arrays (N,)."""
-        return {"worst": self.anything, f"gamma={TWICE:g}": self.twice, "slope": self.slope}
-
-
-def ends_of(saved, rows, expected, supported, design, seen):
-    """`Ends` of encoded rows without an outcome, by the saved model.
-
-    `seen` are known outcomes, their out-of-fold residuals and weights to the rows without one: of a
-    number, odds off by a factor of 2 are residuals weighted up to twice as much.
-    """
-    y, residual, weight = seen
-    if saved.binary:
-        anything = 0.0, 1.0
-        twice = tuple(tilted(expected, side * np.log(TWICE)) for side in (-1, 1))
-    else:
-        anything = float(y.min()), float(y.max())
-        low, high, *_ = step_bounds(residual, weight, (1.0, TWICE))
-        twice = expected + (low[1] - low[0]), expected + (high[1] - high[0])
-    slope = _slope(saved, rows, expected, ~supported)
-    return Ends(expected, supported, design, anything, twice, slope)
-
-
-def _slope(saved, rows, expected, asked):
-    """Answers at the nearest supported features and twice as far as the model goes from there, of
-    the rows `asked` for, a mask; of others what is expected.
-
-    What is expected of a row, calibrated as it may be, lies between them.
-
-    None with a tilt, which moves scores by what no feature says.
-    """
-    if saved.tilt is not None:
-        return None
-    made, rows, expected = (expected.copy(), expected.copy()), rows.take(asked), expected[asked]
-    X = rows.dense()
-    nearest, numbers = saved.support.nearest(X), rows.numbers.copy()
-    for at, feature in enumerate(rows.encoder.features_):
-        moved = nearest[:, at] != X[:, at]
-        if feature.kind == "number" and moved.any():
-            numbers[moved, rows.names.index(feature.column)] = nearest[moved, at]
-    there = type(rows)(rows.encoder, rows.row, numbers, rows.codes, rows.unseen)
-    flat, own = saved.model.score(there), saved.model.score(rows)
-    ends = saved.model.answers(flat), saved.model.answers(2 * own - flat)
-    made[0][asked] = np.minimum(expected, np.minimum(*ends))
-    made[1][asked] = np.maximum(expected, np.maximum(*ends))
-    return made
-
-
-def identified_records(ends, known, share, error_of, metric, exact=False):
-    """Records of what rests on data among those that answers are for, and bounds of their mean.
-
-    Parameters
-    ----------
-    ends : Ends
-    known : float
-        What known outcomes add to the mean.
-    share : float
-        Share of rows without an outcome among those that answers are for.
-    error_of : callable
-        ``error_of(mask)``: mean, its error and ends of its interval, of the hidden rows of a mask.
-    metric, exact : str, bool
-        That of the mean; whether the mean of all of them is given, so that nothing bounds it.
-
-    Returns
-    -------
-    list of dict, and the worst ends or None where all of them rest on data or enough does.
-    """
-    design, on = ends.design / ends.design.sum(), ends.supported
-    beyond = float(design[~on].sum())
-    rests = 1 - share * beyond
-    records = [{"metric": "supported_share", "value": rests}]
-    if rests > ALL or exact:
-        return records, None
-    mean, error, low, high = error_of(on) if on.any() else (0.0,) * 4
-    inner = share * (1 - beyond)
-    if rests > 1 - ALL:
-        told = ((known + inner * end) / rests for end in (mean, low, high))
-        for variable, value in zip(("", "low", "high"), told, strict=True):
-            place = (
-                {"variable": variable} if variable else {"standard_error": inner * error / rests}
-            )
-            records.append({"metric": metric, "part": "supported", "value": value} | place)
-    worst = None
-    for kind, pair in ends.kinds().items():
-        if pair is None:
-            continue
-        least, most = (
-            share * float(design[~on] @ np.broadcast_to(end, on.shape)[~on]) for end in pair
-        )
-        found = known + inner * low + least, known + inner * high + most
-        found = tuple(np.clip(found, *(known + share * end for end in ends.anything)))
-        worst = found if kind == "worst" else worst
-        records += [
-            {"metric": "target_bounds", "part": kind, "variable": variable, "value": value}
-            for variable, value in zip(("low", "high"), found, strict=True)
-        ]
-    far = share * beyond > MOST_UNSUPPORTED
-    records.append({"metric": "unsupported_headline", "value": float(far)})
-    return records, worst if far else None

@@ -328,12 +328,14 @@ class Encoded:
     __getitem__ = take
 
     def newly_blank(self):
-        """That a number of a row is missing which no row of the fit lacks, else "" (n,)."""
-        said = np.full(len(self), "", dtype=object)
-        for fact, values in zip(self.encoder.numbers_, self.numbers.T, strict=True):
+        """That a column of a row is missing which no row of the fit lacks, else "" (n,)."""
+        said, encoder = np.full(len(self), "", dtype=object), self.encoder
+        blank = [np.isnan(values) for values in self.numbers.T]
+        pairs = zip(encoder.categories_, self.codes.T, strict=True)
+        blank += [codes > len(fact.levels) for fact, codes in pairs]
+        for fact, lost in zip(encoder.numbers_ + encoder.categories_, blank, strict=True):
             if not fact.missing:
-                told = f"{fact.column} missing, as in no row of the fit"
-                said[np.isnan(values) & (said == "")] = told
+                said[lost & (said == "")] = f"{fact.column} missing, as in no row of the fit"
         return said
 
     def dense(self, columns=slice(None)):

@@ -231,7 +231,8 @@ def _weights(frame, column, labeled):
                 "that these count as nobody: give them the weights that they have among everybody, "
                 "or leave weight out."
             )
-    return weight
+    # Weights that are all alike are none, whatever their unit.
+    return np.ones(len(weight)) if (weight == weight[0]).all() else weight
 
 
 def time_of(frame, roles, labeled):

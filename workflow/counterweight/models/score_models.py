@@ -531,10 +531,11 @@ class InTime:
 
         undated = int(np.isnan(time[blank]).sum())
         undated = f" ({undated} without a time among them)" if undated else ""
+        as_these = f", as are the {100 * share:.0f} % of the rows without an outcome that are later"
+        as_these = f"{as_these} than all with one" if share > 0 else ""
         rests = [
             f"In this table later rows turned out {told(later - within)} than fits to earlier ones "
-            "foretold. New rows are taken for later ones and are told so, as are the "
-            f"{100 * share:.0f} % of the rows without an outcome that are later than all with one; "
+            f"foretold. New rows are taken for later ones and are told so{as_these}; "
             f"the others{undated} are told at the level of rows with one. Time itself is no "
             "feature unless columns.keep names it."
             + " Intervals of later rows allow for how much blocks of time differ."

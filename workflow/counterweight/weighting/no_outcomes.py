@@ -1,4 +1,10 @@
-"""Regions where hardly anybody has an outcome: runs of one column, tails, low p(labeled | x)."""
+"""Regions where hardly anybody has an outcome: runs of one column, tails, low p(labeled | x); and
+what is known of a mean whose rows lie there.
+
+Of rows that resemble labeled ones a mean has an interval. Of those unlike all of them nothing is
+known but what is assumed: anything at all (Manski 2003), odds off by a factor, or a score between
+that of the nearest supported features and twice the way from there to what the model says.
+"""
 
 from dataclasses import dataclass
 
@@ -6,6 +12,8 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, in_figures
 from counterweight.numerics.checks import as_numbers
+from counterweight.numerics.sensitivity import TWICE, step_bounds
+from counterweight.numerics.tilt import tilted
 
 #: Chance that labels hidden at random leave any region empty that is then told.
 BY_CHANCE = 1e-3
@@ -15,6 +23,10 @@ FRACTION = 0.05
 BOUND = 0.05
 #: Labeled rows up to which a tail is unsupported at twice `FRACTION`: so few tell of no more.
 FEW = 25
+#: Share of those that answers are for above which bounds stand in place of the estimate.
+MOST_UNSUPPORTED = 0.05
+#: Share that rests on data which is all of it.
+ALL = 1 - 1e-9
 
 
 @dataclass
@@ -173,3 +185,120 @@ def least_chance(p, p_unlabeled, few=-1):
     most[low] = beta.ppf(1 - BOUND, seen[low] + 1, np.maximum(rows - seen, 1e-9)[low])
     fits = np.flatnonzero(low & (most <= limit))
     return float(value[fits[-1]]) if len(fits) else -np.inf
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Of the rows without an outcome (N,): what is expected of each and between what it lies.
+
+    `expected` (N,), `supported` (N,) of bool, `design` (N,); `anything` are the least and largest
+    outcome; `twice` and `slope` are pairs of arrays (N,), None where nothing is told.
+    """
+
+    expected: np.ndarray
+    supported: np.ndarray
+    design: np.ndarray
+    anything: tuple
+    twice: tuple
+    slope: tuple | None
+
+    def kinds(self):
+        """Ends by kind of bounds: pairs of numbers or of arrays (N,)."""
+        return {"worst": self.anything, f"gamma={TWICE:g}": self.twice, "slope": self.slope}
+
+
+def ends_of(saved, lost, expected, supported, design, seen):
+    """`Ends` of rows without an outcome, by the saved model.
+
+    `lost` are the encoded rows that are not `supported` (N,), a mask. `seen` are known outcomes,
+    their out-of-fold residuals and weights to the rows without one: of a number, odds off by a
+    factor of 2 are residuals weighted up to twice as much.
+    """
+    y, residual, weight = seen
+    if saved.binary:
+        anything = 0.0, 1.0
+        twice = tuple(tilted(expected, side * np.log(TWICE)) for side in (-1, 1))
+    else:
+        anything = float(y.min()), float(y.max())
+        low, high, *_ = step_bounds(residual, weight, (1.0, TWICE))
+        twice = expected + (low[1] - low[0]), expected + (high[1] - high[0])
+    slope = _slope(saved, lost, expected, ~supported)
+    return Ends(expected, supported, design, anything, twice, slope)
+
+
+def _slope(saved, rows, expected, asked):
+    """Answers at the nearest supported features and twice as far as the model goes from there, of
+    the encoded rows that are `asked` for, a mask; of others what is expected.
+
+    What is expected of a row, calibrated as it may be, lies between them.
+
+    None with a tilt, which moves scores by what no feature says.
+    """
+    if saved.tilt is not None:
+        return None
+    made, expected = (expected.copy(), expected.copy()), expected[asked]
+    X = rows.dense()
+    nearest, numbers = saved.support.nearest(X), rows.numbers.copy()
+    for at, feature in enumerate(rows.encoder.features_):
+        moved = nearest[:, at] != X[:, at]
+        if feature.kind == "number" and moved.any():
+            numbers[moved, rows.names.index(feature.column)] = nearest[moved, at]
+    there = type(rows)(rows.encoder, rows.row, numbers, rows.codes, rows.unseen)
+    flat, own = saved.model.score(there), saved.model.score(rows)
+    ends = saved.model.answers(flat), saved.model.answers(2 * own - flat)
+    made[0][asked] = np.minimum(expected, np.minimum(*ends))
+    made[1][asked] = np.maximum(expected, np.maximum(*ends))
+    return made
+
+
+def identified_records(ends, known, share, error_of, metric, exact=False):
+    """Records of what rests on data among those that answers are for, and bounds of their mean.
+
+    Parameters
+    ----------
+    ends : Ends
+    known : float
+        What known outcomes add to the mean.
+    share : float
+        Share of rows without an outcome among those that answers are for.
+    error_of : callable
+        ``error_of(mask)``: mean, its error and ends of its interval, of the hidden rows of a mask.
+    metric, exact : str, bool
+        That of the mean; whether the mean of all of them is given, so that nothing bounds it.
+
+    Returns
+    -------
+    list of dict, and the worst ends or None where all of them rest on data or enough does.
+    """
+    design, on = ends.design / ends.design.sum(), ends.supported
+    beyond = float(design[~on].sum())
+    rests = 1 - share * beyond
+    records = [{"metric": "supported_share", "value": rests}]
+    if rests > ALL or exact:
+        return records, None
+    mean, error, low, high = error_of(on) if on.any() else (0.0,) * 4
+    inner = share * (1 - beyond)
+    if rests > 1 - ALL:
+        told = ((known + inner * end) / rests for end in (mean, low, high))
+        for variable, value in zip(("", "low", "high"), told, strict=True):
+            place = (
+                {"variable": variable} if variable else {"standard_error": inner * error / rests}
+            )
+            records.append({"metric": metric, "part": "supported", "value": value} | place)
+    worst = None
+    for kind, pair in ends.kinds().items():
+        if pair is None:
+            continue
+        least, most = (
+            share * float(design[~on] @ np.broadcast_to(end, on.shape)[~on]) for end in pair
+        )
+        found = known + inner * low + least, known + inner * high + most
+        found = tuple(np.clip(found, *(known + share * end for end in ends.anything)))
+        worst = found if kind == "worst" else worst
+        records += [
+            {"metric": "target_bounds", "part": kind, "variable": variable, "value": value}
+            for variable, value in zip(("low", "high"), found, strict=True)
+        ]
+    far = share * beyond > MOST_UNSUPPORTED
+    records.append({"metric": "unsupported_headline", "value": float(far)})
+    return records, worst if far else None

@@ -189,7 +189,7 @@ def _small(difference):
 
 def percent(share):
     """A share in print."""
-    return f"{100 * share:.3g}%"
+    return f"{100 * share:.3g} %" if not 0 < share < 1e-4 else "less than 0.01 %"
 
 
 def lacking(columns, weight, target_weight):

@@ -9,7 +9,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.fragments import Array, Choice, Option, Text
 from counterweight.labeling.columns import equal, free_name
 from counterweight.numerics.checks import with_columns
-from counterweight.numerics.estimate import doubly_robust_mean, freedom_of
+from counterweight.numerics.estimate import around, doubly_robust_mean, freedom_of
 from counterweight.tables.parquet import read_table
 from counterweight.tables.table_reader import read_columns
 from counterweight.weighting.importance_weights import describe_sizes
@@ -248,7 +248,9 @@ def mean_elsewhere(data, tested, prediction, saved, table, given):
     A reference sample with all features is foretold, and its mean put right by what labeled rows
     show (doubly robust); so are the rows of the table where they stand for margins. Where all rows
     of the table have an outcome and not all features are known of the target it is the weighted
-    mean, whose error knows what the weights were made to meet.
+    mean, whose error knows what the weights were made to meet. Where all features are known there
+    is, too, what `counterweight.weighting.no_outcomes.ends_of` asks of rows unlike all labeled
+    ones, and the mean of rows of a mask; else None.
     """
     options = given["elsewhere"]["options"]
     told = data, table, given["reading"], given["elsewhere"]
@@ -264,7 +266,7 @@ def mean_elsewhere(data, tested, prediction, saved, table, given):
     if population is None or not {*data.encoder.columns_} <= {*population.columns}:
         known = adjusted.mean(OUTCOME)
         rows = len(data.y[data.labeled]) if population is None else len(population)
-        return known.value, known.standard_error, rows, facts
+        return known.value, known.standard_error, rows, facts, None
     parts = []
     for start in range(0, len(population), BATCH):
         rows = data.encoder.encode(population.iloc[start : start + BATCH])
@@ -277,10 +279,18 @@ def mean_elsewhere(data, tested, prediction, saved, table, given):
         f"{np.average(outside, weights=design):.1%} of {facts['for']} resemble no row that has an "
         "outcome: what is said of them rests on the form of the model alone."
     )
-    mean, _ = doubly_robust_mean(tested.y, prediction, tested.weight, estimates, design)
-    residual = tested.y - prediction
-    error = _error(residual, tested.weight, estimates, design, tested.group, tested.binary)
-    return mean, error, len(population), facts
+
+    def of_some(mask):
+        """Mean of rows of a mask, its error and the ends of its interval."""
+        told = tested.weight, estimates[mask], design[mask]
+        mean, _ = doubly_robust_mean(tested.y, prediction, *told)
+        mean = float(np.clip(mean, *tested.bounds))
+        error = _error(tested.y - prediction, *told, tested.group, tested.binary)
+        return mean, error, *map(float, around(mean, 1.959964 * error, tested.bounds))
+
+    mean, error, *_ = of_some(outside | True)
+    lost = data.encoder.encode(population.iloc[np.flatnonzero(outside)])
+    return mean, error, len(population), facts, (lost, estimates, ~outside, design, of_some)
 
 
 def _error(residual, weight, estimates, design, group, binary):

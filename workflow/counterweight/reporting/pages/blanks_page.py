@@ -330,7 +330,8 @@ def _bounded(people):
         text += people.say(people.blank, asked, "between ")
         text += f"; {over} {people.whom}, known outcomes and estimates together, between {worst}"
     else:
-        text += people.say(people.whom, worst, "between ")
+        whom = None if people.saved.get("for") else people.whom
+        text += people.say(whom, worst, "between ")
     text += f": {apart}, {free}"
     near = people.bounds("gamma=2")
     if near:
@@ -428,7 +429,11 @@ def _other_cards(numbers, people, quality, known):
     labeled, blank = (number(people.sizes[which], 0) for which in ("labeled", "unlabeled"))
     yield blocks.Card(capital(quality.label), *told(known, quality), "cross-validated")
     yield blocks.Card("Rows to learn from", labeled, "", f"worth {worth} once weighted")
-    if people.sizes["unlabeled"]:
+    if people.saved.get("for"):
+        if people.supported.known:
+            share = percent(1 - people.supported.mean)
+            yield blocks.Card("Unlike any labeled row", share, "", f"of {people.whom}")
+    elif people.sizes["unlabeled"]:
         yield blocks.Card("Rows unlike any labeled", outside, "", f"of {blank} without an outcome")
 
 
@@ -529,7 +534,7 @@ def _outside(numbers, target):
     """How many rows resemble nobody labeled, and what sets them apart."""
     rows = numbers.get("delivered", "rows_outside", target)
     blank = numbers.get("labels", "rows_unlabeled", "")
-    if not blank.known or not blank.mean:
+    if not blank.known or not blank.mean or facts(numbers).get("for"):
         return ""
     why = listing(numbers.rows("delivered", "rows_outside_by")["part"])
     return (
